@@ -1,0 +1,2 @@
+//! The verbs of the command, a file each.
+#![forbid(unsafe_code)]

@@ -1,0 +1,68 @@
+//! What an experiment is, and the list of those that exist.
+#![forbid(unsafe_code)]
+
+pub mod plan;
+
+use std::collections::BTreeMap;
+
+pub use plan::{Plan, Profile, Workload};
+
+/// What a sample process is asked to do.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The workload's entry in the plan, with its parameters for this profile.
+    pub workload: Workload,
+    /// Decides every input: the same for all arms of a block.
+    pub seed: u64,
+    /// How many operations to time; an arm may round it up to whole rounds and says what it did.
+    pub operations: u64,
+    /// Count events instead of timing: every metric of kind exact must be in the outcome, and none
+    /// of the sampled ones need be.
+    pub exact: bool,
+}
+
+/// What a sample process has to say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// By the metric's name.
+    pub metrics: BTreeMap<String, f64>,
+    /// Operations really done in the timed region.
+    pub operations: u64,
+    /// Seconds spent in the timed region.
+    pub elapsed_s: f64,
+    /// Of the answers: all arms of a block must agree on it.
+    pub digest: u64,
+}
+
+/// An arm gave a wrong answer or could not run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure(pub String);
+
+/// Runs one sample of one arm in this process.
+pub type ArmFn = fn(&Request) -> Result<Outcome, Failure>;
+
+/// An arm as the lab can run it. Its name is in the plan too; a test holds that they agree.
+#[derive(Clone, Copy, Debug)]
+pub struct Arm {
+    /// As in the plan.
+    pub name: &'static str,
+    /// Runs one sample in this process.
+    pub run: ArmFn,
+    /// Why this arm cannot run a workload, where it cannot (`at most 32 segments`).
+    pub na: fn(&Workload) -> Option<String>,
+}
+
+/// An experiment: its plan and its arms.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// From `experiments/<name>/plan.toml`, compiled in.
+    pub plan: Plan,
+    /// The baseline first.
+    pub arms: Vec<Arm>,
+}
+
+/// Every experiment that this binary can run.
+#[must_use]
+pub fn all() -> Vec<Experiment> {
+    vec![]
+}

@@ -1,0 +1,2 @@
+//! Measuring: blocks, processes, counters.
+#![forbid(unsafe_code)]

@@ -1,0 +1,4 @@
+//! What a run leaves behind.
+#![forbid(unsafe_code)]
+
+pub mod result;

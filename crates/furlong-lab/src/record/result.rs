@@ -1,0 +1,323 @@
+//! The result of a run, as it is stored, shown and exchanged: `furlong.result/1`.
+//!
+//! Fields may be added here, never renamed. The JSON Schema beside this file says the same, and a
+//! test validates every output against it.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The `schema` of every file of this form.
+pub const SCHEMA: &str = "furlong.result/1";
+
+/// One invocation of `furlong run` or `furlong compare`: all its experiments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResultFile {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// What ran, when, where and how.
+    pub run: Run,
+    /// In the order in which they ran.
+    pub experiments: Vec<ExperimentResult>,
+}
+
+/// What ran, when, where and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Unique in a store; `--resume` and `show` take it or a unique beginning of it.
+    pub id: String,
+    /// Start, RFC 3339 with offset.
+    pub started: String,
+    /// The arguments as given.
+    pub command: Vec<String>,
+    /// `smoke`, `quick` or `full`.
+    pub profile: String,
+    /// Decides every order and every input.
+    pub seed: u64,
+    /// Version of furlong, with the commit where one is known.
+    pub version: String,
+    /// A name that the user gave.
+    pub tag: Option<String>,
+    /// A note that the user gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The machine.
+    pub machine: Machine,
+    /// What was noticed about the run as a whole, each with what to do about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// What the machine says of itself; `None` where it does not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Stable for this machine and kernel, by a hash of what does not change between boots.
+    pub id: String,
+    /// Name of the host.
+    pub host: String,
+    /// Operating system and kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: Option<String>,
+    /// Processors that this process may use.
+    pub cpus: u32,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of the caches, by level: `L1d`, `L2`, `L3`.
+    #[serde(default)]
+    pub caches: BTreeMap<String, u64>,
+    /// Hypervisor, where there is one.
+    pub hypervisor: Option<String>,
+    /// Frequency governor.
+    pub governor: Option<String>,
+    /// Boost or turbo.
+    pub turbo: Option<bool>,
+    /// Simultaneous multithreading.
+    pub smt: Option<bool>,
+    /// `kernel.randomize_va_space`.
+    pub aslr: Option<u8>,
+    /// Transparent huge pages: `always`, `madvise`, `never`.
+    pub thp: Option<String>,
+    /// Load average of the last minute at the start.
+    pub load_1m: Option<f64>,
+    /// Share of time stolen by the hypervisor during the run, per cent.
+    pub steal_pct: Option<f64>,
+    /// Compiler of this binary.
+    pub rustc: String,
+    /// Profile and target of this binary.
+    pub build: String,
+}
+
+/// One experiment of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentResult {
+    /// As in `furlong list`.
+    pub name: String,
+    /// What it asks.
+    pub question: String,
+    /// By name; [`ExperimentResult::metric_order`] has their order.
+    pub metrics: BTreeMap<String, Metric>,
+    /// Names of the metrics, the primary one first.
+    pub metric_order: Vec<String>,
+    /// In the order in which they ran.
+    pub workloads: Vec<WorkloadResult>,
+    /// What was left out and why (workloads of another profile, for example).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// `ns`, `1`, `KiB`, ..
+    pub unit: String,
+    /// Which way is good.
+    pub better: Better,
+    /// Whether processes differ in it.
+    pub kind: Kind,
+    /// The one metric whose verdict decides.
+    pub primary: bool,
+    /// Declared margin, per cent; the run's own `--margin` goes before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_pct: Option<f64>,
+    /// One sentence: what it counts or times.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+}
+
+/// Which way is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Less is better: times, misses, bytes.
+    Lower,
+    /// More is better: throughput.
+    Higher,
+}
+
+/// Whether processes differ in a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A value a process; compared with statistics.
+    Sampled,
+    /// Identical in every process at the same input; compared as a number.
+    Exact,
+}
+
+/// One workload of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadResult {
+    /// As in the plan.
+    pub name: String,
+    /// What it was run with; `operations` (the frozen batch of a sample) is always there.
+    pub params: BTreeMap<String, serde_json::Value>,
+    /// Numbers of the finished blocks, ascending.
+    pub blocks: Vec<u32>,
+    /// For each block the arms in the order in which they ran; the control is [`CONTROL`].
+    pub order: Vec<Vec<String>>,
+    /// The baseline first.
+    pub arms: Vec<ArmResult>,
+    /// By sampled metric: the baseline again.
+    pub control: BTreeMap<String, Control>,
+    /// Every arm but the baseline, against the baseline, for every metric.
+    pub comparisons: Vec<Comparison>,
+    /// What was noticed (drift, steal, autocorrelation, a failed control, ..), each a sentence that
+    /// says what to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// How the control is called in [`WorkloadResult::order`].
+pub const CONTROL: &str = "control";
+
+/// One arm on one workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArmResult {
+    /// As in the plan.
+    pub name: String,
+    /// Why it cannot run this workload, where it cannot.
+    pub na: Option<String>,
+    /// By metric: one value a block, aligned with `blocks`, `None` where the run failed; an exact
+    /// metric has one value.
+    pub samples: BTreeMap<String, Vec<Option<f64>>>,
+    /// By metric, over the samples that are there.
+    pub summary: BTreeMap<String, Summary>,
+}
+
+/// What ministat prints of a sample, and the coefficient of variation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Number of values.
+    pub n: usize,
+    /// Least.
+    pub min: f64,
+    /// Greatest.
+    pub max: f64,
+    /// True median: the mean of the two middle values where `n` is even.
+    pub median: f64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation with `n - 1`; `None` when `n` is 1.
+    pub stddev: Option<f64>,
+    /// `100 stddev / |mean|`; `None` where that has no meaning.
+    pub cv_pct: Option<f64>,
+}
+
+/// The baseline again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Control {
+    /// Aligned with `blocks`.
+    pub samples: Vec<Option<f64>>,
+    /// The noise floor of this run, per cent; `None` with fewer than two blocks.
+    pub floor_pct: Option<f64>,
+    /// The control's own 99 % interval excludes no difference: nothing else here can be trusted.
+    #[serde(default)]
+    pub failed: bool,
+}
+
+/// One arm against the baseline in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Name of the baseline.
+    pub baseline: String,
+    /// Name of the arm.
+    pub arm: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// Blocks that went into it.
+    pub n: usize,
+    /// Change of the metric against the baseline, per cent, negative when it is less.
+    pub effect_pct: f64,
+    /// 95 % interval of the effect, unadjusted; `None` for an exact metric or fewer than two blocks.
+    pub ci95_pct: Option<[f64; 2]>,
+    /// The margin that the verdict used, per cent, as asked or declared.
+    pub margin_pct: f64,
+    /// Paired t test of the logarithms (or differences, see `scale`) against no difference.
+    pub paired: Option<TTest>,
+    /// Sign-flip randomisation test, two-sided.
+    pub sign_flip_p: Option<f64>,
+    /// The interval at `level`, adjusted for several arms or metrics.
+    pub ci_adj_pct: Option<[f64; 2]>,
+    /// Confidence of `ci_adj_pct`, for example 0.975.
+    pub level: Option<f64>,
+    /// Brown-Forsythe: is one more variable than the other?
+    pub variance: Option<VarianceTest>,
+    /// Welch's t test on the unpaired values.
+    pub welch: Option<TTest>,
+    /// Student's t test as ministat has it.
+    pub student: Option<Student>,
+    /// Mann-Whitney.
+    pub mann_whitney: Option<MannWhitney>,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// The smallest effect for which this run had a fair chance of a verdict, per cent.
+    pub mde_pct: Option<f64>,
+    /// Blocks that would probably decide; 10,000 means more than that.
+    pub n_needed: Option<u32>,
+    /// `log` or, where a value is not positive, `difference`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<String>,
+    /// Why the verdict is no better (control failed, too few blocks, floor above the margin).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A t test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TTest {
+    /// Statistic.
+    pub t: f64,
+    /// Degrees of freedom.
+    pub df: f64,
+    /// Two-sided.
+    pub p: f64,
+}
+
+/// Brown-Forsythe on the medians.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VarianceTest {
+    /// Variance of the arm over that of the baseline.
+    pub ratio: f64,
+    /// Two-sided.
+    pub p: f64,
+}
+
+/// What ministat prints of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Student {
+    /// Mean of the arm less mean of the baseline.
+    pub difference: f64,
+    /// Half width of its 95 % interval.
+    pub plus_minus: f64,
+    /// In per cent of the baseline's mean.
+    pub difference_pct: f64,
+    /// In per cent of the baseline's mean.
+    pub plus_minus_pct: f64,
+    /// Pooled standard deviation.
+    pub pooled_s: f64,
+}
+
+/// Mann-Whitney.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MannWhitney {
+    /// Pairs in which the arm is greater, ties counting one half.
+    pub u: f64,
+    /// Two-sided; exact while the number of arrangements allows.
+    pub p: f64,
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Better by more than the margin.
+    Keep,
+    /// Worse by more than the margin.
+    Revert,
+    /// Within the margin on either side.
+    Equivalent,
+    /// This run cannot tell.
+    Inconclusive,
+}

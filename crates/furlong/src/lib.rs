@@ -1,0 +1,2 @@
+//! furlong.
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
