@@ -1,2 +1,16 @@
-//! furlong.
+//! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
+//!
+//! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it [`rbtree`],
+//! augmented trees, and [`iova`], device addresses.
+//!
+//! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
+//! operating system. Without either the library works over memory that the caller hands in.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+pub mod addr;
+pub mod check;
+pub mod iova;
+pub mod rbtree;

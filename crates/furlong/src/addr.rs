@@ -1,0 +1,260 @@
+//! Addresses and extents: one type a space, half-open ranges, right at 0 and at the last byte.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A number that names a place in one address space.
+pub trait Address: sealed::Sealed + Copy + Ord + fmt::Debug {
+    /// The address whose number is `raw`.
+    fn from_raw(raw: u64) -> Self;
+    /// The number.
+    fn raw(self) -> u64;
+
+    /// The address `len` further on; `None` beyond the last one.
+    fn checked_add(self, len: u64) -> Option<Self> {
+        self.raw().checked_add(len).map(Self::from_raw)
+    }
+
+    /// The address `len` before; `None` below 0.
+    fn checked_sub(self, len: u64) -> Option<Self> {
+        self.raw().checked_sub(len).map(Self::from_raw)
+    }
+
+    /// Whether the address is a multiple of `align`, a power of two.
+    fn is_aligned(self, align: u64) -> bool {
+        debug_assert!(align.is_power_of_two(), "an alignment is a power of two");
+        self.raw() & (align - 1) == 0
+    }
+
+    /// The greatest multiple of `align`, a power of two, that is not above the address.
+    #[must_use]
+    fn align_down(self, align: u64) -> Self {
+        debug_assert!(align.is_power_of_two(), "an alignment is a power of two");
+        Self::from_raw(self.raw() & !(align - 1))
+    }
+
+    /// The least multiple of `align`, a power of two, that is not below the address; `None` beyond the
+    /// last one.
+    fn align_up(self, align: u64) -> Option<Self> {
+        let up = self.raw().checked_add(align - 1)?;
+        Some(Self::from_raw(up).align_down(align))
+    }
+}
+
+macro_rules! address {
+    ($(#[$doc:meta])* $name:ident, $tag:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        pub struct $name(u64);
+
+        impl sealed::Sealed for $name {}
+
+        impl Address for $name {
+            #[inline]
+            fn from_raw(raw: u64) -> Self {
+                Self(raw)
+            }
+
+            #[inline]
+            fn raw(self) -> u64 {
+                self.0
+            }
+        }
+
+        impl $name {
+            /// The address whose number is `raw`.
+            #[inline]
+            #[must_use]
+            pub const fn new(raw: u64) -> Self {
+                Self(raw)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($tag, "{:#x}"), self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:#x}", self.0)
+            }
+        }
+    };
+}
+
+address!(
+    /// A byte of a device's address space.
+    Iova,
+    "iova:"
+);
+address!(
+    /// A byte of physical memory.
+    PhysAddr,
+    "phys:"
+);
+address!(
+    /// A byte of a virtual address space.
+    VirtAddr,
+    "virt:"
+);
+address!(
+    /// A frame of physical memory: its address divided by the page size.
+    Pfn,
+    "pfn:"
+);
+
+/// A stretch of one address space, not empty, from its first to its last address.
+///
+/// It is half-open where ends are spoken of, and keeps the last address, so that an extent may reach
+/// the end of the space: its `end` is then `None`.
+///
+/// # Example
+/// ```
+/// use furlong::addr::{Extent, Iova};
+///
+/// let page = Extent::from_len(Iova::new(0x1000), 0x1000).unwrap();
+/// assert_eq!(page.last(), Iova::new(0x1fff));
+/// assert_eq!(page.end(), Some(Iova::new(0x2000)));
+///
+/// let top = Extent::from_len(Iova::new(u64::MAX - 0xfff), 0x1000).unwrap();
+/// assert_eq!(top.end(), None);
+/// assert!(!page.overlaps(&top));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Extent<A> {
+    start: A,
+    last: A,
+}
+
+impl<A: Address> Extent<A> {
+    /// From `start` to `last`, both inclusive; `None` if `last` is below `start`.
+    pub fn from_last(start: A, last: A) -> Option<Self> {
+        (start <= last).then_some(Self { start, last })
+    }
+
+    /// `start..end`, half-open; `None` if that is empty or reversed.
+    pub fn from_end(start: A, end: A) -> Option<Self> {
+        Self::from_last(start, end.checked_sub(1)?)
+    }
+
+    /// `len` addresses from `start`; `None` if `len` is 0 or the last one is beyond the space.
+    pub fn from_len(start: A, len: u64) -> Option<Self> {
+        Some(Self {
+            start,
+            last: start.checked_add(len.checked_sub(1)?)?,
+        })
+    }
+
+    /// The first address.
+    pub fn start(&self) -> A {
+        self.start
+    }
+
+    /// The last address.
+    pub fn last(&self) -> A {
+        self.last
+    }
+
+    /// The first address behind it; `None` where it ends with the space.
+    pub fn end(&self) -> Option<A> {
+        self.last.checked_add(1)
+    }
+
+    /// The number of addresses; `None` for the whole space, whose 2^64 do not fit.
+    pub fn len(&self) -> Option<u64> {
+        (self.last.raw() - self.start.raw()).checked_add(1)
+    }
+
+    /// Never: an extent has at least one address.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Whether `address` is in it.
+    pub fn contains(&self, address: A) -> bool {
+        self.start <= address && address <= self.last
+    }
+
+    /// Whether an address is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.start <= other.last && other.start <= self.last
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Option<Self> {
+        Self::from_last(self.start.max(other.start), self.last.min(other.last))
+    }
+
+    /// The two parts below `at` and from `at` on; `None` if one of them would be empty.
+    pub fn split_at(&self, at: A) -> Option<(Self, Self)> {
+        let below = Self::from_last(self.start, at.checked_sub(1)?)?;
+        Some((below, Self::from_last(at, self.last)?))
+    }
+}
+
+impl<A: Address> fmt::Debug for Extent<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}..={:?}", self.start, self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, Extent, Iova};
+
+    const LAST: Iova = Iova::new(u64::MAX);
+
+    #[test]
+    fn an_extent_may_be_the_whole_space() {
+        let all = Extent::from_last(Iova::new(0), LAST).unwrap();
+        assert_eq!(all.len(), None);
+        assert_eq!(all.end(), None);
+        assert!(all.contains(LAST));
+    }
+
+    #[test]
+    fn an_empty_extent_is_refused() {
+        assert_eq!(Extent::from_len(Iova::new(7), 0), None);
+        assert_eq!(Extent::from_end(Iova::new(7), Iova::new(7)), None);
+        assert_eq!(Extent::from_end(Iova::new(0), Iova::new(0)), None);
+    }
+
+    #[test]
+    fn an_extent_beyond_the_space_is_refused() {
+        assert_eq!(Extent::from_len(LAST, 2), None);
+        assert_eq!(Extent::from_len(LAST, 1).unwrap().start(), LAST);
+    }
+
+    #[test]
+    fn abutting_extents_do_not_overlap() {
+        let low = Extent::from_len(Iova::new(0), 10).unwrap();
+        let high = Extent::from_len(Iova::new(10), 1).unwrap();
+        assert!(!low.overlaps(&high) && !high.overlaps(&low));
+        assert_eq!(low.intersection(&high), None);
+    }
+
+    #[test]
+    fn a_split_has_no_empty_part() {
+        let extent = Extent::from_len(Iova::new(4), 4).unwrap();
+        assert_eq!(extent.split_at(Iova::new(4)), None);
+        assert_eq!(extent.split_at(Iova::new(8)), None);
+        let (low, high) = extent.split_at(Iova::new(7)).unwrap();
+        assert_eq!((low.len(), high.len()), (Some(3), Some(1)));
+    }
+
+    #[test]
+    fn aligning_up_near_the_last_address_is_refused() {
+        assert_eq!(LAST.align_up(4096), None);
+        let top = u64::MAX - 4095;
+        assert_eq!(Iova::new(top).align_up(4096), Some(Iova::new(top)));
+        assert_eq!(LAST.align_down(4096), Iova::new(top));
+    }
+}

@@ -1,0 +1,24 @@
+//! Device addresses.
+//!
+//! # What it is
+//! The extents of a device's address space that are reserved, in order, with what a search for a gap
+//! needs to know of each subtree. The allocator itself comes on top of this.
+//!
+//! # Words
+//! - **extent**: `start..end`, half-open; **gap**: what is free between two neighbouring extents.
+//!
+//! # Invariants
+//! - I1: extents have `start <= end`, and no two overlap.
+//! - I2: of every subtree the tree knows where it begins, where it ends, and its largest gap.
+//!
+//! # Files
+//! - `summary`: the augmentation [`Gaps`] over [`Reserved`] extents.
+//!
+//! # Sources
+//! - FreeBSD `sys/dev/iommu/iommu_gas.c`, `iommu_gas_augment_entry`: first, last and the largest gap
+//!   between two entries of a subtree.
+#![forbid(unsafe_code)]
+
+mod summary;
+
+pub use summary::{GapHalf, GapSummary, Gaps, Reserved};

@@ -1,0 +1,251 @@
+//! Nodes in an array that the caller provides: indices instead of pointers, no allocation.
+//!
+//! With an item of two words and halves of two words each, a node is 60 bytes; a node is aligned to
+//! 64 bytes, so that every step of a search or of a walk touches one cache line and no more.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::hint::select_unpredictable;
+use core::marker::PhantomData;
+use core::ops::DerefMut;
+
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+use super::augment::Half;
+use super::{Augment, Nodes, Place, Ranks, Side};
+
+/// Names a node of an [`Arena`]: its index, counted from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct NodeId(u32);
+
+/// No node, where a child's index stands; the root's place.
+const NONE: u32 = u32::MAX;
+/// The place of a node that is in no tree.
+const UNLINKED: u32 = u32::MAX - 1;
+
+impl NodeId {
+    /// Nodes that an arena can have: a place keeps one bit for the side.
+    pub const COUNT_MAX: usize = (UNLINKED >> 1) as usize;
+
+    /// The name of the node at `index`; `None` from [`COUNT_MAX`](Self::COUNT_MAX).
+    #[inline(always)]
+    #[must_use]
+    pub const fn from_index(index: usize) -> Option<Self> {
+        if index < Self::COUNT_MAX {
+            Some(Self(index as u32))
+        } else {
+            None
+        }
+    }
+
+    /// The node's index, counted from 0.
+    #[inline(always)]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    #[inline(always)]
+    const fn from_raw(raw: u32) -> Option<Self> {
+        if raw == NONE { None } else { Some(Self(raw)) }
+    }
+
+    #[inline(always)]
+    const fn raw(id: Option<Self>) -> u32 {
+        match id {
+            Some(id) => id.0,
+            None => NONE,
+        }
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// A node of an [`Arena`].
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct Node<A: Augment> {
+    item: A::Item,
+    halves: [Half<A>; 2],
+    /// The left child's index and the right one's. They are bytes because a search loads both at
+    /// once and then selects, and a change stores one of them.
+    children: [u8; 8],
+    /// `parent << 1 | side`, or one of the two constants above.
+    place: u32,
+    ranks: Ranks,
+}
+
+impl<A: Augment> Node<A> {
+    /// A node that is in no tree.
+    pub fn new(item: A::Item) -> Self {
+        let halves = Side::BOTH.map(|side| A::empty(&item, side));
+        Self {
+            item,
+            halves,
+            children: [0xff; 8],
+            place: UNLINKED,
+            ranks: Ranks::SHORT,
+        }
+    }
+}
+
+/// Nodes in an array of the caller's: a `Vec`, a boxed or a borrowed slice of [`Node`]s.
+#[derive(Clone, Debug)]
+pub struct Arena<A: Augment, S> {
+    nodes: S,
+    augment: PhantomData<fn() -> A>,
+}
+
+/// An arena that owns its array.
+#[cfg(feature = "alloc")]
+pub type VecArena<A> = Arena<A, Vec<Node<A>>>;
+
+impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
+    /// An arena over `nodes`, all of which are in no tree.
+    ///
+    /// # Panics
+    /// If there are more than [`NodeId::COUNT_MAX`], or one of them is in a tree.
+    pub fn new(nodes: S) -> Self {
+        assert!(nodes.len() <= NodeId::COUNT_MAX, "an index has 31 bits");
+        assert!(
+            nodes.iter().all(|node| node.place == UNLINKED),
+            "a node is in one tree at most"
+        );
+        Self {
+            nodes,
+            augment: PhantomData,
+        }
+    }
+
+    /// The number of nodes, linked or not.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are no nodes at all.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The names of all nodes, linked or not, by index.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = NodeId> + DoubleEndedIterator + use<A, S> {
+        (0..self.len()).map(|index| NodeId(index as u32))
+    }
+
+    /// Gives an unlinked node another item and returns the one that it had.
+    ///
+    /// # Errors
+    /// The item comes back if the node is linked: nothing has changed.
+    pub fn replace(&mut self, at: NodeId, item: A::Item) -> Result<A::Item, A::Item> {
+        if self.is_linked(at) {
+            return Err(item);
+        }
+        Ok(core::mem::replace(&mut self.nodes[at.index()].item, item))
+    }
+
+    #[inline(always)]
+    pub(super) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
+        &mut self.nodes[at.index()].item
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<A: Augment> FromIterator<A::Item> for VecArena<A> {
+    fn from_iter<I: IntoIterator<Item = A::Item>>(items: I) -> Self {
+        Self::new(items.into_iter().map(Node::new).collect())
+    }
+}
+
+impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Nodes for Arena<A, S> {
+    type Augment = A;
+    type Ref = NodeId;
+    type View<'a>
+        = Arena<A, &'a mut [Node<A>]>
+    where
+        Self: 'a;
+
+    #[inline(always)]
+    fn view(&mut self) -> Self::View<'_> {
+        Arena {
+            nodes: &mut self.nodes,
+            augment: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn item(&self, at: NodeId) -> &A::Item {
+        &self.nodes[at.index()].item
+    }
+
+    #[inline(always)]
+    fn child(&self, at: NodeId, side: Side) -> Option<NodeId> {
+        let words = self.nodes[at.index()].children.as_chunks::<4>().0;
+        NodeId::from_raw(u32::from_le_bytes(words[side.index()]))
+    }
+
+    #[inline(always)]
+    fn child_if(&self, at: NodeId, right: bool) -> Option<NodeId> {
+        let both = u64::from_le_bytes(self.nodes[at.index()].children);
+        NodeId::from_raw(select_unpredictable(
+            right,
+            (both >> 32) as u32,
+            both as u32,
+        ))
+    }
+
+    #[inline(always)]
+    fn set_child(&mut self, at: NodeId, side: Side, child: Option<NodeId>) {
+        let words = self.nodes[at.index()].children.as_chunks_mut::<4>().0;
+        words[side.index()] = NodeId::raw(child).to_le_bytes();
+    }
+
+    #[inline(always)]
+    fn ranks(&self, at: NodeId) -> Ranks {
+        self.nodes[at.index()].ranks
+    }
+
+    #[inline(always)]
+    fn set_ranks(&mut self, at: NodeId, ranks: Ranks) {
+        self.nodes[at.index()].ranks = ranks;
+    }
+
+    #[inline(always)]
+    fn place(&self, at: NodeId) -> Place<NodeId> {
+        let place = self.nodes[at.index()].place;
+        (place != NONE).then(|| (NodeId(place >> 1), Side::right_if(place & 1 == 1)))
+    }
+
+    #[inline(always)]
+    fn set_place(&mut self, at: NodeId, place: Place<NodeId>) {
+        self.nodes[at.index()].place = match place {
+            Some((parent, side)) => parent.0 << 1 | side.index() as u32,
+            None => NONE,
+        };
+    }
+
+    #[inline(always)]
+    fn is_linked(&self, at: NodeId) -> bool {
+        self.nodes[at.index()].place != UNLINKED
+    }
+
+    #[inline(always)]
+    fn set_unlinked(&mut self, at: NodeId) {
+        self.nodes[at.index()].place = UNLINKED;
+    }
+
+    #[inline(always)]
+    fn half(&self, at: NodeId, side: Side) -> Half<A> {
+        self.nodes[at.index()].halves[side.index()]
+    }
+
+    #[inline(always)]
+    fn set_half(&mut self, at: NodeId, side: Side, half: Half<A>) {
+        self.nodes[at.index()].halves[side.index()] = half;
+    }
+}

@@ -1,0 +1,117 @@
+//! `check()`: walks every invariant and names the one that is broken.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use crate::check::Check;
+
+use super::tree::Key;
+use super::{Config, Nodes, RbTree, Side};
+
+/// A broken invariant of a tree, numbered as in the module's documentation, and the node at which it
+/// was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken<R> {
+    /// I1: the root has a parent.
+    RootHasParent(R),
+    /// I2: a child does not name the node, and the side on which it is, as its place.
+    Parent(R),
+    /// I3: keys do not ascend.
+    Order(R),
+    /// I4: rank differences do not add up to one rank for the node.
+    Rank(R),
+    /// I5: a leaf has a rank other than 0.
+    Leaf(R),
+    /// I6: a half is not what its child's subtree makes it.
+    Half(R, Side),
+    /// I7: the number of linked nodes is not the tree's length.
+    Length(usize),
+}
+
+impl<R: fmt::Debug> fmt::Display for Broken<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RootHasParent(at) => write!(f, "I1: the root {at:?} has a parent"),
+            Self::Parent(at) => write!(f, "I2: a child of {at:?} has another parent"),
+            Self::Order(at) => write!(f, "I3: the key of {at:?} is not above the one before"),
+            Self::Rank(at) => write!(f, "I4: the two sides of {at:?} give it different ranks"),
+            Self::Leaf(at) => write!(f, "I5: the leaf {at:?} has a rank other than 0"),
+            Self::Half(at, side) => write!(f, "I6: the {side:?} half of {at:?} is out of date"),
+            Self::Length(found) => write!(f, "I7: {found} nodes are linked"),
+        }
+    }
+}
+
+impl<R: fmt::Debug> core::error::Error for Broken<R> {}
+
+impl<N: Nodes, C: Config> Check for RbTree<N, C> {
+    type Broken = Broken<N::Ref>;
+
+    /// O(n) time, and stack as deep as the tree.
+    fn check(&self) -> Result<(), Broken<N::Ref>> {
+        let mut last = None;
+        let mut len = 0;
+        if let Some(root) = self.root {
+            if self.nodes.place(root).is_some() {
+                return Err(Broken::RootHasParent(root));
+            }
+            self.check_below(root, &mut last, &mut len)?;
+        }
+        if len != self.len {
+            return Err(Broken::Length(len));
+        }
+        Ok(())
+    }
+}
+
+impl<N: Nodes, C: Config> RbTree<N, C> {
+    /// Checks the subtree of `at` and returns its rank; `last` is the greatest key so far.
+    fn check_below(
+        &self,
+        at: N::Ref,
+        last: &mut Option<Key<N>>,
+        len: &mut usize,
+    ) -> Result<u32, Broken<N::Ref>> {
+        let left = self.check_side(at, Side::Left, last, len)?;
+        let key = self.nodes.key(at);
+        if last.is_some_and(|last| last >= key) {
+            return Err(Broken::Order(at));
+        }
+        *last = Some(key);
+        *len += 1;
+        let right = self.check_side(at, Side::Right, last, len)?;
+        if left != right {
+            return Err(Broken::Rank(at));
+        }
+        let is_leaf = Side::BOTH
+            .iter()
+            .all(|side| self.nodes.child(at, *side).is_none());
+        if is_leaf && left != 0 {
+            return Err(Broken::Leaf(at));
+        }
+        for side in Side::BOTH {
+            if self.nodes.half(at, side) != self.nodes.fresh_half(at, side) {
+                return Err(Broken::Half(at, side));
+            }
+        }
+        Ok(left)
+    }
+
+    /// Checks one side of `at` and returns the rank which that side gives it.
+    fn check_side(
+        &self,
+        at: N::Ref,
+        side: Side,
+        last: &mut Option<Key<N>>,
+        len: &mut usize,
+    ) -> Result<u32, Broken<N::Ref>> {
+        let long = self.nodes.ranks(at).is_long(side);
+        let Some(child) = self.nodes.child(at, side) else {
+            return Ok(u32::from(long));
+        };
+        if self.nodes.place(child) != Some((at, side)) {
+            return Err(Broken::Parent(at));
+        }
+        Ok(self.check_below(child, last, len)? + 1 + u32::from(long))
+    }
+}

@@ -1,0 +1,70 @@
+//! Work counters: exact, and free when they are off.
+#![forbid(unsafe_code)]
+
+use core::cell::Cell;
+
+/// Counts the work of a tree.
+pub trait Counters: Default {
+    /// A node's halves were recomputed.
+    fn augmentation(&self);
+    /// A node changed places with its child.
+    fn rotation(&self);
+    /// A search looked at a node.
+    fn visit(&self);
+}
+
+/// Counts nothing and costs nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Off;
+
+impl Counters for Off {
+    #[inline(always)]
+    fn augmentation(&self) {}
+    #[inline(always)]
+    fn rotation(&self) {}
+    #[inline(always)]
+    fn visit(&self) {}
+}
+
+/// Counts everything.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    augmentations: Cell<u64>,
+    rotations: Cell<u64>,
+    visits: Cell<u64>,
+}
+
+impl Tally {
+    /// Times that a node's halves were recomputed: once a node and pass, whether one half or both.
+    #[must_use]
+    pub fn augmentations(&self) -> u64 {
+        self.augmentations.get()
+    }
+
+    /// Single rotations; a double rotation counts two.
+    #[must_use]
+    pub fn rotations(&self) -> u64 {
+        self.rotations.get()
+    }
+
+    /// Nodes that searches looked at.
+    #[must_use]
+    pub fn visits(&self) -> u64 {
+        self.visits.get()
+    }
+}
+
+impl Counters for Tally {
+    #[inline]
+    fn augmentation(&self) {
+        self.augmentations.set(self.augmentations.get() + 1);
+    }
+    #[inline]
+    fn rotation(&self) {
+        self.rotations.set(self.rotations.get() + 1);
+    }
+    #[inline]
+    fn visit(&self) {
+        self.visits.set(self.visits.get() + 1);
+    }
+}

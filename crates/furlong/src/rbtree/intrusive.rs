@@ -1,0 +1,274 @@
+//! Nodes in the caller's own structs, linked by pointers.
+#![expect(
+    unsafe_code,
+    reason = "a struct of the caller's is reached by its address"
+)]
+
+use core::cell::Cell;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+use super::augment::Half;
+use super::{Augment, Nodes, Place, Ranks, Side};
+
+/// The part of a struct by which it hangs in a tree.
+///
+/// It is made of cells, so that a tree changes it while the struct is only shared.
+pub struct Links<A: Augment> {
+    children: [Cell<Option<NonNull<A::Item>>>; 2],
+    parent: Cell<Option<NonNull<A::Item>>>,
+    halves: Cell<Option<[Half<A>; 2]>>,
+    ranks: Cell<Ranks>,
+    side: Cell<Side>,
+    linked: Cell<bool>,
+}
+
+impl<A: Augment> Links<A> {
+    /// Of a struct that is in no tree.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            children: [const { Cell::new(None) }; 2],
+            parent: Cell::new(None),
+            halves: Cell::new(None),
+            ranks: Cell::new(Ranks::SHORT),
+            side: Cell::new(Side::Left),
+            linked: Cell::new(false),
+        }
+    }
+
+    /// Whether the struct is in a tree.
+    pub fn is_linked(&self) -> bool {
+        self.linked.get()
+    }
+}
+
+impl<A: Augment> Default for Links<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<A: Augment> fmt::Debug for Links<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Links")
+            .field("linked", &self.linked)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Says where in a struct its [`Links`] are: several trees can thread through one struct.
+pub trait Linked: Augment + Sized {
+    /// The links of `item` for this tree.
+    fn links(item: &Self::Item) -> &Links<Self>;
+}
+
+/// Names a struct that hangs or may hang in a tree.
+pub struct Pinned<T>(NonNull<T>);
+
+impl<T> Pinned<T> {
+    /// Names the struct at `item`.
+    ///
+    /// # Safety
+    /// For as long as this name or a copy of it is used, or the struct is in a tree: the struct stays
+    /// at this address, is not dropped, and is reached only through shared references; and all trees
+    /// that it is in are used by one thread at a time.
+    #[inline]
+    pub const unsafe fn new(item: NonNull<T>) -> Self {
+        Self(item)
+    }
+
+    /// The struct's address.
+    #[inline]
+    pub const fn as_ptr(self) -> NonNull<T> {
+        self.0
+    }
+
+    /// The struct, for as long as the caller of [`new`](Self::new) has promised.
+    #[inline(always)]
+    const fn get<'a>(self) -> &'a T {
+        // SAFETY: `new` has the promise that the struct is there, does not move and is only shared,
+        // for as long as this name or a tree that got it from us is used.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> Clone for Pinned<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Pinned<T> {}
+
+impl<T> PartialEq for Pinned<T> {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for Pinned<T> {}
+
+impl<T> Hash for Pinned<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl<T> fmt::Debug for Pinned<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.0, f)
+    }
+}
+
+/// Nodes in the caller's own structs; the tree itself keeps nothing but the root.
+///
+/// # Example
+/// ```
+/// use core::ptr::NonNull;
+/// use furlong::rbtree::{Augment, Intrusive, Linked, Links, Pinned, RbTree, Side};
+///
+/// struct Task {
+///     deadline: u64,
+///     links: Links<ByDeadline>,
+/// }
+///
+/// struct ByDeadline;
+///
+/// impl Augment for ByDeadline {
+///     type Item = Task;
+///     type Key = u64;
+///     type Half = ();
+///     type Summary = ();
+///
+///     fn key(task: &Task) -> u64 {
+///         task.deadline
+///     }
+///     fn empty(_: &Task, _: Side) {}
+///     fn half(_: &Task, _: Side, (): &()) {}
+///     fn join(_: &Task, (): &(), (): &()) {}
+/// }
+///
+/// impl Linked for ByDeadline {
+///     fn links(task: &Task) -> &Links<Self> {
+///         &task.links
+///     }
+/// }
+///
+/// let tasks = [30, 10, 20].map(|deadline| Task { deadline, links: Links::new() });
+/// let mut tree = RbTree::new(Intrusive::<ByDeadline>::new());
+/// for task in &tasks {
+///     // SAFETY: the tasks outlive the tree, do not move, and are only shared.
+///     let name = unsafe { Pinned::new(NonNull::from(task)) };
+///     tree.insert(name).unwrap();
+/// }
+/// assert!(tree.iter().map(|at| tree.item(at).deadline).eq([10, 20, 30]));
+/// ```
+#[derive(Debug)]
+pub struct Intrusive<A>(PhantomData<fn() -> A>);
+
+impl<A: Linked> Intrusive<A> {
+    /// Nodes of this kind.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    #[inline(always)]
+    fn links<'a>(at: Pinned<A::Item>) -> &'a Links<A>
+    where
+        A: 'a,
+    {
+        A::links(at.get())
+    }
+}
+
+impl<A: Linked> Default for Intrusive<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<A: Linked> Nodes for Intrusive<A> {
+    type Augment = A;
+    type Ref = Pinned<A::Item>;
+    type View<'a>
+        = Self
+    where
+        Self: 'a;
+
+    #[inline(always)]
+    fn view(&mut self) -> Self {
+        Self::new()
+    }
+
+    #[inline(always)]
+    fn item(&self, at: Self::Ref) -> &A::Item {
+        at.get()
+    }
+
+    #[inline(always)]
+    fn child(&self, at: Self::Ref, side: Side) -> Option<Self::Ref> {
+        Self::links(at).children[side.index()].get().map(Pinned)
+    }
+
+    #[inline(always)]
+    fn set_child(&mut self, at: Self::Ref, side: Side, child: Option<Self::Ref>) {
+        Self::links(at).children[side.index()].set(child.map(Pinned::as_ptr));
+    }
+
+    #[inline(always)]
+    fn ranks(&self, at: Self::Ref) -> Ranks {
+        Self::links(at).ranks.get()
+    }
+
+    #[inline(always)]
+    fn set_ranks(&mut self, at: Self::Ref, ranks: Ranks) {
+        Self::links(at).ranks.set(ranks);
+    }
+
+    #[inline(always)]
+    fn place(&self, at: Self::Ref) -> Place<Self::Ref> {
+        let links = Self::links(at);
+        links
+            .parent
+            .get()
+            .map(|parent| (Pinned(parent), links.side.get()))
+    }
+
+    #[inline(always)]
+    fn set_place(&mut self, at: Self::Ref, place: Place<Self::Ref>) {
+        let links = Self::links(at);
+        links.parent.set(place.map(|(parent, _)| parent.as_ptr()));
+        links.side.set(place.map_or(Side::Left, |(_, side)| side));
+        links.linked.set(true);
+    }
+
+    #[inline(always)]
+    fn is_linked(&self, at: Self::Ref) -> bool {
+        Self::links(at).linked.get()
+    }
+
+    #[inline(always)]
+    fn set_unlinked(&mut self, at: Self::Ref) {
+        Self::links(at).linked.set(false);
+    }
+
+    #[inline(always)]
+    fn half(&self, at: Self::Ref, side: Side) -> Half<A> {
+        match Self::links(at).halves.get() {
+            Some(halves) => halves[side.index()],
+            None => A::empty(at.get(), side),
+        }
+    }
+
+    #[inline(always)]
+    fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<A>) {
+        let mut halves = Side::BOTH.map(|side| self.half(at, side));
+        halves[side.index()] = half;
+        Self::links(at).halves.set(Some(halves));
+    }
+}

@@ -1,0 +1,94 @@
+//! The link trait: what the algorithm asks of the place where nodes live.
+#![forbid(unsafe_code)]
+
+use core::fmt::Debug;
+use core::hint::select_unpredictable;
+
+use super::augment::{Half, Summary};
+use super::{Augment, Ranks, Side};
+
+/// The parent of a node and on which side of it the node is; `None` for the root.
+pub type Place<R> = Option<(R, Side)>;
+
+/// Where nodes live: an [`Arena`](super::Arena) of slots, or the caller's own structs
+/// ([`Intrusive`](super::Intrusive)). The tree's algorithm exists once, over this trait.
+///
+/// Every method is a few loads or stores.
+pub trait Nodes {
+    /// Order and augmentation.
+    type Augment: Augment;
+    /// Names a node. The tree never moves an item from one node to another, so a name stays good
+    /// for as long as the caller keeps the node.
+    type Ref: Copy + Eq + Debug;
+    /// The same nodes through local references, see [`view`](Nodes::view).
+    type View<'a>: Nodes<Augment = Self::Augment, Ref = Self::Ref>
+    where
+        Self: 'a;
+
+    /// Borrows the nodes for one change. The compiler keeps a view's addresses in registers, where it
+    /// would have to load them again after every store through a longer-lived owner.
+    fn view(&mut self) -> Self::View<'_>;
+
+    /// The node's item.
+    fn item(&self, at: Self::Ref) -> &<Self::Augment as Augment>::Item;
+
+    /// The child on `side`.
+    fn child(&self, at: Self::Ref, side: Side) -> Option<Self::Ref>;
+    /// Sets the child on `side`; not that child's parent.
+    fn set_child(&mut self, at: Self::Ref, side: Side, child: Option<Self::Ref>);
+
+    /// The rank differences.
+    fn ranks(&self, at: Self::Ref) -> Ranks;
+    /// Sets the rank differences.
+    fn set_ranks(&mut self, at: Self::Ref, ranks: Ranks);
+
+    /// The parent, and on which side of it the node is; `None` for the root. The node itself keeps
+    /// the side: a walk knows where it goes before the parent's cache line has come.
+    fn place(&self, at: Self::Ref) -> Place<Self::Ref>;
+    /// Sets the place, and with it that the node is linked.
+    fn set_place(&mut self, at: Self::Ref, place: Place<Self::Ref>);
+
+    /// Whether the node is in a tree.
+    fn is_linked(&self, at: Self::Ref) -> bool;
+    /// Marks the node as being in no tree.
+    fn set_unlinked(&mut self, at: Self::Ref);
+
+    /// What the node keeps about `side`.
+    fn half(&self, at: Self::Ref, side: Side) -> Half<Self::Augment>;
+    /// Sets what the node keeps about `side`.
+    fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<Self::Augment>);
+
+    /// The node's key.
+    #[inline(always)]
+    fn key(&self, at: Self::Ref) -> <Self::Augment as Augment>::Key {
+        Self::Augment::key(self.item(at))
+    }
+
+    /// The right child if `right`, else the left one, without a branch: a search would mispredict
+    /// every other one.
+    #[inline(always)]
+    fn child_if(&self, at: Self::Ref, right: bool) -> Option<Self::Ref> {
+        select_unpredictable(
+            right,
+            self.child(at, Side::Right),
+            self.child(at, Side::Left),
+        )
+    }
+
+    /// The summary of the node's subtree, from what the node itself keeps.
+    #[inline(always)]
+    fn summary(&self, at: Self::Ref) -> Summary<Self::Augment> {
+        let [left, right] = Side::BOTH.map(|side| self.half(at, side));
+        Self::Augment::join(self.item(at), &left, &right)
+    }
+
+    /// What the half of `at` on `side` should be, read from the child there.
+    #[inline(always)]
+    fn fresh_half(&self, at: Self::Ref, side: Side) -> Half<Self::Augment> {
+        let item = self.item(at);
+        match self.child(at, side) {
+            Some(child) => Self::Augment::half(item, side, &self.summary(child)),
+            None => Self::Augment::empty(item, side),
+        }
+    }
+}

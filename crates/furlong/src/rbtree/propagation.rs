@@ -1,0 +1,62 @@
+//! Seam `propagation`: when a node's halves are recomputed after an insertion or a removal.
+//!
+//! All three arms are one algorithm (`walk.rs`); they differ in the two answers below.
+#![forbid(unsafe_code)]
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// When halves are recomputed.
+pub trait Propagation: sealed::Sealed {
+    /// Whether each rotation recomputes the nodes that it moves at once, while the tree is still
+    /// being rebalanced. If not, the walk after rebalancing does it in passing.
+    const AT_ROTATION: bool;
+
+    /// Whether the walk goes on above a node whose summary has `changed` or not.
+    fn climb(changed: bool) -> bool;
+}
+
+/// Every rotation recomputes, and the walk goes to the root: FreeBSD's `sys/tree.h` before
+/// 7f2ec173e, and what trees without a check still do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Eager;
+
+/// One walk to the root after rebalancing: FreeBSD's 7f2ec173e (review D35502).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Deferred;
+
+/// One walk after rebalancing that stops where nothing changes: FreeBSD's `RB_AUGMENT_CHECK`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Checked;
+
+impl sealed::Sealed for Eager {}
+impl sealed::Sealed for Deferred {}
+impl sealed::Sealed for Checked {}
+
+impl Propagation for Eager {
+    const AT_ROTATION: bool = true;
+
+    #[inline(always)]
+    fn climb(_changed: bool) -> bool {
+        true
+    }
+}
+
+impl Propagation for Deferred {
+    const AT_ROTATION: bool = false;
+
+    #[inline(always)]
+    fn climb(_changed: bool) -> bool {
+        true
+    }
+}
+
+impl Propagation for Checked {
+    const AT_ROTATION: bool = false;
+
+    #[inline(always)]
+    fn climb(changed: bool) -> bool {
+        changed
+    }
+}

@@ -1,0 +1,114 @@
+//! Searches by key, and the steps from a node to its neighbours.
+#![forbid(unsafe_code)]
+
+use core::hint::select_unpredictable;
+
+use super::tree::Key;
+use super::{Config, Counters, Nodes, RbTree, Side};
+
+impl<N: Nodes, C: Config> RbTree<N, C> {
+    /// The node with `key`.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn find(&self, key: Key<N>) -> Option<N::Ref> {
+        self.lower_bound(key)
+            .filter(|at| self.nodes.key(*at) == key)
+    }
+
+    /// The first node whose key is `key` or greater.
+    ///
+    /// # Cost
+    /// O(log n).
+    #[inline]
+    pub fn lower_bound(&self, key: Key<N>) -> Option<N::Ref> {
+        self.first_not(|at| at < key)
+    }
+
+    /// The first node whose key is greater than `key`.
+    ///
+    /// # Cost
+    /// O(log n).
+    #[inline]
+    pub fn upper_bound(&self, key: Key<N>) -> Option<N::Ref> {
+        self.first_not(|at| at <= key)
+    }
+
+    /// The first node for whose key `is_before` does not hold, where it holds for none after one for
+    /// which it does not.
+    #[inline(always)]
+    fn first_not(&self, is_before: impl Fn(Key<N>) -> bool) -> Option<N::Ref> {
+        let mut found = None;
+        let mut next = self.root;
+        while let Some(at) = next {
+            self.counters.visit();
+            let right = is_before(self.nodes.key(at));
+            found = select_unpredictable(right, found, Some(at));
+            next = self.nodes.child_if(at, right);
+        }
+        found
+    }
+
+    /// The first node.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn first(&self) -> Option<N::Ref> {
+        self.edge(Side::Left)
+    }
+
+    /// The last node.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn last(&self) -> Option<N::Ref> {
+        self.edge(Side::Right)
+    }
+
+    /// The node after `at`; `None` from the last one, and from a node in no tree.
+    ///
+    /// # Cost
+    /// O(log n), and O(1) on average over a whole iteration.
+    pub fn next(&self, at: N::Ref) -> Option<N::Ref> {
+        self.step(at, Side::Right)
+    }
+
+    /// The node before `at`; `None` from the first one, and from a node in no tree.
+    ///
+    /// # Cost
+    /// As [`next`](Self::next).
+    pub fn prev(&self, at: N::Ref) -> Option<N::Ref> {
+        self.step(at, Side::Left)
+    }
+
+    /// The outermost node on `side`.
+    pub(super) fn edge(&self, side: Side) -> Option<N::Ref> {
+        self.root.map(|root| self.outermost(root, side))
+    }
+
+    /// The neighbour of `at` on `side`.
+    pub(super) fn step(&self, at: N::Ref, side: Side) -> Option<N::Ref> {
+        if !self.nodes.is_linked(at) {
+            return None;
+        }
+        if let Some(child) = self.nodes.child(at, side) {
+            return Some(self.outermost(child, !side));
+        }
+        let mut below = at;
+        loop {
+            let (parent, from) = self.nodes.place(below)?;
+            if from != side {
+                return Some(parent);
+            }
+            below = parent;
+        }
+    }
+
+    /// The outermost node on `side` of the subtree of `at`.
+    fn outermost(&self, mut at: N::Ref, side: Side) -> N::Ref {
+        while let Some(child) = self.nodes.child(at, side) {
+            at = child;
+        }
+        at
+    }
+}

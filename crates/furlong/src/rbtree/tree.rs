@@ -1,0 +1,368 @@
+//! The tree: a root and the nodes.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::ops::DerefMut;
+
+use super::augment::Summary;
+use super::work::Work;
+use super::{Arena, Augment, Config, Node, NodeId, Nodes, Side, Standard};
+
+/// The key of the trees over `N`.
+pub(super) type Key<N> = <<N as Nodes>::Augment as Augment>::Key;
+/// The item of the trees over `N`.
+pub(super) type Item<N> = <<N as Nodes>::Augment as Augment>::Item;
+
+/// An augmented rank-balanced (weak AVL) tree over nodes that live in `N`.
+///
+/// It allocates nothing, moves no item, and names nodes by `N::Ref`. Without removals it is an AVL
+/// tree of height at most 1.44 log2 n, with removals at most 2 log2 n.
+///
+/// # Example
+/// The largest gap between neighbouring extents, kept up to date:
+/// ```
+/// use furlong::iova::{Gaps, Reserved};
+/// use furlong::rbtree::{RbTree, VecArena};
+///
+/// let extents = [(0, 4), (5, 6), (16, 20)];
+/// let nodes: VecArena<Gaps> =
+///     extents.into_iter().map(|(start, end)| Reserved { start, end }).collect();
+/// let ids: Vec<_> = nodes.ids().collect();
+/// let mut tree = RbTree::new(nodes);
+/// for &id in &ids {
+///     tree.insert(id).unwrap();
+/// }
+/// assert_eq!(tree.summary().unwrap().gap, 10);
+/// tree.remove(ids[1]).unwrap();
+/// assert_eq!(tree.summary().unwrap().gap, 12);
+/// ```
+pub struct RbTree<N: Nodes, C: Config = Standard> {
+    pub(super) nodes: N,
+    pub(super) root: Option<N::Ref>,
+    pub(super) len: usize,
+    pub(super) counters: C::Counters,
+}
+
+/// Why a node was not inserted; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InsertError<R> {
+    /// The node is in a tree already.
+    Linked,
+    /// Another node has an equal key.
+    Occupied(R),
+}
+
+impl<R: fmt::Debug> fmt::Display for InsertError<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Linked => f.write_str("the node is in a tree already"),
+            Self::Occupied(at) => write!(f, "the node {at:?} has an equal key"),
+        }
+    }
+}
+
+impl<R: fmt::Debug> core::error::Error for InsertError<R> {}
+
+/// Why nothing was done: the node is in no tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotLinked;
+
+impl fmt::Display for NotLinked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the node is in no tree")
+    }
+}
+
+impl core::error::Error for NotLinked {}
+
+/// Runs one change on a view of the nodes. A macro, because the view must be a local of the function
+/// that the compiler inlines the change into.
+macro_rules! change {
+    ($tree:ident, |$work:ident| $change:expr) => {{
+        let mut $work = Work::<'_, _, C> {
+            nodes: $tree.nodes.view(),
+            root: $tree.root,
+            counters: &$tree.counters,
+        };
+        let done = $change;
+        $tree.root = $work.root;
+        done
+    }};
+}
+
+impl<N: Nodes> RbTree<N> {
+    /// An empty tree over nodes none of which is in a tree.
+    pub const fn new(nodes: N) -> Self {
+        Self {
+            nodes,
+            root: None,
+            len: 0,
+            counters: super::Off,
+        }
+    }
+}
+
+impl<N: Nodes, C: Config> RbTree<N, C> {
+    /// An empty tree with any configuration, over nodes none of which is in a tree.
+    pub fn with_config(nodes: N) -> Self {
+        Self {
+            nodes,
+            root: None,
+            len: 0,
+            counters: C::Counters::default(),
+        }
+    }
+
+    /// Links `new` at the place of its key.
+    ///
+    /// # Errors
+    /// [`Linked`](InsertError::Linked) if it is in a tree, [`Occupied`](InsertError::Occupied) if a
+    /// node has an equal key. Nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n), at most two rotations, no allocation.
+    #[inline]
+    pub fn insert(&mut self, new: N::Ref) -> Result<(), InsertError<N::Ref>> {
+        change!(self, |work| work.insert(new))?;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Links `new` just before `next`, or as the last node where there is no `next`: for a caller that
+    /// has found the place by a search of its own. That keys ascend is the caller's to know;
+    /// [`check`](crate::check::Check::check) names it where they do not.
+    ///
+    /// # Errors
+    /// [`Linked`](InsertError::Linked) if `new` is in a tree; nothing has changed.
+    ///
+    /// # Panics
+    /// If `next` is in no tree.
+    ///
+    /// # Cost
+    /// As [`insert`](Self::insert), without its search.
+    #[inline]
+    pub fn insert_before(
+        &mut self,
+        next: Option<N::Ref>,
+        new: N::Ref,
+    ) -> Result<(), InsertError<N::Ref>> {
+        self.insert_beside(next, Side::Left, new)
+    }
+
+    /// Links `new` just after `previous`, or as the first node where there is no `previous`.
+    /// Everything else is as with [`insert_before`](Self::insert_before).
+    ///
+    /// # Errors
+    /// As [`insert_before`](Self::insert_before).
+    ///
+    /// # Panics
+    /// If `previous` is in no tree.
+    #[inline]
+    pub fn insert_after(
+        &mut self,
+        previous: Option<N::Ref>,
+        new: N::Ref,
+    ) -> Result<(), InsertError<N::Ref>> {
+        self.insert_beside(previous, Side::Right, new)
+    }
+
+    fn insert_beside(
+        &mut self,
+        neighbour: Option<N::Ref>,
+        side: Side,
+        new: N::Ref,
+    ) -> Result<(), InsertError<N::Ref>> {
+        if self.nodes.is_linked(new) {
+            return Err(InsertError::Linked);
+        }
+        assert!(
+            neighbour.is_none_or(|at| self.nodes.is_linked(at)),
+            "the neighbour is in no tree"
+        );
+        let place = match neighbour {
+            Some(at) if self.nodes.child(at, side).is_none() => Some((at, side)),
+            Some(at) => self.step(at, side).map(|at| (at, !side)),
+            None => self.edge(!side).map(|at| (at, !side)),
+        };
+        change!(self, |work| work.link(place, new));
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Takes `old` out of the tree. It keeps its item and its name, and so do all others.
+    ///
+    /// # Errors
+    /// [`NotLinked`] if it is in no tree; nothing has changed.
+    ///
+    /// # Cost
+    /// No search; amortised O(1) changes of the shape, at most two rotations; the walk to the root is
+    /// O(log n) at worst; no allocation.
+    #[inline]
+    pub fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
+        change!(self, |work| work.remove(old))?;
+        self.len -= 1;
+        Ok(())
+    }
+
+    /// Recomputes what the tree keeps about `at`, whose item has changed in a part that the
+    /// augmentation reads. Its key must be what it was.
+    ///
+    /// # Errors
+    /// [`NotLinked`] if it is in no tree; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn refresh(&mut self, at: N::Ref) -> Result<(), NotLinked> {
+        if !self.nodes.is_linked(at) {
+            return Err(NotLinked);
+        }
+        change!(self, |work| work.refresh(at));
+        Ok(())
+    }
+
+    /// Takes every node out of the tree.
+    ///
+    /// # Cost
+    /// O(n), no allocation, no recomputation.
+    pub fn clear(&mut self) {
+        let mut next = self.root.take();
+        self.len = 0;
+        while let Some(at) = next {
+            let child = Side::BOTH
+                .into_iter()
+                .find_map(|side| self.nodes.child(at, side));
+            next = child.or_else(|| {
+                let parent = self.nodes.place(at);
+                self.nodes.set_unlinked(at);
+                parent.map(|(parent, side)| {
+                    self.nodes.set_child(parent, side, None);
+                    parent
+                })
+            });
+        }
+    }
+
+    /// The nodes.
+    #[inline]
+    pub const fn nodes(&self) -> &N {
+        &self.nodes
+    }
+
+    /// The nodes back, and no tree: what is linked stays so, and can be used again after
+    /// [`clear`](Self::clear) only.
+    pub fn into_nodes(self) -> N {
+        self.nodes
+    }
+
+    /// The item of a node, linked or not.
+    #[inline]
+    pub fn item(&self, at: N::Ref) -> &Item<N> {
+        self.nodes.item(at)
+    }
+
+    /// Whether a node is in the tree.
+    #[inline]
+    pub fn is_linked(&self, at: N::Ref) -> bool {
+        self.nodes.is_linked(at)
+    }
+
+    /// The number of linked nodes.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no node is linked.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The root, where a search of the caller's own begins; see [`Nodes::child`] and
+    /// [`Nodes::half`].
+    #[inline]
+    pub const fn root(&self) -> Option<N::Ref> {
+        self.root
+    }
+
+    /// The counters.
+    #[inline]
+    pub const fn counters(&self) -> &C::Counters {
+        &self.counters
+    }
+
+    /// The summary of the whole tree; `None` when it is empty.
+    ///
+    /// # Cost
+    /// O(1).
+    #[inline]
+    pub fn summary(&self) -> Option<Summary<N::Augment>> {
+        self.root.map(|root| self.nodes.summary(root))
+    }
+}
+
+impl<A, S, C> RbTree<Arena<A, S>, C>
+where
+    A: Augment,
+    S: DerefMut<Target = [Node<A>]>,
+    C: Config,
+{
+    /// Changes the item of a node in any part but the key.
+    ///
+    /// # Panics
+    /// If the key has changed and the node is linked: the order would be broken.
+    ///
+    /// # Cost
+    /// O(log n) if it is linked.
+    pub fn update<T>(&mut self, at: NodeId, change: impl FnOnce(&mut A::Item) -> T) -> T {
+        let key = self.nodes.key(at);
+        let done = change(self.nodes.item_mut(at));
+        if self.refresh(at).is_ok() {
+            assert!(
+                self.nodes.key(at) == key,
+                "the key of a linked node has changed"
+            );
+        }
+        done
+    }
+
+    /// Gives a node that is in no tree another item and returns the one that it had.
+    ///
+    /// # Errors
+    /// The item comes back if the node is linked; nothing has changed.
+    pub fn replace(&mut self, at: NodeId, item: A::Item) -> Result<A::Item, A::Item> {
+        self.nodes.replace(at, item)
+    }
+}
+
+impl<N: Nodes + Clone, C: Config> Clone for RbTree<N, C>
+where
+    C::Counters: Clone,
+{
+    fn clone(&self) -> Self {
+        Self {
+            nodes: self.nodes.clone(),
+            root: self.root,
+            len: self.len,
+            counters: self.counters.clone(),
+        }
+    }
+
+    /// Copies nodes into those that are there: a tree is restored without allocating.
+    fn clone_from(&mut self, source: &Self) {
+        self.nodes.clone_from(&source.nodes);
+        (self.root, self.len) = (source.root, source.len);
+        self.counters.clone_from(&source.counters);
+    }
+}
+
+impl<N: Nodes, C: Config> fmt::Debug for RbTree<N, C>
+where
+    Key<N>: fmt::Debug,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.iter().map(|at| (at, self.nodes.key(at))))
+            .finish()
+    }
+}
