@@ -22,7 +22,6 @@ const PLACES: &[&str] = &[
     concat!("/wor", "k/"),
     concat!("/far", "m/"),
     concat!("/ro", "ot/"),
-    concat!("/ho", "me/"),
     concat!("/tmp/w", "t/"),
     concat!("/tmp/bash_", "jobs"),
     concat!("before-", "stop"),

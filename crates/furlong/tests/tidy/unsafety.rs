@@ -8,7 +8,6 @@ use super::tree::{File, Finding, Tree, places};
 const UNSAFE_FILES: &[(&str, &str)] = &[];
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
-const DENY: &str = "#![deny(unsafe_code)]";
 
 /// Files without the attribute that keeps `unsafe` out, and list entries that are out of date.
 pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
@@ -29,11 +28,12 @@ fn forbidden_but(tree: &Tree, listed: &[&str]) -> Vec<Finding> {
             }
             continue;
         }
-        // What a parent forbids no child may have: it denies, and the child on the list says why.
+        // What a module forbids, those below it cannot have: around a listed file none can be.
         let parent = listed.iter().any(|path| is_parent(&file.path, path));
-        let wanted = if parent { DENY } else { FORBID };
-        if !begins_with(file, wanted) {
-            found.push(file.finding(1, format!("must begin with {wanted}, or be on the list")));
+        if parent && uses {
+            found.push(file.finding(1, "unsafe outside the listed files"));
+        } else if !parent && !begins_with_forbid(file) {
+            found.push(file.finding(1, format!("must begin with {FORBID}, or be on the list")));
         }
     }
     let gone = listed.iter().filter(|path| tree.file(path).is_none());
@@ -54,14 +54,14 @@ fn is_parent(file: &str, path: &str) -> bool {
 }
 
 /// Whether the attribute is among those at the head of the file.
-fn begins_with(file: &File, attribute: &str) -> bool {
+fn begins_with_forbid(file: &File) -> bool {
     let code = file
         .lines()
         .iter()
         .map(|line| line.code.trim())
         .filter(|code| !code.is_empty());
     code.take_while(|code| code.starts_with("#!["))
-        .any(|code| code == attribute)
+        .any(|code| code == FORBID)
 }
 
 /// `unsafe` blocks and implementations without a `SAFETY` comment.
@@ -87,16 +87,22 @@ fn claims(code: &str) -> bool {
         })
 }
 
-/// Atomic orderings weaker than `SeqCst` that do not say what they pair with.
+/// Atomic orderings weaker than `SeqCst` that do not say what they pair with; `Relaxed` may say by
+/// its own name why it pairs with nothing.
 pub(crate) fn orderings(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.ending(".rs") {
         for (at, line) in lines_with(file, |line| !weak(&line.code).is_empty()) {
             if line.code.trim_start().starts_with("use ") {
                 found.push(file.finding(at + 1, "import Ordering, not its variants"));
-            } else if !said_above(file.lines(), at).to_lowercase().contains("pair") {
-                let what = format!("{} without what it pairs with", weak(&line.code).join(", "));
-                found.push(file.finding(at + 1, what));
+                continue;
+            }
+            let said = said_above(file.lines(), at);
+            let pairs = said.to_lowercase().contains("pair");
+            let excused = said.contains("Relaxed:");
+            let silent = |name: &&str| !pairs && (*name != "Relaxed" || !excused);
+            for name in weak(&line.code).into_iter().filter(silent) {
+                found.push(file.finding(at + 1, format!("{name} without what it pairs with")));
             }
         }
     }
@@ -152,19 +158,22 @@ fn a_file_that_does_not_forbid_unsafe_is_found() {
 }
 
 #[test]
-fn a_listed_file_must_exist_and_need_it_and_its_parents_deny_it() {
-    let deny = format!("{DENY}\n");
+fn a_listed_file_must_exist_and_need_it_and_its_parents_have_none() {
     let tree = Tree::of(&[
-        ("src/lib.rs", &deny),
-        ("src/a/mod.rs", "pub mod raw;\n"),
+        ("src/lib.rs", "pub mod a;\n"),
+        ("src/a/mod.rs", "pub mod raw;\nunsafe { b() }\n"),
         ("src/a/raw.rs", "// SAFETY: so.\nunsafe { b() }\n"),
+        ("src/a/side.rs", "pub mod c;\n"),
         ("src/tame.rs", "// no unsafe here\n"),
     ]);
     let found = forbidden_but(&tree, &["src/a/raw.rs", "src/tame.rs", "src/gone.rs"]);
-    assert_eq!(
-        places(&found),
-        ["src/a/mod.rs:1", "src/tame.rs:1", "src/gone.rs:0"]
-    );
+    let expected = [
+        "src/a/mod.rs:1",
+        "src/a/side.rs:1",
+        "src/tame.rs:1",
+        "src/gone.rs:0",
+    ];
+    assert_eq!(places(&found), expected);
 }
 
 #[test]
@@ -191,13 +200,15 @@ fn unsafe_without_a_reason_is_found() {
 #[test]
 fn an_ordering_without_its_partner_is_found() {
     let bad = "use core::sync::atomic::Ordering::Relaxed;\n// quickly\na.load(Ordering::Acquire);\n\
-               // pairs with b\na.load(Ordering::Acquire);\nb.store(1, Ordering::Release);\n";
-    let good = "use core::sync::atomic::Ordering;\na.load(Ordering::SeqCst);\n// pairs with b\n\
+               // pairs with b\na.load(Ordering::Acquire);\nb.store(1, Ordering::Release);\n\
+               // Release: quickly\nb.store(1, Ordering::Release);\n";
+    let good = "// Relaxed: a number.\na.load(Ordering::Relaxed);\n\
+                use core::sync::atomic::Ordering;\na.load(Ordering::SeqCst);\n// pairs with b\n\
                 a.compare_exchange(\n    1,\n    2,\n    Ordering::AcqRel,\n    \
                 Ordering::Relaxed,\n);\nOp::Release;\nb.load(Ordering::Acquire); // pairs with a\n";
     let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
     assert_eq!(
         places(&orderings(&tree)),
-        ["bad.rs:1", "bad.rs:3", "bad.rs:6"]
+        ["bad.rs:1", "bad.rs:3", "bad.rs:6", "bad.rs:8"]
     );
 }
