@@ -86,6 +86,24 @@ pub(crate) fn tests_from_macros(tree: &Tree) -> Vec<Finding> {
     found
 }
 
+/// Code that was put out of use by a comment.
+pub(crate) fn dead_code(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.ending(".rs") {
+        for (at, line) in file.lines().iter().enumerate() {
+            let text = line.comment.trim_start_matches("//");
+            let is_doc = text.starts_with(['/', '!']) || line.comment.starts_with("///");
+            let text = text.trim();
+            let statement = text.ends_with(';') && (text.contains('(') || text.contains(" = "));
+            let opening = text.ends_with(" {") || text.ends_with("});") || text == "}";
+            if line.is_comment() && !is_doc && (statement || opening) {
+                found.push(file.finding(at + 1, "code in a comment: git remembers it"));
+            }
+        }
+    }
+    found
+}
+
 /// Tests whose names are not sentences about behaviour.
 pub(crate) fn test_names(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -174,6 +192,17 @@ fn a_macro_that_writes_tests_is_found() {
     let good = "macro_rules! m { () => {} }\n#[test]\nfn t() {}\n";
     let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
     assert_eq!(places(&tests_from_macros(&tree)), ["bad.rs:1"]);
+}
+
+#[test]
+fn code_in_a_comment_is_found() {
+    let bad = "// let a = 1;\nfn f() {\n    // g(1);\n    // if b {\n    // }\n}\n";
+    let good = "// What is so; and why.\n/// let a = b();\n//! f();\n// One (a), two; three.\n";
+    let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
+    assert_eq!(
+        places(&dead_code(&tree)),
+        [1, 3, 4, 5].map(|line| format!("bad.rs:{line}"))
+    );
 }
 
 #[test]

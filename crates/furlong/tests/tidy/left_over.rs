@@ -11,7 +11,10 @@ const OPEN_WORK: &[(&str, &str)] = &[
     (concat!("db", "g!("), "left from a search"),
     (concat!("FIX", "ME"), "left open"),
     (concat!("XX", "X"), "left open"),
-    (concat!("#[ig", "nore"), "a test that never runs"),
+    (
+        concat!("#[ig", "nore]"),
+        "a test that never runs, without a reason",
+    ),
     (concat!("```ig", "nore"), "an example that never runs"),
     (concat!("```rust,ig", "nore"), "an example that never runs"),
     (concat!("assert!(tr", "ue)"), "cannot fail"),

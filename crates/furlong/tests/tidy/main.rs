@@ -80,6 +80,11 @@ fn no_macro_writes_tests() {
 }
 
 #[test]
+fn no_code_is_commented_out() {
+    holds(habits::dead_code);
+}
+
+#[test]
 fn tests_are_named_as_sentences() {
     holds(habits::test_names);
 }
