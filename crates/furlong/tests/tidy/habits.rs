@@ -92,7 +92,7 @@ pub(crate) fn dead_code(tree: &Tree) -> Vec<Finding> {
     for file in tree.ending(".rs") {
         for (at, line) in file.lines().iter().enumerate() {
             let text = line.comment.trim_start_matches("//");
-            let is_doc = text.starts_with(['/', '!']) || line.comment.starts_with("///");
+            let is_doc = text.starts_with(['/', '!']);
             let text = text.trim();
             let statement = text.ends_with(';') && (text.contains('(') || text.contains(" = "));
             let opening = text.ends_with(" {") || text.ends_with("});") || text == "}";
