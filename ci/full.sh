@@ -14,23 +14,25 @@ day=$(date -u +%F)
 records=docs/records
 mkdir -p "$records"
 
-# record NAME COMMAND..: runs it and appends what it printed to docs/records/NAME.md.
+# record NAME COMMAND..: runs it and appends what it printed to docs/records/NAME.md. A result that
+# disappoints is a record like any other; the command's own failure comes after it.
 record() {
-  local file=$records/$1.md out begun=$SECONDS
+  local file=$records/$1.md out begun=$SECONDS code=0
   out=$(mktemp)
   shift
   echo "+ $*"
-  "$@" </dev/null | tee "$out"
+  "$@" </dev/null | tee "$out" || code=$?
   [ -s "$out" ] || { echo "it printed nothing: no record" >&2; rm -f "$out"; exit 1; }
   [ -s "$file" ] || printf '# Records: %s\n' "$(basename "$file" .md)" >"$file"
   {
     printf '\n## %s, commit %s\n\n' "$day" "$commit"
-    printf "\`%s\`, %d s on %s, %s cores, %s\n\n" "$*" $((SECONDS - begun)) "$(uname -srm)" \
-      "$(nproc)" "$(rustc --version)"
+    printf "\`%s\`: exit %d after %d s on %s, %s cores, %s\n\n" "$*" "$code" \
+      $((SECONDS - begun)) "$(uname -srm)" "$(nproc)" "$(rustc --version)"
     sed 's/^/    /' "$out"
   } >>"$file"
   rm -f "$out"
   echo "recorded in $file"
+  [ "$code" -eq 0 ] || { echo "it failed with exit $code: the record says so" >&2; exit "$code"; }
 }
 
 simulation() {
