@@ -46,7 +46,11 @@ pub(crate) fn glob_imports(tree: &Tree) -> Vec<Finding> {
         let code = file.code();
         for (at, _) in words(&code).filter(|(_, word)| *word == "use") {
             let import = code[at..].split(';').next().unwrap_or_default();
-            if import.contains('*') {
+            let import: String = import.split_whitespace().collect();
+            if ["::*", "{*,", "{*}", ",*,", ",*}"]
+                .iter()
+                .any(|glob| import.contains(glob))
+            {
                 let line = 1 + code[..at].matches('\n').count();
                 found.push(file.finding(line, "glob import: name what is used"));
             }
@@ -168,12 +172,13 @@ fn allow_and_expect_without_a_reason_are_found() {
 
 #[test]
 fn glob_imports_are_found_in_groups_too() {
-    let bad = "use a::*;\nmod t {\n    use super::*;\n}\npub use b::{\n    c::*,\n    d,\n};\n";
-    let good = "use a::b;\nlet x = a * b;\n// use a::*;\n";
+    let bad = "use a::*;\nmod t {\n    use super::*;\n}\npub use b::{\n    c::*,\n    d,\n};\n\
+               use e::{f, *};\n";
+    let good = "use a::b;\nlet x = a * b;\n// use a::*;\nhtml! { use href=(f(*a, *b)) {} }\n";
     let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
     assert_eq!(
         places(&glob_imports(&tree)),
-        ["bad.rs:1", "bad.rs:3", "bad.rs:5"]
+        ["bad.rs:1", "bad.rs:3", "bad.rs:5", "bad.rs:9"]
     );
 }
 
