@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
+# Parts: simulation (the verdict, 10,000 runs a cell) and each experiment's name (full profile);
+# all of them when none is named. Each leaves its record: the figures that documents may quote.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [ -n "$(git status --porcelain)" ]; then
+  echo "commit first: a record names the commit that it measured" >&2
+  exit 2
+fi
+commit=$(git rev-parse --short=12 HEAD)
+day=$(date -u +%F)
+records=docs/records
+mkdir -p "$records"
+
+# record NAME COMMAND..: runs it and appends what it printed to docs/records/NAME.md. A result that
+# disappoints is a record like any other; the command's own failure comes after it.
+record() {
+  local file=$records/$1.md out begun=$SECONDS code=0
+  out=$(mktemp)
+  shift
+  echo "+ $*"
+  "$@" </dev/null | tee "$out" || code=$?
+  [ -s "$out" ] || { echo "it printed nothing: no record" >&2; rm -f "$out"; exit 1; }
+  [ -s "$file" ] || printf '# Records: %s\n' "$(basename "$file" .md)" >"$file"
+  {
+    printf '\n## %s, commit %s\n\n' "$day" "$commit"
+    printf "\`%s\`: exit %d after %d s on %s, %s cores, %s\n\n" "$*" "$code" \
+      $((SECONDS - begun)) "$(uname -srm)" "$(nproc)" "$(rustc --version)"
+    sed 's/^/    /' "$out"
+  } >>"$file"
+  rm -f "$out"
+  echo "recorded in $file"
+  [ "$code" -eq 0 ] || { echo "it failed with exit $code: the record says so" >&2; exit "$code"; }
+}
+
+simulation() {
+  record verdict-simulation \
+    cargo run --release -p furlong-lab --example verdict_simulation -- --runs 10000
+}
+
+# experiment NAME: the full profile, into the experiment's own results.
+experiment() {
+  local results=experiments/$1/results
+  [ -f "experiments/$1/plan.toml" ] || { echo "there is no part $1" >&2; exit 2; }
+  mkdir -p "$results"
+  record "$1" cargo run --release -- run "$1" --profile full --note "commit $commit" \
+    --json "$results/$day-$commit.json" --md "$results/$day-$commit.md"
+}
+
+parts=("$@")
+if [ "${#parts[@]}" -eq 0 ]; then
+  parts=(simulation)
+  for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
+fi
+for part in "${parts[@]}"; do
+  echo
+  echo "== $part"
+  if [ "$part" = simulation ]; then simulation; else experiment "$part"; fi
+done

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Clippy over everything and over the library in each of its feature sets, the shell scripts, and
+# whether the library links where there is no std.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+bash ci/need.sh shellcheck
+
+cargo clippy --workspace --all-targets -- -D warnings
+cargo clippy -p furlong --all-targets --no-default-features -- -D warnings
+cargo clippy -p furlong --all-targets --no-default-features --features alloc -- -D warnings
+cargo clippy -p furlong --all-targets --all-features -- -D warnings
+
+shellcheck .ci/run ci/*.sh
+
+bash ci/bare.sh

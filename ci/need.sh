@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Sees to it that each command named is there: ci/need.sh valgrind npm
+# As root a missing one is installed with apt-get; else it is said what to install.
+set -euo pipefail
+
+declare -A package=([node]=nodejs)
+
+missing=()
+for command in "$@"; do
+  command -v "$command" >/dev/null || missing+=("${package[$command]:-$command}")
+done
+[ "${#missing[@]}" -gt 0 ] || exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+  echo "please install: ${missing[*]} (on Debian: apt-get install ${missing[*]})" >&2
+  exit 1
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  tail -n 20 "$log" >&2
+  echo "apt-get could not install: ${missing[*]}" >&2
+  exit 1
+fi
+echo "installed: ${missing[*]}"
+for command in "$@"; do
+  command -v "$command" >/dev/null || { echo "installed, yet there is no $command" >&2; exit 1; }
+done

@@ -1,0 +1,246 @@
+//! What the documents promise is there: commands, links, licences, a place for the next release.
+#![forbid(unsafe_code)]
+
+use super::tree::{File, Finding, Tree, places};
+
+/// The README has one command to run and one to test, and the checks take the latter from it.
+pub(crate) fn two_commands(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let text = |path: &str| tree.file(path).map_or("", |file| file.text.as_str());
+    for start in ["cargo run", "cargo test"] {
+        let count = text("README.md")
+            .lines()
+            .filter(|line| line.starts_with(start))
+            .count();
+        if count != 1 {
+            found.push(Finding::at(
+                "README.md",
+                format!("{count} lines begin with {start:?}, not 1"),
+            ));
+        }
+    }
+    let script = text("ci/test.sh");
+    if !script.contains("'^cargo test' README.md") {
+        found.push(Finding::at(
+            "ci/test.sh",
+            "does not take the command from README.md",
+        ));
+    }
+    if script
+        .lines()
+        .any(|line| line.trim_start().starts_with("cargo "))
+    {
+        found.push(Finding::at("ci/test.sh", "has a command of its own"));
+    }
+    found
+}
+
+/// Commands in documents whose verb, package, example or script does not exist.
+pub(crate) fn commands(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree
+        .ending(".md")
+        .filter(|file| file.path != "CHANGELOG.md")
+    {
+        for (line, command) in quoted(file) {
+            for path in wanted_by(command)
+                .into_iter()
+                .filter(|path| !tree.exists(path))
+            {
+                // A verb may have a folder where others have a file.
+                if !tree.exists(path.trim_end_matches(".rs")) {
+                    found.push(file.finding(line, format!("{command:?} needs {path}")));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What stands between backticks or on the lines of a code block, each with its line.
+fn quoted(file: &File) -> Vec<(usize, &str)> {
+    let mut block = false;
+    let mut found = Vec::new();
+    for (at, line) in file.text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            block = !block;
+        } else if block {
+            found.push((at + 1, line.trim()));
+        } else {
+            found.extend(
+                line.split('`')
+                    .skip(1)
+                    .step_by(2)
+                    .map(|span| (at + 1, span)),
+            );
+        }
+    }
+    found
+}
+
+/// The paths that must exist for a command to work.
+fn wanted_by(command: &str) -> Vec<String> {
+    let all: Vec<&str> = command.split_whitespace().collect();
+    let after = |word: &str| {
+        let at = all.iter().position(|found| *found == word)?;
+        all.get(at + 1).copied()
+    };
+    let mut paths = Vec::new();
+    match all.first() {
+        Some(&"cargo") => {
+            paths.extend(after("-p").map(|name| format!("crates/{name}/Cargo.toml")));
+            let package = after("-p").unwrap_or("furlong");
+            let example = after("--example");
+            paths.extend(example.map(|name| format!("crates/{package}/examples/{name}.rs")));
+        }
+        Some(&"bash") => paths.extend(all.get(1).map(ToString::to_string)),
+        Some(script) if script.starts_with("ci/") || script.starts_with(".ci/") => {
+            paths.push((*script).to_string());
+        }
+        _ => {}
+    }
+    let verb = match all.first() {
+        Some(&"furlong") => all.get(1).copied(),
+        Some(&"cargo") if all.get(1) == Some(&"run") && after("--example").is_none() => after("--"),
+        _ => None,
+    };
+    let verb = verb.filter(|verb| verb.chars().all(|c| c.is_ascii_lowercase()));
+    paths.extend(verb.map(|verb| format!("crates/furlong-lab/src/cmd/{verb}.rs")));
+    paths
+}
+
+/// Links in documents that lead to no file or folder of the repository.
+pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.ending(".md") {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (at, line) in file.text.lines().enumerate() {
+            let targets = line
+                .split("](")
+                .skip(1)
+                .filter_map(|rest| rest.split(')').next());
+            for target in targets.filter(|target| !target.contains(':') && !target.starts_with('#'))
+            {
+                let target = target.split('#').next().unwrap_or_default();
+                if !tree.exists(&resolve(folder, target)) {
+                    found.push(file.finding(at + 1, format!("{target} leads nowhere")));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn resolve(folder: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(target.split('/')) {
+        match part {
+            ".." => drop(parts.pop()),
+            "" | "." => {}
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The changelog has an entry under its unreleased heading.
+pub(crate) fn changelog(tree: &Tree) -> Vec<Finding> {
+    let text = tree
+        .file("CHANGELOG.md")
+        .map_or("", |file| file.text.as_str());
+    let next = text
+        .split("\n## [Unreleased]")
+        .nth(1)
+        .and_then(|rest| rest.split("\n## ").next());
+    if next.is_some_and(|section| section.contains("\n- ")) {
+        return vec![];
+    }
+    vec![Finding::at(
+        "CHANGELOG.md",
+        "has no entry under [Unreleased]",
+    )]
+}
+
+/// Both licences, whole.
+pub(crate) fn licences(tree: &Tree) -> Vec<Finding> {
+    let parts = [
+        (
+            "LICENSE-MIT",
+            "Permission is hereby granted, free of charge",
+        ),
+        ("LICENSE-MIT", "SOFTWARE IS PROVIDED \"AS IS\""),
+        ("LICENSE-APACHE", "Version 2.0, January 2004"),
+        ("LICENSE-APACHE", "END OF TERMS AND CONDITIONS"),
+        ("Cargo.toml", "license = \"MIT OR Apache-2.0\""),
+    ];
+    let lacks = |path: &str, part: &str| !tree.file(path).is_some_and(|f| f.text.contains(part));
+    let missing = parts.into_iter().filter(|(path, part)| lacks(path, part));
+    missing
+        .map(|(path, part)| Finding::at(path, format!("lacks {part:?}")))
+        .collect()
+}
+
+#[test]
+fn a_second_command_or_a_test_of_its_own_is_found() {
+    let readme = "```sh\ncargo run --release -- run\n```\n```sh\ncargo test --workspace\n```\n";
+    let script = "grep -E '^cargo test' README.md\nbash -c \"$line\"\n";
+    let good = [("README.md", readme), ("ci/test.sh", script)];
+    assert!(two_commands(&Tree::of(&good)).is_empty());
+    let more = format!("{readme}cargo run --example iova\n");
+    let own = format!("{script}  cargo test --lib\n");
+    let tree = Tree::of(&[("README.md", &more), ("ci/test.sh", &own)]);
+    assert_eq!(
+        places(&two_commands(&tree)),
+        ["README.md:0", "ci/test.sh:0"]
+    );
+    let empty = two_commands(&Tree::of(&[]));
+    assert_eq!(
+        places(&empty),
+        ["README.md:0", "README.md:0", "ci/test.sh:0"]
+    );
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_found() {
+    let text = "`furlong run` and `furlong fly`, `bash .ci/run`, `ci/gone.sh now`\n```sh\n\
+                cargo run --release -- run\ncargo run --release -- swim\n\
+                cargo run -p furlong-lab --example gone\ncargo test -p nobody\n```\n`furlong`\n";
+    let tree = Tree::of(&[
+        ("A.md", text),
+        (".ci/run", ""),
+        ("crates/furlong-lab/Cargo.toml", ""),
+        ("crates/furlong-lab/src/cmd/run/mod.rs", ""),
+    ]);
+    assert_eq!(
+        places(&commands(&tree)),
+        ["A.md:1", "A.md:1", "A.md:4", "A.md:5", "A.md:6"]
+    );
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_found() {
+    let text = "[a](b.md) [c](../C.md#d) [e](https://f) [g](#h)\n[i](../gone.md)\n[j](.)\n";
+    let tree = Tree::of(&[("a/a.md", text), ("a/b.md", ""), ("C.md", "")]);
+    assert_eq!(places(&links(&tree)), ["a/a.md:2"]);
+}
+
+#[test]
+fn a_changelog_without_an_entry_is_found() {
+    let of = |text: &str| changelog(&Tree::of(&[("CHANGELOG.md", text)])).len();
+    assert_eq!(of("# Changelog\n\n## [Unreleased]\n\n### Added\n- A.\n"), 0);
+    assert_eq!(
+        of("# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n- A.\n"),
+        1
+    );
+    assert_eq!(of("# Changelog\n\n## [0.1.0]\n- A.\n"), 1);
+}
+
+#[test]
+fn a_licence_that_is_cut_short_is_found() {
+    let tree = Tree::of(&[
+        ("LICENSE-APACHE", "Version 2.0, January 2004\n"),
+        ("Cargo.toml", "license = \"MIT OR Apache-2.0\"\n"),
+    ]);
+    let expected = ["LICENSE-MIT:0", "LICENSE-MIT:0", "LICENSE-APACHE:0"];
+    assert_eq!(places(&licences(&tree)), expected);
+}

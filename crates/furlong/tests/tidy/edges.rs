@@ -1,0 +1,316 @@
+//! Imports point down: which module of the library may use which, which crate may use which.
+#![forbid(unsafe_code)]
+
+use super::functions::closing;
+use super::lexer::words;
+use super::tree::{File, Finding, Tree, places};
+
+/// What any other module of the library may use, each with what it may use itself.
+const LAYER_0: &[(&str, &[&str])] = &[
+    ("addr", &["check"]),
+    ("check", &[]),
+    ("sync", &[]),
+    ("rcu", &["check", "sync"]),
+];
+
+/// What stands above layer 0, each with what it may use beside it. No system uses another.
+const ABOVE: &[(&str, &[&str])] = &[
+    ("rbtree", &[]),
+    ("maple", &[]),
+    ("iova", &["rbtree"]),
+    ("phys", &["rbtree"]),
+    ("vmspace", &["maple", "rbtree"]),
+    ("bounce", &[]),
+    ("malloc", &[]),
+];
+
+/// Each crate with those of this workspace that it may use, in tests too.
+const CRATES: &[(&str, &[&str])] = &[
+    ("furlong", &[]),
+    ("furlong-spec", &["furlong"]),
+    ("furlong-lab", &["furlong", "furlong-spec"]),
+    ("furlong-peers", &["furlong", "furlong-spec", "furlong-lab"]),
+    ("furlong-preload", &["furlong"]),
+    ("furlong-adapters", &["furlong"]),
+    ("furlong-c", &["furlong"]),
+];
+
+/// The features that the library may have.
+const FEATURES: &[&str] = &[
+    "default",
+    "alloc",
+    "std",
+    "lock_api",
+    "allocator-api2",
+    "serde",
+];
+
+const LIBRARY: &str = "crates/furlong/src/";
+
+fn find<'a>(table: &'a [(&str, &[&str])], name: &str) -> Option<&'a [&'a str]> {
+    table
+        .iter()
+        .find(|(found, _)| *found == name)
+        .map(|(_, allowed)| *allowed)
+}
+
+/// Whether a module of the library may use another; none where the tables do not know it.
+fn may_use(module: &str, used: &str) -> Option<bool> {
+    let low = LAYER_0.iter().any(|(name, _)| *name == used);
+    let itself = module == used;
+    match (find(LAYER_0, module), find(ABOVE, module)) {
+        (Some(allowed), _) => Some(itself || allowed.contains(&used)),
+        (_, Some(allowed)) => Some(itself || low || allowed.contains(&used)),
+        _ => None,
+    }
+}
+
+/// Modules of the library that use what is not below them.
+pub(crate) fn modules(tree: &Tree) -> Vec<Finding> {
+    let names: Vec<&str> = tree
+        .names_in(LIBRARY)
+        .into_iter()
+        .map(|name| name.trim_end_matches(".rs"))
+        .collect();
+    let mut found = Vec::new();
+    for file in tree
+        .under(LIBRARY)
+        .filter(|file| file.path.ends_with(".rs"))
+    {
+        let module = module_of(file);
+        if module == "lib" {
+            continue;
+        }
+        for (line, used) in root_paths(file) {
+            if !names.contains(&used.as_str()) {
+                continue;
+            }
+            match may_use(module, &used) {
+                Some(true) => {}
+                Some(false) => {
+                    found.push(file.finding(line, format!("{module} must not use {used}")));
+                }
+                None => found.push(file.finding(line, format!("{module} is in no table of edges"))),
+            }
+        }
+    }
+    found
+}
+
+fn module_of(file: &File) -> &str {
+    let below = file.path.strip_prefix(LIBRARY).unwrap_or_default();
+    below
+        .split('/')
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(".rs")
+}
+
+/// The first names of all paths that start at the crate's root (`crate::a`, `crate::{a, b}`, or
+/// enough `super::` to get there), each with its line.
+fn root_paths(file: &File) -> Vec<(usize, String)> {
+    let code = file.code();
+    let depth = depth_of(file);
+    let mut starts = Vec::new();
+    let mut supers = 0;
+    for (at, word) in words(&code) {
+        let chained = code[..at].ends_with("super::");
+        supers = if word == "super" {
+            1 + if chained { supers } else { 0 }
+        } else {
+            0
+        };
+        let end = at + word.len();
+        let at_root = word == "crate" || supers >= depth;
+        if at_root && code[end..].starts_with("::{") {
+            starts.extend(firsts(&code, end + 2));
+        } else if at_root && code[end..].starts_with("::") {
+            starts.push(end + 2);
+        }
+    }
+    let line_of = |at: usize| 1 + code[..at].matches('\n').count();
+    let name_at = |at: usize| words(&code[at..]).next().map(|(_, name)| name.to_string());
+    starts
+        .into_iter()
+        .filter_map(|at| Some((line_of(at), name_at(at)?)))
+        .collect()
+}
+
+/// Where the first names of a group of imports stand; its brace opens at `open`.
+fn firsts(code: &str, open: usize) -> Vec<usize> {
+    let mut depth = 0;
+    let mut fresh = false;
+    let mut found = Vec::new();
+    for (at, c) in code[open..=closing(code, open)].char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if c == ',' && depth == 1 || at == 0 {
+            fresh = true;
+        } else if fresh && c.is_alphabetic() {
+            fresh = false;
+            found.push(open + at);
+        }
+    }
+    found
+}
+
+/// How many `super` lead from the module in this file to the crate's root.
+fn depth_of(file: &File) -> usize {
+    let below = file.path.strip_prefix(LIBRARY).unwrap_or_default();
+    below.trim_end_matches("/mod.rs").split('/').count()
+}
+
+/// Crates that use what is not below them, or that the table does not know.
+pub(crate) fn crates(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for name in tree.names_in("crates/") {
+        let Some(file) = tree.file(&format!("crates/{name}/Cargo.toml")) else {
+            continue;
+        };
+        let Some(allowed) = find(CRATES, name) else {
+            found.push(file.finding(1, format!("{name} is in no table of edges")));
+            continue;
+        };
+        for (line, used) in entries(file, |section| section.ends_with("dependencies")) {
+            if find(CRATES, used).is_some() && !allowed.contains(&used) {
+                found.push(file.finding(line, format!("{name} must not use {used}")));
+            }
+        }
+    }
+    found
+}
+
+/// Features of the library beyond those agreed on.
+pub(crate) fn features(tree: &Tree) -> Vec<Finding> {
+    let Some(file) = tree.file("crates/furlong/Cargo.toml") else {
+        return vec![Finding::at("crates/furlong/Cargo.toml", "is missing")];
+    };
+    let known = |name: &str| FEATURES.contains(&name);
+    entries(file, |section| section == "features")
+        .into_iter()
+        .filter(|(_, name)| !known(name))
+        .map(|(line, name)| file.finding(line, format!("{name}: not a feature of the library")))
+        .collect()
+}
+
+/// What every crate takes from the workspace.
+pub(crate) fn manifests(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for name in tree.names_in("crates/") {
+        let path = format!("crates/{name}/Cargo.toml");
+        let text = tree.file(&path).map_or("", |file| file.text.as_str());
+        for wanted in [
+            "license.workspace = true",
+            "[lints]\nworkspace = true",
+            "description = ",
+        ] {
+            if !text.contains(wanted) {
+                found.push(Finding::at(path.as_str(), format!("lacks {wanted:?}")));
+            }
+        }
+    }
+    found
+}
+
+/// The keys of the sections of a manifest whose names are wanted, each with its line.
+fn entries(file: &File, wanted: impl Fn(&str) -> bool) -> Vec<(usize, &str)> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for (at, line) in file.text.lines().enumerate() {
+        if let Some(section) = line.strip_prefix('[') {
+            inside = wanted(section.trim_end_matches(']'));
+        } else if let (true, Some((key, _))) = (inside, line.split_once('=')) {
+            found.push((at + 1, key.split('.').next().unwrap_or_default().trim()));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_system_that_uses_another_is_found() {
+    let bad = "use crate::rbtree::Tree;\nuse crate::phys;\nlet a = crate::malloc::b();\n\
+               use super::super::bounce;\nuse super::malloc;\n";
+    let tree = Tree::of(&[
+        ("crates/furlong/src/lib.rs", "pub use crate::malloc;\n"),
+        ("crates/furlong/src/iova/gap.rs", bad),
+        (
+            "crates/furlong/src/phys/mod.rs",
+            "use super::{addr, bounce};\nuse crate::phys::a;\n",
+        ),
+        (
+            "crates/furlong/src/malloc/mod.rs",
+            "// crate::iova\nuse crate::addr::Extent;\n",
+        ),
+        ("crates/furlong/src/bounce.rs", "use core::malloc;\n"),
+        ("crates/furlong/src/rbtree.rs", ""),
+        ("crates/furlong/src/addr.rs", ""),
+    ]);
+    let expected = [
+        "iova/gap.rs:2",
+        "iova/gap.rs:3",
+        "iova/gap.rs:4",
+        "phys/mod.rs:1",
+    ];
+    assert_eq!(
+        places(&modules(&tree)),
+        expected.map(|place| format!("{LIBRARY}{place}"))
+    );
+}
+
+#[test]
+fn groups_of_imports_are_read_to_their_end() {
+    let text = "use crate::{\n    addr::{phys, iova},\n    malloc,\n};\nlet phys = 1;\n";
+    let tree = Tree::of(&[
+        ("crates/furlong/src/rcu/mod.rs", text),
+        ("crates/furlong/src/addr.rs", ""),
+        ("crates/furlong/src/malloc.rs", ""),
+        ("crates/furlong/src/phys.rs", ""),
+    ]);
+    let found: Vec<String> = modules(&tree).iter().map(ToString::to_string).collect();
+    let place = format!("{LIBRARY}rcu/mod.rs");
+    let wrong = |line, used| format!("{place}:{line}: rcu must not use {used}");
+    assert_eq!(found, [wrong(2, "addr"), wrong(3, "malloc")]);
+}
+
+#[test]
+fn a_module_in_no_table_is_found() {
+    let tree = Tree::of(&[
+        ("crates/furlong/src/new.rs", "use crate::addr::Extent;\n"),
+        ("crates/furlong/src/addr.rs", ""),
+    ]);
+    assert_eq!(places(&modules(&tree)), ["crates/furlong/src/new.rs:1"]);
+}
+
+#[test]
+fn a_crate_that_uses_one_above_it_is_found() {
+    let spec = "[dependencies]\nfurlong.workspace = true\n\n[dev-dependencies]\nfurlong-lab = {}\n\
+                [target.'cfg(loom)'.dependencies]\nfurlong-c = {}\n";
+    let tree = Tree::of(&[
+        ("crates/furlong-spec/Cargo.toml", spec),
+        ("crates/furlong-new/Cargo.toml", ""),
+    ]);
+    let expected = ["furlong-new/Cargo.toml:1", "furlong-spec/Cargo.toml:5"];
+    let mut expected = expected.map(|place| format!("crates/{place}")).to_vec();
+    expected.push("crates/furlong-spec/Cargo.toml:7".into());
+    assert_eq!(places(&crates(&tree)), expected);
+}
+
+#[test]
+fn a_feature_that_was_not_agreed_on_is_found() {
+    let text = "[features]\ndefault = [\"alloc\"]\nfast = []\n[dependencies]\nlibm = \"1\"\n";
+    let tree = Tree::of(&[("crates/furlong/Cargo.toml", text)]);
+    assert_eq!(places(&features(&tree)), ["crates/furlong/Cargo.toml:3"]);
+}
+
+#[test]
+fn a_manifest_without_licence_or_lints_is_found() {
+    let good = "description = \"A\"\nlicense.workspace = true\n[lints]\nworkspace = true\n";
+    let tree = Tree::of(&[
+        ("crates/a/Cargo.toml", good),
+        ("crates/b/Cargo.toml", "[lints]\n"),
+    ]);
+    assert_eq!(places(&manifests(&tree)), ["crates/b/Cargo.toml:0"; 3]);
+}

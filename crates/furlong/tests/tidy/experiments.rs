@@ -1,0 +1,110 @@
+//! Every experiment says what it asks before anything is measured.
+#![forbid(unsafe_code)]
+
+use super::systems::SYSTEMS;
+use super::tree::{Finding, Tree, places};
+
+/// Those that race no system.
+const OTHERS: &[&str] = &["tree-order", "lab-honesty"];
+
+/// What an experiment's README has among its headings.
+const HEADINGS: &[&str] = &[
+    "question",
+    "prediction",
+    "method",
+    "result",
+    "verdict",
+    "limits",
+];
+
+/// Experiments with a wrong name, without a plan, or without one of the headings.
+pub(crate) fn folders(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for name in names(tree) {
+        let folder = format!("experiments/{name}");
+        if !is_name(name) {
+            found.push(Finding::at(folder.as_str(), "is not named <system>-<word>"));
+        }
+        if !tree.exists(&format!("{folder}/plan.toml")) {
+            found.push(Finding::at(folder.as_str(), "has no plan.toml"));
+        }
+        let Some(readme) = tree.file(&format!("{folder}/README.md")) else {
+            found.push(Finding::at(folder.as_str(), "has no README.md"));
+            continue;
+        };
+        let headings: Vec<String> = readme
+            .text
+            .lines()
+            .filter(|line| line.starts_with('#'))
+            .map(str::to_lowercase)
+            .collect();
+        let absent = HEADINGS
+            .iter()
+            .filter(|wanted| !headings.iter().any(|heading| heading.contains(**wanted)));
+        found.extend(absent.map(|wanted| readme.finding(1, format!("has no heading {wanted:?}"))));
+    }
+    found
+}
+
+/// Plans that name another experiment than the folder they lie in.
+pub(crate) fn plans(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for name in names(tree) {
+        let Some(plan) = tree.file(&format!("experiments/{name}/plan.toml")) else {
+            continue;
+        };
+        let wanted = format!("name = \"{name}\"");
+        if !plan.text.lines().any(|line| line.trim() == wanted) {
+            found.push(plan.finding(1, format!("must say {wanted}")));
+        }
+    }
+    found
+}
+
+fn names(tree: &Tree) -> impl Iterator<Item = &str> {
+    let is_folder =
+        |name: &&str| tree.exists(&format!("experiments/{name}/")) && !name.contains('.');
+    tree.names_in("experiments/").into_iter().filter(is_folder)
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+    let of_system = name
+        .split_once('-')
+        .is_some_and(|(system, word)| SYSTEMS.contains(&system) && plain(word));
+    of_system || OTHERS.contains(&name)
+}
+
+#[test]
+fn an_experiment_without_name_plan_or_heading_is_found() {
+    let whole = "# A\n## Question\n## Prediction\n## Method\n## Result\n## Verdict\n## Limits\n";
+    let part = whole.replace("## Limits\n", "Limits\n");
+    let tree = Tree::of(&[
+        ("experiments/README.md", ""),
+        ("experiments/iova-gap/README.md", whole),
+        ("experiments/iova-gap/plan.toml", ""),
+        ("experiments/tree-order/README.md", &part),
+        ("experiments/tree-order/plan.toml", ""),
+        ("experiments/tree-race/README.md", whole),
+    ]);
+    let expected = ["tree-order/README.md:1", "tree-race:0", "tree-race:0"];
+    assert_eq!(
+        places(&folders(&tree)),
+        expected.map(|path| format!("experiments/{path}"))
+    );
+}
+
+#[test]
+fn a_plan_with_another_name_is_found() {
+    let tree = Tree::of(&[
+        ("experiments/iova-gap/plan.toml", "name = \"iova-gap\"\n"),
+        (
+            "experiments/iova-magazine/plan.toml",
+            "name = \"iova-gap\"\n",
+        ),
+    ]);
+    assert_eq!(
+        places(&plans(&tree)),
+        ["experiments/iova-magazine/plan.toml:1"]
+    );
+}

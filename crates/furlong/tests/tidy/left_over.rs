@@ -1,0 +1,83 @@
+//! What must not stay in the tree: work left open, and places and tools of somebody's machine. The
+//! patterns are put together here, so that this file does not hold them.
+#![forbid(unsafe_code)]
+
+use super::tree::{Finding, Tree, places};
+
+/// Each with what is wrong about it.
+const OPEN_WORK: &[(&str, &str)] = &[
+    (concat!("to", "do!("), "left open"),
+    (concat!("unimple", "mented!("), "left open"),
+    (concat!("db", "g!("), "left from a search"),
+    (concat!("FIX", "ME"), "left open"),
+    (concat!("XX", "X"), "left open"),
+    (
+        concat!("#[ig", "nore]"),
+        "a test that never runs, without a reason",
+    ),
+    (concat!("```ig", "nore"), "an example that never runs"),
+    (concat!("```rust,ig", "nore"), "an example that never runs"),
+    (concat!("assert!(tr", "ue)"), "cannot fail"),
+];
+
+/// Folders and tools that exist on one machine only.
+const PLACES: &[&str] = &[
+    concat!("/wor", "k/"),
+    concat!("/far", "m/"),
+    concat!("/ro", "ot/"),
+    concat!("/tmp/w", "t/"),
+    concat!("/tmp/bash_", "jobs"),
+    concat!("before-", "stop"),
+    concat!("sub", "agent"),
+    concat!(".lib", "rary"),
+];
+
+/// Work left open in Rust files and documents.
+pub(crate) fn open_work(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.ending(".rs").chain(tree.ending(".md")) {
+        for (at, line) in file.text.lines().enumerate() {
+            for (pattern, what) in OPEN_WORK
+                .iter()
+                .filter(|(pattern, _)| line.contains(pattern))
+            {
+                found.push(file.finding(at + 1, format!("{pattern}: {what}")));
+            }
+        }
+    }
+    found
+}
+
+/// Names of places and tools that are none of the project's business, in any file.
+pub(crate) fn foreign_places(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.files() {
+        for (at, line) in file.text.lines().enumerate() {
+            for pattern in PLACES.iter().filter(|pattern| line.contains(**pattern)) {
+                found.push(file.finding(at + 1, format!("{pattern} means nothing elsewhere")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_kind_of_open_work_is_found() {
+    for (pattern, _) in OPEN_WORK {
+        let text = format!("fine\n    {pattern} later\n");
+        let tree = Tree::of(&[("a.rs", &text), ("b.md", &text), ("c.txt", &text)]);
+        assert_eq!(places(&open_work(&tree)), ["a.rs:2", "b.md:2"], "{pattern}");
+    }
+    assert!(open_work(&Tree::of(&[("a.rs", "do it!()\nassert!(trust)\n")])).is_empty());
+}
+
+#[test]
+fn every_foreign_place_is_found() {
+    for pattern in PLACES {
+        let text = format!("fine\n\"{pattern}x\"\n");
+        assert_eq!(
+            places(&foreign_places(&Tree::of(&[("a.json", &text)]))),
+            ["a.json:2"]
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! The scripts of the checks: each stops at the first error, and each step that is called exists.
+#![forbid(unsafe_code)]
+
+use super::tree::{Finding, Tree, places};
+
+const RUN: &str = ".ci/run";
+
+/// Scripts that would go on after an error.
+pub(crate) fn strict(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let scripts = tree.under("ci/").filter(|file| file.path.ends_with(".sh"));
+    for file in scripts.chain(tree.file(RUN)) {
+        if !file.text.starts_with("#!/usr/bin/env bash\n") {
+            found.push(file.finding(1, "must begin with #!/usr/bin/env bash"));
+        }
+        let code = file
+            .text
+            .lines()
+            .find(|line| !line.is_empty() && !line.starts_with('#'));
+        if code != Some("set -euo pipefail") {
+            found.push(file.finding(1, "its first command must be set -euo pipefail"));
+        }
+    }
+    found
+}
+
+/// Steps that `.ci/run` calls and that have no script, and scripts that nobody calls.
+pub(crate) fn steps(tree: &Tree) -> Vec<Finding> {
+    let Some(run) = tree.file(RUN) else {
+        return vec![Finding::at(RUN, "is missing")];
+    };
+    let list = run
+        .text
+        .split("${STEPS:-")
+        .nth(1)
+        .and_then(|rest| rest.split('}').next());
+    let called: Vec<&str> = list.unwrap_or_default().split_whitespace().collect();
+    let mut found = Vec::new();
+    if called.is_empty() {
+        found.push(run.finding(1, "names no step"));
+    }
+    let absent = called
+        .iter()
+        .filter(|step| !tree.exists(&format!("ci/{step}.sh")));
+    found.extend(absent.map(|step| run.finding(1, format!("ci/{step}.sh does not exist"))));
+    for file in tree.under("ci/").filter(|file| file.path.ends_with(".sh")) {
+        let by_hand = file.path == "ci/full.sh";
+        let step = file.path.trim_start_matches("ci/").trim_end_matches(".sh");
+        let by_another = tree
+            .under("ci/")
+            .any(|other| other.path != file.path && other.text.contains(file.path.as_str()));
+        if !by_hand && !called.contains(&step) && !by_another {
+            found.push(file.finding(1, "nobody calls it"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_script_that_goes_on_after_an_error_is_found() {
+    let good = "#!/usr/bin/env bash\n# Says.\nset -euo pipefail\nls\n";
+    let tree = Tree::of(&[
+        (".ci/run", good),
+        ("ci/a.sh", &good.replace("-euo", "-eu")),
+        ("ci/b.sh", &good.replace("bash\n", "sh\n")),
+        ("ci/c.sh", &good.replace("# Says.", "cd a")),
+    ]);
+    assert_eq!(
+        places(&strict(&tree)),
+        ["ci/a.sh:1", "ci/b.sh:1", "ci/c.sh:1"]
+    );
+}
+
+#[test]
+fn a_step_without_a_script_and_a_script_without_a_caller_are_found() {
+    let tree = Tree::of(&[
+        (".ci/run", "steps=${STEPS:-fmt lint}\n"),
+        ("ci/fmt.sh", "bash ci/need.sh a\n"),
+        ("ci/need.sh", ""),
+        ("ci/full.sh", ""),
+        ("ci/alone.sh", "ci/alone.sh\n"),
+    ]);
+    assert_eq!(places(&steps(&tree)), [".ci/run:1", "ci/alone.sh:1"]);
+    assert_eq!(places(&steps(&Tree::of(&[]))), [".ci/run:0"]);
+    assert_eq!(
+        places(&steps(&Tree::of(&[(".ci/run", "steps=\n")]))),
+        [".ci/run:1"]
+    );
+}

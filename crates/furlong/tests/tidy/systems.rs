@@ -1,0 +1,180 @@
+//! A newcomer finds any of the five systems by its one word, and its module begins with words.
+#![forbid(unsafe_code)]
+
+use super::lexer::has_word;
+use super::tree::{Finding, Tree, places};
+
+/// One word each.
+pub(crate) const SYSTEMS: &[&str] = &["iova", "phys", "vmspace", "bounce", "malloc"];
+
+/// What the docs of a system's module have, in this order.
+const HEADINGS: &[&str] = &[
+    "# What it is",
+    "# Words",
+    "# Invariants",
+    "# Files",
+    "# Sources",
+];
+
+/// Words that begin an item that does something.
+const LOGIC: &[&str] = &[
+    "fn",
+    "struct",
+    "enum",
+    "trait",
+    "impl",
+    "static",
+    "const",
+    "type",
+    "macro_rules",
+    "union",
+];
+
+/// Modules of the library that lie in a folder and whose `mod.rs` has logic; for the systems and
+/// the trees under them also those that do not explain themselves.
+pub(crate) fn roots(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for name in tree.names_in("crates/furlong/src/") {
+        let Some(file) = tree.file(&format!("crates/furlong/src/{name}/mod.rs")) else {
+            continue;
+        };
+        if name == "sync" {
+            continue; // it is the one place that chooses between core and loom
+        }
+        for (at, line) in file.lines().iter().enumerate() {
+            if let Some(word) = LOGIC.iter().find(|word| has_word(&line.code, word)) {
+                found.push(
+                    file.finding(at + 1, format!("{word}: mod.rs holds docs and re-exports")),
+                );
+            }
+        }
+        let docs: Vec<&str> = file
+            .text
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! "))
+            .collect();
+        let mut from = 0;
+        for heading in HEADINGS {
+            match docs[from..]
+                .iter()
+                .position(|line| line.trim_end() == *heading)
+            {
+                Some(at) => from += at + 1,
+                None => found.push(file.finding(1, format!("lacks {heading:?} in its place"))),
+            }
+        }
+    }
+    found
+}
+
+/// Systems that have some of the places that bear their word and lack others. A module alone is a
+/// system that has begun; with the first of the other places it must have all.
+pub(crate) fn words(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for word in SYSTEMS {
+        let mut places = vec![
+            format!("crates/furlong/examples/{word}.rs"),
+            format!("crates/furlong-spec/src/{word}/mod.rs"),
+            format!("crates/furlong-spec/tests/{word}.rs"),
+        ];
+        if tree.exists("fuzz") {
+            places.push(format!("fuzz/fuzz_targets/{word}.rs"));
+        }
+        let here =
+            |path: &String| tree.exists(path) || tree.exists(&path.replace("/mod.rs", ".rs"));
+        if !places.iter().any(here) {
+            continue;
+        }
+        places.push(format!("crates/furlong/src/{word}/mod.rs"));
+        let missing = places.into_iter().filter(|path| !here(path));
+        found.extend(missing.map(|path| Finding::at(path, format!("{word} has no such file"))));
+        let own = format!("{word}-");
+        if !tree
+            .names_in("experiments/")
+            .iter()
+            .any(|name| name.starts_with(&own))
+        {
+            found.push(Finding::at(
+                "experiments/",
+                format!("{word} has no experiment"),
+            ));
+        }
+    }
+    found
+}
+
+/// Atomics that do not come from `sync`, so that loom would not see them.
+pub(crate) fn atomics(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let library = tree
+        .under("crates/furlong/src/")
+        .filter(|file| file.path.ends_with(".rs"));
+    for file in library.filter(|file| !file.path.starts_with("crates/furlong/src/sync")) {
+        for (at, line) in file.lines().iter().enumerate() {
+            let past = ["core::sync::atomic", "std::sync::atomic", "loom::"];
+            if let Some(path) = past.iter().find(|path| line.code.contains(**path)) {
+                found.push(file.finding(at + 1, format!("{path}: take it from crate::sync")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_root_with_logic_or_without_a_heading_is_found() {
+    let good = "//! # What it is\n//! # Words\n//! # Invariants\n//! # Files\n//! # Sources\n\
+                #![forbid(unsafe_code)]\npub mod a;\npub use a::B;\n";
+    let swapped =
+        good.replace("# Words", "# Invariants ")
+            .replacen("# Invariants\n", "# Words\n", 1);
+    let logic = format!("{good}impl B {{}}\n");
+    let tree = Tree::of(&[
+        ("crates/furlong/src/iova/mod.rs", good),
+        ("crates/furlong/src/malloc/mod.rs", &logic),
+        ("crates/furlong/src/phys/mod.rs", &swapped),
+        ("crates/furlong/src/sync/mod.rs", "pub fn f() {}\n"),
+    ]);
+    let expected = ["malloc/mod.rs:9", "phys/mod.rs:1"];
+    assert_eq!(
+        places(&roots(&tree)),
+        expected.map(|path| format!("crates/furlong/src/{path}"))
+    );
+}
+
+#[test]
+fn a_system_without_one_of_its_places_is_found() {
+    let whole = [
+        "crates/furlong/src/iova/mod.rs",
+        "crates/furlong/examples/iova.rs",
+        "crates/furlong-spec/src/iova.rs",
+        "crates/furlong-spec/tests/iova.rs",
+        "experiments/iova-gap/plan.toml",
+    ];
+    let all: Vec<(&str, &str)> = whole.iter().map(|path| (*path, "")).collect();
+    assert!(words(&Tree::of(&all)).is_empty());
+    assert!(words(&Tree::of(&all[..1])).is_empty());
+    for (left_out, path) in whole.iter().enumerate() {
+        let mut rest = all.clone();
+        rest.remove(left_out);
+        assert_eq!(words(&Tree::of(&rest)).len(), 1, "without {}", path);
+    }
+    let with_fuzz = [all.as_slice(), &[("fuzz/Cargo.toml", "")]].concat();
+    assert_eq!(
+        places(&words(&Tree::of(&with_fuzz))),
+        ["fuzz/fuzz_targets/iova.rs:0"]
+    );
+}
+
+#[test]
+fn an_atomic_from_elsewhere_is_found() {
+    let text = "// loom::model\nuse core::sync::atomic::AtomicU64;\n";
+    let tree = Tree::of(&[
+        ("crates/furlong/src/rcu/epoch.rs", text),
+        ("crates/furlong/src/sync/mod.rs", text),
+        ("crates/furlong/tests/loom.rs", text),
+    ]);
+    assert_eq!(
+        places(&atomics(&tree)),
+        ["crates/furlong/src/rcu/epoch.rs:2"]
+    );
+}

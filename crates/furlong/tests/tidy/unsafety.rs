@@ -1,0 +1,214 @@
+//! Where `unsafe` may stand, and what must stand beside it and beside each memory ordering.
+#![forbid(unsafe_code)]
+
+use super::lexer::{Line, has_word, words};
+use super::tree::{File, Finding, Tree, places};
+
+/// Every file that may have `unsafe`, and why it must. All others forbid it.
+const UNSAFE_FILES: &[(&str, &str)] = &[];
+
+const FORBID: &str = "#![forbid(unsafe_code)]";
+
+/// Files without the attribute that keeps `unsafe` out, and list entries that are out of date.
+pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
+    let listed: Vec<&str> = UNSAFE_FILES.iter().map(|(path, _)| *path).collect();
+    forbidden_but(tree, &listed)
+}
+
+fn forbidden_but(tree: &Tree, listed: &[&str]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.ending(".rs") {
+        let uses = file
+            .lines()
+            .iter()
+            .any(|line| has_word(&line.code, "unsafe"));
+        if listed.contains(&file.path.as_str()) {
+            if !uses {
+                found.push(file.finding(1, "has no unsafe: take it off the list, forbid it here"));
+            }
+            continue;
+        }
+        // What a module forbids, those below it cannot have: around a listed file none can be.
+        let parent = listed.iter().any(|path| is_parent(&file.path, path));
+        if parent && uses {
+            found.push(file.finding(1, "unsafe outside the listed files"));
+        } else if !parent && !begins_with_forbid(file) {
+            found.push(file.finding(1, format!("must begin with {FORBID}, or be on the list")));
+        }
+    }
+    let gone = listed.iter().filter(|path| tree.file(path).is_none());
+    found.extend(gone.map(|path| Finding::at(*path, "is on the list and does not exist")));
+    found
+}
+
+/// Whether the module in `file` is one of those around the module in `path`.
+fn is_parent(file: &str, path: &str) -> bool {
+    let folder = ["mod.rs", "lib.rs", "main.rs"]
+        .iter()
+        .find_map(|name| file.strip_suffix(name))
+        .map_or_else(
+            || file.trim_end_matches(".rs").to_string() + "/",
+            String::from,
+        );
+    folder.ends_with('/') && path != file && path.starts_with(&folder)
+}
+
+/// Whether the attribute is among those at the head of the file.
+fn begins_with_forbid(file: &File) -> bool {
+    let code = file
+        .lines()
+        .iter()
+        .map(|line| line.code.trim())
+        .filter(|code| !code.is_empty());
+    code.take_while(|code| code.starts_with("#!["))
+        .any(|code| code == FORBID)
+}
+
+/// `unsafe` blocks and implementations without a `SAFETY` comment.
+pub(crate) fn safety_comments(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.ending(".rs") {
+        for (at, _) in lines_with(file, |line| claims(&line.code)) {
+            if !said_above(file.lines(), at).contains("SAFETY:") {
+                found.push(file.finding(at + 1, "unsafe without a SAFETY comment above it"));
+            }
+        }
+    }
+    found
+}
+
+/// Whether this line claims that something unsafe is right: a block or an implementation.
+fn claims(code: &str) -> bool {
+    words(code)
+        .filter(|(_, word)| *word == "unsafe")
+        .any(|(at, word)| {
+            let next = code[at + word.len()..].trim_start();
+            next.is_empty() || next.starts_with('{') || next.starts_with("impl")
+        })
+}
+
+/// Atomic orderings weaker than `SeqCst` that do not say what they pair with; `Relaxed` may say by
+/// its own name why it pairs with nothing.
+pub(crate) fn orderings(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.ending(".rs") {
+        for (at, line) in lines_with(file, |line| !weak(&line.code).is_empty()) {
+            if line.code.trim_start().starts_with("use ") {
+                found.push(file.finding(at + 1, "import Ordering, not its variants"));
+                continue;
+            }
+            let said = said_above(file.lines(), at);
+            let pairs = said.to_lowercase().contains("pair");
+            let excused = said.contains("Relaxed:");
+            let silent = |name: &&str| !pairs && (*name != "Relaxed" || !excused);
+            for name in weak(&line.code).into_iter().filter(silent) {
+                found.push(file.finding(at + 1, format!("{name} without what it pairs with")));
+            }
+        }
+    }
+    found
+}
+
+/// The orderings named in this line of code that want a partner.
+fn weak(code: &str) -> Vec<&str> {
+    let imports = code.trim_start().starts_with("use ") && has_word(code, "Ordering");
+    let names = words(code).filter(|(at, word)| {
+        ["Relaxed", "Acquire", "Release", "AcqRel"].contains(word)
+            && (imports || code[..*at].ends_with("Ordering::"))
+    });
+    names.map(|(_, word)| word).collect()
+}
+
+fn lines_with(file: &File, wanted: impl Fn(&Line) -> bool) -> Vec<(usize, &Line)> {
+    file.lines()
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| wanted(line))
+        .collect()
+}
+
+/// The comments on a line and right above the statement that it belongs to.
+fn said_above(lines: &[Line], at: usize) -> String {
+    let mut said = lines[at].comment.clone();
+    let mut heard = false;
+    for line in lines[..at].iter().rev() {
+        let code = line.code.trim();
+        if line.is_comment() {
+            said.push_str(&line.comment);
+            heard = true;
+        } else if heard || code.is_empty() || code.ends_with([';', '{', '}']) {
+            break;
+        } else {
+            said.push_str(&line.comment);
+        }
+    }
+    said
+}
+
+#[test]
+fn a_file_that_does_not_forbid_unsafe_is_found() {
+    let good = format!("//! Docs.\n#![no_std]\n{FORBID}\n\nuse a::b;\n");
+    let late = format!("//! Docs.\nuse a::b;\n{FORBID}\n");
+    let said = format!("//! Docs.\n// {FORBID}\n");
+    let tree = Tree::of(&[("good.rs", &good), ("late.rs", &late), ("said.rs", &said)]);
+    assert_eq!(
+        places(&forbidden_but(&tree, &[])),
+        ["late.rs:1", "said.rs:1"]
+    );
+}
+
+#[test]
+fn a_listed_file_must_exist_and_need_it_and_its_parents_have_none() {
+    let tree = Tree::of(&[
+        ("src/lib.rs", "pub mod a;\n"),
+        ("src/a/mod.rs", "pub mod raw;\nunsafe { b() }\n"),
+        ("src/a/raw.rs", "// SAFETY: so.\nunsafe { b() }\n"),
+        ("src/a/side.rs", "pub mod c;\n"),
+        ("src/tame.rs", "// no unsafe here\n"),
+    ]);
+    let found = forbidden_but(&tree, &["src/a/raw.rs", "src/tame.rs", "src/gone.rs"]);
+    let expected = [
+        "src/a/mod.rs:1",
+        "src/a/side.rs:1",
+        "src/tame.rs:1",
+        "src/gone.rs:0",
+    ];
+    assert_eq!(places(&found), expected);
+}
+
+#[test]
+fn parents_are_the_modules_around_a_file() {
+    assert!(is_parent("a/src/lib.rs", "a/src/b/c.rs") && is_parent("a/src/b.rs", "a/src/b/c.rs"));
+    assert!(is_parent("a/src/b/mod.rs", "a/src/b/c.rs"));
+    assert!(!is_parent("a/src/b/c.rs", "a/src/b/c.rs") && !is_parent("a/src/d.rs", "a/src/b.rs"));
+}
+
+#[test]
+fn unsafe_without_a_reason_is_found() {
+    let bad = "fn f() {\n    unsafe { g() }\n}\nunsafe impl Send for A {}\n// because\nlet a =\n  \
+               unsafe { b() };\n";
+    let good = "// SAFETY: so.\nunsafe { g() }\n// SAFETY: so.\n#[inline]\nunsafe impl Send for \
+                A {}\n// SAFETY: so.\nlet a =\n    unsafe { b() };\nunsafe fn g() {}\n\"unsafe \
+                {\"\n";
+    let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
+    assert_eq!(
+        places(&safety_comments(&tree)),
+        ["bad.rs:2", "bad.rs:4", "bad.rs:7"]
+    );
+}
+
+#[test]
+fn an_ordering_without_its_partner_is_found() {
+    let bad = "use core::sync::atomic::Ordering::Relaxed;\n// quickly\na.load(Ordering::Acquire);\n\
+               // pairs with b\na.load(Ordering::Acquire);\nb.store(1, Ordering::Release);\n\
+               // Release: quickly\nb.store(1, Ordering::Release);\n";
+    let good = "// Relaxed: a number.\na.load(Ordering::Relaxed);\n\
+                use core::sync::atomic::Ordering;\na.load(Ordering::SeqCst);\n// pairs with b\n\
+                a.compare_exchange(\n    1,\n    2,\n    Ordering::AcqRel,\n    \
+                Ordering::Relaxed,\n);\nOp::Release;\nb.load(Ordering::Acquire); // pairs with a\n";
+    let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
+    assert_eq!(
+        places(&orderings(&tree)),
+        ["bad.rs:1", "bad.rs:3", "bad.rs:6", "bad.rs:8"]
+    );
+}
