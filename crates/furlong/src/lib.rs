@@ -1,2 +1,4 @@
 //! furlong.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+
+pub mod sync;
