@@ -14,3 +14,5 @@ pub mod addr;
 pub mod check;
 pub mod iova;
 pub mod rbtree;
+pub mod rcu;
+pub mod sync;

@@ -1,0 +1,147 @@
+//! A value on the heap, with a head.
+
+use alloc::{
+    alloc::{alloc, handle_alloc_error},
+    boxed::Box,
+};
+use core::{
+    alloc::Layout,
+    fmt,
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+    ptr::NonNull,
+};
+
+use super::head::RcuHead;
+
+/// A value on the heap together with the head that retiring it needs.
+///
+/// Until it is put into a structure it is like a box. Retiring it then cannot fail.
+pub struct RcuBox<T> {
+    block: NonNull<Block<T>>,
+    owns: PhantomData<Block<T>>,
+}
+
+/// What is allocated. The head is first: a pointer to it is one to the block.
+#[repr(C)]
+pub(super) struct Block<T> {
+    head: RcuHead,
+    value: T,
+}
+
+// SAFETY: it owns its value, as a box does.
+unsafe impl<T: Send> Send for RcuBox<T> {}
+// SAFETY: a shared reference to it gives a shared reference to the value, and nothing else.
+unsafe impl<T: Sync> Sync for RcuBox<T> {}
+
+impl<T> RcuBox<T> {
+    /// `value` on the heap. Out of memory, it does what `Box::new` does.
+    pub fn new(value: T) -> Self {
+        Self::try_new(value).unwrap_or_else(|_| handle_alloc_error(Layout::new::<Block<T>>()))
+    }
+
+    /// `value` on the heap.
+    ///
+    /// # Errors
+    ///
+    /// The value, if there is no memory.
+    pub fn try_new(value: T) -> Result<Self, T> {
+        // SAFETY: a block is not of size zero, for it has a head.
+        let memory = unsafe { alloc(Layout::new::<Block<T>>()) };
+        let Some(block) = NonNull::new(memory.cast::<Block<T>>()) else {
+            return Err(value);
+        };
+        // SAFETY: the memory is fresh and has a block's layout.
+        unsafe {
+            block.write(Block {
+                head: RcuHead::new(),
+                value,
+            });
+        };
+        Ok(Self {
+            block,
+            owns: PhantomData,
+        })
+    }
+
+    /// The value, off the heap.
+    pub fn into_inner(self) -> T {
+        // SAFETY: `into_raw` gives up the only owner, and the block was allocated by the global
+        // allocator with its layout.
+        unsafe { Box::from_raw(self.into_raw().as_ptr()) }.value
+    }
+
+    /// Gives the block up.
+    pub(super) fn into_raw(self) -> NonNull<Block<T>> {
+        let block = self.block;
+        core::mem::forget(self);
+        block
+    }
+
+    /// Takes the block back.
+    ///
+    /// # Safety
+    ///
+    /// It came from `into_raw`, and the caller is its only owner.
+    pub(super) unsafe fn from_raw(block: NonNull<Block<T>>) -> Self {
+        Self {
+            block,
+            owns: PhantomData,
+        }
+    }
+}
+
+impl<T> Block<T> {
+    /// The value of a block that is not owned here.
+    ///
+    /// # Safety
+    ///
+    /// The block is alive and not written for as long as the reference is used.
+    pub(super) unsafe fn value<'a>(block: NonNull<Self>) -> &'a T {
+        // SAFETY: the caller's promise.
+        let block: &'a Self = unsafe { block.as_ref() };
+        &block.value
+    }
+
+    /// Reclaims the block whose head this is.
+    ///
+    /// # Safety
+    ///
+    /// `head` was made from a block's pointer out of `into_raw`, and the caller is its only owner.
+    pub(super) unsafe fn reclaim(head: NonNull<RcuHead>) {
+        // SAFETY: the head is the first field of the block (`repr(C)`), and the pointer is good for
+        // all of it. The caller is the only owner.
+        drop(unsafe { RcuBox::from_raw(head.cast::<Self>()) });
+    }
+}
+
+impl<T> Drop for RcuBox<T> {
+    fn drop(&mut self) {
+        // SAFETY: this is the only owner, and the block was allocated by the global allocator with
+        // its layout.
+        drop(unsafe { Box::from_raw(self.block.as_ptr()) });
+    }
+}
+
+impl<T> Deref for RcuBox<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the block is owned and borrowed by `self`.
+        unsafe { Block::value(self.block) }
+    }
+}
+
+impl<T> DerefMut for RcuBox<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the block is owned and mutably borrowed by `self`.
+        let block = unsafe { self.block.as_mut() };
+        &mut block.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for RcuBox<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RcuBox").field(&**self).finish()
+    }
+}

@@ -1,0 +1,147 @@
+//! Retired heads, linked to each other.
+
+use core::{mem, ptr::NonNull};
+
+use super::head::{RcuHead, ReclaimFn};
+
+/// Heads in a row, all owned by this chain (I4). Dropped with heads in it, it leaks their objects.
+#[derive(Debug)]
+pub(super) struct Chain {
+    first: Option<NonNull<RcuHead>>,
+    /// The last head if it is known. A chain out of the inbox does not know it.
+    last: Option<NonNull<RcuHead>>,
+}
+
+// SAFETY: a chain owns its heads, and who pushed them promised that their objects may be reclaimed
+// on any thread.
+unsafe impl Send for Chain {}
+
+impl Chain {
+    /// No heads.
+    pub(super) const EMPTY: Self = Self {
+        first: None,
+        last: None,
+    };
+
+    /// The heads from `first` on, to the one without a next.
+    ///
+    /// # Safety
+    ///
+    /// The heads are alive, each was prepared, and from now on they are this chain's alone (I4).
+    pub(super) unsafe fn from_first(first: Option<NonNull<RcuHead>>) -> Self {
+        Self { first, last: None }
+    }
+
+    /// Gives up the ownership of the heads, without touching them.
+    pub(super) fn into_first(self) -> Option<NonNull<RcuHead>> {
+        self.first
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(super) fn first(&self) -> Option<NonNull<RcuHead>> {
+        self.first
+    }
+
+    /// Puts `head` in front.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Batch::push`](super::Batch::push).
+    pub(super) unsafe fn push(&mut self, head: NonNull<RcuHead>, reclaim: ReclaimFn) {
+        // SAFETY: the caller promises a living head that is in no other chain.
+        unsafe { RcuHead::prepare(head, reclaim) };
+        self.push_front(Self {
+            first: Some(head),
+            last: Some(head),
+        });
+    }
+
+    /// Takes the head in front; it is the caller's now.
+    pub(super) fn pop(&mut self) -> Option<NonNull<RcuHead>> {
+        let head = self.first?;
+        // SAFETY: the head is this chain's (I4).
+        self.first = unsafe { RcuHead::next(head) };
+        if self.first.is_none() {
+            self.last = None;
+        }
+        Some(head)
+    }
+
+    /// Puts all heads of `front` before the ones here.
+    ///
+    /// # Cost
+    ///
+    /// O(1) if either is empty or the last head of `front` is known, else a walk through `front`.
+    pub(super) fn push_front(&mut self, mut front: Self) {
+        let Some(last) = front.find_last() else {
+            return;
+        };
+        // Whose `last` it is afterwards: what was here stays behind, known or not.
+        let end = if self.is_empty() {
+            Some(last)
+        } else {
+            self.last
+        };
+        // SAFETY: the head is the last of `front`, which is ours (I4).
+        unsafe { RcuHead::set_next(last, self.first) };
+        *self = Self {
+            first: front.first,
+            last: end,
+        };
+    }
+
+    /// Puts what is linked from `next` on behind the heads here, without owning it.
+    ///
+    /// # Safety
+    ///
+    /// The chain's owner gives it away with `into_first` before any other use of it.
+    pub(super) unsafe fn point_last_at(&mut self, next: Option<NonNull<RcuHead>>) {
+        if let Some(last) = self.find_last() {
+            // SAFETY: the head is this chain's (I4).
+            unsafe { RcuHead::set_next(last, next) };
+        }
+        // Kept: the callers points it elsewhere when somebody else was faster.
+        debug_assert!(self.last.is_some() || self.first.is_none());
+    }
+
+    /// Splits off the `max` heads in front, or all there are.
+    ///
+    /// # Cost
+    ///
+    /// O(`max`), and O(1) for `usize::MAX`.
+    pub(super) fn split_front(&mut self, max: usize) -> Self {
+        if max == usize::MAX {
+            return mem::replace(self, Self::EMPTY);
+        }
+        let mut front = Self::EMPTY;
+        for _ in 0..max {
+            let Some(head) = self.pop() else { break };
+            match front.last {
+                // SAFETY: the head is the last of `front`, which is ours (I4).
+                Some(last) => unsafe { RcuHead::set_next(last, Some(head)) },
+                None => front.first = Some(head),
+            }
+            // SAFETY: popped, so ours.
+            unsafe { RcuHead::set_next(head, None) };
+            front.last = Some(head);
+        }
+        front
+    }
+
+    /// The last head, walking to it if it is not known.
+    fn find_last(&mut self) -> Option<NonNull<RcuHead>> {
+        if self.last.is_some() {
+            return self.last;
+        }
+        let mut last = self.first?;
+        // SAFETY: the head is this chain's (I4).
+        while let Some(next) = unsafe { RcuHead::next(last) } {
+            last = next;
+        }
+        self.last = Some(last);
+        self.last
+    }
+}

@@ -1,0 +1,166 @@
+//! Readers that are CPUs: a guard means "preemption is off here".
+
+use core::{fmt, marker::PhantomData, ops::ControlFlow};
+
+use super::{
+    batch::Batch,
+    contract::{BarrierError, Period, Progress, Rcu},
+    domain::Domain,
+    keeper::Core,
+    slot::{ReaderSlot, SlotStore},
+};
+use crate::sync::const_unless_loom;
+
+/// How a kernel says on which CPU it is, and stays there.
+///
+/// # Safety
+///
+/// From the return of `pin` to the drop of the pin
+///
+/// - no other context runs with the same number, except handlers that interrupt this one and have
+///   dropped their pins and guards when they return to it;
+/// - this context runs nowhere else.
+///
+/// And what a CPU did under one pin happens before what it does under a later one.
+pub unsafe trait CurrentCpu {
+    /// Holds the caller to its CPU: preemption or interrupts are off.
+    type Pin;
+
+    /// Holds the caller to its CPU, and returns that CPU's number.
+    fn pin(&self) -> (usize, Self::Pin);
+}
+
+/// An [`Rcu`] whose readers are CPUs; nobody registers.
+///
+/// The CPU with number n has slot n. A guard that is forgotten holds everything up for good, as
+/// forgetting to turn preemption on again does.
+pub struct PerCpu<C, S: SlotStore> {
+    domain: Domain<S>,
+    cpu: C,
+}
+
+impl<C: CurrentCpu, S: SlotStore> PerCpu<C, S> {
+    const_unless_loom! {
+        /// A domain for as many CPUs as there are slots.
+        pub const fn new(cpu: C, slots: S) -> Self {
+            Self { domain: Domain::with_all_slots_used(slots), cpu }
+        }
+    }
+
+    /// Goes inside on the current CPU, which the guard pins. Also from interrupt handlers,
+    /// non-maskable ones included.
+    ///
+    /// # Panics
+    ///
+    /// If the CPU's number is not less than the number of slots, or if `usize::MAX` guards are
+    /// open on it.
+    ///
+    /// # Cost
+    ///
+    /// Wait-free, if pinning is; one fence, none when nested.
+    #[inline]
+    pub fn enter(&self) -> CpuGuard<'_, C::Pin> {
+        let (slot, pin) = self.pin();
+        slot.enter();
+        CpuGuard {
+            slot,
+            core: self.domain.core(),
+            pin,
+            here: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn pin(&self) -> (&ReaderSlot, C::Pin) {
+        let (number, pin) = self.cpu.pin();
+        let Some(slot) = self.domain.slots().get(number) else {
+            no_such_cpu(number, self.domain.capacity());
+        };
+        (slot, pin)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn no_such_cpu(number: usize, slots: usize) -> ! {
+    panic!("CPU {number} has no reader slot: there are {slots}");
+}
+
+// SAFETY: as for `Domain`. `CurrentCpu` promises that each slot has one writer at a time, and
+// handlers that come to their end inside it, which is what slots ask for.
+unsafe impl<C: CurrentCpu, S: SlotStore> Rcu for PerCpu<C, S> {
+    type Guard<'r> = CpuGuard<'r, C::Pin>;
+
+    fn covers(&self, guard: &Self::Guard<'_>) -> bool {
+        core::ptr::eq(guard.core, self.domain.core())
+    }
+
+    fn retire(&self, batch: Batch) {
+        self.domain.retire(batch);
+    }
+
+    fn snapshot(&self) -> Period {
+        self.domain.snapshot()
+    }
+
+    fn elapsed(&self, period: Period) -> bool {
+        self.domain.elapsed(period)
+    }
+
+    fn advance(&self) -> Progress {
+        self.domain.advance()
+    }
+
+    fn reclaim(&self, max: usize) -> usize {
+        self.domain.reclaim(max)
+    }
+
+    /// See [`Rcu::barrier`]; refused inside a guard on this CPU. In a drop function it waits until
+    /// `pause` gives up.
+    fn barrier(&self, pause: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError> {
+        let (slot, pin) = self.pin();
+        let inside = slot.depth() != 0;
+        drop(pin);
+        if inside {
+            return Err(BarrierError::InsideGuard);
+        }
+        self.domain.barrier(pause)
+    }
+
+    fn pending(&self) -> usize {
+        self.domain.pending()
+    }
+}
+
+impl<C, S: SlotStore> fmt::Debug for PerCpu<C, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PerCpu")
+            .field("domain", &self.domain)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The current CPU is inside, and pinned, for as long as this lives.
+#[must_use = "the section ends as soon as the guard is dropped"]
+pub struct CpuGuard<'r, P> {
+    slot: &'r ReaderSlot,
+    core: &'r Core,
+    /// Dropped after `drop` has left the slot.
+    #[expect(dead_code, reason = "held for its drop")]
+    pin: P,
+    /// Not `Send`: the slot is written where it was entered.
+    here: PhantomData<*const ()>,
+}
+
+impl<P> Drop for CpuGuard<'_, P> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot.exit();
+    }
+}
+
+impl<P> fmt::Debug for CpuGuard<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CpuGuard").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,210 @@
+//! The domain: readers with slots of their own, and what was retired among them.
+
+use core::{error::Error, fmt, ops::ControlFlow};
+
+use super::{
+    batch::Batch,
+    contract::{BarrierError, Period, Progress, Rcu},
+    keeper::Core,
+    lot::Lot,
+    reader::{Guard, Reader},
+    slot::{ReaderSlot, SlotStore},
+};
+use crate::sync::const_unless_loom;
+
+/// An implementation of [`Rcu`] for threads, or whatever else can hold a [`Reader`].
+///
+/// It needs no allocator, no operating system and no thread-local storage. `S` is where its slots
+/// are, 128 bytes a reader; how many there are is the number of readers at a time.
+///
+/// Dropped, it reclaims all that is pending: no reader can be left, for readers borrow it.
+///
+/// # Cost
+///
+/// To enter and to leave are wait-free: two loads, two stores and a fence, all on the reader's own
+/// line, and nothing but a load and a store when nested. To retire is one addition and one
+/// compare-and-exchange for a whole batch. To advance is to look at each slot that was ever
+/// claimed. Walks through retired objects happen in `advance` if earlier ones have not been
+/// reclaimed yet, each object once; and in `reclaim`, where each is dropped.
+///
+/// # Example
+///
+/// Without an allocator, with the head inside the object:
+///
+/// ```
+/// use core::{pin::pin, ptr::NonNull, sync::atomic::{AtomicBool, Ordering}};
+/// use furlong::rcu::{Batch, Domain, Rcu, RcuHead};
+///
+/// #[repr(C)]
+/// struct Node {
+///     head: RcuHead, // first, so that a pointer to it is one to the node
+///     free: AtomicBool,
+/// }
+///
+/// unsafe fn free(head: NonNull<RcuHead>) {
+///     // SAFETY: the head is the first field of a Node, and the pointer was made from one to it.
+///     let node = unsafe { head.cast::<Node>().as_ref() };
+///     node.free.store(true, Ordering::Relaxed);
+/// }
+///
+/// static RCU: Domain = Domain::new();
+/// static NODE: Node = Node { head: RcuHead::new(), free: AtomicBool::new(false) };
+///
+/// let mut batch = Batch::new();
+/// // SAFETY: the node is static, retired once, and no reader ever reaches it.
+/// unsafe { batch.push(NonNull::from(&NODE).cast(), free) };
+/// RCU.retire(batch);
+/// assert_eq!(RCU.poll(usize::MAX), 1);
+/// assert!(NODE.free.load(Ordering::Relaxed));
+/// ```
+pub struct Domain<S: SlotStore = [ReaderSlot; 64]> {
+    core: Core,
+    slots: S,
+}
+
+impl Domain {
+    const_unless_loom! {
+        /// A domain for up to 64 readers at a time, in 8 KiB.
+        pub const fn new() -> Self {
+            Self::with_slots(ReaderSlot::array())
+        }
+    }
+}
+
+impl Default for Domain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S: SlotStore> Domain<S> {
+    const_unless_loom! {
+        /// A domain whose readers have `slots`.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use furlong::rcu::{Domain, ReaderSlot};
+        ///
+        /// static SMALL: Domain<[ReaderSlot; 2]> = Domain::with_slots(ReaderSlot::array());
+        /// let one = SMALL.register().unwrap();
+        /// let two = SMALL.register().unwrap();
+        /// assert!(SMALL.register().is_err());
+        /// ```
+        pub const fn with_slots(slots: S) -> Self {
+            Self { core: Core::new(0), slots }
+        }
+    }
+
+    const_unless_loom! {
+        /// A domain all of whose slots are looked at, claimed or not.
+        pub(super) const fn with_all_slots_used(slots: S) -> Self {
+            Self { core: Core::new(usize::MAX), slots }
+        }
+    }
+
+    /// A reader, with a slot of its own until it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`NoFreeSlot`] if there are as many readers as slots.
+    ///
+    /// # Cost
+    ///
+    /// O(slots), once for a thread's life.
+    pub fn register(&self) -> Result<Reader<'_>, NoFreeSlot> {
+        let slots = self.slots();
+        let slot = self
+            .core
+            .claim(slots)
+            .ok_or(NoFreeSlot { slots: slots.len() })?;
+        Ok(Reader::new(slot, &self.core, slots))
+    }
+
+    /// The number of readers that there can be at a time.
+    pub fn capacity(&self) -> usize {
+        self.slots().len()
+    }
+
+    pub(super) fn core(&self) -> &Core {
+        &self.core
+    }
+
+    pub(super) fn slots(&self) -> &[ReaderSlot] {
+        self.slots.slots()
+    }
+}
+
+// SAFETY: `keeper.rs` and `slot.rs` argue the promises about guards, `lot.rs` the one about the
+// barrier; loom models in tests/loom.rs check them.
+unsafe impl<S: SlotStore> Rcu for Domain<S> {
+    type Guard<'r> = Guard<'r>;
+
+    fn covers(&self, guard: &Guard<'_>) -> bool {
+        core::ptr::eq(guard.core(), &raw const self.core)
+    }
+
+    fn retire(&self, batch: Batch) {
+        self.core.retire(batch);
+    }
+
+    fn snapshot(&self) -> Period {
+        self.core.snapshot()
+    }
+
+    fn elapsed(&self, period: Period) -> bool {
+        self.core.elapsed(period)
+    }
+
+    fn advance(&self) -> Progress {
+        self.core.advance(self.slots())
+    }
+
+    fn reclaim(&self, max: usize) -> usize {
+        self.core.reclaim(max)
+    }
+
+    /// See [`Rcu::barrier`]. A domain does not know its caller: inside a guard of the same thread,
+    /// or in a drop function, this waits until `pause` gives up. [`Reader::barrier`] refuses.
+    fn barrier(&self, pause: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError> {
+        self.core.barrier(self.slots(), pause)
+    }
+
+    fn pending(&self) -> usize {
+        self.core.pending()
+    }
+}
+
+impl<S: SlotStore> Drop for Domain<S> {
+    fn drop(&mut self) {
+        // Once is enough: who could retire from a drop function would need a reference to this.
+        let all = self.core.take_all();
+        // SAFETY: readers and their guards borrow the domain, and so do the references that they
+        // hand out: none is left.
+        unsafe { Lot::new(all, &self.core, None) }.run();
+    }
+}
+
+impl<S: SlotStore> fmt::Debug for Domain<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Domain")
+            .field("capacity", &self.capacity())
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Every slot of the domain has a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoFreeSlot {
+    /// How many there are.
+    pub slots: usize,
+}
+
+impl fmt::Display for NoFreeSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "all {} reader slots of the domain are taken", self.slots)
+    }
+}
+
+impl Error for NoFreeSlot {}

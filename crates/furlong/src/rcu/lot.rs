@@ -1,0 +1,176 @@
+//! Calling drop functions: lots, and how a barrier knows that they are done.
+
+use core::ops::ControlFlow;
+
+use super::{
+    chain::Chain,
+    contract::{BarrierError, Progress},
+    head::RcuHead,
+    keeper::Core,
+    slot::ReaderSlot,
+};
+use crate::sync::{
+    atomic::{AtomicUsize, Ordering},
+    const_unless_loom,
+};
+
+/// How many lots are in somebody's hand, counted in one of two places.
+///
+/// Lots are taken out through one hand. A barrier makes the other hand the one in use, and waits
+/// until the old one is empty: it is not held up by lots that are taken later.
+#[derive(Debug)]
+pub(super) struct Hands([AtomicUsize; 2]);
+
+impl Hands {
+    const_unless_loom! {
+        pub(super) const fn new() -> Self {
+            Self([AtomicUsize::new(0), AtomicUsize::new(0)])
+        }
+    }
+
+    fn take(&self, hand: usize) {
+        // Relaxed: done under the keeper's lock, where the barrier changes hands.
+        self.0[hand].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn put_down(&self, hand: usize) {
+        // Release, `hand-down`: pairs with `hand-look`; the drop functions have returned.
+        self.0[hand].fetch_sub(1, Ordering::Release);
+    }
+
+    fn is_empty(&self, hand: usize) -> bool {
+        // Acquire, `hand-look`: pairs with `hand-down`, with every one of them, since they are
+        // read-modify-writes and so continue each other's release sequences.
+        self.0[hand].load(Ordering::Acquire) == 0
+    }
+}
+
+/// Objects whose grace period is over, on their way to their drop functions (I6).
+///
+/// Dropped, it calls what is left: also while a panic of one of them unwinds.
+pub(super) struct Lot<'d> {
+    chain: Chain,
+    core: &'d Core,
+    /// The hand it is in; none at the domain's end, when nobody could wait.
+    hand: Option<usize>,
+    reclaimed: usize,
+}
+
+impl<'d> Lot<'d> {
+    /// # Safety
+    ///
+    /// A grace period is over for everything in `chain`, which was retired to `core`, or no reader
+    /// is left.
+    pub(super) unsafe fn new(chain: Chain, core: &'d Core, hand: Option<usize>) -> Self {
+        Self {
+            chain,
+            core,
+            hand,
+            reclaimed: 0,
+        }
+    }
+
+    /// Calls all drop functions; returns how many.
+    pub(super) fn run(mut self) -> usize {
+        self.run_rest();
+        self.reclaimed
+    }
+
+    fn run_rest(&mut self) {
+        while let Some(head) = self.chain.pop() {
+            // Counted first: the function of this one is not called again if it panics.
+            self.reclaimed += 1;
+            // SAFETY: popped, so it is reclaimed once. A grace period is over, or there are no
+            // readers, as `new` was promised.
+            unsafe { RcuHead::reclaim(head) };
+        }
+    }
+}
+
+impl Drop for Lot<'_> {
+    fn drop(&mut self) {
+        self.run_rest();
+        // Relaxed: a count; see `Core::retire`.
+        self.core
+            .retired
+            .pending
+            .fetch_sub(self.reclaimed, Ordering::Relaxed);
+        if let Some(hand) = self.hand {
+            self.core.hands.put_down(hand);
+        }
+    }
+}
+
+impl Core {
+    /// See [`Rcu::reclaim`].
+    pub(super) fn reclaim(&self, max: usize) -> usize {
+        self.take_ready(max).map_or(0, Lot::run)
+    }
+
+    fn take_ready(&self, max: usize) -> Option<Lot<'_>> {
+        let mut keeper = self.keeper.try_lock()?;
+        if keeper.ready.is_empty() || max == 0 {
+            return None;
+        }
+        let hand = keeper.hand;
+        self.hands.take(hand);
+        let chain = keeper.ready.split_front(max);
+        // SAFETY: the objects were in `ready`, where the keeper puts them when their grace period
+        // is over (I2, I3).
+        Some(unsafe { Lot::new(chain, self, Some(hand)) })
+    }
+
+    /// Takes all that is ready, and changes hands. `None` if the keeper is at work, or if another
+    /// barrier still waits for the hand that would be next.
+    fn take_for_barrier(&self) -> Option<(Lot<'_>, usize)> {
+        let mut keeper = self.keeper.try_lock()?;
+        let old = keeper.hand;
+        let new = 1 - old;
+        if !self.hands.is_empty(new) {
+            return None;
+        }
+        keeper.hand = new;
+        self.hands.take(new);
+        let chain = keeper.ready.split_front(usize::MAX);
+        // SAFETY: as in `take_ready`.
+        let lot = unsafe { Lot::new(chain, self, Some(new)) };
+        Some((lot, old))
+    }
+
+    /// See [`Rcu::barrier`](super::Rcu::barrier). What was retired before is in the inbox, in the
+    /// keeper or in a hand. After one whole grace period it is ready or in a hand; then this takes
+    /// what is ready, and waits for the hand.
+    pub(super) fn barrier(
+        &self,
+        slots: &[ReaderSlot],
+        mut pause: impl FnMut() -> ControlFlow<()>,
+    ) -> Result<(), BarrierError> {
+        let mut wait_or_give_up = || match pause() {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(BarrierError::GaveUp),
+        };
+        let period = loop {
+            match self.snapshot_for_barrier() {
+                Some(period) => break period,
+                None => wait_or_give_up()?,
+            }
+        };
+        while !self.elapsed(period) {
+            // The second asking repeats the wish, should another have replaced it.
+            if self.advance(slots) != Progress::Ended || !self.elapsed(period) {
+                wait_or_give_up()?;
+            }
+        }
+        let (mine, hand) = loop {
+            match self.take_for_barrier() {
+                Some(taken) => break taken,
+                None => wait_or_give_up()?,
+            }
+        };
+        mine.run();
+        while !self.hands.is_empty(hand) {
+            wait_or_give_up()?;
+        }
+        Ok(())
+    }
+}

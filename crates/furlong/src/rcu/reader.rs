@@ -1,0 +1,114 @@
+//! Readers of a domain, and their guards.
+#![forbid(unsafe_code)]
+
+use core::{cell::Cell, fmt, marker::PhantomData, ops::ControlFlow};
+
+use super::{contract::BarrierError, keeper::Core, slot::ReaderSlot};
+
+/// One reader of a [`Domain`](super::Domain): a thread, a task, whatever enters and leaves.
+///
+/// It may go to another thread between two guards (`Send`), but is not shared (not `Sync`).
+/// Dropped, it gives its slot back; a guard that was forgotten ends then. A reader that is itself
+/// forgotten keeps its slot.
+pub struct Reader<'d> {
+    slot: &'d ReaderSlot,
+    core: &'d Core,
+    slots: &'d [ReaderSlot],
+    /// Not `Sync`: one thread at a time writes the slot.
+    alone: PhantomData<Cell<()>>,
+}
+
+impl<'d> Reader<'d> {
+    /// `slot` has been claimed for this reader.
+    pub(super) fn new(slot: &'d ReaderSlot, core: &'d Core, slots: &'d [ReaderSlot]) -> Self {
+        Self {
+            slot,
+            core,
+            slots,
+            alone: PhantomData,
+        }
+    }
+
+    /// Goes inside: what the reader then reaches stays until the guard is dropped.
+    ///
+    /// Guards of one reader nest and may be dropped in any order; the section ends with the last.
+    ///
+    /// # Panics
+    ///
+    /// If `usize::MAX` guards of this reader are open: so many were forgotten.
+    ///
+    /// # Cost
+    ///
+    /// Wait-free; one fence, none when nested.
+    #[inline]
+    pub fn enter(&self) -> Guard<'_> {
+        self.slot.enter();
+        Guard {
+            slot: self.slot,
+            core: self.core,
+            here: PhantomData,
+        }
+    }
+
+    /// Whether a guard of this reader is open.
+    pub fn is_inside(&self) -> bool {
+        self.slot.depth() != 0
+    }
+
+    /// [`Rcu::barrier`](super::Rcu::barrier), refused inside a guard of this reader.
+    ///
+    /// # Errors
+    ///
+    /// [`BarrierError::InsideGuard`] if a guard of this reader is open or was forgotten;
+    /// [`BarrierError::GaveUp`] if `pause` broke off.
+    pub fn barrier(&self, pause: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError> {
+        if self.is_inside() {
+            return Err(BarrierError::InsideGuard);
+        }
+        self.core.barrier(self.slots, pause)
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        // Guards borrow the reader, and references to objects the guards: none is left but what
+        // was forgotten, and that nobody can use.
+        self.slot.release();
+    }
+}
+
+impl fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader")
+            .field("inside", &self.is_inside())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A reader is inside for as long as this lives.
+#[must_use = "the section ends as soon as the guard is dropped"]
+pub struct Guard<'r> {
+    slot: &'r ReaderSlot,
+    core: &'r Core,
+    /// Not `Send`: the slot is written where it was entered.
+    here: PhantomData<*const ()>,
+}
+
+impl Guard<'_> {
+    pub(super) fn core(&self) -> &Core {
+        self.core
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot.exit();
+    }
+}
+
+impl fmt::Debug for Guard<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! Slots: handlers that come in anywhere, and sequences that come round.
+#![forbid(unsafe_code)]
+
+use crate::rcu::ReaderSlot;
+
+/// Enters and leaves, with a handler that does the same in one gap, itself interrupted in one gap.
+///
+/// `path` holds, for each level, in which gap the handler comes in; gaps are counted over enter
+/// and exit together. Returns how many gaps the outermost call had.
+fn interrupted(slot: &ReaderSlot, path: &[usize]) -> usize {
+    let mut gaps = 0;
+    let mut gap = || {
+        if let Some((&here, deeper)) = path.split_first()
+            && here == gaps
+        {
+            // Two handlers in a row, so that the second one begins where the first one ended.
+            interrupted(slot, deeper);
+            interrupted(slot, deeper);
+        }
+        gaps += 1;
+    };
+    slot.enter_with(&mut gap);
+    let inside = slot.sequence();
+    assert_eq!(
+        inside % 2,
+        1,
+        "inside, so the sequence is odd (I1): {path:?}"
+    );
+    gap();
+    assert_eq!(slot.sequence(), inside, "one section, one number: {path:?}");
+    slot.exit_with(&mut gap);
+    gaps
+}
+
+#[test]
+fn handlers_may_come_in_at_every_point_of_enter_and_exit() {
+    let gaps = interrupted(&ReaderSlot::new(), &[]);
+    assert_eq!(gaps, 8, "all the gaps of enter, the section and exit");
+    for one in 0..gaps {
+        for two in 0..gaps {
+            for three in 0..gaps {
+                let slot = ReaderSlot::new();
+                interrupted(&slot, &[one, two, three]);
+                assert_eq!(slot.depth(), 0);
+                assert_eq!(slot.sequence() % 2, 0, "left: {one} {two} {three}");
+                interrupted(&slot, &[three, two, one]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_noted_section_is_a_straggler_until_it_ends_across_the_wrap() {
+    let slot = ReaderSlot::starting_at(usize::MAX - 1);
+    slot.enter();
+    slot.note();
+    assert_eq!(slot.sequence(), usize::MAX);
+    assert!(slot.is_straggler());
+    slot.exit();
+    assert_eq!(slot.sequence(), 0);
+    slot.enter();
+    assert!(!slot.is_straggler());
+    slot.note();
+    assert!(slot.is_straggler());
+}
+
+#[test]
+fn a_sequence_that_came_round_to_the_noted_number_only_delays() {
+    let noted = ReaderSlot::starting_at(4);
+    noted.enter();
+    noted.note();
+    noted.exit();
+    // What 2^64 sections later would look like: another section with the same number.
+    noted.set_sequence(4);
+    noted.enter();
+    assert!(noted.is_straggler());
+    noted.exit();
+    assert!(!noted.is_straggler());
+}
+
+#[test]
+fn a_claimed_slot_is_not_claimed_again_until_it_is_released() {
+    let slot = ReaderSlot::default();
+    assert!(slot.claim());
+    assert!(!slot.claim());
+    slot.enter();
+    slot.release();
+    assert_eq!((slot.depth(), slot.sequence() % 2), (0, 0));
+    assert!(slot.claim());
+}
+
+#[test]
+fn a_slot_fills_its_lines() {
+    assert_eq!(size_of::<[ReaderSlot; 2]>(), 256);
+    assert_eq!(align_of::<ReaderSlot>(), 128);
+}

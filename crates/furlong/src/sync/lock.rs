@@ -1,0 +1,225 @@
+//! The caller's lock: a raw lock of two methods, its guard, and a value under it.
+
+use core::{
+    fmt,
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    ops::{Deref, DerefMut},
+};
+
+use super::{MutPtr, UnsafeCell};
+
+/// A lock without a value.
+///
+/// The shared shells of this library take their lock as a type that implements this trait, so that
+/// a kernel brings its own: one that turns interrupts or preemption off, a ticket lock, a lock of
+/// the operating system. What has to be put back at the end (saved flags, a preemption guard)
+/// travels as the [`Token`](RawLock::Token).
+///
+/// # Safety
+///
+/// Whoever implements the trait promises that
+///
+/// - from the return of `lock` to the call of `unlock` with its token, no other call of `lock` on
+///   the same lock returns, in any thread or interrupt handler;
+/// - what happened before a call of `unlock` happens before the return of every later `lock`;
+/// - moving the lock while it is not held changes nothing.
+///
+/// # Example
+///
+/// ```
+/// use furlong::sync::{Lock, RawLock, SpinLock};
+/// # struct Flags;
+/// # fn save_and_disable_interrupts() -> Flags { Flags }
+/// # fn restore_interrupts(_: Flags) {}
+///
+/// /// Spins with interrupts off, and puts them back as they were.
+/// struct IrqLock(SpinLock);
+///
+/// // SAFETY: SpinLock excludes and orders; interrupts are off before it is taken and until it has
+/// // been released, so a handler on this CPU cannot meet it held.
+/// unsafe impl RawLock for IrqLock {
+///     type Token<'a> = Flags;
+///
+///     fn lock(&self) -> Flags {
+///         let flags = save_and_disable_interrupts();
+///         self.0.lock();
+///         flags
+///     }
+///
+///     unsafe fn unlock(&self, flags: Flags) {
+///         // SAFETY: the caller holds the lock, and a SpinLock's token is ().
+///         unsafe { self.0.unlock(()) };
+///         restore_interrupts(flags);
+///     }
+/// }
+///
+/// static PAGES: Lock<IrqLock, u64> = Lock::new(IrqLock(SpinLock::new()), 0);
+/// *PAGES.lock() += 3;
+/// assert_eq!(*PAGES.lock(), 3);
+/// ```
+pub unsafe trait RawLock {
+    /// What [`lock`](RawLock::lock) hands out and [`unlock`](RawLock::unlock) takes back.
+    type Token<'a>
+    where
+        Self: 'a;
+
+    /// Takes the lock, waiting as long as another holds it.
+    fn lock(&self) -> Self::Token<'_>;
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    ///
+    /// `token` comes from `lock` on this same lock, in this same thread or on this same CPU.
+    unsafe fn unlock<'a>(&'a self, token: Self::Token<'a>);
+}
+
+/// A raw lock that is held; dropping it releases the lock.
+///
+/// Forgetting it leaves the lock held for good, which is safe.
+#[must_use = "the lock is released as soon as this is dropped"]
+pub struct Held<'a, L: RawLock> {
+    raw: &'a L,
+    token: ManuallyDrop<L::Token<'a>>,
+    /// Not `Send`: a token may be the state of one CPU.
+    here: PhantomData<*const ()>,
+}
+
+impl<'a, L: RawLock> Held<'a, L> {
+    /// Takes `raw`, waiting as long as another holds it.
+    #[inline]
+    pub fn lock(raw: &'a L) -> Self {
+        let token = ManuallyDrop::new(raw.lock());
+        Self {
+            raw,
+            token,
+            here: PhantomData,
+        }
+    }
+}
+
+impl<L: RawLock> Drop for Held<'_, L> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the token is taken here only, and nothing uses it after `drop`.
+        let token = unsafe { ManuallyDrop::take(&mut self.token) };
+        // SAFETY: the token is the one that `raw.lock()` returned in `lock`, on this thread, for
+        // this type is not `Send`.
+        unsafe { self.raw.unlock(token) };
+    }
+}
+
+impl<L: RawLock> fmt::Debug for Held<'_, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}
+
+/// A value under a raw lock.
+///
+/// # Example
+///
+/// ```
+/// use furlong::sync::{Lock, SpinLock};
+///
+/// let pages = Lock::new(SpinLock::new(), vec![1, 2]);
+/// pages.lock().push(3);
+/// assert_eq!(pages.into_inner(), [1, 2, 3]);
+/// ```
+pub struct Lock<L, T> {
+    raw: L,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: `lock` gives one thread at a time access to the value (I1), which therefore only has to
+// be `Send`; the raw lock itself is shared.
+unsafe impl<L: RawLock + Sync, T: Send> Sync for Lock<L, T> {}
+
+// SAFETY: the parts are owned, and both may go to another thread.
+unsafe impl<L: Send, T: Send> Send for Lock<L, T> {}
+
+impl<L, T> Lock<L, T> {
+    const_unless_loom! {
+        /// `value` under `raw`.
+        pub const fn new(raw: L, value: T) -> Self {
+            Self { raw, value: UnsafeCell::new(value) }
+        }
+    }
+
+    /// The value; the lock is gone.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<L: RawLock, T> Lock<L, T> {
+    /// Takes the lock, waiting as long as another holds it.
+    #[inline]
+    pub fn lock(&self) -> LockGuard<'_, L, T> {
+        let held = Held::lock(&self.raw);
+        LockGuard {
+            value: self.value.get_mut(),
+            held,
+        }
+    }
+}
+
+impl<L, T> fmt::Debug for Lock<L, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lock").finish_non_exhaustive()
+    }
+}
+
+/// Access to the value of a [`Lock`]; dropping it releases the lock.
+#[must_use = "the lock is released as soon as this is dropped"]
+pub struct LockGuard<'a, L: RawLock, T> {
+    // Fields are dropped in this order: the access ends before the lock is released.
+    value: MutPtr<T>,
+    #[expect(dead_code, reason = "held for its drop")]
+    held: Held<'a, L>,
+}
+
+impl<L: RawLock, T> Deref for LockGuard<'_, L, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value.with(|value| {
+            // SAFETY: the cell lives in the lock that `held` borrows, and while it is held (I1)
+            // only this guard makes references to the value, shared ones from `&self`.
+            unsafe { &*value }
+        })
+    }
+}
+
+impl<L: RawLock, T> DerefMut for LockGuard<'_, L, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.value.with(|value| {
+            // SAFETY: as in `deref`; `&mut self` excludes other references through this guard.
+            unsafe { &mut *value }
+        })
+    }
+}
+
+impl<L: RawLock, T: fmt::Debug> fmt::Debug for LockGuard<'_, L, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LockGuard").field(&**self).finish()
+    }
+}
+
+#[cfg(all(feature = "std", not(loom)))]
+// SAFETY: a std mutex excludes and orders. Its guard is the token: dropping it unlocks, and it is
+// not `Send`. Poisoning is passed over, for a structure is whole after every call of its own.
+unsafe impl RawLock for std::sync::Mutex<()> {
+    type Token<'a> = std::sync::MutexGuard<'a, ()>;
+
+    fn lock(&self) -> Self::Token<'_> {
+        Self::lock(self).unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    unsafe fn unlock<'a>(&'a self, token: Self::Token<'a>) {
+        drop(token);
+    }
+}

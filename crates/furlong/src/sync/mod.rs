@@ -1,0 +1,68 @@
+//! What several threads share: atomics, cells and locks, for everything above.
+//!
+//! # What it is
+//!
+//! The one place that says `core` or `loom`. Code that uses [`atomic`], [`UnsafeCell`], [`fence`]
+//! and [`spin_loop`] from here runs on the real types, and under `--cfg loom` on loom's, where a
+//! model explores every interleaving and every value that a weak load may return. Only outside
+//! loom are the constructors `const`.
+//!
+//! Beside them the locks: [`RawLock`], which the caller's lock implements so that the shared shells
+//! of this library can run under it, [`Lock`], a value under such a lock, [`SpinLock`], the
+//! simplest one, and [`TryLock`], which is taken or found taken but never waited for.
+//!
+//! # Words
+//!
+//! - *raw lock*: a lock without a value; two methods, `lock` and `unlock`.
+//! - *token*: what `lock` returns and `unlock` takes back: saved interrupt flags, a preemption
+//!   guard, or nothing.
+//!
+//! # Invariants
+//!
+//! - I1. Between the return of [`RawLock::lock`] and the call of [`RawLock::unlock`] no other
+//!   `lock` of the same raw lock returns; what happened before an `unlock` happened before the
+//!   return of the next `lock`.
+//! - I2. A guard never leaves the thread that locked: guards are not `Send`, because a token may
+//!   belong to a CPU.
+//!
+//! # Files
+//!
+//! - `atomic.rs`: atomics, fences and the spin hint, of `core` or of loom.
+//! - `cell.rs`: the cell whose accesses loom sees.
+//! - `lock.rs`: the raw-lock trait, its guard, and a value under a lock.
+//! - `spin.rs`: a lock that spins.
+//! - `try_lock.rs`: a lock that is never waited for.
+//!
+//! # Sources
+//!
+//! The shape of the facade follows loom's own advice (crate `loom` 0.7, section "Handling Loom API
+//! differences").
+
+/// Defines a function that is `const`, except under loom, whose types have no `const` constructors.
+macro_rules! const_unless_loom {
+    ($(#[$meta:meta])* $vis:vis const fn $name:ident($($arg:tt)*) -> $out:ty $body:block) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $vis const fn $name($($arg)*) -> $out $body
+
+        #[cfg(loom)]
+        $(#[$meta])*
+        $vis fn $name($($arg)*) -> $out $body
+    };
+}
+pub(crate) use const_unless_loom;
+
+pub mod atomic;
+mod cell;
+mod lock;
+mod spin;
+mod try_lock;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use atomic::{compiler_fence, fence, spin_loop};
+pub use cell::{MutPtr, UnsafeCell};
+pub use lock::{Held, Lock, LockGuard, RawLock};
+pub use spin::SpinLock;
+pub use try_lock::{TryGuard, TryLock};

@@ -1,0 +1,59 @@
+//! A lock that spins.
+
+use super::{
+    RawLock,
+    atomic::{AtomicBool, Ordering, spin_loop},
+};
+
+/// One word and a loop: the simplest [`RawLock`].
+///
+/// It is neither fair nor aware of interrupts. A kernel brings its own lock; where an operating
+/// system may take the CPU from the holder, a lock that sleeps is the better choice
+/// (`std::sync::Mutex<()>` is a [`RawLock`] under the feature `std`).
+#[derive(Debug)]
+pub struct SpinLock {
+    held: AtomicBool,
+}
+
+impl SpinLock {
+    const_unless_loom! {
+        /// A lock that nobody holds.
+        pub const fn new() -> Self {
+            Self { held: AtomicBool::new(false) }
+        }
+    }
+}
+
+impl Default for SpinLock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: `held` goes from false to true in one compare-and-exchange, which one caller wins, and
+// back in `unlock` only; the pair `spin-unlock` orders.
+unsafe impl RawLock for SpinLock {
+    type Token<'a> = ();
+
+    #[inline]
+    fn lock(&self) {
+        // Acquire: pairs with `spin-unlock`; all that the last holder did is seen. A failed attempt
+        // learns nothing and may be relaxed.
+        while self
+            .held
+            .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
+            // Relaxed: only waits for a better moment, reading a line that stays shared.
+            while self.held.load(Ordering::Relaxed) {
+                spin_loop();
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): ()) {
+        // Release, `spin-unlock`: pairs with the exchange in `lock`.
+        self.held.store(false, Ordering::Release);
+    }
+}

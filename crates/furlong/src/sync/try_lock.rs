@@ -1,0 +1,129 @@
+//! A lock that is never waited for.
+
+use core::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
+
+use super::{
+    MutPtr, UnsafeCell,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// A value that one at a time may work on, and that everyone else finds taken.
+///
+/// For work that somebody has to do but nobody has to wait for. It is safe to try from an interrupt
+/// handler: the handler finds the lock taken by the code that it interrupted, and goes on.
+///
+/// # Example
+///
+/// ```
+/// use furlong::sync::TryLock;
+///
+/// let work = TryLock::new(1);
+/// let mut mine = work.try_lock().unwrap();
+/// *mine += 1;
+/// assert!(work.try_lock().is_none());
+/// drop(mine);
+/// assert_eq!(*work.try_lock().unwrap(), 2);
+/// ```
+pub struct TryLock<T> {
+    taken: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: `taken` goes from false to true in one exchange, which one thread wins, so one thread at
+// a time reaches the value, which therefore only has to be `Send`.
+unsafe impl<T: Send> Sync for TryLock<T> {}
+
+impl<T> TryLock<T> {
+    const_unless_loom! {
+        /// A lock around `value` that nobody has taken.
+        pub const fn new(value: T) -> Self {
+            Self { taken: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        }
+    }
+
+    /// Takes the lock, or returns `None` at once if it is taken.
+    ///
+    /// # Cost
+    ///
+    /// One read-modify-write; a look first keeps the line shared while the lock is taken.
+    #[inline]
+    pub fn try_lock(&self) -> Option<TryGuard<'_, T>> {
+        // Relaxed: a look only; the exchange decides.
+        if self.taken.load(Ordering::Relaxed) {
+            return None;
+        }
+        // Acquire: pairs with `try-unlock`; what the last holder wrote is seen.
+        if self.taken.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        Some(TryGuard {
+            value: self.value.get_mut(),
+            hold: Hold(&self.taken),
+        })
+    }
+
+    /// The value, without the lock: the borrow shows that nobody has it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.with_mut(|value| {
+            // SAFETY: `&mut self` excludes every other access for as long as the result lives.
+            unsafe { &mut *value }
+        })
+    }
+}
+
+impl<T> fmt::Debug for TryLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TryLock").finish_non_exhaustive()
+    }
+}
+
+/// Access to the value of a [`TryLock`]; dropping it gives the lock back.
+#[must_use = "the lock is given back as soon as this is dropped"]
+pub struct TryGuard<'a, T> {
+    // Fields are dropped in this order: the access ends before the lock is given back.
+    value: MutPtr<T>,
+    #[expect(dead_code, reason = "held for its drop")]
+    hold: Hold<'a>,
+}
+
+struct Hold<'a>(&'a AtomicBool);
+
+impl Drop for Hold<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Release, `try-unlock`: pairs with the swap in `try_lock`.
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl<T> Deref for TryGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value.with(|value| {
+            // SAFETY: the cell lives in the lock that `hold` borrows; as long as that is taken
+            // only this guard makes references to the value, shared ones from `&self`.
+            unsafe { &*value }
+        })
+    }
+}
+
+impl<T> DerefMut for TryGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.value.with(|value| {
+            // SAFETY: as in `deref`; `&mut self` excludes other references through this guard.
+            unsafe { &mut *value }
+        })
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for TryGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TryGuard").field(&**self).finish()
+    }
+}
