@@ -59,9 +59,10 @@ impl Augment for Gaps {
 
     #[inline(always)]
     fn half(item: &Reserved, side: Side, below: &GapSummary) -> GapHalf {
+        // Wrapping: a tree that is out of order is for `check` to name, not for this to stop at.
         let (edge, beside) = match side {
-            Side::Left => (below.first, item.start - below.last),
-            Side::Right => (below.last, below.first - item.end),
+            Side::Left => (below.first, item.start.wrapping_sub(below.last)),
+            Side::Right => (below.last, below.first.wrapping_sub(item.end)),
         };
         GapHalf {
             edge,

@@ -123,6 +123,11 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
         }
     }
 
+    /// The caller's array back.
+    pub fn into_inner(self) -> S {
+        self.nodes
+    }
+
     /// The number of nodes, linked or not.
     pub fn len(&self) -> usize {
         self.nodes.len()

@@ -58,6 +58,8 @@ mod ranks;
 mod remove;
 mod search;
 mod side;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod walk;
 mod work;

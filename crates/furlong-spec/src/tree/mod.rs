@@ -1,0 +1,49 @@
+//! Ordered trees with augmentation: nodes with names, extents for items, the largest gap of every
+//! subtree for a summary.
+//!
+//! There are `2 n` nodes over `n` extents: node `i` and its twin `i + n` have the same extent and so
+//! the same key, and only one of the two can be in the tree.
+#![deny(unsafe_code)]
+
+mod arena;
+mod intrusive;
+mod map;
+mod model;
+mod operation;
+mod stream;
+
+pub use arena::ArenaTree;
+pub use intrusive::IntrusiveTree;
+pub use map::MapTree;
+pub use model::Model;
+pub use operation::{Operation, Outcome};
+pub use stream::{Mix, operations};
+
+use furlong::iova::Reserved;
+
+use crate::Random;
+
+/// `n` extents in ascending order, of 1 to 16 units with gaps of 0 to 15 between them.
+#[must_use]
+pub fn extents(n: usize, random: &mut Random) -> Vec<Reserved> {
+    let mut end = 0;
+    (0..n)
+        .map(|_| {
+            let start = end + random.below(16);
+            end = start + 1 + random.below(16);
+            Reserved { start, end }
+        })
+        .collect()
+}
+
+/// `n` extents of one page each with gaps of one page between them: what the experiments use.
+pub fn pages(n: usize) -> impl ExactSizeIterator<Item = Reserved> + Clone {
+    const PAGE: u64 = 4096;
+    (0..n).map(|index| {
+        let start = (2 * index as u64 + 1) * PAGE;
+        Reserved {
+            start,
+            end: start + PAGE,
+        }
+    })
+}

@@ -1,0 +1,212 @@
+//! What the specification cannot see: broken trees, and a caller's mistakes.
+#![forbid(unsafe_code)]
+
+use super::{
+    Arena, Augment, Broken, Eager, InsertError, Node, NodeId, Nodes, NotLinked, Ranks, RbTree,
+    Side, Standard, VecArena,
+};
+use crate::check::Check;
+use crate::iova::{GapHalf, Gaps, Reserved};
+use crate::rbtree::{Custom, Tally};
+
+type Tree = RbTree<VecArena<Gaps>>;
+
+fn page(index: usize) -> Reserved {
+    let start = 2 * index as u64;
+    Reserved {
+        start,
+        end: start + 1,
+    }
+}
+
+fn id(index: usize) -> NodeId {
+    NodeId::from_index(index).expect("tests have few nodes")
+}
+
+/// Nodes 0 to 6, linked as a full tree with 3 for a root, and node 7 unlinked.
+fn full() -> Tree {
+    let mut tree: Tree = RbTree::new((0..8).map(page).collect());
+    for index in [3, 1, 5, 0, 2, 4, 6] {
+        tree.insert(id(index)).expect("it is not linked");
+    }
+    assert_eq!(tree.root(), Some(id(3)));
+    assert_eq!(tree.check(), Ok(()));
+    tree
+}
+
+/// What `check` says of a full tree that `harm` has been done to.
+fn broken(harm: impl FnOnce(&mut Tree)) -> Broken<NodeId> {
+    let mut tree = full();
+    harm(&mut tree);
+    tree.check().expect_err("the tree is broken")
+}
+
+#[test]
+fn a_root_with_a_parent_is_named() {
+    let found = broken(|tree| tree.nodes.set_place(id(3), Some((id(7), Side::Left))));
+    assert_eq!(found, Broken::RootHasParent(id(3)));
+    assert!(found.to_string().starts_with("I1"));
+}
+
+#[test]
+fn a_child_with_another_parent_is_named() {
+    let found = broken(|tree| tree.nodes.set_place(id(0), Some((id(5), Side::Left))));
+    assert_eq!(found, Broken::Parent(id(1)));
+    assert!(found.to_string().starts_with("I2"));
+}
+
+#[test]
+fn a_child_that_mistakes_its_side_is_named() {
+    let found = broken(|tree| tree.nodes.set_place(id(0), Some((id(1), Side::Right))));
+    assert_eq!(found, Broken::Parent(id(1)));
+}
+
+#[test]
+fn keys_out_of_order_are_named() {
+    let found = broken(|tree| {
+        *tree.nodes.item_mut(id(2)) = page(9);
+        for side in Side::BOTH {
+            tree.nodes
+                .set_half(id(2), side, Gaps::empty(&page(9), side));
+        }
+        tree.nodes.set_half(
+            id(1),
+            Side::Right,
+            tree.nodes.fresh_half(id(1), Side::Right),
+        );
+    });
+    assert_eq!(found, Broken::Order(id(3)));
+    assert!(found.to_string().starts_with("I3"));
+}
+
+#[test]
+fn equal_keys_are_named() {
+    let found = broken(|tree| *tree.nodes.item_mut(id(2)) = page(1));
+    assert_eq!(found, Broken::Order(id(2)));
+}
+
+#[test]
+fn ranks_that_do_not_add_up_are_named() {
+    let found = broken(|tree| tree.nodes.set_ranks(id(1), Ranks::on(Side::Left, true)));
+    assert_eq!(found, Broken::Rank(id(1)));
+    assert!(found.to_string().starts_with("I4"));
+}
+
+#[test]
+fn a_leaf_of_rank_one_is_named() {
+    let found = broken(|tree| tree.nodes.set_ranks(id(4), Ranks::LONG));
+    assert_eq!(found, Broken::Leaf(id(4)));
+    assert!(found.to_string().starts_with("I5"));
+}
+
+#[test]
+fn a_half_out_of_date_is_named() {
+    let wrong = GapHalf { edge: 0, gap: 2 };
+    let found = broken(|tree| tree.nodes.set_half(id(3), Side::Left, wrong));
+    assert_eq!(found, Broken::Half(id(3), Side::Left));
+    assert!(found.to_string().starts_with("I6"));
+}
+
+#[test]
+fn a_wrong_length_is_named() {
+    let found = broken(|tree| tree.len = 8);
+    assert_eq!(found, Broken::Length(7));
+    assert!(found.to_string().starts_with("I7"));
+}
+
+#[test]
+fn a_node_is_linked_only_once() {
+    let mut tree = full();
+    assert_eq!(tree.insert(id(0)), Err(InsertError::Linked));
+    assert_eq!(
+        tree.insert_after(Some(id(3)), id(0)),
+        Err(InsertError::Linked)
+    );
+    assert_eq!((tree.len(), tree.check()), (7, Ok(())));
+}
+
+#[test]
+fn an_unlinked_node_is_not_removed() {
+    let mut tree = full();
+    assert_eq!(tree.remove(id(7)), Err(NotLinked));
+    assert_eq!(tree.refresh(id(7)), Err(NotLinked));
+    assert_eq!((tree.next(id(7)), tree.prev(id(7))), (None, None));
+    assert_eq!((tree.len(), tree.check()), (7, Ok(())));
+}
+
+#[test]
+#[should_panic(expected = "the neighbour is in no tree")]
+fn an_unlinked_neighbour_is_refused() {
+    let mut tree: Tree = RbTree::new((0..3).map(page).collect());
+    tree.insert(id(0)).expect("it is not linked");
+    let _ = tree.insert_after(Some(id(2)), id(1));
+}
+
+#[test]
+#[should_panic(expected = "the key of a linked node has changed")]
+fn a_key_is_not_changed_in_the_tree() {
+    full().update(id(3), |item| *item = page(9));
+}
+
+#[test]
+#[should_panic(expected = "a node is in one tree at most")]
+fn linked_nodes_make_no_new_arena() {
+    let nodes: Vec<Node<Gaps>> = (0..2).map(page).map(Node::new).collect();
+    let mut tree = RbTree::new(Arena::new(nodes));
+    tree.insert(id(0)).expect("it is not linked");
+    let _: VecArena<Gaps> = Arena::new(tree.into_nodes().into_inner());
+}
+
+#[test]
+fn a_linked_node_keeps_its_item() {
+    let mut tree = full();
+    assert_eq!(tree.replace(id(0), page(20)), Err(page(20)));
+    assert_eq!(tree.replace(id(7), page(20)), Ok(page(7)));
+    assert_eq!(tree.insert(id(7)), Ok(()));
+    assert_eq!(tree.summary().map(|all| all.last), Some(page(20).end));
+}
+
+#[test]
+fn a_restored_tree_is_the_tree_that_was() {
+    let saved = full();
+    let mut tree = saved.clone();
+    for at in saved.iter() {
+        tree.remove(at).expect("it is linked");
+    }
+    assert!(tree.is_empty() && tree.summary().is_none());
+    tree.clone_from(&saved);
+    assert_eq!(tree.check(), Ok(()));
+    assert!(tree.iter().eq(saved.iter()));
+}
+
+#[test]
+fn a_tree_over_borrowed_nodes_needs_no_allocator() {
+    let mut nodes = [page(2), page(0), page(1)].map(Node::<Gaps>::new);
+    let mut tree: RbTree<_, Standard> = RbTree::new(Arena::new(&mut nodes[..]));
+    for index in 0..3 {
+        tree.insert(id(index)).expect("it is not linked");
+    }
+    assert!(tree.iter().map(NodeId::index).eq([1, 2, 0]));
+    assert!(tree.iter().rev().map(NodeId::index).eq([0, 2, 1]));
+    tree.clear();
+    assert!(tree.is_empty() && tree.check().is_ok());
+    assert_eq!(tree.insert(id(1)), Ok(()));
+}
+
+#[test]
+fn a_node_of_two_words_and_their_halves_fills_one_cache_line() {
+    assert_eq!(size_of::<Node<Gaps>>(), 64);
+    assert_eq!(align_of::<Node<Gaps>>(), 64);
+}
+
+#[test]
+fn an_eager_rotation_counts_the_node_that_goes_down() {
+    let mut tree: RbTree<VecArena<Gaps>, Custom<Eager, Tally>> =
+        RbTree::with_config((0..3).map(page).collect());
+    for index in 0..3 {
+        tree.insert(id(index)).expect("it is not linked");
+    }
+    assert_eq!(tree.counters().rotations(), 1);
+    // Three leaves, two walks of one and two nodes less the one that went down, and that one.
+    assert_eq!(tree.counters().augmentations(), 3 + 1 + 1 + 1);
+}
