@@ -24,6 +24,14 @@ enum Pending {
     },
 }
 
+/// Where a comparison stands in its workload.
+#[derive(Clone, Copy)]
+struct Place {
+    arm: usize,
+    primary: bool,
+    margin_pct: f64,
+}
+
 /// Fills summaries, floors, comparisons and warnings from the samples.
 ///
 /// What was there of the first three is overwritten; warnings are added to those that measuring
@@ -46,12 +54,26 @@ pub fn judge(
         .collect();
     summarise(workload);
     let floors = measure_floors(workload, &known);
+    let primary = known
+        .iter()
+        .find(|(_, metric)| metric.primary)
+        .or(known.first());
+    let primary = primary.map(|(name, _)| *name);
     let mut pending = vec![];
     for arm in 1..workload.arms.len() {
         for &(name, metric) in &known {
             let margin_pct = margin_override.or(metric.margin_pct).unwrap_or(MARGIN_PCT);
-            let floor = floors.get(name).copied();
-            pending.extend(compare(workload, arm, (name, metric), margin_pct, floor));
+            let place = Place {
+                arm,
+                primary: primary == Some(name),
+                margin_pct,
+            };
+            pending.extend(compare(
+                workload,
+                place,
+                (name, metric),
+                floors.get(name).copied(),
+            ));
         }
     }
     workload.comparisons = decide(pending);
@@ -104,12 +126,11 @@ fn measure_floors(
 
 fn compare(
     workload: &WorkloadResult,
-    arm: usize,
+    place: Place,
     (name, metric): (&str, &Metric),
-    margin_pct: f64,
     floor: Option<Floor>,
 ) -> Option<Pending> {
-    let (baseline, arm) = (&workload.arms[0], &workload.arms[arm]);
+    let (baseline, arm) = (&workload.arms[0], &workload.arms[place.arm]);
     if baseline.na.is_some() || arm.na.is_some() {
         return None;
     }
@@ -119,7 +140,7 @@ fn compare(
         arm: &arm.name,
         metric: name,
         better: metric.better,
-        margin_pct,
+        margin_pct: place.margin_pct,
     };
     if metric.kind == Kind::Exact {
         return exact(&question, &present(a), &present(b)).map(Pending::Done);
@@ -128,7 +149,7 @@ fn compare(
     let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor)?;
     Some(Pending::Sampled {
         evidence: Box::new(evidence),
-        primary: metric.primary,
+        primary: place.primary,
     })
 }
 

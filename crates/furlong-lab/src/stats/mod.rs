@@ -20,11 +20,15 @@
 //! - [`student`](mod@student), [`welch`](mod@welch): t tests on means, from values or moments
 //! - [`rank`]: Mann-Whitney; [`shift`]: Hodges-Lehmann; [`sign_flip`]: randomisation;
 //!   [`variance`]: Brown-Forsythe
+//! - [`ratio`]: Fieller and effect sizes; [`bootstrap`]: intervals without a formula
+//! - [`sequential`]: looking before the end; [`stein`]: an interval of a wanted width
+//! - [`promise`]: what the verdict promises, checked by [`simulation`]
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
 //!   numbers
 #![forbid(unsafe_code)]
 
 pub mod blocks;
+pub mod bootstrap;
 pub mod comparison;
 pub mod control;
 pub mod describe;
@@ -38,9 +42,12 @@ pub mod paired;
 pub mod promise;
 pub mod random;
 pub mod rank;
+pub mod ratio;
+pub mod sequential;
 pub mod shift;
 pub mod sign_flip;
 pub mod simulation;
+pub mod stein;
 pub mod student;
 pub mod variance;
 pub mod verdict;
