@@ -1,6 +1,7 @@
 //! The verdict keeps its promises on synthetic runs whose truth is known.
 //!
-//! A short form: `cargo run --release -p furlong-lab --example verdict_simulation` has the long one.
+//! This is the short form; `cargo run --release -p furlong-lab --example verdict_simulation` has
+//! the long one.
 #![forbid(unsafe_code)]
 
 use furlong_lab::stats::promise::{self, Bound};

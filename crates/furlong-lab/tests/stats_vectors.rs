@@ -1,8 +1,8 @@
 //! The statistics agree with published figures and with an independent implementation.
 //!
 //! `vectors/seed-vectors.json` holds eighteen published comparisons recomputed, and
-//! `vectors/expected-stats.json` what scipy says of the files in `vectors/ministat`. Figures agree to
-//! 1e-9 of their size, p values to 1e-6.
+//! `vectors/expected-stats.json` what scipy says of the files in `vectors/ministat`. Figures agree
+//! to 1e-9 of their size, p values to 1e-6.
 #![forbid(unsafe_code)]
 
 use std::fs;

@@ -17,7 +17,7 @@ pub const MARGIN_PCT: f64 = 1.0;
 
 /// A comparison that may still wait for others.
 enum Pending {
-    Done(Comparison),
+    Done(Box<Comparison>),
     Sampled {
         evidence: Box<Evidence>,
         primary: bool,
@@ -143,7 +143,9 @@ fn compare(
         margin_pct: place.margin_pct,
     };
     if metric.kind == Kind::Exact {
-        return exact(&question, &present(a), &present(b)).map(Pending::Done);
+        return exact(&question, &present(a), &present(b))
+            .map(Box::new)
+            .map(Pending::Done);
     }
     let control = workload.control.get(name).map(|c| c.samples.as_slice());
     let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor)?;
@@ -176,7 +178,7 @@ fn decide(pending: Vec<Pending>) -> Vec<Comparison> {
         .into_iter()
         .zip(placed)
         .map(|(one, (level, family))| match one {
-            Pending::Done(comparison) => comparison,
+            Pending::Done(comparison) => *comparison,
             Pending::Sampled { evidence, .. } => evidence.decided(level, family),
         });
     decided.collect()

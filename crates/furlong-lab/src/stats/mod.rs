@@ -11,7 +11,8 @@
 //! - **margin**: how large a difference has to be to matter; declared before measuring.
 //!
 //! # Files
-//! - [`judge`]: the seam to the rest of the lab: a workload with samples goes in and comes out judged
+//! - [`judge`](mod@judge): the seam to the rest of the lab: samples go in, a judged workload comes
+//!   out
 //! - [`comparison`]: one arm against the baseline in one metric; [`blocks`]: its differences
 //! - [`verdict`]: the rule; [`paired`]: the odds of its claims; [`control`]: the noise floor
 //! - [`holm`]: several metrics or arms; [`exact`]: counts, compared without a test
@@ -37,6 +38,8 @@ pub mod drift;
 pub mod exact;
 pub mod holm;
 pub mod judge;
+#[cfg(test)]
+mod judge_tests;
 pub mod outliers;
 pub mod paired;
 pub mod promise;

@@ -149,7 +149,8 @@ pub fn mann_whitney_asymptotic(a: &[f64], b: &[f64]) -> MannWhitney {
     }
 }
 
-/// The smallest two-sided p that the exact test can give: three against three cannot fall under .10.
+/// The smallest two-sided p that the exact test can give: three against three cannot fall under
+/// .10.
 #[must_use]
 pub fn least_p(na: usize, nb: usize) -> f64 {
     (2.0 / choose(na + nb, na)).min(1.0)

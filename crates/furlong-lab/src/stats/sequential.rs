@@ -78,12 +78,13 @@ impl Sequential {
         4.0 * normal_sf(normal_upper(self.alpha / 4.0) / information.sqrt())
     }
 
-    /// The bound of the next look: stop when `|z|` is above it. Goes on as if the look did not stop.
+    /// The bound of the next look: stop when `|z|` is above it. Goes on as if the look did not
+    /// stop.
     ///
     /// # Shapes
-    /// `information` is the share of the planned blocks that is there, more than at the look before
-    /// and at most 1; otherwise `None`. The `last` look, such as at a time limit, spends all that is
-    /// left, whatever the share.
+    /// `information` is the share of the planned blocks that is there, more than at the look
+    /// before and at most 1; otherwise `None`. The `last` look, such as at a time limit, spends all
+    /// that is left, whatever the share.
     pub fn look(&mut self, information: f64, last: bool) -> Option<f64> {
         if !(information > self.information && information <= 1.0) {
             return None;

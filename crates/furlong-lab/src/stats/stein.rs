@@ -1,7 +1,8 @@
 //! Stein's two stages: how many blocks for an interval of a wanted width.
 //!
 //! Stopping as soon as the interval is narrow enough favours runs that happen to look quiet, and
-//! covers the truth too seldom. Here a pilot fixes the number, and its spread stays in the interval.
+//! covers the truth too seldom. Here a pilot fixes the number, and its spread stays in the
+//! interval.
 #![forbid(unsafe_code)]
 
 use super::distribution::t_upper;
