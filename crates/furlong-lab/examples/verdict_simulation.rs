@@ -18,6 +18,12 @@ struct Options {
     /// Runs of each kind
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..))]
     runs: u32,
+    /// The levels of error for these numbers of blocks, in place of everything promised
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(2..))]
+    blocks: Vec<u16>,
+    /// Only lines of which the promise or the disturbance contains this
+    #[arg(long, default_value = "")]
+    only: String,
     /// Decides every random number
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -45,8 +51,26 @@ fn run(options: &Options) -> io::Result<u32> {
         "| promise | disturbance | blocks | share | found | bound | holds | sign flips p ≤ .05 | \
          control failed |\n|---|---|---|---|---|---|---|---|---|"
     )?;
+    let blocks: Vec<usize> = options
+        .blocks
+        .iter()
+        .map(|blocks| usize::from(*blocks))
+        .collect();
+    let promises = if blocks.is_empty() {
+        promise::all()
+    } else {
+        promise::errors(&blocks)
+    };
+    let wanted = |promise: &Promise| {
+        let disturbance = promise.cell.disturbance.name();
+        promise.name.contains(&options.only) || disturbance.contains(&options.only)
+    };
     let mut broken = 0;
-    for (place, promise) in promise::all().iter().enumerate() {
+    for (place, promise) in promises
+        .iter()
+        .enumerate()
+        .filter(|(_, promise)| wanted(promise))
+    {
         let tally = promise.simulate(place, options.runs, options.seed);
         for claim in promise.claims {
             let holds = claim.bound.holds(tally.share((claim.count)(&tally)), 0.0);

@@ -123,17 +123,27 @@ const POWER: [(usize, &[Claim]); 4] = [
 /// So little noise that the floor stays far under the margin.
 const SHARP_CV_PCT: f64 = 0.2;
 
+/// Blocks for which the levels of error are promised.
+pub const BLOCKS: [usize; 3] = [6, 10, 20];
+
+/// The levels of error under every disturbance, for runs of so many blocks.
+#[must_use]
+pub fn errors(blocks: &[usize]) -> Vec<Promise> {
+    let mut errors = vec![];
+    for disturbance in DISTURBANCES {
+        for blocks in blocks {
+            let mut cell = Cell::quiet(*blocks);
+            cell.disturbance = disturbance;
+            errors.extend(levels(cell));
+        }
+    }
+    errors
+}
+
 /// Everything that is promised.
 #[must_use]
 pub fn all() -> Vec<Promise> {
-    let mut all = vec![];
-    for disturbance in DISTURBANCES {
-        for blocks in [6, 10, 20] {
-            let mut cell = Cell::quiet(blocks);
-            cell.disturbance = disturbance;
-            all.extend(levels(cell));
-        }
-    }
+    let mut all = errors(&BLOCKS);
     for (blocks, claims) in POWER {
         all.push(Promise::on("power for 3 %", better_by(3.0, blocks), claims));
     }
