@@ -45,8 +45,8 @@ impl Paired {
         })
     }
 
-    /// Of the logarithms of `b / a`, pair by pair: the effect in per cent is `exp_m1` of its mean and
-    /// of its interval's ends. `None` where a value is not positive or the lengths differ.
+    /// Of the logarithms of `b / a`, pair by pair: the effect in per cent is `exp_m1` of its mean
+    /// and of its interval's ends. `None` where a value is not positive or the lengths differ.
     #[must_use]
     pub fn log_ratio(a: &[f64], b: &[f64]) -> Option<Self> {
         let positive = a.len() == b.len() && a.iter().chain(b).all(|v| *v > 0.0);
