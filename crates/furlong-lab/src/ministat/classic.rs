@@ -6,6 +6,7 @@
 //! refuses before the first byte.
 #![forbid(unsafe_code)]
 
+use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
@@ -59,7 +60,8 @@ impl Vitals {
         let (sum, squares) = values
             .iter()
             .fold((0.0, 0.0), |(sum, squares), v| (sum + v, squares + v * v));
-        values.sort_unstable_by(f64::total_cmp);
+        // Stable, and the two zeros are equal: which of them is the least depends on their order.
+        values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
         Self {
             n,
             min: values[0],

@@ -90,7 +90,7 @@ pub fn width(word: &str, classic: bool) -> Result<usize, OptionError> {
 /// `-d`: the bytes that separate columns.
 ///
 /// # Errors
-/// None at all.
+/// An empty list.
 pub fn delimiters(bytes: &[u8]) -> Result<Vec<u8>, OptionError> {
     if bytes.is_empty() {
         return refuse("-d needs at least one character, such as -d ,".to_string());
