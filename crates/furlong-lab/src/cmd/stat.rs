@@ -1,16 +1,19 @@
 //! `furlong stat`: files of numbers compared; what ministat takes, and more and better.
 #![forbid(unsafe_code)]
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::ArgAction::SetTrue;
 
-use crate::ministat::classic::{self, Classic};
+use crate::ministat::classic::{self, Classic, Refusal};
+use crate::ministat::fault::shown;
 use crate::ministat::input::{self, Fault, InputError, Reading, Set};
-use crate::ministat::options;
+use crate::ministat::options::{self, OptionError};
 use crate::ministat::picture::{Picture, SYMBOLS};
+use crate::ministat::report::{Overflow, Report};
 
 /// Exit code for bad usage and bad input.
 const BAD_INPUT: u8 = 2;
@@ -82,10 +85,10 @@ pub struct Failure {
 }
 
 impl Failure {
-    fn usage(message: impl ToString) -> Self {
+    fn usage(message: impl Into<String>) -> Self {
         Self {
             code: BAD_INPUT,
-            message: message.to_string(),
+            message: message.into(),
         }
     }
 
@@ -99,6 +102,24 @@ impl Failure {
             },
             message: error.to_string(),
         }
+    }
+}
+
+impl From<OptionError> for Failure {
+    fn from(error: OptionError) -> Self {
+        Self::usage(error.0)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::usage(refusal.0)
+    }
+}
+
+impl From<Overflow> for Failure {
+    fn from(overflow: Overflow) -> Self {
+        Self::usage(overflow.to_string())
     }
 }
 
@@ -117,21 +138,50 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn perform(args: &Args, out: &mut impl Write) -> Result<(), Failure> {
     let picture = picture(args)?;
-    let level = options::confidence(&args.confidence, args.ministat).map_err(Failure::usage)?;
+    let level = options::confidence(&args.confidence, args.ministat)?;
     let sets = read_all(args)?;
-    let options = classic::Options {
-        confidence: level,
-        picture,
-        tests: !args.summary_only,
-    };
-    let classic = Classic::new(sets, options).map_err(|refusal| Failure::usage(refusal.0))?;
-    written(classic.write(out))
+    let tests = !args.summary_only;
+    if args.ministat {
+        let options = classic::Options {
+            confidence: level,
+            picture,
+            tests,
+        };
+        let classic = Classic::new(sets, options)?;
+        return written(classic.write(out));
+    }
+    let report = Report::new(&sets, level, tests)?;
+    match &args.json {
+        Some(file) if file == "-" => written(write_json(&report, out)),
+        Some(file) => {
+            save_json(&report, file)?;
+            written(report.write(&sets, picture.as_ref(), out))
+        }
+        None => written(report.write(&sets, picture.as_ref(), out)),
+    }
+}
+
+fn write_json(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+fn save_json(report: &Report, name: &OsStr) -> Result<(), Failure> {
+    let saved = File::create(name).and_then(|f| write_json(report, &mut BufWriter::new(f)));
+    saved.map_err(|error| Failure {
+        code: BAD_INPUT,
+        message: format!(
+            "{}: cannot be written: {error}",
+            shown(name.as_encoded_bytes())
+        ),
+    })
 }
 
 /// The picture that is wanted, if one is; a bad width is refused even where there is none.
 fn picture(args: &Args) -> Result<Option<Picture>, Failure> {
     let width = match &args.width {
-        Some(word) => options::width(word, args.ministat).map_err(Failure::usage)?,
+        Some(word) => options::width(word, args.ministat)?,
         None => terminal_width(args.ministat).unwrap_or(WIDTH),
     };
     let picture = Picture {
@@ -165,9 +215,9 @@ fn terminal_width(classic: bool) -> Option<usize> {
 
 fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
     let reading = Reading {
-        column: options::column(&args.column).map_err(Failure::usage)?,
+        column: options::column(&args.column)?,
         delimiters: match &args.delimiters {
-            Some(chars) => options::delimiters(chars.as_encoded_bytes()).map_err(Failure::usage)?,
+            Some(chars) => options::delimiters(chars.as_encoded_bytes())?,
             None => Reading::default().delimiters,
         },
         classic: args.ministat,

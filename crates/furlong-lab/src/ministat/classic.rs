@@ -2,8 +2,8 @@
 //!
 //! Its statistics are kept as they are: sums of squares in one pass, the upper of two middle values
 //! as the median, quantiles rounded to three digits, the normal ones beyond 100 degrees of freedom,
-//! and under 99.5 % the quantiles of 99.8 %. Where it would crash or print what is not a number, this
-//! refuses before the first byte.
+//! and under 99.5 % the quantiles of 99.8 %. Where it would crash or print what is not a number,
+//! this refuses before the first byte.
 #![forbid(unsafe_code)]
 
 use std::cmp::Ordering;
@@ -244,4 +244,75 @@ fn compare(base: &Vitals, set: &Vitals, confidence: f64) -> Result<String, Refus
          \t{percent}% +/- {percent_error}%\n\
          \t(Student's t, pooled s = {pooled})\n"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Classic, Options, quantile};
+    use crate::ministat::input::{Set, Skipped};
+    use crate::ministat::options::CLASSIC_CONFIDENCES;
+    use crate::ministat::picture::Picture;
+
+    fn set(values: &[f64]) -> Set {
+        Set {
+            name: "f".into(),
+            values: values.to_vec(),
+            skipped: Skipped::default(),
+        }
+    }
+
+    fn classic(width: Option<usize>) -> Options {
+        Options {
+            confidence: 95.0,
+            picture: width.map(|width| Picture {
+                classic: true,
+                separate: false,
+                ..Picture::new(width)
+            }),
+            tests: true,
+        }
+    }
+
+    fn refusal(sets: &[&[f64]], width: Option<usize>) -> Option<String> {
+        let sets = sets.iter().map(|values| set(values)).collect();
+        Classic::new(sets, classic(width)).err().map(|r| r.0)
+    }
+
+    #[test]
+    fn quantiles_are_those_that_ministat_was_seen_to_use() {
+        let seen = include_str!("../../tests/vectors/ministat/quantiles.txt");
+        let mut checked = 0;
+        for line in seen.lines().filter(|line| !line.starts_with('#')) {
+            let numbers: Vec<f64> = line.split(' ').map(|n| n.parse().unwrap()).collect();
+            for (confidence, wanted) in CLASSIC_CONFIDENCES.iter().zip(&numbers[1..]) {
+                let df = numbers[0] as usize;
+                assert_eq!(quantile(*confidence, df), *wanted, "{df} {confidence}");
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, 6 * 98);
+        assert_eq!(quantile(95.0, 1_000_000), 1.96);
+    }
+
+    #[test]
+    fn a_negative_one_pass_variance_is_refused() {
+        let found = refusal(&[&[1e9, 1_000_000_000.1, 1_000_000_000.2]], None);
+        assert!(found.is_some_and(|line| line.starts_with("f: ministat's one-pass variance")));
+        assert!(refusal(&[&[1e200, 2e200, 3e200]], None).is_some());
+    }
+
+    #[test]
+    fn what_ministat_cannot_draw_is_refused() {
+        let values: &[f64] = &[1.0, 2.0, 4.0];
+        assert!(refusal(&[values], Some(1)).is_some_and(|line| line.starts_with("-w 1: ")));
+        assert_eq!(refusal(&[values], Some(0)), None);
+        assert_eq!(refusal(&[&[5.0; 3]], Some(1)), None);
+    }
+
+    #[test]
+    fn per_cents_of_nothing_are_refused() {
+        let found = refusal(&[&[0.0; 3], &[1.0; 3]], None);
+        assert!(found.is_some_and(|line| line.contains("all zeros")));
+        assert_eq!(refusal(&[&[-1.0, 0.0, 1.0], &[5.0, 5.0, 6.0]], None), None);
+    }
 }

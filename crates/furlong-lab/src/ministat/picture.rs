@@ -1,13 +1,13 @@
-//! The dot plot: a column for each stretch of the range, in it the values stacked, below it the bars.
+//! The dot plot: a column for each stretch of the range, in it the values stacked, and the bars.
 //!
 //! ```text
 //! +------------------------------+
-//! |x                             |
-//! |x      *  +       +          +|
-//! ||____M____A_________|         | x
-//! |   |________M___A____________|| +
+//! | x x       +                  |
+//! | x x    x  + +     +         +|
+//! ||__A__|                       | x
+//! |         |___M___A______|     | +
 //! +------------------------------+
-//!  1                           12
+//!  0.775255                    12
 //! ```
 //! Each bar reaches from one standard deviation below the mean to one above; `M` is the median, `A`
 //! the mean. The corrected picture is as high as its tallest stack, gives values of several sets in
@@ -19,6 +19,7 @@
 use std::io::{self, Write};
 
 use super::general::general;
+use crate::record::result::Summary;
 use crate::stats::describe;
 
 /// The symbols of the sets, in their order.
@@ -64,8 +65,12 @@ pub(crate) struct Figure<'a> {
 impl<'a> Figure<'a> {
     /// With the true median and a deviation that survives far from zero.
     pub(crate) fn of(symbol: char, values: &'a [f64]) -> Option<Self> {
-        let summary = describe(values)?;
-        Some(Self {
+        Some(Self::from_summary(symbol, values, &describe(values)?))
+    }
+
+    /// The same where the summary is known.
+    pub(crate) fn from_summary(symbol: char, values: &'a [f64], summary: &Summary) -> Self {
+        Self {
             symbol,
             values,
             min: summary.min,
@@ -73,7 +78,7 @@ impl<'a> Figure<'a> {
             median: summary.median,
             mean: summary.mean,
             stddev: summary.stddev.unwrap_or(0.0),
-        })
+        }
     }
 }
 
@@ -363,3 +368,6 @@ impl Drawing {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
