@@ -109,6 +109,19 @@ fn a_proven_difference_is_said_first_with_its_interval() {
 }
 
 #[test]
+fn swapping_the_files_turns_less_into_more() {
+    let text = said(&["-A", "new", "old"]);
+    let wanted = "+ old against x new: 16.9 % more (95 %: 6.51 to 28.1 % more), p = .0033";
+    assert!(text.lines().any(|line| line == wanted), "{text}");
+    let text = said(&["-A", "-c", "90", "other", "three"]);
+    assert!(text.contains("0.629 % more (90 %: "), "{text}");
+    assert!(
+        text.contains("cannot reach p < .1 with 3 and 3 values by ranks"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_is_not_proven_is_said_with_what_is_still_possible() {
     let text = said(&["three", "other"]);
     for part in [
@@ -130,6 +143,28 @@ fn several_files_are_compared_with_the_first_and_pay_for_it() {
         "{text}"
     );
     assert!(text.contains("& several"), "{text}");
+}
+
+#[test]
+fn a_base_around_zero_has_a_difference_and_no_ratio() {
+    let folder = folder();
+    fs::write(folder.path().join("around"), "-1\n0\n1\n0.5\n").unwrap();
+    let found = stat(folder.path(), &["-A", "around", "old"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(found.stdout).unwrap();
+    assert!(
+        text.contains("+ old against x around: 11.1 more (95 %: "),
+        "{text}"
+    );
+    assert!(
+        text.contains("ratio of means  90 (no interval: its base may be zero)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("note: the mean of around cannot be told from zero"),
+        "{text}"
+    );
 }
 
 #[test]

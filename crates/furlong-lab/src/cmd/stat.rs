@@ -204,7 +204,7 @@ fn terminal_width(classic: bool) -> Option<usize> {
         let digits = told.trim_start();
         let end = digits.find(|c: char| !c.is_ascii_digit());
         let columns = digits[..end.unwrap_or(digits.len())].parse().unwrap_or(0);
-        return (classic || columns >= 2).then_some(columns.min(1000));
+        return (classic || columns >= 2).then_some(columns.min(10_000));
     }
     let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(out)?;
     // A corrected picture names the set behind each bar.

@@ -132,6 +132,7 @@ mod tests {
             wanted
         );
         assert_eq!(values("1\u{b}\n2\u{c}\n3 \t\n4\r\r"), wanted);
+        assert_eq!(values("1\u{b} \r\n2 \u{c} \n3\r \u{b}\n4 \r"), wanted);
         assert_eq!(values("0x1\n2e0\n+3\n.4e1"), wanted);
     }
 

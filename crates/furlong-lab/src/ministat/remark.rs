@@ -26,7 +26,11 @@ pub(crate) fn p_text(p: f64) -> String {
     if p < 1e-4 {
         return general(p, 2);
     }
-    let digits = if p < 0.1 { 4 } else { 3 };
+    let digits = match p {
+        p if p < 0.001 => 5,
+        p if p < 0.1 => 4,
+        _ => 3,
+    };
     let text = format!("{p:.digits$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     text.strip_prefix('0').unwrap_or(text).to_string()
@@ -204,7 +208,8 @@ mod tests {
             (1.0, "1"),
             (0.123_45, ".123"),
             (1.662e-146, "1.7e-146"),
-            (0.000_99, ".001"),
+            (0.000_992, ".00099"),
+            (0.001_04, ".001"),
             (0.0, "0"),
         ] {
             assert_eq!(p_text(p), wanted);

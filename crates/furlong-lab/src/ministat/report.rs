@@ -247,9 +247,9 @@ fn range([low, high]: [f64; 2], unit: &str) -> String {
 /// The tests, a line each.
 fn lines(c: &Comparison) -> Vec<(&'static str, String)> {
     let six = |v: f64| general(v, 6);
-    let bounds = |interval: Option<[f64; 2]>| {
+    let bounds = |interval: Option<[f64; 2]>, otherwise: &str| {
         interval.map_or_else(
-            || "(no interval: too few values)".to_string(),
+            || format!("(no interval: {otherwise})"),
             |[low, high]| format!("[{}, {}]", six(low), six(high)),
         )
     };
@@ -271,14 +271,18 @@ fn lines(c: &Comparison) -> Vec<(&'static str, String)> {
         format!(
             "{} {}  Welch {}",
             six(c.difference),
-            bounds(Some(c.difference_interval)),
+            bounds(Some(c.difference_interval), ""),
             t_test(c.welch)
         ),
     )];
     if let Some(ratio) = c.ratio {
         lines.push((
             "ratio of means",
-            format!("{} {}  Fieller", six(ratio), bounds(c.ratio_interval)),
+            format!(
+                "{} {}  Fieller",
+                six(ratio),
+                bounds(c.ratio_interval, "its base may be zero")
+            ),
         ));
     }
     if let Some(s) = c.student {
@@ -316,7 +320,7 @@ fn lines(c: &Comparison) -> Vec<(&'static str, String)> {
             format!(
                 "{} {}  median of all differences",
                 six(shift),
-                bounds(c.shift_interval)
+                bounds(c.shift_interval, "too few values")
             ),
         ));
     }
