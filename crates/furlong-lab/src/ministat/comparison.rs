@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-use super::ratio::fieller;
 use super::remark;
 use crate::record::result::{MannWhitney, Student, TTest, VarianceTest};
 use crate::stats::rank::{is_exact, least_p, mann_whitney};
+use crate::stats::ratio::fieller_from_moments;
 use crate::stats::shift::{hodges_lehmann, hodges_lehmann_interval};
 use crate::stats::student::Pooled;
 use crate::stats::variance::brown_forsythe;
@@ -93,7 +93,9 @@ fn compare(base: Side<'_>, other: Side<'_>, level: f64) -> Comparison {
     let (a, b) = (base.moments, other.moments);
     let welch = Unpooled::from_moments(a, b);
     let pooled = Pooled::from_moments(a, b);
-    let ratio_interval = fieller(a, b, level);
+    // Values near the ends of what a double holds can push a bound beyond it.
+    let ratio_interval =
+        fieller_from_moments(a, b, level).filter(|ends| ends.iter().all(|end| end.is_finite()));
     let (na, nb) = (base.values.len(), other.values.len());
     Comparison {
         base: base.name.to_string(),

@@ -17,7 +17,7 @@
 //! - [`picture`]: the dot plot, corrected or classic
 //! - [`classic`]: ministat's output; [`general`]: numbers as `%g` prints them
 //! - [`report`]: more and better, as text and as data; [`comparison`]: one set against the base;
-//!   [`ratio`]: Fieller's interval; `remark`: what to know before believing it
+//!   `remark`: what to know before believing it
 //!
 //! # Sources
 //! Behaviour of Debian's `ministat 20150715-1+b1`, found by running it.
@@ -31,7 +31,6 @@ pub mod input;
 pub mod number;
 pub mod options;
 pub mod picture;
-pub mod ratio;
 mod remark;
 pub mod report;
 mod scanner;
