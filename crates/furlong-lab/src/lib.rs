@@ -4,6 +4,7 @@
 pub mod cmd;
 pub mod experiments;
 pub mod measure;
+pub mod ministat;
 pub mod record;
 pub mod report;
 pub mod stats;

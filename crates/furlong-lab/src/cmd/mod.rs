@@ -1,2 +1,4 @@
 //! The verbs of the command, a file each.
 #![forbid(unsafe_code)]
+
+pub mod stat;

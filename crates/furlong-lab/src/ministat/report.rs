@@ -1,0 +1,338 @@
+//! Everything that `furlong stat` has to say of its files, as data and as text.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::classic::HEADER;
+use super::comparison::{Comparison, Side, compare_all};
+use super::fault::shown;
+use super::general::general;
+use super::input::{Set, Skipped};
+use super::picture::{Drawing, Figure, Picture, SYMBOLS, overlap_symbol};
+use super::remark::{on_set, p_text};
+use crate::record::result::Summary;
+use crate::stats::outliers::outliers;
+use crate::stats::{Moments, describe};
+
+/// The `schema` of the JSON form.
+pub const SCHEMA: &str = "furlong.stat/1";
+
+/// What `furlong stat` prints, as data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Always [`SCHEMA`].
+    pub schema: &'static str,
+    /// Confidence of every interval, per cent.
+    pub confidence_pct: f64,
+    /// The files, the base first.
+    pub sets: Vec<Described>,
+    /// Each of the others against the base; empty where only the summary is wanted.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Described {
+    /// As given; `<stdin>` for standard input.
+    pub name: String,
+    /// How the picture marks it.
+    pub symbol: char,
+    /// Number, range, median, mean, deviation.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Values beyond 1.5 interquartile ranges from the quartiles.
+    pub outliers: usize,
+    /// Values beyond 3.
+    pub outliers_severe: usize,
+    /// Lines without the wanted column.
+    pub lines_skipped: u64,
+    /// What to know before believing it.
+    pub notes: Vec<String>,
+}
+
+/// The values of a set are so large that their variance is beyond a double.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overflow {
+    /// The set.
+    pub name: String,
+}
+
+impl fmt::Display for Overflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        write!(
+            f,
+            "{name}: the variance of such large values overflows; scale them down"
+        )
+    }
+}
+
+impl std::error::Error for Overflow {}
+
+impl Report {
+    /// Describes the sets and, where `tests` are wanted, compares each with the first.
+    ///
+    /// # Errors
+    /// The first set whose values are so large that their variance is not finite.
+    pub fn new(sets: &[Set], confidence_pct: f64, tests: bool) -> Result<Self, Overflow> {
+        let described: Vec<Described> = sets
+            .iter()
+            .zip(SYMBOLS)
+            .map(|(set, symbol)| {
+                let name = shown(set.name.as_encoded_bytes());
+                describe_set(&name, symbol, &set.values, set.skipped).ok_or(Overflow { name })
+            })
+            .collect::<Result<_, _>>()?;
+        let sides: Vec<Side<'_>> = sets
+            .iter()
+            .zip(&described)
+            .filter_map(|(set, d)| {
+                Some(Side {
+                    name: &d.name,
+                    values: &set.values,
+                    moments: Moments::of(&set.values)?,
+                })
+            })
+            .collect();
+        let comparisons = if tests {
+            compare_all(&sides, confidence_pct / 100.0)
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            schema: SCHEMA,
+            confidence_pct,
+            sets: described,
+            comparisons,
+        })
+    }
+
+    /// Writes it for a person.
+    ///
+    /// # Errors
+    /// Whatever `out` says.
+    pub fn write(
+        &self,
+        sets: &[Set],
+        picture: Option<&Picture>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        for set in &self.sets {
+            writeln!(out, "{} {}", set.symbol, set.name)?;
+        }
+        if let Some(picture) = picture {
+            self.draw(sets, picture, out)?;
+        }
+        writeln!(out, "{HEADER}")?;
+        for set in &self.sets {
+            writeln!(out, "{}", row(set))?;
+        }
+        for set in &self.sets {
+            for note in &set.notes {
+                writeln!(out, "  {} {}: {note}", set.symbol, set.name)?;
+            }
+        }
+        for (comparison, set) in self.comparisons.iter().zip(&self.sets[1..]) {
+            writeln!(out)?;
+            self.write_comparison(comparison, set.symbol, out)?;
+        }
+        out.flush()
+    }
+
+    fn draw(&self, sets: &[Set], picture: &Picture, out: &mut impl Write) -> io::Result<()> {
+        if sets.len() > 1 {
+            let both = if sets.len() == 2 { "both" } else { "several" };
+            let symbols = self.sets.iter().map(|set| set.symbol);
+            writeln!(out, "{} {both}", overlap_symbol(symbols))?;
+        }
+        let figures: Vec<Figure<'_>> = sets
+            .iter()
+            .zip(&self.sets)
+            .map(|(set, described)| {
+                Figure::from_summary(described.symbol, &set.values, &described.summary)
+            })
+            .collect();
+        match Drawing::new(picture, &figures) {
+            Ok(drawing) => drawing.write(out),
+            Err(why) => picture.excuse(why, out),
+        }
+    }
+
+    fn write_comparison(
+        &self,
+        c: &Comparison,
+        symbol: char,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let (name, base, first) = (&c.name, &c.base, SYMBOLS[0]);
+        let headline = headline(c, self.confidence_pct);
+        writeln!(out, "{symbol} {name} against {first} {base}: {headline}")?;
+        for (label, text) in lines(c) {
+            writeln!(out, "    {label:<15} {text}")?;
+        }
+        for note in &c.notes {
+            writeln!(out, "  note: {note}")?;
+        }
+        Ok(())
+    }
+}
+
+fn describe_set(name: &str, symbol: char, values: &[f64], skipped: Skipped) -> Option<Described> {
+    let far = outliers(values);
+    Some(Described {
+        name: name.to_string(),
+        symbol,
+        summary: describe(values)?,
+        outliers: far.mild,
+        outliers_severe: far.severe,
+        lines_skipped: skipped.count,
+        notes: on_set(values, far, skipped),
+    })
+}
+
+fn row(set: &Described) -> String {
+    let s = &set.summary;
+    let [min, max, median, mean, stddev] =
+        [s.min, s.max, s.median, s.mean, s.stddev.unwrap_or(0.0)].map(|v| general(v, 8));
+    let (symbol, n) = (set.symbol, s.n);
+    format!("{symbol} {n:>3} {min:>13} {max:>13} {median:>13} {mean:>13} {stddev:>13}")
+}
+
+/// The comparison in one line: which way and how far, with its interval, or that nothing is proven
+/// and what is still possible.
+fn headline(c: &Comparison, confidence: f64) -> String {
+    let confidence = general(confidence, 6);
+    let (value, interval, unit) = match (c.difference_pct, c.difference_pct_interval) {
+        (Some(value), Some(interval)) => (value, interval, " %"),
+        _ => (c.difference, c.difference_interval, ""),
+    };
+    let p = match (c.welch, c.p_adjusted) {
+        (None, _) => return format!("{}, without any variance", amount(value, unit)),
+        (Some(welch), None) => format!("p = {}", p_text(welch.p)),
+        (Some(welch), Some(adjusted)) => {
+            format!("p = {}, {} by Holm", p_text(welch.p), p_text(adjusted))
+        }
+    };
+    let range = range(interval, unit);
+    if c.different {
+        format!("{} ({confidence} %: {range}), {p}", amount(value, unit))
+    } else {
+        format!("no difference proven ({confidence} %: {range}), {p}")
+    }
+}
+
+fn amount(value: f64, unit: &str) -> String {
+    let size = general(value.abs(), 3);
+    match value {
+        0.0 => "no difference".to_string(),
+        v if v < 0.0 => format!("{size}{unit} less"),
+        _ => format!("{size}{unit} more"),
+    }
+}
+
+fn range([low, high]: [f64; 2], unit: &str) -> String {
+    let size = |v: f64| general(v.abs(), 3);
+    if low > 0.0 {
+        format!("{} to {}{unit} more", size(low), size(high))
+    } else if high < 0.0 {
+        format!("{} to {}{unit} less", size(high), size(low))
+    } else {
+        format!("{}{unit} less to {}{unit} more", size(low), size(high))
+    }
+}
+
+/// The tests, a line each.
+fn lines(c: &Comparison) -> Vec<(&'static str, String)> {
+    let six = |v: f64| general(v, 6);
+    let bounds = |interval: Option<[f64; 2]>, otherwise: &str| {
+        interval.map_or_else(
+            || format!("(no interval: {otherwise})"),
+            |[low, high]| format!("[{}, {}]", six(low), six(high)),
+        )
+    };
+    let t_test = |test: Option<crate::record::result::TTest>| {
+        test.map_or_else(
+            || "no test without variance".to_string(),
+            |t| {
+                format!(
+                    "t = {}, df = {}, p = {}",
+                    general(t.t, 5),
+                    general(t.df, 5),
+                    p_text(t.p)
+                )
+            },
+        )
+    };
+    let mut lines = vec![(
+        "difference",
+        format!(
+            "{} {}  Welch {}",
+            six(c.difference),
+            bounds(Some(c.difference_interval), ""),
+            t_test(c.welch)
+        ),
+    )];
+    if let Some(ratio) = c.ratio {
+        lines.push((
+            "ratio of means",
+            format!(
+                "{} {}  Fieller",
+                six(ratio),
+                bounds(c.ratio_interval, "its base may be zero")
+            ),
+        ));
+    }
+    if let Some(s) = c.student {
+        let p = c
+            .student_test
+            .map_or_else(String::new, |t| format!(", p = {}", p_text(t.p)));
+        lines.push((
+            "Student",
+            format!(
+                "{} +/- {}, {}% +/- {}%, pooled s = {}{p}",
+                six(s.difference),
+                six(s.plus_minus),
+                six(s.difference_pct),
+                six(s.plus_minus_pct),
+                six(s.pooled_s)
+            ),
+        ));
+    }
+    let how = if c.mann_whitney_exact {
+        "exact"
+    } else {
+        "asymptotic"
+    };
+    lines.push((
+        "Mann-Whitney",
+        format!(
+            "U = {}, p = {} ({how})",
+            six(c.mann_whitney.u),
+            p_text(c.mann_whitney.p)
+        ),
+    ));
+    if let Some(shift) = c.shift {
+        lines.push((
+            "Hodges-Lehmann",
+            format!(
+                "{} {}  median of all differences",
+                six(shift),
+                bounds(c.shift_interval, "too few values")
+            ),
+        ));
+    }
+    if let Some(v) = c.variance {
+        lines.push((
+            "stddev",
+            format!(
+                "{} times, p = {} (Brown-Forsythe)",
+                six(v.ratio.sqrt()),
+                p_text(v.p)
+            ),
+        ));
+    }
+    lines
+}

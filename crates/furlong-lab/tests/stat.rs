@@ -1,0 +1,414 @@
+//! `furlong stat` as a person meets it: what it says of good files, and of every bad one.
+#![forbid(unsafe_code)]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with the files that the tests name.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("old", "11\n12\n10\n13\n11\n10\n12\n11\n"),
+        ("new", "9\n10\n10\n9\n11\n9\n10\n9\n"),
+        ("three", "218.52\n217.24\n218.47\n"),
+        ("other", "216.60\n217.07\n216.47\n"),
+        ("crlf", "1\r\n\r\n2\r\n3\r\n"),
+        ("unended", "1\n2\n3"),
+        ("hex", "0x10\n0x1.8p1\n1e1\n2E+0\n"),
+        ("table", "a 1\nb 2\nc\nd 3\n"),
+        ("empty", ""),
+        ("comments", "# nothing\n\n"),
+        ("two", "1\n2\n"),
+        ("text", "# ms\n1\n2\ntwelve\n4\n"),
+        ("nan", "1\nnan\n2\n3\n"),
+        ("inf", "1\n2\n3\n-Infinity\n"),
+        ("huge", "1\n1e999\n2\n"),
+        ("wide", "1e200\n-1e200\n3e200\n"),
+        ("binary", "1\n2\n3\n\0\u{1}\n"),
+        ("offset", "1000000000\n1000000000.1\n1000000000.2\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    fs::create_dir(folder.path().join("directory")).unwrap();
+    folder
+}
+
+fn stat(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
+    command
+        .arg("stat")
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env_remove("COLUMNS");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    stat(folder().path(), args).output().unwrap()
+}
+
+fn said(args: &[&str]) -> String {
+    let found = run(args);
+    let talk = String::from_utf8_lossy(&found.stderr);
+    assert!(
+        found.status.success() && talk.is_empty(),
+        "{args:?}: {talk}"
+    );
+    String::from_utf8(found.stdout).unwrap()
+}
+
+/// Nothing on stdout, one line on stderr, this exit code.
+fn refused(args: &[&str], code: i32) -> String {
+    let found = run(args);
+    let talk = String::from_utf8(found.stderr).unwrap();
+    assert_eq!(found.status.code(), Some(code), "{args:?}: {talk}");
+    assert!(found.stdout.is_empty(), "{args:?}");
+    assert!(
+        talk.ends_with('\n') && talk.lines().count() == 1,
+        "{args:?}: {talk}"
+    );
+    talk
+}
+
+#[test]
+fn a_proven_difference_is_said_first_with_its_interval() {
+    let text = said(&["old", "new"]);
+    let headline = text
+        .lines()
+        .find(|line| line.contains(" against "))
+        .unwrap();
+    assert_eq!(
+        headline,
+        "+ new against x old: 14.4 % less (95 %: 6.12 to 21.9 % less), p = .0033"
+    );
+    for start in [
+        "x old",
+        "+ new",
+        "* both",
+        "    N           Min           Max        Median           Avg        Stddev",
+        "x   8            10            13            11         11.25     1.0350983",
+        "+   8             9            11           9.5         9.625    0.74402381",
+        "    difference      -1.625 [",
+        "    ratio of means  0.855556 [",
+        "    Student         -1.625 +/- ",
+        "    Mann-Whitney    U = ",
+        "    Hodges-Lehmann  -2 [",
+        "    stddev          0.718795 times, p = ",
+    ] {
+        assert!(
+            text.lines().any(|line| line.starts_with(start)),
+            "{start}\n{text}"
+        );
+    }
+}
+
+#[test]
+fn swapping_the_files_turns_less_into_more() {
+    let text = said(&["-A", "new", "old"]);
+    let wanted = "+ old against x new: 16.9 % more (95 %: 6.51 to 28.1 % more), p = .0033";
+    assert!(text.lines().any(|line| line == wanted), "{text}");
+    let text = said(&["-A", "-c", "90", "other", "three"]);
+    assert!(text.contains("0.629 % more (90 %: "), "{text}");
+    assert!(
+        text.contains("cannot reach p < .1 with 3 and 3 values by ranks"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_not_proven_is_said_with_what_is_still_possible() {
+    let text = said(&["three", "other"]);
+    for part in [
+        "no difference proven (95 %: 1.32 % less to 0.0801 % more), p = .0656",
+        "cannot reach p < .05 with 3 and 3 values by ranks (at best .1); 4 and 4 can",
+        "Student (p = .0405) and Welch (p = .0656) disagree",
+        "(no interval: too few values)",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn several_files_are_compared_with_the_first_and_pay_for_it() {
+    let text = said(&["old", "new", "old"]);
+    assert!(text.contains("p = .0033, .0066 by Holm"), "{text}");
+    assert!(
+        text.contains("* old against x old: no difference proven"),
+        "{text}"
+    );
+    assert!(text.contains("& several"), "{text}");
+}
+
+#[test]
+fn a_base_around_zero_has_a_difference_and_no_ratio() {
+    let folder = folder();
+    fs::write(folder.path().join("around"), "-1\n0\n1\n0.5\n").unwrap();
+    let found = stat(folder.path(), &["-A", "around", "old"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(found.stdout).unwrap();
+    assert!(
+        text.contains("+ old against x around: 11.1 more (95 %: "),
+        "{text}"
+    );
+    assert!(
+        text.contains("ratio of means  90 (no interval: its base may be zero)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("note: the mean of around cannot be told from zero"),
+        "{text}"
+    );
+}
+
+#[test]
+fn constants_differ_as_a_fact_without_a_test() {
+    let folder = folder();
+    fs::write(folder.path().join("five"), "5\n5\n5\n").unwrap();
+    fs::write(folder.path().join("six"), "6\n6\n6\n").unwrap();
+    let found = stat(folder.path(), &["five", "six"]).output().unwrap();
+    let text = String::from_utf8(found.stdout).unwrap();
+    assert!(text.contains("20 % more, without any variance"), "{text}");
+    assert!(text.contains("there is nothing to test"), "{text}");
+    let found = stat(folder.path(), &["five", "five"]).output().unwrap();
+    let text = String::from_utf8(found.stdout).unwrap();
+    assert!(
+        text.contains("no difference, without any variance"),
+        "{text}"
+    );
+    assert!(text.contains("[no picture: every value is 5]"), "{text}");
+}
+
+#[test]
+fn outliers_and_order_are_mentioned_and_nothing_is_dropped() {
+    let folder = folder();
+    let drifting: String = (0..30)
+        .map(|i| format!("{}\n", 100 + i + i * 7 % 5))
+        .collect();
+    fs::write(folder.path().join("drifting"), drifting + "500\n").unwrap();
+    let found = stat(folder.path(), &["-A", "drifting"]).output().unwrap();
+    let text = String::from_utf8(found.stdout).unwrap();
+    assert!(text.contains("x  31 "), "{text}");
+    assert!(
+        text.contains("1 value beyond 1.5 interquartile ranges (1 beyond 3): kept"),
+        "{text}"
+    );
+    assert!(text.contains("the values rise along the file"), "{text}");
+}
+
+#[test]
+fn options_choose_what_is_printed() {
+    assert!(!said(&["-A", "old", "new"]).contains("+--"));
+    let summary = said(&["-n", "old", "new"]);
+    assert!(!summary.contains("+--") && !summary.contains("against"));
+    let narrow = said(&["-w", "20", "-w", "30", "old", "new"]);
+    assert!(narrow.contains(&format!("+{}+\n", "-".repeat(30))));
+    assert!(said(&["-c", "99.9", "old", "new"]).contains("(99.9 %: "));
+    assert!(said(&["-s", "-A", "-A", "old"]).starts_with("x old\n"));
+    let column = said(&["-C", "2", "-A", "table"]);
+    assert!(
+        column.contains("x   3             1             3             2"),
+        "{column}"
+    );
+    assert!(column.contains("1 line without the wanted column left out, the first is line 3"));
+    assert!(said(&["-d", " a", "-A", "old"]).starts_with("x old\n"));
+}
+
+#[test]
+fn files_of_every_custom_are_read() {
+    for (file, row) in [("crlf", "x   3 "), ("unended", "x   3 "), ("hex", "x   4 ")] {
+        assert!(said(&["-A", file]).contains(row), "{file}");
+    }
+}
+
+#[test]
+fn standard_input_is_read_for_a_dash_and_for_no_file() {
+    let folder = folder();
+    for args in [&["-A"][..], &["-A", "-"], &["-A", "old", "-"]] {
+        let input = File::open(folder.path().join("new")).unwrap();
+        let found = stat(folder.path(), args).stdin(input).output().unwrap();
+        let text = String::from_utf8(found.stdout).unwrap();
+        assert!(text.contains(" <stdin>\n"), "{text}");
+    }
+    let input = File::open(folder.path().join("new")).unwrap();
+    let found = stat(folder.path(), &["-", "-"])
+        .stdin(input)
+        .output()
+        .unwrap();
+    assert_eq!(found.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&found.stderr).contains("<stdin>: is empty"));
+}
+
+#[test]
+fn each_bad_file_is_refused_with_its_name_its_line_and_what_to_do() {
+    for (file, wanted) in [
+        ("missing", "missing: cannot be opened: No such file"),
+        ("empty", "empty: is empty; write one number a line"),
+        ("comments", "comments: holds no number in 2 lines"),
+        ("two", "two: holds 2 values; at least 3 are needed"),
+        (
+            "text",
+            "text: line 4: `twelve` is not a number; begin a heading with #",
+        ),
+        ("nan", "nan: line 2: `nan` is not a number to compute with"),
+        ("inf", "inf: line 4: `-Infinity` is not finite"),
+        ("huge", "huge: line 2: `1e999` is too large"),
+        ("wide", "wide: the variance of such large values overflows"),
+        ("binary", "binary: line 4: holds a NUL byte"),
+        ("directory", "directory: is a directory; name a file"),
+    ] {
+        let talk = refused(&["old", file], 2);
+        assert!(
+            talk.starts_with(&format!("furlong stat: {wanted}")),
+            "{talk}"
+        );
+    }
+    let talk = refused(&["-C", "7", "table"], 2);
+    assert!(
+        talk.contains("table: no line of 4 has a column 7; choose one with -C"),
+        "{talk}"
+    );
+    let talk = refused(&["old"; 8], 2);
+    assert!(
+        talk.contains("8 files are too many; compare at most 7"),
+        "{talk}"
+    );
+}
+
+#[test]
+fn ministats_exit_codes_hold_and_its_crashes_do_not() {
+    for (args, code, wanted) in [
+        (&["missing"][..], 1, "missing: cannot be opened"),
+        (&["two", "missing"], 2, "two: holds 2 values"),
+        (&["text"], 2, "text: line 4"),
+        (&["nan"], 2, "nan: line 2"),
+        (&["-A", "inf"], 2, "inf: line 4"),
+        (&["-A", "wide"], 2, "wide: ministat's one-pass variance"),
+        (&["-A", "offset"], 2, "offset: ministat's one-pass variance"),
+        (&["-w", "1", "old"], 2, "-w 1: ministat cannot draw"),
+        (&["-w", "-1", "old"], 2, "-w -1: a width is"),
+        (&["-c", "97", "old"], 2, "-c 97: with --ministat"),
+        (&["-C", "0", "old"], 2, "-C 0: columns are"),
+        (&["-d", "", "old"], 2, "-d needs at least one character"),
+        (&["directory"], 2, "directory: is a directory"),
+    ] {
+        let args = [&["--ministat"], args].concat();
+        let talk = refused(&args, code);
+        assert!(
+            talk.starts_with(&format!("furlong stat: {wanted}")),
+            "{talk}"
+        );
+    }
+    assert!(said(&["-A", "offset"]).contains("1e+09    0.10000002"));
+}
+
+#[test]
+fn bad_options_are_refused_before_any_file_is_read() {
+    for (args, wanted) in [
+        (&["-c", "100"][..], "-c 100: a confidence is"),
+        (&["-c", "x"], "-c x: a confidence is"),
+        (&["-w", "1"], "-w 1: a width is a whole number from 2"),
+        (&["-w", "1e9"], "-w 1e9: a width is"),
+        (&["-C", "-1"], "-C -1: columns are"),
+        (&["-d", ""], "-d needs"),
+    ] {
+        let talk = refused(&[args, &["missing"]].concat(), 2);
+        assert!(talk.contains(wanted), "{talk}");
+    }
+    assert_eq!(run(&["--ministat", "-q", "old"]).status.code(), Some(2));
+    assert_eq!(
+        run(&["--ministat", "--json", "-", "old"]).status.code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn json_holds_what_the_text_says() {
+    let folder = folder();
+    let args = ["--json", "-", "three", "other"];
+    let found = stat(folder.path(), &args).output().unwrap();
+    let json: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!(json["schema"], "furlong.stat/1");
+    assert_eq!(json["confidence_pct"], 95.0);
+    assert_eq!(json["sets"][1]["name"], "other");
+    assert_eq!(json["sets"][1]["median"], 216.6);
+    let comparison = &json["comparisons"][0];
+    assert_eq!(comparison["different"], false);
+    assert_eq!(comparison["shift_interval"], Value::Null);
+    assert_eq!(comparison["mann_whitney_least_p"], 0.1);
+    assert_eq!(comparison["notes"].as_array().unwrap().len(), 2);
+    let args = ["--json", "out.json", "three", "other"];
+    let text = stat(folder.path(), &args).output().unwrap();
+    assert!(text.stdout.starts_with(b"x three\n"));
+    assert_eq!(
+        fs::read(folder.path().join("out.json")).unwrap(),
+        found.stdout
+    );
+    let talk = refused(&["--json", "no/such/place", "old"], 2);
+    assert!(
+        talk.contains("no/such/place: cannot be written: No such file"),
+        "{talk}"
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = folder();
+    let stacked = "1\n".repeat(50_000) + "2\n";
+    fs::write(folder.path().join("stacked"), stacked).unwrap();
+    for args in [
+        &["--ministat", "stacked"][..],
+        &["old", "new"],
+        &["--json", "-", "old"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let found = stat(folder.path(), args).stdout(writer).output().unwrap();
+        assert_eq!(found.status.code(), Some(0), "{args:?}");
+        assert!(found.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_and_a_failing_read_are_said() {
+    let folder = folder();
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let found = stat(folder.path(), &["old"]).stdout(full).output().unwrap();
+    assert_eq!(found.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&found.stderr).contains("cannot write: No space left"));
+    let talk = refused(&["/proc/self/mem"], 2);
+    assert!(
+        talk.contains("/proc/self/mem: line 1: cannot be read: "),
+        "{talk}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn names_are_shown_without_their_control_characters() {
+    let folder = folder();
+    let name = "a\u{1b}[2Jb";
+    let mut file = File::create(folder.path().join(name)).unwrap();
+    file.write_all(b"1\n2\n3\n").unwrap();
+    let found = stat(folder.path(), &["-A", name]).output().unwrap();
+    assert!(
+        String::from_utf8(found.stdout)
+            .unwrap()
+            .starts_with("x a\\u{1b}[2Jb\n")
+    );
+    let found = stat(folder.path(), &["--ministat", "-A", name])
+        .output()
+        .unwrap();
+    assert!(
+        String::from_utf8(found.stdout)
+            .unwrap()
+            .starts_with("x a\u{1b}[2Jb\n")
+    );
+}

@@ -1,0 +1,1 @@
+ministat -A -d , -c 95.0 commas

@@ -1,0 +1,1 @@
+ministat -A -c 97 commas

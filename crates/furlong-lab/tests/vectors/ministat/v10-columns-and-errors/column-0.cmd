@@ -1,0 +1,1 @@
+ministat -A -C 0 table

@@ -1,0 +1,1 @@
+ministat -A -C 3 table

@@ -1,0 +1,1 @@
+ministat -A -C 4 table

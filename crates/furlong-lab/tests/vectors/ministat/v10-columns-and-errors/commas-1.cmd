@@ -1,0 +1,1 @@
+ministat -A -d , commas

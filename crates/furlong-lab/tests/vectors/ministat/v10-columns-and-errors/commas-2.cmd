@@ -1,0 +1,1 @@
+ministat -A -d , -C 2 commas

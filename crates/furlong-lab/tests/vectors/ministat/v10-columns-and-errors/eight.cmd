@@ -1,0 +1,1 @@
+ministat commas commas commas commas commas commas commas commas

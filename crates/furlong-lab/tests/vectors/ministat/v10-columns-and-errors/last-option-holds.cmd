@@ -1,0 +1,1 @@
+ministat -d , -w 10 -w 30 -s commas

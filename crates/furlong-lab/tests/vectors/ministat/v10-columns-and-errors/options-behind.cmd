@@ -1,0 +1,1 @@
+ministat commas -d , -w 30

@@ -1,0 +1,1 @@
+ministat -w x commas

@@ -1,0 +1,1 @@
+ministat -w 20 -s flat middle tall

@@ -1,0 +1,1 @@
+ministat -A -c 95 old new

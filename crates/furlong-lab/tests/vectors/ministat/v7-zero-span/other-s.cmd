@@ -1,0 +1,1 @@
+ministat -s -w 40 six five

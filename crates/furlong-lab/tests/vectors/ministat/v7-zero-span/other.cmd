@@ -1,0 +1,1 @@
+ministat -w 40 five six

@@ -1,0 +1,1 @@
+ministat -w 74 five five-again
