@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
@@ -16,9 +17,12 @@ use crate::report::Targets;
 use crate::settings::Settings;
 use crate::talk::Voice;
 
+/// What `--version` says.
+static VERSION: LazyLock<String> = LazyLock::new(build::version);
+
 /// Shows whether a change to memory management is a win, honestly, on this machine.
 #[derive(Debug, Parser)]
-#[command(name = "furlong", version = build::version(), disable_help_subcommand = true)]
+#[command(name = "furlong", version = VERSION.as_str(), disable_help_subcommand = true)]
 #[command(arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
