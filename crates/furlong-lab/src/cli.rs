@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-use crate::cmd::{list, run, sample, show};
+use crate::cmd::{list, run, sample, show, stat};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::record::build;
@@ -39,6 +39,8 @@ pub enum Verb {
     Run(Box<run::Args>),
     /// A stored run again
     Show(show::Args),
+    /// Compare files of numbers, as ministat does and better
+    Stat(stat::Args),
     /// One sample, for the lab itself
     #[command(hide = true)]
     Sample(sample::Args),
@@ -55,6 +57,7 @@ impl Cli {
             Verb::List(args) => list::run(&args, experiments),
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Show(args) => show::run(&args),
+            Verb::Stat(args) => Ok(stat::run(&args)),
             Verb::Sample(args) => sample::run(&args, experiments),
         }
     }
