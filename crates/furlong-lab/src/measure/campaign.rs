@@ -356,3 +356,6 @@ fn merge(samples: &mut Vec<Sample>, counted: Vec<Sample>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
