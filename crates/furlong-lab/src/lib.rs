@@ -6,7 +6,8 @@
 //! - `experiments/`: what can be run; `measure/`: how; `record/`: what is kept of it.
 //! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
 //! - `ministat/`: files of numbers, as ministat reads and draws them.
-//! - `session.rs`: an invocation that measures; `publish.rs`: where its result goes.
+//! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
+//!   `publish.rs`: where a result goes.
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`.
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+pub mod archive;
 pub mod cli;
 pub mod cmd;
 pub mod error;

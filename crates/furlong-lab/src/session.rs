@@ -2,12 +2,12 @@
 //! common.
 #![forbid(unsafe_code)]
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use jiff::Zoned;
 
+use crate::archive;
 use crate::cli::{Database, FailOn};
 use crate::error::{Error, Exit};
 use crate::measure::Agenda;
@@ -20,12 +20,11 @@ use crate::record::build;
 use crate::record::judged::{deciding, judged};
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
-use crate::record::place::data_dir;
 use crate::record::result::{ResultFile, Run, Verdict};
-use crate::record::store::{Brief, Fault, Saved, Status, Store};
+use crate::record::store::{Fault, Status};
 use crate::report::Targets;
 use crate::settings::Settings;
-use crate::talk::Voice;
+use crate::talk::{self, Voice};
 
 /// Steal above this share is worth a word, per cent.
 const STEAL_MAX_PCT: f64 = 1.0;
@@ -80,7 +79,7 @@ impl<'a> Session<'a> {
             warnings: vec![],
         };
         let mut result = agenda.blank(run);
-        let (store, warnings) = stored(&options, &result, &agenda);
+        let (store, warnings) = archive::begin(&options, &result, &agenda);
         result.run.warnings = warnings;
         result.run.warnings.extend(spoilers(&result));
         for warning in &result.run.warnings {
@@ -110,13 +109,20 @@ impl<'a> Session<'a> {
         fits: impl FnOnce(&Agenda) -> Result<(), Error>,
     ) -> Result<Session<'a>, Error> {
         let refuse = |fault: Fault| Error::usage(fault.to_string());
-        let mut store = open(&options)?;
-        let brief = find(&store, id)?;
+        let mut store = archive::open(&options)?;
+        let brief = archive::find(&store, id)?;
         let saved = store.load(&brief.id).map_err(refuse)?;
-        same_conditions(&saved)?;
+        archive::same_conditions(&saved)?;
         let agenda = store.agenda(&brief.id).map_err(refuse)?;
         fits(&agenda)?;
         store.claim(&brief.id).map_err(refuse)?;
+        let planned = agenda.experiments.iter().flat_map(|entry| &entry.loads);
+        let planned: usize = planned.map(|load| load.blocks as usize).sum();
+        let finished = blocks(&saved.result);
+        let id = &brief.id;
+        options.voice.note(&format!(
+            "run {id} goes on: {finished} of {planned} blocks are done"
+        ));
         let ledger = Ledger::new(saved.result, Some(store), options.voice);
         let began = Files::default().cpu_time();
         Ok(Session {
@@ -159,8 +165,15 @@ impl<'a> Session<'a> {
         if self.options.page && self.options.targets.html.is_none() {
             publish::keep_page(&result, self.options.voice);
         }
-        published?;
-        self.end(&end, &result, interrupt)
+        let ended = self.end(&end, &result, interrupt);
+        match (published, ended) {
+            (Ok(()), ended) => ended,
+            (Err(error), Ok(_)) => Err(error),
+            (Err(error), Err(last)) => {
+                talk::error(&error);
+                Err(last)
+            }
+        }
     }
 
     fn close(&mut self, end: &End) {
@@ -232,7 +245,7 @@ impl<'a> Session<'a> {
         let blocks: usize = workloads.map(|workload| workload.blocks.len()).sum();
         let path = self.options.database.path(self.options.settings);
         let place = match path {
-            Some(path) if Some(&path) != default_database().as_ref() => {
+            Some(path) if Some(&path) != archive::default_database().as_ref() => {
                 format!(" --db {}", quoted(&path))
             }
             _ => String::new(),
@@ -268,136 +281,6 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The store with the new run in it, or why there is none; and what is wrong.
-fn stored(
-    options: &Options<'_>,
-    result: &ResultFile,
-    agenda: &Agenda,
-) -> (Option<Store>, Vec<String>) {
-    if options.database.none(options.settings) {
-        return (None, vec![]);
-    }
-    let Some(path) = options.database.path(options.settings) else {
-        let text = "this run is not stored: neither --db, XDG_DATA_HOME nor HOME says where";
-        return (None, vec![text.to_owned()]);
-    };
-    if Some(&path) == default_database().as_ref()
-        && let Some(dir) = path.parent()
-    {
-        // Where this fails, opening fails and is told.
-        let _ = fs::create_dir_all(dir);
-    }
-    let begun = Store::open(&path).and_then(|mut store| {
-        let others = store.others_at_work()?;
-        store.begin(result, agenda, &build::binary())?;
-        Ok((store, others))
-    });
-    match begun {
-        Ok((store, others)) => {
-            let warnings = others.iter().map(|pid| {
-                format!("process {pid} is measuring too: both runs are noisier; let one wait")
-            });
-            (Some(store), warnings.collect())
-        }
-        Err(fault) => (None, vec![format!("this run is not stored: {fault}")]),
-    }
-}
-
-/// The database, which must be there.
-///
-/// # Errors
-///
-/// It is not there, cannot be read, or was said to be `none`.
-pub fn open(options: &Options<'_>) -> Result<Store, Error> {
-    if options.database.none(options.settings) {
-        return Err(Error::usage(
-            "--db none has no stored runs: name the database",
-        ));
-    }
-    let path = options.database.path(options.settings);
-    let path = path.ok_or_else(|| {
-        Error::usage("neither --db, XDG_DATA_HOME nor HOME says where the stored runs are")
-    })?;
-    Store::open_existing(&path).map_err(|fault| Error::usage(fault.to_string()))
-}
-
-/// The one run whose name begins so.
-///
-/// # Errors
-///
-/// There is none, or there are several.
-pub fn find(store: &Store, prefix: &str) -> Result<Brief, Error> {
-    let refuse = |fault: Fault| Error::usage(fault.to_string());
-    let mut found = store.runs(prefix).map_err(refuse)?;
-    let listed = |runs: &[Brief]| {
-        let lines = runs
-            .iter()
-            .take(5)
-            .map(|run| format!("{} of {}", run.id, run.started));
-        lines.collect::<Vec<_>>().join(", ")
-    };
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => {
-            let all = store.runs("").map_err(refuse)?;
-            let there = if all.is_empty() {
-                "none yet".to_owned()
-            } else {
-                listed(&all)
-            };
-            let path = store.path().display();
-            Err(Error::usage(format!(
-                "no run begins with `{prefix}` in {path}; the latest are: {there}"
-            )))
-        }
-        _ => {
-            let exact = found.iter().position(|run| run.id == prefix);
-            exact.map(|place| found.swap_remove(place)).ok_or_else(|| {
-                Error::usage(format!(
-                    "several runs begin with `{prefix}`: {}; give more of the name",
-                    listed(&found)
-                ))
-            })
-        }
-    }
-}
-
-/// A run is one only on the same machine with the same executable.
-fn same_conditions(saved: &Saved) -> Result<(), Error> {
-    let run = &saved.result.run;
-    let refuse = |why: String| {
-        Err(Error::usage(format!(
-            "run {} cannot be resumed: {why}: begin a new one",
-            run.id
-        )))
-    };
-    if saved.status == Status::Finished {
-        let id = &run.id;
-        return Err(Error::usage(format!(
-            "run {id} is finished: `furlong show {id}` shows it"
-        )));
-    }
-    if run.version != build::version() {
-        return refuse(format!(
-            "furlong {} began it, this is {}",
-            run.version,
-            build::version()
-        ));
-    }
-    if saved.binary != build::binary() {
-        return refuse("another build of furlong began it".to_owned());
-    }
-    let here = Files::default().machine();
-    if run.machine.id != here.id {
-        let (there, kernel) = (&run.machine.host, &run.machine.kernel);
-        return refuse(format!(
-            "it was begun on {there} with {kernel}, this is {} with {}",
-            here.host, here.kernel
-        ));
-    }
-    Ok(())
-}
-
 /// What spoils a measurement from the start.
 fn spoilers(result: &ResultFile) -> Vec<String> {
     let machine = &result.run.machine;
@@ -420,6 +303,15 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
         ));
     }
     spoilers
+}
+
+/// How many blocks are finished.
+fn blocks(result: &ResultFile) -> usize {
+    let workloads = result
+        .experiments
+        .iter()
+        .flat_map(|experiment| &experiment.workloads);
+    workloads.map(|workload| workload.blocks.len()).sum()
 }
 
 /// How many samples there should be and are not.
@@ -447,10 +339,6 @@ fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
             })
     });
     missing.sum()
-}
-
-fn default_database() -> Option<PathBuf> {
-    data_dir().map(|dir| dir.join("furlong.db"))
 }
 
 /// A path as a shell takes it.

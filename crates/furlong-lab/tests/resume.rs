@@ -255,6 +255,28 @@ fn a_run_that_is_being_measured_is_not_resumed() {
 }
 
 #[test]
+fn a_run_beside_another_is_warned() {
+    let home = Home::new();
+    let mut child = long_run(&home);
+    wait_for_blocks(&home, &mut child, 1);
+    let warnings = home.smoke(&["--blocks", "1"]).run.warnings;
+    let told = format!("process {} is measuring too", child.id());
+    assert!(
+        warnings.iter().any(|warning| warning.starts_with(&told)),
+        "{warnings:?}"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let warnings = home.smoke(&["--blocks", "1"]).run.warnings;
+    assert!(
+        !warnings
+            .iter()
+            .any(|warning| warning.contains("measuring too")),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn another_build_or_machine_does_not_go_on() {
     let home = Home::new();
     interrupted(&home);

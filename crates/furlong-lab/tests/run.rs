@@ -26,7 +26,7 @@ fn a_smoke_run_measures_every_arm_of_every_block() {
             let exact = experiment.metrics[metric].kind == Kind::Exact;
             for arm in &workload.arms {
                 assert_eq!(arm.samples[metric].len(), if exact { 1 } else { 3 });
-                assert!(arm.samples[metric].iter().all(|value| value.is_some()));
+                assert!(arm.samples[metric].iter().all(Option::is_some));
             }
             assert_eq!(workload.control.contains_key(metric), !exact);
         }

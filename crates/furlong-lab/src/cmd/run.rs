@@ -17,8 +17,14 @@ use crate::session::{Options, Session, new_seed};
 use crate::settings::Settings;
 use crate::talk::Voice;
 
+const SETTINGS: &str = "\
+Defaults can stand in furlong.toml, in this directory or one above it, named like the options:
+  profile = \"full\"
+  html = \"report.html\"";
+
 /// What to run, how much of it and where the result goes.
 #[derive(Debug, clap::Args)]
+#[command(after_help = SETTINGS)]
 pub struct Args {
     /// Experiments, as `furlong list` names them [default: all]
     #[arg(value_name = "EXPERIMENT")]

@@ -3,12 +3,13 @@
 
 use std::process::ExitCode;
 
+use crate::archive::{find, open};
 use crate::cli::{Database, Reports, Talk};
 use crate::error::{Error, Exit};
 use crate::publish;
 use crate::record::judged::judged;
 use crate::record::store::Status;
-use crate::session::{Options, find, open};
+use crate::session::Options;
 use crate::settings::Settings;
 
 /// Which run, and where it goes.

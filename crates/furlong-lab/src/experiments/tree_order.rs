@@ -57,13 +57,12 @@ fn input(request: &Request) -> Result<Input, Failure> {
 
 fn run(request: &Request) -> Result<Outcome, Failure> {
     let input = input(request)?;
-    let round: fn(&mut BTreeMap<u64, u64>, &Input, &BTreeMap<u64, u64>) -> u64 =
-        match request.workload.name.as_str() {
-            "plain" => toggle,
-            "ins" => insert,
-            "rem" => remove,
-            other => return Err(Failure(format!("no such workload: {other}"))),
-        };
+    let round: fn(&mut BTreeMap<u64, u64>, &Input) -> u64 = match request.workload.name.as_str() {
+        "plain" => toggle,
+        "ins" => insert,
+        "rem" => remove,
+        other => return Err(Failure(format!("no such workload: {other}"))),
+    };
     let full: BTreeMap<u64, u64> = input.keys.iter().map(|key| (*key, key ^ 1)).collect();
     let mut map = BTreeMap::new();
     if request.workload.name == "plain" {
@@ -82,7 +81,7 @@ fn run(request: &Request) -> Result<Outcome, Failure> {
             _ => {}
         }
         let start = Instant::now();
-        let answer = round(black_box(&mut map), &input, &full);
+        let answer = round(black_box(&mut map), &input);
         elapsed += start.elapsed();
         operations += input.keys.len() as u64;
         digest = digest.rotate_left(5) ^ answer;
@@ -101,7 +100,7 @@ fn run(request: &Request) -> Result<Outcome, Failure> {
     })
 }
 
-fn toggle(map: &mut BTreeMap<u64, u64>, input: &Input, _full: &BTreeMap<u64, u64>) -> u64 {
+fn toggle(map: &mut BTreeMap<u64, u64>, input: &Input) -> u64 {
     let mut removed = 0;
     for pick in &input.picks {
         let key = input.keys[*pick as usize];
@@ -113,14 +112,14 @@ fn toggle(map: &mut BTreeMap<u64, u64>, input: &Input, _full: &BTreeMap<u64, u64
     removed
 }
 
-fn insert(map: &mut BTreeMap<u64, u64>, input: &Input, _full: &BTreeMap<u64, u64>) -> u64 {
+fn insert(map: &mut BTreeMap<u64, u64>, input: &Input) -> u64 {
     for key in &input.keys {
         map.insert(*key, key ^ 1);
     }
     map.len() as u64
 }
 
-fn remove(map: &mut BTreeMap<u64, u64>, input: &Input, _full: &BTreeMap<u64, u64>) -> u64 {
+fn remove(map: &mut BTreeMap<u64, u64>, input: &Input) -> u64 {
     input
         .keys
         .iter()

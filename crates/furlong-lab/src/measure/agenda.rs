@@ -97,7 +97,6 @@ impl Load {
         STARTUP_S
             + match self.batch {
                 Batch::Seconds(seconds) => seconds,
-                #[expect(clippy::cast_precision_loss, reason = "a guess")]
                 Batch::Operations(operations) => operations as f64 * GUESS_NS * 1e-9,
             }
     }

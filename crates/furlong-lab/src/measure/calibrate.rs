@@ -40,12 +40,6 @@ pub fn calibrate(
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rounded positive number under the limit; its last digits do not matter"
-)]
 fn scaled(operations: u64, factor: f64) -> u64 {
     ((operations as f64 * factor).round() as u64).clamp(1, OPERATIONS_MAX)
 }

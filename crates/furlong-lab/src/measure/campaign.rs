@@ -171,7 +171,7 @@ impl<'a> Campaign<'a> {
                 runners: runners.clone(),
             };
             let block = self.block(&round, number)?;
-            self.ledger.add_block(place, block);
+            self.ledger.add_block(place, &block);
             if let Some(arm) = self.ledger.failing(place, FAILURES_MAX) {
                 self.give_up(
                     place,

@@ -37,8 +37,10 @@ impl Campaign<'_> {
                 experiment,
                 workload,
             };
-            self.progress
-                .now(&format!("{} {}: counting", entry.name, load.workload.name));
+            if !self.ledger.uncounted(place).is_empty() {
+                self.progress
+                    .now(&format!("{} {}: counting", entry.name, load.workload.name));
+            }
             self.count_own(place, load)?;
             self.count_passes(place, load)?;
         }

@@ -149,12 +149,12 @@ impl Ledger {
     }
 
     /// Adds a finished block.
-    pub fn add_block(&mut self, place: Place, block: Block) {
+    pub fn add_block(&mut self, place: Place, block: &Block) {
         let sampled = self.metrics(place, Kind::Sampled);
-        push(self.workload_mut(place), &sampled, &block);
+        push(self.workload_mut(place), &sampled, block);
         self.keep(|store, result| {
             let (experiment, workload) = names(result, place);
-            store.put_block(&result.run.id, experiment, workload, &block)
+            store.put_block(&result.run.id, experiment, workload, block)
         });
     }
 

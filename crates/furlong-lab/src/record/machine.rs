@@ -36,7 +36,6 @@ impl CpuTime {
             .checked_sub(earlier.total)
             .filter(|total| *total > 0)?;
         let stolen = self.stolen.checked_sub(earlier.stolen)?;
-        #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
         Some(100.0 * stolen as f64 / total as f64)
     }
 }

@@ -186,3 +186,6 @@ fn uri(path: &Path) -> String {
     }
     uri + "?immutable=1"
 }
+
+#[cfg(test)]
+mod tests;

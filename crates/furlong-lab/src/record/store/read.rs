@@ -81,7 +81,7 @@ impl Store {
     /// What is wrong with the database.
     pub fn others_at_work(&self) -> Result<Vec<u32>, Fault> {
         let sql = "SELECT owner FROM runs WHERE owner IS NOT NULL AND owner <> ?1";
-        let owners: Vec<String> = self.rows(sql, &owner::this_process(), |row| row.get(0))?;
+        let owners: Vec<String> = self.rows(sql, owner::this_process(), |row| row.get(0))?;
         Ok(owners
             .iter()
             .filter_map(|owner| owner::alive(owner))
