@@ -1,6 +1,7 @@
 //! The control: how much the baseline differs from itself.
 #![forbid(unsafe_code)]
 
+use super::outliers::quantile_sorted;
 use super::paired::Paired;
 use super::verdict::Scale;
 
@@ -31,9 +32,21 @@ pub fn floor(differences: &[f64], scale: Scale) -> Option<Floor> {
     })
 }
 
+/// With fewer stored runs the history says little.
+pub const RUNS_MIN: usize = 20;
+
+/// What this machine has shown on this workload so far: the 95th percentile of how far the control
+/// of each stored run was off, in the unit given; `None` with fewer than [`RUNS_MIN`] runs.
+#[must_use]
+pub fn historic(means: &[f64]) -> Option<f64> {
+    let mut off: Vec<f64> = means.iter().map(|mean| mean.abs()).collect();
+    off.sort_by(f64::total_cmp);
+    (off.len() >= RUNS_MIN).then(|| quantile_sorted(&off, 0.95))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::floor;
+    use super::{floor, historic};
     use crate::stats::verdict::Scale;
 
     #[test]
@@ -51,5 +64,20 @@ mod tests {
         assert_eq!((quiet.pct, quiet.failed), (0.0, false));
         assert!(floor(&[0.01; 6], Scale::Log).unwrap().failed);
         assert_eq!(floor(&[0.01], Scale::Log), None);
+    }
+
+    #[test]
+    fn history_needs_twenty_runs_and_ignores_the_sign() {
+        let means: Vec<f64> = (0..=20)
+            .map(|i| {
+                if i % 2 == 0 {
+                    f64::from(i)
+                } else {
+                    -f64::from(i)
+                }
+            })
+            .collect();
+        assert_eq!(historic(&means), Some(19.0));
+        assert_eq!(historic(&means[..19]), None);
     }
 }

@@ -17,11 +17,19 @@ pub const MARGIN_PCT: f64 = 1.0;
 
 /// A comparison that may still wait for others.
 enum Pending {
-    Done(Comparison),
+    Done(Box<Comparison>),
     Sampled {
         evidence: Box<Evidence>,
         primary: bool,
     },
+}
+
+/// Where a comparison stands in its workload.
+#[derive(Clone, Copy)]
+struct Place {
+    arm: usize,
+    primary: bool,
+    margin_pct: f64,
 }
 
 /// Fills summaries, floors, comparisons and warnings from the samples.
@@ -46,12 +54,26 @@ pub fn judge(
         .collect();
     summarise(workload);
     let floors = measure_floors(workload, &known);
+    let primary = known
+        .iter()
+        .find(|(_, metric)| metric.primary)
+        .or(known.first());
+    let primary = primary.map(|(name, _)| *name);
     let mut pending = vec![];
     for arm in 1..workload.arms.len() {
         for &(name, metric) in &known {
             let margin_pct = margin_override.or(metric.margin_pct).unwrap_or(MARGIN_PCT);
-            let floor = floors.get(name).copied();
-            pending.extend(compare(workload, arm, (name, metric), margin_pct, floor));
+            let place = Place {
+                arm,
+                primary: primary == Some(name),
+                margin_pct,
+            };
+            pending.extend(compare(
+                workload,
+                place,
+                (name, metric),
+                floors.get(name).copied(),
+            ));
         }
     }
     workload.comparisons = decide(pending);
@@ -104,12 +126,11 @@ fn measure_floors(
 
 fn compare(
     workload: &WorkloadResult,
-    arm: usize,
+    place: Place,
     (name, metric): (&str, &Metric),
-    margin_pct: f64,
     floor: Option<Floor>,
 ) -> Option<Pending> {
-    let (baseline, arm) = (&workload.arms[0], &workload.arms[arm]);
+    let (baseline, arm) = (&workload.arms[0], &workload.arms[place.arm]);
     if baseline.na.is_some() || arm.na.is_some() {
         return None;
     }
@@ -119,16 +140,18 @@ fn compare(
         arm: &arm.name,
         metric: name,
         better: metric.better,
-        margin_pct,
+        margin_pct: place.margin_pct,
     };
     if metric.kind == Kind::Exact {
-        return exact(&question, &present(a), &present(b)).map(Pending::Done);
+        return exact(&question, &present(a), &present(b))
+            .map(Box::new)
+            .map(Pending::Done);
     }
     let control = workload.control.get(name).map(|c| c.samples.as_slice());
     let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor)?;
     Some(Pending::Sampled {
         evidence: Box::new(evidence),
-        primary: metric.primary,
+        primary: place.primary,
     })
 }
 
@@ -155,7 +178,7 @@ fn decide(pending: Vec<Pending>) -> Vec<Comparison> {
         .into_iter()
         .zip(placed)
         .map(|(one, (level, family))| match one {
-            Pending::Done(comparison) => comparison,
+            Pending::Done(comparison) => *comparison,
             Pending::Sampled { evidence, .. } => evidence.decided(level, family),
         });
     decided.collect()

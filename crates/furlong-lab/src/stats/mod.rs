@@ -11,7 +11,8 @@
 //! - **margin**: how large a difference has to be to matter; declared before measuring.
 //!
 //! # Files
-//! - [`judge`]: the seam to the rest of the lab: a workload with samples goes in and comes out judged
+//! - [`judge`](mod@judge): the seam to the rest of the lab: samples go in, a judged workload comes
+//!   out
 //! - [`comparison`]: one arm against the baseline in one metric; [`blocks`]: its differences
 //! - [`verdict`]: the rule; [`paired`]: the odds of its claims; [`control`]: the noise floor
 //! - [`holm`]: several metrics or arms; [`exact`]: counts, compared without a test
@@ -20,11 +21,15 @@
 //! - [`student`](mod@student), [`welch`](mod@welch): t tests on means, from values or moments
 //! - [`rank`]: Mann-Whitney; [`shift`]: Hodges-Lehmann; [`sign_flip`]: randomisation;
 //!   [`variance`]: Brown-Forsythe
+//! - [`ratio`]: Fieller and effect sizes; [`bootstrap`]: intervals without a formula
+//! - [`sequential`]: looking before the end; [`stein`]: an interval of a wanted width
+//! - [`promise`]: what the verdict promises, checked by [`simulation`]
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
 //!   numbers
 #![forbid(unsafe_code)]
 
 pub mod blocks;
+pub mod bootstrap;
 pub mod comparison;
 pub mod control;
 pub mod describe;
@@ -33,12 +38,19 @@ pub mod drift;
 pub mod exact;
 pub mod holm;
 pub mod judge;
+#[cfg(test)]
+mod judge_tests;
 pub mod outliers;
 pub mod paired;
+pub mod promise;
 pub mod random;
 pub mod rank;
+pub mod ratio;
+pub mod sequential;
 pub mod shift;
 pub mod sign_flip;
+pub mod simulation;
+pub mod stein;
 pub mod student;
 pub mod variance;
 pub mod verdict;

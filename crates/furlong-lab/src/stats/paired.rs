@@ -45,6 +45,15 @@ impl Paired {
         })
     }
 
+    /// Of the logarithms of `b / a`, pair by pair: the effect in per cent is `exp_m1` of its mean
+    /// and of its interval's ends. `None` where a value is not positive or the lengths differ.
+    #[must_use]
+    pub fn log_ratio(a: &[f64], b: &[f64]) -> Option<Self> {
+        let positive = a.len() == b.len() && a.iter().chain(b).all(|v| *v > 0.0);
+        let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect();
+        Self::of(&logs).filter(|_| positive)
+    }
+
     /// Degrees of freedom.
     #[must_use]
     pub fn df(&self) -> f64 {
@@ -174,6 +183,16 @@ mod tests {
         assert_eq!(ten().blocks_needed(0.022, 6), wanted);
         assert_eq!(ten().blocks_needed(0.02, 6), 10_000);
         assert_eq!(ten().blocks_needed(0.5, 6), 6);
+    }
+
+    #[test]
+    fn pairs_give_the_interval_of_their_ratio() {
+        let found = Paired::log_ratio(&[1.0, 10.0, 100.0], &[1.9, 20.0, 210.0]).unwrap();
+        assert!((found.mean.exp() - (1.9_f64 * 2.0 * 2.1).cbrt()).abs() < 1e-12);
+        let [low, high] = found.interval(0.95);
+        assert!(low < 2.0_f64.ln() && 2.0_f64.ln() < high);
+        assert_eq!(Paired::log_ratio(&[1.0, 0.0], &[1.0, 1.0]), None);
+        assert_eq!(Paired::log_ratio(&[1.0, 2.0, 3.0], &[1.0, 2.0]), None);
     }
 
     #[test]

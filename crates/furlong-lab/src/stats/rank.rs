@@ -7,6 +7,9 @@ use crate::record::result::MannWhitney;
 /// Up to so many arrangements of the ranks the test is exact.
 pub const EXACT_ARRANGEMENTS_MAX: f64 = 1e6;
 
+/// One value against a million has few arrangements too, but no need of them.
+const EXACT_VALUES_MAX: usize = 2000;
+
 /// Number of ways to choose `k` of `n`.
 #[must_use]
 pub fn choose(n: usize, k: usize) -> f64 {
@@ -16,65 +19,92 @@ pub fn choose(n: usize, k: usize) -> f64 {
         .round()
 }
 
-/// The two samples ranked together; ties share the mean of their ranks.
+/// The two samples ranked together; ties share the mean of their ranks. Ranks are doubled, so that
+/// they are whole numbers.
 struct Ranks {
-    /// Twice the mid-rank of each value of `a`, then of `b`: whole numbers.
-    doubled: Vec<u64>,
-    /// Values in `a`.
-    na: usize,
-    /// Values in `b`.
-    nb: usize,
+    /// Ascending.
+    a: Vec<f64>,
+    /// Ascending.
+    b: Vec<f64>,
+    /// Sum of the doubled ranks of `b`.
+    sum_of_b: u128,
     /// Sum of `t^3 - t` over groups of `t` tied values.
     ties: f64,
 }
 
+/// Values that share a rank.
+struct Group {
+    /// Twice their mean rank.
+    doubled: u64,
+    in_a: usize,
+    in_b: usize,
+}
+
+fn same(x: f64, y: f64) -> bool {
+    x == y || x.total_cmp(&y).is_eq()
+}
+
 impl Ranks {
     fn of(a: &[f64], b: &[f64]) -> Self {
-        let all: Vec<f64> = a.iter().chain(b).copied().collect();
-        let mut by_value: Vec<usize> = (0..all.len()).collect();
-        by_value.sort_by(|&i, &j| all[i].total_cmp(&all[j]));
-        let mut doubled = vec![0; all.len()];
-        let mut ties = 0.0;
-        let mut start = 0;
-        while start < all.len() {
-            let value = all[by_value[start]];
-            let len = by_value[start..]
-                .iter()
-                .take_while(|&&i| all[i] == value)
-                .count();
-            for &i in &by_value[start..start + len] {
-                doubled[i] = (2 * start + len + 1) as u64;
-            }
-            ties += (len as f64).powi(3) - len as f64;
-            start += len;
+        let (mut a, mut b) = (a.to_vec(), b.to_vec());
+        a.sort_unstable_by(f64::total_cmp);
+        b.sort_unstable_by(f64::total_cmp);
+        let mut ranks = Self {
+            a,
+            b,
+            sum_of_b: 0,
+            ties: 0.0,
+        };
+        let (mut sum_of_b, mut ties) = (0, 0.0);
+        for group in ranks.groups() {
+            let len = (group.in_a + group.in_b) as f64;
+            sum_of_b += u128::from(group.doubled) * group.in_b as u128;
+            ties += len.powi(3) - len;
         }
-        Self {
-            doubled,
-            na: a.len(),
-            nb: b.len(),
-            ties,
-        }
+        (ranks.sum_of_b, ranks.ties) = (sum_of_b, ties);
+        ranks
     }
 
-    fn sum_of_b(&self) -> u64 {
-        self.doubled[self.na..].iter().sum()
+    /// Groups of equal values, ascending.
+    fn groups(&self) -> impl Iterator<Item = Group> {
+        let (mut i, mut j) = (0, 0);
+        std::iter::from_fn(move || {
+            let candidates = self.a.get(i).into_iter().chain(self.b.get(j));
+            let least = *candidates.min_by(|x, y| x.total_cmp(y))?;
+            let equal = |values: &[f64]| values.iter().take_while(|v| same(**v, least)).count();
+            let (in_a, in_b) = (equal(&self.a[i..]), equal(&self.b[j..]));
+            let doubled = (2 * (i + j) + in_a + in_b + 1) as u64;
+            (i, j) = (i + in_a, j + in_b);
+            Some(Group {
+                doubled,
+                in_a,
+                in_b,
+            })
+        })
     }
 
     /// Pairs in which `b` is greater, ties counting one half.
     fn u(&self) -> f64 {
-        self.sum_of_b() as f64 / 2.0 - (self.nb * (self.nb + 1)) as f64 / 2.0
+        let least = self.b.len() as u128 * (self.b.len() as u128 + 1);
+        (self.sum_of_b - least) as f64 / 2.0
     }
 
     /// Share of all arrangements whose rank sum is at least as far from the middle as this one.
     fn exact(&self) -> f64 {
-        let ways = sums_of_subsets(&self.doubled, self.nb);
+        let (na, nb) = (self.a.len(), self.b.len());
+        let doubled: Vec<u64> = self
+            .groups()
+            .flat_map(|group| std::iter::repeat_n(group.doubled, group.in_a + group.in_b))
+            .collect();
+        // Either sample's sum says the same; the smaller one has fewer.
+        let size = na.min(nb);
+        let ways = sums_of_subsets(&doubled, size);
         let total: f64 = ways.iter().sum();
-        // Doubled ranks: the expected sum of b is nb (na + nb + 1), a whole number.
-        let middle = (self.nb * (self.na + self.nb + 1)) as u64;
-        let distance = self.sum_of_b().abs_diff(middle);
+        let expected = |n: usize| (n * (na + nb + 1)) as u64;
+        let distance = self.sum_of_b.abs_diff(u128::from(expected(nb)));
         let as_far: f64 = (0..)
             .zip(&ways)
-            .filter(|(sum, _)| middle.abs_diff(*sum) >= distance)
+            .filter(|(sum, _)| u128::from(expected(size).abs_diff(*sum)) >= distance)
             .map(|(_, ways)| ways)
             .sum();
         (as_far / total).min(1.0)
@@ -82,7 +112,7 @@ impl Ranks {
 
     /// Normal approximation with corrections for ties and continuity.
     fn asymptotic(&self) -> f64 {
-        let (na, nb) = (self.na as f64, self.nb as f64);
+        let (na, nb) = (self.a.len() as f64, self.b.len() as f64);
         let n = na + nb;
         let variance = na * nb / 12.0 * ((n + 1.0) - self.ties / (n * (n - 1.0)));
         if variance <= 0.0 {
@@ -133,7 +163,7 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> MannWhitney {
 /// Whether [`mann_whitney`] is exact for samples of these sizes.
 #[must_use]
 pub fn is_exact(na: usize, nb: usize) -> bool {
-    na + nb < 1_000_000 && choose(na + nb, na) <= EXACT_ARRANGEMENTS_MAX
+    na + nb <= EXACT_VALUES_MAX && choose(na + nb, na) <= EXACT_ARRANGEMENTS_MAX
 }
 
 /// The normal approximation whatever the sizes.
@@ -149,19 +179,34 @@ pub fn mann_whitney_asymptotic(a: &[f64], b: &[f64]) -> MannWhitney {
     }
 }
 
-/// The smallest two-sided p that the exact test can give: three against three cannot fall under .10.
+/// The smallest two-sided p that the exact test can give: three against three cannot fall under
+/// .10.
 #[must_use]
 pub fn least_p(na: usize, nb: usize) -> f64 {
     (2.0 / choose(na + nb, na)).min(1.0)
+}
+
+/// What to say where these sizes cannot give a p of at most `alpha`, whatever the values.
+#[must_use]
+pub fn too_small(na: usize, nb: usize, alpha: f64) -> Option<String> {
+    let least = least_p(na, nb);
+    let enough = (1..).find(|&n| least_p(n, n) <= alpha)?;
+    (least > alpha).then(|| {
+        format!(
+            "ranks of {na} against {nb} values cannot give p under {least:.3}; {enough} against \
+             {enough} can reach {alpha}"
+        )
+    })
 }
 
 /// Distribution of U without ties: entry `u` is the probability of `u`.
 #[must_use]
 pub fn u_distribution(na: usize, nb: usize) -> Vec<f64> {
     let ranks: Vec<u64> = (1..=(na + nb) as u64).collect();
-    let ways = sums_of_subsets(&ranks, nb);
+    let size = na.min(nb);
+    let ways = sums_of_subsets(&ranks, size);
     let total: f64 = ways.iter().sum();
-    ways[nb * (nb + 1) / 2..]
+    ways[size * (size + 1) / 2..]
         .iter()
         .map(|w| w / total)
         .collect()
@@ -169,7 +214,9 @@ pub fn u_distribution(na: usize, nb: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{choose, least_p, mann_whitney, mann_whitney_asymptotic, u_distribution};
+    use super::{
+        choose, least_p, mann_whitney, mann_whitney_asymptotic, too_small, u_distribution,
+    };
 
     /// The definition, by walking through every subset.
     fn by_enumeration(a: &[f64], b: &[f64]) -> f64 {
@@ -232,12 +279,35 @@ mod tests {
     }
 
     #[test]
+    fn sizes_that_cannot_reach_the_level_are_told_which_can() {
+        let said = too_small(3, 3, 0.05).unwrap();
+        assert!(
+            said.contains("0.100") && said.contains("4 against 4"),
+            "{said}"
+        );
+        assert_eq!(too_small(4, 4, 0.05), None);
+    }
+
+    #[test]
     fn u_without_ties_is_a_symmetric_distribution() {
         let found = u_distribution(4, 6);
         assert_eq!(found.len(), 25);
         assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!((0..25).all(|u| (found[u] - found[24 - u]).abs() < 1e-15));
         assert!((found[0] - 1.0 / choose(10, 4)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn very_unequal_sizes_and_odd_values_are_ranked_all_the_same() {
+        let many: Vec<f64> = (0..1400).map(f64::from).collect();
+        let exact = mann_whitney(&[-2.0, -1.0], &many);
+        assert_eq!(exact.u, 2800.0);
+        assert!((exact.p - 2.0 / choose(1402, 2)).abs() < 1e-15);
+        let most: Vec<f64> = (0..200_000).map(f64::from).collect();
+        assert!(mann_whitney(&[100_000.5], &most).p > 0.99);
+        let odd = [f64::NAN, f64::INFINITY, -0.0, 0.0, f64::NAN];
+        let found = mann_whitney(&odd, &odd);
+        assert_eq!((found.u, found.p), (12.5, 1.0));
     }
 
     #[test]

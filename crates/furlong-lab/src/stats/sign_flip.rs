@@ -46,7 +46,7 @@ pub fn least_p(n: usize) -> f64 {
 
 fn exact(differences: &[f64], bar: f64) -> f64 {
     let (left, right) = differences.split_at(differences.len() / 2);
-    let (left, right) = (signed_sums(left), signed_sums(right));
+    let (left, right) = (ascending(signed_sums(left)), ascending(signed_sums(right)));
     // Sums are symmetric around zero: those at or above the bar are half of all that count.
     let mut first = right.len();
     let mut as_far = 0_u64;
@@ -59,25 +59,31 @@ fn exact(differences: &[f64], bar: f64) -> f64 {
     (2.0 * as_far as f64 / (left.len() as f64 * right.len() as f64)).min(1.0)
 }
 
-/// Sums under all combinations of signs, ascending.
+/// Sums under all combinations of signs.
 fn signed_sums(differences: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0];
     for d in differences {
         sums = sums.iter().flat_map(|s| [s - d, s + d]).collect();
     }
+    sums
+}
+
+fn ascending(mut sums: Vec<f64>) -> Vec<f64> {
     sums.sort_by(f64::total_cmp);
     sums
 }
 
 fn drawn(differences: &[f64], bar: f64, seed: u64) -> f64 {
+    // Eight signs at a time are one byte, and a byte's sum is looked up.
+    let tables: Vec<Vec<f64>> = differences.chunks(8).map(signed_sums).collect();
     let mut random = Random::new(seed);
     let mut as_far = 0;
     for _ in 0..DRAWS {
         let mut sum = 0.0;
-        for chunk in differences.chunks(64) {
-            let signs = random.bits();
-            for (i, d) in chunk.iter().enumerate() {
-                sum += if signs >> i & 1 == 1 { *d } else { -d };
+        for eight_tables in tables.chunks(8) {
+            let signs = random.bits().to_le_bytes();
+            for (table, signs) in eight_tables.iter().zip(signs) {
+                sum += table[usize::from(signs) % table.len()];
             }
         }
         as_far += u32::from(sum.abs() >= bar);

@@ -27,8 +27,8 @@ pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String>
         found.extend(control_failed(workload, name));
         found.extend(missing(workload, name));
         if let Some(series) = series(workload, name) {
-            found.extend(drift(name, &series));
-            found.extend(autocorrelation(name, &series));
+            // A trend makes neighbours alike: one cause, one warning.
+            found.extend(drift(name, &series).or_else(|| autocorrelation(name, &series)));
         }
         found.extend(far_out(workload, name));
     }

@@ -41,6 +41,13 @@ impl Unpooled {
         t_upper((1.0 - level) / 2.0, self.df) * self.standard_error
     }
 
+    /// The smallest true difference for which samples like these have a fair chance (80 %) of
+    /// showing any at 95 %; NaN without any variance.
+    #[must_use]
+    pub fn reach(&self) -> f64 {
+        (t_upper(0.025, self.df) + t_upper(0.20, self.df)) * self.standard_error
+    }
+
     /// The test against no difference; `None` without any variance.
     #[must_use]
     pub fn test(&self) -> Option<TTest> {
@@ -90,7 +97,8 @@ pub fn welch_interval(a: &[f64], b: &[f64], level: f64) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{welch, welch_interval};
+    use super::{Unpooled, welch, welch_interval};
+    use crate::stats::describe::Moments;
 
     #[test]
     fn one_value_or_no_variance_gives_no_test() {
@@ -100,6 +108,17 @@ mod tests {
             welch_interval(&[1.0, 1.0], &[2.0, 2.0], 0.95),
             Some([1.0, 1.0])
         );
+    }
+
+    #[test]
+    fn five_against_five_at_one_per_cent_reach_two() {
+        for (n, wanted) in [(5, 2.02), (10, 1.33), (20, 0.91), (64, 0.50)] {
+            let one = Moments::published(n, 100.0, 1.0);
+            assert!(
+                (Unpooled::from_moments(one, one).reach() - wanted).abs() < 0.006,
+                "{n}"
+            );
+        }
     }
 
     #[test]

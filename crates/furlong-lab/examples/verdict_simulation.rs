@@ -1,0 +1,100 @@
+//! Simulates runs whose truth is known and prints how often the verdict errs, as a Markdown table.
+//!
+//! `cargo run --release -p furlong-lab --example verdict_simulation -- --runs 10000`
+//!
+//! Exit code 1 when a promise does not hold, 2 on bad usage.
+#![forbid(unsafe_code)]
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use furlong_lab::stats::promise::{self, Bound, Claim, Promise};
+use furlong_lab::stats::simulation::Tally;
+
+/// How often does the verdict err?
+#[derive(Debug, Parser)]
+struct Options {
+    /// Runs of each kind
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..))]
+    runs: u32,
+    /// The levels of error for these numbers of blocks, in place of everything promised
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(2..))]
+    blocks: Vec<u16>,
+    /// Only lines of which the promise or the disturbance contains this
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Decides every random number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(broken) => {
+            eprintln!("{broken} promises do not hold");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("cannot write the table: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints the table; how many promises do not hold.
+fn run(options: &Options) -> io::Result<u32> {
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "| promise | disturbance | blocks | share | found | bound | holds | sign flips p ≤ .05 | \
+         control failed |\n|---|---|---|---|---|---|---|---|---|"
+    )?;
+    let blocks: Vec<usize> = options
+        .blocks
+        .iter()
+        .map(|blocks| usize::from(*blocks))
+        .collect();
+    let promises = if blocks.is_empty() {
+        promise::all()
+    } else {
+        promise::errors(&blocks)
+    };
+    let wanted = |promise: &Promise| {
+        let disturbance = promise.cell.disturbance.name();
+        promise.name.contains(&options.only) || disturbance.contains(&options.only)
+    };
+    let mut broken = 0;
+    for (place, promise) in promises
+        .iter()
+        .enumerate()
+        .filter(|(_, promise)| wanted(promise))
+    {
+        let tally = promise.simulate(place, options.runs, options.seed);
+        for claim in promise.claims {
+            let holds = claim.bound.holds(tally.share((claim.count)(&tally)), 0.0);
+            broken += u32::from(!holds);
+            writeln!(out, "{}", line(promise, claim, &tally, holds))?;
+        }
+    }
+    Ok(broken)
+}
+
+fn line(promise: &Promise, claim: &Claim, tally: &Tally, holds: bool) -> String {
+    let bound = match claim.bound {
+        Bound::AtMost(most) => format!("≤ {most}"),
+        Bound::About(wanted) => format!("{wanted} ± .03"),
+    };
+    format!(
+        "| {} | {} | {} | {} | {:.4} | {bound} | {} | {:.3} | {:.3} |",
+        promise.name,
+        promise.cell.disturbance.name(),
+        promise.cell.blocks,
+        claim.name,
+        tally.share((claim.count)(tally)),
+        if holds { "yes" } else { "**no**" },
+        tally.share(tally.flips_rejected),
+        tally.share(tally.control_failed),
+    )
+}
