@@ -184,8 +184,8 @@ impl<'a> Session<'a> {
             .and_then(|(began, now)| now.steal_pct(began));
         if let Some(steal) = steal.filter(|steal| *steal > STEAL_MAX_PCT) {
             self.ledger.warn_run(format!(
-                "the hypervisor gave {steal:.1} % of the processors' time to others: repeat the run \
-                 when the host is quieter, or with more blocks"
+                "the hypervisor gave {steal:.1} % of the processors' time to others: repeat the \
+                 run when the host is quieter, or with more blocks"
             ));
         }
         let status = match end {

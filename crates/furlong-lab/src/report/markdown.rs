@@ -10,7 +10,7 @@ use super::quantity::{Scale, percent};
 use super::text::{command_line, plain};
 use super::wording::{self, signed_effect, signed_interval, word};
 use crate::record::result::{
-    ArmResult, Comparison, ExperimentResult, Kind, Machine, ResultFile, Verdict, WorkloadResult,
+    ArmResult, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
 
 /// Columns of the pictures.
@@ -128,7 +128,7 @@ impl Document {
         };
         self.block(&format!("{}.", escape(&about)));
         self.metrics(e, w);
-        let Some((name, metric)) = outline::primary(e) else {
+        let Some((name, _)) = outline::primary(e) else {
             return;
         };
         if let Some(drawn) = picture(w, name, PICTURE_COLUMNS) {
@@ -139,15 +139,7 @@ impl Document {
                 .collect();
             self.block(&fenced(&format!("{}\n{}", legend.join("   "), drawn.text)));
         }
-        let open = |c: &&Comparison| c.verdict == Verdict::Inconclusive;
-        let primary = outline::comparisons(w, name)
-            .into_iter()
-            .map(|c| ((name, metric), c));
-        let mut said: Vec<(Named<'_>, &Comparison)> = primary.collect();
-        for named in outline::secondary(e, Kind::Sampled) {
-            let unclear = outline::comparisons(w, named.0).into_iter().filter(open);
-            said.extend(unclear.map(|c| (named, c)));
-        }
+        let said = outline::worth_saying(e, w);
         self.items(said.into_iter().map(|((name, metric), c)| {
             let (subject, verdict, rest) = wording::sentence(name, metric, c, w);
             format!(
@@ -195,7 +187,7 @@ impl Document {
                 let mut cells = vec![String::new(); 9];
                 cells[0] = code(name);
                 cells[1] = "control".to_owned();
-                cells[3] = median.map_or(String::new(), |v| scale.show(v));
+                cells[3] = median.map_or(String::new(), |v| escape(&scale.show(v)));
                 cells[8] = state;
                 rows.push(cells);
             }
@@ -262,8 +254,8 @@ fn row(w: &WorkloadResult, (name, metric): Named<'_>, arm: &ArmResult, s: &Scale
         code(name),
         escape(&arm.name),
         n.to_string(),
-        outline::typical(arm, name).map_or(String::new(), |v| s.show(v)),
-        summary.map_or(String::new(), |summary| s.show(summary.mean)),
+        outline::typical(arm, name).map_or(String::new(), |v| escape(&s.show(v))),
+        summary.map_or(String::new(), |summary| escape(&s.show(summary.mean))),
         if metric.kind == Kind::Exact {
             "exact".to_owned()
         } else {

@@ -52,6 +52,35 @@ pub(super) fn comparisons<'a>(w: &'a WorkloadResult, metric: &str) -> Vec<&'a Co
         .collect()
 }
 
+/// Comparisons beyond which only those that need a word get one: the tables have them all.
+const SENTENCES_MAX: usize = 12;
+
+/// The comparisons that are worth a sentence: those of the primary metric, and the open questions
+/// of the others.
+pub(super) fn worth_saying<'a>(
+    e: &'a ExperimentResult,
+    w: &'a WorkloadResult,
+) -> Vec<(Named<'a>, &'a Comparison)> {
+    let open = |c: &&Comparison| c.verdict == Verdict::Inconclusive;
+    let Some(named) = primary(e) else {
+        return vec![];
+    };
+    let mut main = comparisons(w, named.0);
+    if main.len() > SENTENCES_MAX {
+        main.retain(open);
+    }
+    let mut said: Vec<_> = main.into_iter().map(|c| (named, c)).collect();
+    for named in secondary(e, Kind::Sampled) {
+        said.extend(
+            comparisons(w, named.0)
+                .into_iter()
+                .filter(open)
+                .map(|c| (named, c)),
+        );
+    }
+    said
+}
+
 /// The comparison that a table shows in an arm's row: against the baseline of the workload.
 pub(super) fn comparison<'a>(
     w: &'a WorkloadResult,

@@ -104,6 +104,9 @@ impl Scale {
 
     /// The value with its unit, as `74.8 ns`.
     pub(super) fn show(&self, value: f64) -> String {
+        if !value.is_finite() {
+            return fixed(value, 0);
+        }
         if self.each {
             return Self::of(&self.unit, [value]).show(value);
         }
@@ -116,8 +119,8 @@ impl Scale {
             return self.show(value);
         }
         match self.digits {
-            Digits::Exponent if value.is_finite() => format!("{:.3e}", self.scaled(value)),
-            Digits::Exponent => fixed(value, 0),
+            _ if !value.is_finite() => fixed(value, 0),
+            Digits::Exponent => format!("{:.3e}", self.scaled(value)),
             Digits::Fixed(decimals) => fixed(self.scaled(value), decimals),
         }
     }

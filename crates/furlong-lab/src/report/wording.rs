@@ -3,7 +3,7 @@
 
 use super::quantity::{chosen_percent, count, effect_decimals, fixed, percent, signed};
 use super::text::plain;
-use crate::record::result::{Better, Comparison, Kind, Metric, Verdict, WorkloadResult};
+use crate::record::result::{Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
 
 /// From so many blocks on the estimate of what is needed has hit its cap.
 const BLOCKS_CAP: u32 = 10_000;
@@ -135,12 +135,12 @@ pub(super) fn sentence(
             effect(metric, c),
             margin(c)
         ),
-        Kind::Sampled => sampled(metric, c, w.control.get(name).and_then(|k| k.floor_pct)),
+        Kind::Sampled => sampled(metric, c, w.control.get(name)),
     };
     (subject, c.verdict, rest)
 }
 
-fn sampled(metric: &Metric, c: &Comparison, floor_pct: Option<f64>) -> String {
+fn sampled(metric: &Metric, c: &Comparison, control: Option<&Control>) -> String {
     let mut parts = vec![];
     let found = effect(metric, c);
     parts.push(match c.verdict {
@@ -152,7 +152,7 @@ fn sampled(metric: &Metric, c: &Comparison, floor_pct: Option<f64>) -> String {
         parts.push(adjusted);
     }
     parts.push(format!("margin {}", margin(c)));
-    if let Some(floor) = floor_pct {
+    if let Some(floor) = control.and_then(|control| control.floor_pct) {
         parts.push(format!("noise floor {}", percent(floor)));
     }
     parts.push(blocks(c.n as u64));
@@ -165,6 +165,7 @@ fn sampled(metric: &Metric, c: &Comparison, floor_pct: Option<f64>) -> String {
         text.push_str(plain(reason).trim_end_matches('.'));
     }
     if c.verdict == Verdict::Inconclusive
+        && !control.is_some_and(|control| control.failed)
         && let Some(outlook) = outlook(c)
     {
         text.push_str("; ");

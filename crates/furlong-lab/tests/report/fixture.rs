@@ -250,7 +250,7 @@ pub(crate) fn propagation_metrics() -> (Vec<String>, BTreeMap<String, Metric>) {
         Kind::Exact,
         "Rotations, a double one counts two.",
     );
-    named([
+    with_names([
         ("time_ns_per_op", time),
         ("augment_calls_per_op", augment),
         ("rotations_per_op", rotations),
@@ -258,7 +258,7 @@ pub(crate) fn propagation_metrics() -> (Vec<String>, BTreeMap<String, Metric>) {
 }
 
 /// Metrics with their order.
-pub(crate) fn named<const N: usize>(
+pub(crate) fn with_names<const N: usize>(
     metrics: [(&str, Metric); N],
 ) -> (Vec<String>, BTreeMap<String, Metric>) {
     let order = metrics.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -274,7 +274,7 @@ pub(crate) fn named<const N: usize>(
 /// Six workloads of three arms and 64 blocks, in all weathers, each verdict at least once.
 pub(crate) fn rich() -> ResultFile {
     let (metric_order, metrics) = propagation_metrics();
-    let plan: [(&str, [f64; 3], f64, Weather, [f64; 3]); 6] = [
+    let plan = [
         (
             "plain",
             [148.2, 132.9, 109.4],

@@ -1,18 +1,11 @@
 //! Reports hold on every result, from usual to hostile.
 #![forbid(unsafe_code)]
 
+mod documents;
 mod figures;
 mod fixture;
 mod odd;
-
-#[test]
-fn x() {
-    for (name, f) in odd::all() {
-        println!("=================== {name}");
-        println!(
-            "{}",
-            furlong_lab::report::terminal::render(&f, &Default::default())
-        );
-    }
-    println!("{:?}", fixture::verdicts(&fixture::rich()));
-}
+mod page;
+mod schema;
+mod screen;
+mod targets;

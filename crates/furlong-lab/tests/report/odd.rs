@@ -7,7 +7,7 @@ use furlong_lab::record::result::{
 
 use crate::figures::Noise;
 use crate::fixture::{
-    Invention, Weather, add_exact, file, judge, metric, named, propagation_metrics, rich,
+    Invention, Weather, add_exact, file, judge, metric, propagation_metrics, rich, with_names,
 };
 
 /// Every result of this file and the usual one, by name.
@@ -27,7 +27,32 @@ pub(crate) fn all() -> Vec<(&'static str, ResultFile)> {
         ("dangling", dangling()),
         ("constant", constant()),
         ("empty", file(&[], vec![])),
+        ("full", full()),
     ]
+}
+
+/// The result of this name.
+///
+/// # Panics
+/// Where there is none, with the names that there are.
+pub(crate) fn named(name: &str) -> ResultFile {
+    let mut all = all();
+    let names: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
+    let place = names.iter().position(|known| *known == name);
+    let place = place.unwrap_or_else(|| panic!("no {name}; there are {}", names.join(", ")));
+    all.swap_remove(place).1
+}
+
+/// Every field filled that may be empty, in the machine and in the first comparison.
+pub(crate) fn full() -> ResultFile {
+    let mut result = rich();
+    let machine = &mut result.run.machine;
+    machine.governor = Some("performance".to_owned());
+    machine.turbo = Some(false);
+    let c = &mut result.experiments[0].workloads[0].comparisons[0];
+    c.scale = Some("log".to_owned());
+    c.reason = Some("as an example".to_owned());
+    result
 }
 
 /// Two commands, seven metrics, ten blocks.
@@ -37,7 +62,7 @@ pub(crate) fn compare() -> ResultFile {
         primary: true,
         ..low("s", "From start to end.")
     };
-    let (metric_order, metrics) = named([
+    let (metric_order, metrics) = with_names([
         ("wall_s", wall),
         ("user_s", low("s", "Processor time in the program.")),
         ("sys_s", low("s", "Processor time in the kernel.")),
@@ -258,7 +283,7 @@ pub(crate) fn hostile() -> ResultFile {
         serde_json::json!({"k": ["</td>", null]}),
     );
     w.warnings.push(format!("{script} and {long}"));
-    (e.metric_order, e.metrics) = named([(long.as_str(), time)]);
+    (e.metric_order, e.metrics) = with_names([(long.as_str(), time)]);
     e.name = format!("{script}\n# heading");
     e.question = "Does --> end a comment? \\ *bold* _it_ [link](javascript:alert(1))".to_owned();
     e.workloads = vec![w];

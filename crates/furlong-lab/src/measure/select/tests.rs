@@ -21,7 +21,8 @@ const PLAN: &str = r#"
           about = "Calls." },
     ]
     workloads = [
-        { name = "plain", about = "", quick = true, params = { nodes = 64 }, smoke = { nodes = 4 } },
+        { name = "plain", about = "", quick = true, params = { nodes = 64 },
+          smoke = { nodes = 4 } },
         { name = "ins", about = "" },
         { name = "rem", about = "", quick = true },
     ]

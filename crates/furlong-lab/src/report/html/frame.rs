@@ -24,15 +24,19 @@ pub(super) fn verdict(verdict: Verdict) -> Markup {
     html! { span class={ "v " (wording::word(verdict)) } { (wording::word(verdict)) } }
 }
 
-/// Text with true minus signs, and no line broken before a `%`.
+/// Text with true minus signs, and no line broken before a `%` or within an interval.
 pub(super) fn minus(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
+    let (mut before, mut inside) = (' ', false);
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         let number = rest.peek().is_some_and(char::is_ascii_digit);
-        let sign = c == '-' && number && !before.is_alphanumeric();
-        out.push(if sign { '\u{2212}' } else { c });
+        inside = c == '[' || (inside && c != ']');
+        out.push(match c {
+            '-' if number && !before.is_alphanumeric() => '\u{2212}',
+            ' ' if inside => '\u{a0}',
+            c => c,
+        });
         before = c;
     }
     out.replace(" %", "\u{a0}%")
@@ -62,7 +66,7 @@ mod tests {
     fn only_signs_of_numbers_become_minus_signs() {
         assert_eq!(
             minus("-26.1 % [-26.8, -25.4]"),
-            "−26.1\u{a0}% [−26.8, −25.4]"
+            "−26.1\u{a0}% [−26.8,\u{a0}−25.4]"
         );
         assert_eq!(minus("sign-flip, lag-1"), "sign-flip, lag-1");
     }

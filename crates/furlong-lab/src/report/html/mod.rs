@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arms;
+mod digest;
 mod frame;
 mod guide;
 mod machine;
@@ -21,9 +22,6 @@ use frame::{Name, warnings};
 /// The only style of the page.
 const STYLE: &str = include_str!("style.css");
 
-/// SHA-256 of [`STYLE`], in base 64: the one style that the page's policy lets through.
-const STYLE_HASH: &str = include_str!("style.sha256");
-
 /// Columns of a title, beyond which it is cut.
 const TITLE_COLUMNS: usize = 100;
 
@@ -38,7 +36,7 @@ pub fn render(file: &ResultFile) -> String {
     let title = title(&file);
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        STYLE_HASH.trim_end()
+        digest::sha256_base64(STYLE)
     );
     let page = html! {
         (DOCTYPE)
@@ -115,12 +113,16 @@ fn head(file: &ResultFile, title: &str) -> Markup {
 fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
     html! {
         section {
-            h2 id=(format!("e{index}")) { bdi { (shorten(&e.name, TITLE_COLUMNS)) } }
+            h2 id=(format!("e{index}")) {
+                @if count > 1 { bdi { (shorten(&e.name, TITLE_COLUMNS)) } } @else { "Workloads" }
+            }
             @if count > 1 { p.question { bdi { (plain(&e.question)) } } }
-            @for (name, metric) in super::outline::metrics(e) {
-                @if !metric.about.is_empty() {
-                    p.note { code { (plain(name)) } ": " (plain(&metric.about)) " "
-                        (capital(wording::better(metric))) "." }
+            dl.metrics {
+                @for (name, metric) in super::outline::metrics(e) {
+                    @if !metric.about.is_empty() {
+                        dt { code { (Name(name)) } }
+                        dd { (plain(&metric.about)) " " (capital(wording::better(metric))) "." }
+                    }
                 }
             }
             @if e.workloads.is_empty() { p { "No workload was run." } }

@@ -37,10 +37,10 @@ fn table(file: &ResultFile, found: &[Finding<'_>]) -> Markup {
                     th scope="col" { "Workload" }
                     th scope="col" { "Arm" }
                     th scope="col" { "Against" }
+                    th scope="col" { "Verdict" }
                     th.number scope="col" { "Change" }
                     th scope="col" { "95 % interval" }
                     th scope="col" { "Interval and margin" }
-                    th scope="col" { "Verdict" }
                 }
             }
             @for group in found.chunk_by(|a, b| key(a) == key(b)) {
@@ -89,10 +89,10 @@ fn row(
             }
             td { (Name(&c.arm)) }
             td { (Name(&c.baseline)) }
+            td { (verdict(c.verdict)) }
             td.number { (minus(&signed_effect(c))) }
             td { (minus(&signed_interval(c).unwrap_or_default())) }
             td.chart { @if let Some(scale) = scale { (forest::cell(c, &scale)) } }
-            td { (verdict(c.verdict)) }
         }
     }
 }

@@ -7,7 +7,7 @@ use super::arms;
 use super::frame::{Name, minus, verdict, warnings};
 use super::svg::{forest, order, strip};
 use super::tables;
-use crate::record::result::{Comparison, ExperimentResult, Kind, Verdict, WorkloadResult};
+use crate::record::result::{ExperimentResult, Kind, WorkloadResult};
 use crate::report::outline::{self, Named};
 use crate::report::picture::picture;
 use crate::report::text::{plain, shorten};
@@ -29,7 +29,7 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Mar
                 @if !params.is_empty() { "; " bdi { (params) } }
             }
             @if let Some(primary) = outline::primary(e) {
-                (sentences(e, w, primary))
+                (sentences(e, w))
                 (warnings(&w.warnings, "warnings"))
                 (figures(id, e, w, primary))
                 (tables::measured(id, e, w))
@@ -42,23 +42,17 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Mar
     }
 }
 
-/// Verdicts of the primary metric, open questions of the others, and who could not run.
-fn sentences(e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>) -> Markup {
-    let open = |c: &&Comparison| c.verdict == Verdict::Inconclusive;
-    let mut said: Vec<(Named<'_>, &Comparison)> = outline::comparisons(w, primary.0)
-        .into_iter()
-        .map(|c| (primary, c))
-        .collect();
-    for named in outline::secondary(e, Kind::Sampled) {
-        let unclear = outline::comparisons(w, named.0).into_iter().filter(open);
-        said.extend(unclear.map(|c| (named, c)));
-    }
+/// The verdicts in words, and who could not run.
+fn sentences(e: &ExperimentResult, w: &WorkloadResult) -> Markup {
     html! {
         ul.plain {
-            @for ((name, metric), c) in said {
-                @let (subject, _, rest) = wording::sentence(name, metric, c, w);
+            @for ((name, metric), c) in outline::worth_saying(e, w) {
+                @let (_, _, rest) = wording::sentence(name, metric, c, w);
                 li {
-                    (verdict(c.verdict)) " " bdi { (subject) } ": " bdi { (minus(&rest)) } "."
+                    (verdict(c.verdict)) " "
+                    @if !metric.primary { code { (Name(name)) } ", " }
+                    (Name(&c.arm)) " against " (Name(&c.baseline)) ": "
+                    bdi { (minus(&rest)) } "."
                 }
             }
             @for arm in &w.arms {
@@ -94,6 +88,11 @@ fn figures(id: &str, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_
                     "Distance of each value from the arm's own median, with a running median. A \
                      slope is drift, a step or a burst a disturbance.",
                 ))
+                (figure(
+                    forest::draw(&format!("{id}g"), w, &others, false),
+                    "The other metrics.",
+                    "Change against the baseline, as above.",
+                ))
             }
             div {
                 (figure(
@@ -102,11 +101,6 @@ fn figures(id: &str, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_
                     "One dot a process. Shaded: the middle half; line and number: the median.",
                 ))
                 (ministat(w, primary))
-                (figure(
-                    forest::draw(&format!("{id}g"), w, &others, false),
-                    "The other metrics.",
-                    "Change against the baseline, as above.",
-                ))
             }
         }
         (small_multiples(id, e, w))

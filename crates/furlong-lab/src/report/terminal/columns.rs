@@ -48,19 +48,13 @@ impl Column {
         self.cells.push(cell.into());
     }
 
-    /// Another text for a row.
-    pub(super) fn set(&mut self, row: usize, text: String) {
-        if let Some(cell) = self.cells.get_mut(row) {
-            *cell = Cell::new(text);
-        }
-    }
-
     /// Columns of text that it takes.
-    pub(super) fn width(&self) -> usize {
-        let heading = self.heading.lines().map(width).max().unwrap_or(0);
+    fn width(&self) -> usize {
+        let widest = |text: &str| text.lines().map(width).max().unwrap_or(0);
+        let heading = widest(&self.heading);
         self.cells
             .iter()
-            .map(|c| width(&c.content()))
+            .map(|c| widest(&c.content()))
             .fold(heading, usize::max)
     }
 
@@ -82,6 +76,7 @@ pub(super) fn table(columns: &[Column], columns_max: usize, colour: bool) -> Str
     table.load_style(RULED);
     if colour {
         table.enforce_styling();
+        table.style_text_only();
     } else {
         table.force_no_tty();
     }

@@ -12,9 +12,7 @@ use super::picture::{Picture, picture};
 use super::quantity::{Scale, count};
 use super::text::{command_line, fold, plain, shorten};
 use super::wording;
-use crate::record::result::{
-    Comparison, ExperimentResult, Kind, Machine, ResultFile, Verdict, WorkloadResult,
-};
+use crate::record::result::{ExperimentResult, Machine, ResultFile, WorkloadResult};
 use paint::sentence;
 
 /// How to show it.
@@ -41,8 +39,6 @@ const WIDTH_MIN: usize = 40;
 const PICTURE_MAX: usize = 100;
 /// Verdicts from which on a summary is worth its lines.
 const SUMMARY_FROM: usize = 4;
-/// Comparisons beyond which only those that need a word get one: the table has them all.
-const SENTENCES_MAX: usize = 12;
 
 /// The whole result as text, each line ended, no line with trailing blanks.
 ///
@@ -162,7 +158,9 @@ impl Page {
         if let Some(picture) = picture(w, primary.0, self.style.width.min(PICTURE_MAX)) {
             self.picture(&picture);
         }
-        self.verdicts(e, w, primary);
+        for ((name, metric), c) in outline::worth_saying(e, w) {
+            self.raw(&sentence(name, metric, c, w, &self.style));
+        }
         for line in &tables.notes {
             self.line(line, 2);
         }
@@ -185,26 +183,12 @@ impl Page {
             legend.push_str(&format!("; {} more arms not drawn", picture.left_out));
         }
         self.line(&legend, 2);
-        self.raw(&picture.text);
+        if picture.text.starts_with('[') {
+            self.line(&picture.text, 1);
+        } else {
+            self.raw(&picture.text);
+        }
         self.gap();
-    }
-
-    /// The sentences: all of the primary metric, and the open questions of the others.
-    fn verdicts(&mut self, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>) {
-        let open = |c: &&Comparison| c.verdict == Verdict::Inconclusive;
-        let (name, metric) = primary;
-        let mut said = outline::comparisons(w, name);
-        if said.len() > SENTENCES_MAX {
-            said.retain(open);
-        }
-        for c in said {
-            self.raw(&sentence(name, metric, c, w, &self.style));
-        }
-        for (name, metric) in outline::secondary(e, Kind::Sampled) {
-            for c in outline::comparisons(w, name).into_iter().filter(open) {
-                self.raw(&sentence(name, metric, c, w, &self.style));
-            }
-        }
     }
 }
 

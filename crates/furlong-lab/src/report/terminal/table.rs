@@ -9,7 +9,7 @@ use super::paint;
 use crate::record::result::{Comparison, ExperimentResult, Kind, Summary, WorkloadResult};
 use crate::report::outline::{self, Named};
 use crate::report::quantity::{Scale, percent, spread};
-use crate::report::text::{plain, shorten, width};
+use crate::report::text::{fold, plain, shorten};
 use crate::report::wording::{self, change, signed_interval};
 
 /// Exact metrics that may stand beside the primary one.
@@ -23,6 +23,30 @@ pub(super) struct Tables {
     pub(super) notes: Vec<String>,
 }
 
+/// What stands in the main table besides what always does.
+#[derive(Clone, Copy)]
+struct Layout<'a> {
+    /// Exact metrics beside the primary one.
+    exact: &'a [Named<'a>],
+    /// The mean.
+    mean: bool,
+    /// How it says why an arm cannot run.
+    reasons: Reasons,
+}
+
+/// How a table says why an arm cannot run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reasons {
+    /// On one line.
+    Whole,
+    /// On a few short ones, where a few are enough.
+    Folded,
+}
+
+/// Columns of a folded reason, and the lines that it may have.
+const REASON_COLUMNS: usize = 16;
+const REASON_LINES: usize = 3;
+
 /// The primary metric of all arms, the exact metrics beside it where they fit, the others below.
 pub(super) fn write(
     e: &ExperimentResult,
@@ -30,22 +54,27 @@ pub(super) fn write(
     primary: Named<'_>,
     style: &Style,
 ) -> Tables {
-    let exact = outline::secondary(e, Kind::Exact);
+    let there = |(name, _): &Named<'_>| w.arms.iter().any(|arm| arm.samples.contains_key(*name));
     let mut below = outline::metrics(e);
-    below.retain(|(name, _)| {
-        *name != primary.0 && w.arms.iter().any(|arm| arm.samples.contains_key(*name))
-    });
-    let mut notes = vec![];
-    let mut columns = match beside(w, primary, &exact, style) {
-        Some(columns) => {
-            below.retain(|(_, metric)| metric.kind != Kind::Exact);
-            notes.extend(exact.iter().filter_map(|named| exact_sentence(w, *named)));
-            columns
-        }
-        None => fitting(w, primary, &[], style)
-            .unwrap_or_else(|| primary_columns(w, primary, &[], false, style)),
+    below.retain(|named| named.0 != primary.0 && there(named));
+    let mut exact = outline::secondary(e, Kind::Exact);
+    exact.retain(there);
+    let beside = if exact.len() <= BESIDE_MAX {
+        exact.as_slice()
+    } else {
+        &[]
     };
-    not_applicable(w, &mut columns, &mut notes, style);
+    let (layout, columns) = fitting(w, primary, beside, style);
+    let mut notes = vec![];
+    if !layout.exact.is_empty() {
+        below.retain(|(_, metric)| metric.kind != Kind::Exact);
+        notes.extend(exact.iter().filter_map(|named| exact_sentence(w, *named)));
+    }
+    notes.extend(w.arms.iter().filter_map(|arm| {
+        let reason = arm.na.as_deref()?;
+        let shown = not_applicable(reason, layout.reasons).is_some();
+        (!shown).then(|| format!("{}: n/a: {}", plain(&arm.name), plain(reason)))
+    }));
     let mut text = table(&columns, style.width, style.colour);
     if !below.is_empty() {
         text.push_str("\n\n");
@@ -54,39 +83,50 @@ pub(super) fn write(
     Tables { text, notes }
 }
 
-/// The columns with the exact metrics among them, where they fit.
-fn beside(
+/// The fullest layout that fits, with its columns; the barest where none does.
+fn fitting<'a>(
     w: &WorkloadResult,
     primary: Named<'_>,
-    exact: &[Named<'_>],
+    exact: &'a [Named<'a>],
     style: &Style,
-) -> Option<Vec<Column>> {
-    let there = |(name, _): &Named<'_>| w.arms.iter().any(|arm| arm.samples.contains_key(*name));
-    let exact: Vec<Named<'_>> = exact.iter().copied().filter(there).collect();
-    if exact.is_empty() || exact.len() > BESIDE_MAX {
-        return None;
+) -> (Layout<'a>, Vec<Column>) {
+    for exact in [exact, &[]] {
+        for reasons in [Reasons::Whole, Reasons::Folded] {
+            for mean in [true, false] {
+                let layout = Layout {
+                    exact,
+                    mean,
+                    reasons,
+                };
+                let columns = primary_columns(w, primary, layout, style);
+                if total(&columns) <= style.width {
+                    return (layout, columns);
+                }
+            }
+        }
     }
-    fitting(w, primary, &exact, style)
+    let barest = Layout {
+        exact: &[],
+        mean: false,
+        reasons: Reasons::Folded,
+    };
+    (barest, primary_columns(w, primary, barest, style))
 }
 
-/// With the mean or without it, whatever fits.
-fn fitting(
-    w: &WorkloadResult,
-    primary: Named<'_>,
-    exact: &[Named<'_>],
-    style: &Style,
-) -> Option<Vec<Column>> {
-    [true, false]
-        .into_iter()
-        .map(|mean| primary_columns(w, primary, exact, mean, style))
-        .find(|columns| total(columns) <= style.width)
+/// `n/a: at most 32 segments`; `None` where that is too long for a table.
+fn not_applicable(reason: &str, reasons: Reasons) -> Option<String> {
+    let text = format!("n/a: {}", plain(reason));
+    if reasons == Reasons::Whole {
+        return Some(text);
+    }
+    let folded = fold(&text, REASON_COLUMNS, 0);
+    (folded.lines().count() <= REASON_LINES).then_some(folded)
 }
 
 fn primary_columns(
     w: &WorkloadResult,
     (name, metric): Named<'_>,
-    exact: &[Named<'_>],
-    mean: bool,
+    layout: Layout<'_>,
     style: &Style,
 ) -> Vec<Column> {
     let scale = scale(w, (name, metric));
@@ -108,7 +148,13 @@ fn primary_columns(
         cvs.push(cv(summary));
         changes.push(c.map_or(String::new(), change));
         intervals.push(c.and_then(signed_interval).unwrap_or_default());
-        verdicts.push(verdict(c, i == 0 && !w.comparisons.is_empty(), style));
+        verdicts.push(match &arm.na {
+            Some(reason) => {
+                let text = not_applicable(reason, layout.reasons);
+                Cell::new(text.unwrap_or_else(|| "n/a".to_owned()))
+            }
+            None => verdict(c, i == 0 && !w.comparisons.is_empty(), style),
+        });
     }
     if let Some(control) = w.control.get(name) {
         let values = outline::control_values(w, name);
@@ -123,36 +169,12 @@ fn primary_columns(
         });
     }
     let mut columns = vec![arms, medians];
-    columns.extend(mean.then_some(means));
+    columns.extend(layout.mean.then_some(means));
     columns.extend((!cvs.is_blank()).then_some(cvs));
-    columns.extend(exact.iter().map(|named| exact_column(w, *named)));
+    columns.extend(layout.exact.iter().map(|named| exact_column(w, *named)));
     columns.extend([changes, intervals].into_iter().filter(|c| !c.is_blank()));
     columns.push(verdicts);
     columns
-}
-
-/// Says why an arm has no values: in its row where there is room, else below the table.
-fn not_applicable(
-    w: &WorkloadResult,
-    columns: &mut [Column],
-    notes: &mut Vec<String>,
-    style: &Style,
-) {
-    let used = total(columns);
-    let Some(verdicts) = columns.last_mut() else {
-        return;
-    };
-    let room = (style.width + verdicts.width()).saturating_sub(used);
-    for (row, arm) in w.arms.iter().enumerate() {
-        let Some(reason) = &arm.na else { continue };
-        let text = format!("n/a: {}", plain(reason));
-        if width(&text) <= room {
-            verdicts.set(row, text);
-        } else {
-            verdicts.set(row, "n/a".to_owned());
-            notes.push(format!("{}: {text}", plain(&arm.name)));
-        }
-    }
 }
 
 /// The values of an exact metric, its name broken at its words.

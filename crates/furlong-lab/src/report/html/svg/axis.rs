@@ -66,7 +66,7 @@ fn tick(at: f64, step: f64, decimals: usize) -> String {
     if at == 0.0 || at.abs() < step / 2.0 {
         return "0".to_owned();
     }
-    if step >= 1e7 || step < 1e-6 {
+    if !(1e-6..1e7).contains(&step) {
         format!("{at:.1e}")
     } else {
         fixed(at, decimals)

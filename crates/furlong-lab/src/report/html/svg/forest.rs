@@ -7,7 +7,7 @@ use super::scale::Scale;
 use super::{WIDTH, axis, figure, label, line, px};
 use crate::record::result::{Comparison, WorkloadResult};
 use crate::report::html::frame::minus;
-use crate::report::outline::Named;
+use crate::report::outline::{self, Named};
 use crate::report::text::shorten;
 use crate::report::wording::{self, signed_effect, signed_interval};
 
@@ -15,10 +15,9 @@ use crate::report::wording::{self, signed_effect, signed_interval};
 const ROW: f64 = 40.0;
 /// Room at the sides.
 const SIDE: f64 = 8.0;
-/// Effects beyond this are drawn at the edge with an arrow, so that one does not flatten all.
-const BEYOND_PCT: f64 = 300.0;
-/// Nothing can be less than nothing.
-const LEAST_PCT: f64 = -100.0;
+/// An effect so many times as far as nine in ten others is drawn at the edge with an arrow, so that
+/// it does not flatten all.
+const FAR: f64 = 8.0;
 
 /// A row: a comparison in its metric.
 pub(in crate::report::html) type Entry<'a> = (Named<'a>, &'a Comparison);
@@ -29,6 +28,15 @@ pub(in crate::report::html) fn scale<'a>(
     from: f64,
     to: f64,
 ) -> Option<Scale> {
+    let comparisons: Vec<&Comparison> = comparisons.into_iter().collect();
+    let sizes: Vec<f64> = comparisons.iter().map(|c| c.effect_pct.abs()).collect();
+    let usual = outline::quantile(&sizes, 0.9)?;
+    let greatest = sizes.iter().copied().fold(0.0, f64::max);
+    let edge = if greatest > FAR * usual && usual > 0.0 {
+        2.0 * usual
+    } else {
+        f64::MAX
+    };
     let mut ends = vec![];
     for c in comparisons {
         ends.extend([c.effect_pct, -1.3 * c.margin_pct, 1.3 * c.margin_pct, 0.0]);
@@ -36,7 +44,7 @@ pub(in crate::report::html) fn scale<'a>(
         ends.extend(c.ci_adj_pct.into_iter().flatten());
     }
     Scale::over(
-        ends.into_iter().map(|end| end.clamp(LEAST_PCT, BEYOND_PCT)),
+        ends.into_iter().map(|end| end.clamp(-edge, edge)),
         0.03,
         from,
         to,
@@ -56,12 +64,26 @@ pub(in crate::report::html) fn draw(
         Some(((_, metric), _)) if one_metric => wording::ends(metric),
         _ => ("less", "more"),
     };
+    let baseline = shared_baseline(entries);
+    let subject = |((name, _), c): &Entry<'_>| match (one_metric, baseline) {
+        (true, Some(_)) => shorten(&c.arm, 30),
+        (true, None) => format!(
+            "{} against {}",
+            shorten(&c.arm, 11),
+            shorten(&c.baseline, 11)
+        ),
+        (false, _) => format!("{}, {}", shorten(name, 18), shorten(&c.arm, 11)),
+    };
     let content = html! {
         @for (entry, i) in entries.iter().zip(0_u32..) {
-            (row(entry, w, f64::from(i) * ROW, &scale, one_metric))
+            (row(entry, w, f64::from(i) * ROW, &scale, &subject(entry)))
         }
         (axis::horizontal(&scale, bottom, "%"))
         (label("soft", 0.0, bottom + 33.0, &format!("← {}", ends.0)))
+        @if let Some(baseline) = baseline {
+            (label("soft middle", WIDTH / 2.0, bottom + 33.0,
+                &format!("against {}", shorten(baseline, 24))))
+        }
         (label("soft end", WIDTH, bottom + 33.0, &format!("{} →", ends.1)))
     };
     let said: Vec<String> = entries
@@ -81,13 +103,16 @@ pub(in crate::report::html) fn draw(
     ))
 }
 
-fn row(entry: &Entry<'_>, w: &WorkloadResult, top: f64, scale: &Scale, short: bool) -> Markup {
+/// The baseline of all of them, where it is one.
+fn shared_baseline<'a>(entries: &[Entry<'a>]) -> Option<&'a str> {
+    let (_, first) = entries.first()?;
+    let same = entries.iter().all(|(_, c)| c.baseline == first.baseline);
+    same.then_some(first.baseline.as_str())
+}
+
+fn row(entry: &Entry<'_>, w: &WorkloadResult, top: f64, scale: &Scale, subject: &str) -> Markup {
     let ((name, _), c) = entry;
     let middle = top + ROW - 11.0;
-    let subject = match short {
-        true => shorten(&format!("{} against {}", c.arm, c.baseline), 34),
-        false => shorten(&format!("{name}, {}", c.arm), 34),
-    };
     let floor = w.control.get(*name).and_then(|control| control.floor_pct);
     let (left, right) = (scale.at(-c.margin_pct), scale.at(c.margin_pct));
     let interval = signed_interval(c).map_or(String::new(), |i| format!(" {i}"));
@@ -105,7 +130,7 @@ fn row(entry: &Entry<'_>, w: &WorkloadResult, top: f64, scale: &Scale, short: bo
         }
         (line("zero", scale.at(0.0), middle - 11.0, scale.at(0.0), middle + 11.0))
         g class=(wording::word(c.verdict)) {
-            (label("", 0.0, top + 13.0, &subject))
+            (label("", 0.0, top + 13.0, subject))
             text.end x=(px(WIDTH)) y=(px(top + 13.0)) {
                 tspan.soft { (effect) }
                 tspan.verdict dx="8" { (wording::word(c.verdict)) }
@@ -141,7 +166,7 @@ fn bar(c: &Comparison, scale: &Scale, y: f64) -> Markup {
 }
 
 /// Width and height of the small picture in a table's cell.
-pub(in crate::report::html) const CELL: (f64, f64) = (272.0, 22.0);
+pub(in crate::report::html) const CELL: (f64, f64) = (272.0, 28.0);
 
 /// A comparison as a picture in a table's cell, on a scale that the table shares.
 pub(in crate::report::html) fn cell(c: &Comparison, scale: &Scale) -> Markup {
