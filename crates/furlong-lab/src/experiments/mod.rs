@@ -2,10 +2,13 @@
 #![forbid(unsafe_code)]
 
 pub mod plan;
+pub mod tree_order;
 
 use std::collections::BTreeMap;
 
-pub use plan::{Plan, Profile, Workload};
+use serde::{Deserialize, Serialize};
+
+pub use plan::{MetricPlan, Plan, Profile, Workload};
 
 /// What a sample process is asked to do.
 #[derive(Clone, Debug)]
@@ -22,7 +25,7 @@ pub struct Request {
 }
 
 /// What a sample process has to say.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// By the metric's name.
     pub metrics: BTreeMap<String, f64>,
@@ -61,8 +64,16 @@ pub struct Experiment {
     pub arms: Vec<Arm>,
 }
 
+impl Experiment {
+    /// The arm of that name.
+    #[must_use]
+    pub fn arm(&self, name: &str) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.name == name)
+    }
+}
+
 /// Every experiment that this binary can run.
 #[must_use]
 pub fn all() -> Vec<Experiment> {
-    vec![]
+    vec![tree_order::experiment()]
 }

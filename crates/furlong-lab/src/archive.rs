@@ -1,0 +1,149 @@
+//! The store as the verbs use it: which file, which run, and whether it can be gone on with.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::measure::Agenda;
+use crate::record::build;
+use crate::record::machine::Files;
+use crate::record::place::data_dir;
+use crate::record::result::ResultFile;
+use crate::record::store::{Brief, Fault, Saved, Status, Store};
+use crate::session::Options;
+
+/// Where the record is when nobody says anything.
+pub(crate) fn default_database() -> Option<PathBuf> {
+    data_dir().map(|dir| dir.join("furlong.db"))
+}
+
+/// The store with the new run in it, or why there is none; and what is wrong.
+pub(crate) fn begin(
+    options: &Options<'_>,
+    result: &ResultFile,
+    agenda: &Agenda,
+) -> (Option<Store>, Vec<String>) {
+    if options.database.none(options.settings) {
+        return (None, vec![]);
+    }
+    let Some(path) = options.database.path(options.settings) else {
+        let text = "this run is not stored: neither --db, XDG_DATA_HOME nor HOME says where";
+        return (None, vec![text.to_owned()]);
+    };
+    if Some(&path) == default_database().as_ref()
+        && let Some(dir) = path.parent()
+    {
+        // Where this fails, opening fails and is told.
+        let _ = fs::create_dir_all(dir);
+    }
+    let begun = Store::open(&path).and_then(|mut store| {
+        let others = store.others_at_work()?;
+        store.begin(result, agenda, &build::binary())?;
+        Ok((store, others))
+    });
+    match begun {
+        Ok((store, others)) => {
+            let warnings = others.iter().map(|pid| {
+                format!("process {pid} is measuring too: both runs are noisier; let one wait")
+            });
+            (Some(store), warnings.collect())
+        }
+        Err(fault) => (None, vec![format!("this run is not stored: {fault}")]),
+    }
+}
+
+/// The database, which must be there.
+///
+/// # Errors
+///
+/// It is not there, cannot be read, or was said to be `none`.
+pub fn open(options: &Options<'_>) -> Result<Store, Error> {
+    if options.database.none(options.settings) {
+        return Err(Error::usage(
+            "--db none has no stored runs: name the database",
+        ));
+    }
+    let path = options.database.path(options.settings);
+    let path = path.ok_or_else(|| {
+        Error::usage("neither --db, XDG_DATA_HOME nor HOME says where the stored runs are")
+    })?;
+    Store::open_existing(&path).map_err(|fault| Error::usage(fault.to_string()))
+}
+
+/// The one run whose name begins so.
+///
+/// # Errors
+///
+/// There is none, or there are several.
+pub fn find(store: &Store, prefix: &str) -> Result<Brief, Error> {
+    let refuse = |fault: Fault| Error::usage(fault.to_string());
+    let mut found = store.runs(prefix).map_err(refuse)?;
+    let listed = |runs: &[Brief]| {
+        let lines = runs
+            .iter()
+            .take(5)
+            .map(|run| format!("{} of {}", run.id, run.started));
+        lines.collect::<Vec<_>>().join(", ")
+    };
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => {
+            let all = store.runs("").map_err(refuse)?;
+            let there = if all.is_empty() {
+                "none yet".to_owned()
+            } else {
+                listed(&all)
+            };
+            let path = store.path().display();
+            Err(Error::usage(format!(
+                "no run begins with `{prefix}` in {path}; the latest are: {there}"
+            )))
+        }
+        _ => {
+            let exact = found.iter().position(|run| run.id == prefix);
+            exact.map(|place| found.swap_remove(place)).ok_or_else(|| {
+                Error::usage(format!(
+                    "several runs begin with `{prefix}`: {}; give more of the name",
+                    listed(&found)
+                ))
+            })
+        }
+    }
+}
+
+/// A run is one only on the same machine with the same executable.
+pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
+    let run = &saved.result.run;
+    let refuse = |why: String| {
+        Err(Error::usage(format!(
+            "run {} cannot be resumed: {why}: begin a new one",
+            run.id
+        )))
+    };
+    if saved.status == Status::Finished {
+        let id = &run.id;
+        return Err(Error::usage(format!(
+            "run {id} is finished: `furlong show {id}` shows it"
+        )));
+    }
+    if run.version != build::version() {
+        return refuse(format!(
+            "furlong {} began it, this is {}",
+            run.version,
+            build::version()
+        ));
+    }
+    if saved.binary != build::binary() {
+        return refuse("another build of furlong began it".to_owned());
+    }
+    let here = Files::default().machine();
+    if run.machine.id != here.id {
+        let (there, kernel) = (&run.machine.host, &run.machine.kernel);
+        return refuse(format!(
+            "it was begun on {there} with {kernel}, this is {} with {}",
+            here.host, here.kernel
+        ));
+    }
+    Ok(())
+}

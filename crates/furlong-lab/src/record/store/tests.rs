@@ -1,0 +1,304 @@
+//! The store by itself: what cannot be tried from outside.
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::{Status, Store};
+use crate::experiments::{MetricPlan, Profile, Workload};
+use crate::measure::agenda::{Agenda, Batch, Entry, Load};
+use crate::measure::counters::Counters;
+use crate::record::ledger::{Ledger, Place};
+use crate::record::measured::{Block, Sample};
+use crate::record::result::{Better, CONTROL, Kind, Machine, ResultFile, Run};
+use crate::talk::Voice;
+
+const PLACE: Place = Place {
+    experiment: 0,
+    workload: 0,
+};
+
+fn agenda() -> Agenda {
+    let metric = |name: &str, kind| MetricPlan {
+        name: name.to_owned(),
+        unit: "ns".to_owned(),
+        better: Better::Lower,
+        kind,
+        margin_pct: 1.0,
+        about: String::new(),
+    };
+    let workload = Workload {
+        name: "plain".to_owned(),
+        about: String::new(),
+        quick: true,
+        params: [("nodes".to_owned(), 64)].into(),
+        smoke: [].into(),
+    };
+    let na = [("c".to_owned(), "at most 32".to_owned())].into();
+    let load = Load {
+        workload,
+        blocks: 9,
+        batch: Batch::Seconds(0.1),
+        na,
+    };
+    let entry = Entry {
+        name: "race".to_owned(),
+        question: "Which?".to_owned(),
+        metrics: vec![metric("time", Kind::Sampled), metric("calls", Kind::Exact)],
+        arms: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        exact_operations: 1,
+        loads: vec![load],
+        left_out: vec!["rem: not now".to_owned()],
+    };
+    Agenda {
+        profile: Profile::Quick,
+        seed: u64::MAX - 1,
+        margin_pct: Some(0.5),
+        timeout_s: None,
+        counters: Counters::Auto,
+        experiments: vec![entry],
+        subject: serde_json::Value::Null,
+    }
+}
+
+fn blank(id: &str, started: &str) -> ResultFile {
+    agenda().blank(Run {
+        id: id.to_owned(),
+        started: started.to_owned(),
+        command: vec!["run".to_owned()],
+        profile: "quick".to_owned(),
+        seed: u64::MAX - 1,
+        version: "1".to_owned(),
+        tag: Some("tag".to_owned()),
+        note: None,
+        machine: Machine {
+            id: "m".to_owned(),
+            load_1m: Some(0.25),
+            ..Machine::default()
+        },
+        warnings: vec!["careful".to_owned()],
+    })
+}
+
+/// A ledger over a database with a run that has just begun.
+fn begun(path: &Path, id: &str) -> Ledger {
+    let result = blank(id, "2026-01-01T00:00:00+00:00");
+    let mut store = Store::open(path).unwrap();
+    store.begin(&result, &agenda(), "binary").unwrap();
+    Ledger::new(result, Some(store), Voice::Quiet)
+}
+
+fn block(number: u32) -> Block {
+    let sample = |runner: &str, value: f64| Sample {
+        runner: runner.to_owned(),
+        values: [("time".to_owned(), value)].into(),
+        elapsed_s: 0.5,
+        operations: u64::MAX,
+        digest: Some(u64::MAX),
+        failure: None,
+    };
+    let first = f64::from(number) / 3.0;
+    let samples = vec![
+        sample(CONTROL, first),
+        Sample::missed("b", "it broke".to_owned()),
+        sample("a", 0.1),
+    ];
+    Block {
+        number,
+        seed: u64::MAX - u64::from(number),
+        samples,
+    }
+}
+
+#[test]
+fn what_is_loaded_is_what_was_measured() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runs.db");
+    let mut ledger = begun(&path, "abcd");
+    ledger.freeze(PLACE, 123_456);
+    let exact = |value| [("calls".to_owned(), value)].into();
+    let values = [
+        ("a".to_owned(), exact(Some(1.0 / 3.0))),
+        ("b".to_owned(), exact(None)),
+    ];
+    ledger.set_exact(PLACE, &values.into());
+    ledger.add_block(PLACE, &block(1));
+    ledger.add_block(PLACE, &block(2));
+    ledger.warn(PLACE, "odd".to_owned());
+    ledger.close(Status::Interrupted, Some(1.25));
+    assert!(ledger.kept());
+    let store = Store::open_existing(&path).unwrap();
+    let saved = store.load("abcd").unwrap();
+    assert_eq!(&saved.result, ledger.result());
+    assert_eq!(
+        (saved.status, saved.binary.as_str()),
+        (Status::Interrupted, "binary")
+    );
+    assert_eq!(saved.margin_pct, Some(0.5));
+    assert_eq!(store.agenda("abcd").unwrap(), agenda());
+}
+
+#[test]
+fn a_demoted_metric_is_loaded_as_a_sampled_one() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runs.db");
+    let mut ledger = begun(&path, "abcd");
+    let exact = [("a".to_owned(), [("calls".to_owned(), Some(2.0))].into())];
+    ledger.set_exact(PLACE, &exact.into());
+    ledger.demote(0, "calls", "it differs".to_owned());
+    ledger.add_block(PLACE, &block(1));
+    let saved = Store::open_existing(&path).unwrap().load("abcd").unwrap();
+    assert_eq!(&saved.result, ledger.result());
+    let arm = &saved.result.experiments[0].workloads[0].arms[0];
+    assert_eq!(arm.samples["calls"], [None]);
+}
+
+#[test]
+fn a_block_is_stored_once() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runs.db");
+    let ledger = begun(&path, "abcd");
+    let mut store = Store::open(&path).unwrap();
+    store.put_block("abcd", "race", "plain", &block(1)).unwrap();
+    let mut again = block(1);
+    again.samples.truncate(1);
+    store
+        .put_block("abcd", "race", "plain", &again)
+        .unwrap_err();
+    let saved = store.load("abcd").unwrap().result;
+    assert_eq!(saved.experiments[0].workloads[0].blocks, [1]);
+    assert_eq!(saved.experiments[0].workloads[0].order[0].len(), 3);
+    drop(ledger);
+}
+
+#[test]
+fn a_full_disk_is_told_once_and_the_run_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runs.db");
+    let result = blank("abcd", "2026-01-01T00:00:00+00:00");
+    let mut store = Store::open(&path).unwrap();
+    store.begin(&result, &agenda(), "binary").unwrap();
+    let pages: u32 = store
+        .connection
+        .query_row("PRAGMA page_count", [], |row| row.get(0))
+        .unwrap();
+    store
+        .connection
+        .pragma_update(None, "max_page_count", pages)
+        .unwrap();
+    let mut ledger = Ledger::new(result, Some(store), Voice::Quiet);
+    for number in 1..=300 {
+        ledger.add_block(PLACE, &block(number));
+    }
+    assert!(!ledger.kept());
+    let result = ledger.result();
+    assert_eq!(result.experiments[0].workloads[0].blocks.len(), 300);
+    assert_eq!(result.run.warnings.len(), 2);
+    assert!(
+        result.run.warnings[1].contains("is full: make room"),
+        "{:?}",
+        result.run.warnings
+    );
+    // What came before the last whole block is there.
+    let stored = Store::open_existing(&path)
+        .unwrap()
+        .load("abcd")
+        .unwrap()
+        .result;
+    let blocks = &stored.experiments[0].workloads[0].blocks;
+    assert_eq!(
+        *blocks,
+        (1..=u32::try_from(blocks.len()).unwrap()).collect::<Vec<_>>()
+    );
+    assert!(blocks.len() < 300);
+}
+
+#[test]
+fn a_table_that_is_gone_is_told_once_and_the_run_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runs.db");
+    let mut ledger = begun(&path, "abcd");
+    let vandal = Connection::open(&path).unwrap();
+    vandal.execute_batch("DROP TABLE sample_values").unwrap();
+    ledger.add_block(PLACE, &block(1));
+    ledger.add_block(PLACE, &block(2));
+    ledger.close(Status::Finished, None);
+    assert!(!ledger.kept());
+    assert_eq!(ledger.result().experiments[0].workloads[0].blocks, [1, 2]);
+    assert_eq!(ledger.result().run.warnings.len(), 2);
+    // The block that could not be stored as a whole is not there at all.
+    let blocks: u32 = vandal
+        .query_row("SELECT count(*) FROM blocks", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(blocks, 0);
+}
+
+#[test]
+fn runs_come_latest_first_and_by_their_beginning() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&home.path().join("runs.db")).unwrap();
+    // The third is the latest by the clock, though its hour is the least; the last two are of the
+    // same second.
+    let starts = [
+        ("aaaa", "2026-01-02T00:00:00+00:00"),
+        ("aabb", "2026-01-02T01:00:00+00:00"),
+        ("ab_d", "2026-01-01T23:30:00-02:00"),
+        ("b%cc", "2026-01-01T00:00:00+00:00"),
+        ("bbcc", "2026-01-01T00:00:00+00:00"),
+    ];
+    for (id, started) in starts {
+        store
+            .begin(&blank(id, started), &agenda(), "binary")
+            .unwrap();
+    }
+    let ids = |prefix: &str| -> Vec<String> {
+        store
+            .runs(prefix)
+            .unwrap()
+            .into_iter()
+            .map(|run| run.id)
+            .collect()
+    };
+    assert_eq!(ids(""), ["ab_d", "aabb", "aaaa", "bbcc", "b%cc"]);
+    assert_eq!(ids("aa"), ["aabb", "aaaa"]);
+    assert_eq!(ids("b%"), ["b%cc"]);
+    assert_eq!(ids("_"), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_has_one_owner_while_its_process_lives() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runs.db");
+    let mut ledger = begun(&path, "abcd");
+    let mut store = Store::open(&path).unwrap();
+    let told = store.claim("abcd").unwrap_err().to_string();
+    assert!(
+        told.contains(&format!("process {}", std::process::id())),
+        "{told}"
+    );
+    ledger.close(Status::Interrupted, None);
+    store.claim("abcd").unwrap();
+    assert_eq!(store.load("abcd").unwrap().status, Status::Running);
+}
+
+#[test]
+fn a_run_that_is_not_there_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&home.path().join("runs.db")).unwrap();
+    assert!(
+        store
+            .load("abcd")
+            .unwrap_err()
+            .to_string()
+            .contains("there is no run abcd")
+    );
+    assert!(
+        store
+            .agenda("abcd")
+            .unwrap_err()
+            .to_string()
+            .contains("there is no run abcd")
+    );
+    store.claim("abcd").unwrap_err();
+}

@@ -1,0 +1,106 @@
+// Opens a report in Chromium and fails unless it stands on its own feet:
+//   node look.mjs REPORT.html FOLDER-FOR-SCREENSHOTS
+// No console message, no request but the file's own, a verdict in sight, no sideways overflow on a
+// phone, nothing that axe finds wrong, light and dark alike.
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const axe = createRequire(import.meta.url)("axe-core").source;
+const [report, folder] = process.argv.slice(2);
+if (!report || !folder) {
+  console.error("usage: node look.mjs REPORT.html FOLDER");
+  process.exit(2);
+}
+const address = pathToFileURL(resolve(report)).href;
+const screens = [
+  { name: "desktop-light", width: 1280, height: 900, colorScheme: "light" },
+  { name: "desktop-dark", width: 1280, height: 900, colorScheme: "dark" },
+  { name: "phone-light", width: 390, height: 844, colorScheme: "light" },
+  { name: "phone-dark", width: 390, height: 844, colorScheme: "dark" },
+];
+const wrong = [];
+
+/** Notes what should not have happened on this screen. */
+function check(screen, holds, message) {
+  if (!holds) wrong.push(`${basename(report)}, ${screen.name}: ${message}`);
+}
+
+/** What the page says about itself. */
+function measure() {
+  const seen = (element) => {
+    const box = element.getBoundingClientRect();
+    return box.width > 0 && box.height > 0 && getComputedStyle(element).visibility === "visible";
+  };
+  const root = document.documentElement;
+  return {
+    verdicts: [...document.querySelectorAll(".v")].filter(seen).map((v) => v.textContent),
+    none: document.querySelector("main").textContent.includes("No verdict"),
+    styled: getComputedStyle(document.querySelector(".skip")).position === "absolute",
+    paper: getComputedStyle(document.body).backgroundColor,
+    overflow: root.scrollWidth - root.clientWidth,
+    broken: /\b(NaN|Infinity|undefined)\b/.test(document.body.innerText),
+    foreign: document.querySelectorAll("script, img, iframe, object, embed, link, [style]").length,
+  };
+}
+
+/** Opens the report once and looks. */
+async function look(context, screen) {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: screen.width, height: screen.height });
+  await page.emulateMedia({ colorScheme: screen.colorScheme });
+  page.on("console", (message) => check(screen, false, `console: ${message.text()}`));
+  page.on("pageerror", (error) => check(screen, false, `error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    check(screen, false, `a dialog opened: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    check(screen, request.url() === address, `request: ${request.url()}`);
+  });
+  await page.goto(address, { waitUntil: "load" });
+  const found = await page.evaluate(measure);
+  check(screen, found.styled, "the style did not come through the page's own policy");
+  check(screen, found.verdicts.length > 4 || found.none, "no verdict in sight");
+  check(screen, found.overflow <= 0, `the page is ${found.overflow} px too wide`);
+  check(screen, !found.broken, "a number that is none is shown");
+  check(screen, found.foreign === 0, `${found.foreign} elements that do not belong here`);
+  await page.screenshot({ path: join(folder, `${screen.name}.png`), fullPage: true });
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  for (const { id, help, nodes } of violations) {
+    check(screen, false, `${id}: ${help} (${nodes.length}, first ${nodes[0].html.slice(0, 160)})`);
+  }
+  await page.close();
+  return found;
+}
+
+mkdirSync(folder, { recursive: true });
+const profile = mkdtempSync(join(tmpdir(), "furlong-browser-"));
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  headless: true,
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+});
+try {
+  const papers = new Set();
+  for (const screen of screens) papers.add((await look(context, screen)).paper);
+  check({ name: "all" }, papers.size === 2, "light and dark look the same");
+} finally {
+  await context.close();
+  rmSync(profile, { recursive: true, force: true });
+}
+for (const line of wrong) console.error(line);
+if (wrong.length > 0) process.exit(1);
+console.log(`${basename(report)}: ${screens.length} screens, nothing wrong; pictures in ${folder}`);

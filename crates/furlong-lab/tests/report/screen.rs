@@ -1,0 +1,158 @@
+//! The terminal's report.
+#![forbid(unsafe_code)]
+
+use furlong_lab::report::terminal::{Style, render};
+use unicode_width::UnicodeWidthStr;
+
+use crate::odd;
+
+/// Without the codes of colours.
+fn bare(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        out.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, rest)| rest);
+    }
+    out + rest
+}
+
+#[test]
+fn no_line_is_too_wide_or_ends_in_blanks() {
+    for (name, file) in odd::all() {
+        for width in [40, 60, 80, 200] {
+            let text = render(
+                &file,
+                &Style {
+                    width,
+                    colour: false,
+                },
+            );
+            for line in text.lines() {
+                assert!(
+                    line.width() <= width,
+                    "{name} at {width}: {} {line:?}",
+                    line.width()
+                );
+                assert_eq!(line, line.trim_end(), "{name} at {width}");
+            }
+            assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_name_cannot_send_codes_to_the_terminal() {
+    for (name, file) in odd::all() {
+        let text = render(&file, &Style::default());
+        let bad = text.chars().find(|c| c.is_control() && *c != '\n');
+        assert_eq!(bad, None, "{name}");
+        assert!(!text.contains('\u{202e}'), "{name}");
+    }
+}
+
+#[test]
+fn colours_only_repeat_what_the_words_say() {
+    for (name, file) in odd::all() {
+        let plain = render(&file, &Style::default());
+        let coloured = render(
+            &file,
+            &Style {
+                colour: true,
+                ..Style::default()
+            },
+        );
+        assert_eq!(bare(&coloured), plain, "{name}");
+    }
+    let rich = odd::named("rich");
+    assert!(
+        render(
+            &rich,
+            &Style {
+                colour: true,
+                ..Style::default()
+            }
+        )
+        .contains("\u{1b}[1;32m")
+    );
+}
+
+#[test]
+fn a_usual_result_reads_as_it_should() {
+    let text = render(&odd::named("rich"), &Style::default());
+    for wanted in [
+        "plain: time_ns_per_op, lower is better; 64 blocks",
+        "arm       median    CV  augment  rotations  change  95 %            verdict",
+        "checked against eager: keep: 26.3 % faster [26.1, 26.5]",
+        "deferred against eager: equivalent: within ±1 % of each other: 0.2 % slower [0.0, 0.5]",
+        "checked against deferred: revert: 2.2 % slower [2.0, 2.5]",
+        "inconclusive: this run cannot tell: 0.4 % faster [-0.4, 1.3]",
+        "about 340 blocks",
+        "augment_calls_per_op (exact): deferred 15.24, 54.7 % lower (better)",
+        "x eager, + deferred, * checked",
+        "left out: gas-1k, gas-64k, gas-1m",
+        "warning: No hardware counters on this machine",
+        "18 comparisons: 9 keep, 2 revert, 4 equivalent, 3 inconclusive",
+    ] {
+        let folded = wanted.replace("  ", " ");
+        let found = text.contains(wanted) || text.replace("\n  ", " ").contains(&folded);
+        assert!(found, "{wanted:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn many_verdicts_are_summed_up_at_the_end_and_few_are_not() {
+    let last = |name| {
+        let text = render(&odd::named(name), &Style::default());
+        text.lines().last().map(str::to_owned)
+    };
+    assert!(render(&odd::named("rich"), &Style::default()).contains("\nverdicts\n"));
+    assert!(!render(&odd::named("compare"), &Style::default()).contains("\nverdicts\n"));
+    assert_eq!(last("compare").as_deref(), Some("1 comparison: 1 keep"));
+    assert_eq!(
+        last("empty").as_deref(),
+        Some("no verdict: nothing was compared")
+    );
+}
+
+#[test]
+fn an_arm_that_cannot_run_says_why_in_its_row() {
+    let row = |width| {
+        let style = Style {
+            width,
+            colour: false,
+        };
+        let text = render(&odd::named("not-applicable"), &style);
+        let row = text.lines().find(|line| line.starts_with("deferred "));
+        row.expect("a row of the arm").to_owned()
+    };
+    assert!(row(80).ends_with("n/a: at most 32"), "{}", row(80));
+    assert!(
+        row(100).ends_with("n/a: at most 32 segments"),
+        "{}",
+        row(100)
+    );
+    let mut long = odd::named("not-applicable");
+    long.experiments[0].workloads[0].arms[1].na = Some("because ".repeat(20));
+    let text = render(&long, &Style::default());
+    assert!(text.contains("\ndeferred: n/a: because because"), "{text}");
+}
+
+#[test]
+fn a_failed_control_promises_nothing() {
+    let text = render(&odd::named("control-failed"), &Style::default());
+    assert!(text.contains("FAILED"), "{text}");
+    assert!(text.contains("the control failed"), "{text}");
+    assert!(
+        !text.contains("would do") && !text.contains("would have seen"),
+        "{text}"
+    );
+}
+
+#[test]
+fn rendering_twice_gives_the_same_bytes() {
+    for (name, file) in odd::all() {
+        let again = render(&file.clone(), &Style::default());
+        assert_eq!(render(&file, &Style::default()), again, "{name}");
+    }
+}
