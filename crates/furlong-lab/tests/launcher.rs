@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,7 @@ use furlong_lab::measure::launcher::{LaunchError, Launcher, Layout, Output, Task
 
 /// Runs a task with a launcher of its own.
 fn run(task: &Task) -> Result<Finished, LaunchError> {
-    Launcher::new().expect("a launcher").run(task)
+    Launcher::new().expect("a launcher").run(task, None)
 }
 
 /// What a shell script is as a task.
@@ -100,7 +101,15 @@ fn the_input_is_read_from_its_beginning_each_time() {
 fn memory_of_the_measuring_process_is_not_the_commands() {
     let launcher = Launcher::new().expect("a launcher");
     let truth = Task::new("/bin/true", &[]);
-    let own = || median_of_30(|| launcher.run(&truth).expect("it starts").usage.maxrss_kib);
+    let own = || {
+        median_of_30(|| {
+            launcher
+                .run(&truth, None)
+                .expect("it starts")
+                .usage
+                .maxrss_kib
+        })
+    };
     let before_kib = own();
     let ballast = vec![1_u8; 200 << 20];
     let after_kib = own();
@@ -168,6 +177,30 @@ fn a_command_that_hangs_is_stopped_with_all_that_it_started() {
     let finished = run(&task).expect("it starts");
     assert_eq!(finished.ending, Ending::TimedOut);
     assert!(finished.usage.wall_s >= 0.5, "{finished:?}");
+    all_go(&pids);
+}
+
+#[test]
+fn a_word_from_outside_stops_the_command_with_all_that_it_started() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pids = directory.path().join("pids");
+    let text = "sleep 1000 & echo $! $$ > ";
+    let task = script(&format!("{text}{}; wait", pids.display()));
+    let (stop, mut other_end) = std::io::pipe().expect("a pipe");
+    let launcher = Launcher::new().expect("a launcher");
+    let missed = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(comes_true(
+                || fs::read_to_string(&pids).is_ok_and(|t| t.ends_with('\n'))
+            ));
+            other_end.write_all(b"!").expect("written");
+        });
+        launcher.run(&task, Some(&stop))
+    });
+    assert!(
+        matches!(missed, Err(LaunchError::Interrupted)),
+        "{missed:?}"
+    );
     all_go(&pids);
 }
 

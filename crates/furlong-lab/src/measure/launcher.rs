@@ -19,6 +19,7 @@ use std::{env, fmt, process, thread};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::finished::{Finished, RECORD_BYTES, Record, What};
 
@@ -173,11 +174,16 @@ impl Launcher {
     /// The command is in a session without a terminal and in a process group of its own; it goes
     /// when this thread goes.
     ///
+    /// # Shapes
+    ///
+    /// As soon as `stop` can be read from or is closed at its other end, the command is killed with
+    /// its process group, and that is [`LaunchError::Interrupted`].
+    ///
     /// # Errors
     ///
     /// Whatever keeps the command from being started. A command that ran and failed is no error
     /// here, see [`Finished::ending`].
-    pub fn run(&self, task: &Task) -> Result<Finished, LaunchError> {
+    pub fn run(&self, task: &Task, stop: Option<&PipeReader>) -> Result<Finished, LaunchError> {
         let output = match &task.output {
             Output::Discard => Stdio::null(),
             Output::File(path) => {
@@ -186,7 +192,9 @@ impl Launcher {
                     .into()
             }
         };
-        let (record, mut tail) = self.start(task, output).map_err(LaunchError::NoLauncher)?;
+        let (record, mut tail) = self
+            .start(task, output, stop)
+            .map_err(LaunchError::NoLauncher)?;
         tail.drain(..tail.len().saturating_sub(ERROR_TAIL_BYTES));
         let failed = |error| Err(LaunchError::NoLauncher(error));
         let Some(record) = Record::decode(&record) else {
@@ -207,7 +215,12 @@ impl Launcher {
     }
 
     /// Starts the launcher and reads its record, and the end of the command's standard error.
-    fn start(&self, task: &Task, output: Stdio) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    fn start(
+        &self,
+        task: &Task,
+        output: Stdio,
+        stop: Option<&PipeReader>,
+    ) -> io::Result<(Vec<u8>, Vec<u8>)> {
         let (mut records, record_end) = io::pipe()?;
         let (mut errors, error_end) = io::pipe()?;
         let limit_ns = task.limit.map_or(0, |limit| limit.as_nanos().max(1));
@@ -232,7 +245,11 @@ impl Launcher {
         // The command holds the other ends of the pipes: they must not stay open here too.
         drop(command);
         let mut child = child?;
-        let read = listen(&mut records, &mut errors);
+        let launcher = Pid::from_child(&child);
+        let read = listen(&mut records, &mut errors, stop, || {
+            // It cannot be gone: nobody has waited for it yet.
+            let _ = kill_process(launcher, Signal::TERM);
+        });
         child.wait()?;
         read
     }
@@ -312,7 +329,12 @@ fn try_out(launcher: Launcher) -> io::Result<Launcher> {
 
 /// Reads until the record is there or the launcher is gone, and all that is on standard error by
 /// then. Whatever the command left running may go on writing to an end that nobody reads.
-fn listen(records: &mut PipeReader, errors: &mut PipeReader) -> io::Result<(Vec<u8>, Vec<u8>)> {
+fn listen(
+    records: &mut PipeReader,
+    errors: &mut PipeReader,
+    mut stop: Option<&PipeReader>,
+    kill: impl Fn(),
+) -> io::Result<(Vec<u8>, Vec<u8>)> {
     for pipe in [records.as_fd(), errors.as_fd()] {
         fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
     }
@@ -320,25 +342,37 @@ fn listen(records: &mut PipeReader, errors: &mut PipeReader) -> io::Result<(Vec<
     let mut tail = Vec::new();
     let mut talking = true;
     loop {
-        let ready = {
-            let mut ends = vec![PollFd::new(&*records, PollFlags::IN)];
-            if talking {
-                ends.push(PollFd::new(&*errors, PollFlags::IN));
-            }
-            match poll(&mut ends, None) {
-                Err(Errno::INTR) => continue,
-                other => other?,
-            };
-            !ends[0].revents().is_empty()
-        };
+        let (recorded, stopped) = wait(records, talking.then_some(&*errors), stop)?;
         talking = talking && take(errors, &mut tail, ERROR_TAIL_BYTES)?;
-        if ready && (!take(records, &mut record, usize::MAX)? || record.len() >= RECORD_BYTES) {
+        if recorded && (!take(records, &mut record, usize::MAX)? || record.len() >= RECORD_BYTES) {
             if talking {
                 take(errors, &mut tail, ERROR_TAIL_BYTES)?;
             }
             return Ok((record, tail));
         }
+        if stopped {
+            kill();
+            stop = None;
+        }
     }
+}
+
+/// Sleeps until there is something to read; whether that is the record, and whether it is the
+/// word to stop.
+fn wait(
+    records: &PipeReader,
+    errors: Option<&PipeReader>,
+    stop: Option<&PipeReader>,
+) -> io::Result<(bool, bool)> {
+    let pipes = [Some(records), stop, errors].into_iter().flatten();
+    let mut ends: Vec<PollFd<'_>> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
+    while let Err(error) = poll(&mut ends, None) {
+        if error != Errno::INTR {
+            return Err(error.into());
+        }
+    }
+    let ready = |index: usize| !ends[index].revents().is_empty();
+    Ok((ready(0), stop.is_some() && ready(1)))
 }
 
 /// Takes what a pipe holds now, keeping little more than the last `kept` bytes; false at its end.
@@ -369,7 +403,7 @@ mod tests {
         let launcher = in_file(directory.path()).expect("a launcher");
         assert!(matches!(launcher.place, Place::File));
         let report = launcher
-            .run(&Task::new("/bin/sh", &["-c", "exit 4"]))
+            .run(&Task::new("/bin/sh", &["-c", "exit 4"]), None)
             .expect("it runs");
         assert_eq!(report.ending, Ending::Exited(4));
         drop(launcher);
