@@ -1,9 +1,64 @@
-//! Compiles the launcher, which furlong carries within itself.
+//! Tells the command what it is: compiler, profile, target and, in a checkout, the commit. Compiles
+//! the launcher, which the command carries within itself.
 #![forbid(unsafe_code)]
 
 #[path = "launcher/build.rs"]
 mod launcher;
 
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
 fn main() {
+    tell_build();
+    let _ = tell_commit();
     launcher::build();
+}
+
+fn tell_build() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let version = said_by(&rustc, &["--version"]).unwrap_or_else(|| "unknown".to_owned());
+    println!("cargo::rustc-env=FURLONG_RUSTC={version}");
+    for (name, variable) in [
+        ("PROFILE", "PROFILE"),
+        ("OPT_LEVEL", "OPT_LEVEL"),
+        ("TARGET", "TARGET"),
+    ] {
+        let value = env::var(variable).unwrap_or_else(|_| "unknown".to_owned());
+        println!("cargo::rustc-env=FURLONG_{name}={value}");
+    }
+}
+
+/// The commit, where this is furlong's own checkout and not a copy inside another's.
+fn tell_commit() -> Option<()> {
+    let here = env::var("CARGO_MANIFEST_DIR").ok()?;
+    let top = said_by("git", &["rev-parse", "--show-toplevel"])?;
+    let ours = Path::new(&top)
+        .join("crates")
+        .join("furlong-lab")
+        .canonicalize()
+        .ok()?;
+    if ours != Path::new(&here).canonicalize().ok()? {
+        return None;
+    }
+    let commit = said_by("git", &["rev-parse", "--short=12", "HEAD"])?;
+    println!("cargo::rustc-env=FURLONG_COMMIT={commit}");
+    // A checkout moves HEAD, a commit its log.
+    for file in ["HEAD", "logs/HEAD"] {
+        if let Some(path) = said_by("git", &["rev-parse", "--git-path", file])
+            && Path::new(&path).exists()
+        {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    Some(())
+}
+
+/// The first line that a command says, where it succeeds.
+fn said_by(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let line = text.lines().next()?.trim().to_owned();
+    (output.status.success() && !line.is_empty()).then_some(line)
 }

@@ -1,9 +1,41 @@
 //! The lab: the command `furlong` as a library, so that other binaries can bring further arms.
+//!
+//! # Files
+//!
+//! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `settings.rs`: `furlong.toml`.
+//! - `experiments/`: what can be run; `measure/`: how; `record/`: what is kept of it.
+//! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
+//! - `session.rs`: an invocation that measures; `publish.rs`: where its result goes.
+//! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`.
 #![forbid(unsafe_code)]
 
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub mod cli;
 pub mod cmd;
+pub mod error;
 pub mod experiments;
+pub mod hash;
 pub mod measure;
+pub mod nearest;
+pub mod publish;
 pub mod record;
 pub mod report;
+pub mod session;
+pub mod settings;
 pub mod stats;
+pub mod talk;
+
+use crate::experiments::Experiment;
+
+/// The command, with the experiments that it knows: all of `fn main`.
+#[must_use]
+pub fn main(experiments: &[Experiment]) -> ExitCode {
+    let cli = cli::Cli::parse();
+    cli.run(experiments).unwrap_or_else(|error| {
+        talk::error(&error);
+        error.exit.into()
+    })
+}

@@ -1,2 +1,8 @@
-//! The command.
-fn main() {}
+//! The command `furlong`.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    furlong_lab::main(&furlong_lab::experiments::all())
+}

@@ -5,7 +5,9 @@ pub mod plan;
 
 use std::collections::BTreeMap;
 
-pub use plan::{Plan, Profile, Workload};
+use serde::{Deserialize, Serialize};
+
+pub use plan::{MetricPlan, Plan, Profile, Workload};
 
 /// What a sample process is asked to do.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub struct Request {
 }
 
 /// What a sample process has to say.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// By the metric's name.
     pub metrics: BTreeMap<String, f64>,
@@ -59,6 +61,14 @@ pub struct Experiment {
     pub plan: Plan,
     /// The baseline first.
     pub arms: Vec<Arm>,
+}
+
+impl Experiment {
+    /// The arm of that name.
+    #[must_use]
+    pub fn arm(&self, name: &str) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.name == name)
+    }
 }
 
 /// Every experiment that this binary can run.

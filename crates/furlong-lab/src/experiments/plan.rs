@@ -1,14 +1,28 @@
 //! `plan.toml`: what an experiment declares before anything is measured.
 #![forbid(unsafe_code)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::record::result::{Better, Kind};
+use crate::record::result::{Better, CONTROL, Kind, Metric};
 
 /// How much to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    clap::ValueEnum,
+    Serialize,
+    Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Profile {
     /// Three blocks of tiny sizes: does it run? No verdict.
     Smoke,
@@ -16,6 +30,24 @@ pub enum Profile {
     Quick,
     /// Everything, at the seeds' sizes.
     Full,
+}
+
+impl Profile {
+    /// As it is written on the command line and in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Smoke => "smoke",
+            Profile::Quick => "quick",
+            Profile::Full => "full",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// `experiments/<name>/plan.toml`.
@@ -36,10 +68,130 @@ pub struct Plan {
     pub full_blocks: u32,
     /// Wanted seconds of the timed region of a sample, by profile: `quick`, `full`.
     pub batch_s: BTreeMap<String, f64>,
+    /// Operations of the pass that counts exact metrics, so that its figures are the same on every
+    /// machine; `smoke` has [`SMOKE_EXACT_OPERATIONS`] at most.
+    #[serde(default = "exact_operations")]
+    pub exact_operations: u64,
+    /// Operations of a sample of the document that the experiment comes from (`--seed-sizes`).
+    #[serde(default)]
+    pub seed_operations: Option<u64>,
+}
+
+/// Operations of an exact pass under `smoke`, at most.
+pub const SMOKE_EXACT_OPERATIONS: u64 = 1 << 12;
+
+/// Seconds of a sample where the plan does not say.
+const BATCH_S: f64 = 0.2;
+
+/// Seconds of a sample under `smoke`, where the plan does not say.
+const SMOKE_BATCH_S: f64 = 0.001;
+
+fn exact_operations() -> u64 {
+    1 << 20
+}
+
+impl Plan {
+    /// Reads a plan and refuses one that contradicts itself.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and where the text says so.
+    pub fn parse(text: &str) -> Result<Plan, String> {
+        let plan: Plan = toml::from_str(text).map_err(|error| error.to_string())?;
+        plan.check()
+            .map_err(|wrong| format!("plan `{}`: {wrong}", plan.name))?;
+        Ok(plan)
+    }
+
+    /// Blocks of each workload under a profile.
+    #[must_use]
+    pub fn blocks(&self, profile: Profile) -> u32 {
+        match profile {
+            Profile::Smoke => 3,
+            Profile::Quick => 10,
+            Profile::Full => self.full_blocks,
+        }
+    }
+
+    /// Wanted seconds of the timed region of a sample.
+    #[must_use]
+    pub fn batch_s(&self, profile: Profile) -> f64 {
+        let default = if profile == Profile::Smoke {
+            SMOKE_BATCH_S
+        } else {
+            BATCH_S
+        };
+        self.batch_s.get(profile.name()).copied().unwrap_or(default)
+    }
+
+    /// Operations of a process that counts exact metrics.
+    #[must_use]
+    pub fn exact_operations(&self, profile: Profile) -> u64 {
+        match profile {
+            Profile::Smoke => self.exact_operations.min(SMOKE_EXACT_OPERATIONS),
+            Profile::Quick | Profile::Full => self.exact_operations,
+        }
+    }
+
+    /// The workload of that name, as it was declared.
+    #[must_use]
+    pub fn workload(&self, name: &str) -> Option<&Workload> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let names = |kind: &str, names: Vec<&str>| {
+            let mut seen = BTreeSet::new();
+            match names.iter().find(|name| !seen.insert(**name)) {
+                Some(twice) => Err(format!("{kind} `{twice}` is there twice")),
+                None if names.is_empty() => Err(format!("there are no {kind}s")),
+                None => Ok(()),
+            }
+        };
+        names("arm", self.arms.iter().map(String::as_str).collect())?;
+        names(
+            "metric",
+            self.metrics
+                .iter()
+                .map(|metric| metric.name.as_str())
+                .collect(),
+        )?;
+        names(
+            "workload",
+            self.workloads
+                .iter()
+                .map(|load| load.name.as_str())
+                .collect(),
+        )?;
+        if self.arms.iter().any(|arm| arm == CONTROL) {
+            return Err(format!(
+                "`{CONTROL}` is the baseline again and no name for an arm"
+            ));
+        }
+        let known = [Profile::Smoke, Profile::Quick, Profile::Full].map(Profile::name);
+        if let Some(name) = self
+            .batch_s
+            .keys()
+            .find(|name| !known.contains(&name.as_str()))
+        {
+            return Err(format!("batch_s names no profile with `{name}`"));
+        }
+        if !self
+            .batch_s
+            .values()
+            .all(|seconds| seconds.is_finite() && *seconds > 0.0)
+        {
+            return Err("batch_s must be more than 0 seconds".to_owned());
+        }
+        if self.full_blocks == 0 || self.exact_operations == 0 {
+            return Err("full_blocks and exact_operations must be at least 1".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// A metric as declared.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetricPlan {
     /// As in the result.
@@ -56,8 +208,23 @@ pub struct MetricPlan {
     pub about: String,
 }
 
+impl MetricPlan {
+    /// As the record has it.
+    #[must_use]
+    pub fn metric(&self, primary: bool) -> Metric {
+        Metric {
+            unit: self.unit.clone(),
+            better: self.better,
+            kind: self.kind,
+            primary,
+            margin_pct: Some(self.margin_pct),
+            about: self.about.clone(),
+        }
+    }
+}
+
 /// A workload as declared.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// As in the result.
@@ -73,4 +240,72 @@ pub struct Workload {
     /// Parameters that differ under `smoke` (tiny sizes).
     #[serde(default)]
     pub smoke: BTreeMap<String, u64>,
+}
+
+impl Workload {
+    /// The same with the parameters that hold under a profile.
+    #[must_use]
+    pub fn under(&self, profile: Profile) -> Workload {
+        let mut resolved = self.clone();
+        let smoke = std::mem::take(&mut resolved.smoke);
+        if profile == Profile::Smoke {
+            resolved.params.extend(smoke);
+        }
+        resolved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Plan, Profile};
+
+    const GOOD: &str = r#"
+        name = "race"
+        question = "Which is faster?"
+        arms = ["a", "b"]
+        full_blocks = 64
+        batch_s = { quick = 0.1, full = 0.5 }
+        metrics = [{ name = "time_ns_per_op", unit = "ns", better = "lower", kind = "sampled",
+                     margin_pct = 1.0, about = "Time." }]
+        workloads = [{ name = "plain", about = "Toggles.", quick = true,
+                       params = { nodes = 65536, seedless = 1 }, smoke = { nodes = 64 } }]
+    "#;
+
+    #[test]
+    fn smoke_replaces_only_the_parameters_it_names() {
+        let plan = Plan::parse(GOOD).unwrap();
+        let tiny = plan.workloads[0].under(Profile::Smoke);
+        assert_eq!(tiny.params["nodes"], 64);
+        assert_eq!(tiny.params["seedless"], 1);
+        assert_eq!(
+            plan.workloads[0].under(Profile::Full).params["nodes"],
+            65536
+        );
+    }
+
+    #[test]
+    fn each_profile_has_its_blocks_and_its_batch() {
+        let plan = Plan::parse(GOOD).unwrap();
+        let of = |profile| (plan.blocks(profile), plan.batch_s(profile));
+        assert_eq!(of(Profile::Smoke), (3, 0.001));
+        assert_eq!(of(Profile::Quick), (10, 0.1));
+        assert_eq!(of(Profile::Full), (64, 0.5));
+        assert_eq!(plan.exact_operations(Profile::Smoke), 4096);
+        assert_eq!(plan.exact_operations(Profile::Quick), 1 << 20);
+    }
+
+    #[test]
+    fn a_plan_that_contradicts_itself_is_refused_by_name() {
+        let wrong = |from: &str, to: &str| {
+            assert!(GOOD.contains(from));
+            Plan::parse(&GOOD.replace(from, to)).unwrap_err()
+        };
+        assert!(wrong(r#"["a", "b"]"#, r#"["a", "a"]"#).contains("arm `a` is there twice"));
+        assert!(wrong(r#"["a", "b"]"#, "[]").contains("there are no arms"));
+        assert!(wrong(r#"["a", "b"]"#, r#"["a", "control"]"#).contains("`control`"));
+        assert!(wrong("quick = 0.1", "quik = 0.1").contains("`quik`"));
+        assert!(wrong("quick = 0.1", "quick = -1.0").contains("more than 0"));
+        assert!(wrong("full_blocks = 64", "full_blocks = 0").contains("at least 1"));
+        assert!(wrong("full_blocks", "fool_blocks").contains("fool_blocks"));
+    }
 }

@@ -1,7 +1,45 @@
-//! Measuring: blocks, processes, counters.
+//! Measuring: what a run will do, in which order, and the processes that do it.
+//!
+//! An [`Agenda`] is decided before anything is measured. A [`Campaign`] works through it block by
+//! block; each sample is a process that a [`Sampler`] runs, one at a time. What comes out goes to
+//! the [`Ledger`](crate::record::ledger::Ledger) after every step, so that an end at any moment
+//! loses no finished block.
+//!
+//! # Files
+//!
+//! - `agenda.rs`: what a run will do.
+//! - `select.rs`: from the command line's names to an agenda.
+//! - `deal.rs`: a block's order, input and padding, from the seed.
+//! - `sampler.rs`: the seam between the schedule and the processes.
+//! - `process.rs`: one sample, one process.
+//! - `calibrate.rs`: how many operations make a sample of the wanted length.
+//! - `exact.rs`: the pass that counts instead of timing.
+//! - `campaign.rs`: the schedule.
+//! - `counters.rs`: which counters were asked for.
+//! - `interrupt.rs`: Ctrl-C ends the block, not the record.
+//! - `progress.rs`: the bar.
+//! - `words.rs`, `command.rs`: a user's command, made ready to run.
+//! - `launcher.rs`, `finished.rs`: runs a command, and what it took.
+//! - `callgrind.rs`: instructions, counted.
 #![forbid(unsafe_code)]
+
+pub mod agenda;
+pub mod calibrate;
 pub mod callgrind;
+pub mod campaign;
 pub mod command;
+pub mod counters;
+pub mod deal;
+pub mod exact;
 pub mod finished;
+pub mod interrupt;
 pub mod launcher;
+pub mod process;
+pub mod progress;
+pub mod sampler;
+pub mod select;
 pub mod words;
+
+pub use agenda::Agenda;
+pub use campaign::{Campaign, End};
+pub use sampler::{Job, Miss, Sampler};

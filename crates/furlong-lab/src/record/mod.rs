@@ -1,4 +1,22 @@
 //! What a run leaves behind.
+//!
+//! # Files
+//!
+//! - `result.rs`: the result of a run, as it is stored, shown and exchanged.
+//! - `measured.rs`: a finished block.
+//! - `ledger.rs`: a run's result while it grows, and its copy in the store.
+//! - `judged.rs`: the same with its verdicts.
+//! - `store/`: the SQLite database.
+//! - `machine.rs`: what the machine says of itself.
+//! - `build.rs`: what this binary is.
+//! - `place.rs`: where the user's data stands.
 #![forbid(unsafe_code)]
 
+pub mod build;
+pub mod judged;
+pub mod ledger;
+pub mod machine;
+pub mod measured;
+pub mod place;
 pub mod result;
+pub mod store;

@@ -1,0 +1,216 @@
+//! The command line: verbs, and the options that several of them share.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
+
+use crate::cmd::{list, run, sample, show};
+use crate::error::Error;
+use crate::experiments::Experiment;
+use crate::record::build;
+use crate::record::place::data_dir;
+use crate::report::Targets;
+use crate::settings::Settings;
+use crate::talk::Voice;
+
+/// Shows whether a change to memory management is a win, honestly, on this machine.
+#[derive(Debug, Parser)]
+#[command(name = "furlong", version = build::version(), disable_help_subcommand = true)]
+#[command(arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Every experiment: its question, arms, workloads and last verdict
+    List(list::Args),
+    /// Run experiments: all of them when none is named
+    Run(Box<run::Args>),
+    /// A stored run again
+    Show(show::Args),
+    /// One sample, for the lab itself
+    #[command(hide = true)]
+    Sample(sample::Args),
+}
+
+impl Cli {
+    /// Does what the command line says.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be done.
+    pub fn run(self, experiments: &[Experiment]) -> Result<ExitCode, Error> {
+        match self.verb {
+            Verb::List(args) => list::run(&args, experiments),
+            Verb::Run(args) => run::run(&args, experiments),
+            Verb::Show(args) => show::run(&args),
+            Verb::Sample(args) => sample::run(&args, experiments),
+        }
+    }
+}
+
+/// Where reports go besides the terminal.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Reports")]
+pub struct Reports {
+    /// Write the result as JSON (`furlong.result/1`); `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write every sample as CSV; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write the report as Markdown; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub md: Option<PathBuf>,
+    /// Write the report as one HTML file; `-` is standard output, `none` writes none
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// The word for "not at all" in the place of a file.
+const NONE: &str = "none";
+
+impl Reports {
+    /// The reports that were asked for, here or in the settings.
+    #[must_use]
+    pub fn targets(&self, settings: &Settings) -> Targets {
+        let first = |given: &Option<PathBuf>, default: &Option<PathBuf>| {
+            let path = given.clone().or_else(|| default.clone());
+            path.filter(|path| path.as_os_str() != NONE)
+        };
+        Targets {
+            json: first(&self.json, &settings.json),
+            csv: first(&self.csv, &settings.csv),
+            markdown: first(&self.md, &settings.md),
+            html: first(&self.html, &settings.html),
+        }
+    }
+
+    /// Whether the user said `--html none`.
+    #[must_use]
+    pub fn no_html(&self, settings: &Settings) -> bool {
+        let path = self.html.as_ref().or(settings.html.as_ref());
+        path.is_some_and(|path| path.as_os_str() == NONE)
+    }
+}
+
+/// Where the record is.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Database {
+    /// The database of runs; `none` keeps no record [default: furlong.db in the user's data
+    /// directory]
+    #[arg(long, value_name = "FILE", env = "FURLONG_DB")]
+    pub db: Option<PathBuf>,
+}
+
+impl Database {
+    /// The file, here or in the settings; `None` where no record is wanted, or where neither an
+    /// option nor a home directory says where it could be.
+    #[must_use]
+    pub fn path(&self, settings: &Settings) -> Option<PathBuf> {
+        match self.db.as_ref().or(settings.db.as_ref()) {
+            Some(path) if path.as_os_str() == NONE => None,
+            Some(path) => Some(path.clone()),
+            None => data_dir().map(|dir| dir.join("furlong.db")),
+        }
+    }
+
+    /// Whether the user said `--db none`.
+    #[must_use]
+    pub fn none(&self, settings: &Settings) -> bool {
+        let path = self.db.as_ref().or(settings.db.as_ref());
+        path.is_some_and(|path| path.as_os_str() == NONE)
+    }
+}
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Talk {
+    /// No progress and no notes
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl Talk {
+    /// Here or in the settings.
+    #[must_use]
+    pub fn voice(self, settings: &Settings) -> Voice {
+        if self.quiet || settings.quiet {
+            Voice::Quiet
+        } else {
+            Voice::Normal
+        }
+    }
+}
+
+/// A verdict that should fail the command (`--fail-on`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FailOn {
+    /// Some arm is worse in the primary metric.
+    Revert,
+    /// Some comparison of the primary metric could not be decided.
+    Inconclusive,
+}
+
+/// A number of per cent that is not negative; the sign `%` may be there.
+///
+/// # Errors
+///
+/// What a number of per cent looks like.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("give a number of per cent that is not negative, for example 0.5".to_owned()),
+    }
+}
+
+/// A number of seconds that is more than 0.
+///
+/// # Errors
+///
+/// What a number of seconds looks like.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    match text.trim().trim_end_matches('s').parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 1e9 => Ok(value),
+        _ => Err("give a number of seconds that is more than 0, for example 30".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::{Cli, percent, seconds};
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn per_cent_may_have_its_sign() {
+        assert_eq!(percent("0.5"), Ok(0.5));
+        assert_eq!(percent("2 %"), Ok(2.0));
+        for wrong in ["", "-1", "nan", "inf", "five", "1%2"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_more_than_none() {
+        assert_eq!(seconds("30"), Ok(30.0));
+        assert_eq!(seconds("1.5s"), Ok(1.5));
+        for wrong in ["", "0", "-1", "nan", "inf", "1e300", "soon"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

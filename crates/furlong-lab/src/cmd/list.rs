@@ -1,0 +1,128 @@
+//! `furlong list`: what can be run, and what the last run came to.
+#![forbid(unsafe_code)]
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use crate::cli::Database;
+use crate::error::{Error, Exit};
+use crate::experiments::Experiment;
+use crate::record::judged::{deciding, judged};
+use crate::record::result::{ExperimentResult, Verdict};
+use crate::record::store::{Fault, Store};
+use crate::settings::Settings;
+use crate::talk::{self, Voice};
+
+/// Where the last verdicts are.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+}
+
+/// Lists every experiment.
+///
+/// # Errors
+///
+/// The list cannot be written. A database that cannot be read is only said: the list is there
+/// without it.
+pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let store = store(&args.database, &settings);
+    let mut page = String::new();
+    for experiment in experiments {
+        let last = store
+            .as_ref()
+            .map(|store| last(store, &experiment.plan.name));
+        let last = last.transpose().unwrap_or_else(|fault| {
+            Voice::Normal.warn(&fault.to_string());
+            None
+        });
+        entry(&mut page, experiment, last.flatten().as_deref());
+    }
+    page.push_str(
+        "* runs under the quick profile; the others under --profile full, or when named\n",
+    );
+    talk::data(&page)?;
+    Ok(Exit::Done.into())
+}
+
+/// The database, where there is one already.
+fn store(database: &Database, settings: &Settings) -> Option<Store> {
+    let path = database.path(settings).filter(|path| path.exists())?;
+    Store::open_existing(&path)
+        .map_err(|fault| Voice::Normal.warn(&fault.to_string()))
+        .ok()
+}
+
+fn entry(page: &mut String, experiment: &Experiment, last: Option<&str>) {
+    let plan = &experiment.plan;
+    let (baseline, others) = plan
+        .arms
+        .split_first()
+        .map_or(("", &[][..]), |(b, o)| (b, o));
+    let mut arms = vec![format!("{baseline} (baseline)")];
+    arms.extend(others.iter().cloned());
+    let star = |quick| if quick { "*" } else { "" };
+    let loads = plan
+        .workloads
+        .iter()
+        .map(|load| format!("{}{}", load.name, star(load.quick)));
+    let lines = [
+        plan.name.clone(),
+        format!("  {}", plan.question),
+        format!("  arms       {}", arms.join(", ")),
+        format!("  workloads  {}", loads.collect::<Vec<_>>().join(" ")),
+        format!("  last       {}", last.unwrap_or("not run yet")),
+    ];
+    for line in lines {
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "{line}");
+    }
+    page.push('\n');
+}
+
+/// What the latest run of an experiment came to.
+fn last(store: &Store, experiment: &str) -> Result<Option<String>, Fault> {
+    let Some(id) = store.latest_of(experiment)? else {
+        return Ok(None);
+    };
+    let saved = store.load(&id)?;
+    let result = judged(&saved.result, saved.agenda.margin_pct);
+    let found = result.experiments.iter().find(|one| one.name == experiment);
+    let date = result.run.started.get(..10).unwrap_or_default();
+    Ok(found.map(|experiment| format!("{date} {id}: {}", verdicts(experiment))))
+}
+
+/// "checked keep (plain, rem), inconclusive (ins)".
+fn verdicts(experiment: &ExperimentResult) -> String {
+    let mut arms: Vec<&str> = vec![];
+    for (_, comparison) in deciding(experiment) {
+        if !arms.contains(&comparison.arm.as_str()) {
+            arms.push(&comparison.arm);
+        }
+    }
+    let told = arms.iter().map(|arm| {
+        let groups = [
+            (Verdict::Keep, "keep"),
+            (Verdict::Revert, "revert"),
+            (Verdict::Equivalent, "equivalent"),
+            (Verdict::Inconclusive, "inconclusive"),
+        ];
+        let groups = groups.iter().filter_map(|(verdict, name)| {
+            let loads: Vec<&str> = deciding(experiment)
+                .filter(|(_, one)| one.arm == *arm && one.verdict == *verdict)
+                .map(|(load, _)| load)
+                .collect();
+            (!loads.is_empty()).then(|| format!("{name} ({})", loads.join(", ")))
+        });
+        format!("{arm} {}", groups.collect::<Vec<_>>().join(", "))
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() {
+        "no comparison".to_owned()
+    } else {
+        told.join("; ")
+    }
+}

@@ -1,0 +1,182 @@
+//! `furlong run`: experiments, from their plans to a verdict.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
+use crate::error::Error;
+use crate::experiments::{Experiment, Profile};
+use crate::measure::Agenda;
+use crate::measure::counters::{self, Counters};
+use crate::measure::interrupt::Interrupt;
+use crate::measure::process::Processes;
+use crate::measure::select::Selection;
+use crate::nearest::unknown;
+use crate::publish;
+use crate::session::{Options, Session, new_seed};
+use crate::settings::Settings;
+use crate::talk::Voice;
+
+/// What to run, how much of it and where the result goes.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Experiments, as `furlong list` names them [default: all]
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiments: Vec<String>,
+    /// How much to measure [default: quick]
+    #[arg(long)]
+    pub profile: Option<Profile>,
+    /// Blocks of each workload; a verdict needs 6 [default: the profile's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub blocks: Option<u32>,
+    /// Decides every order and every input [default: a random one]
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// A difference within this many per cent does not matter [default: as declared]
+    #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
+    pub margin: Option<f64>,
+    /// Only these arms; the baseline is the experiment's own or else the first named
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub arms: Vec<String>,
+    /// Only these workloads, under any profile
+    #[arg(long, value_name = "W,..", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+    /// Counters besides the clock
+    #[arg(long, value_name = "WHICH")]
+    pub counters: Option<Counters>,
+    /// A sample that takes longer has failed [default: by the length of a sample]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    pub timeout: Option<f64>,
+    /// As many operations a sample as in the document that an experiment comes from
+    #[arg(long)]
+    pub seed_sizes: bool,
+    /// Go on with a run that was interrupted or killed; the beginning of its name is enough
+    #[arg(long, value_name = "ID", conflicts_with_all = DECIDED)]
+    pub resume: Option<String>,
+    /// A name to find the run by
+    #[arg(long, value_name = "T")]
+    pub tag: Option<String>,
+    /// A remark to keep with the run
+    #[arg(long, value_name = "N")]
+    pub note: Option<String>,
+    /// Exit with 3 when an arm comes to such a verdict in the primary metric
+    #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// Where the reports go.
+    #[command(flatten)]
+    pub reports: Reports,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// What was decided when the run began, so that a resumed one cannot differ.
+const DECIDED: [&str; 11] = [
+    "experiments",
+    "profile",
+    "blocks",
+    "seed",
+    "margin",
+    "arms",
+    "workloads",
+    "counters",
+    "seed_sizes",
+    "tag",
+    "note",
+];
+
+/// Runs what was asked for, or goes on with what was begun.
+///
+/// # Errors
+///
+/// Bad input, before anything is measured; afterwards what failed.
+pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let options = args.options(&settings);
+    publish::check(&options.targets)?;
+    let voice = options.voice;
+    let session = match &args.resume {
+        Some(id) => Session::resume(id, options)?,
+        None => {
+            let agenda = args.agenda(&settings, experiments, voice)?;
+            let tag = args.tag.clone().or_else(|| settings.tag.clone());
+            let note = args.note.clone().or_else(|| settings.note.clone());
+            Session::begin(agenda, tag, note, options)?
+        }
+    };
+    check_built(session.agenda(), experiments)?;
+    let passes = counters::passes(session.agenda().counters)?;
+    let interrupt = Interrupt::listen()?;
+    let mut processes = Processes::of_this(session.agenda().profile, interrupt.clone())?;
+    session.measure(&mut processes, passes, &interrupt)
+}
+
+impl Args {
+    fn options<'a>(&'a self, settings: &'a Settings) -> Options<'a> {
+        let fail_on = if self.fail_on.is_empty() {
+            settings.fail_on.clone().unwrap_or_default()
+        } else {
+            self.fail_on.clone()
+        };
+        Options {
+            settings,
+            database: &self.database,
+            targets: self.reports.targets(settings),
+            page: !self.reports.no_html(settings) && !self.database.none(settings),
+            fail_on,
+            voice: self.talk.voice(settings),
+        }
+    }
+
+    fn agenda(
+        &self,
+        settings: &Settings,
+        experiments: &[Experiment],
+        voice: Voice,
+    ) -> Result<Agenda, Error> {
+        let selection = Selection {
+            experiments: self.experiments.clone(),
+            arms: self.arms.clone(),
+            workloads: self.workloads.clone(),
+            profile: self.profile.or(settings.profile).unwrap_or(Profile::Quick),
+            blocks: self.blocks.or(settings.blocks),
+            seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
+            margin_pct: self.margin.or(settings.margin),
+            timeout_s: self.timeout.or(settings.timeout),
+            counters: self.counters.or(settings.counters).unwrap_or_default(),
+            seed_sizes: self.seed_sizes,
+        };
+        let selected = selection.resolve(experiments)?;
+        for note in &selected.notes {
+            voice.note(note);
+        }
+        // What is asked for and missing is said before the run is begun.
+        counters::passes(selected.agenda.counters)?;
+        Ok(selected.agenda)
+    }
+}
+
+/// A resumed run needs the arms that it began with.
+fn check_built(agenda: &Agenda, experiments: &[Experiment]) -> Result<(), Error> {
+    if !agenda.subject.is_null() {
+        return Err(Error::usage(
+            "`furlong compare` began this run: resume it with that",
+        ));
+    }
+    let names: Vec<&str> = experiments
+        .iter()
+        .map(|one| one.plan.name.as_str())
+        .collect();
+    for entry in &agenda.experiments {
+        let found = experiments.iter().find(|one| one.plan.name == entry.name);
+        let found = found.ok_or_else(|| unknown("experiment", &entry.name, &names))?;
+        let arms: Vec<&str> = found.arms.iter().map(|arm| arm.name).collect();
+        if let Some(arm) = entry.arms.iter().find(|arm| !arms.contains(&arm.as_str())) {
+            return Err(unknown("arm", arm, &arms));
+        }
+    }
+    Ok(())
+}

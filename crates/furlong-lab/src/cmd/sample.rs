@@ -1,0 +1,139 @@
+//! `furlong sample`: one sample of one arm, for the lab itself. A line of JSON on stdout.
+#![forbid(unsafe_code)]
+
+use std::os::unix::process::parent_id;
+use std::panic;
+use std::process::ExitCode;
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::error::{Error, Exit};
+use crate::experiments::{Experiment, Outcome, Profile, Request};
+use crate::nearest::unknown;
+use crate::talk;
+
+/// One sample to take.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name of the experiment
+    pub experiment: String,
+    /// Name of the workload
+    pub workload: String,
+    /// Name of the arm
+    pub arm: String,
+    /// Decides the workload's parameters
+    #[arg(long, default_value = "quick")]
+    pub profile: Profile,
+    /// Decides the input
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// How many operations
+    #[arg(long, default_value_t = 1)]
+    pub operations: u64,
+    /// Count instead of timing
+    #[arg(long)]
+    pub exact: bool,
+    /// Whose child this is: when that process ends, so does this one
+    #[arg(long, value_name = "PID")]
+    pub parent: Option<u32>,
+}
+
+/// Takes the sample in this process.
+///
+/// # Errors
+///
+/// An unknown name, or what the arm says.
+pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
+    if let Some(parent) = args.parent {
+        die_with(parent)?;
+    }
+    say_panics_in_a_line();
+    let names: Vec<&str> = experiments
+        .iter()
+        .map(|one| one.plan.name.as_str())
+        .collect();
+    let found = experiments
+        .iter()
+        .find(|one| one.plan.name == args.experiment);
+    let experiment = found.ok_or_else(|| unknown("experiment", &args.experiment, &names))?;
+    let names: Vec<&str> = experiment
+        .plan
+        .workloads
+        .iter()
+        .map(|load| load.name.as_str())
+        .collect();
+    let workload = experiment.plan.workload(&args.workload);
+    let workload = workload.ok_or_else(|| unknown("workload", &args.workload, &names))?;
+    let names: Vec<&str> = experiment.arms.iter().map(|arm| arm.name).collect();
+    let arm = experiment
+        .arm(&args.arm)
+        .ok_or_else(|| unknown("arm", &args.arm, &names))?;
+    let request = Request {
+        workload: workload.under(args.profile),
+        seed: args.seed,
+        operations: args.operations,
+        exact: args.exact,
+    };
+    let outcome = (arm.run)(&request).map_err(|failure| Error::failed(failure.0))?;
+    let line = line(&outcome)?;
+    talk::data(&line)?;
+    Ok(Exit::Done.into())
+}
+
+/// The outcome as the parent reads it.
+fn line(outcome: &Outcome) -> Result<String, Error> {
+    if let Some((name, value)) = outcome.metrics.iter().find(|(_, value)| !value.is_finite()) {
+        return Err(Error::failed(format!(
+            "the arm measured {value} for `{name}`"
+        )));
+    }
+    match serde_json::to_string(outcome) {
+        Ok(line) => Ok(line + "\n"),
+        Err(error) => Err(Error::failed(format!(
+            "the outcome cannot be written: {error}"
+        ))),
+    }
+}
+
+/// Nothing may go on measuring when the run was killed.
+fn die_with(parent: u32) -> Result<(), Error> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| Error::failed(format!("cannot be tied to its parent: {error}")))?;
+    // It may have ended before that.
+    if parent_id() == parent {
+        Ok(())
+    } else {
+        Err(Error::failed("the run that began it is gone"))
+    }
+}
+
+/// The parent shows the last line of stderr: a panic must be told in one.
+fn say_panics_in_a_line() {
+    panic::set_hook(Box::new(|panic| {
+        let place = panic
+            .location()
+            .map_or_else(String::new, |at| format!(" at {at}"));
+        let text = panic.payload_as_str().unwrap_or("a value that is no text");
+        talk::say(&format!("panicked{place}: {}", text.replace('\n', " ")));
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+    use crate::experiments::Outcome;
+
+    #[test]
+    fn a_number_that_json_cannot_hold_is_refused_by_name() {
+        let mut outcome = Outcome {
+            operations: 3,
+            digest: u64::MAX,
+            ..Outcome::default()
+        };
+        outcome.metrics.insert("time".to_owned(), 1.0);
+        let read: Outcome = serde_json::from_str(&line(&outcome).unwrap()).unwrap();
+        assert_eq!(read, outcome);
+        outcome.metrics.insert("ratio".to_owned(), f64::NAN);
+        assert!(line(&outcome).unwrap_err().message.contains("`ratio`"));
+    }
+}

@@ -1,0 +1,74 @@
+//! `furlong show`: a stored run again.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use crate::cli::{Database, Reports, Talk};
+use crate::error::{Error, Exit};
+use crate::publish;
+use crate::record::judged::judged;
+use crate::record::store::Status;
+use crate::session::{Options, find, open};
+use crate::settings::Settings;
+
+/// Which run, and where it goes.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The beginning of a run's name [default: the latest run]
+    pub run: Option<String>,
+    /// Where the reports go.
+    #[command(flatten)]
+    pub reports: Reports,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Shows a run and writes the reports that were asked for.
+///
+/// # Errors
+///
+/// There is no such run, or it cannot be read or written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let targets = args.reports.targets(&Settings::default());
+    publish::check(&targets)?;
+    let voice = args.talk.voice(&settings);
+    let options = Options {
+        settings: &settings,
+        database: &args.database,
+        targets,
+        page: false,
+        fail_on: vec![],
+        voice,
+    };
+    let store = open(&options)?;
+    let refuse = |error: crate::record::store::Fault| Error::usage(error.to_string());
+    let brief = match &args.run {
+        Some(prefix) => find(&store, prefix)?,
+        None => store
+            .runs("")
+            .map_err(refuse)?
+            .into_iter()
+            .next()
+            .ok_or_else(|| {
+                let path = store.path().display();
+                Error::usage(format!(
+                    "there is no run in {path} yet: `furlong run` makes one"
+                ))
+            })?,
+    };
+    let saved = store.load(&brief.id).map_err(refuse)?;
+    if saved.status != Status::Finished {
+        let status = saved.status.name();
+        voice.note(&format!("run {} is not complete: {status}", brief.id));
+    }
+    publish::publish(
+        &judged(&saved.result, saved.agenda.margin_pct),
+        &options.targets,
+    )?;
+    Ok(Exit::Done.into())
+}

@@ -1,0 +1,358 @@
+//! The schedule: every experiment of an agenda, block by block, one sample at a time.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::agenda::{Agenda, Batch, Entry, Load};
+use super::calibrate::calibrate;
+use super::deal::Deal;
+use super::progress::Progress;
+use super::sampler::{Job, Miss, Pass, Sampler};
+use crate::experiments::Outcome;
+use crate::record::ledger::{Ledger, Place};
+use crate::record::measured::{Block, Sample};
+use crate::record::result::{CONTROL, Kind};
+
+/// A workload is given up when an arm has failed in so many blocks in a row.
+const FAILURES_MAX: usize = 3;
+
+/// A run at work.
+pub struct Campaign<'a> {
+    /// What to do.
+    pub agenda: &'a Agenda,
+    /// What was done already, and where the rest goes.
+    pub ledger: &'a mut Ledger,
+    /// Takes the samples.
+    pub sampler: &'a mut dyn Sampler,
+    /// Further passes before the blocks.
+    pub passes: Vec<Pass<'a>>,
+    /// Shows how far it is.
+    pub progress: &'a Progress,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Everything on the agenda was done, or given up with a warning.
+    Finished,
+    /// The user stopped it.
+    Interrupted,
+    /// The arms disagree about the answer: what they measured means nothing.
+    WrongAnswer(String),
+}
+
+/// Why a campaign does not go on.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Interrupted,
+    WrongAnswer(String),
+}
+
+/// What the processes of a block have in common.
+struct Round<'a> {
+    place: Place,
+    load: &'a Load,
+    operations: u64,
+    deal: Deal,
+    /// Arms that can run the workload, then the control.
+    runners: Vec<&'a str>,
+}
+
+impl<'a> Campaign<'a> {
+    /// Does what is left to do of the agenda.
+    pub fn run(&mut self) -> End {
+        let end = (0..self.agenda.experiments.len()).try_for_each(|place| self.experiment(place));
+        self.progress.finish();
+        match end {
+            Ok(()) => End::Finished,
+            Err(Stop::Interrupted) => End::Interrupted,
+            Err(Stop::WrongAnswer(what)) => End::WrongAnswer(what),
+        }
+    }
+
+    fn experiment(&mut self, experiment: usize) -> Result<(), Stop> {
+        self.count(experiment)?;
+        let entry = &self.agenda.experiments[experiment];
+        for (workload, load) in entry.loads.iter().enumerate() {
+            let place = Place {
+                experiment,
+                workload,
+            };
+            if let Some(operations) = self.operations(place, load)? {
+                self.blocks(place, load, operations)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The experiment of a place, as the agenda has it.
+    pub(super) fn entry(&self, place: Place) -> &'a Entry {
+        &self.agenda.experiments[place.experiment]
+    }
+
+    /// The frozen number of operations, found out now where this is the first time; `None` where
+    /// the baseline cannot run it.
+    fn operations(&mut self, place: Place, load: &'a Load) -> Result<Option<u64>, Stop> {
+        if let Some(operations) = self.ledger.operations(place) {
+            return Ok(Some(operations));
+        }
+        let entry = self.entry(place);
+        let found = match load.batch {
+            Batch::Operations(operations) => Ok(operations),
+            Batch::Seconds(wanted_s) => {
+                self.progress.now(&format!(
+                    "{} {}: calibrating",
+                    entry.name, load.workload.name
+                ));
+                let timeout = self.agenda.long_patience();
+                calibrate(wanted_s, |operations| {
+                    let job = Job {
+                        experiment: &entry.name,
+                        workload: &load.workload,
+                        arm: &entry.arms[0],
+                        seed: self.agenda.seed,
+                        operations,
+                        exact: false,
+                        padding: 0,
+                        timeout,
+                    };
+                    let outcome = self.sampler.sample(&job)?;
+                    Ok((outcome.operations, outcome.elapsed_s))
+                })
+            }
+        };
+        match found {
+            Ok(operations) => {
+                self.ledger.freeze(place, operations);
+                Ok(Some(operations))
+            }
+            Err(Miss::Interrupted) => Err(Stop::Interrupted),
+            Err(Miss::Failed(why)) => {
+                self.give_up(
+                    place,
+                    &format!("the baseline `{}` failed: {why}", entry.arms[0]),
+                );
+                Ok(None)
+            }
+        }
+    }
+
+    fn blocks(&mut self, place: Place, load: &'a Load, operations: u64) -> Result<(), Stop> {
+        let entry = self.entry(place);
+        let arms = entry
+            .arms
+            .iter()
+            .map(String::as_str)
+            .filter(|arm| load.has(arm));
+        let runners: Vec<&str> = arms.chain([CONTROL]).collect();
+        for number in 1..=load.blocks {
+            if self.ledger.has_block(place, number) {
+                self.progress.done(load.guess_s() * runners.len() as f64);
+                continue;
+            }
+            let what = format!(
+                "{} {}: block {number}/{}",
+                entry.name, load.workload.name, load.blocks
+            );
+            self.progress.now(&what);
+            let deal = Deal::new(
+                self.agenda.seed,
+                &entry.name,
+                &load.workload.name,
+                number,
+                runners.len(),
+            );
+            let round = Round {
+                place,
+                load,
+                operations,
+                deal,
+                runners: runners.clone(),
+            };
+            let block = self.block(&round, number)?;
+            self.ledger.add_block(place, block);
+            if let Some(arm) = self.ledger.failing(place, FAILURES_MAX) {
+                self.give_up(
+                    place,
+                    &format!("`{arm}` failed {FAILURES_MAX} blocks in a row"),
+                );
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One block: every runner once, in the order that was dealt.
+    fn block(&mut self, round: &Round<'a>, number: u32) -> Result<Block, Stop> {
+        let sampled = self.ledger.metrics(round.place, Kind::Sampled);
+        // Counters that turned out to differ between processes are counted in every block, by a
+        // process of their own: counting must not disturb the timing.
+        let entry = self.entry(round.place);
+        let counters = entry
+            .metrics
+            .iter()
+            .filter(|metric| metric.kind == Kind::Exact);
+        let demoted: Vec<String> = counters
+            .map(|metric| metric.name.clone())
+            .filter(|name| sampled.contains(name))
+            .collect();
+        let timed: Vec<String> = sampled
+            .into_iter()
+            .filter(|name| !demoted.contains(name))
+            .collect();
+        let mut samples = vec![];
+        if !timed.is_empty() {
+            samples = self.round(round, round.operations, false, &timed)?;
+        }
+        if !demoted.is_empty() {
+            let counted = self.round(round, entry.exact_operations, true, &demoted)?;
+            merge(&mut samples, counted);
+        }
+        Ok(Block {
+            number,
+            seed: round.deal.seed,
+            samples,
+        })
+    }
+
+    fn round(
+        &mut self,
+        round: &Round<'a>,
+        operations: u64,
+        exact: bool,
+        metrics: &[String],
+    ) -> Result<Vec<Sample>, Stop> {
+        let entry = self.entry(round.place);
+        let mut samples = vec![];
+        for place in &round.deal.order {
+            let runner = round.runners[*place];
+            let arm = if runner == CONTROL {
+                &entry.arms[0]
+            } else {
+                runner
+            };
+            let job = Job {
+                experiment: &entry.name,
+                workload: &round.load.workload,
+                arm,
+                seed: round.deal.seed,
+                operations,
+                exact,
+                padding: round.deal.padding + shortfall(entry, arm),
+                timeout: self.patience(round.load, exact),
+            };
+            let sample = match self.take(&job, metrics)? {
+                Ok(outcome) => Sample::taken(runner, metrics, &outcome),
+                Err(why) => {
+                    self.say_missed(round.place, runner, &why);
+                    Sample::missed(runner, why)
+                }
+            };
+            samples.push(sample);
+            self.progress.done(round.load.guess_s());
+        }
+        self.agree(round.place, &samples)?;
+        Ok(samples)
+    }
+
+    fn patience(&self, load: &Load, exact: bool) -> Duration {
+        if exact {
+            self.agenda.long_patience()
+        } else {
+            self.agenda.patience(load)
+        }
+    }
+
+    /// One sample with every metric that it should have, or why there is none.
+    fn take(&mut self, job: &Job<'_>, metrics: &[String]) -> Result<Result<Outcome, String>, Stop> {
+        match self.sampler.sample(job) {
+            Ok(outcome) => Ok(complete(outcome, metrics)),
+            Err(Miss::Failed(why)) => Ok(Err(why)),
+            Err(Miss::Interrupted) => Err(Stop::Interrupted),
+        }
+    }
+
+    /// The processes of a block have the same input: their answers must be the same.
+    fn agree(&self, place: Place, samples: &[Sample]) -> Result<(), Stop> {
+        let answers = samples.iter();
+        let answers = answers.filter_map(|sample| Some((sample.runner.clone(), sample.digest?)));
+        self.same_answers(place, &answers.collect())
+    }
+
+    /// Stops everything where answers to the same question differ.
+    pub(super) fn same_answers(
+        &self,
+        place: Place,
+        answers: &BTreeMap<String, u64>,
+    ) -> Result<(), Stop> {
+        let Some(first) = answers.values().next() else {
+            return Ok(());
+        };
+        if answers.values().all(|answer| answer == first) {
+            return Ok(());
+        }
+        let told = answers
+            .iter()
+            .map(|(runner, answer)| format!("{runner} {answer:#018x}"));
+        let told: Vec<String> = told.collect();
+        let entry = self.entry(place);
+        let load = &entry.loads[place.workload].workload.name;
+        Err(Stop::WrongAnswer(format!(
+            "wrong answer: on {} {load} the arms disagree about the same input: {}",
+            entry.name,
+            told.join(", "),
+        )))
+    }
+
+    /// Says that a sample is missing, above the bar.
+    pub(super) fn say_missed(&self, place: Place, runner: &str, why: &str) {
+        let entry = self.entry(place);
+        let load = &entry.loads[place.workload].workload.name;
+        self.progress.say(&format!(
+            "warning: {} {load}: `{runner}` failed: {why}",
+            entry.name
+        ));
+    }
+
+    fn give_up(&mut self, place: Place, why: &str) {
+        let entry = self.entry(place);
+        let load = &entry.loads[place.workload].workload.name;
+        let text = format!("given up: {why}");
+        self.progress
+            .say(&format!("warning: {} {load}: {text}", entry.name));
+        self.ledger.warn(place, text);
+    }
+}
+
+/// How much shorter an arm's name is than the longest: the name is an argument of the process and
+/// would move its stack.
+pub(super) fn shortfall(entry: &Entry, arm: &str) -> usize {
+    let longest = entry.arms.iter().map(String::len).max().unwrap_or(0);
+    longest.saturating_sub(arm.len())
+}
+
+/// The outcome where it has every metric, else why it cannot be used.
+pub(super) fn complete(outcome: Outcome, metrics: &[String]) -> Result<Outcome, String> {
+    let missing = |name: &&String| !outcome.metrics.get(*name).is_some_and(|v| v.is_finite());
+    match metrics.iter().find(missing) {
+        Some(name) => Err(format!("it gave no value for `{name}`")),
+        None => Ok(outcome),
+    }
+}
+
+/// Adds what the counting processes found to the timed samples of the same runners.
+fn merge(samples: &mut Vec<Sample>, counted: Vec<Sample>) {
+    for count in counted {
+        match samples
+            .iter_mut()
+            .find(|sample| sample.runner == count.runner)
+        {
+            Some(sample) => {
+                sample.values.extend(count.values);
+                sample.failure = sample.failure.take().or(count.failure);
+            }
+            None => samples.push(count),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The pass that counts instead of timing: exact metrics, before the first block.
+//!
+//! Two processes an arm, with environments of different length, at the run's own seed. Where both
+//! count the same, the number is a fact. Where they do not, the metric is no exact one on this
+//! machine: it is sampled in every block instead, and that is said.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use super::agenda::Load;
+use super::campaign::{Campaign, Stop, complete, shortfall};
+use super::sampler::{Job, Miss, Sampler};
+use crate::experiments::Outcome;
+use crate::record::ledger::{ExactValues, Place};
+use crate::record::result::Kind;
+
+/// Bytes of padding of the two processes: a count that depends on the stack's place shows.
+const PADDINGS: [usize; 2] = [0, 1000];
+
+/// What two processes of one arm counted.
+enum Count {
+    Same(Outcome),
+    /// A metric, and what each process said.
+    Differs(String, f64, f64),
+    Failed(String),
+}
+
+impl Campaign<'_> {
+    /// Counts the exact metrics of every workload that has none yet.
+    pub(super) fn count(&mut self, experiment: usize) -> Result<(), Stop> {
+        let entry = &self.agenda.experiments[experiment];
+        for pass in &self.passes {
+            self.ledger.add_metrics(experiment, &pass.metrics);
+        }
+        for (workload, load) in entry.loads.iter().enumerate() {
+            let place = Place {
+                experiment,
+                workload,
+            };
+            self.progress
+                .now(&format!("{} {}: counting", entry.name, load.workload.name));
+            self.count_own(place, load)?;
+            self.count_passes(place, load)?;
+        }
+        Ok(())
+    }
+
+    /// What the arms count themselves.
+    fn count_own(&mut self, place: Place, load: &Load) -> Result<(), Stop> {
+        let entry = self.entry(place);
+        let own: Vec<String> = entry
+            .metrics
+            .iter()
+            .map(|metric| metric.name.clone())
+            .collect();
+        // Counted again from the start whenever one turns out not to be exact.
+        loop {
+            let mut wanted = self.ledger.uncounted(place);
+            wanted.retain(|metric| own.contains(metric));
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            let mut values = ExactValues::new();
+            let mut digests = BTreeMap::new();
+            let mut demoted = None;
+            for arm in entry.arms.iter().filter(|arm| load.has(arm)) {
+                match self.count_arm(None, place, load, arm, &wanted)? {
+                    Count::Same(outcome) => {
+                        digests.insert(arm.clone(), outcome.digest);
+                        values.insert(arm.clone(), picked(&wanted, &outcome));
+                    }
+                    Count::Differs(metric, one, other) => {
+                        demoted = Some((arm, metric, one, other));
+                        break;
+                    }
+                    Count::Failed(why) => {
+                        self.say_missed(place, arm, &why);
+                        let none = wanted.iter().map(|metric| (metric.clone(), None));
+                        values.insert(arm.clone(), none.collect());
+                    }
+                }
+            }
+            self.same_answers(place, &digests)?;
+            match demoted {
+                None => self.ledger.set_exact(place, &values),
+                Some((arm, metric, one, other)) => self.demote(place, arm, &metric, one, other),
+            }
+        }
+    }
+
+    /// What the further passes count; what is not exact there is left out.
+    fn count_passes(&mut self, place: Place, load: &Load) -> Result<(), Stop> {
+        for pass in 0..self.passes.len() {
+            let names = self.passes[pass]
+                .metrics
+                .iter()
+                .map(|metric| metric.name.clone());
+            let names: Vec<String> = names.collect();
+            let mut wanted = self.ledger.uncounted(place);
+            wanted.retain(|metric| names.contains(metric));
+            if wanted.is_empty() {
+                continue;
+            }
+            let mut values = ExactValues::new();
+            for arm in self.entry(place).arms.iter().filter(|arm| load.has(arm)) {
+                let counted = match self.count_arm(Some(pass), place, load, arm, &wanted)? {
+                    Count::Same(outcome) => picked(&wanted, &outcome),
+                    Count::Differs(metric, one, other) => {
+                        let why = format!("two processes counted {one} and {other} {metric}");
+                        self.say_missed(place, arm, &why);
+                        self.ledger
+                            .warn(place, format!("`{arm}`: {why}: left out as not exact"));
+                        wanted.iter().map(|metric| (metric.clone(), None)).collect()
+                    }
+                    Count::Failed(why) => {
+                        self.say_missed(place, arm, &why);
+                        wanted.iter().map(|metric| (metric.clone(), None)).collect()
+                    }
+                };
+                values.insert(arm.clone(), counted);
+            }
+            self.ledger.set_exact(place, &values);
+        }
+        Ok(())
+    }
+
+    fn count_arm(
+        &mut self,
+        pass: Option<usize>,
+        place: Place,
+        load: &Load,
+        arm: &str,
+        wanted: &[String],
+    ) -> Result<Count, Stop> {
+        let entry = self.entry(place);
+        let agenda = self.agenda;
+        let sampler: &mut dyn Sampler = match pass {
+            Some(pass) => &mut *self.passes[pass].sampler,
+            None => &mut *self.sampler,
+        };
+        let mut first: Option<Outcome> = None;
+        for padding in PADDINGS {
+            let job = Job {
+                experiment: &entry.name,
+                workload: &load.workload,
+                arm,
+                seed: agenda.seed,
+                operations: entry.exact_operations,
+                exact: true,
+                padding: padding + shortfall(entry, arm),
+                timeout: agenda.long_patience(),
+            };
+            let outcome = match sampler.sample(&job) {
+                Ok(outcome) => complete(outcome, wanted),
+                Err(Miss::Failed(why)) => Err(why),
+                Err(Miss::Interrupted) => return Err(Stop::Interrupted),
+            };
+            match (outcome, &first) {
+                (Err(why), _) => return Ok(Count::Failed(why)),
+                (Ok(outcome), None) => first = Some(outcome),
+                (Ok(outcome), Some(earlier)) => {
+                    let answers = [
+                        ("first process", earlier.digest),
+                        ("second", outcome.digest),
+                    ];
+                    let answers = answers.map(|(name, digest)| (format!("{arm} ({name})"), digest));
+                    self.same_answers(place, &answers.into())?;
+                    let differs =
+                        |metric: &&String| earlier.metrics[*metric] != outcome.metrics[*metric];
+                    if let Some(metric) = wanted.iter().find(differs) {
+                        let (one, other) = (earlier.metrics[metric], outcome.metrics[metric]);
+                        return Ok(Count::Differs(metric.clone(), one, other));
+                    }
+                }
+            }
+        }
+        Ok(first.map_or_else(|| Count::Failed("it was not run".to_owned()), Count::Same))
+    }
+
+    fn demote(&mut self, place: Place, arm: &str, metric: &str, one: f64, other: f64) {
+        let entry = self.entry(place);
+        let load = &entry.loads[place.workload].workload.name;
+        let text = format!(
+            "{}: {metric} is not exact here: two processes of `{arm}` on {load} counted {one} and \
+             {other}; it is sampled in every block instead",
+            entry.name
+        );
+        self.progress.say(&format!("warning: {text}"));
+        self.ledger.demote(place.experiment, metric, text);
+        debug_assert!(
+            self.ledger
+                .metrics(place, Kind::Sampled)
+                .contains(&metric.to_owned())
+        );
+    }
+}
+
+/// The wanted values of an outcome.
+fn picked(wanted: &[String], outcome: &Outcome) -> BTreeMap<String, Option<f64>> {
+    wanted
+        .iter()
+        .map(|metric| (metric.clone(), outcome.metrics.get(metric).copied()))
+        .collect()
+}

@@ -1,0 +1,397 @@
+//! One sample, one process: the lab runs its own executable again with the hidden verb `sample`.
+//!
+//! The parent sleeps while its child measures: two threads wait for what the child says, one
+//! channel wakes the parent for that, for the end of its patience and for Ctrl-C. The child dies
+//! with its parent, so that nothing goes on measuring after a kill.
+#![forbid(unsafe_code)]
+
+use std::io::{self, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{self, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::interrupt::Interrupt;
+use super::sampler::{Job, Miss, Sampler};
+use crate::error::Error;
+use crate::experiments::{Outcome, Profile};
+
+/// Name of the variable that makes the environment longer.
+const PADDING: &str = "FURLONG_PAD";
+
+/// No process says more than this on either stream; what is beyond is not kept.
+const SAID_MAX: u64 = 1 << 20;
+
+/// How long to wait for the end of a process that has closed its streams.
+const LAST_STEPS: Duration = Duration::from_millis(2);
+
+/// Samples an executable that understands the verb `sample`.
+pub struct Processes {
+    program: PathBuf,
+    profile: Profile,
+    interrupt: Interrupt,
+}
+
+enum Event {
+    Stdout(Vec<u8>),
+    Stderr(Vec<u8>),
+    Signal,
+}
+
+/// What a process left behind.
+struct Remains {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl Processes {
+    /// Samples this executable.
+    ///
+    /// # Errors
+    ///
+    /// The system does not say where it is.
+    pub fn of_this(profile: Profile, interrupt: Interrupt) -> Result<Processes, Error> {
+        match std::env::current_exe() {
+            Ok(program) => Ok(Processes::of(program, profile, interrupt)),
+            Err(error) => Err(Error::failed(format!(
+                "cannot find this executable: {error}"
+            ))),
+        }
+    }
+
+    /// Samples another executable.
+    #[must_use]
+    pub fn of(program: PathBuf, profile: Profile, interrupt: Interrupt) -> Processes {
+        Processes {
+            program,
+            profile,
+            interrupt,
+        }
+    }
+
+    fn command(&self, job: &Job<'_>) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["sample", job.experiment, &job.workload.name, job.arm]);
+        command.args(["--profile", self.profile.name()]);
+        command.args(["--seed", &job.seed.to_string()]);
+        command.args(["--operations", &job.operations.to_string()]);
+        command.args(["--parent", &process::id().to_string()]);
+        if job.exact {
+            command.arg("--exact");
+        }
+        command.env(PADDING, "x".repeat(job.padding));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn remains(&self, mut command: Command, timeout: Duration) -> Result<Remains, Miss> {
+        let lost = |error: io::Error| Miss::Failed(format!("cannot be run: {error}"));
+        let (sender, events) = mpsc::channel();
+        let waker = sender.clone();
+        self.interrupt.wake(move || {
+            // The wait may be over already.
+            let _ = waker.send(Event::Signal);
+        });
+        if self.interrupt.signal().is_some() {
+            return Err(Miss::Interrupted);
+        }
+        let mut child = command.spawn().map_err(lost)?;
+        listen(child.stdout.take(), Event::Stdout, sender.clone()).map_err(lost)?;
+        listen(child.stderr.take(), Event::Stderr, sender).map_err(lost)?;
+        let deadline = Instant::now() + timeout;
+        let said = self.said(&events, deadline);
+        let over = said.is_ok() && wait_until(&mut child, deadline).map_err(lost)?;
+        if !over {
+            // It may have ended by itself meanwhile.
+            let _ = child.kill();
+        }
+        let status = child.wait().map_err(lost)?;
+        match said {
+            Ok(_) if !over => Err(timed_out(timeout)),
+            Ok((stdout, stderr)) => Ok(Remains {
+                status,
+                stdout,
+                stderr,
+            }),
+            Err(None) => Err(timed_out(timeout)),
+            Err(Some(miss)) => Err(miss),
+        }
+    }
+
+    /// Both streams to their ends; `Err(None)` when the deadline comes first.
+    fn said(
+        &self,
+        events: &Receiver<Event>,
+        deadline: Instant,
+    ) -> Result<(Vec<u8>, Vec<u8>), Option<Miss>> {
+        let (mut stdout, mut stderr) = (None, None);
+        loop {
+            match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Event::Stdout(bytes)) => stdout = Some(bytes),
+                Ok(Event::Stderr(bytes)) => stderr = Some(bytes),
+                Ok(Event::Signal) => return Err(Some(Miss::Interrupted)),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    return Err(None);
+                }
+            }
+            if self.interrupt.signal().is_some() {
+                return Err(Some(Miss::Interrupted));
+            }
+            if let (Some(_), Some(_)) = (&stdout, &stderr) {
+                return Ok((stdout.unwrap_or_default(), stderr.unwrap_or_default()));
+            }
+        }
+    }
+}
+
+impl Sampler for Processes {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
+        let remains = self.remains(self.command(job), job.timeout)?;
+        outcome(&remains)
+    }
+}
+
+fn timed_out(timeout: Duration) -> Miss {
+    let seconds = timeout.as_secs_f64();
+    Miss::Failed(format!(
+        "took more than {seconds} s (--timeout SECONDS allows more)"
+    ))
+}
+
+fn listen(
+    stream: Option<impl Read + Send + 'static>,
+    event: fn(Vec<u8>) -> Event,
+    sender: Sender<Event>,
+) -> io::Result<()> {
+    let hear = move || {
+        let mut said = vec![];
+        if let Some(mut stream) = stream {
+            // A broken stream ends like a closed one: what came before it decides.
+            let _ = stream.by_ref().take(SAID_MAX).read_to_end(&mut said);
+            let _ = io::copy(&mut stream, &mut io::sink());
+        }
+        // The parent may have stopped waiting.
+        let _ = sender.send(event(said));
+    };
+    thread::Builder::new()
+        .name("listener".to_owned())
+        .spawn(hear)
+        .map(drop)
+}
+
+/// Waits for a process that has closed its streams, which ends at once as a rule.
+fn wait_until(child: &mut process::Child, deadline: Instant) -> io::Result<bool> {
+    loop {
+        if child.try_wait()?.is_some() {
+            return Ok(true);
+        }
+        if Instant::now() >= deadline {
+            return Ok(false);
+        }
+        thread::sleep(LAST_STEPS);
+    }
+}
+
+/// What a process that is gone has to say.
+fn outcome(remains: &Remains) -> Result<Outcome, Miss> {
+    if remains.status.signal() == Some(signal_hook::consts::SIGINT) {
+        return Err(Miss::Interrupted);
+    }
+    let last = last_line(&remains.stderr);
+    if !remains.status.success() {
+        let last = if last.is_empty() {
+            "it said nothing"
+        } else {
+            &last
+        };
+        return Err(Miss::Failed(format!("{}: {last}", remains.status)));
+    }
+    let line = String::from_utf8_lossy(&remains.stdout);
+    let line = line.trim();
+    serde_json::from_str(line).map_err(|_| {
+        let start: String = line.chars().take(60).collect();
+        Miss::Failed(format!(
+            "it said {start:?} where one line of JSON belongs; {last}"
+        ))
+    })
+}
+
+fn last_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let last = text
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty());
+    last.unwrap_or_default().chars().take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use super::Processes;
+    use crate::experiments::{Outcome, Profile, Workload};
+    use crate::measure::interrupt::Interrupt;
+    use crate::measure::sampler::{Job, Miss, Sampler};
+
+    fn workload() -> Workload {
+        let (name, about) = ("plain".to_owned(), String::new());
+        Workload {
+            name,
+            about,
+            quick: true,
+            params: BTreeMap::new(),
+            smoke: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a sample of a shell script that stands for the executable.
+    fn sample_of(script: &str, timeout: Duration, interrupt: &Interrupt) -> Result<Outcome, Miss> {
+        let home = tempfile::tempdir().unwrap();
+        let program = home.path().join("subject");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let workload = workload();
+        let job = Job {
+            experiment: "race",
+            workload: &workload,
+            arm: "fast",
+            seed: 5,
+            operations: 100,
+            exact: true,
+            padding: 3,
+            timeout,
+        };
+        Processes::of(program, Profile::Smoke, interrupt.clone()).sample(&job)
+    }
+
+    fn failure_of(script: &str) -> String {
+        match sample_of(script, Duration::from_secs(60), &Interrupt::default()) {
+            Err(Miss::Failed(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const GOOD: &str =
+        r#"echo '{"metrics":{"t":1.5},"operations":100,"elapsed_s":0.1,"digest":7}'"#;
+
+    #[test]
+    fn one_line_of_json_is_a_sample() {
+        let outcome = sample_of(GOOD, Duration::from_secs(60), &Interrupt::default()).unwrap();
+        assert_eq!(
+            (outcome.metrics["t"], outcome.operations, outcome.digest),
+            (1.5, 100, 7)
+        );
+    }
+
+    #[test]
+    fn the_process_is_told_what_to_do_and_padded() {
+        let script = r#"echo "$* pad=$FURLONG_PAD" >&2; exit 9"#;
+        let why = failure_of(script);
+        let told = "sample race plain fast --profile smoke --seed 5 --operations 100 --parent";
+        assert!(why.contains(told), "{why}");
+        assert!(why.ends_with("--exact pad=xxx"), "{why}");
+    }
+
+    #[test]
+    fn a_nonzero_exit_shows_the_last_line_of_stderr() {
+        let why = failure_of("echo first >&2; echo last >&2; echo >&2; exit 3");
+        assert_eq!(why, "exit status: 3: last");
+        assert_eq!(failure_of("exit 4"), "exit status: 4: it said nothing");
+    }
+
+    #[test]
+    fn garbage_is_shown_and_is_no_sample() {
+        let why = failure_of("echo nonsense; echo reason >&2");
+        assert_eq!(
+            why,
+            "it said \"nonsense\" where one line of JSON belongs; reason"
+        );
+        assert!(failure_of(&format!("{GOOD}; echo more")).contains("one line of JSON"));
+        assert!(failure_of("true").contains("it said \"\""));
+        assert!(failure_of(r"printf '\377\376\000'").contains("one line of JSON"));
+    }
+
+    #[test]
+    fn endless_talk_is_cut_and_is_no_sample() {
+        assert!(failure_of("head -c 3000000 /dev/zero | tr '\\0' a").contains("aaaa"));
+    }
+
+    #[test]
+    fn a_process_that_does_not_end_is_killed() {
+        let short = Duration::from_millis(50);
+        let hung = sample_of("exec sleep 1000", short, &Interrupt::default());
+        let silent = sample_of(
+            "exec sleep 1000 >/dev/null 2>&1",
+            short,
+            &Interrupt::default(),
+        );
+        for missed in [hung, silent] {
+            let Err(Miss::Failed(why)) = missed else {
+                panic!("{missed:?}")
+            };
+            assert!(why.starts_with("took more than 0.05 s"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_signal_ends_the_wait() {
+        let interrupt = Interrupt::default();
+        let later = interrupt.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            later.raise(2);
+        });
+        let missed = sample_of("exec sleep 1000", Duration::from_secs(900), &interrupt);
+        assert_eq!(missed, Err(Miss::Interrupted));
+        // And afterwards nothing is begun.
+        assert_eq!(
+            sample_of(GOOD, Duration::from_secs(60), &interrupt),
+            Err(Miss::Interrupted)
+        );
+    }
+
+    #[test]
+    fn a_process_that_ctrl_c_killed_is_an_interruption() {
+        let missed = sample_of(
+            "kill -INT $$",
+            Duration::from_secs(60),
+            &Interrupt::default(),
+        );
+        assert_eq!(missed, Err(Miss::Interrupted));
+    }
+
+    #[test]
+    fn a_missing_executable_is_a_failed_sample() {
+        let workload = workload();
+        let job = Job {
+            experiment: "e",
+            workload: &workload,
+            arm: "a",
+            seed: 0,
+            operations: 1,
+            exact: false,
+            padding: 0,
+            timeout: Duration::from_secs(1),
+        };
+        let mut processes = Processes::of(
+            "/nowhere/at/all".into(),
+            Profile::Smoke,
+            Interrupt::default(),
+        );
+        let Err(Miss::Failed(why)) = processes.sample(&job) else {
+            panic!("it ran")
+        };
+        assert!(why.starts_with("cannot be run"), "{why}");
+    }
+}

@@ -1,0 +1,247 @@
+//! From the names on the command line to an agenda.
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::agenda::{Agenda, Batch, Entry, Load};
+use super::counters::Counters;
+use crate::error::Error;
+use crate::experiments::{Experiment, Profile, Workload};
+use crate::nearest::unknown;
+use crate::record::result::Kind;
+
+/// What the user asked for.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Names; all experiments where there are none.
+    pub experiments: Vec<String>,
+    /// Names; all arms where there are none.
+    pub arms: Vec<String>,
+    /// Names; those of the profile where there are none.
+    pub workloads: Vec<String>,
+    /// How much.
+    pub profile: Profile,
+    /// Instead of the profile's.
+    pub blocks: Option<u32>,
+    /// Decides every order and every input.
+    pub seed: u64,
+    /// Instead of the declared ones, per cent.
+    pub margin_pct: Option<f64>,
+    /// Seconds after which a sample has failed.
+    pub timeout_s: Option<f64>,
+    /// Counters besides the arms' own.
+    pub counters: Counters,
+    /// The number of operations of the document that an experiment comes from.
+    pub seed_sizes: bool,
+}
+
+/// An agenda, and what the user should know about how it came about.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    /// What the run will do.
+    pub agenda: Agenda,
+    /// A line each.
+    pub notes: Vec<String>,
+}
+
+impl Selection {
+    /// Looks every name up and decides what to do.
+    ///
+    /// # Errors
+    ///
+    /// A name that nobody knows, with the known ones and the nearest; or a selection that leaves
+    /// nothing to compare.
+    pub fn resolve(&self, known: &[Experiment]) -> Result<Selected, Error> {
+        let chosen = self.experiments(known)?;
+        self.check_names(&chosen)?;
+        let mut notes = vec![];
+        let mut entries = vec![];
+        for experiment in &chosen {
+            match self.entry(experiment, &mut notes)? {
+                Ok(entry) => entries.push(entry),
+                Err(why) => notes.push(format!("left out {}: {why}", experiment.plan.name)),
+            }
+        }
+        if entries.is_empty() {
+            let why = if notes.is_empty() {
+                "no experiment is known".into()
+            } else {
+                notes.join("; ")
+            };
+            return Err(Error::usage(format!("nothing to run: {why}")));
+        }
+        let agenda = Agenda {
+            profile: self.profile,
+            seed: self.seed,
+            margin_pct: self.margin_pct,
+            timeout_s: self.timeout_s,
+            counters: self.counters,
+            experiments: entries,
+            subject: serde_json::Value::Null,
+        };
+        Ok(Selected { agenda, notes })
+    }
+
+    fn experiments<'a>(&self, known: &'a [Experiment]) -> Result<Vec<&'a Experiment>, Error> {
+        if self.experiments.is_empty() {
+            return Ok(known.iter().collect());
+        }
+        let names: Vec<&str> = known.iter().map(|one| one.plan.name.as_str()).collect();
+        let mut chosen: Vec<&Experiment> = vec![];
+        for name in &self.experiments {
+            let found = known.iter().find(|one| one.plan.name == *name);
+            let found = found.ok_or_else(|| unknown("experiment", name, &names))?;
+            if !chosen.iter().any(|one| one.plan.name == *name) {
+                chosen.push(found);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Every arm and workload that was named must exist in one of the chosen experiments.
+    fn check_names(&self, chosen: &[&Experiment]) -> Result<(), Error> {
+        let arms = chosen
+            .iter()
+            .flat_map(|one| one.plan.arms.iter().map(String::as_str));
+        check("arm", &self.arms, arms.collect())?;
+        let loads = chosen.iter().flat_map(|one| one.plan.workloads.iter());
+        check(
+            "workload",
+            &self.workloads,
+            loads.map(|load| load.name.as_str()).collect(),
+        )
+    }
+
+    /// What to do of one experiment; `Ok(Err(_))` says why there is nothing.
+    fn entry(
+        &self,
+        experiment: &Experiment,
+        notes: &mut Vec<String>,
+    ) -> Result<Result<Entry, String>, Error> {
+        let plan = &experiment.plan;
+        let arms = match self.arms_of(experiment, notes) {
+            Ok(arms) => arms,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut left_out = vec![];
+        let mut loads = vec![];
+        for workload in &plan.workloads {
+            match self.load(experiment, &arms, workload)? {
+                Ok(load) => loads.push(load),
+                Err(Some(why)) => left_out.push(format!("{}: {why}", workload.name)),
+                Err(None) => {}
+            }
+        }
+        if loads.is_empty() {
+            return Ok(Err(if left_out.is_empty() {
+                "it has none of the named workloads".to_owned()
+            } else {
+                left_out.join("; ")
+            }));
+        }
+        let counted = |kind| self.counters != Counters::None || kind == Kind::Sampled;
+        let metrics = plan.metrics.iter().enumerate();
+        let metrics = metrics.filter(|(place, metric)| *place == 0 || counted(metric.kind));
+        Ok(Ok(Entry {
+            name: plan.name.clone(),
+            question: plan.question.clone(),
+            metrics: metrics.map(|(_, metric)| metric.clone()).collect(),
+            arms,
+            exact_operations: plan.exact_operations(self.profile),
+            loads,
+            left_out,
+        }))
+    }
+
+    /// The arms to run, the baseline first, or why there is nothing to compare.
+    fn arms_of(
+        &self,
+        experiment: &Experiment,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<String>, String> {
+        let plan = &experiment.plan;
+        if self.arms.is_empty() {
+            return Ok(plan.arms.clone());
+        }
+        let mut seen = BTreeSet::new();
+        let named = self
+            .arms
+            .iter()
+            .filter(|arm| plan.arms.contains(arm) && seen.insert(*arm));
+        let mut arms: Vec<String> = named.cloned().collect();
+        if arms.len() < 2 {
+            let one = arms
+                .first()
+                .map_or("none of the named arms".to_owned(), |arm| {
+                    format!("only `{arm}` of the named arms, and nothing to compare it with")
+                });
+            return Err(format!("it has {one} (arms: {})", plan.arms.join(", ")));
+        }
+        match arms.iter().position(|arm| *arm == plan.arms[0]) {
+            Some(place) => arms[..=place].rotate_right(1),
+            None => notes.push(format!(
+                "{}: the baseline is `{}`, the first arm named (the experiment's own is `{}`)",
+                plan.name, arms[0], plan.arms[0]
+            )),
+        }
+        Ok(arms)
+    }
+
+    /// What to do of one workload, or why nothing (and whether that is worth a word).
+    fn load(
+        &self,
+        experiment: &Experiment,
+        arms: &[String],
+        workload: &Workload,
+    ) -> Result<Result<Load, Option<String>>, Error> {
+        let plan = &experiment.plan;
+        if self.workloads.is_empty() {
+            if self.profile == Profile::Quick && !workload.quick {
+                return Ok(Err(Some(
+                    "runs under --profile full, or when it is named".to_owned(),
+                )));
+            }
+        } else if !self.workloads.contains(&workload.name) {
+            return Ok(Err(None));
+        }
+        let resolved = workload.under(self.profile);
+        let mut na = BTreeMap::new();
+        for name in arms {
+            let arm = experiment.arm(name).ok_or_else(|| {
+                Error::failed(format!(
+                    "{}: the plan's arm `{name}` is not built in",
+                    plan.name
+                ))
+            })?;
+            if let Some(why) = (arm.na)(&resolved) {
+                na.insert(name.clone(), why);
+            }
+        }
+        if let Some(why) = na.get(&arms[0]) {
+            return Ok(Err(Some(format!(
+                "the baseline `{}` cannot run it: {why}",
+                arms[0]
+            ))));
+        }
+        let batch = match plan.seed_operations {
+            Some(operations) if self.seed_sizes => Batch::Operations(operations),
+            _ => Batch::Seconds(plan.batch_s(self.profile)),
+        };
+        let blocks = self.blocks.unwrap_or_else(|| plan.blocks(self.profile));
+        Ok(Ok(Load {
+            workload: resolved,
+            blocks,
+            batch,
+            na,
+        }))
+    }
+}
+
+fn check(kind: &str, asked: &[String], mut known: Vec<&str>) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    known.retain(|name| seen.insert(*name));
+    match asked.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(unknown(kind, name, &known)),
+        None => Ok(()),
+    }
+}

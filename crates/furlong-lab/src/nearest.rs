@@ -1,0 +1,64 @@
+//! A name that is not known: which was meant, and which there are.
+#![forbid(unsafe_code)]
+
+use crate::error::Error;
+
+/// The known name nearest to `name`, where one is near enough to have been meant.
+#[must_use]
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let distance = |other: &str| strsim::damerau_levenshtein(name, other);
+    let best = known.iter().copied().min_by_key(|other| distance(other))?;
+    (distance(best) <= 2.max(name.chars().count() / 3)).then_some(best)
+}
+
+/// "unknown workload `plian`: did you mean `plain`? There are: plain, ins".
+#[must_use]
+pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Error {
+    let there = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    };
+    Error::usage(match nearest(name, known) {
+        Some(near) => {
+            format!("unknown {kind} `{name}`: did you mean `{near}`? There are: {there}")
+        }
+        None => format!("unknown {kind} `{name}`; there are: {there}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, unknown};
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_name() {
+        assert_eq!(nearest("plian", &["plain", "ins"]), Some("plain"));
+        assert_eq!(
+            nearest("iova-propogation", &["tree-order", "iova-propagation"])
+                .unwrap()
+                .len(),
+            16
+        );
+    }
+
+    #[test]
+    fn a_name_unlike_all_has_no_nearest() {
+        assert_eq!(nearest("zzzzzz", &["plain", "ins"]), None);
+        assert_eq!(nearest("x", &[]), None);
+    }
+
+    #[test]
+    fn the_message_lists_what_there_is() {
+        let text = unknown("workload", "plian", &["plain", "ins"]).message;
+        assert_eq!(
+            text,
+            "unknown workload `plian`: did you mean `plain`? There are: plain, ins"
+        );
+        assert!(
+            unknown("arm", "x", &[])
+                .message
+                .ends_with("there are: none")
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! A result on the terminal, in the files that were asked for and in the user's own page.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use rustix::termios::tcgetwinsize;
+
+use crate::error::Error;
+use crate::record::place::data_dir;
+use crate::record::result::ResultFile;
+use crate::report::Targets;
+use crate::report::terminal::{self, Style};
+use crate::talk::{self, Voice};
+
+/// Refuses reports that could not be written, before anything is measured for them.
+///
+/// # Errors
+///
+/// The first of them, and what to do.
+pub fn check(targets: &Targets) -> Result<(), Error> {
+    targets
+        .check()
+        .map_err(|error| Error::usage(error.to_string()))
+}
+
+/// Shows a result and writes the reports. The table goes to stdout, or to stderr where a report
+/// goes to stdout.
+///
+/// # Errors
+///
+/// The reports that could not be written; the others are.
+pub fn publish(result: &ResultFile, targets: &Targets) -> Result<(), Error> {
+    let shown = if targets.uses_stdout() {
+        talk::say(terminal::render(result, &style(false)).trim_end());
+        Ok(())
+    } else {
+        talk::data(&terminal::render(result, &style(talk::colour())))
+    };
+    let written = targets.write(result).map_err(|errors| {
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Error::failed(lines.join("; "))
+    });
+    shown.and(written)
+}
+
+/// Writes the page that every run leaves in the user's data directory, and says where it is. When
+/// that fails it is only said: nobody asked for it.
+pub fn keep_page(result: &ResultFile, voice: Voice) {
+    match page(result) {
+        Ok(path) => voice.note(&format!("report: {}", path.display())),
+        Err(why) => voice.warn(&format!(
+            "no HTML report: {why}; ask for one with --html FILE"
+        )),
+    }
+}
+
+fn page(result: &ResultFile) -> Result<PathBuf, String> {
+    let dir = data_dir()
+        .ok_or("neither XDG_DATA_HOME nor HOME says where")?
+        .join("reports");
+    fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+    let path = dir.join(format!("{}.html", result.run.id));
+    let targets = Targets {
+        html: Some(path.clone()),
+        ..Targets::default()
+    };
+    match targets.write(result) {
+        Ok(()) => Ok(path),
+        Err(errors) => Err(errors
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")),
+    }
+}
+
+fn style(colour: bool) -> Style {
+    let given = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
+    let asked = || {
+        let stdout = std::io::stdout();
+        let size = stdout
+            .is_terminal()
+            .then(|| tcgetwinsize(&stdout).ok())
+            .flatten()?;
+        (size.ws_col > 0).then_some(usize::from(size.ws_col))
+    };
+    let width = given.or_else(asked).unwrap_or(Style::default().width);
+    Style { width, colour }
+}

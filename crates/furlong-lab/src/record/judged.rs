@@ -1,0 +1,48 @@
+//! A result with its summaries, comparisons and verdicts, which are never stored: they follow from
+//! the samples.
+#![forbid(unsafe_code)]
+
+use super::result::{Comparison, ExperimentResult, ResultFile};
+use crate::stats::judge;
+
+/// Judges a result of which nothing is judged yet. Workloads without a single block or count are
+/// left out, and that is said.
+///
+/// # Shapes
+///
+/// `margin_pct` goes before the declared margins.
+#[must_use]
+pub fn judged(result: &ResultFile, margin_pct: Option<f64>) -> ResultFile {
+    let mut judged = result.clone();
+    for experiment in &mut judged.experiments {
+        let (measured, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut experiment.workloads)
+            .into_iter()
+            .partition(|workload| {
+                let counted = workload.arms.iter().any(|arm| !arm.samples.is_empty());
+                counted || !workload.blocks.is_empty() || !workload.warnings.is_empty()
+            });
+        experiment.workloads = measured;
+        experiment
+            .left_out
+            .extend(rest.iter().map(|one| format!("{}: not reached", one.name)));
+        for workload in &mut experiment.workloads {
+            judge(
+                workload,
+                &experiment.metrics,
+                &experiment.metric_order,
+                margin_pct,
+            );
+        }
+    }
+    judged
+}
+
+/// The comparisons that decide: those of the primary metric, each with its workload's name.
+pub fn deciding(experiment: &ExperimentResult) -> impl Iterator<Item = (&str, &Comparison)> {
+    let primary = experiment.metric_order.first();
+    experiment.workloads.iter().flat_map(move |workload| {
+        let comparisons = workload.comparisons.iter();
+        let deciding = comparisons.filter(move |comparison| Some(&comparison.metric) == primary);
+        deciding.map(|comparison| (workload.name.as_str(), comparison))
+    })
+}

@@ -1,0 +1,270 @@
+//! A run's result while it grows, and its copy in the store.
+//!
+//! The result in memory leads: when the store fails, that is said once, the store is let go, and
+//! the run goes on to the terminal and the files that were asked for.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use super::measured::Block;
+use super::result::{
+    ArmResult, CONTROL, Control, ExperimentResult, Kind, ResultFile, WorkloadResult,
+};
+use super::store::{Fault, Status, Store};
+use crate::experiments::MetricPlan;
+use crate::talk::Voice;
+
+/// A workload of a run, by its places in the agenda.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the experiment.
+    pub experiment: usize,
+    /// Index of the workload in it.
+    pub workload: usize,
+}
+
+/// By arm and metric: what was counted, `None` where the arm failed.
+pub type ExactValues = BTreeMap<String, BTreeMap<String, Option<f64>>>;
+
+/// The parameter that holds the frozen batch.
+pub const OPERATIONS: &str = "operations";
+
+/// A run's result while it grows.
+pub struct Ledger {
+    result: ResultFile,
+    store: Option<Store>,
+    voice: Voice,
+}
+
+impl Ledger {
+    /// A result, blank or found in a store, that is kept in `store` from now on.
+    #[must_use]
+    pub fn new(result: ResultFile, store: Option<Store>, voice: Voice) -> Ledger {
+        Ledger {
+            result,
+            store,
+            voice,
+        }
+    }
+
+    /// What is known so far, without summaries and comparisons.
+    #[must_use]
+    pub fn result(&self) -> &ResultFile {
+        &self.result
+    }
+
+    /// Whether the store has everything so far.
+    #[must_use]
+    pub fn kept(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// The frozen number of operations.
+    #[must_use]
+    pub fn operations(&self, place: Place) -> Option<u64> {
+        self.workload(place).params.get(OPERATIONS)?.as_u64()
+    }
+
+    /// Freezes the number of operations.
+    pub fn freeze(&mut self, place: Place, operations: u64) {
+        let workload = self.workload_mut(place);
+        workload
+            .params
+            .insert(OPERATIONS.to_owned(), operations.into());
+        self.keep_workload(place);
+    }
+
+    /// Names of the metrics of one kind, in their order.
+    #[must_use]
+    pub fn metrics(&self, place: Place, kind: Kind) -> Vec<String> {
+        let experiment = &self.result.experiments[place.experiment];
+        let names = experiment.metric_order.iter();
+        names
+            .filter(|name| experiment.metrics[*name].kind == kind)
+            .cloned()
+            .collect()
+    }
+
+    /// The exact metrics that were not counted yet on a workload.
+    #[must_use]
+    pub fn uncounted(&self, place: Place) -> Vec<String> {
+        let workload = self.workload(place);
+        let mut names = self.metrics(place, Kind::Exact);
+        names.retain(|name| {
+            let mut able = workload.arms.iter().filter(|arm| arm.na.is_none());
+            able.any(|arm| !arm.samples.contains_key(name))
+        });
+        names
+    }
+
+    /// Adds the metrics of a further pass, where they are not there yet.
+    pub fn add_metrics(&mut self, experiment: usize, metrics: &[MetricPlan]) {
+        let entry = &mut self.result.experiments[experiment];
+        for plan in metrics {
+            if !entry.metrics.contains_key(&plan.name) {
+                entry.metric_order.push(plan.name.clone());
+                entry.metrics.insert(plan.name.clone(), plan.metric(false));
+            }
+        }
+        self.keep(|store, result| {
+            store.put_metrics(&result.run.id, &result.experiments[experiment])
+        });
+    }
+
+    /// Notes what was counted on a workload.
+    pub fn set_exact(&mut self, place: Place, values: &ExactValues) {
+        for arm in &mut self.workload_mut(place).arms {
+            for (metric, value) in values.get(&arm.name).into_iter().flatten() {
+                arm.samples.insert(metric.clone(), vec![*value]);
+            }
+        }
+        self.keep(|store, result| {
+            let (experiment, workload) = names(result, place);
+            store.put_exact(&result.run.id, experiment, workload, values)
+        });
+    }
+
+    /// A metric that differs between processes is sampled from now on, on every workload.
+    pub fn demote(&mut self, experiment: usize, metric: &str, why: String) {
+        let entry = &mut self.result.experiments[experiment];
+        if let Some(declared) = entry.metrics.get_mut(metric) {
+            declared.kind = Kind::Sampled;
+        }
+        for workload in &mut entry.workloads {
+            for arm in &mut workload.arms {
+                arm.samples.remove(metric);
+            }
+            workload.control.insert(metric.to_owned(), Control::blank());
+        }
+        self.result.run.warnings.push(why);
+        self.keep(|store, result| {
+            store.put_demotion(&result.run, &result.experiments[experiment], metric)
+        });
+    }
+
+    /// Whether a block is finished.
+    #[must_use]
+    pub fn has_block(&self, place: Place, number: u32) -> bool {
+        self.workload(place).blocks.contains(&number)
+    }
+
+    /// Adds a finished block.
+    pub fn add_block(&mut self, place: Place, block: Block) {
+        let sampled = self.metrics(place, Kind::Sampled);
+        push(self.workload_mut(place), &sampled, &block);
+        self.keep(|store, result| {
+            let (experiment, workload) = names(result, place);
+            store.put_block(&result.run.id, experiment, workload, &block)
+        });
+    }
+
+    /// The arm (or the control) that failed in each of the last `blocks` blocks.
+    #[must_use]
+    pub fn failing(&self, place: Place, blocks: usize) -> Option<String> {
+        let sampled = self.metrics(place, Kind::Sampled);
+        let primary = sampled.first()?;
+        let workload = self.workload(place);
+        let failing = |samples: &[Option<f64>]| {
+            samples.len() >= blocks
+                && samples[samples.len() - blocks..]
+                    .iter()
+                    .all(Option::is_none)
+        };
+        let arm_failing = |arm: &&ArmResult| {
+            arm.na.is_none()
+                && arm
+                    .samples
+                    .get(primary)
+                    .is_some_and(|samples| failing(samples))
+        };
+        if let Some(arm) = workload.arms.iter().find(arm_failing) {
+            return Some(arm.name.clone());
+        }
+        let control = workload.control.get(primary)?;
+        failing(&control.samples).then(|| CONTROL.to_owned())
+    }
+
+    /// Notes something about a workload.
+    pub fn warn(&mut self, place: Place, text: String) {
+        let warnings = &mut self.workload_mut(place).warnings;
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+        self.keep_workload(place);
+    }
+
+    /// Notes something about the run as a whole.
+    pub fn warn_run(&mut self, text: String) {
+        if !self.result.run.warnings.contains(&text) {
+            self.result.run.warnings.push(text);
+        }
+    }
+
+    /// Notes the machine's share of stolen time and how the run ended.
+    pub fn close(&mut self, status: Status, steal_pct: Option<f64>) {
+        self.result.run.machine.steal_pct = steal_pct;
+        self.keep(|store, result| store.close(&result.run, status));
+    }
+
+    fn workload(&self, place: Place) -> &WorkloadResult {
+        &self.result.experiments[place.experiment].workloads[place.workload]
+    }
+
+    fn workload_mut(&mut self, place: Place) -> &mut WorkloadResult {
+        &mut self.result.experiments[place.experiment].workloads[place.workload]
+    }
+
+    fn keep_workload(&mut self, place: Place) {
+        self.keep(|store, result| {
+            let experiment: &ExperimentResult = &result.experiments[place.experiment];
+            let workload = &experiment.workloads[place.workload];
+            store.put_workload(&result.run.id, &experiment.name, workload)
+        });
+    }
+
+    /// Writes to the store where there is one, and lets it go when it fails.
+    fn keep(&mut self, write: impl FnOnce(&mut Store, &ResultFile) -> Result<(), Fault>) {
+        let Some(store) = &mut self.store else { return };
+        if let Err(fault) = write(store, &self.result) {
+            let text = format!("the rest of this run is not stored: {fault}");
+            self.voice.warn(&text);
+            self.result.run.warnings.push(text);
+            self.store = None;
+        }
+    }
+}
+
+fn names(result: &ResultFile, place: Place) -> (&str, &str) {
+    let experiment = &result.experiments[place.experiment];
+    (&experiment.name, &experiment.workloads[place.workload].name)
+}
+
+/// Adds a block to a result: one value an arm and sampled metric, `None` where the arm failed.
+pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Block) {
+    workload.blocks.push(block.number);
+    workload.order.push(
+        block
+            .samples
+            .iter()
+            .map(|sample| sample.runner.clone())
+            .collect(),
+    );
+    let value = |runner: &str, metric: &str| {
+        let sample = block
+            .samples
+            .iter()
+            .find(|sample| sample.runner == runner)?;
+        sample.values.get(metric).copied()
+    };
+    for metric in sampled {
+        for arm in workload.arms.iter_mut().filter(|arm| arm.na.is_none()) {
+            let found = value(&arm.name, metric);
+            arm.samples.entry(metric.clone()).or_default().push(found);
+        }
+        let control = workload
+            .control
+            .entry(metric.clone())
+            .or_insert_with(Control::blank);
+        control.samples.push(value(CONTROL, metric));
+    }
+}

@@ -1,0 +1,99 @@
+//! What is wrong with a database, and what to do about it.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+/// What is wrong with a database and what to do, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault(String);
+
+/// The way out of all of them.
+const ANOTHER: &str = "name another with --db FILE";
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Fault {
+    pub(super) fn new(text: impl Into<String>) -> Fault {
+        Fault(text.into())
+    }
+
+    pub(super) fn newer(path: &Path, version: i64, known: usize) -> Fault {
+        let path = path.display();
+        Fault(format!(
+            "the database {path} was written by a newer furlong (version {version}, this one knows \
+             {known}): use that furlong, or {ANOTHER}"
+        ))
+    }
+
+    pub(super) fn older(path: &Path) -> Fault {
+        let path = path.display();
+        Fault(format!(
+            "the database {path} was written by an older furlong and cannot be brought up to date \
+             where it is: copy it to a place that can be written and name that with --db FILE"
+        ))
+    }
+
+    pub(super) fn foreign(path: &Path) -> Fault {
+        let path = path.display();
+        Fault(format!(
+            "the database {path} belongs to another program: {ANOTHER}"
+        ))
+    }
+
+    pub(super) fn missing(path: &Path) -> Fault {
+        let path = path.display();
+        Fault(format!(
+            "there is no database at {path} yet: `furlong run` makes it, or {ANOTHER}"
+        ))
+    }
+
+    pub(super) fn directory(path: &Path) -> Fault {
+        Fault(format!(
+            "{} is a directory, not a database: {ANOTHER}",
+            path.display()
+        ))
+    }
+
+    /// What SQLite says, in the reader's words.
+    pub(super) fn of(path: &Path, error: &rusqlite::Error) -> Fault {
+        let path = path.display();
+        let text = match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => format!(
+                "the database {path} is locked by another program: wait until that has ended, or \
+                 {ANOTHER}"
+            ),
+            Some(ErrorCode::NotADatabase) => {
+                format!("{path} is no database: move it away, or {ANOTHER}")
+            }
+            Some(ErrorCode::DatabaseCorrupt) => format!(
+                "the database {path} is damaged: move it away (`sqlite3 FILE .recover` saves what \
+                 can be saved), or {ANOTHER}"
+            ),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+                format!(
+                    "the database {path} cannot be written: change its permissions, or {ANOTHER}"
+                )
+            }
+            Some(ErrorCode::CannotOpen) => format!(
+                "the database {path} cannot be opened: see that its directory exists and can be \
+                 written, or {ANOTHER}"
+            ),
+            Some(ErrorCode::DiskFull) => {
+                format!("the disk of the database {path} is full: make room, or {ANOTHER}")
+            }
+            Some(ErrorCode::SystemIoFailure) => format!(
+                "the database {path} cannot be read or written ({error}): see to its disk, or \
+                 {ANOTHER}"
+            ),
+            _ => format!("the database {path}: {error}: {ANOTHER}"),
+        };
+        Fault(text)
+    }
+}

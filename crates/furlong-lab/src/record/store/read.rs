@@ -1,0 +1,319 @@
+//! What `show`, `list` and `--resume` take out of the store.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Row, params};
+use serde::de::DeserializeOwned;
+
+use super::{Fault, Status, Store, owner};
+use crate::measure::Agenda;
+use crate::record::ledger::push;
+use crate::record::measured::{Block, Sample};
+use crate::record::result::{
+    ArmResult, Control, ExperimentResult, Kind, ResultFile, Run, SCHEMA, WorkloadResult,
+};
+
+/// A run as it was stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saved {
+    /// Everything that was measured, without summaries and comparisons.
+    pub result: ResultFile,
+    /// What it was to do.
+    pub agenda: Agenda,
+    /// How it stands.
+    pub status: Status,
+    /// Fingerprint of the executable that began it.
+    pub binary: String,
+}
+
+/// A run in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// Its name.
+    pub id: String,
+    /// When it began.
+    pub started: String,
+    /// How it stands.
+    pub status: Status,
+}
+
+impl Store {
+    /// The runs whose names begin with `prefix`, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn runs(&self, prefix: &str) -> Result<Vec<Brief>, Fault> {
+        let sql = "SELECT id, started, status FROM runs WHERE substr(id, 1, length(?1)) = ?1
+            ORDER BY julianday(started) DESC, rowid DESC";
+        self.rows(sql, prefix, |row| {
+            let status: String = row.get(2)?;
+            Ok(Brief {
+                id: row.get(0)?,
+                started: row.get(1)?,
+                status: Status::named(&status),
+            })
+        })
+    }
+
+    /// Name of the latest run with blocks of an experiment.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn latest_of(&self, experiment: &str) -> Result<Option<String>, Fault> {
+        let sql = "SELECT runs.id FROM runs JOIN experiments ON experiments.run = runs.id
+            WHERE experiments.name = ?1 AND runs.profile <> 'smoke' AND EXISTS (
+                SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
+                WHERE workloads.experiment = experiments.id)
+            ORDER BY julianday(runs.started) DESC, runs.rowid DESC LIMIT 1";
+        Ok(self
+            .rows(sql, experiment, |row| row.get(0))?
+            .into_iter()
+            .next())
+    }
+
+    /// The processes that are measuring runs now, besides this one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn others_at_work(&self) -> Result<Vec<u32>, Fault> {
+        let sql = "SELECT owner FROM runs WHERE owner IS NOT NULL AND owner <> ?1";
+        let owners: Vec<String> = self.rows(sql, &owner::this_process(), |row| row.get(0))?;
+        Ok(owners
+            .iter()
+            .filter_map(|owner| owner::alive(owner))
+            .collect())
+    }
+
+    /// A run by its whole name.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database, also that it holds what no furlong wrote.
+    pub fn load(&self, id: &str) -> Result<Saved, Fault> {
+        // One transaction, so that a block that is being added is there as a whole or not at all.
+        let reading = self
+            .connection
+            .unchecked_transaction()
+            .map_err(|e| self.fault(&e))?;
+        let saved = self.load_now(id);
+        // Nothing was written: there is nothing to lose.
+        let _ = reading.rollback();
+        saved
+    }
+
+    fn load_now(&self, id: &str) -> Result<Saved, Fault> {
+        let sql = "SELECT id, started, command, profile, seed, version, tag, note, machine,
+            warnings, status, binary, agenda FROM runs WHERE id = ?1";
+        let texts = self.rows(sql, id, |row| {
+            let text = |index| row.get::<_, String>(index);
+            let run = Run {
+                id: text(0)?,
+                started: text(1)?,
+                command: parsed(row, 2)?,
+                profile: text(3)?,
+                seed: row.get::<_, i64>(4)?.cast_unsigned(),
+                version: text(5)?,
+                tag: row.get(6)?,
+                note: row.get(7)?,
+                machine: parsed(row, 8)?,
+                warnings: parsed(row, 9)?,
+            };
+            Ok((run, Status::named(&text(10)?), text(11)?, parsed(row, 12)?))
+        })?;
+        let Some((run, status, binary, agenda)) = texts.into_iter().next() else {
+            return Err(Fault::new(format!(
+                "there is no run {id} in {}",
+                self.path.display()
+            )));
+        };
+        let experiments = self.experiments(id)?;
+        let result = ResultFile {
+            schema: SCHEMA.to_owned(),
+            run,
+            experiments,
+        };
+        Ok(Saved {
+            result,
+            agenda,
+            status,
+            binary,
+        })
+    }
+
+    fn experiments(&self, run: &str) -> Result<Vec<ExperimentResult>, Fault> {
+        let sql = "SELECT id, name, question, metrics, metric_order, left_out FROM experiments
+            WHERE run = ?1 ORDER BY position";
+        let found = self.rows(sql, run, |row| {
+            let experiment = ExperimentResult {
+                name: row.get(1)?,
+                question: row.get(2)?,
+                metrics: parsed(row, 3)?,
+                metric_order: parsed(row, 4)?,
+                workloads: vec![],
+                left_out: parsed(row, 5)?,
+            };
+            Ok((row.get::<_, i64>(0)?, experiment))
+        })?;
+        let mut experiments = vec![];
+        for (id, mut experiment) in found {
+            let kinds = |kind| {
+                let names = experiment.metric_order.iter().filter(move |name| {
+                    experiment
+                        .metrics
+                        .get(*name)
+                        .is_some_and(|metric| metric.kind == kind)
+                });
+                names.cloned().collect::<Vec<String>>()
+            };
+            let sampled = kinds(Kind::Sampled);
+            experiment.workloads = self.workloads(id, &sampled)?;
+            experiments.push(experiment);
+        }
+        Ok(experiments)
+    }
+
+    fn workloads(&self, experiment: i64, sampled: &[String]) -> Result<Vec<WorkloadResult>, Fault> {
+        let sql = "SELECT id, name, params, warnings FROM workloads WHERE experiment = ?1
+            ORDER BY position";
+        let found = self.rows(sql, experiment, |row| {
+            let control = sampled
+                .iter()
+                .map(|metric| (metric.clone(), Control::blank()));
+            let workload = WorkloadResult {
+                name: row.get(1)?,
+                params: parsed(row, 2)?,
+                blocks: vec![],
+                order: vec![],
+                arms: vec![],
+                control: control.collect(),
+                comparisons: vec![],
+                warnings: parsed(row, 3)?,
+            };
+            Ok((row.get::<_, i64>(0)?, workload))
+        })?;
+        let mut workloads = vec![];
+        for (id, mut workload) in found {
+            workload.arms = self.arms(id)?;
+            for block in self.blocks(id)? {
+                push(&mut workload, sampled, &block);
+            }
+            workloads.push(workload);
+        }
+        Ok(workloads)
+    }
+
+    fn arms(&self, workload: i64) -> Result<Vec<ArmResult>, Fault> {
+        let sql = "SELECT name, na FROM arms WHERE workload = ?1 ORDER BY position";
+        let mut arms = self.rows(sql, workload, |row| {
+            let (samples, summary) = (BTreeMap::new(), BTreeMap::new());
+            Ok(ArmResult {
+                name: row.get(0)?,
+                na: row.get(1)?,
+                samples,
+                summary,
+            })
+        })?;
+        let sql = "SELECT arm, metric, value FROM exact_values WHERE workload = ?1";
+        let exact = self.rows(sql, workload, |row| {
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, String>(1)?,
+                row.get(2)?,
+            ))
+        })?;
+        for (name, metric, value) in exact {
+            if let Some(arm) = arms.iter_mut().find(|arm| arm.name == name) {
+                arm.samples.insert(metric, vec![value]);
+            }
+        }
+        Ok(arms)
+    }
+
+    fn blocks(&self, workload: i64) -> Result<Vec<Block>, Fault> {
+        let sql = "SELECT number, seed FROM blocks WHERE workload = ?1 ORDER BY number";
+        let mut blocks = self.rows(sql, workload, |row| {
+            let seed = row.get::<_, i64>(1)?.cast_unsigned();
+            Ok(Block {
+                number: row.get(0)?,
+                seed,
+                samples: vec![],
+            })
+        })?;
+        let sql = "SELECT block, runner, elapsed_s, operations, digest, failure FROM samples
+            WHERE workload = ?1 ORDER BY block, position";
+        let samples = self.rows(sql, workload, |row| {
+            let sample = Sample {
+                runner: row.get(1)?,
+                values: BTreeMap::new(),
+                elapsed_s: row.get(2)?,
+                operations: row.get::<_, i64>(3)?.cast_unsigned(),
+                digest: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
+                failure: row.get(5)?,
+            };
+            Ok((row.get::<_, u32>(0)?, sample))
+        })?;
+        for (block, sample) in samples {
+            // A sample belongs to a block, a value to a sample: the foreign keys say so.
+            if let Some(block) = numbered(&mut blocks, block) {
+                block.samples.push(sample);
+            }
+        }
+        let sql = "SELECT block, position, metric, value FROM sample_values WHERE workload = ?1";
+        let values = self.rows(sql, workload, |row| {
+            let position: usize = row.get(1)?;
+            Ok((
+                row.get::<_, u32>(0)?,
+                position,
+                row.get::<_, String>(2)?,
+                row.get::<_, f64>(3)?,
+            ))
+        })?;
+        for (block, position, metric, value) in values {
+            let samples = numbered(&mut blocks, block).map(|block| &mut block.samples);
+            if let Some(sample) = samples.and_then(|samples| samples.get_mut(position)) {
+                sample.values.insert(metric, value);
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        key: impl rusqlite::ToSql,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Fault> {
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| {
+                let rows = statement.query_map(params![key], read)?;
+                rows.collect::<rusqlite::Result<Vec<T>>>()
+            });
+        found.map_err(|error| self.fault(&error))
+    }
+}
+
+/// The block of that number, of blocks in ascending order.
+fn numbered(blocks: &mut [Block], number: u32) -> Option<&mut Block> {
+    let place = blocks
+        .binary_search_by_key(&number, |block| block.number)
+        .ok()?;
+    blocks.get_mut(place)
+}
+
+/// A column of JSON.
+fn parsed<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(
+            column,
+            rusqlite::types::Type::Text,
+            Box::new(error),
+        )
+    })
+}

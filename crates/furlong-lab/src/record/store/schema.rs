@@ -1,0 +1,215 @@
+//! The tables, as a list of steps: a database of any earlier version takes the steps that it lacks,
+//! a new one takes them all.
+#![forbid(unsafe_code)]
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Marks a database as furlong's own (`FURL`).
+pub(super) const APPLICATION_ID: i32 = 0x4655_524c;
+
+/// The version that this furlong writes.
+pub(super) const VERSION: usize = STEPS.len();
+
+/// Step `n` leads from version `n` to `n + 1`. A step that was once released is never changed.
+const STEPS: [&str; 2] = [RUNS, OWNERS];
+
+/// Runs, what they will do, and every finished block.
+const RUNS: &str = "
+CREATE TABLE runs (
+    id         TEXT PRIMARY KEY,
+    started    TEXT NOT NULL,
+    status     TEXT NOT NULL CHECK (status IN ('running', 'finished', 'interrupted', 'failed')),
+    command    TEXT NOT NULL,
+    profile    TEXT NOT NULL,
+    seed       INTEGER NOT NULL,
+    version    TEXT NOT NULL,
+    binary     TEXT NOT NULL,
+    tag        TEXT,
+    note       TEXT,
+    machine_id TEXT NOT NULL,
+    machine    TEXT NOT NULL,
+    warnings   TEXT NOT NULL,
+    agenda     TEXT NOT NULL
+) STRICT;
+CREATE INDEX runs_by_start ON runs (started);
+
+CREATE TABLE experiments (
+    id           INTEGER PRIMARY KEY,
+    run          TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    position     INTEGER NOT NULL,
+    name         TEXT NOT NULL,
+    question     TEXT NOT NULL,
+    metrics      TEXT NOT NULL,
+    metric_order TEXT NOT NULL,
+    left_out     TEXT NOT NULL,
+    UNIQUE (run, name)
+) STRICT;
+CREATE INDEX experiments_by_name ON experiments (name);
+
+CREATE TABLE workloads (
+    id         INTEGER PRIMARY KEY,
+    experiment INTEGER NOT NULL REFERENCES experiments ON DELETE CASCADE,
+    position   INTEGER NOT NULL,
+    name       TEXT NOT NULL,
+    params     TEXT NOT NULL,
+    warnings   TEXT NOT NULL,
+    UNIQUE (experiment, name)
+) STRICT;
+
+CREATE TABLE arms (
+    workload INTEGER NOT NULL REFERENCES workloads ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    name     TEXT NOT NULL,
+    na       TEXT,
+    PRIMARY KEY (workload, name)
+) STRICT, WITHOUT ROWID;
+
+-- One value for all blocks; NULL where the arm failed.
+CREATE TABLE exact_values (
+    workload INTEGER NOT NULL,
+    arm      TEXT NOT NULL,
+    metric   TEXT NOT NULL,
+    value    REAL,
+    PRIMARY KEY (workload, arm, metric),
+    FOREIGN KEY (workload, arm) REFERENCES arms ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blocks (
+    workload INTEGER NOT NULL REFERENCES workloads ON DELETE CASCADE,
+    number   INTEGER NOT NULL,
+    seed     INTEGER NOT NULL,
+    finished TEXT NOT NULL,
+    PRIMARY KEY (workload, number)
+) STRICT, WITHOUT ROWID;
+
+-- One row a process; `position` is its place in the block's order.
+CREATE TABLE samples (
+    workload   INTEGER NOT NULL,
+    block      INTEGER NOT NULL,
+    position   INTEGER NOT NULL,
+    runner     TEXT NOT NULL,
+    elapsed_s  REAL NOT NULL,
+    operations INTEGER NOT NULL,
+    digest     INTEGER,
+    failure    TEXT,
+    PRIMARY KEY (workload, block, position),
+    FOREIGN KEY (workload, block) REFERENCES blocks ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sample_values (
+    workload INTEGER NOT NULL,
+    block    INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    metric   TEXT NOT NULL,
+    value    REAL NOT NULL,
+    PRIMARY KEY (workload, block, position, metric),
+    FOREIGN KEY (workload, block, position) REFERENCES samples ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+";
+
+/// Which process is measuring a run, so that two do not resume the same one.
+const OWNERS: &str = "
+ALTER TABLE runs ADD COLUMN owner TEXT;
+";
+
+/// Where a database stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Of this version.
+    Current,
+    /// Empty, or of an earlier version.
+    Behind,
+    /// Written by a newer furlong.
+    Ahead(i64),
+    /// Some other program's.
+    Foreign,
+}
+
+/// Finds out without writing.
+pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
+    let pragma = |name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));
+    let version: i64 = pragma("user_version")?;
+    let application: i64 = pragma("application_id")?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let ours = application == i64::from(APPLICATION_ID);
+    let current = i64::try_from(VERSION).unwrap_or(i64::MAX);
+    Ok(match version {
+        _ if !ours && (tables > 0 || version != 0) => Standing::Foreign,
+        _ if version == current => Standing::Current,
+        _ if version > current => Standing::Ahead(version),
+        _ => Standing::Behind,
+    })
+}
+
+/// Takes every step that the database lacks, all or none.
+pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let steps = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Read again under the lock: another furlong may have been first.
+    let done: usize = steps.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    for step in STEPS.iter().skip(done) {
+        steps.execute_batch(step)?;
+    }
+    if done < VERSION {
+        steps.pragma_update(None, "application_id", APPLICATION_ID)?;
+        steps.pragma_update(None, "user_version", VERSION)?;
+    }
+    steps.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::{STEPS, Standing, VERSION, migrate, standing};
+
+    fn tables(connection: &Connection) -> Vec<String> {
+        let mut statement = connection
+            .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+            .unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn an_empty_database_takes_every_step_once() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert_eq!(standing(&connection).unwrap(), Standing::Behind);
+        migrate(&mut connection).unwrap();
+        let first = tables(&connection);
+        assert_eq!(standing(&connection).unwrap(), Standing::Current);
+        migrate(&mut connection).unwrap();
+        assert_eq!(tables(&connection), first);
+    }
+
+    #[test]
+    fn a_database_of_any_version_ends_like_a_new_one() {
+        let mut fresh = Connection::open_in_memory().unwrap();
+        migrate(&mut fresh).unwrap();
+        for version in 1..VERSION {
+            let mut old = Connection::open_in_memory().unwrap();
+            STEPS[..version]
+                .iter()
+                .for_each(|step| old.execute_batch(step).unwrap());
+            old.pragma_update(None, "user_version", version).unwrap();
+            old.pragma_update(None, "application_id", super::APPLICATION_ID)
+                .unwrap();
+            assert_eq!(standing(&old).unwrap(), Standing::Behind);
+            migrate(&mut old).unwrap();
+            assert_eq!(tables(&old), tables(&fresh));
+        }
+    }
+
+    #[test]
+    fn a_newer_and_a_foreign_database_are_told_apart() {
+        let mut newer = Connection::open_in_memory().unwrap();
+        migrate(&mut newer).unwrap();
+        newer.pragma_update(None, "user_version", 99).unwrap();
+        assert_eq!(standing(&newer).unwrap(), Standing::Ahead(99));
+        let foreign = Connection::open_in_memory().unwrap();
+        foreign
+            .execute_batch("CREATE TABLE cookies (name TEXT)")
+            .unwrap();
+        assert_eq!(standing(&foreign).unwrap(), Standing::Foreign);
+    }
+}

@@ -1,0 +1,484 @@
+//! One invocation that measures, from its agenda to its exit code: what `run` and `compare` have in
+//! common.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use jiff::Zoned;
+
+use crate::cli::{Database, FailOn};
+use crate::error::{Error, Exit};
+use crate::measure::Agenda;
+use crate::measure::campaign::{Campaign, End};
+use crate::measure::interrupt::Interrupt;
+use crate::measure::progress::Progress;
+use crate::measure::sampler::{Pass, Sampler};
+use crate::publish;
+use crate::record::build;
+use crate::record::judged::{deciding, judged};
+use crate::record::ledger::Ledger;
+use crate::record::machine::{CpuTime, Files};
+use crate::record::place::data_dir;
+use crate::record::result::{ResultFile, Run, Verdict};
+use crate::record::store::{Brief, Fault, Saved, Status, Store};
+use crate::report::Targets;
+use crate::settings::Settings;
+use crate::talk::Voice;
+
+/// Steal above this share is worth a word, per cent.
+const STEAL_MAX_PCT: f64 = 1.0;
+
+/// What an invocation was told about everything but the measuring.
+pub struct Options<'a> {
+    /// The user's defaults.
+    pub settings: &'a Settings,
+    /// Where the record is.
+    pub database: &'a Database,
+    /// Where the reports go.
+    pub targets: Targets,
+    /// Whether to leave a page in the user's data directory.
+    pub page: bool,
+    /// Verdicts that fail the command.
+    pub fail_on: Vec<FailOn>,
+    /// How much is said.
+    pub voice: Voice,
+}
+
+/// An invocation at work.
+pub struct Session<'a> {
+    agenda: Agenda,
+    ledger: Ledger,
+    options: Options<'a>,
+    began: Option<CpuTime>,
+}
+
+impl<'a> Session<'a> {
+    /// Begins a run. Where the store cannot be used that is said, and the run goes on without.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no random name for it.
+    pub fn begin(
+        agenda: Agenda,
+        tag: Option<String>,
+        note: Option<String>,
+        options: Options<'a>,
+    ) -> Result<Session<'a>, Error> {
+        let files = Files::default();
+        let run = Run {
+            id: new_id()?,
+            started: Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+            command: std::env::args().skip(1).collect(),
+            profile: agenda.profile.name().to_owned(),
+            seed: agenda.seed,
+            version: build::version(),
+            tag,
+            note,
+            machine: files.machine(),
+            warnings: vec![],
+        };
+        let mut result = agenda.blank(run);
+        let (store, warnings) = stored(&options, &result, &agenda);
+        result.run.warnings = warnings;
+        result.run.warnings.extend(spoilers(&result));
+        for warning in &result.run.warnings {
+            options.voice.warn(warning);
+        }
+        let ledger = Ledger::new(result, store, options.voice);
+        Ok(Session {
+            agenda,
+            ledger,
+            options,
+            began: files.cpu_time(),
+        })
+    }
+
+    /// Takes up a stored run where it ended.
+    ///
+    /// # Errors
+    ///
+    /// There is no such run, or it cannot be gone on with here, and why.
+    pub fn resume(id: &str, options: Options<'a>) -> Result<Session<'a>, Error> {
+        let refuse = |fault: Fault| Error::usage(fault.to_string());
+        let mut store = open(&options)?;
+        let brief = find(&store, id)?;
+        let saved = store.load(&brief.id).map_err(refuse)?;
+        same_conditions(&saved)?;
+        store.claim(&brief.id).map_err(refuse)?;
+        let ledger = Ledger::new(saved.result, Some(store), options.voice);
+        let began = Files::default().cpu_time();
+        Ok(Session {
+            agenda: saved.agenda,
+            ledger,
+            options,
+            began,
+        })
+    }
+
+    /// What it does.
+    #[must_use]
+    pub fn agenda(&self) -> &Agenda {
+        &self.agenda
+    }
+
+    /// Measures what is left to measure, shows the result and says how it ended.
+    ///
+    /// # Errors
+    ///
+    /// The reports that could not be written.
+    pub fn measure(
+        mut self,
+        sampler: &mut dyn Sampler,
+        passes: Vec<Pass<'_>>,
+        interrupt: &Interrupt,
+    ) -> Result<ExitCode, Error> {
+        let progress = Progress::new(self.options.voice, &self.agenda);
+        let mut campaign = Campaign {
+            agenda: &self.agenda,
+            ledger: &mut self.ledger,
+            sampler,
+            passes,
+            progress: &progress,
+        };
+        let end = campaign.run();
+        self.close(&end);
+        let result = judged(self.ledger.result(), self.agenda.margin_pct);
+        let published = publish::publish(&result, &self.options.targets);
+        if self.options.page && self.options.targets.html.is_none() {
+            publish::keep_page(&result, self.options.voice);
+        }
+        published?;
+        self.end(&end, &result, interrupt)
+    }
+
+    fn close(&mut self, end: &End) {
+        let now = Files::default().cpu_time();
+        let steal = self
+            .began
+            .zip(now)
+            .and_then(|(began, now)| now.steal_pct(began));
+        if let Some(steal) = steal.filter(|steal| *steal > STEAL_MAX_PCT) {
+            self.ledger.warn_run(format!(
+                "the hypervisor gave {steal:.1} % of the processors' time to others: repeat the run \
+                 when the host is quieter, or with more blocks"
+            ));
+        }
+        let status = match end {
+            End::Finished => Status::Finished,
+            End::Interrupted => Status::Interrupted,
+            End::WrongAnswer(what) => {
+                self.ledger.warn_run(what.clone());
+                Status::Failed
+            }
+        };
+        self.ledger.close(status, steal);
+    }
+
+    /// The last words, and the exit code.
+    fn end(
+        &self,
+        end: &End,
+        result: &ResultFile,
+        interrupt: &Interrupt,
+    ) -> Result<ExitCode, Error> {
+        let voice = self.options.voice;
+        match end {
+            End::WrongAnswer(what) => Err(Error::failed(what.clone())),
+            End::Interrupted => {
+                let exit = interrupt.signal().unwrap_or(Exit::Signal(2));
+                Err(Error {
+                    exit,
+                    message: self.farewell(),
+                })
+            }
+            End::Finished => {
+                if self.ledger.kept() {
+                    voice.note(&format!(
+                        "run {}: `furlong show` shows it again",
+                        result.run.id
+                    ));
+                }
+                let missing = missing(&self.agenda, self.ledger.result());
+                if missing > 0 {
+                    let text = format!("{missing} samples failed or were given up: see above");
+                    return Err(Error::failed(text));
+                }
+                Ok(self.condition(result).into())
+            }
+        }
+    }
+
+    fn farewell(&self) -> String {
+        if !self.ledger.kept() {
+            return "interrupted; nothing is stored, so this run cannot be resumed".to_owned();
+        }
+        let result = self.ledger.result();
+        let workloads = result
+            .experiments
+            .iter()
+            .flat_map(|experiment| &experiment.workloads);
+        let blocks: usize = workloads.map(|workload| workload.blocks.len()).sum();
+        let path = self.options.database.path(self.options.settings);
+        let place = match path {
+            Some(path) if Some(&path) != default_database().as_ref() => {
+                format!(" --db {}", quoted(&path))
+            }
+            _ => String::new(),
+        };
+        let verb = if self.agenda.subject.is_null() {
+            "run"
+        } else {
+            "compare"
+        };
+        let id = &result.run.id;
+        format!(
+            "interrupted; {blocks} finished blocks are kept, go on with: furlong {verb} --resume \
+             {id}{place}"
+        )
+    }
+
+    /// Whether a condition of `--fail-on` holds.
+    fn condition(&self, result: &ResultFile) -> Exit {
+        let fails = |verdict| {
+            self.options
+                .fail_on
+                .iter()
+                .any(|condition| match condition {
+                    FailOn::Revert => verdict == Verdict::Revert,
+                    FailOn::Inconclusive => verdict == Verdict::Inconclusive,
+                })
+        };
+        let mut all = result.experiments.iter().flat_map(deciding);
+        match all.find(|(_, comparison)| fails(comparison.verdict)) {
+            Some(_) => Exit::Condition,
+            None => Exit::Done,
+        }
+    }
+}
+
+/// The store with the new run in it, or why there is none; and what is wrong.
+fn stored(
+    options: &Options<'_>,
+    result: &ResultFile,
+    agenda: &Agenda,
+) -> (Option<Store>, Vec<String>) {
+    if options.database.none(options.settings) {
+        return (None, vec![]);
+    }
+    let Some(path) = options.database.path(options.settings) else {
+        let text = "this run is not stored: neither --db, XDG_DATA_HOME nor HOME says where";
+        return (None, vec![text.to_owned()]);
+    };
+    if Some(&path) == default_database().as_ref()
+        && let Some(dir) = path.parent()
+    {
+        // Where this fails, opening fails and is told.
+        let _ = fs::create_dir_all(dir);
+    }
+    let begun = Store::open(&path).and_then(|mut store| {
+        let others = store.others_at_work()?;
+        store.begin(result, agenda, &build::binary())?;
+        Ok((store, others))
+    });
+    match begun {
+        Ok((store, others)) => {
+            let warnings = others.iter().map(|pid| {
+                format!("process {pid} is measuring too: both runs are noisier; let one wait")
+            });
+            (Some(store), warnings.collect())
+        }
+        Err(fault) => (None, vec![format!("this run is not stored: {fault}")]),
+    }
+}
+
+/// The database, which must be there.
+///
+/// # Errors
+///
+/// It is not there, cannot be read, or was said to be `none`.
+pub fn open(options: &Options<'_>) -> Result<Store, Error> {
+    if options.database.none(options.settings) {
+        return Err(Error::usage(
+            "--db none has no stored runs: name the database",
+        ));
+    }
+    let path = options.database.path(options.settings);
+    let path = path.ok_or_else(|| {
+        Error::usage("neither --db, XDG_DATA_HOME nor HOME says where the stored runs are")
+    })?;
+    Store::open_existing(&path).map_err(|fault| Error::usage(fault.to_string()))
+}
+
+/// The one run whose name begins so.
+///
+/// # Errors
+///
+/// There is none, or there are several.
+pub fn find(store: &Store, prefix: &str) -> Result<Brief, Error> {
+    let refuse = |fault: Fault| Error::usage(fault.to_string());
+    let mut found = store.runs(prefix).map_err(refuse)?;
+    let listed = |runs: &[Brief]| {
+        let lines = runs
+            .iter()
+            .take(5)
+            .map(|run| format!("{} of {}", run.id, run.started));
+        lines.collect::<Vec<_>>().join(", ")
+    };
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => {
+            let all = store.runs("").map_err(refuse)?;
+            let there = if all.is_empty() {
+                "none yet".to_owned()
+            } else {
+                listed(&all)
+            };
+            let path = store.path().display();
+            Err(Error::usage(format!(
+                "no run begins with `{prefix}` in {path}; the latest are: {there}"
+            )))
+        }
+        _ => {
+            let exact = found.iter().position(|run| run.id == prefix);
+            exact.map(|place| found.swap_remove(place)).ok_or_else(|| {
+                Error::usage(format!(
+                    "several runs begin with `{prefix}`: {}; give more of the name",
+                    listed(&found)
+                ))
+            })
+        }
+    }
+}
+
+/// A run is one only on the same machine with the same executable.
+fn same_conditions(saved: &Saved) -> Result<(), Error> {
+    let run = &saved.result.run;
+    let refuse = |why: String| {
+        Err(Error::usage(format!(
+            "run {} cannot be resumed: {why}: begin a new one",
+            run.id
+        )))
+    };
+    if saved.status == Status::Finished {
+        let id = &run.id;
+        return Err(Error::usage(format!(
+            "run {id} is finished: `furlong show {id}` shows it"
+        )));
+    }
+    if run.version != build::version() {
+        return refuse(format!(
+            "furlong {} began it, this is {}",
+            run.version,
+            build::version()
+        ));
+    }
+    if saved.binary != build::binary() {
+        return refuse("another build of furlong began it".to_owned());
+    }
+    let here = Files::default().machine();
+    if run.machine.id != here.id {
+        let (there, kernel) = (&run.machine.host, &run.machine.kernel);
+        return refuse(format!(
+            "it was begun on {there} with {kernel}, this is {} with {}",
+            here.host, here.kernel
+        ));
+    }
+    Ok(())
+}
+
+/// What spoils a measurement from the start.
+fn spoilers(result: &ResultFile) -> Vec<String> {
+    let machine = &result.run.machine;
+    let mut spoilers = vec![];
+    if !build::is_release() {
+        spoilers.push(
+            "this furlong was built without optimisation: its figures say nothing; build it with \
+             --release"
+                .to_owned(),
+        );
+    }
+    if let Some(load) = machine
+        .load_1m
+        .filter(|load| *load > 0.5 * f64::from(machine.cpus))
+    {
+        spoilers.push(format!(
+            "other work is running (load {load:.1} on {} processors): stop it, or expect a wide \
+             interval",
+            machine.cpus
+        ));
+    }
+    spoilers
+}
+
+/// How many samples there should be and are not.
+fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
+    let pairs = agenda.experiments.iter().zip(&result.experiments);
+    let missing = pairs.flat_map(|(entry, experiment)| {
+        let primary = experiment.metric_order.first();
+        entry
+            .loads
+            .iter()
+            .zip(&experiment.workloads)
+            .map(move |(load, workload)| {
+                let able = workload.arms.iter().filter(|arm| arm.na.is_none());
+                let nulls =
+                    |values: &Vec<Option<f64>>| values.iter().filter(|v| v.is_none()).count();
+                let failed: usize = able
+                    .clone()
+                    .flat_map(|arm| arm.samples.values())
+                    .map(nulls)
+                    .sum();
+                let control = primary.and_then(|primary| workload.control.get(primary));
+                let control = control.map_or(0, |control| nulls(&control.samples));
+                let blocks = (load.blocks as usize).saturating_sub(workload.blocks.len());
+                failed + control + blocks * (able.count() + 1)
+            })
+    });
+    missing.sum()
+}
+
+fn default_database() -> Option<PathBuf> {
+    data_dir().map(|dir| dir.join("furlong.db"))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+".contains(letter);
+    if text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// A new name: eight letters and digits that are not mistaken for one another.
+fn new_id() -> Result<String, Error> {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let bits = u64::from_le_bytes(random_bytes()?);
+    let letter = |place: u32| char::from(LETTERS[(bits >> (5 * place) & 31) as usize]);
+    Ok((0..8).map(letter).collect())
+}
+
+/// A seed for a run whose user gave none: short enough to be typed again.
+///
+/// # Errors
+///
+/// The system has no random numbers.
+pub fn new_seed() -> Result<u64, Error> {
+    Ok(u64::from(u32::from_le_bytes(random_bytes()?)))
+}
+
+fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    match rustix::rand::getrandom(&mut bytes, flags) {
+        Ok(count) if count == N => Ok(bytes),
+        Ok(_) => Err(Error::failed("the system has too few random numbers")),
+        Err(error) => Err(Error::failed(format!(
+            "the system has no random numbers: {error}"
+        ))),
+    }
+}

@@ -1,0 +1,169 @@
+//! The seam to the rest of the lab: a workload with samples goes in, and comes out judged.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use super::blocks::{Blocks, present};
+use super::comparison::{Evidence, Question, exact};
+use super::control::{Floor, floor};
+use super::describe::describe;
+use super::holm;
+use super::verdict::ALPHA;
+use super::warnings;
+use crate::record::result::{Comparison, Kind, Metric, WorkloadResult};
+
+/// Margin of a metric that declares none, per cent.
+pub const MARGIN_PCT: f64 = 1.0;
+
+/// A comparison that may still wait for others.
+enum Pending {
+    Done(Comparison),
+    Sampled {
+        evidence: Box<Evidence>,
+        primary: bool,
+    },
+}
+
+/// Fills summaries, floors, comparisons and warnings from the samples.
+///
+/// What was there of the first three is overwritten; warnings are added to those that measuring
+/// left, each once. An arm that cannot run the workload has no comparisons. The margin is the
+/// override, else the metric's own, else [`MARGIN_PCT`].
+///
+/// # Shapes
+/// `arms[0]` is the baseline. Samples of sampled metrics are aligned with `blocks`; exact metrics
+/// have one value, or one an input. Values that are not finite count as missing.
+pub fn judge(
+    workload: &mut WorkloadResult,
+    metrics: &BTreeMap<String, Metric>,
+    metric_order: &[String],
+    margin_override: Option<f64>,
+) {
+    let known: Vec<(&str, &Metric)> = metric_order
+        .iter()
+        .filter_map(|name| metrics.get_key_value(name))
+        .map(|(name, metric)| (name.as_str(), metric))
+        .collect();
+    summarise(workload);
+    let floors = measure_floors(workload, &known);
+    let mut pending = vec![];
+    for arm in 1..workload.arms.len() {
+        for &(name, metric) in &known {
+            let margin_pct = margin_override.or(metric.margin_pct).unwrap_or(MARGIN_PCT);
+            let floor = floors.get(name).copied();
+            pending.extend(compare(workload, arm, (name, metric), margin_pct, floor));
+        }
+    }
+    workload.comparisons = decide(pending);
+    for warning in warnings::of(workload, &known) {
+        if !workload.warnings.contains(&warning) {
+            workload.warnings.push(warning);
+        }
+    }
+}
+
+fn summarise(workload: &mut WorkloadResult) {
+    for arm in &mut workload.arms {
+        arm.summary = arm
+            .samples
+            .iter()
+            .filter_map(|(metric, values)| Some((metric.clone(), describe(&present(values))?)))
+            .collect();
+    }
+}
+
+/// Floors of the sampled metrics, also written to the workload's controls.
+fn measure_floors(
+    workload: &mut WorkloadResult,
+    known: &[(&str, &Metric)],
+) -> BTreeMap<String, Floor> {
+    let mut floors = BTreeMap::new();
+    let Some(baseline) = workload.arms.first() else {
+        return floors;
+    };
+    for control in workload.control.values_mut() {
+        (control.floor_pct, control.failed) = (None, false);
+    }
+    for (name, _) in known
+        .iter()
+        .filter(|(_, metric)| metric.kind == Kind::Sampled)
+    {
+        let found = workload
+            .control
+            .get_mut(*name)
+            .zip(baseline.samples.get(*name));
+        let Some((control, a)) = found else { continue };
+        let blocks = Blocks::of(a, Some(&control.samples), a);
+        if let Some(found) = floor(&blocks.control_effects(), blocks.scale()) {
+            (control.floor_pct, control.failed) = (Some(found.pct), found.failed);
+            floors.insert((*name).to_owned(), found);
+        }
+    }
+    floors
+}
+
+fn compare(
+    workload: &WorkloadResult,
+    arm: usize,
+    (name, metric): (&str, &Metric),
+    margin_pct: f64,
+    floor: Option<Floor>,
+) -> Option<Pending> {
+    let (baseline, arm) = (&workload.arms[0], &workload.arms[arm]);
+    if baseline.na.is_some() || arm.na.is_some() {
+        return None;
+    }
+    let (a, b) = (baseline.samples.get(name)?, arm.samples.get(name)?);
+    let question = Question {
+        baseline: &baseline.name,
+        arm: &arm.name,
+        metric: name,
+        better: metric.better,
+        margin_pct,
+    };
+    if metric.kind == Kind::Exact {
+        return exact(&question, &present(a), &present(b)).map(Pending::Done);
+    }
+    let control = workload.control.get(name).map(|c| c.samples.as_slice());
+    let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor)?;
+    Some(Pending::Sampled {
+        evidence: Box::new(evidence),
+        primary: metric.primary,
+    })
+}
+
+/// Gives every comparison its verdict, at the level that Holm leaves it: the primary metric over
+/// the arms, the secondary ones over the metrics of one arm.
+fn decide(pending: Vec<Pending>) -> Vec<Comparison> {
+    let mut families: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
+    for (i, one) in pending.iter().enumerate() {
+        if let Pending::Sampled { evidence, primary } = one
+            && evidence.is_tested()
+        {
+            let family = (!primary).then(|| evidence.comparison.arm.clone());
+            families.entry(family).or_default().push(i);
+        }
+    }
+    let mut placed = vec![(1.0 - ALPHA, 1); pending.len()];
+    for members in families.values() {
+        let p: Vec<f64> = members.iter().map(|&i| best_p(&pending[i])).collect();
+        for (&i, level) in members.iter().zip(holm::levels(&p, ALPHA)) {
+            placed[i] = (level, members.len());
+        }
+    }
+    let decided = pending
+        .into_iter()
+        .zip(placed)
+        .map(|(one, (level, family))| match one {
+            Pending::Done(comparison) => comparison,
+            Pending::Sampled { evidence, .. } => evidence.decided(level, family),
+        });
+    decided.collect()
+}
+
+fn best_p(pending: &Pending) -> f64 {
+    match pending {
+        Pending::Done(_) => 1.0,
+        Pending::Sampled { evidence, .. } => evidence.best_p(),
+    }
+}
