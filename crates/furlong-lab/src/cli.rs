@@ -3,11 +3,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-use crate::cmd::{list, run, sample, show};
+use crate::cmd::{list, run, sample, show, stat};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::record::build;
@@ -16,9 +17,12 @@ use crate::report::Targets;
 use crate::settings::Settings;
 use crate::talk::Voice;
 
+/// What `--version` says.
+static VERSION: LazyLock<String> = LazyLock::new(build::version);
+
 /// Shows whether a change to memory management is a win, honestly, on this machine.
 #[derive(Debug, Parser)]
-#[command(name = "furlong", version = build::version(), disable_help_subcommand = true)]
+#[command(name = "furlong", version = VERSION.as_str(), disable_help_subcommand = true)]
 #[command(arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
@@ -35,6 +39,8 @@ pub enum Verb {
     Run(Box<run::Args>),
     /// A stored run again
     Show(show::Args),
+    /// Compare files of numbers, as ministat does and better
+    Stat(stat::Args),
     /// One sample, for the lab itself
     #[command(hide = true)]
     Sample(sample::Args),
@@ -51,6 +57,7 @@ impl Cli {
             Verb::List(args) => list::run(&args, experiments),
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Show(args) => show::run(&args),
+            Verb::Stat(args) => Ok(stat::run(&args)),
             Verb::Sample(args) => sample::run(&args, experiments),
         }
     }

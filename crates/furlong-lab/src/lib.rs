@@ -5,6 +5,7 @@
 //! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `settings.rs`: `furlong.toml`.
 //! - `experiments/`: what can be run; `measure/`: how; `record/`: what is kept of it.
 //! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
+//! - `ministat/`: files of numbers, as ministat reads and draws them.
 //! - `session.rs`: an invocation that measures; `publish.rs`: where its result goes.
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`.
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ pub mod error;
 pub mod experiments;
 pub mod hash;
 pub mod measure;
+pub mod ministat;
 pub mod nearest;
 pub mod publish;
 pub mod record;

@@ -2,10 +2,9 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use rustix::termios::tcgetwinsize;
+use terminal_size::{Width, terminal_size_of};
 
 use crate::error::Error;
 use crate::record::place::data_dir;
@@ -80,14 +79,8 @@ fn style(colour: bool) -> Style {
     let given = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());
-    let asked = || {
-        let stdout = std::io::stdout();
-        let size = stdout
-            .is_terminal()
-            .then(|| tcgetwinsize(&stdout).ok())
-            .flatten()?;
-        (size.ws_col > 0).then_some(usize::from(size.ws_col))
-    };
+    let asked =
+        || terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| usize::from(columns));
     let width = given.or_else(asked).unwrap_or(Style::default().width);
     Style { width, colour }
 }

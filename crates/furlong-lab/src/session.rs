@@ -135,14 +135,14 @@ impl<'a> Session<'a> {
         interrupt: &Interrupt,
     ) -> Result<ExitCode, Error> {
         let progress = Progress::new(self.options.voice, &self.agenda);
-        let mut campaign = Campaign {
+        let end = Campaign {
             agenda: &self.agenda,
             ledger: &mut self.ledger,
             sampler,
             passes,
             progress: &progress,
-        };
-        let end = campaign.run();
+        }
+        .run();
         self.close(&end);
         let result = judged(self.ledger.result(), self.agenda.margin_pct);
         let published = publish::publish(&result, &self.options.targets);

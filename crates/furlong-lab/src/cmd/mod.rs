@@ -5,3 +5,4 @@ pub mod list;
 pub mod run;
 pub mod sample;
 pub mod show;
+pub mod stat;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod plan;
+pub mod tree_order;
 
 use std::collections::BTreeMap;
 
@@ -74,5 +75,5 @@ impl Experiment {
 /// Every experiment that this binary can run.
 #[must_use]
 pub fn all() -> Vec<Experiment> {
-    vec![]
+    vec![tree_order::experiment()]
 }

@@ -132,14 +132,43 @@ impl Campaign<'_> {
         arm: &str,
         wanted: &[String],
     ) -> Result<Count, Stop> {
+        let (first, second) = match self.twice(pass, place, load, arm, wanted)? {
+            Ok(pair) => pair,
+            Err(why) => return Ok(Count::Failed(why)),
+        };
+        let answers = [
+            ("first process", first.digest),
+            ("second process", second.digest),
+        ];
+        let answers = answers.map(|(name, digest)| (format!("{arm} ({name})"), digest));
+        self.same_answers(place, &answers.into())?;
+        let differs = |metric: &&String| first.metrics[*metric] != second.metrics[*metric];
+        Ok(match wanted.iter().find(differs) {
+            Some(metric) => Count::Differs(
+                metric.clone(),
+                first.metrics[metric],
+                second.metrics[metric],
+            ),
+            None => Count::Same(first),
+        })
+    }
+
+    /// Two processes of one arm, or why there are not two.
+    fn twice(
+        &mut self,
+        pass: Option<usize>,
+        place: Place,
+        load: &Load,
+        arm: &str,
+        wanted: &[String],
+    ) -> Result<Result<(Outcome, Outcome), String>, Stop> {
         let entry = self.entry(place);
         let agenda = self.agenda;
         let sampler: &mut dyn Sampler = match pass {
             Some(pass) => &mut *self.passes[pass].sampler,
             None => &mut *self.sampler,
         };
-        let mut first: Option<Outcome> = None;
-        for padding in PADDINGS {
+        let mut take = |padding| {
             let job = Job {
                 experiment: &entry.name,
                 workload: &load.workload,
@@ -150,31 +179,17 @@ impl Campaign<'_> {
                 padding: padding + shortfall(entry, arm),
                 timeout: agenda.long_patience(),
             };
-            let outcome = match sampler.sample(&job) {
-                Ok(outcome) => complete(outcome, wanted),
-                Err(Miss::Failed(why)) => Err(why),
-                Err(Miss::Interrupted) => return Err(Stop::Interrupted),
-            };
-            match (outcome, &first) {
-                (Err(why), _) => return Ok(Count::Failed(why)),
-                (Ok(outcome), None) => first = Some(outcome),
-                (Ok(outcome), Some(earlier)) => {
-                    let answers = [
-                        ("first process", earlier.digest),
-                        ("second", outcome.digest),
-                    ];
-                    let answers = answers.map(|(name, digest)| (format!("{arm} ({name})"), digest));
-                    self.same_answers(place, &answers.into())?;
-                    let differs =
-                        |metric: &&String| earlier.metrics[*metric] != outcome.metrics[*metric];
-                    if let Some(metric) = wanted.iter().find(differs) {
-                        let (one, other) = (earlier.metrics[metric], outcome.metrics[metric]);
-                        return Ok(Count::Differs(metric.clone(), one, other));
-                    }
-                }
+            match sampler.sample(&job) {
+                Ok(outcome) => Ok(complete(outcome, wanted)),
+                Err(Miss::Failed(why)) => Ok(Err(why)),
+                Err(Miss::Interrupted) => Err(Stop::Interrupted),
             }
-        }
-        Ok(first.map_or_else(|| Count::Failed("it was not run".to_owned()), Count::Same))
+        };
+        let first = match take(PADDINGS[0])? {
+            Ok(outcome) => outcome,
+            Err(why) => return Ok(Err(why)),
+        };
+        Ok(take(PADDINGS[1])?.map(|second| (first, second)))
     }
 
     fn demote(&mut self, place: Place, arm: &str, metric: &str, one: f64, other: f64) {

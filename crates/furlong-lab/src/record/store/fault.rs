@@ -24,7 +24,7 @@ impl Fault {
         Fault(text.into())
     }
 
-    pub(super) fn newer(path: &Path, version: i64, known: usize) -> Fault {
+    pub(super) fn newer(path: &Path, version: i64, known: u32) -> Fault {
         let path = path.display();
         Fault(format!(
             "the database {path} was written by a newer furlong (version {version}, this one knows \

@@ -160,16 +160,13 @@ impl Store {
         })?;
         let mut experiments = vec![];
         for (id, mut experiment) in found {
-            let kinds = |kind| {
-                let names = experiment.metric_order.iter().filter(move |name| {
-                    experiment
-                        .metrics
-                        .get(*name)
-                        .is_some_and(|metric| metric.kind == kind)
-                });
-                names.cloned().collect::<Vec<String>>()
-            };
-            let sampled = kinds(Kind::Sampled);
+            let mut sampled = experiment.metric_order.clone();
+            sampled.retain(|name| {
+                experiment
+                    .metrics
+                    .get(name)
+                    .is_some_and(|metric| metric.kind == Kind::Sampled)
+            });
             experiment.workloads = self.workloads(id, &sampled)?;
             experiments.push(experiment);
         }
@@ -264,7 +261,7 @@ impl Store {
         }
         let sql = "SELECT block, position, metric, value FROM sample_values WHERE workload = ?1";
         let values = self.rows(sql, workload, |row| {
-            let position: usize = row.get(1)?;
+            let position: u32 = row.get(1)?;
             Ok((
                 row.get::<_, u32>(0)?,
                 position,
@@ -274,7 +271,7 @@ impl Store {
         })?;
         for (block, position, metric, value) in values {
             let samples = numbered(&mut blocks, block).map(|block| &mut block.samples);
-            if let Some(sample) = samples.and_then(|samples| samples.get_mut(position)) {
+            if let Some(sample) = samples.and_then(|samples| samples.get_mut(position as usize)) {
                 sample.values.insert(metric, value);
             }
         }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i32 = 0x4655_524c;
 
 /// The version that this furlong writes.
-pub(super) const VERSION: usize = STEPS.len();
+pub(super) const VERSION: u32 = STEPS.len() as u32;
 
 /// Step `n` leads from version `n` to `n + 1`. A step that was once released is never changed.
 const STEPS: [&str; 2] = [RUNS, OWNERS];
@@ -133,7 +133,7 @@ pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let ours = application == i64::from(APPLICATION_ID);
-    let current = i64::try_from(VERSION).unwrap_or(i64::MAX);
+    let current = i64::from(VERSION);
     Ok(match version {
         _ if !ours && (tables > 0 || version != 0) => Standing::Foreign,
         _ if version == current => Standing::Current,
@@ -146,8 +146,8 @@ pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let steps = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Read again under the lock: another furlong may have been first.
-    let done: usize = steps.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    for step in STEPS.iter().skip(done) {
+    let done: u32 = steps.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    for step in STEPS.iter().skip(done as usize) {
         steps.execute_batch(step)?;
     }
     if done < VERSION {
@@ -186,12 +186,13 @@ mod tests {
     fn a_database_of_any_version_ends_like_a_new_one() {
         let mut fresh = Connection::open_in_memory().unwrap();
         migrate(&mut fresh).unwrap();
-        for version in 1..VERSION {
+        for version in 1..VERSION as usize {
             let mut old = Connection::open_in_memory().unwrap();
             STEPS[..version]
                 .iter()
                 .for_each(|step| old.execute_batch(step).unwrap());
-            old.pragma_update(None, "user_version", version).unwrap();
+            old.pragma_update(None, "user_version", version as u32)
+                .unwrap();
             old.pragma_update(None, "application_id", super::APPLICATION_ID)
                 .unwrap();
             assert_eq!(standing(&old).unwrap(), Standing::Behind);

@@ -24,7 +24,7 @@ impl Store {
     ) -> Result<(), Fault> {
         self.write(|store| {
             insert_run(store, &result.run, &json(agenda), binary)?;
-            for (position, experiment) in result.experiments.iter().enumerate() {
+            for (position, experiment) in (0_i64..).zip(&result.experiments) {
                 insert_experiment(store, &result.run.id, position, experiment)?;
             }
             Ok(())
@@ -153,7 +153,7 @@ impl Store {
             let sql = "INSERT INTO blocks (workload, number, seed, finished)
                 VALUES (?1, ?2, ?3, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))";
             store.execute(sql, params![id, block.number, block.seed.cast_signed()])?;
-            for (position, sample) in block.samples.iter().enumerate() {
+            for (position, sample) in (0_i64..).zip(&block.samples) {
                 insert_sample(store, id, block.number, position, sample)?;
             }
             Ok(())
@@ -225,7 +225,7 @@ fn insert_run(store: &Connection, run: &Run, agenda: &str, binary: &str) -> rusq
 fn insert_experiment(
     store: &Connection,
     run: &str,
-    position: usize,
+    position: i64,
     experiment: &ExperimentResult,
 ) -> rusqlite::Result<()> {
     let sql = "INSERT INTO experiments (run, position, name, question, metrics, metric_order,
@@ -243,13 +243,13 @@ fn insert_experiment(
         ],
     )?;
     let id = store.last_insert_rowid();
-    for (position, workload) in experiment.workloads.iter().enumerate() {
+    for (position, workload) in (0_i64..).zip(&experiment.workloads) {
         let sql = "INSERT INTO workloads (experiment, position, name, params, warnings)
             VALUES (?1, ?2, ?3, ?4, ?5)";
         let (values, warnings) = (json(&workload.params), json(&workload.warnings));
         store.execute(sql, params![id, position, workload.name, values, warnings])?;
         let id = store.last_insert_rowid();
-        for (position, arm) in workload.arms.iter().enumerate() {
+        for (position, arm) in (0_i64..).zip(&workload.arms) {
             let sql = "INSERT INTO arms (workload, position, name, na) VALUES (?1, ?2, ?3, ?4)";
             store.execute(sql, params![id, position, arm.name, arm.na])?;
         }
@@ -272,7 +272,7 @@ fn insert_sample(
     store: &Connection,
     workload: i64,
     block: u32,
-    position: usize,
+    position: i64,
     sample: &Sample,
 ) -> rusqlite::Result<()> {
     let sql = "INSERT INTO samples (workload, block, position, runner, elapsed_s, operations,

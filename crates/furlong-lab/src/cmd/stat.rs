@@ -1,0 +1,203 @@
+//! `furlong stat`: files of numbers compared; what ministat takes, and more and better.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::ArgAction::SetTrue;
+
+use crate::ministat::classic::{self, Classic};
+use crate::ministat::input::{self, Fault, InputError, Reading, Set};
+use crate::ministat::options;
+use crate::ministat::picture::{Picture, SYMBOLS};
+
+/// Exit code for bad usage and bad input.
+const BAD_INPUT: u8 = 2;
+
+/// Exit code where the output cannot be written, and ministat's for a file that cannot be opened.
+const FAILED: u8 = 1;
+
+/// Width of the picture where nothing is known of the terminal.
+const WIDTH: usize = 74;
+
+/// Compare files of numbers, one number a line, with the first of them.
+///
+/// Prints each file's number of values, range, median, mean and deviation, a picture, and what can
+/// be said of the differences. Without a file, or for `-`, the numbers come from standard input.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Args {
+    /// Files of numbers, up to seven; the others are compared with the first.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<OsString>,
+
+    /// No picture.
+    #[arg(short = 'A', action = SetTrue, overrides_with = "no_picture")]
+    pub no_picture: bool,
+
+    /// Column to read, counted from 1.
+    #[arg(short = 'C', value_name = "COLUMN", default_value = "1")]
+    #[arg(overrides_with = "column", allow_hyphen_values = true)]
+    pub column: String,
+
+    /// Confidence of the intervals, per cent.
+    #[arg(short = 'c', value_name = "PCT", default_value = "95")]
+    #[arg(overrides_with = "confidence", allow_hyphen_values = true)]
+    pub confidence: String,
+
+    /// Characters that separate columns [default: blank and tab].
+    #[arg(short = 'd', value_name = "CHARS")]
+    #[arg(overrides_with = "delimiters", allow_hyphen_values = true)]
+    pub delimiters: Option<OsString>,
+
+    /// Only the summary of each file: no picture, no comparison.
+    #[arg(short = 'n', action = SetTrue, overrides_with = "summary_only")]
+    pub summary_only: bool,
+
+    /// Bars on separate lines; without --ministat they always are.
+    #[arg(short = 's', action = SetTrue, overrides_with = "separate")]
+    pub separate: bool,
+
+    /// Width of the picture [default: the terminal's, or 74].
+    #[arg(short = 'w', value_name = "COLUMNS")]
+    #[arg(overrides_with = "width", allow_hyphen_values = true)]
+    pub width: Option<String>,
+
+    /// Print byte for byte what ministat prints, with its exit codes.
+    #[arg(long)]
+    pub ministat: bool,
+
+    /// Write the summary and the tests as JSON to this file; `-` is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "ministat")]
+    pub json: Option<OsString>,
+}
+
+/// Why there is no output: the exit code and one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What the process ends with.
+    pub code: u8,
+    /// What is wrong and what to do about it.
+    pub message: String,
+}
+
+impl Failure {
+    fn usage(message: impl ToString) -> Self {
+        Self {
+            code: BAD_INPUT,
+            message: message.to_string(),
+        }
+    }
+
+    fn input(error: &InputError, args: &Args) -> Self {
+        let unopenable = matches!(error.fault, Fault::Open(_));
+        Self {
+            code: if args.ministat && unopenable {
+                FAILED
+            } else {
+                BAD_INPUT
+            },
+            message: error.to_string(),
+        }
+    }
+}
+
+/// Does it, with data on standard output and what is wrong on standard error.
+#[must_use]
+pub fn run(args: &Args) -> ExitCode {
+    match perform(args, &mut BufWriter::new(io::stdout().lock())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nobody is left to tell when standard error is closed too.
+            let _ = writeln!(io::stderr(), "furlong stat: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn perform(args: &Args, out: &mut impl Write) -> Result<(), Failure> {
+    let picture = picture(args)?;
+    let level = options::confidence(&args.confidence, args.ministat).map_err(Failure::usage)?;
+    let sets = read_all(args)?;
+    let options = classic::Options {
+        confidence: level,
+        picture,
+        tests: !args.summary_only,
+    };
+    let classic = Classic::new(sets, options).map_err(|refusal| Failure::usage(refusal.0))?;
+    written(classic.write(out))
+}
+
+/// The picture that is wanted, if one is; a bad width is refused even where there is none.
+fn picture(args: &Args) -> Result<Option<Picture>, Failure> {
+    let width = match &args.width {
+        Some(word) => options::width(word, args.ministat).map_err(Failure::usage)?,
+        None => terminal_width(args.ministat).unwrap_or(WIDTH),
+    };
+    let picture = Picture {
+        separate: args.separate || !args.ministat,
+        classic: args.ministat,
+        ..Picture::new(width)
+    };
+    Ok((!args.no_picture && !args.summary_only).then_some(picture))
+}
+
+/// What the terminal has room for, where standard output is one: `COLUMNS`, or what it says itself
+/// less the borders.
+fn terminal_width(classic: bool) -> Option<usize> {
+    let out = io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
+    let told = std::env::var("COLUMNS").ok().filter(|c| !c.is_empty());
+    if let Some(told) = told {
+        let digits = told.trim_start();
+        let end = digits.find(|c: char| !c.is_ascii_digit());
+        let columns = digits[..end.unwrap_or(digits.len())].parse().unwrap_or(0);
+        return (classic || columns >= 2).then_some(columns.min(1000));
+    }
+    let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(out)?;
+    // A corrected picture names the set behind each bar.
+    let border = if classic { 2 } else { 4 };
+    let width = usize::from(columns).checked_sub(border)?;
+    (classic || width >= 2).then_some(width)
+}
+
+fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
+    let reading = Reading {
+        column: options::column(&args.column).map_err(Failure::usage)?,
+        delimiters: match &args.delimiters {
+            Some(chars) => options::delimiters(chars.as_encoded_bytes()).map_err(Failure::usage)?,
+            None => Reading::default().delimiters,
+        },
+        classic: args.ministat,
+    };
+    let stdin = [OsString::from("-")];
+    let files = if args.files.is_empty() {
+        &stdin
+    } else {
+        args.files.as_slice()
+    };
+    if files.len() > SYMBOLS.len() {
+        return Err(Failure::usage(format!(
+            "{} files are too many; compare at most {} at once",
+            files.len(),
+            SYMBOLS.len()
+        )));
+    }
+    files
+        .iter()
+        .map(|name| input::read(name, &reading).map_err(|e| Failure::input(&e, args)))
+        .collect()
+}
+
+/// A reader that has gone away (`furlong stat f | head -1`) is no failure; a full disk is.
+fn written(outcome: io::Result<()>) -> Result<(), Failure> {
+    match outcome {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {
+            code: FAILED,
+            message: format!("cannot write: {error}"),
+        }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,247 @@
+//! ministat's output, byte for byte, from sets that its input rules gave.
+//!
+//! Its statistics are kept as they are: sums of squares in one pass, the upper of two middle values
+//! as the median, quantiles rounded to three digits, the normal ones beyond 100 degrees of freedom,
+//! and under 99.5 % the quantiles of 99.8 %. Where it would crash or print what is not a number, this
+//! refuses before the first byte.
+#![forbid(unsafe_code)]
+
+use std::cmp::Ordering;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use super::fault::shown;
+use super::general::general;
+use super::input::Set;
+use super::options::CLASSIC_CONFIDENCES;
+use super::picture::{Drawing, Figure, Picture, SYMBOLS, Undrawable};
+use crate::stats::distribution::{normal_upper, t_upper};
+
+/// Probability above the quantile, for each of [`CLASSIC_CONFIDENCES`]. The last is not what 99.5 %
+/// would need.
+const TAILS: [f64; 6] = [0.1, 0.05, 0.025, 0.01, 0.005, 0.001];
+
+/// Up to so many degrees of freedom the quantiles are Student's.
+const DF_MAX: usize = 100;
+
+/// From 7 degrees of freedom on and in the last column only, a few printed quantiles are off.
+const MISPRINTS: [f64; 6] = [4.782, 4.499, 4.296, 4.143, 4.024, 3.929];
+
+/// What to print.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// One of [`CLASSIC_CONFIDENCES`].
+    pub confidence: f64,
+    /// The picture, unless it is not wanted.
+    pub picture: Option<Picture>,
+    /// Compare each set with the first.
+    pub tests: bool,
+}
+
+/// Why ministat's output cannot be given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub String);
+
+/// What ministat knows of a set.
+#[derive(Clone, Copy, Debug)]
+struct Vitals {
+    n: usize,
+    min: f64,
+    max: f64,
+    median: f64,
+    average: f64,
+    variance: f64,
+}
+
+impl Vitals {
+    /// Sorts the values, after the sums in the order of the file.
+    fn of(values: &mut [f64]) -> Self {
+        let n = values.len();
+        let (sum, squares) = values
+            .iter()
+            .fold((0.0, 0.0), |(sum, squares), v| (sum + v, squares + v * v));
+        // Stable, and the two zeros are equal: which of them is the least depends on their order.
+        values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+        Self {
+            n,
+            min: values[0],
+            max: values[n - 1],
+            median: values[n / 2],
+            average: sum / n as f64,
+            variance: (squares - sum * sum / n as f64) / (n as f64 - 1.0),
+        }
+    }
+
+    fn row(&self, symbol: char) -> String {
+        let [min, max, median, average, stddev] = [
+            self.min,
+            self.max,
+            self.median,
+            self.average,
+            self.variance.sqrt(),
+        ]
+        .map(|v| general(v, 8));
+        let n = self.n;
+        format!("{symbol} {n:>3} {min:>13} {max:>13} {median:>13} {average:>13} {stddev:>13}")
+    }
+}
+
+/// The line above the rows.
+pub(crate) const HEADER: &str =
+    "    N           Min           Max        Median           Avg        Stddev";
+
+/// ministat's output, ready to be written.
+#[derive(Debug)]
+pub struct Classic {
+    names: Vec<OsString>,
+    vitals: Vec<Vitals>,
+    drawing: Option<Result<Drawing, Undrawable>>,
+    comparisons: Vec<String>,
+    options: Options,
+}
+
+impl Classic {
+    /// Computes everything, so that what cannot be printed is known before the first byte.
+    ///
+    /// # Errors
+    /// A standard deviation, a percentage or a picture that would not be a number, or no number
+    /// that a picture can hold.
+    pub fn new(sets: Vec<Set>, options: Options) -> Result<Self, Refusal> {
+        let (names, mut values): (Vec<_>, Vec<_>) =
+            sets.into_iter().map(|s| (s.name, s.values)).unzip();
+        let vitals: Vec<Vitals> = values.iter_mut().map(|v| Vitals::of(v)).collect();
+        for (name, vitals) in names.iter().zip(&vitals) {
+            if vitals.variance.sqrt().is_nan() {
+                return Err(Refusal(format!(
+                    "{}: ministat's one-pass variance has no square root; \
+                     without --ministat it is computed in two passes",
+                    shown(name.as_encoded_bytes())
+                )));
+            }
+        }
+        let drawing = match options.picture {
+            Some(picture) => Some(draw(&picture, &values, &vitals)?),
+            None => None,
+        };
+        let mut comparisons = Vec::new();
+        if options.tests {
+            for set in &vitals[1..] {
+                comparisons.push(compare(&vitals[0], set, options.confidence)?);
+            }
+        }
+        Ok(Self {
+            names,
+            vitals,
+            drawing,
+            comparisons,
+            options,
+        })
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Whatever `out` says.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        for (name, symbol) in self.names.iter().zip(SYMBOLS) {
+            write!(out, "{symbol} ")?;
+            out.write_all(name.as_encoded_bytes())?;
+            writeln!(out)?;
+        }
+        match (&self.drawing, &self.options.picture) {
+            (Some(Ok(drawing)), _) => drawing.write(out)?,
+            (Some(Err(why)), Some(picture)) => picture.excuse(*why, out)?,
+            _ => {}
+        }
+        writeln!(out, "{HEADER}")?;
+        for (set, (vitals, symbol)) in self.vitals.iter().zip(SYMBOLS).enumerate() {
+            writeln!(out, "{}", vitals.row(symbol))?;
+            if let Some(text) = set.checked_sub(1).and_then(|i| self.comparisons.get(i)) {
+                out.write_all(text.as_bytes())?;
+            }
+        }
+        out.flush()
+    }
+}
+
+fn draw(
+    picture: &Picture,
+    values: &[Vec<f64>],
+    vitals: &[Vitals],
+) -> Result<Result<Drawing, Undrawable>, Refusal> {
+    let figures: Vec<Figure<'_>> = SYMBOLS
+        .into_iter()
+        .zip(values.iter().zip(vitals))
+        .map(|(symbol, (values, vitals))| Figure {
+            symbol,
+            values,
+            min: vitals.min,
+            max: vitals.max,
+            median: vitals.median,
+            mean: vitals.average,
+            stddev: vitals.variance.sqrt(),
+        })
+        .collect();
+    match Drawing::new(picture, &figures) {
+        Err(Undrawable::Range) if picture.width == 1 => Err(Refusal(
+            "-w 1: ministat cannot draw a single column; take 2 or more".to_string(),
+        )),
+        Err(Undrawable::Range) => Err(Refusal(
+            "ministat cannot draw so wide or narrow a range; leave the picture out with -A"
+                .to_string(),
+        )),
+        drawn => Ok(drawn),
+    }
+}
+
+/// The quantile that ministat has in its table, found again by rounding.
+fn quantile(confidence: f64, df: usize) -> f64 {
+    let column = CLASSIC_CONFIDENCES.iter().position(|&c| c == confidence);
+    // Callers hold one of the six; 95 is ministat's own default.
+    let column = column.unwrap_or(2);
+    if column == 5
+        && let Some(misprint) = df.checked_sub(7).and_then(|i| MISPRINTS.get(i))
+    {
+        return *misprint;
+    }
+    let exact = if df > DF_MAX {
+        normal_upper(TAILS[column])
+    } else {
+        t_upper(TAILS[column], df as f64)
+    };
+    (exact * 1000.0).round() / 1000.0
+}
+
+fn compare(base: &Vitals, set: &Vitals, confidence: f64) -> Result<String, Refusal> {
+    let (n, m) = (base.n as f64, set.n as f64);
+    let df = base.n + set.n - 2;
+    let pooled =
+        ((set.n - 1) as f64 * set.variance + (base.n - 1) as f64 * base.variance) / df as f64;
+    let pooled = pooled.sqrt();
+    let error = quantile(confidence, df) * (pooled * (1.0 / m + 1.0 / n).sqrt());
+    let difference = set.average - base.average;
+    // Not the other way round: what is no number is no difference either.
+    let differs = difference.abs() > error;
+    if !differs {
+        return Ok(format!(
+            "No difference proven at {confidence:.1}% confidence\n"
+        ));
+    }
+    let percent = difference * 100.0 / base.average;
+    let percent_error = error * 100.0 / base.average;
+    if percent.is_nan() || percent_error.is_nan() {
+        return Err(Refusal(
+            "the first set is all zeros: no difference has a percentage of it; \
+             leave --ministat off"
+                .to_string(),
+        ));
+    }
+    let [difference, error, percent, percent_error, pooled] =
+        [difference, error, percent, percent_error, pooled].map(|v| general(v, 6));
+    Ok(format!(
+        "Difference at {confidence:.1}% confidence\n\
+         \t{difference} +/- {error}\n\
+         \t{percent}% +/- {percent_error}%\n\
+         \t(Student's t, pooled s = {pooled})\n"
+    ))
+}

@@ -1,0 +1,144 @@
+//! What can be wrong with a file of numbers, and how it is said: the file, the line, what to do.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::{fmt, io};
+
+use super::input::VALUES_MIN;
+use super::number::NumberError;
+use super::scanner::WORD_BYTES_MAX;
+
+/// So much of a word is shown in a message.
+const SHOWN_CHARS: usize = 40;
+
+/// Why a file gives no values.
+#[derive(Debug)]
+pub struct InputError {
+    /// The file.
+    pub name: OsString,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What is wrong with a file of numbers.
+#[derive(Debug)]
+pub enum Fault {
+    /// It cannot be opened.
+    Open(io::Error),
+    /// It is a directory.
+    Directory,
+    /// Reading stopped in the middle.
+    Read {
+        /// The line that was being read.
+        line: u64,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A NUL byte: no text file.
+    Binary {
+        /// Where.
+        line: u64,
+    },
+    /// A word that is no finite number.
+    Word {
+        /// Where.
+        line: u64,
+        /// The word, shortened.
+        word: String,
+        /// What it is instead.
+        why: NumberError,
+    },
+    /// A word of more than 4096 bytes.
+    LongWord {
+        /// Where.
+        line: u64,
+    },
+    /// Nothing but blank lines and comments, or nothing at all.
+    NoValues {
+        /// Lines read.
+        lines: u64,
+    },
+    /// No line has the wanted column.
+    NoColumn {
+        /// The column.
+        column: usize,
+        /// Lines read.
+        lines: u64,
+    },
+    /// Fewer than [`VALUES_MIN`] values.
+    TooFew {
+        /// How many.
+        found: usize,
+    },
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", shown(self.name.as_encoded_bytes()))?;
+        match &self.fault {
+            Fault::Open(error) => write!(f, "cannot be opened: {error}"),
+            Fault::Directory => write!(f, "is a directory; name a file of numbers"),
+            Fault::Read { line, error } => write!(f, "line {line}: cannot be read: {error}"),
+            Fault::Binary { line } => {
+                write!(
+                    f,
+                    "line {line}: holds a NUL byte; name a text file of numbers"
+                )
+            }
+            Fault::Word { line, word, why } => {
+                write!(f, "line {line}: `{word}` {why}; ")?;
+                f.write_str(match why {
+                    NumberError::Malformed => "begin a heading with #, choose a column with -C",
+                    _ => "correct or remove the line",
+                })
+            }
+            Fault::LongWord { line } => write!(
+                f,
+                "line {line}: a word of more than {WORD_BYTES_MAX} bytes is no number; \
+                 say with -d how columns are separated"
+            ),
+            Fault::NoValues { lines: 0 } => write!(f, "is empty; write one number a line"),
+            Fault::NoValues { lines } => write!(
+                f,
+                "holds no number in {lines} lines, only comments and blanks; write one a line"
+            ),
+            Fault::NoColumn { column, lines } => write!(
+                f,
+                "no line of {lines} has a column {column}; \
+                 choose one with -C, say with -d how columns are separated"
+            ),
+            Fault::TooFew { found } => write!(
+                f,
+                "holds {found} value{}; at least {VALUES_MIN} are needed",
+                if *found == 1 { "" } else { "s" }
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Text from a file or a command line, safe to show on a terminal.
+#[must_use]
+pub fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars()
+        .map(|c| {
+            if c.is_control() {
+                c.escape_default().to_string()
+            } else {
+                c.to_string()
+            }
+        })
+        .collect()
+}
+
+/// The beginning of a word, safe to show.
+#[must_use]
+pub(super) fn shortened(word: &[u8]) -> String {
+    let text = shown(word);
+    if text.chars().count() <= SHOWN_CHARS {
+        return text;
+    }
+    text.chars().take(SHOWN_CHARS).chain("..".chars()).collect()
+}

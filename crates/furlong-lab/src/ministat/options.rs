@@ -1,0 +1,150 @@
+//! The values of ministat's options, from the words on the command line.
+#![forbid(unsafe_code)]
+
+use super::number::{is_space, parse};
+
+/// The confidences that ministat knows, in per cent.
+pub const CLASSIC_CONFIDENCES: [f64; 6] = [80.0, 90.0, 95.0, 98.0, 99.0, 99.5];
+
+/// A picture as wide as this helps nobody; it keeps a typing error from taking all memory.
+const CLASSIC_WIDTH_MAX: i64 = 1_000_000;
+
+/// Narrowest and widest corrected picture.
+const WIDTHS: std::ops::RangeInclusive<i64> = 2..=10_000;
+
+/// An option's value that cannot be used: what is wrong and what would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionError(pub String);
+
+impl std::fmt::Display for OptionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OptionError {}
+
+fn refuse<T>(message: String) -> Result<T, OptionError> {
+    Err(OptionError(message))
+}
+
+/// `-c`: a confidence in per cent.
+///
+/// # Errors
+/// Under `classic` everything but ministat's six levels; otherwise what is not from 50 up to, and
+/// not including, 100.
+pub fn confidence(word: &str, classic: bool) -> Result<f64, OptionError> {
+    let found = parse(word.as_bytes());
+    match found {
+        Ok(level) if classic && CLASSIC_CONFIDENCES.contains(&level) => Ok(level),
+        Ok(level) if !classic && (50.0..100.0).contains(&level) => Ok(level),
+        _ if classic => refuse(format!(
+            "-c {word}: with --ministat the confidence is one of 80, 90, 95, 98, 99, 99.5"
+        )),
+        _ => refuse(format!(
+            "-c {word}: a confidence is a number of per cent from 50 to below 100, such as 95"
+        )),
+    }
+}
+
+/// `-C`: the number of a column, from one.
+///
+/// # Errors
+/// What is no whole number of one or more.
+pub fn column(word: &str) -> Result<usize, OptionError> {
+    whole(word)
+        .filter(|&n| n > 0)
+        .and_then(|n| usize::try_from(n).ok())
+        .map_or_else(
+            || refuse(format!("-C {word}: columns are whole numbers from 1 up")),
+            Ok,
+        )
+}
+
+/// `-w`: the width of the picture between its borders.
+///
+/// # Errors
+/// What is no whole number of a useful size; `classic` takes 0 and 1 as ministat does.
+pub fn width(word: &str, classic: bool) -> Result<usize, OptionError> {
+    let found = match whole(word) {
+        Some(n) if classic => (0..=CLASSIC_WIDTH_MAX).contains(&n).then_some(n),
+        Some(n) => WIDTHS.contains(&n).then_some(n),
+        None if classic && word.is_empty() => Some(0),
+        None => None,
+    };
+    let (least, greatest) = if classic {
+        (0, CLASSIC_WIDTH_MAX)
+    } else {
+        (*WIDTHS.start(), *WIDTHS.end())
+    };
+    found.and_then(|n| usize::try_from(n).ok()).map_or_else(
+        || {
+            refuse(format!(
+                "-w {word}: a width is a whole number from {least} to {greatest}"
+            ))
+        },
+        Ok,
+    )
+}
+
+/// `-d`: the bytes that separate columns.
+///
+/// # Errors
+/// An empty list.
+pub fn delimiters(bytes: &[u8]) -> Result<Vec<u8>, OptionError> {
+    if bytes.is_empty() {
+        return refuse("-d needs at least one character, such as -d ,".to_string());
+    }
+    Ok(bytes.to_vec())
+}
+
+/// A whole number as `strtol` in base ten reads it; `None` where anything else is left.
+fn whole(word: &str) -> Option<i64> {
+    let start = word.bytes().take_while(|&b| is_space(b)).count();
+    word[start..].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{column, confidence, delimiters, width};
+
+    #[test]
+    fn confidences_are_ministats_six_or_any_useful_number() {
+        assert_eq!(confidence("95.0", true), Ok(95.0));
+        assert_eq!(confidence("9e1", true), Ok(90.0));
+        assert_eq!(confidence("99.9", false), Ok(99.9));
+        for word in ["97", "95.0001", "95x", "80%", "", "nan"] {
+            assert!(confidence(word, true).is_err(), "{word}");
+        }
+        for word in ["100", "0.95", "x", "", "nan", "-95"] {
+            assert!(confidence(word, false).is_err(), "{word}");
+        }
+    }
+
+    #[test]
+    fn columns_count_from_one() {
+        assert_eq!(column(" +1"), Ok(1));
+        for word in ["0", "-1", "x", "1x", "", "99999999999999999999"] {
+            assert!(column(word).is_err(), "{word}");
+        }
+    }
+
+    #[test]
+    fn widths_are_bounded_and_classic_ones_may_be_none() {
+        assert_eq!(width("60", false), Ok(60));
+        assert_eq!(width("0", true), Ok(0));
+        assert_eq!(width("", true), Ok(0));
+        for word in ["-1", "x", "1e3", "99999999999"] {
+            assert!(width(word, true).is_err(), "{word}");
+        }
+        for word in ["0", "1", "", "10001"] {
+            assert!(width(word, false).is_err(), "{word}");
+        }
+    }
+
+    #[test]
+    fn no_delimiter_at_all_is_refused() {
+        assert!(delimiters(b"").is_err());
+        assert_eq!(delimiters(b",;"), Ok(b",;".to_vec()));
+    }
+}

@@ -1,0 +1,365 @@
+//! The dot plot: a column for each stretch of the range, in it the values stacked, below it the bars.
+//!
+//! ```text
+//! +------------------------------+
+//! |x                             |
+//! |x      *  +       +          +|
+//! ||____M____A_________|         | x
+//! |   |________M___A____________|| +
+//! +------------------------------+
+//!  1                           12
+//! ```
+//! Each bar reaches from one standard deviation below the mean to one above; `M` is the median, `A`
+//! the mean. The corrected picture is as high as its tallest stack, gives values of several sets in
+//! one place a symbol that no set has, and names the range. The classic one is ministat's: it is as
+//! high as the last set needs, and where a set is taller than the one before it, it loses what
+//! earlier sets had there.
+#![forbid(unsafe_code)]
+
+use std::io::{self, Write};
+
+use super::general::general;
+use crate::stats::describe;
+
+/// The symbols of the sets, in their order.
+pub const SYMBOLS: [char; 7] = ['x', '+', '*', '%', '#', '@', 'O'];
+
+/// A corrected picture becomes no taller than this: beyond, a symbol stands for several values.
+const ROWS_MAX: usize = 24;
+
+/// How to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Columns between the borders; a corrected picture has at least two.
+    pub width: usize,
+    /// A bar line for each set; otherwise all share one.
+    pub separate: bool,
+    /// As ministat draws it.
+    pub classic: bool,
+    /// No more rows of values than this; the classic picture does not care.
+    pub rows_max: usize,
+}
+
+/// Why there is nothing to draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Undrawable {
+    /// Everything lies in one point, this one.
+    Point(f64),
+    /// The range is not finite, or too narrow or too wide to be cut into columns.
+    Range,
+}
+
+/// A set and what is drawn of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figure<'a> {
+    pub(crate) symbol: char,
+    pub(crate) values: &'a [f64],
+    pub(crate) min: f64,
+    pub(crate) max: f64,
+    pub(crate) median: f64,
+    pub(crate) mean: f64,
+    pub(crate) stddev: f64,
+}
+
+impl<'a> Figure<'a> {
+    /// With the true median and a deviation that survives far from zero.
+    pub(crate) fn of(symbol: char, values: &'a [f64]) -> Option<Self> {
+        let summary = describe(values)?;
+        Some(Self {
+            symbol,
+            values,
+            min: summary.min,
+            max: summary.max,
+            median: summary.median,
+            mean: summary.mean,
+            stddev: summary.stddev.unwrap_or(0.0),
+        })
+    }
+}
+
+impl Picture {
+    /// A corrected picture with separate bars.
+    #[must_use]
+    pub const fn new(width: usize) -> Self {
+        Self {
+            width,
+            separate: true,
+            classic: false,
+            rows_max: ROWS_MAX,
+        }
+    }
+
+    /// The picture as text, lines with their ends; where nothing can be drawn, a line that says so.
+    ///
+    /// # Example
+    /// ```
+    /// use furlong_lab::ministat::picture::Picture;
+    ///
+    /// let text = Picture::new(40).render(&[('x', &[1.0, 1.0, 4.0]), ('+', &[2.0, 3.0, 5.0])]);
+    /// assert_eq!(text.lines().count(), 7);
+    /// ```
+    #[must_use]
+    pub fn render(&self, sets: &[(char, &[f64])]) -> String {
+        let figures: Option<Vec<_>> = sets.iter().map(|&(s, v)| Figure::of(s, v)).collect();
+        let drawing = match figures {
+            Some(figures) if !figures.is_empty() => Drawing::new(self, &figures),
+            _ => Err(Undrawable::Range),
+        };
+        let mut text = Vec::new();
+        let written = match &drawing {
+            Ok(drawing) => drawing.write(&mut text),
+            Err(why) => self.excuse(*why, &mut text),
+        };
+        // Writing to memory cannot fail.
+        debug_assert!(written.is_ok());
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The line that stands for a picture that cannot be drawn.
+    pub(crate) fn excuse(&self, why: Undrawable, out: &mut impl Write) -> io::Result<()> {
+        match why {
+            Undrawable::Point(_) if self.classic => writeln!(out, "[no plot, span is zero width]"),
+            Undrawable::Point(value) => {
+                writeln!(out, "[no picture: every value is {}]", general(value, 8))
+            }
+            Undrawable::Range => {
+                writeln!(out, "[no picture: the range cannot be cut into columns]")
+            }
+        }
+    }
+}
+
+/// The symbol for a place that several sets share: none of theirs.
+#[must_use]
+pub fn overlap_symbol(symbols: impl IntoIterator<Item = char>) -> char {
+    if symbols.into_iter().any(|symbol| symbol == '*') {
+        '&'
+    } else {
+        '*'
+    }
+}
+
+/// The range cut into columns.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    low: f64,
+    high: f64,
+    /// What everything is multiplied by so that the range is neither infinite nor without digits.
+    unit: f64,
+    start: f64,
+    step: f64,
+    width: usize,
+    /// Rounding cannot lead out of a corrected picture.
+    clamp: bool,
+}
+
+impl Scale {
+    fn new(picture: &Picture, figures: &[Figure<'_>]) -> Result<Self, Undrawable> {
+        let ends = |f: &Figure<'_>| [f.min, f.max, f.mean - f.stddev, f.mean + f.stddev];
+        let all = || figures.iter().flat_map(ends);
+        let low = all().fold(f64::INFINITY, f64::min);
+        let high = all().fold(f64::NEG_INFINITY, f64::max);
+        if low == high {
+            return Err(Undrawable::Point(low));
+        }
+        let width = if picture.classic {
+            picture.width
+        } else {
+            picture.width.max(2)
+        };
+        let unit = match high - low {
+            _ if picture.classic => 1.0,
+            span if span.is_infinite() => 2_f64.powi(-4),
+            span if span < 1e-280 => 2_f64.powi(200),
+            _ => 1.0,
+        };
+        let step = (high * unit - low * unit) / (width as f64 - 1.0);
+        let start = low * unit - 0.5 * step;
+        let usable = step.is_finite() && step != 0.0 && start.is_finite();
+        usable
+            .then_some(Self {
+                low,
+                high,
+                unit,
+                start,
+                step,
+                width,
+                clamp: !picture.classic,
+            })
+            .ok_or(Undrawable::Range)
+    }
+
+    /// The column of a value within the range; `None` where rounding led out of the picture.
+    fn column(&self, value: f64) -> Option<usize> {
+        let column = (value * self.unit - self.start) / self.step;
+        let last = self.width.saturating_sub(1);
+        if self.clamp {
+            return Some((column as usize).min(last));
+        }
+        // A picture without columns has one all the same: counted, never printed.
+        let inside = column > -1.0 && column < self.width.max(1) as f64;
+        inside.then_some(column as usize)
+    }
+}
+
+/// A picture that is ready to be written, a row at a time.
+#[derive(Debug)]
+pub(crate) struct Drawing {
+    scale: Scale,
+    symbols: Vec<char>,
+    /// For each set how many of its values fall into each column.
+    stacks: Vec<Vec<usize>>,
+    bars: Vec<Vec<u8>>,
+    separate: bool,
+    classic: bool,
+    /// Values that one symbol stands for.
+    each: usize,
+}
+
+impl Drawing {
+    pub(crate) fn new(picture: &Picture, figures: &[Figure<'_>]) -> Result<Self, Undrawable> {
+        let scale = Scale::new(picture, figures)?;
+        let mut drawing = Self {
+            scale,
+            symbols: figures.iter().map(|f| f.symbol).collect(),
+            stacks: Vec::with_capacity(figures.len()),
+            bars: Vec::new(),
+            separate: picture.separate,
+            classic: picture.classic,
+            each: 1,
+        };
+        for figure in figures {
+            drawing.stack(figure).ok_or(Undrawable::Range)?;
+            drawing.bar(figure).ok_or(Undrawable::Range)?;
+        }
+        if !picture.classic {
+            drawing.each = drawing.tallest().div_ceil(picture.rows_max.max(1)).max(1);
+        }
+        Ok(drawing)
+    }
+
+    fn stack(&mut self, figure: &Figure<'_>) -> Option<()> {
+        let mut stacks = vec![0; self.scale.width.max(1)];
+        for &value in figure.values {
+            stacks[self.scale.column(value)?] += 1;
+        }
+        self.stacks.push(stacks);
+        Some(())
+    }
+
+    /// Ends over fill over nothing; then the median, then the mean over all.
+    fn bar(&mut self, figure: &Figure<'_>) -> Option<()> {
+        if self.separate || self.bars.is_empty() {
+            self.bars.push(vec![b' '; self.scale.width.max(1)]);
+        }
+        let first = self.scale.column(figure.mean - figure.stddev)?;
+        let last = self.scale.column(figure.mean + figure.stddev)?;
+        let median = self.scale.column(figure.median)?;
+        let mean = self.scale.column(figure.mean)?;
+        let bar = self.bars.last_mut()?;
+        bar[first] = b'|';
+        for cell in bar.iter_mut().take(last).skip(first + 1) {
+            if *cell == b' ' {
+                *cell = b'_';
+            }
+        }
+        bar[last] = b'|';
+        bar[median] = b'M';
+        bar[mean] = b'A';
+        Some(())
+    }
+
+    fn tallest(&self) -> usize {
+        self.stacks.iter().flatten().copied().max().unwrap_or(0)
+    }
+
+    /// Rows of values.
+    fn rows(&self) -> usize {
+        if self.classic {
+            let last = self.stacks.last();
+            last.and_then(|s| s.iter().copied().max()).unwrap_or(0)
+        } else {
+            self.tallest().div_ceil(self.each)
+        }
+    }
+
+    /// The first set that is still there in a row: ministat clears what it adds to the height.
+    fn first_left(&self, row: usize) -> usize {
+        let mut height = 0;
+        let mut first = 0;
+        for (set, stacks) in self.stacks.iter().enumerate().filter(|_| self.classic) {
+            let wanted = stacks.iter().copied().max().unwrap_or(0) + 1;
+            if row >= height && row < wanted {
+                first = set;
+            }
+            height = wanted;
+        }
+        first
+    }
+
+    fn row(&self, row: usize) -> String {
+        let first = self.first_left(row);
+        (0..self.scale.width)
+            .map(|column| self.symbol(self.sets_at(first, row, column)))
+            .collect()
+    }
+
+    /// Sets with a value in a cell, a bit each.
+    fn sets_at(&self, first: usize, row: usize, column: usize) -> usize {
+        let reaches = |set: &usize| self.stacks[*set][column].div_ceil(self.each) >= row;
+        (first..self.stacks.len())
+            .filter(reaches)
+            .fold(0, |sets, set| sets | self.mark(set))
+    }
+
+    /// ministat merges the sets' numbers and prints the symbol of what comes out.
+    fn mark(&self, set: usize) -> usize {
+        if self.classic { set + 1 } else { 1 << set }
+    }
+
+    fn symbol(&self, sets: usize) -> char {
+        match sets {
+            0 => ' ',
+            _ if self.classic => SYMBOLS[(sets - 1).min(SYMBOLS.len() - 1)],
+            _ if sets.is_power_of_two() => self.symbols[sets.trailing_zeros() as usize],
+            _ => overlap_symbol(self.symbols.iter().copied()),
+        }
+    }
+
+    /// Writes the picture, a row at a time.
+    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let frame = format!("+{}+", "-".repeat(self.scale.width));
+        writeln!(out, "{frame}")?;
+        for row in (1..=self.rows()).rev() {
+            writeln!(out, "|{}|", self.row(row))?;
+        }
+        for (bar, symbol) in self.bars.iter().zip(&self.symbols) {
+            let bar = String::from_utf8_lossy(&bar[..self.scale.width]);
+            if self.classic || !self.separate {
+                writeln!(out, "|{bar}|")?;
+            } else {
+                writeln!(out, "|{bar}| {symbol}")?;
+            }
+        }
+        writeln!(out, "{frame}")?;
+        if self.classic {
+            Ok(())
+        } else {
+            self.legend(out)
+        }
+    }
+
+    /// The range below the frame, and what a symbol stands for where it is not one value.
+    fn legend(&self, out: &mut impl Write) -> io::Result<()> {
+        let low = general(self.scale.low, 6);
+        let high = general(self.scale.high, 6);
+        let width = self.scale.width;
+        if low.len() + high.len() < width {
+            writeln!(out, " {low}{high:>rest$}", rest = width - low.len())?;
+        }
+        if self.each > 1 {
+            writeln!(out, " each symbol stands for up to {} values", self.each)?;
+        }
+        Ok(())
+    }
+}
