@@ -11,12 +11,16 @@ use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
 use rustix::fs::{Access, access};
+use serde::{Deserialize, Serialize};
 
 use super::finished::Usage;
 use super::words::{Line, split};
+use crate::experiments::MetricPlan;
+use crate::record::result::{Better, Kind};
 
 /// Whether commands run through a shell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Shell {
     /// Where one of them needs it: `sh`.
     AsNeeded,
@@ -254,7 +258,64 @@ pub fn clean_environment() -> Vec<(OsString, OsString)> {
     environment
 }
 
-/// The metrics of a command, by name.
+/// The metrics of a command, the primary one first.
+#[must_use]
+pub fn metrics() -> Vec<MetricPlan> {
+    let metric = |name: &str, unit: &str, margin_pct, about: &str| MetricPlan {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        better: Better::Lower,
+        kind: Kind::Sampled,
+        margin_pct,
+        about: about.to_owned(),
+    };
+    vec![
+        metric(
+            "wall_s",
+            "s",
+            1.0,
+            "time from the start of the command's process to its end",
+        ),
+        metric(
+            "user_s",
+            "s",
+            1.0,
+            "processor time outside the kernel, of all its processes",
+        ),
+        metric(
+            "sys_s",
+            "s",
+            1.0,
+            "processor time inside the kernel, of all its processes",
+        ),
+        metric(
+            "maxrss_kib",
+            "KiB",
+            2.0,
+            "most memory that one of its processes had resident",
+        ),
+        metric(
+            "minor_faults",
+            "1",
+            0.1,
+            "pages that came without a read from a device",
+        ),
+        metric(
+            "major_faults",
+            "1",
+            0.1,
+            "pages that had to be read from a device",
+        ),
+        metric(
+            "context_switches",
+            "1",
+            0.1,
+            "times it waited or something else was let run",
+        ),
+    ]
+}
+
+/// The values of a command's metrics, by name.
 #[must_use]
 pub fn metrics_of(usage: &Usage) -> BTreeMap<String, f64> {
     let count = |count: u64| count as f64;
@@ -277,7 +338,8 @@ pub fn metrics_of(usage: &Usage) -> BTreeMap<String, f64> {
 mod tests {
     use std::fs;
 
-    use super::{Command, CommandError, Commands, Shell, find, in_shell};
+    use super::{Command, CommandError, Commands, Shell, find, in_shell, metrics, metrics_of};
+    use crate::measure::finished::Usage;
 
     fn commands(texts: &[&str], shell: &Shell) -> Result<Commands, CommandError> {
         let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
@@ -354,6 +416,14 @@ mod tests {
         fs::write(&path, "#!/bin/sh\n").expect("written");
         let name = path.to_str().expect("text");
         assert!(matches!(find(name), Err(CommandError::NoProgram(found, _)) if found == path));
+    }
+
+    #[test]
+    fn every_metric_that_is_declared_has_a_value_and_no_other_has() {
+        let mut declared: Vec<String> = metrics().into_iter().map(|metric| metric.name).collect();
+        declared.sort();
+        let measured: Vec<String> = metrics_of(&Usage::default()).into_keys().collect();
+        assert_eq!(declared, measured);
     }
 
     #[test]

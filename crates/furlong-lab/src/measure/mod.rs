@@ -20,7 +20,8 @@
 //! - `progress.rs`: the bar.
 //! - `words.rs`, `command.rs`: a user's command, made ready to run.
 //! - `launcher.rs`, `finished.rs`: runs a command, and what it took.
-//! - `callgrind.rs`: instructions, counted.
+//! - `contest.rs`: commands as arms.
+//! - `callgrind.rs`, `instructions.rs`: instructions as a metric.
 #![forbid(unsafe_code)]
 
 pub mod agenda;
@@ -28,10 +29,12 @@ pub mod calibrate;
 pub mod callgrind;
 pub mod campaign;
 pub mod command;
+pub mod contest;
 pub mod counters;
 pub mod deal;
 pub mod exact;
 pub mod finished;
+pub mod instructions;
 pub mod interrupt;
 pub mod launcher;
 pub mod process;
