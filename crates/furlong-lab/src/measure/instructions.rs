@@ -135,8 +135,8 @@ struct SampleCounts {
 }
 
 impl SampleCounts {
-    /// Counts one process: the operations that it really did, its instructions, and what it said.
-    fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64, Outcome), Miss> {
+    /// Counts one process: the operations that it really did, and its instructions.
+    fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), Miss> {
         let lost = |error: std::io::Error| Miss::Failed(format!("there is no place: {error}"));
         let place = tempfile::tempdir().map_err(lost)?;
         let said = place.path().join("said");
@@ -147,6 +147,7 @@ impl SampleCounts {
             format!("--profile={}", self.profile.name()),
             format!("--seed={}", job.seed),
             format!("--operations={operations}"),
+            "--untimed".to_owned(),
         ];
         task.arguments.extend(options.map(OsString::from));
         task.output = Output::File(said.clone());
@@ -162,25 +163,23 @@ impl SampleCounts {
         let line = fs::read_to_string(&said).map_err(lost)?;
         let outcome: Outcome = serde_json::from_str(line.trim())
             .map_err(|_| Miss::Failed("it said no line of JSON under callgrind".to_owned()))?;
-        Ok((outcome.operations, count.instructions, outcome))
+        Ok((outcome.operations, count.instructions))
     }
 }
 
 impl Sampler for SampleCounts {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
         let half = (job.operations.min(OPERATIONS_MAX) / 2).max(1);
-        let (fewer, first, _) = self.count(job, half)?;
+        let fewer = self.count(job, half)?;
         // An arm may do whole rounds only: twice what it did is more for certain.
-        let (more, second, said) = self.count(job, fewer.saturating_mul(2))?;
-        let value = per_operation((fewer, first), (more, second)).ok_or_else(|| {
+        let more = self.count(job, fewer.0.saturating_mul(2))?;
+        let value = per_operation(fewer, more).ok_or_else(|| {
+            let (fewer, more) = (fewer.0, more.0);
             Miss::Failed(format!(
                 "it did {more} operations where {fewer} were to be doubled"
             ))
         })?;
-        Ok(Outcome {
-            digest: said.digest,
-            ..outcome(INSTRUCTIONS_PER_OP, value)
-        })
+        Ok(outcome(INSTRUCTIONS_PER_OP, value))
     }
 }
 
