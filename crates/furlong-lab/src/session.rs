@@ -97,15 +97,24 @@ impl<'a> Session<'a> {
 
     /// Takes up a stored run where it ended.
     ///
+    /// # Shapes
+    ///
+    /// `fits` says whether this invocation can do what is on the agenda.
+    ///
     /// # Errors
     ///
     /// There is no such run, or it cannot be gone on with here, and why.
-    pub fn resume(id: &str, options: Options<'a>) -> Result<Session<'a>, Error> {
+    pub fn resume(
+        id: &str,
+        options: Options<'a>,
+        fits: impl FnOnce(&Agenda) -> Result<(), Error>,
+    ) -> Result<Session<'a>, Error> {
         let refuse = |fault: Fault| Error::usage(fault.to_string());
         let mut store = open(&options)?;
         let brief = find(&store, id)?;
         let saved = store.load(&brief.id).map_err(refuse)?;
         same_conditions(&saved)?;
+        fits(&saved.agenda)?;
         store.claim(&brief.id).map_err(refuse)?;
         let ledger = Ledger::new(saved.result, Some(store), options.voice);
         let began = Files::default().cpu_time();

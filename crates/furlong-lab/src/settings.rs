@@ -92,7 +92,7 @@ impl Settings {
         let mut settings: Settings = toml::from_str(text).map_err(|error| {
             let line = error
                 .span()
-                .map(|span| text[..span.start].lines().count().max(1));
+                .map(|span| text[..span.start].matches('\n').count() + 1);
             let line = line.map_or_else(String::new, |line| format!("line {line}: "));
             wrong(format!("{line}{}", error.message()))
         })?;

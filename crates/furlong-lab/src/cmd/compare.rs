@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -18,6 +19,7 @@ use crate::measure::contest::{Contest, Contestant, Failures, Rules, Timed};
 use crate::measure::counters::Counters;
 use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
+use crate::measure::sampler::Pass;
 use crate::publish;
 use crate::record::result::CONTROL;
 use crate::session::{Options, Session, new_seed};
@@ -148,29 +150,28 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     publish::check(&options.targets)?;
     let voice = options.voice;
     let interrupt = Interrupt::listen()?;
-    let (session, contest) = match &args.resume {
+    let (session, ready) = match &args.resume {
         Some(id) => {
-            let session = Session::resume(id, options)?;
-            let subject = subject_of(session.agenda())?;
-            let contest = contest(session.agenda(), &subject, &interrupt)?.0;
-            (session, contest)
+            let mut made = None;
+            let session = Session::resume(id, options, |agenda| {
+                made = Some(Ready::new(agenda, &interrupt)?);
+                Ok(())
+            })?;
+            (session, made)
         }
         None => {
             let agenda = args.agenda(&settings)?;
-            let (contest, note) = contest(&agenda, &subject_of(&agenda)?, &interrupt)?;
-            if let Some(note) = note {
-                voice.note(&note);
+            let ready = Ready::new(&agenda, &interrupt)?;
+            if let Some(note) = &ready.note {
+                voice.note(note);
             }
             let tag = args.tag.clone().or_else(|| settings.tag.clone());
             let note = args.note.clone().or_else(|| settings.note.clone());
-            (Session::begin(agenda, tag, note, options)?, contest)
+            (Session::begin(agenda, tag, note, options)?, Some(ready))
         }
     };
-    let passes = match session.agenda().counters {
-        Counters::Callgrind => vec![instructions::of_commands(&contest)?],
-        Counters::Auto | Counters::None => vec![],
-    };
-    session.measure(&mut Timed(contest), passes, &interrupt)
+    let ready = ready.ok_or_else(|| Error::failed("the stored run was not looked at"))?;
+    session.measure(&mut Timed(ready.contest), ready.passes, &interrupt)
 }
 
 impl Args {
@@ -318,41 +319,42 @@ fn subject_of(agenda: &Agenda) -> Result<Subject, Error> {
         .map_err(|error| Error::usage(format!("the stored commands cannot be read: {error}")))
 }
 
-/// The commands, ready to run, and what the user should know about how.
-fn contest(
-    agenda: &Agenda,
-    subject: &Subject,
-    interrupt: &Interrupt,
-) -> Result<(Rc<Contest>, Option<String>), Error> {
-    let refused = |error: CommandError| Error::usage(error.to_string());
-    let commands = Commands::new(&subject.commands, &subject.shell).map_err(refused)?;
-    let prepare = subject.prepare.as_deref().map(|text| in_shell("sh", text));
-    let prepare: Option<Command> = prepare.transpose().map_err(refused)?;
-    if let Err(error) = std::fs::File::open(&subject.input) {
-        let input = subject.input.display();
-        return Err(Error::usage(format!(
-            "--input {input} cannot be read: {error}"
-        )));
+/// What runs the commands of an agenda.
+struct Ready {
+    contest: Rc<Contest>,
+    passes: Vec<Pass<'static>>,
+    /// What the user should know about how they are run.
+    note: Option<String>,
+}
+
+impl Ready {
+    /// Looks for everything that will be needed, before anything is stored or measured.
+    fn new(agenda: &Agenda, interrupt: &Interrupt) -> Result<Self, Error> {
+        let refused = |error: CommandError| Error::usage(error.to_string());
+        let subject = subject_of(agenda)?;
+        let commands = Commands::new(&subject.commands, &subject.shell).map_err(refused)?;
+        let prepare = subject.prepare.as_deref().map(|text| in_shell("sh", text));
+        let prepare: Option<Command> = prepare.transpose().map_err(refused)?;
+        if let Err(error) = File::open(&subject.input) {
+            let input = subject.input.display();
+            return Err(Error::usage(format!("--input {input} cannot be read: {error}")));
+        }
+        let arms = agenda.experiments.iter().flat_map(|entry| &entry.arms).cloned();
+        let contestant = |(name, command)| Contestant { name, command };
+        let rules = Rules {
+            contestants: arms.zip(commands.list).map(contestant).collect(),
+            prepare,
+            warmup: subject.warmup,
+            input: subject.input,
+            limit: agenda.timeout_s.map(Duration::from_secs_f64),
+            failures: if subject.ignore_failure { Failures::Count } else { Failures::End },
+        };
+        let contest = Contest::new(rules, interrupt.clone());
+        let contest = contest.map_err(|error| Error::failed(error.to_string()))?;
+        let passes = match agenda.counters {
+            Counters::Callgrind => vec![instructions::of_commands(&contest)?],
+            Counters::Auto | Counters::None => vec![],
+        };
+        Ok(Self { contest, passes, note: commands.note })
     }
-    let arms = agenda
-        .experiments
-        .iter()
-        .flat_map(|entry| &entry.arms)
-        .cloned();
-    let contestant = |(name, command)| Contestant { name, command };
-    let rules = Rules {
-        contestants: arms.zip(commands.list).map(contestant).collect(),
-        prepare,
-        warmup: subject.warmup,
-        input: subject.input.clone(),
-        limit: agenda.timeout_s.map(Duration::from_secs_f64),
-        failures: if subject.ignore_failure {
-            Failures::Count
-        } else {
-            Failures::End
-        },
-    };
-    let contest = Contest::new(rules, interrupt.clone());
-    let contest = contest.map_err(|error| Error::failed(error.to_string()))?;
-    Ok((contest, commands.note))
 }

@@ -74,7 +74,7 @@ pub struct Args {
 }
 
 /// What was decided when the run began, so that a resumed one cannot differ.
-const DECIDED: [&str; 11] = [
+const DECIDED: [&str; 12] = [
     "experiments",
     "profile",
     "blocks",
@@ -83,6 +83,7 @@ const DECIDED: [&str; 11] = [
     "arms",
     "workloads",
     "counters",
+    "timeout",
     "seed_sizes",
     "tag",
     "note",
@@ -99,7 +100,7 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     publish::check(&options.targets)?;
     let voice = options.voice;
     let session = match &args.resume {
-        Some(id) => Session::resume(id, options)?,
+        Some(id) => Session::resume(id, options, |agenda| check_built(agenda, experiments))?,
         None => {
             let agenda = args.agenda(&settings, experiments, voice)?;
             let tag = args.tag.clone().or_else(|| settings.tag.clone());
@@ -107,7 +108,6 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
             Session::begin(agenda, tag, note, options)?
         }
     };
-    check_built(session.agenda(), experiments)?;
     let interrupt = Interrupt::listen()?;
     let agenda = session.agenda();
     let passes = counters::passes(agenda.counters, agenda.profile, &interrupt)?;

@@ -34,6 +34,7 @@ pub struct Args {
 /// There is no such run, or it cannot be read or written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
+    // Reports by default are for new runs: showing an old one must not overwrite a newer one's.
     let targets = args.reports.targets(&Settings::default());
     publish::check(&targets)?;
     let voice = args.talk.voice(&settings);

@@ -365,3 +365,6 @@ fn merge(samples: &mut Vec<Sample>, counted: Vec<Sample>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

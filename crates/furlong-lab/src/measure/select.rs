@@ -245,3 +245,6 @@ fn check(kind: &str, asked: &[String], mut known: Vec<&str>) -> Result<(), Error
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -193,7 +193,7 @@ impl Files {
             .join(" ");
         named
             .or((!maker.is_empty()).then_some(maker))
-            .or_else(|| Some("unnamed".to_owned()))
+            .or_else(|| Some("a hypervisor".to_owned()))
     }
 
     fn turbo(&self) -> Option<bool> {

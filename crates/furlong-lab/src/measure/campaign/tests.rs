@@ -1,0 +1,502 @@
+//! The schedule against a sampler that only pretends.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use super::{Campaign, End};
+use crate::experiments::{MetricPlan, Outcome, Profile, Workload};
+use crate::measure::agenda::{Agenda, Batch, Entry, Load};
+use crate::measure::counters::Counters;
+use crate::measure::deal::Deal;
+use crate::measure::progress::Progress;
+use crate::measure::sampler::{Job, Miss, Pass, Sampler};
+use crate::record::ledger::{Ledger, Place};
+use crate::record::result::{Better, CONTROL, Kind, Machine, Run};
+use crate::talk::Voice;
+
+/// What a job was, without its borrows.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    workload: String,
+    arm: String,
+    seed: u64,
+    operations: u64,
+    exact: bool,
+    padding: usize,
+}
+
+/// Answers by a function of the job and of how many came before.
+struct Pretend<F> {
+    answer: F,
+    seen: Vec<Seen>,
+}
+
+impl<F: FnMut(&Seen, usize) -> Result<Outcome, Miss>> Sampler for Pretend<F> {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
+        let seen = Seen {
+            workload: job.workload.name.clone(),
+            arm: job.arm.to_owned(),
+            seed: job.seed,
+            operations: job.operations,
+            exact: job.exact,
+            padding: job.padding,
+        };
+        self.seen.push(seen.clone());
+        (self.answer)(&seen, self.seen.len() - 1)
+    }
+}
+
+/// 100 ns an operation; a count that follows from the input; the answer is the input's seed.
+fn good(seen: &Seen) -> Result<Outcome, Miss> {
+    let count = (seen.seed % 97) as f64;
+    let metrics = [("time".to_owned(), 100.0), ("calls".to_owned(), count)];
+    Ok(Outcome {
+        metrics: metrics.into(),
+        operations: seen.operations,
+        elapsed_s: seen.operations as f64 * 1e-7,
+        digest: seen.seed,
+    })
+}
+
+fn failed() -> Result<Outcome, Miss> {
+    Err(Miss::Failed("it broke".to_owned()))
+}
+
+fn metric(name: &str, kind: Kind) -> MetricPlan {
+    let (name, unit, about) = (name.to_owned(), "1".to_owned(), String::new());
+    MetricPlan {
+        name,
+        unit,
+        better: Better::Lower,
+        kind,
+        margin_pct: 1.0,
+        about,
+    }
+}
+
+fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
+    let load = |name: &str| Load {
+        workload: Workload {
+            name: name.to_owned(),
+            about: String::new(),
+            quick: true,
+            params: [("nodes".to_owned(), 64)].into(),
+            smoke: BTreeMap::new(),
+        },
+        blocks,
+        batch: Batch::Seconds(0.01),
+        na: BTreeMap::new(),
+    };
+    let entry = Entry {
+        name: "race".to_owned(),
+        question: "Which?".to_owned(),
+        metrics,
+        arms: vec!["a".to_owned(), "longer".to_owned(), "other".to_owned()],
+        exact_operations: 4096,
+        loads: vec![load("plain"), load("ins")],
+        left_out: vec![],
+    };
+    Agenda {
+        profile: Profile::Quick,
+        seed: 11,
+        margin_pct: None,
+        timeout_s: None,
+        counters: Counters::Auto,
+        experiments: vec![entry],
+        subject: serde_json::Value::Null,
+    }
+}
+
+fn timed() -> Vec<MetricPlan> {
+    vec![metric("time", Kind::Sampled)]
+}
+
+fn timed_and_counted() -> Vec<MetricPlan> {
+    vec![metric("time", Kind::Sampled), metric("calls", Kind::Exact)]
+}
+
+fn blank(agenda: &Agenda) -> Ledger {
+    let run = Run {
+        id: "abcdefgh".to_owned(),
+        started: "2026-01-01T00:00:00+00:00".to_owned(),
+        command: vec![],
+        profile: agenda.profile.name().to_owned(),
+        seed: agenda.seed,
+        version: String::new(),
+        tag: None,
+        note: None,
+        machine: Machine::default(),
+        warnings: vec![],
+    };
+    Ledger::new(agenda.blank(run), None, Voice::Quiet)
+}
+
+/// Runs an agenda to its end with a pretending sampler.
+fn run(
+    agenda: &Agenda,
+    ledger: &mut Ledger,
+    answer: impl FnMut(&Seen, usize) -> Result<Outcome, Miss>,
+) -> (End, Vec<Seen>) {
+    let mut sampler = Pretend {
+        answer,
+        seen: vec![],
+    };
+    let progress = Progress::hidden();
+    let end = Campaign {
+        agenda,
+        ledger,
+        sampler: &mut sampler,
+        passes: vec![],
+        progress: &progress,
+    }
+    .run();
+    (end, sampler.seen)
+}
+
+const PLAIN: Place = Place {
+    experiment: 0,
+    workload: 0,
+};
+const INS: Place = Place {
+    experiment: 0,
+    workload: 1,
+};
+
+/// The processes of blocks: they have a block's seed, not the run's.
+fn of_blocks(seen: &[Seen]) -> Vec<&Seen> {
+    seen.iter().filter(|seen| seen.seed != 11).collect()
+}
+
+#[test]
+fn a_block_has_every_arm_and_the_control_once_in_the_dealt_order() {
+    let agenda = agenda(timed(), 8);
+    let mut ledger = blank(&agenda);
+    let (end, seen) = run(&agenda, &mut ledger, |seen, _| good(seen));
+    assert_eq!(end, End::Finished);
+    let runners = ["a", "longer", "other", CONTROL];
+    let plain = &ledger.result().experiments[0].workloads[0];
+    assert_eq!(plain.blocks, (1..=8).collect::<Vec<_>>());
+    let processes = of_blocks(&seen);
+    assert_eq!(processes.len(), 2 * 8 * 4);
+    for (place, number) in (1..=8).enumerate() {
+        let deal = Deal::new(11, "race", "plain", number, 4);
+        let order: Vec<&str> = deal.order.iter().map(|runner| runners[*runner]).collect();
+        assert_eq!(plain.order[place], order);
+        let block = &processes[4 * place..4 * place + 4];
+        for (seen, runner) in block.iter().zip(order) {
+            assert_eq!(seen.arm, if runner == CONTROL { "a" } else { runner });
+            assert_eq!(seen.seed, deal.seed);
+            assert_eq!(seen.arm.len() + seen.padding, "longer".len() + deal.padding);
+        }
+    }
+    assert!(
+        plain.order.iter().any(|order| *order != plain.order[0]),
+        "{:?}",
+        plain.order
+    );
+}
+
+#[test]
+fn the_batch_is_found_on_the_baseline_and_frozen_for_all() {
+    let agenda = agenda(timed(), 3);
+    let mut ledger = blank(&agenda);
+    // The other arms are three times as slow, which must not change their batch.
+    let (_, seen) = run(&agenda, &mut ledger, |seen, _| {
+        let mut outcome = good(seen)?;
+        outcome.elapsed_s *= if seen.arm == "a" { 1.0 } else { 3.0 };
+        Ok(outcome)
+    });
+    assert_eq!(ledger.operations(PLAIN), Some(100_000));
+    assert!(
+        of_blocks(&seen)
+            .iter()
+            .all(|seen| seen.operations == 100_000)
+    );
+    let calibrating = seen.iter().filter(|seen| seen.seed == 11);
+    assert!(calibrating.into_iter().all(|seen| seen.arm == "a"));
+}
+
+#[test]
+fn exact_metrics_are_counted_twice_before_the_first_block() {
+    let agenda = agenda(timed_and_counted(), 3);
+    let mut ledger = blank(&agenda);
+    let (_, seen) = run(&agenda, &mut ledger, |seen, _| good(seen));
+    let exact: Vec<&Seen> = seen.iter().take_while(|seen| seen.exact).collect();
+    assert_eq!(exact.len(), 2 * 3 * 2);
+    assert!(
+        exact
+            .iter()
+            .all(|seen| seen.operations == 4096 && seen.seed == 11)
+    );
+    assert!(!seen[exact.len()..].iter().any(|seen| seen.exact));
+    assert_ne!(exact[0].padding, exact[1].padding);
+    for workload in &ledger.result().experiments[0].workloads {
+        assert!(
+            workload
+                .arms
+                .iter()
+                .all(|arm| arm.samples["calls"] == [Some(11.0)])
+        );
+        assert!(!workload.control.contains_key("calls"));
+    }
+}
+
+#[test]
+fn a_count_that_differs_is_sampled_in_every_block_by_processes_of_its_own() {
+    let agenda = agenda(timed_and_counted(), 3);
+    let mut ledger = blank(&agenda);
+    let (end, seen) = run(&agenda, &mut ledger, |seen, place| {
+        let mut outcome = good(seen)?;
+        // Only the second workload shows it: the first one's count is taken back.
+        if seen.exact && seen.workload == "ins" {
+            outcome.metrics.insert("calls".to_owned(), place as f64);
+        }
+        if !seen.exact {
+            outcome.metrics.remove("calls");
+        }
+        Ok(outcome)
+    });
+    assert_eq!(end, End::Finished);
+    let experiment = &ledger.result().experiments[0];
+    assert_eq!(experiment.metrics["calls"].kind, Kind::Sampled);
+    assert!(ledger.result().run.warnings[0].contains("calls is not exact here"));
+    for workload in &experiment.workloads {
+        for arm in &workload.arms {
+            assert_eq!(
+                (arm.samples["time"].len(), arm.samples["calls"].len()),
+                (3, 3)
+            );
+            assert!(arm.samples["calls"].iter().all(Option::is_some));
+        }
+        assert_eq!(workload.control["calls"].samples.len(), 3);
+        assert_eq!(workload.order[0].len(), 4);
+    }
+    assert_eq!(
+        of_blocks(&seen).iter().filter(|seen| seen.exact).count(),
+        2 * 3 * 4
+    );
+}
+
+#[test]
+fn a_wrong_answer_ends_the_run_and_keeps_the_blocks_before() {
+    let agenda = agenda(timed(), 5);
+    let mut ledger = blank(&agenda);
+    let third = Deal::new(11, "race", "plain", 3, 4).seed;
+    let (end, _) = run(&agenda, &mut ledger, |seen, _| {
+        let mut outcome = good(seen)?;
+        outcome.digest ^= u64::from(seen.seed == third && seen.arm == "other");
+        Ok(outcome)
+    });
+    let End::WrongAnswer(what) = end else {
+        panic!("{end:?}")
+    };
+    assert!(what.contains("race plain") && what.contains(&format!("other {:#018x}", third ^ 1)));
+    assert_eq!(ledger.result().experiments[0].workloads[0].blocks, [1, 2]);
+}
+
+#[test]
+fn a_wrong_answer_is_seen_while_counting_too() {
+    let agenda = agenda(timed_and_counted(), 5);
+    let differ = |culprit: &'static str, whenever: usize| {
+        run(&agenda, &mut blank(&agenda), |seen, place| {
+            let mut outcome = good(seen)?;
+            outcome.digest ^= u64::from(seen.arm == culprit && place >= whenever);
+            Ok(outcome)
+        })
+    };
+    assert!(matches!(differ("other", 0), (End::WrongAnswer(_), _)));
+    // The second process of the first arm does not agree with the first.
+    let (End::WrongAnswer(what), _) = differ("a", 1) else {
+        panic!("not seen")
+    };
+    assert!(what.contains("a (second process)"), "{what}");
+}
+
+#[test]
+fn a_failed_sample_is_null_and_the_run_goes_on() {
+    let agenda = agenda(timed(), 4);
+    let mut ledger = blank(&agenda);
+    let second = Deal::new(11, "race", "plain", 2, 4).seed;
+    let (end, _) = run(&agenda, &mut ledger, |seen, _| {
+        if seen.seed == second && seen.arm == "longer" {
+            failed()
+        } else {
+            good(seen)
+        }
+    });
+    assert_eq!(end, End::Finished);
+    let plain = &ledger.result().experiments[0].workloads[0];
+    let time = Some(100.0);
+    assert_eq!(plain.arms[1].samples["time"], [time, None, time, time]);
+    assert_eq!(plain.arms[2].samples["time"], [time; 4]);
+}
+
+#[test]
+fn a_sample_without_its_metric_has_failed() {
+    let agenda = agenda(timed(), 1);
+    let mut ledger = blank(&agenda);
+    run(&agenda, &mut ledger, |seen, _| {
+        let mut outcome = good(seen)?;
+        let broken = if seen.arm == "other" {
+            None
+        } else {
+            Some(f64::INFINITY)
+        };
+        match (seen.arm.as_str(), broken) {
+            ("a", _) => {}
+            (_, None) => drop(outcome.metrics.remove("time")),
+            (_, Some(value)) => drop(outcome.metrics.insert("time".to_owned(), value)),
+        }
+        Ok(outcome)
+    });
+    let plain = &ledger.result().experiments[0].workloads[0];
+    let first: Vec<_> = plain
+        .arms
+        .iter()
+        .map(|arm| arm.samples["time"][0])
+        .collect();
+    assert_eq!(first, [Some(100.0), None, None]);
+}
+
+#[test]
+fn a_workload_whose_arm_always_fails_is_given_up_and_the_next_is_run() {
+    let agenda = agenda(timed(), 10);
+    let mut ledger = blank(&agenda);
+    let (end, _) = run(&agenda, &mut ledger, |seen, _| {
+        let breaks = seen.workload == "plain" && seen.arm == "other";
+        if breaks { failed() } else { good(seen) }
+    });
+    assert_eq!(end, End::Finished);
+    let workloads = &ledger.result().experiments[0].workloads;
+    assert_eq!(
+        (workloads[0].blocks.len(), workloads[1].blocks.len()),
+        (3, 10)
+    );
+    assert_eq!(
+        workloads[0].warnings,
+        ["given up: `other` failed 3 blocks in a row"]
+    );
+}
+
+#[test]
+fn a_workload_whose_baseline_fails_at_once_is_given_up_and_the_next_is_run() {
+    let agenda = agenda(timed(), 2);
+    let mut ledger = blank(&agenda);
+    let (end, _) = run(&agenda, &mut ledger, |seen, _| {
+        if seen.workload == "plain" {
+            failed()
+        } else {
+            good(seen)
+        }
+    });
+    assert_eq!(end, End::Finished);
+    let workloads = &ledger.result().experiments[0].workloads;
+    assert_eq!(
+        (workloads[0].blocks.len(), workloads[1].blocks.len()),
+        (0, 2)
+    );
+    assert!(workloads[0].warnings[0].contains("the baseline `a` failed: it broke"));
+}
+
+#[test]
+fn an_interruption_drops_the_block_and_a_resumed_run_ends_like_any_other() {
+    let agenda = agenda(timed_and_counted(), 6);
+    let mut whole = blank(&agenda);
+    let (_, all) = run(&agenda, &mut whole, |seen, _| good(seen));
+    for stop in 0..all.len() {
+        let mut ledger = blank(&agenda);
+        let (end, first) = run(&agenda, &mut ledger, |seen, place| {
+            if place == stop {
+                Err(Miss::Interrupted)
+            } else {
+                good(seen)
+            }
+        });
+        assert_eq!((end, first.len()), (End::Interrupted, stop + 1));
+        let kept: usize = ledger.result().experiments[0]
+            .workloads
+            .iter()
+            .map(|w| w.blocks.len())
+            .sum();
+        let (end, rest) = run(&agenda, &mut ledger, |seen, _| good(seen));
+        assert_eq!(end, End::Finished);
+        assert_eq!(ledger.result(), whole.result(), "stopped at {stop}");
+        assert_eq!(of_blocks(&rest).len(), (12 - kept) * 4, "stopped at {stop}");
+    }
+}
+
+#[test]
+fn an_arm_that_cannot_run_a_workload_is_not_run() {
+    let mut agenda = agenda(timed(), 2);
+    let na = [("other".to_owned(), "at most 32".to_owned())];
+    agenda.experiments[0].loads[0].na = na.into();
+    let mut ledger = blank(&agenda);
+    let (_, seen) = run(&agenda, &mut ledger, |seen, _| good(seen));
+    assert!(
+        !seen
+            .iter()
+            .any(|seen| seen.workload == "plain" && seen.arm == "other")
+    );
+    let plain = &ledger.result().experiments[0].workloads[0];
+    assert_eq!(plain.arms[2].na.as_deref(), Some("at most 32"));
+    assert!(plain.arms[2].samples.is_empty());
+    assert_eq!(plain.order[0].len(), 3);
+    assert_eq!(
+        ledger.result().experiments[0].workloads[1].order[0].len(),
+        4
+    );
+    assert!(ledger.operations(INS).is_some());
+}
+
+#[test]
+fn a_further_pass_adds_its_metric_and_leaves_out_what_is_not_exact() {
+    let agenda = agenda(timed(), 1);
+    let mut ledger = blank(&agenda);
+    let counting = |seen: &Seen, place: usize| {
+        let noise = if seen.arm == "other" {
+            place as f64
+        } else {
+            0.0
+        };
+        let metrics = [("instructions".to_owned(), 500.0 + noise)].into();
+        Ok(Outcome {
+            metrics,
+            ..Outcome::default()
+        })
+    };
+    let pass = Pass {
+        metrics: vec![metric("instructions", Kind::Exact)],
+        sampler: Box::new(Pretend {
+            answer: counting,
+            seen: vec![],
+        }),
+    };
+    let mut sampler = Pretend {
+        answer: |seen: &Seen, _| good(seen),
+        seen: vec![],
+    };
+    let progress = Progress::hidden();
+    let campaign = Campaign {
+        agenda: &agenda,
+        ledger: &mut ledger,
+        sampler: &mut sampler,
+        passes: vec![pass],
+        progress: &progress,
+    };
+    let end = { campaign }.run();
+    assert_eq!(end, End::Finished);
+    let experiment = &ledger.result().experiments[0];
+    assert_eq!(experiment.metric_order, ["time", "instructions"]);
+    let plain = &experiment.workloads[0];
+    let counts: Vec<_> = plain
+        .arms
+        .iter()
+        .map(|arm| arm.samples["instructions"][0])
+        .collect();
+    assert_eq!(counts, [Some(500.0), Some(500.0), None]);
+    assert!(
+        plain.warnings[0].contains("left out as not exact"),
+        "{:?}",
+        plain.warnings
+    );
+}

@@ -1,0 +1,249 @@
+//! From names to an agenda.
+#![forbid(unsafe_code)]
+
+use super::{Selected, Selection};
+use crate::error::{Error, Exit};
+use crate::experiments::{Arm, Experiment, Outcome, Plan, Profile, Workload};
+use crate::measure::agenda::{Agenda, Batch};
+use crate::measure::counters::Counters;
+
+const PLAN: &str = r#"
+    name = "race"
+    question = "Which is faster?"
+    arms = ["a", "b", "c"]
+    full_blocks = 64
+    seed_operations = 1000
+    batch_s = { quick = 0.1, full = 0.5 }
+    metrics = [
+        { name = "time", unit = "ns", better = "lower", kind = "sampled", margin_pct = 1.0,
+          about = "Time." },
+        { name = "calls", unit = "1", better = "lower", kind = "exact", margin_pct = 0.1,
+          about = "Calls." },
+    ]
+    workloads = [
+        { name = "plain", about = "", quick = true, params = { nodes = 64 }, smoke = { nodes = 4 } },
+        { name = "ins", about = "" },
+        { name = "rem", about = "", quick = true },
+    ]
+"#;
+
+fn small(workload: &Workload) -> Option<String> {
+    (workload.name == "ins").then(|| "at most 32".to_owned())
+}
+
+fn experiments() -> Vec<Experiment> {
+    let arm = |name, na| Arm {
+        name,
+        run: |_| Ok(Outcome::default()),
+        na,
+    };
+    let first = Experiment {
+        plan: Plan::parse(PLAN).unwrap(),
+        arms: vec![arm("a", |_| None), arm("b", small), arm("c", |_| None)],
+    };
+    let renamed = PLAN
+        .replace("race", "sprint")
+        .replace(r#""plain""#, r#""dash""#);
+    let renamed = renamed.replace(r#"["a", "b", "c"]"#, r#"["a", "z"]"#);
+    let second = Experiment {
+        plan: Plan::parse(&renamed).unwrap(),
+        arms: vec![arm("a", |_| None), arm("z", |_| None)],
+    };
+    vec![first, second]
+}
+
+fn all(profile: Profile) -> Selection {
+    Selection {
+        experiments: vec![],
+        arms: vec![],
+        workloads: vec![],
+        profile,
+        blocks: None,
+        seed: 1,
+        margin_pct: None,
+        timeout_s: None,
+        counters: Counters::Auto,
+        seed_sizes: false,
+    }
+}
+
+fn named(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn loads(agenda: &Agenda, place: usize) -> Vec<&str> {
+    agenda.experiments[place]
+        .loads
+        .iter()
+        .map(|load| load.workload.name.as_str())
+        .collect()
+}
+
+fn resolved(selection: &Selection) -> Result<Selected, Error> {
+    selection.resolve(&experiments())
+}
+
+fn refused(selection: &Selection) -> String {
+    let error = resolved(selection).unwrap_err();
+    assert_eq!(error.exit, Exit::Usage);
+    error.message
+}
+
+#[test]
+fn quick_takes_the_marked_workloads_and_says_what_it_left_out() {
+    let agenda = resolved(&all(Profile::Quick)).unwrap().agenda;
+    assert_eq!(loads(&agenda, 0), ["plain", "rem"]);
+    let left_out = &agenda.experiments[0].left_out;
+    assert_eq!(
+        left_out,
+        &["ins: runs under --profile full, or when it is named"]
+    );
+    assert!(
+        agenda.experiments[0]
+            .loads
+            .iter()
+            .all(|load| load.blocks == 10)
+    );
+    assert_eq!(agenda.experiments[0].loads[0].batch, Batch::Seconds(0.1));
+}
+
+#[test]
+fn full_and_smoke_take_all_with_their_own_sizes() {
+    let full = resolved(&all(Profile::Full)).unwrap().agenda;
+    assert_eq!(loads(&full, 0), ["plain", "ins", "rem"]);
+    assert_eq!(full.experiments[0].loads[0].workload.params["nodes"], 64);
+    assert_eq!(full.experiments[0].loads[0].blocks, 64);
+    let smoke = resolved(&all(Profile::Smoke)).unwrap().agenda;
+    assert_eq!(loads(&smoke, 0), ["plain", "ins", "rem"]);
+    assert_eq!(smoke.experiments[0].loads[0].workload.params["nodes"], 4);
+    assert_eq!(
+        (
+            smoke.experiments[0].loads[0].blocks,
+            smoke.experiments.len()
+        ),
+        (3, 2)
+    );
+}
+
+#[test]
+fn an_arm_says_what_it_cannot_run() {
+    let agenda = resolved(&all(Profile::Full)).unwrap().agenda;
+    let ins = &agenda.experiments[0].loads[1];
+    assert_eq!(ins.na["b"], "at most 32");
+    assert!(ins.has("a") && !ins.has("b"));
+}
+
+#[test]
+fn a_workload_that_the_baseline_cannot_run_is_left_out_with_its_reason() {
+    let mut selection = all(Profile::Full);
+    selection.arms = named(&["b", "c"]);
+    let agenda = resolved(&selection).unwrap().agenda;
+    assert_eq!(loads(&agenda, 0), ["plain", "rem"]);
+    let left_out = &agenda.experiments[0].left_out;
+    assert_eq!(
+        left_out,
+        &["ins: the baseline `b` cannot run it: at most 32"]
+    );
+}
+
+#[test]
+fn named_workloads_run_under_any_profile() {
+    let mut selection = all(Profile::Quick);
+    selection.workloads = named(&["ins", "dash"]);
+    let selected = resolved(&selection).unwrap();
+    assert_eq!(loads(&selected.agenda, 0), ["ins"]);
+    assert_eq!(loads(&selected.agenda, 1), ["dash", "ins"]);
+    assert!(selected.agenda.experiments[0].left_out.is_empty());
+}
+
+#[test]
+fn an_experiment_without_the_named_workload_is_left_out_and_that_is_said() {
+    let mut selection = all(Profile::Quick);
+    selection.workloads = named(&["dash"]);
+    let selected = resolved(&selection).unwrap();
+    assert_eq!(selected.agenda.experiments.len(), 1);
+    assert_eq!(selected.agenda.experiments[0].name, "sprint");
+    assert_eq!(
+        selected.notes,
+        ["left out race: it has none of the named workloads"]
+    );
+}
+
+#[test]
+fn the_own_baseline_stays_the_baseline_wherever_it_is_named() {
+    let mut selection = all(Profile::Smoke);
+    selection.experiments = named(&["race"]);
+    selection.arms = named(&["c", "b", "a", "c"]);
+    let selected = resolved(&selection).unwrap();
+    assert_eq!(selected.agenda.experiments[0].arms, ["a", "c", "b"]);
+    assert!(selected.notes.is_empty());
+}
+
+#[test]
+fn without_it_the_first_named_arm_is_the_baseline_and_that_is_said() {
+    let mut selection = all(Profile::Smoke);
+    selection.experiments = named(&["race"]);
+    selection.arms = named(&["c", "b"]);
+    let selected = resolved(&selection).unwrap();
+    assert_eq!(selected.agenda.experiments[0].arms, ["c", "b"]);
+    assert!(
+        selected.notes[0].contains("the baseline is `c`"),
+        "{:?}",
+        selected.notes
+    );
+}
+
+#[test]
+fn one_arm_alone_is_refused() {
+    let mut selection = all(Profile::Smoke);
+    selection.arms = named(&["b"]);
+    let why = refused(&selection);
+    assert!(
+        why.contains("nothing to compare it with (arms: a, b, c)"),
+        "{why}"
+    );
+}
+
+#[test]
+fn names_that_nobody_knows_are_refused_with_the_nearest() {
+    let mut selection = all(Profile::Quick);
+    selection.experiments = named(&["rase"]);
+    assert!(refused(&selection).contains("did you mean `race`? There are: race, sprint"));
+    selection = all(Profile::Quick);
+    selection.arms = named(&["a", "q"]);
+    assert!(refused(&selection).contains("unknown arm `q`"));
+    selection = all(Profile::Quick);
+    selection.experiments = named(&["race"]);
+    selection.workloads = named(&["dash"]);
+    assert!(refused(&selection).ends_with("there are: plain, ins, rem"));
+}
+
+#[test]
+fn without_counters_only_what_is_sampled_is_measured() {
+    let mut selection = all(Profile::Quick);
+    selection.counters = Counters::None;
+    let agenda = resolved(&selection).unwrap().agenda;
+    let metrics: Vec<&str> = agenda.experiments[0]
+        .metrics
+        .iter()
+        .map(|metric| metric.name.as_str())
+        .collect();
+    assert_eq!(metrics, ["time"]);
+}
+
+#[test]
+fn the_sizes_of_the_document_and_the_blocks_of_the_user_go_first() {
+    let mut selection = all(Profile::Full);
+    selection.seed_sizes = true;
+    selection.blocks = Some(7);
+    let agenda = resolved(&selection).unwrap().agenda;
+    let load = &agenda.experiments[0].loads[0];
+    assert_eq!((load.batch, load.blocks), (Batch::Operations(1000), 7));
+}
+
+#[test]
+fn an_agenda_survives_its_way_through_the_store() {
+    let agenda = resolved(&all(Profile::Full)).unwrap().agenda;
+    let text = serde_json::to_string(&agenda).unwrap();
+    assert_eq!(serde_json::from_str::<Agenda>(&text).unwrap(), agenda);
+}
