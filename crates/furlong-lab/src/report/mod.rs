@@ -1,2 +1,25 @@
 //! A result as a person or a program reads it.
+//!
+//! # Files
+//! - `terminal`: tables, pictures and verdicts for a terminal
+//! - `markdown`, `csv`, `json`, `html`: the same for a document, a program and a browser
+//! - `targets`: where the reports go
+//! - `wording`: the sentences; `quantity`: the numbers; `text`: what names may do
+//! - `outline`: lookups in a result; `finite`: keeps what is no number out; `picture`: ministat's
 #![forbid(unsafe_code)]
+
+pub mod csv;
+mod finite;
+pub mod html;
+pub mod json;
+pub mod markdown;
+mod outline;
+mod picture;
+mod quantity;
+mod targets;
+pub mod terminal;
+mod text;
+mod wording;
+
+pub use finite::finite;
+pub use targets::{TargetError, Targets};

@@ -1,0 +1,69 @@
+//! Small pieces that every part of the page uses.
+#![forbid(unsafe_code)]
+
+use maud::{Markup, Render, html};
+
+use crate::record::result::Verdict;
+use crate::report::text::{plain, shorten};
+use crate::report::wording;
+
+/// Columns of a name where it stands beside others.
+const NAME_COLUMNS: usize = 60;
+
+/// A name from the result, kept from turning the direction of what stands beside it.
+pub(super) struct Name<'a>(pub(super) &'a str);
+
+impl Render for Name<'_> {
+    fn render(&self) -> Markup {
+        html! { bdi { (shorten(self.0, NAME_COLUMNS)) } }
+    }
+}
+
+/// A verdict as a word with its sign.
+pub(super) fn verdict(verdict: Verdict) -> Markup {
+    html! { span class={ "v " (wording::word(verdict)) } { (wording::word(verdict)) } }
+}
+
+/// Text with true minus signs, and no line broken before a `%`.
+pub(super) fn minus(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let number = rest.peek().is_some_and(char::is_ascii_digit);
+        let sign = c == '-' && number && !before.is_alphanumeric();
+        out.push(if sign { '\u{2212}' } else { c });
+        before = c;
+    }
+    out.replace(" %", "\u{a0}%")
+}
+
+/// A table in a box that scrolls by itself.
+pub(super) fn scroll(label: &str, content: &Markup) -> Markup {
+    html! { div.scroll tabindex="0" role="group" aria-label=(label) { (content) } }
+}
+
+/// Sentences as a list.
+pub(super) fn warnings(sentences: &[String], class: &str) -> Markup {
+    html! {
+        @if !sentences.is_empty() {
+            ul class={ "plain " (class) } {
+                @for sentence in sentences { li { bdi { (plain(sentence)) } } }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::minus;
+
+    #[test]
+    fn only_signs_of_numbers_become_minus_signs() {
+        assert_eq!(
+            minus("-26.1 % [-26.8, -25.4]"),
+            "−26.1\u{a0}% [−26.8, −25.4]"
+        );
+        assert_eq!(minus("sign-flip, lag-1"), "sign-flip, lag-1");
+    }
+}

@@ -1,0 +1,144 @@
+//! The result as one HTML file that needs nothing else: no script, no network, no other file.
+#![forbid(unsafe_code)]
+
+mod arms;
+mod frame;
+mod guide;
+mod machine;
+mod svg;
+mod tables;
+mod verdicts;
+mod workload;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::finite::finite;
+use super::text::{plain, shorten};
+use super::wording;
+use crate::record::result::{ExperimentResult, ResultFile};
+use frame::{Name, warnings};
+
+/// The only style of the page.
+const STYLE: &str = include_str!("style.css");
+
+/// SHA-256 of [`STYLE`], in base 64: the one style that the page's policy lets through.
+const STYLE_HASH: &str = include_str!("style.sha256");
+
+/// Columns of a title, beyond which it is cut.
+const TITLE_COLUMNS: usize = 100;
+
+/// The whole result as one HTML page.
+///
+/// # Shapes
+/// UTF-8, no byte-order mark; opens from a file. The page's own policy allows its one style and
+/// nothing else, so that no name in the result can load or run anything.
+#[must_use]
+pub fn render(file: &ResultFile) -> String {
+    let file = finite(file);
+    let title = title(&file);
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        STYLE_HASH.trim_end()
+    );
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                meta name="generator" content={ "furlong " (plain(&file.run.version)) };
+                title { (title) " – furlong" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#verdicts" { "Skip to the verdicts" }
+                (arms::shapes())
+                (head(&file, &title))
+                main {
+                    (verdicts::section(&file))
+                    @for (i, experiment) in file.experiments.iter().enumerate() {
+                        (self::experiment(i, experiment, file.experiments.len()))
+                    }
+                    (guide::section())
+                    (machine::section(&file.run))
+                }
+                footer {
+                    p { "Written by furlong " (plain(&file.run.version)) ". The numbers behind "
+                        "this page: " code { "furlong export " (plain(&file.run.id)) } "." }
+                }
+            }
+        }
+    };
+    let mut text = page.into_string();
+    text.push('\n');
+    text
+}
+
+fn title(file: &ResultFile) -> String {
+    let names: Vec<String> = file.experiments.iter().map(|e| plain(&e.name)).collect();
+    match names.as_slice() {
+        [] => "An empty run".to_owned(),
+        [one] => shorten(one, TITLE_COLUMNS),
+        [some @ .., last] if names.len() <= 3 => {
+            shorten(&format!("{} and {last}", some.join(", ")), TITLE_COLUMNS)
+        }
+        many => format!("{} experiments", many.len()),
+    }
+}
+
+fn head(file: &ResultFile, title: &str) -> Markup {
+    let run = &file.run;
+    let when = plain(&run.started);
+    html! {
+        header {
+            h1 { bdi { (title) } }
+            @if let [only] = file.experiments.as_slice() {
+                p.question { bdi { (plain(&only.question)) } }
+            }
+            p.meta {
+                "Run " (Name(&run.id)) ", started "
+                time datetime=(when) { (when.replacen('T', " ", 1)) }
+                " on " (Name(&run.machine.host))
+                @if let Some(cpu) = &run.machine.cpu { ", " (Name(cpu)) }
+                ". Profile " (Name(&run.profile)) ", seed " (run.seed)
+                @if let Some(tag) = &run.tag { ", tag " (Name(tag)) }
+                "."
+            }
+            @if let Some(note) = &run.note { p.meta { bdi { (plain(note)) } } }
+        }
+    }
+}
+
+fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
+    html! {
+        section {
+            h2 id=(format!("e{index}")) { bdi { (shorten(&e.name, TITLE_COLUMNS)) } }
+            @if count > 1 { p.question { bdi { (plain(&e.question)) } } }
+            @for (name, metric) in super::outline::metrics(e) {
+                @if !metric.about.is_empty() {
+                    p.note { code { (plain(name)) } ": " (plain(&metric.about)) " "
+                        (capital(wording::better(metric))) "." }
+                }
+            }
+            @if e.workloads.is_empty() { p { "No workload was run." } }
+            @for (i, w) in e.workloads.iter().enumerate() {
+                (workload::section(&format!("e{index}w{i}"), e, w))
+            }
+            @if !e.left_out.is_empty() {
+                h3 { "Left out" }
+                (warnings(&e.left_out, "plain"))
+            }
+        }
+    }
+}
+
+/// With a capital letter.
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}

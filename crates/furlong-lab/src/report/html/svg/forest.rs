@@ -1,0 +1,159 @@
+//! Intervals of the effects against the margin and the noise floor.
+#![forbid(unsafe_code)]
+
+use maud::{Markup, html};
+
+use super::scale::Scale;
+use super::{WIDTH, axis, figure, label, line, px};
+use crate::record::result::{Comparison, WorkloadResult};
+use crate::report::html::frame::minus;
+use crate::report::outline::Named;
+use crate::report::text::shorten;
+use crate::report::wording::{self, signed_effect, signed_interval};
+
+/// Height of a row.
+const ROW: f64 = 40.0;
+/// Room at the sides.
+const SIDE: f64 = 8.0;
+/// Effects beyond this are drawn at the edge with an arrow, so that one does not flatten all.
+const BEYOND_PCT: f64 = 300.0;
+/// Nothing can be less than nothing.
+const LEAST_PCT: f64 = -100.0;
+
+/// A row: a comparison in its metric.
+pub(in crate::report::html) type Entry<'a> = (Named<'a>, &'a Comparison);
+
+/// A scale that shows the intervals of all, their margins and no change.
+pub(in crate::report::html) fn scale<'a>(
+    comparisons: impl IntoIterator<Item = &'a Comparison>,
+    from: f64,
+    to: f64,
+) -> Option<Scale> {
+    let mut ends = vec![];
+    for c in comparisons {
+        ends.extend([c.effect_pct, -1.3 * c.margin_pct, 1.3 * c.margin_pct, 0.0]);
+        ends.extend(c.ci95_pct.into_iter().flatten());
+        ends.extend(c.ci_adj_pct.into_iter().flatten());
+    }
+    Scale::over(
+        ends.into_iter().map(|end| end.clamp(LEAST_PCT, BEYOND_PCT)),
+        0.03,
+        from,
+        to,
+    )
+}
+
+/// The figure of these comparisons; `None` where there is none.
+pub(in crate::report::html) fn draw(
+    id: &str,
+    w: &WorkloadResult,
+    entries: &[Entry<'_>],
+    one_metric: bool,
+) -> Option<Markup> {
+    let scale = scale(entries.iter().map(|(_, c)| *c), SIDE, WIDTH - SIDE)?;
+    let bottom = ROW * f64::from(u32::try_from(entries.len()).ok()?) + 6.0;
+    let ends = match entries.first() {
+        Some(((_, metric), _)) if one_metric => wording::ends(metric),
+        _ => ("less", "more"),
+    };
+    let content = html! {
+        @for (entry, i) in entries.iter().zip(0_u32..) {
+            (row(entry, w, f64::from(i) * ROW, &scale, one_metric))
+        }
+        (axis::horizontal(&scale, bottom, "%"))
+        (label("soft", 0.0, bottom + 33.0, &format!("← {}", ends.0)))
+        (label("soft end", WIDTH, bottom + 33.0, &format!("{} →", ends.1)))
+    };
+    let said: Vec<String> = entries
+        .iter()
+        .map(|((_, metric), c)| {
+            let subject = format!("{} against {}", c.arm, c.baseline);
+            format!("{}: {}", shorten(&subject, 80), wording::effect(metric, c))
+        })
+        .collect();
+    let about = format!("{}.", said.join("; "));
+    Some(figure(
+        id,
+        bottom + 38.0,
+        "Effects against the margin",
+        &about,
+        &content,
+    ))
+}
+
+fn row(entry: &Entry<'_>, w: &WorkloadResult, top: f64, scale: &Scale, short: bool) -> Markup {
+    let ((name, _), c) = entry;
+    let middle = top + ROW - 11.0;
+    let subject = match short {
+        true => shorten(&format!("{} against {}", c.arm, c.baseline), 34),
+        false => shorten(&format!("{name}, {}", c.arm), 34),
+    };
+    let floor = w.control.get(*name).and_then(|control| control.floor_pct);
+    let (left, right) = (scale.at(-c.margin_pct), scale.at(c.margin_pct));
+    let interval = signed_interval(c).map_or(String::new(), |i| format!(" {i}"));
+    let effect = minus(&format!("{}{interval}", signed_effect(c)));
+    let edge = 0.5 * ROW;
+    html! {
+        rect.band x=(px(left)) y=(px(middle - edge + 9.0)) width=(px(right - left))
+            height=(px(ROW - 18.0)) {}
+        @if let Some(floor) = floor {
+            @for at in [-floor, floor] {
+                @if scale.holds(at) {
+                    (line("floor", scale.at(at), middle - 11.0, scale.at(at), middle + 11.0))
+                }
+            }
+        }
+        (line("zero", scale.at(0.0), middle - 11.0, scale.at(0.0), middle + 11.0))
+        g class=(wording::word(c.verdict)) {
+            (label("", 0.0, top + 13.0, &subject))
+            text.end x=(px(WIDTH)) y=(px(top + 13.0)) {
+                tspan.soft { (effect) }
+                tspan.verdict dx="8" { (wording::word(c.verdict)) }
+            }
+            (bar(c, scale, middle))
+        }
+    }
+}
+
+/// The interval with its point, or an arrow where it lies beyond the scale.
+fn bar(c: &Comparison, scale: &Scale, y: f64) -> Markup {
+    let x = scale.at(c.effect_pct);
+    let beyond = !scale.holds(c.effect_pct);
+    let side = if c.effect_pct > 0.0 { 1.0 } else { -1.0 };
+    html! {
+        @if let Some([low, high]) = c.ci_adj_pct {
+            (line("adjusted", scale.at(low), y, scale.at(high), y))
+            @for end in [low, high] {
+                @if scale.holds(end) {
+                    (line("adjusted", scale.at(end), y - 3.5, scale.at(end), y + 3.5))
+                }
+            }
+        }
+        @if let Some([low, high]) = c.ci95_pct {
+            (line("interval", scale.at(low), y, scale.at(high), y))
+        }
+        @if beyond {
+            path.point d=(format!("M{},{}l{},5v-10z", px(x + side * 4.0), px(y), px(-side * 8.0))) {}
+        } @else {
+            circle.point cx=(px(x)) cy=(px(y)) r="3.6" {}
+        }
+    }
+}
+
+/// Width and height of the small picture in a table's cell.
+pub(in crate::report::html) const CELL: (f64, f64) = (272.0, 22.0);
+
+/// A comparison as a picture in a table's cell, on a scale that the table shares.
+pub(in crate::report::html) fn cell(c: &Comparison, scale: &Scale) -> Markup {
+    let (width, height) = CELL;
+    let middle = height / 2.0;
+    let (left, right) = (scale.at(-c.margin_pct), scale.at(c.margin_pct));
+    html! {
+        svg viewBox=(format!("0 0 {} {}", px(width), px(height))) aria-hidden="true"
+            focusable="false" {
+            rect.band x=(px(left)) y="0" width=(px(right - left)) height=(px(height)) {}
+            (line("zero", scale.at(0.0), 0.0, scale.at(0.0), height))
+            g class=(wording::word(c.verdict)) { (bar(c, scale, middle)) }
+        }
+    }
+}

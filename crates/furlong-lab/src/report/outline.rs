@@ -1,0 +1,176 @@
+//! Lookups in a result that hold on odd files too: a name that leads nowhere is `None`.
+#![forbid(unsafe_code)]
+
+use crate::record::result::{
+    ArmResult, Comparison, ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult,
+};
+
+/// A metric with its name.
+pub(super) type Named<'a> = (&'a str, &'a Metric);
+
+/// The metrics in the declared order; those that the order forgot come last.
+pub(super) fn metrics(experiment: &ExperimentResult) -> Vec<Named<'_>> {
+    let order = &experiment.metric_order;
+    let mut named: Vec<Named<'_>> = vec![];
+    let forgotten = experiment
+        .metrics
+        .keys()
+        .filter(|name| !order.contains(name));
+    for name in order.iter().chain(forgotten) {
+        if let Some(metric) = experiment.metrics.get(name)
+            && named.iter().all(|(known, _)| known != name)
+        {
+            named.push((name, metric));
+        }
+    }
+    named
+}
+
+/// The metric whose verdict decides: the one marked, else the first.
+pub(super) fn primary(experiment: &ExperimentResult) -> Option<Named<'_>> {
+    let named = metrics(experiment);
+    named
+        .iter()
+        .find(|(_, m)| m.primary)
+        .or(named.first())
+        .copied()
+}
+
+/// The metrics that are not the primary one.
+pub(super) fn secondary(experiment: &ExperimentResult, kind: Kind) -> Vec<Named<'_>> {
+    let first = primary(experiment).map(|(name, _)| name);
+    let mut named = metrics(experiment);
+    named.retain(|(name, metric)| Some(*name) != first && metric.kind == kind);
+    named
+}
+
+/// All comparisons of a metric, in their order.
+pub(super) fn comparisons<'a>(w: &'a WorkloadResult, metric: &str) -> Vec<&'a Comparison> {
+    w.comparisons
+        .iter()
+        .filter(|c| c.metric == metric)
+        .collect()
+}
+
+/// The comparison that a table shows in an arm's row: against the baseline of the workload.
+pub(super) fn comparison<'a>(
+    w: &'a WorkloadResult,
+    arm: &str,
+    metric: &str,
+) -> Option<&'a Comparison> {
+    let baseline = baseline(w);
+    let mut of_arm = w
+        .comparisons
+        .iter()
+        .filter(|c| c.metric == metric && c.arm == arm);
+    let first = of_arm.clone().next();
+    of_arm
+        .find(|c| Some(c.baseline.as_str()) == baseline)
+        .or(first)
+}
+
+/// The name of the workload's first arm.
+pub(super) fn baseline(w: &WorkloadResult) -> Option<&str> {
+    w.arms.first().map(|arm| arm.name.as_str())
+}
+
+/// Values of an arm in a metric that are there.
+pub(super) fn values(arm: &ArmResult, metric: &str) -> Vec<f64> {
+    arm.samples
+        .get(metric)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .copied()
+        .collect()
+}
+
+/// The control's values that are there.
+pub(super) fn control_values(w: &WorkloadResult, metric: &str) -> Vec<f64> {
+    w.control
+        .get(metric)
+        .into_iter()
+        .flat_map(|c| &c.samples)
+        .flatten()
+        .copied()
+        .collect()
+}
+
+/// The value of an exact metric, or the median of a sampled one.
+pub(super) fn typical(arm: &ArmResult, metric: &str) -> Option<f64> {
+    arm.summary
+        .get(metric)
+        .map(|s| s.median)
+        .or_else(|| median(&values(arm, metric)))
+}
+
+/// The true median.
+pub(super) fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// The quantile by linear interpolation between the ordered values.
+pub(super) fn quantile(values: &[f64], at: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    #[expect(clippy::cast_precision_loss, reason = "fewer samples than 2^52")]
+    let place = last as f64 * at;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "0..=last"
+    )]
+    let below = (place.floor() as usize).min(last);
+    let above = (below + 1).min(last);
+    Some(sorted[below] + (sorted[above] - sorted[below]) * place.fract())
+}
+
+/// One verdict of the primary metric, with where it stands.
+pub(super) struct Finding<'a> {
+    /// Index of the experiment.
+    pub(super) experiment: usize,
+    /// Index of the workload in it.
+    pub(super) workload: usize,
+    /// What was compared.
+    pub(super) comparison: &'a Comparison,
+}
+
+/// The verdicts that decide, in their order.
+pub(super) fn findings(file: &ResultFile) -> Vec<Finding<'_>> {
+    let mut found = vec![];
+    for (experiment, e) in file.experiments.iter().enumerate() {
+        let Some((name, _)) = primary(e) else {
+            continue;
+        };
+        for (workload, w) in e.workloads.iter().enumerate() {
+            for comparison in comparisons(w, name) {
+                found.push(Finding {
+                    experiment,
+                    workload,
+                    comparison,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// How often each verdict fell, in the order in which they are spoken of.
+pub(super) fn tally(found: &[Finding<'_>]) -> Vec<(Verdict, usize)> {
+    [
+        Verdict::Keep,
+        Verdict::Revert,
+        Verdict::Equivalent,
+        Verdict::Inconclusive,
+    ]
+    .into_iter()
+    .map(|v| {
+        (
+            v,
+            found.iter().filter(|f| f.comparison.verdict == v).count(),
+        )
+    })
+    .filter(|(_, n)| *n > 0)
+    .collect()
+}

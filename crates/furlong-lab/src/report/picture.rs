@@ -1,0 +1,71 @@
+//! The ministat picture of a workload, as every report shows it.
+#![forbid(unsafe_code)]
+
+use super::outline::values;
+use crate::ministat::picture::{Picture as Drawing, SYMBOLS, overlap_symbol};
+use crate::record::result::WorkloadResult;
+
+/// Values from which on a set is worth drawing.
+const VALUES_MIN: usize = 2;
+/// Rows of values that are enough beside a table.
+const ROWS_MAX: usize = 8;
+/// Columns that the borders and the symbol behind a bar take.
+const BORDERS: usize = 4;
+
+/// A picture with its legend.
+pub(super) struct Picture {
+    /// Lines of text without trailing blanks.
+    pub(super) text: String,
+    /// Symbol and arm, in the picture's order.
+    pub(super) legend: Vec<(char, String)>,
+    /// Marks a place that several sets share.
+    pub(super) overlap: char,
+    /// Arms with samples that found no room.
+    pub(super) left_out: usize,
+}
+
+impl Picture {
+    /// Whether a place of the picture belongs to several sets.
+    pub(super) fn is_shared(&self) -> bool {
+        self.text.contains(self.overlap)
+    }
+}
+
+/// The picture of the samples of `metric`, at most `width` columns wide; `None` where there is
+/// nothing to draw.
+pub(super) fn picture(w: &WorkloadResult, metric: &str, width: usize) -> Option<Picture> {
+    let sets: Vec<(&str, Vec<f64>)> = w
+        .arms
+        .iter()
+        .map(|arm| (arm.name.as_str(), values(arm, metric)))
+        .filter(|(_, values)| values.len() >= VALUES_MIN)
+        .collect();
+    if sets.is_empty() {
+        return None;
+    }
+    let shown = &sets[..sets.len().min(SYMBOLS.len())];
+    let marked: Vec<(char, &[f64])> = SYMBOLS
+        .iter()
+        .zip(shown)
+        .map(|(symbol, (_, values))| (*symbol, values.as_slice()))
+        .collect();
+    let drawing = Drawing {
+        rows_max: ROWS_MAX,
+        ..Drawing::new(width.saturating_sub(BORDERS))
+    };
+    let text = drawing.render(&marked);
+    Some(Picture {
+        text: text
+            .lines()
+            .map(str::trim_end)
+            .collect::<Vec<_>>()
+            .join("\n"),
+        legend: SYMBOLS
+            .iter()
+            .zip(shown)
+            .map(|(s, (arm, _))| (*s, (*arm).to_owned()))
+            .collect(),
+        overlap: overlap_symbol(marked.iter().map(|(symbol, _)| *symbol)),
+        left_out: sets.len() - shown.len(),
+    })
+}

@@ -1,0 +1,109 @@
+//! Columns that are laid side by side as long as they fit.
+#![forbid(unsafe_code)]
+
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle};
+use comfy_table::{LineStyle, Table, TableStyle, Width};
+
+use crate::report::text::width;
+
+/// Columns that a name may take in a table.
+pub(super) const NAME_MAX: usize = 24;
+/// Blanks between two columns.
+const GAP: u16 = 2;
+
+/// Rules and no boxes: a line under the header, blanks between columns.
+const RULED: TableStyle = TableStyle::new()
+    .header_separator(LineStyle::none().fill('─'))
+    .header_lines(ContentLineStyle::none())
+    .content_lines(ContentLineStyle::none());
+
+/// One column: its heading (lines) and its cells, top to bottom.
+pub(super) struct Column {
+    heading: String,
+    cells: Vec<Cell>,
+    align: CellAlignment,
+}
+
+impl Column {
+    /// A column of words.
+    pub(super) fn words(heading: &str) -> Self {
+        Self {
+            heading: heading.to_owned(),
+            cells: vec![],
+            align: CellAlignment::Left,
+        }
+    }
+
+    /// A column of numbers.
+    pub(super) fn numbers(heading: &str) -> Self {
+        Self {
+            heading: heading.trim_end().to_owned(),
+            cells: vec![],
+            align: CellAlignment::Right,
+        }
+    }
+
+    /// One more cell at the bottom.
+    pub(super) fn push(&mut self, cell: impl Into<Cell>) {
+        self.cells.push(cell.into());
+    }
+
+    /// Another text for a row.
+    pub(super) fn set(&mut self, row: usize, text: String) {
+        if let Some(cell) = self.cells.get_mut(row) {
+            *cell = Cell::new(text);
+        }
+    }
+
+    /// Columns of text that it takes.
+    pub(super) fn width(&self) -> usize {
+        let heading = self.heading.lines().map(width).max().unwrap_or(0);
+        self.cells
+            .iter()
+            .map(|c| width(&c.content()))
+            .fold(heading, usize::max)
+    }
+
+    /// Whether it says anything.
+    pub(super) fn is_blank(&self) -> bool {
+        self.cells.iter().all(|c| c.content().is_empty())
+    }
+}
+
+/// Columns of text that these take side by side.
+pub(super) fn total(columns: &[Column]) -> usize {
+    let gaps = columns.len().saturating_sub(1) * usize::from(GAP);
+    columns.iter().map(Column::width).sum::<usize>() + gaps
+}
+
+/// The table; what does not fit into `columns_max` is folded within its cell.
+pub(super) fn table(columns: &[Column], columns_max: usize, colour: bool) -> String {
+    let mut table = Table::new();
+    table.load_style(RULED);
+    if colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    if total(columns) > columns_max {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(columns_max).unwrap_or(u16::MAX));
+    }
+    table.set_header(
+        columns
+            .iter()
+            .map(|c| Cell::new(&c.heading).set_alignment(c.align)),
+    );
+    let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
+    for row in 0..rows {
+        let cell = |c: &Column| c.cells.get(row).cloned().unwrap_or_else(|| Cell::new(""));
+        table.add_row(columns.iter().map(|c| cell(c).set_alignment(c.align)));
+    }
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if i + 1 == columns.len() { 0 } else { GAP }));
+        if i == 0 && total(columns) > columns_max {
+            column.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(40)));
+        }
+    }
+    table.trim_fmt()
+}

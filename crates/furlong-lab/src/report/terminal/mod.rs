@@ -1,0 +1,256 @@
+//! A result on a terminal: tables, pictures, verdicts.
+#![forbid(unsafe_code)]
+
+mod columns;
+mod paint;
+mod summary;
+mod table;
+
+use super::finite::finite;
+use super::outline::{self, Named};
+use super::picture::{Picture, picture};
+use super::quantity::{Scale, count};
+use super::text::{command_line, fold, plain, shorten};
+use super::wording;
+use crate::record::result::{
+    Comparison, ExperimentResult, Kind, Machine, ResultFile, Verdict, WorkloadResult,
+};
+use paint::sentence;
+
+/// How to show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal; 80 where there is none.
+    pub width: usize,
+    /// Colours are wanted: a terminal, and nobody said `NO_COLOR`.
+    pub colour: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self {
+            width: 80,
+            colour: false,
+        }
+    }
+}
+
+/// Columns below which nothing is laid out: a narrower terminal folds the lines itself.
+const WIDTH_MIN: usize = 40;
+/// Columns that a picture never exceeds: wider ones tear what belongs together apart.
+const PICTURE_MAX: usize = 100;
+/// Verdicts from which on a summary is worth its lines.
+const SUMMARY_FROM: usize = 4;
+/// Comparisons beyond which only those that need a word get one: the table has them all.
+const SENTENCES_MAX: usize = 12;
+
+/// The whole result as text, each line ended, no line with trailing blanks.
+///
+/// # Shapes
+/// No line is wider than `style.width` (at least 40), without the colours' codes.
+#[must_use]
+pub fn render(file: &ResultFile, style: &Style) -> String {
+    let file = finite(file);
+    let style = Style {
+        width: style.width.max(WIDTH_MIN),
+        ..*style
+    };
+    let mut page = Page {
+        style,
+        text: String::new(),
+    };
+    page.head(&file);
+    for experiment in &file.experiments {
+        page.experiment(experiment);
+    }
+    for warning in &file.run.warnings {
+        page.line(&format!("warning: {}", plain(warning)), 2);
+    }
+    page.gap();
+    summary::write(&mut page, &file);
+    page.text.truncate(page.text.trim_end().len());
+    page.text.push('\n');
+    page.text
+}
+
+/// The text so far.
+struct Page {
+    style: Style,
+    text: String,
+}
+
+impl Page {
+    /// A paragraph, folded, its further lines indented.
+    fn line(&mut self, text: &str, indent: usize) {
+        self.raw(&fold(text, self.style.width, indent));
+    }
+
+    /// Lines as they are, without their trailing blanks.
+    fn raw(&mut self, text: &str) {
+        for line in text.lines() {
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
+        }
+    }
+
+    /// An empty line, unless there is one already.
+    fn gap(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    fn head(&mut self, file: &ResultFile) {
+        let run = &file.run;
+        let tag = run
+            .tag
+            .as_ref()
+            .map(|t| format!(", tag {}", plain(t)))
+            .unwrap_or_default();
+        self.line(
+            &format!(
+                "run {}: {}, seed {}, started {}{tag}",
+                plain(&run.id),
+                plain(&run.profile),
+                run.seed,
+                plain(&run.started)
+            ),
+            2,
+        );
+        self.line(
+            &format!("furlong {}, {}", plain(&run.version), machine(&run.machine)),
+            2,
+        );
+        if !run.command.is_empty() {
+            self.line(&format!("$ {}", command_line(&run.command)), 4);
+        }
+        if let Some(note) = &run.note {
+            self.line(&format!("note: {}", plain(note)), 2);
+        }
+        self.gap();
+    }
+
+    fn experiment(&mut self, e: &ExperimentResult) {
+        let title = shorten(&e.name, self.style.width);
+        self.raw(&paint::strong(&title, self.style.colour));
+        self.line(&plain(&e.question), 0);
+        self.gap();
+        if e.workloads.is_empty() {
+            self.line("no workload was run", 2);
+        }
+        for workload in &e.workloads {
+            self.workload(e, workload);
+            self.gap();
+        }
+        for what in &e.left_out {
+            self.line(&format!("left out: {}", plain(what)), 2);
+        }
+        self.gap();
+    }
+
+    fn workload(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
+        let primary = outline::primary(e);
+        self.line(&workload_title(w, primary), 2);
+        self.gap();
+        let Some(primary) = primary else {
+            self.line("no metric was measured", 2);
+            return;
+        };
+        let tables = table::write(e, w, primary, &self.style);
+        self.raw(&tables.text);
+        self.gap();
+        if let Some(picture) = picture(w, primary.0, self.style.width.min(PICTURE_MAX)) {
+            self.picture(&picture);
+        }
+        self.verdicts(e, w, primary);
+        for line in &tables.notes {
+            self.line(line, 2);
+        }
+        for warning in &w.warnings {
+            self.line(&format!("warning: {}", plain(warning)), 2);
+        }
+    }
+
+    fn picture(&mut self, picture: &Picture) {
+        let legend: Vec<String> = picture
+            .legend
+            .iter()
+            .map(|(symbol, arm)| format!("{symbol} {}", shorten(arm, columns::NAME_MAX)))
+            .collect();
+        let mut legend = legend.join(", ");
+        if picture.is_shared() {
+            legend.push_str(&format!(", {} several", picture.overlap));
+        }
+        if picture.left_out > 0 {
+            legend.push_str(&format!("; {} more arms not drawn", picture.left_out));
+        }
+        self.line(&legend, 2);
+        self.raw(&picture.text);
+        self.gap();
+    }
+
+    /// The sentences: all of the primary metric, and the open questions of the others.
+    fn verdicts(&mut self, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>) {
+        let open = |c: &&Comparison| c.verdict == Verdict::Inconclusive;
+        let (name, metric) = primary;
+        let mut said = outline::comparisons(w, name);
+        if said.len() > SENTENCES_MAX {
+            said.retain(open);
+        }
+        for c in said {
+            self.raw(&sentence(name, metric, c, w, &self.style));
+        }
+        for (name, metric) in outline::secondary(e, Kind::Sampled) {
+            for c in outline::comparisons(w, name).into_iter().filter(open) {
+                self.raw(&sentence(name, metric, c, w, &self.style));
+            }
+        }
+    }
+}
+
+/// `rem: time_ns_per_op, lower is better; 10 blocks; nodes 65,536`.
+fn workload_title(w: &WorkloadResult, primary: Option<Named<'_>>) -> String {
+    let mut parts = vec![];
+    if let Some((name, metric)) = primary {
+        parts.push(wording::caption(name, metric));
+    }
+    parts.push(wording::blocks(w.blocks.len() as u64));
+    let params = params(w);
+    if !params.is_empty() {
+        parts.push(params);
+    }
+    format!("{}: {}", plain(&w.name), parts.join("; "))
+}
+
+/// The parameters in a line: `nodes 65,536, operations 4,194,304`.
+pub(super) fn params(w: &WorkloadResult) -> String {
+    let show = |(name, value): (&String, &serde_json::Value)| {
+        let value = match value {
+            serde_json::Value::Number(n) if n.is_u64() => count(n.as_u64().unwrap_or(0)),
+            serde_json::Value::String(text) => plain(text),
+            other => plain(&other.to_string()),
+        };
+        format!("{} {value}", plain(name))
+    };
+    w.params.iter().map(show).collect::<Vec<_>>().join(", ")
+}
+
+/// The machine in a line.
+fn machine(m: &Machine) -> String {
+    let mut parts = vec![plain(&m.host)];
+    parts.extend(m.cpu.as_deref().map(plain));
+    parts.push(format!("{} cpus", m.cpus));
+    if let Some(bytes) = m.memory_bytes {
+        #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
+        let bytes = bytes as f64;
+        parts.push(Scale::of("B", [bytes]).show(bytes));
+    }
+    parts.push(plain(&m.kernel));
+    parts.extend(
+        m.hypervisor
+            .as_deref()
+            .map(|h| format!("under {}", plain(h))),
+    );
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
+}

@@ -1,0 +1,64 @@
+//! All verdicts once more, for the reader of a long output's end.
+#![forbid(unsafe_code)]
+
+use super::columns::{Column, NAME_MAX, table};
+use super::{Page, SUMMARY_FROM, paint};
+use crate::record::result::ResultFile;
+use crate::report::outline::{self, Finding};
+use crate::report::text::shorten;
+use crate::report::wording::{self, change, signed_interval};
+
+/// Writes the table of verdicts where there are many, and their tally where there are any.
+pub(super) fn write(page: &mut Page, file: &ResultFile) {
+    let found = outline::findings(file);
+    if found.len() >= SUMMARY_FROM {
+        page.raw(&paint::strong("verdicts", page.style.colour));
+        page.gap();
+        page.raw(&rows(page, file, &found));
+        page.gap();
+    }
+    if found.is_empty() {
+        page.line("no verdict: nothing was compared", 2);
+    } else {
+        page.line(&wording::tally(&outline::tally(&found)), 2);
+    }
+}
+
+fn rows(page: &Page, file: &ResultFile, found: &[Finding<'_>]) -> String {
+    let mut places = Column::words("workload");
+    let mut arms = Column::words("arm");
+    let mut baselines = Column::words("against");
+    let (mut changes, mut intervals) =
+        (Column::numbers("change %"), Column::words("95 % interval"));
+    let mut verdicts = Column::words("verdict");
+    let mut last = None;
+    for finding in found {
+        if last != Some(finding.experiment) && file.experiments.len() > 1 {
+            places.push(shorten(
+                &file.experiments[finding.experiment].name,
+                NAME_MAX,
+            ));
+            for column in [
+                &mut arms,
+                &mut baselines,
+                &mut changes,
+                &mut intervals,
+                &mut verdicts,
+            ] {
+                column.push("");
+            }
+        }
+        last = Some(finding.experiment);
+        let (e, c) = (&file.experiments[finding.experiment], finding.comparison);
+        let indent = if file.experiments.len() > 1 { "  " } else { "" };
+        let name = shorten(&e.workloads[finding.workload].name, NAME_MAX - 2);
+        places.push(format!("{indent}{name}"));
+        arms.push(shorten(&c.arm, NAME_MAX / 2));
+        baselines.push(shorten(&c.baseline, NAME_MAX / 2));
+        changes.push(change(c));
+        intervals.push(signed_interval(c).unwrap_or_default());
+        verdicts.push(paint::cell(c.verdict, page.style.colour));
+    }
+    let columns = [places, arms, baselines, changes, intervals, verdicts];
+    table(&columns, page.style.width, page.style.colour)
+}

@@ -1,0 +1,375 @@
+//! Results as runs leave them, from usual to odd, made from seeds: the same in every process.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use furlong_lab::record::result::{
+    ArmResult, Better, Control, ExperimentResult, Kind, Machine, Metric, ResultFile, Run, SCHEMA,
+    WorkloadResult,
+};
+use serde_json::json;
+
+use crate::figures::{Noise, Question, compare, exact, floor, summary};
+
+/// How the machine behaved while a workload ran.
+#[derive(Clone, Copy)]
+pub(crate) enum Weather {
+    /// Nothing but noise.
+    Calm,
+    /// Everything slows down by 4 % from the first to the last block.
+    Drift,
+    /// One block in eight is disturbed by up to 12 %.
+    Spikes,
+    /// The second half runs 3 % slower.
+    Step,
+}
+
+/// A workload to invent.
+pub(crate) struct Invention<'a> {
+    /// Name.
+    pub(crate) name: &'a str,
+    /// Blocks.
+    pub(crate) blocks: u32,
+    /// Arms with their typical value in the primary metric, the baseline first.
+    pub(crate) arms: &'a [(&'a str, f64)],
+    /// Standard deviation, per cent.
+    pub(crate) noise_pct: f64,
+    /// Behaviour of the machine.
+    pub(crate) weather: Weather,
+    /// Decides every value.
+    pub(crate) seed: u64,
+}
+
+/// A metric.
+pub(crate) fn metric(unit: &str, better: Better, kind: Kind, about: &str) -> Metric {
+    Metric {
+        unit: unit.to_owned(),
+        better,
+        kind,
+        primary: false,
+        margin_pct: None,
+        about: about.to_owned(),
+    }
+}
+
+/// A run around experiments.
+pub(crate) fn file(command: &[&str], experiments: Vec<ExperimentResult>) -> ResultFile {
+    ResultFile {
+        schema: SCHEMA.to_owned(),
+        run: Run {
+            id: "20261003-140211-7f3a".to_owned(),
+            started: "2026-10-03T14:02:11+02:00".to_owned(),
+            command: command.iter().map(|a| (*a).to_owned()).collect(),
+            profile: "full".to_owned(),
+            seed: 20_261_003,
+            version: "0.1.0 (c241182)".to_owned(),
+            tag: None,
+            note: None,
+            machine: machine(),
+            warnings: vec![],
+        },
+        experiments,
+    }
+}
+
+fn machine() -> Machine {
+    Machine {
+        id: "m-5d1c09ab".to_owned(),
+        host: "bench-03".to_owned(),
+        kernel: "Linux 6.12.41".to_owned(),
+        cpu: Some("AMD EPYC 9354P 32-Core Processor".to_owned()),
+        cpus: 2,
+        memory_bytes: Some(25_769_803_776),
+        caches: BTreeMap::from([
+            ("L1d".to_owned(), 32_768),
+            ("L2".to_owned(), 1_048_576),
+            ("L3".to_owned(), 33_554_432),
+        ]),
+        hypervisor: Some("kvm".to_owned()),
+        governor: None,
+        turbo: None,
+        smt: Some(true),
+        aslr: Some(2),
+        thp: Some("madvise".to_owned()),
+        load_1m: Some(0.31),
+        steal_pct: Some(0.02),
+        rustc: "rustc 1.95.0".to_owned(),
+        build: "release, x86_64-unknown-linux-gnu".to_owned(),
+    }
+}
+
+impl Invention<'_> {
+    /// The workload with samples, order, control and comparisons of one sampled metric.
+    pub(crate) fn make(&self, name: &str, metric: &Metric, margin_pct: f64) -> WorkloadResult {
+        let mut noise = Noise::new(self.seed);
+        let mut w = WorkloadResult {
+            name: self.name.to_owned(),
+            params: BTreeMap::from([
+                ("nodes".to_owned(), json!(65_536)),
+                ("operations".to_owned(), json!(4_194_304)),
+            ]),
+            blocks: (0..self.blocks).collect(),
+            order: vec![],
+            arms: self.arms.iter().map(|(arm, _)| empty_arm(arm)).collect(),
+            control: BTreeMap::new(),
+            comparisons: vec![],
+            warnings: vec![],
+        };
+        let mut columns = vec![vec![]; self.arms.len() + 1];
+        for block in 0..self.blocks {
+            let shared = self.shared(block, &mut noise);
+            let mut order = vec![];
+            for (column, place) in columns.iter_mut().zip(0..) {
+                let arm = self.arms.get(place).or(self.arms.first());
+                let level = arm.map_or(0.0, |(_, level)| *level);
+                let own = 1.0 + self.noise_pct / 100.0 * noise.normal();
+                column.push(Some(level * shared * own));
+                order.push(
+                    self.arms
+                        .get(place)
+                        .map_or("control", |(arm, _)| arm)
+                        .to_owned(),
+                );
+            }
+            noise.shuffle(&mut order);
+            w.order.push(order);
+        }
+        let control = columns.pop().unwrap_or_default();
+        for (arm, samples) in w.arms.iter_mut().zip(columns) {
+            arm.samples.insert(name.to_owned(), samples);
+        }
+        let control = Control {
+            samples: control,
+            floor_pct: None,
+            failed: false,
+        };
+        w.control.insert(name.to_owned(), control);
+        judge(&mut w, name, metric, margin_pct);
+        w
+    }
+
+    fn shared(&self, block: u32, noise: &mut Noise) -> f64 {
+        let at = f64::from(block) / f64::from(self.blocks.max(2) - 1);
+        let spike = noise.uniform();
+        match self.weather {
+            Weather::Calm => 1.0,
+            Weather::Drift => 1.0 + 0.04 * at,
+            Weather::Spikes if spike < 0.125 => 1.0 + 0.12 * noise.uniform(),
+            Weather::Spikes => 1.0,
+            Weather::Step => 1.0 + if at > 0.5 { 0.03 } else { 0.0 },
+        }
+    }
+}
+
+fn empty_arm(name: &str) -> ArmResult {
+    ArmResult {
+        name: name.to_owned(),
+        na: None,
+        samples: BTreeMap::new(),
+        summary: BTreeMap::new(),
+    }
+}
+
+/// Fills summaries, the floor and the comparisons of a sampled metric: every arm against the
+/// first, and the last against the one before it where there are three or more.
+pub(crate) fn judge(w: &mut WorkloadResult, name: &str, metric: &Metric, margin_pct: f64) {
+    for arm in &mut w.arms {
+        let found = arm.samples.get(name).and_then(|samples| summary(samples));
+        if let Some(found) = found {
+            arm.summary.insert(name.to_owned(), found);
+        }
+    }
+    let column = |w: &WorkloadResult, i: usize| w.arms[i].samples.get(name).cloned();
+    let control = w
+        .control
+        .get(name)
+        .map(|c| c.samples.clone())
+        .unwrap_or_default();
+    let last = w.arms.len().saturating_sub(1);
+    let mut pairs: Vec<(usize, usize)> = (1..w.arms.len()).map(|arm| (0, arm)).collect();
+    if w.arms.len() >= 3 {
+        pairs.push((last - 1, last));
+    }
+    for (baseline, arm) in pairs {
+        let (Some(a), Some(b)) = (column(w, baseline), column(w, arm)) else {
+            continue;
+        };
+        let question = Question {
+            baseline: &w.arms[baseline].name,
+            arm: &w.arms[arm].name,
+            name,
+            better: metric.better,
+            margin_pct,
+            control: if baseline == 0 { &control } else { &[] },
+        };
+        if let Some(found) = compare(&question, &a, &b) {
+            w.comparisons.push(found);
+        }
+    }
+    if let (Some(control), Some(a)) = (w.control.get_mut(name), w.arms[0].samples.get(name)) {
+        control.floor_pct = floor(a, &control.samples);
+    }
+}
+
+/// Adds an exact metric: a value an arm.
+pub(crate) fn add_exact(w: &mut WorkloadResult, name: &str, better: Better, values: &[f64]) {
+    for (arm, value) in w.arms.iter_mut().zip(values) {
+        arm.samples.insert(name.to_owned(), vec![Some(*value)]);
+        if let Some(found) = summary(&[Some(*value)]) {
+            arm.summary.insert(name.to_owned(), found);
+        }
+    }
+    let Some(base) = values.first() else { return };
+    for (arm, value) in w.arms.iter().zip(values).skip(1) {
+        let found = exact(&w.arms[0].name, &arm.name, name, better, *base, *value);
+        w.comparisons.push(found);
+    }
+}
+
+/// The metrics of the propagation experiment.
+pub(crate) fn propagation_metrics() -> (Vec<String>, BTreeMap<String, Metric>) {
+    let time = Metric {
+        primary: true,
+        margin_pct: Some(1.0),
+        ..metric(
+            "ns",
+            Better::Lower,
+            Kind::Sampled,
+            "Time of one operation, without the resets.",
+        )
+    };
+    let augment = metric(
+        "1",
+        Better::Lower,
+        Kind::Exact,
+        "How often a node's summary was recomputed.",
+    );
+    let rotations = metric(
+        "1",
+        Better::Lower,
+        Kind::Exact,
+        "Rotations, a double one counts two.",
+    );
+    named([
+        ("time_ns_per_op", time),
+        ("augment_calls_per_op", augment),
+        ("rotations_per_op", rotations),
+    ])
+}
+
+/// Metrics with their order.
+pub(crate) fn named<const N: usize>(
+    metrics: [(&str, Metric); N],
+) -> (Vec<String>, BTreeMap<String, Metric>) {
+    let order = metrics.iter().map(|(name, _)| (*name).to_owned()).collect();
+    (
+        order,
+        metrics
+            .into_iter()
+            .map(|(name, m)| (name.to_owned(), m))
+            .collect(),
+    )
+}
+
+/// Six workloads of three arms and 64 blocks, in all weathers, each verdict at least once.
+pub(crate) fn rich() -> ResultFile {
+    let (metric_order, metrics) = propagation_metrics();
+    let plan: [(&str, [f64; 3], f64, Weather, [f64; 3]); 6] = [
+        (
+            "plain",
+            [148.2, 132.9, 109.4],
+            0.9,
+            Weather::Calm,
+            [33.61, 15.24, 4.66],
+        ),
+        (
+            "ins",
+            [171.3, 158.8, 131.0],
+            1.4,
+            Weather::Drift,
+            [32.10, 15.80, 5.53],
+        ),
+        (
+            "rem",
+            [139.6, 118.1, 87.3],
+            1.1,
+            Weather::Spikes,
+            [30.44, 14.10, 4.20],
+        ),
+        (
+            "plain-seq",
+            [61.4, 61.55, 62.9],
+            0.7,
+            Weather::Calm,
+            [26.2, 13.6, 10.06],
+        ),
+        (
+            "ins-seq",
+            [73.1, 72.6, 73.0],
+            2.9,
+            Weather::Step,
+            [31.9, 16.0, 9.8],
+        ),
+        (
+            "rem-seq",
+            [58.3, 58.25, 58.31],
+            0.5,
+            Weather::Drift,
+            [20.1, 10.06, 10.05],
+        ),
+    ];
+    let mut workloads = vec![];
+    for (seed, (name, [eager, deferred, checked], noise_pct, weather, augments)) in (1..).zip(plan)
+    {
+        let arms = [
+            ("eager", eager),
+            ("deferred", deferred),
+            ("checked", checked),
+        ];
+        let invention = Invention {
+            name,
+            blocks: 64,
+            arms: &arms,
+            noise_pct,
+            weather,
+            seed,
+        };
+        let mut w = invention.make("time_ns_per_op", &metrics["time_ns_per_op"], 1.0);
+        add_exact(&mut w, "augment_calls_per_op", Better::Lower, &augments);
+        add_exact(&mut w, "rotations_per_op", Better::Lower, &[0.5804; 3]);
+        if matches!(weather, Weather::Drift) {
+            w.warnings.push(
+                "The values drift by 4 % from the first to the last block (the interval is \
+                 still right, since every block holds every arm): let the machine warm up or \
+                 pin its frequency."
+                    .to_owned(),
+            );
+        }
+        workloads.push(w);
+    }
+    let mut result = file(
+        &[
+            "furlong",
+            "run",
+            "iova-propagation",
+            "--profile",
+            "full",
+            "--html",
+            "report.html",
+        ],
+        vec![ExperimentResult {
+            name: "iova-propagation".to_owned(),
+            question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
+            metrics,
+            metric_order,
+            workloads,
+            left_out: vec!["gas-1k, gas-64k, gas-1m: named neither by --workloads".to_owned()],
+        }],
+    );
+    result.run.warnings.push(
+        "No hardware counters on this machine: cycles and cache misses were not measured; run on \
+         bare metal or ask for --counters callgrind."
+            .to_owned(),
+    );
+    result
+}

@@ -1,0 +1,350 @@
+//! Results that no report may stumble over.
+#![forbid(unsafe_code)]
+
+use furlong_lab::record::result::{
+    Better, ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult,
+};
+
+use crate::figures::Noise;
+use crate::fixture::{
+    Invention, Weather, add_exact, file, judge, metric, named, propagation_metrics, rich,
+};
+
+/// Every result of this file and the usual one, by name.
+pub(crate) fn all() -> Vec<(&'static str, ResultFile)> {
+    vec![
+        ("rich", rich()),
+        ("compare", compare()),
+        ("control-failed", control_failed()),
+        ("not-applicable", not_applicable()),
+        ("single-block", blocks(1)),
+        ("three-blocks", blocks(3)),
+        ("zero-blocks", blocks(0)),
+        ("all-null", all_null()),
+        ("many-arms", many_arms()),
+        ("hostile", hostile()),
+        ("not-finite", not_finite()),
+        ("dangling", dangling()),
+        ("constant", constant()),
+        ("empty", file(&[], vec![])),
+    ]
+}
+
+/// Two commands, seven metrics, ten blocks.
+pub(crate) fn compare() -> ResultFile {
+    let low = |unit: &str, about: &str| metric(unit, Better::Lower, Kind::Sampled, about);
+    let wall = Metric {
+        primary: true,
+        ..low("s", "From start to end.")
+    };
+    let (metric_order, metrics) = named([
+        ("wall_s", wall),
+        ("user_s", low("s", "Processor time in the program.")),
+        ("sys_s", low("s", "Processor time in the kernel.")),
+        ("maxrss_kib", low("KiB", "Most memory at a time.")),
+        ("minor_faults", low("1", "Pages mapped without reading.")),
+        ("context_switches", low("1", "Voluntary and involuntary.")),
+        (
+            "requests_per_s",
+            metric("1/s", Better::Higher, Kind::Sampled, "As it prints."),
+        ),
+    ]);
+    let levels = [
+        [2.413, 2.297],
+        [2.105, 1.998],
+        [0.287, 0.291],
+        [184_320.0, 176_128.0],
+        [46_210.0, 44_004.0],
+        [212.0, 214.0],
+        [1_055_200.0, 1_109_800.0],
+    ];
+    let mut whole: Option<WorkloadResult> = None;
+    for (seed, (name, [old, new])) in (40..).zip(metric_order.iter().zip(levels)) {
+        let arms = [("allocator-old", old), ("allocator-new", new)];
+        let noise_pct = if name == "context_switches" { 9.0 } else { 1.1 };
+        let invention = Invention {
+            name: "kernbench",
+            blocks: 10,
+            arms: &arms,
+            noise_pct,
+            weather: Weather::Calm,
+            seed,
+        };
+        let mut one = invention.make(name, &metrics[name], 1.0);
+        match &mut whole {
+            None => whole = Some(one),
+            Some(w) => {
+                for (arm, other) in w.arms.iter_mut().zip(one.arms) {
+                    arm.samples.extend(other.samples);
+                    arm.summary.extend(other.summary);
+                }
+                w.control.append(&mut one.control);
+                w.comparisons.append(&mut one.comparisons);
+            }
+        }
+    }
+    let experiment = ExperimentResult {
+        name: "compare".to_owned(),
+        question: "Is allocator-new better than allocator-old?".to_owned(),
+        metrics,
+        metric_order,
+        workloads: whole.into_iter().collect(),
+        left_out: vec![],
+    };
+    let mut result = file(
+        &[
+            "furlong",
+            "compare",
+            "LD_PRELOAD=old.so make -j2",
+            "make -j2",
+        ],
+        vec![experiment],
+    );
+    result.run.tag = Some("pr-118".to_owned());
+    result.run.note = Some("after the span cache".to_owned());
+    result
+}
+
+/// One workload of three arms.
+fn small(name: &str, blocks: u32, levels: [f64; 3], seed: u64) -> (ExperimentResult, Metric) {
+    let (metric_order, metrics) = propagation_metrics();
+    let time = metrics["time_ns_per_op"].clone();
+    let arms = [
+        ("eager", levels[0]),
+        ("deferred", levels[1]),
+        ("checked", levels[2]),
+    ];
+    let calm = Weather::Calm;
+    let invention = Invention {
+        name,
+        blocks,
+        arms: &arms,
+        noise_pct: 0.8,
+        weather: calm,
+        seed,
+    };
+    let mut w = invention.make("time_ns_per_op", &time, 1.0);
+    add_exact(
+        &mut w,
+        "augment_calls_per_op",
+        Better::Lower,
+        &[33.6, 15.24, 4.66],
+    );
+    let experiment = ExperimentResult {
+        name: "iova-propagation".to_owned(),
+        question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
+        metrics,
+        metric_order,
+        workloads: vec![w],
+        left_out: vec![],
+    };
+    (experiment, time)
+}
+
+fn run(experiment: ExperimentResult) -> ResultFile {
+    file(&["furlong", "run", "iova-propagation"], vec![experiment])
+}
+
+/// The control differs from the baseline: nothing can be trusted.
+pub(crate) fn control_failed() -> ResultFile {
+    let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], 7);
+    let w = &mut e.workloads[0];
+    if let Some(control) = w.control.get_mut("time_ns_per_op") {
+        control
+            .samples
+            .iter_mut()
+            .flatten()
+            .for_each(|v| *v *= 1.024);
+        control.floor_pct = Some(2.4);
+        control.failed = true;
+    }
+    for c in w
+        .comparisons
+        .iter_mut()
+        .filter(|c| c.metric == "time_ns_per_op")
+    {
+        c.verdict = Verdict::Inconclusive;
+        c.reason = Some("the control failed".to_owned());
+    }
+    w.warnings.push(
+        "The control failed: the baseline measured twice differs by 2.4 %: look for other work on \
+         this machine and measure again."
+            .to_owned(),
+    );
+    run(e)
+}
+
+/// One arm cannot run the workload.
+pub(crate) fn not_applicable() -> ResultFile {
+    let (mut e, _) = small("fleet", 10, [148.0, 139.0, 121.0], 8);
+    let w = &mut e.workloads[0];
+    let arm = &mut w.arms[1];
+    arm.na = Some("at most 32 segments".to_owned());
+    arm.samples.clear();
+    arm.summary.clear();
+    w.comparisons
+        .retain(|c| c.arm != "deferred" && c.baseline != "deferred");
+    run(e)
+}
+
+/// So many blocks.
+pub(crate) fn blocks(n: u32) -> ResultFile {
+    run(small("plain", n, [148.0, 139.0, 121.0], 9).0)
+}
+
+/// Every sample failed.
+pub(crate) fn all_null() -> ResultFile {
+    let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], 10);
+    let w = &mut e.workloads[0];
+    for arm in &mut w.arms {
+        arm.samples.values_mut().flatten().for_each(|v| *v = None);
+        arm.summary.clear();
+    }
+    for control in w.control.values_mut() {
+        control.samples.iter_mut().for_each(|v| *v = None);
+        control.floor_pct = None;
+    }
+    w.comparisons.clear();
+    w.warnings
+        .push("Every sample failed: look at the first one's output above.".to_owned());
+    run(e)
+}
+
+/// Forty arms, one of them five times slower.
+pub(crate) fn many_arms() -> ResultFile {
+    let names: Vec<String> = (0..40).map(|i| format!("segments-{i:02}")).collect();
+    let level = |i: u32| if i == 17 { 740.0 } else { 148.0 - f64::from(i) };
+    let arms: Vec<(&str, f64)> = names
+        .iter()
+        .zip(0..)
+        .map(|(name, i)| (name.as_str(), level(i)))
+        .collect();
+    let (mut e, time) = small("plain", 12, [148.0, 139.0, 121.0], 11);
+    let invention = Invention {
+        name: "plain",
+        blocks: 12,
+        arms: &arms,
+        noise_pct: 0.8,
+        weather: Weather::Spikes,
+        seed: 12,
+    };
+    e.workloads = vec![invention.make("time_ns_per_op", &time, 1.0)];
+    run(e)
+}
+
+/// Names as an enemy would choose them.
+pub(crate) fn hostile() -> ResultFile {
+    let script = "<script>alert('x')</script>";
+    let (mut e, mut time) = small("plain", 10, [148.0, 139.0, 121.0], 13);
+    time.primary = true;
+    time.unit = "\"><img src=x onerror=alert(1)>".to_owned();
+    let arms = [
+        (script, 148.0),
+        ("\u{202e}evil \u{1b}[31mred\u{7}", 131.0),
+        ("🚀 رقم عربي & 漢字 | `code`", 127.0),
+    ];
+    let invention = Invention {
+        name: "\"quoted\" & ]]> </pre><style>*{display:none}</style>",
+        blocks: 10,
+        arms: &arms,
+        noise_pct: 0.8,
+        weather: Weather::Calm,
+        seed: 14,
+    };
+    let long = "x".repeat(300);
+    let mut w = invention.make(&long, &time, 1.0);
+    w.params.insert(
+        "<b>param</b>".to_owned(),
+        serde_json::json!({"k": ["</td>", null]}),
+    );
+    w.warnings.push(format!("{script} and {long}"));
+    (e.metric_order, e.metrics) = named([(long.as_str(), time)]);
+    e.name = format!("{script}\n# heading");
+    e.question = "Does --> end a comment? \\ *bold* _it_ [link](javascript:alert(1))".to_owned();
+    e.workloads = vec![w];
+    e.left_out = vec![format!("{script}: {long}")];
+    let mut result = file(&["furlong", "it's \u{1b}[2J", script], vec![e]);
+    result.run.tag = Some(script.to_owned());
+    result.run.note = Some(format!("{long} \u{202e} {script}"));
+    result.run.machine.host = script.to_owned();
+    result.run.machine.cpu = Some("</dd>".to_owned());
+    result.run.warnings.push(script.to_owned());
+    result
+}
+
+/// Numbers that are none, everywhere.
+pub(crate) fn not_finite() -> ResultFile {
+    let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], 15);
+    let w = &mut e.workloads[0];
+    for (i, arm) in w.arms.iter_mut().enumerate() {
+        let samples = arm
+            .samples
+            .get_mut("time_ns_per_op")
+            .expect("invented above");
+        samples[i] = Some(f64::NAN);
+        samples[i + 3] = Some(f64::NEG_INFINITY);
+        if let Some(summary) = arm.summary.get_mut("time_ns_per_op") {
+            summary.mean = f64::NAN;
+            summary.stddev = Some(f64::INFINITY);
+        }
+    }
+    let bad = f64::NAN;
+    let c = &mut w.comparisons[0];
+    (c.ci95_pct, c.ci_adj_pct) = (Some([bad, 1.0]), Some([f64::NEG_INFINITY, 1.0]));
+    (c.mde_pct, c.sign_flip_p, c.level) = (Some(bad), Some(bad), Some(bad));
+    w.comparisons[1].effect_pct = f64::INFINITY;
+    if let Some(control) = w.control.get_mut("time_ns_per_op") {
+        control.floor_pct = Some(bad);
+        control.samples[0] = Some(bad);
+    }
+    let mut result = run(e);
+    result.run.machine.load_1m = Some(bad);
+    result
+}
+
+/// Names that lead nowhere, lists of different lengths.
+pub(crate) fn dangling() -> ResultFile {
+    let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], 16);
+    e.metric_order = vec!["nowhere".to_owned(), "rotations_per_op".to_owned()];
+    let w = &mut e.workloads[0];
+    w.blocks.truncate(4);
+    w.order.truncate(2);
+    w.comparisons[0].arm = "nobody".to_owned();
+    w.comparisons[1].metric = "nowhere".to_owned();
+    w.comparisons[2].baseline = "nobody".to_owned();
+    let mut bare = e.clone();
+    bare.metrics.clear();
+    let mut none = e.clone();
+    none.workloads[0].arms.clear();
+    let mut idle = e.clone();
+    idle.workloads.clear();
+    file(&["furlong"], vec![e, bare, none, idle])
+}
+
+/// No variance, zeros, negatives, and the largest numbers there are.
+pub(crate) fn constant() -> ResultFile {
+    let mut noise = Noise::new(17);
+    let (mut e, time) = small("same", 10, [100.0; 3], 17);
+    let template = e.workloads[0].clone();
+    let mut values: Vec<Vec<f64>> = vec![vec![100.0; 10], vec![0.0; 10], vec![f64::MAX; 10]];
+    values.push((0..10).map(|_| -noise.uniform()).collect());
+    values.push(vec![f64::MIN_POSITIVE; 10]);
+    e.workloads = values
+        .iter()
+        .map(|samples| {
+            let mut w = template.clone();
+            let some: Vec<Option<f64>> = samples.iter().copied().map(Some).collect();
+            for arm in &mut w.arms {
+                arm.samples
+                    .insert("time_ns_per_op".to_owned(), some.clone());
+            }
+            if let Some(control) = w.control.get_mut("time_ns_per_op") {
+                control.samples.clone_from(&some);
+            }
+            w.comparisons.clear();
+            judge(&mut w, "time_ns_per_op", &time, 1.0);
+            w
+        })
+        .collect();
+    run(e)
+}
