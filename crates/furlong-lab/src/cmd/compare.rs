@@ -337,9 +337,15 @@ impl Ready {
         let prepare: Option<Command> = prepare.transpose().map_err(refused)?;
         if let Err(error) = File::open(&subject.input) {
             let input = subject.input.display();
-            return Err(Error::usage(format!("--input {input} cannot be read: {error}")));
+            return Err(Error::usage(format!(
+                "--input {input} cannot be read: {error}"
+            )));
         }
-        let arms = agenda.experiments.iter().flat_map(|entry| &entry.arms).cloned();
+        let arms = agenda
+            .experiments
+            .iter()
+            .flat_map(|entry| &entry.arms)
+            .cloned();
         let contestant = |(name, command)| Contestant { name, command };
         let rules = Rules {
             contestants: arms.zip(commands.list).map(contestant).collect(),
@@ -347,7 +353,11 @@ impl Ready {
             warmup: subject.warmup,
             input: subject.input,
             limit: agenda.timeout_s.map(Duration::from_secs_f64),
-            failures: if subject.ignore_failure { Failures::Count } else { Failures::End },
+            failures: if subject.ignore_failure {
+                Failures::Count
+            } else {
+                Failures::End
+            },
         };
         let contest = Contest::new(rules, interrupt.clone());
         let contest = contest.map_err(|error| Error::failed(error.to_string()))?;
@@ -355,6 +365,10 @@ impl Ready {
             Counters::Callgrind => vec![instructions::of_commands(&contest)?],
             Counters::Auto | Counters::None => vec![],
         };
-        Ok(Self { contest, passes, note: commands.note })
+        Ok(Self {
+            contest,
+            passes,
+            note: commands.note,
+        })
     }
 }
