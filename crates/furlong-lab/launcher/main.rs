@@ -24,6 +24,7 @@
 mod sys;
 
 use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use sys::{ChildStack, Errno, Patience, Rusage, SignalSet, Strings, Timespec};
 
@@ -70,8 +71,8 @@ struct Start {
     program: &'static CStr,
     arguments: Strings,
     environment: Strings,
-    /// Why it did not become the command.
-    errno: Errno,
+    /// Why it did not become the command; 0 while nothing is known.
+    errno: AtomicU64,
 }
 
 const SIGHUP: usize = 1;
@@ -122,18 +123,18 @@ unsafe extern "C" fn launch(stack: *const usize) -> ! {
     let program = unsafe { string(arguments, 5) };
     // The environment follows the null that ends the arguments.
     let environment = arguments.wrapping_add(count + 1);
-    let mut start = Start {
+    let start = Start {
         program,
         arguments: arguments.wrapping_add(6),
         environment,
-        errno: 0,
+        errno: AtomicU64::new(0),
     };
 
     let Ok(pipe) = sys::duplicate(0) else {
         sys::exit(4)
     };
     let record = match set_up(parent, fixed, input) {
-        Ok(()) => run(&mut start, limit_ns),
+        Ok(()) => run(&start, limit_ns),
         Err((ending, value)) => Record::unstarted(ending, value),
     };
     let _ = sys::write(pipe, record.words().as_flattened());
@@ -165,12 +166,11 @@ fn set_up(parent: u64, fixed: bool, input: &CStr) -> Result<(), (u64, Errno)> {
 }
 
 /// Starts the command and waits for it.
-fn run(start: &mut Start, limit_ns: u64) -> Record {
+fn run(start: &Start, limit_ns: u64) -> Record {
     let mut stack = ChildStack::new();
-    let start: *mut Start = start;
     let begin_ns = sys::now_ns();
-    // SAFETY: `become_command` ends in execve or exit, calls nothing deep, and `start` is the
-    // child's alone until then.
+    // SAFETY: `become_command` ends in execve or exit, calls nothing deep, and only reads what it
+    // is given, but for an atomic.
     let pid = match unsafe { sys::spawn(&mut stack, become_command, start) } {
         Ok(pid) => pid,
         Err(errno) => return Record::unstarted(ending::NOT_FORKED, errno),
@@ -178,8 +178,8 @@ fn run(start: &mut Start, limit_ns: u64) -> Record {
     let mut usage: Rusage = [0; 18];
     let (killed, status) = wait(pid, begin_ns, limit_ns, &mut usage);
     let wall_ns = sys::now_ns() - begin_ns;
-    // SAFETY: the child has left this memory, and what it wrote is here.
-    let errno = unsafe { (&raw const (*start).errno).read_volatile() };
+    // Relaxed: the child is gone, and `wait_for` came back after that.
+    let errno = start.errno.load(Ordering::Relaxed);
     let (ending, value) = match (errno, killed) {
         (0, Some(ending)) => (ending, 0),
         (0, None) if status & 0x7f == 0 => (ending::EXITED, u64::from((status >> 8) & 0xff)),
@@ -197,15 +197,17 @@ fn run(start: &mut Start, limit_ns: u64) -> Record {
 }
 
 /// In the child: becomes the command, or leaves the reason and goes.
-extern "C" fn become_command(start: *mut Start) -> ! {
+extern "C" fn become_command(start: *const Start) -> ! {
     // SAFETY: `run` gave a pointer to its own `Start` and sleeps until this process has left.
-    let start = unsafe { &mut *start };
+    let start = unsafe { &*start };
     sys::new_group();
     // Should the launcher be killed without a chance to clean up, the command goes too.
     sys::signal_at_parents_end(SIGKILL);
     sys::block_signals(0);
     // SAFETY: both lists are the kernel's own, from this program's stack.
-    start.errno = unsafe { sys::execute(start.program, start.arguments, start.environment) };
+    let errno = unsafe { sys::execute(start.program, start.arguments, start.environment) };
+    // Relaxed: read by the parent once this process is gone.
+    start.errno.store(errno, Ordering::Relaxed);
     sys::exit(127)
 }
 
@@ -291,7 +293,7 @@ impl Record {
 /// `arguments` are the kernel's, and there are more than `index`.
 unsafe fn string(arguments: Strings, index: usize) -> &'static CStr {
     // SAFETY: the caller vouches for the index.
-    let text = unsafe { arguments.add(index).read() };
+    let text = unsafe { arguments.wrapping_add(index).read() };
     // SAFETY: the kernel ends every argument with a zero and leaves it alone from then on.
     unsafe { CStr::from_ptr(text) }
 }

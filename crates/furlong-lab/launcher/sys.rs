@@ -331,15 +331,17 @@ impl ChildStack {
 ///
 /// # Safety
 ///
-/// `entry` never returns, needs less than the stack, and `argument` is good for what it does.
+/// `entry` never returns, needs less than the stack, and leaves this memory as it is but for its
+/// stack and atomics.
 pub(crate) unsafe fn spawn<T>(
     stack: &mut ChildStack,
-    entry: extern "C" fn(*mut T) -> !,
-    argument: *mut T,
+    entry: extern "C" fn(*const T) -> !,
+    argument: &T,
 ) -> Result<usize, Errno> {
     const CLONE_VM_VFORK_SIGCHLD: usize = 0x100 | 0x4000 | 17;
     let top = target(stack) + size_of::<ChildStack>();
     let entry = entry as *const () as usize;
+    let argument = source(argument);
     let result: usize;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: with CLONE_VFORK the parent goes on only when the child has left, and the child keeps

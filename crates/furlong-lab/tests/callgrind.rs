@@ -10,6 +10,7 @@ use std::time::Duration;
 use furlong_lab::measure::callgrind::{Callgrind, CallgrindError, Count};
 use furlong_lab::measure::finished::Ending;
 use furlong_lab::measure::launcher::{Launcher, Task};
+use furlong_lab::record::result::{Kind, ResultFile};
 
 /// Counts a task's instructions; `None` where there is no valgrind.
 fn count(task: &Task) -> Option<Result<Count, CallgrindError>> {
@@ -125,4 +126,59 @@ fn a_missing_valgrind_is_said_with_the_command_that_installs_it() {
     let text = CallgrindError::Missing.to_string();
     assert!(text.contains("apt-get install valgrind"), "{text}");
     assert_eq!(text.lines().count(), 1);
+}
+
+#[test]
+fn an_experiment_has_its_instructions_per_operation_and_they_are_exact() {
+    if Callgrind::new().is_err() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let counted = || {
+        let path = directory.path().join("result.json");
+        let output = Command::new(env!("CARGO_BIN_EXE_furlong"))
+            .args([
+                "run",
+                "tree-order",
+                "--workloads",
+                "plain",
+                "--profile",
+                "smoke",
+            ])
+            .args([
+                "--blocks",
+                "1",
+                "--seed",
+                "4",
+                "--counters",
+                "callgrind",
+                "--db",
+                "none",
+            ])
+            .arg("--json")
+            .arg(&path)
+            .env("HOME", directory.path())
+            .output()
+            .expect("furlong starts");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let text = fs::read_to_string(&path).expect("a result");
+        let result: ResultFile = serde_json::from_str(&text).expect("a result");
+        let experiment = &result.experiments[0];
+        assert_eq!(experiment.metrics["instructions_per_op"].kind, Kind::Exact);
+        let arms = experiment.workloads[0].arms.iter();
+        arms.map(|arm| arm.samples["instructions_per_op"].clone())
+            .collect::<Vec<_>>()
+    };
+    let first = counted();
+    for values in &first {
+        assert!(
+            matches!(values[..], [Some(count)] if count > 1.0),
+            "{first:?}"
+        );
+    }
+    assert_eq!(counted(), first);
 }
