@@ -114,12 +114,13 @@ impl<'a> Session<'a> {
         let brief = find(&store, id)?;
         let saved = store.load(&brief.id).map_err(refuse)?;
         same_conditions(&saved)?;
-        fits(&saved.agenda)?;
+        let agenda = store.agenda(&brief.id).map_err(refuse)?;
+        fits(&agenda)?;
         store.claim(&brief.id).map_err(refuse)?;
         let ledger = Ledger::new(saved.result, Some(store), options.voice);
         let began = Files::default().cpu_time();
         Ok(Session {
-            agenda: saved.agenda,
+            agenda,
             ledger,
             options,
             began,

@@ -89,7 +89,7 @@ fn last(store: &Store, experiment: &str) -> Result<Option<String>, Fault> {
         return Ok(None);
     };
     let saved = store.load(&id)?;
-    let result = judged(&saved.result, saved.agenda.margin_pct);
+    let result = judged(&saved.result, saved.margin_pct);
     let found = result.experiments.iter().find(|one| one.name == experiment);
     let date = result.run.started.get(..10).unwrap_or_default();
     Ok(found.map(|experiment| format!("{date} {id}: {}", verdicts(experiment))))

@@ -28,9 +28,10 @@ pub struct Args {
     pub profile: Option<Profile>,
     /// Blocks of each workload; a verdict needs 6 [default: the profile's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(allow_hyphen_values = true)]
     pub blocks: Option<u32>,
     /// Decides every order and every input [default: a random one]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// A difference within this many per cent does not matter [default: as declared]
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]

@@ -67,9 +67,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         let status = saved.status.name();
         voice.note(&format!("run {} is not complete: {status}", brief.id));
     }
-    publish::publish(
-        &judged(&saved.result, saved.agenda.margin_pct),
-        &options.targets,
-    )?;
+    publish::publish(&judged(&saved.result, saved.margin_pct), &options.targets)?;
     Ok(Exit::Done.into())
 }

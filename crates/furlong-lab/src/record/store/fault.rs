@@ -8,25 +8,36 @@ use rusqlite::ErrorCode;
 
 /// What is wrong with a database and what to do, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault(String);
+pub struct Fault {
+    text: String,
+    /// The medium takes no changes: what is there may still be read.
+    unwritable: bool,
+}
 
 /// The way out of all of them.
 const ANOTHER: &str = "name another with --db FILE";
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 impl Fault {
     pub(super) fn new(text: impl Into<String>) -> Fault {
-        Fault(text.into())
+        Fault {
+            text: text.into(),
+            unwritable: false,
+        }
+    }
+
+    pub(super) fn is_unwritable(&self) -> bool {
+        self.unwritable
     }
 
     pub(super) fn newer(path: &Path, version: i64, known: u32) -> Fault {
         let path = path.display();
-        Fault(format!(
+        Fault::new(format!(
             "the database {path} was written by a newer furlong (version {version}, this one knows \
              {known}): use that furlong, or {ANOTHER}"
         ))
@@ -34,7 +45,7 @@ impl Fault {
 
     pub(super) fn older(path: &Path) -> Fault {
         let path = path.display();
-        Fault(format!(
+        Fault::new(format!(
             "the database {path} was written by an older furlong and cannot be brought up to date \
              where it is: copy it to a place that can be written and name that with --db FILE"
         ))
@@ -42,20 +53,20 @@ impl Fault {
 
     pub(super) fn foreign(path: &Path) -> Fault {
         let path = path.display();
-        Fault(format!(
+        Fault::new(format!(
             "the database {path} belongs to another program: {ANOTHER}"
         ))
     }
 
     pub(super) fn missing(path: &Path) -> Fault {
         let path = path.display();
-        Fault(format!(
+        Fault::new(format!(
             "there is no database at {path} yet: `furlong run` makes it, or {ANOTHER}"
         ))
     }
 
     pub(super) fn directory(path: &Path) -> Fault {
-        Fault(format!(
+        Fault::new(format!(
             "{} is a directory, not a database: {ANOTHER}",
             path.display()
         ))
@@ -64,7 +75,8 @@ impl Fault {
     /// What SQLite says, in the reader's words.
     pub(super) fn of(path: &Path, error: &rusqlite::Error) -> Fault {
         let path = path.display();
-        let text = match error.sqlite_error_code() {
+        let code = error.sqlite_error_code();
+        let text = match code {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => format!(
                 "the database {path} is locked by another program: wait until that has ended, or \
                  {ANOTHER}"
@@ -94,6 +106,10 @@ impl Fault {
             ),
             _ => format!("the database {path}: {error}: {ANOTHER}"),
         };
-        Fault(text)
+        let unwritable = matches!(
+            code,
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen)
+        );
+        Fault { text, unwritable }
     }
 }

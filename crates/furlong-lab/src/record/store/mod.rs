@@ -128,7 +128,10 @@ impl Store {
         if !path.exists() {
             return Err(Fault::missing(path));
         }
-        Store::open(path).or_else(|fault| Store::open_frozen(path).map_err(|_| fault))
+        Store::open(path).or_else(|fault| match fault.is_unwritable() {
+            true => Store::open_frozen(path).map_err(|_| fault),
+            false => Err(fault),
+        })
     }
 
     /// Opens a database on a medium that cannot be written, where all of it is in its one file.

@@ -19,8 +19,8 @@ use crate::record::result::{
 pub struct Saved {
     /// Everything that was measured, without summaries and comparisons.
     pub result: ResultFile,
-    /// What it was to do.
-    pub agenda: Agenda,
+    /// The margin that goes before the declared ones, per cent.
+    pub margin_pct: Option<f64>,
     /// How it stands.
     pub status: Status,
     /// Fingerprint of the executable that began it.
@@ -105,9 +105,25 @@ impl Store {
         saved
     }
 
+    /// What a run was to do. Its form is that of the furlong that began it: whoever reads it has
+    /// seen before that this is the same.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn agenda(&self, id: &str) -> Result<Agenda, Fault> {
+        let sql = "SELECT agenda FROM runs WHERE id = ?1";
+        let agenda = self.rows(sql, id, |row| parsed(row, 0))?.into_iter().next();
+        agenda.ok_or_else(|| self.no_run(id))
+    }
+
+    fn no_run(&self, id: &str) -> Fault {
+        Fault::new(format!("there is no run {id} in {}", self.path.display()))
+    }
+
     fn load_now(&self, id: &str) -> Result<Saved, Fault> {
         let sql = "SELECT id, started, command, profile, seed, version, tag, note, machine,
-            warnings, status, binary, agenda FROM runs WHERE id = ?1";
+            warnings, status, binary, margin_pct FROM runs WHERE id = ?1";
         let texts = self.rows(sql, id, |row| {
             let text = |index| row.get::<_, String>(index);
             let run = Run {
@@ -122,13 +138,10 @@ impl Store {
                 machine: parsed(row, 8)?,
                 warnings: parsed(row, 9)?,
             };
-            Ok((run, Status::named(&text(10)?), text(11)?, parsed(row, 12)?))
+            Ok((run, Status::named(&text(10)?), text(11)?, row.get(12)?))
         })?;
-        let Some((run, status, binary, agenda)) = texts.into_iter().next() else {
-            return Err(Fault::new(format!(
-                "there is no run {id} in {}",
-                self.path.display()
-            )));
+        let Some((run, status, binary, margin_pct)) = texts.into_iter().next() else {
+            return Err(self.no_run(id));
         };
         let experiments = self.experiments(id)?;
         let result = ResultFile {
@@ -138,7 +151,7 @@ impl Store {
         };
         Ok(Saved {
             result,
-            agenda,
+            margin_pct,
             status,
             binary,
         })

@@ -29,6 +29,7 @@ CREATE TABLE runs (
     machine_id TEXT NOT NULL,
     machine    TEXT NOT NULL,
     warnings   TEXT NOT NULL,
+    margin_pct REAL,
     agenda     TEXT NOT NULL
 ) STRICT;
 CREATE INDEX runs_by_start ON runs (started);

@@ -23,7 +23,7 @@ impl Store {
         binary: &str,
     ) -> Result<(), Fault> {
         self.write(|store| {
-            insert_run(store, &result.run, &json(agenda), binary)?;
+            insert_run(store, &result.run, agenda, binary)?;
             for (position, experiment) in (0_i64..).zip(&result.experiments) {
                 insert_experiment(store, &result.run.id, position, experiment)?;
             }
@@ -197,11 +197,16 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn insert_run(store: &Connection, run: &Run, agenda: &str, binary: &str) -> rusqlite::Result<()> {
+fn insert_run(
+    store: &Connection,
+    run: &Run,
+    agenda: &Agenda,
+    binary: &str,
+) -> rusqlite::Result<()> {
     let sql = "INSERT INTO runs (id, started, status, command, profile, seed, version, binary, tag,
-            note, machine_id, machine, warnings, agenda, owner)
+            note, machine_id, machine, warnings, margin_pct, agenda, owner)
         VALUES (:id, :started, 'running', :command, :profile, :seed, :version, :binary, :tag,
-            :note, :machine_id, :machine, :warnings, :agenda, :owner)";
+            :note, :machine_id, :machine, :warnings, :margin_pct, :agenda, :owner)";
     let values = named_params! {
         ":id": run.id,
         ":started": run.started,
@@ -215,7 +220,8 @@ fn insert_run(store: &Connection, run: &Run, agenda: &str, binary: &str) -> rusq
         ":machine_id": run.machine.id,
         ":machine": json(&run.machine),
         ":warnings": json(&run.warnings),
-        ":agenda": agenda,
+        ":margin_pct": agenda.margin_pct,
+        ":agenda": json(agenda),
         ":owner": owner::this_process(),
     };
     store.execute(sql, values)?;
