@@ -154,8 +154,8 @@ impl<'a> Session<'a> {
         }
         .run();
         self.close(&end);
-        if matches!(end, End::Fatal(_)) && self.blocks() == 0 {
-            return self.end(&end, self.ledger.result(), interrupt);
+        if let (End::Fatal(why), 0) = (&end, self.blocks()) {
+            return Err(Error::failed(why));
         }
         let result = judged(self.ledger.result(), self.agenda.margin_pct);
         let published = publish::publish(&result, &self.options.targets);
@@ -199,7 +199,6 @@ impl<'a> Session<'a> {
         let voice = self.options.voice;
         match end {
             End::WrongAnswer(what) => Err(Error::failed(what.clone())),
-            End::Fatal(why) if self.blocks() == 0 => Err(Error::failed(why.clone())),
             End::Fatal(why) => Err(Error::failed(format!("{why}; {}", self.farewell()))),
             End::Interrupted => {
                 let exit = interrupt.signal().unwrap_or(Exit::Signal(2));
