@@ -1,5 +1,9 @@
-//! Tells the command what it is: compiler, profile, target and, in a checkout, the commit.
+//! Tells the command what it is: compiler, profile, target and, in a checkout, the commit. Compiles
+//! the launcher, which the command carries within itself.
 #![forbid(unsafe_code)]
+
+#[path = "launcher/build.rs"]
+mod launcher;
 
 use std::env;
 use std::path::Path;
@@ -8,6 +12,7 @@ use std::process::Command;
 fn main() {
     tell_build();
     let _ = tell_commit();
+    launcher::build();
 }
 
 fn tell_build() {

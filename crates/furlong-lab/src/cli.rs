@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-use crate::cmd::{list, run, sample, show, stat};
+use crate::cmd::{compare, list, run, sample, show, stat};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::record::build;
@@ -37,6 +37,8 @@ pub enum Verb {
     List(list::Args),
     /// Run experiments: all of them when none is named
     Run(Box<run::Args>),
+    /// Compare any commands, as honestly as experiments are compared
+    Compare(Box<compare::Args>),
     /// A stored run again
     Show(show::Args),
     /// Compare files of numbers, as ministat does and better
@@ -56,6 +58,7 @@ impl Cli {
         match self.verb {
             Verb::List(args) => list::run(&args, experiments),
             Verb::Run(args) => run::run(&args, experiments),
+            Verb::Compare(args) => compare::run(&args),
             Verb::Show(args) => show::run(&args),
             Verb::Stat(args) => Ok(stat::run(&args)),
             Verb::Sample(args) => sample::run(&args, experiments),

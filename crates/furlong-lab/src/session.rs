@@ -160,6 +160,9 @@ impl<'a> Session<'a> {
         }
         .run();
         self.close(&end);
+        if let (End::Fatal(why), 0) = (&end, self.blocks()) {
+            return Err(Error::failed(why));
+        }
         let result = judged(self.ledger.result(), self.agenda.margin_pct);
         let published = publish::publish(&result, &self.options.targets);
         if self.options.page && self.options.targets.html.is_none() {
@@ -190,7 +193,7 @@ impl<'a> Session<'a> {
         }
         let status = match end {
             End::Finished => Status::Finished,
-            End::Interrupted => Status::Interrupted,
+            End::Interrupted | End::Fatal(_) => Status::Interrupted,
             End::WrongAnswer(what) => {
                 self.ledger.warn_run(what.clone());
                 Status::Failed
@@ -209,11 +212,12 @@ impl<'a> Session<'a> {
         let voice = self.options.voice;
         match end {
             End::WrongAnswer(what) => Err(Error::failed(what.clone())),
+            End::Fatal(why) => Err(Error::failed(format!("{why}; {}", self.farewell()))),
             End::Interrupted => {
                 let exit = interrupt.signal().unwrap_or(Exit::Signal(2));
                 Err(Error {
                     exit,
-                    message: self.farewell(),
+                    message: format!("interrupted; {}", self.farewell()),
                 })
             }
             End::Finished => {
@@ -233,16 +237,19 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// How many blocks are finished.
+    fn blocks(&self) -> usize {
+        let experiments = self.ledger.result().experiments.iter();
+        let workloads = experiments.flat_map(|experiment| &experiment.workloads);
+        workloads.map(|workload| workload.blocks.len()).sum()
+    }
+
+    /// What is kept, and how to go on.
     fn farewell(&self) -> String {
         if !self.ledger.kept() {
-            return "interrupted; nothing is stored, so this run cannot be resumed".to_owned();
+            return "nothing is stored, so this run cannot be resumed".to_owned();
         }
-        let result = self.ledger.result();
-        let workloads = result
-            .experiments
-            .iter()
-            .flat_map(|experiment| &experiment.workloads);
-        let blocks: usize = workloads.map(|workload| workload.blocks.len()).sum();
+        let blocks = self.blocks();
         let path = self.options.database.path(self.options.settings);
         let place = match path {
             Some(path) if Some(&path) != archive::default_database().as_ref() => {
@@ -255,10 +262,9 @@ impl<'a> Session<'a> {
         } else {
             "compare"
         };
-        let id = &result.run.id;
+        let id = &self.ledger.result().run.id;
         format!(
-            "interrupted; {blocks} finished blocks are kept, go on with: furlong {verb} --resume \
-             {id}{place}"
+            "{blocks} finished blocks are kept, go on with: furlong {verb} --resume {id}{place}"
         )
     }
 

@@ -1,6 +1,7 @@
 //! The verbs of the command, a file each.
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod list;
 pub mod run;
 pub mod sample;

@@ -115,8 +115,9 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
             Session::begin(agenda, tag, note, options)?
         }
     };
-    let passes = counters::passes(session.agenda().counters)?;
     let interrupt = Interrupt::listen()?;
+    let agenda = session.agenda();
+    let passes = counters::passes(agenda.counters, agenda.profile, &interrupt)?;
     let mut processes = Processes::of_this(session.agenda().profile, interrupt.clone())?;
     session.measure(&mut processes, passes, &interrupt)
 }
@@ -161,7 +162,7 @@ impl Args {
             voice.note(note);
         }
         // What is asked for and missing is said before the run is begun.
-        counters::passes(selected.agenda.counters)?;
+        counters::check(selected.agenda.counters)?;
         Ok(selected.agenda)
     }
 }

@@ -40,6 +40,8 @@ pub enum End {
     Interrupted,
     /// The arms disagree about the answer: what they measured means nothing.
     WrongAnswer(String),
+    /// A process failed in a way that makes the rest meaningless.
+    Fatal(String),
 }
 
 /// Why a campaign does not go on.
@@ -47,6 +49,7 @@ pub enum End {
 pub(super) enum Stop {
     Interrupted,
     WrongAnswer(String),
+    Fatal(String),
 }
 
 /// What the processes of a block have in common.
@@ -68,6 +71,7 @@ impl<'a> Campaign<'a> {
             Ok(()) => End::Finished,
             Err(Stop::Interrupted) => End::Interrupted,
             Err(Stop::WrongAnswer(what)) => End::WrongAnswer(what),
+            Err(Stop::Fatal(why)) => End::Fatal(why),
         }
     }
 
@@ -128,6 +132,7 @@ impl<'a> Campaign<'a> {
                 Ok(Some(operations))
             }
             Err(Miss::Interrupted) => Err(Stop::Interrupted),
+            Err(Miss::Fatal(why)) => Err(Stop::Fatal(why)),
             Err(Miss::Failed(why)) => {
                 self.give_up(
                     place,
@@ -172,6 +177,9 @@ impl<'a> Campaign<'a> {
             };
             let block = self.block(&round, number)?;
             self.ledger.add_block(place, &block);
+            for notice in self.sampler.notices() {
+                self.ledger.warn(place, notice);
+            }
             if let Some(arm) = self.ledger.failing(place, FAILURES_MAX) {
                 self.give_up(
                     place,
@@ -270,6 +278,7 @@ impl<'a> Campaign<'a> {
             Ok(outcome) => Ok(complete(outcome, metrics)),
             Err(Miss::Failed(why)) => Ok(Err(why)),
             Err(Miss::Interrupted) => Err(Stop::Interrupted),
+            Err(Miss::Fatal(why)) => Err(Stop::Fatal(why)),
         }
     }
 

@@ -3,8 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::callgrind::Callgrind;
+use super::instructions;
+use super::interrupt::Interrupt;
 use super::sampler::Pass;
 use crate::error::Error;
+use crate::experiments::Profile;
 
 /// `--counters`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -19,16 +23,33 @@ pub enum Counters {
     Callgrind,
 }
 
+/// Says what is missing on this machine for the counters that were asked for, before anything is
+/// measured.
+///
+/// # Errors
+///
+/// What it is, and how to get it.
+pub fn check(counters: Counters) -> Result<(), Error> {
+    match counters {
+        Counters::Auto | Counters::None => Ok(()),
+        Counters::Callgrind => Callgrind::new()
+            .map(drop)
+            .map_err(|error| Error::usage(error.to_string())),
+    }
+}
+
 /// The passes that were asked for besides the arms' own counters.
 ///
 /// # Errors
 ///
-/// What is missing on this machine, and how to get it.
-pub fn passes(counters: Counters) -> Result<Vec<Pass<'static>>, Error> {
+/// As [`check`].
+pub fn passes(
+    counters: Counters,
+    profile: Profile,
+    interrupt: &Interrupt,
+) -> Result<Vec<Pass<'static>>, Error> {
     match counters {
         Counters::Auto | Counters::None => Ok(vec![]),
-        Counters::Callgrind => Err(Error::usage(
-            "this furlong was built without callgrind: leave --counters callgrind out",
-        )),
+        Counters::Callgrind => Ok(vec![instructions::of_samples(profile, interrupt.clone())?]),
     }
 }

@@ -185,6 +185,7 @@ impl Campaign<'_> {
                 Ok(outcome) => Ok(complete(outcome, wanted)),
                 Err(Miss::Failed(why)) => Ok(Err(why)),
                 Err(Miss::Interrupted) => Err(Stop::Interrupted),
+                Err(Miss::Fatal(why)) => Err(Stop::Fatal(why)),
             }
         };
         let first = match take(PADDINGS[0])? {

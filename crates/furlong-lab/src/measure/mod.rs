@@ -18,19 +18,30 @@
 //! - `counters.rs`: which counters were asked for.
 //! - `interrupt.rs`: Ctrl-C ends the block, not the record.
 //! - `progress.rs`: the bar.
+//! - `words.rs`, `command.rs`: a user's command, made ready to run.
+//! - `launcher.rs`, `finished.rs`: runs a command, and what it took.
+//! - `contest.rs`: commands as arms.
+//! - `callgrind.rs`, `instructions.rs`: instructions as a metric.
 #![forbid(unsafe_code)]
 
 pub mod agenda;
 pub mod calibrate;
+pub mod callgrind;
 pub mod campaign;
+pub mod command;
+pub mod contest;
 pub mod counters;
 pub mod deal;
 pub mod exact;
+pub mod finished;
+pub mod instructions;
 pub mod interrupt;
+pub mod launcher;
 pub mod process;
 pub mod progress;
 pub mod sampler;
 pub mod select;
+pub mod words;
 
 pub use agenda::Agenda;
 pub use campaign::{Campaign, End};

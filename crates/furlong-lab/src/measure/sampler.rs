@@ -36,6 +36,8 @@ pub enum Miss {
     Failed(String),
     /// The user wants to stop.
     Interrupted,
+    /// The process failed in a way that makes every further sample meaningless.
+    Fatal(String),
 }
 
 /// Takes samples.
@@ -46,6 +48,12 @@ pub trait Sampler {
     ///
     /// Why there is none.
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss>;
+
+    /// What was noticed besides the figures, each a warning for the record. Asked after every
+    /// block; what was said once may be said again.
+    fn notices(&mut self) -> Vec<String> {
+        vec![]
+    }
 }
 
 /// A further pass over every arm before the blocks, with a sampler of its own, for metrics that the

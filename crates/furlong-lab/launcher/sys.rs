@@ -1,0 +1,413 @@
+//! The kernel as the launcher needs it: how a program begins, and one safe function a system call.
+//!
+//! Every call that writes to memory writes to a `&mut` of exactly the type that it fills; addresses
+//! are exposed on the way, since the compiler cannot see what the kernel does with them.
+
+use core::arch::{asm, global_asm};
+use core::ffi::{CStr, c_char};
+use core::mem::MaybeUninit;
+
+/// What a failed call says, an errno.
+pub(crate) type Errno = u64;
+
+/// Try again: the time of `rt_sigtimedwait` is over.
+pub(crate) const EAGAIN: Errno = 11;
+/// Interrupted.
+pub(crate) const EINTR: Errno = 4;
+
+/// `struct timespec`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Timespec {
+    /// Whole seconds.
+    pub(crate) seconds: i64,
+    /// Less than a second.
+    pub(crate) nanoseconds: i64,
+}
+
+/// `struct rusage` by words: user and system time (two each), then fourteen counts.
+pub(crate) type Rusage = [u64; 18];
+
+/// A set of signals.
+pub(crate) type SignalSet = u64;
+
+/// Arguments or environment as the kernel has them: pointers to strings, the last one null.
+pub(crate) type Strings = *const *const c_char;
+
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub(super) const WRITE: usize = 1;
+    pub(super) const RT_SIGACTION: usize = 13;
+    pub(super) const RT_SIGPROCMASK: usize = 14;
+    pub(super) const CLONE: usize = 56;
+    pub(super) const EXECVE: usize = 59;
+    pub(super) const WAIT4: usize = 61;
+    pub(super) const KILL: usize = 62;
+    pub(super) const FCNTL: usize = 72;
+    pub(super) const SETPGID: usize = 109;
+    pub(super) const GETPPID: usize = 110;
+    pub(super) const SETSID: usize = 112;
+    pub(super) const RT_SIGTIMEDWAIT: usize = 128;
+    pub(super) const PERSONALITY: usize = 135;
+    pub(super) const PRCTL: usize = 157;
+    pub(super) const CLOCK_GETTIME: usize = 228;
+    pub(super) const EXIT_GROUP: usize = 231;
+    pub(super) const OPENAT: usize = 257;
+    pub(super) const DUP3: usize = 292;
+    pub(super) const CLOSE_RANGE: usize = 436;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub(super) const DUP3: usize = 24;
+    pub(super) const FCNTL: usize = 25;
+    pub(super) const OPENAT: usize = 56;
+    pub(super) const WRITE: usize = 64;
+    pub(super) const PERSONALITY: usize = 92;
+    pub(super) const EXIT_GROUP: usize = 94;
+    pub(super) const CLOCK_GETTIME: usize = 113;
+    pub(super) const KILL: usize = 129;
+    pub(super) const RT_SIGACTION: usize = 134;
+    pub(super) const RT_SIGPROCMASK: usize = 135;
+    pub(super) const RT_SIGTIMEDWAIT: usize = 137;
+    pub(super) const SETPGID: usize = 154;
+    pub(super) const SETSID: usize = 157;
+    pub(super) const PRCTL: usize = 167;
+    pub(super) const GETPPID: usize = 173;
+    pub(super) const CLONE: usize = 220;
+    pub(super) const EXECVE: usize = 221;
+    pub(super) const WAIT4: usize = 260;
+    pub(super) const CLOSE_RANGE: usize = 436;
+}
+
+// The program's entry: hands the address of the argument count to `launch`.
+#[cfg(target_arch = "x86_64")]
+global_asm!(
+    ".globl _start",
+    "_start:",
+    "xor ebp, ebp",
+    "mov rdi, rsp",
+    "and rsp, -16",
+    "call launch",
+    "ud2",
+);
+#[cfg(target_arch = "aarch64")]
+global_asm!(
+    ".globl _start",
+    "_start:",
+    "mov x29, xzr",
+    "mov x30, xzr",
+    "mov x0, sp",
+    "bl launch",
+    "brk #1",
+);
+
+/// A system call of at most four arguments; missing ones are zero.
+///
+/// # Safety
+///
+/// Addresses among the arguments are good for all that the call does with them.
+unsafe fn call(number: usize, arguments: [usize; 4]) -> Result<usize, Errno> {
+    let [a, b, c, d] = arguments;
+    let result: usize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the kernel changes rax, rcx, r11 and what the caller vouches for.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result, in("rdi") a, in("rsi") b,
+            in("rdx") c, in("r10") d, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the kernel changes x0 and what the caller vouches for.
+    unsafe {
+        asm!("svc #0", in("x8") number, inlateout("x0") a => result, in("x1") b,
+            in("x2") c, in("x3") d, options(nostack));
+    }
+    checked(result)
+}
+
+/// Tells results from errors: the last page of values is negated errnos.
+fn checked(result: usize) -> Result<usize, Errno> {
+    let errno = result.wrapping_neg();
+    if (1..4096).contains(&errno) {
+        Err(errno as Errno)
+    } else {
+        Ok(result)
+    }
+}
+
+/// The address of what the kernel reads.
+fn source<T: ?Sized>(value: &T) -> usize {
+    (&raw const *value).expose_provenance()
+}
+
+/// The address of what the kernel fills.
+fn target<T>(value: &mut T) -> usize {
+    (&raw mut *value).expose_provenance()
+}
+
+/// Ends this process.
+pub(crate) fn exit(code: usize) -> ! {
+    loop {
+        // SAFETY: no addresses.
+        let _ = unsafe { call(number::EXIT_GROUP, [code, 0, 0, 0]) };
+    }
+}
+
+/// Writes to a descriptor.
+pub(crate) fn write(descriptor: usize, bytes: &[u8]) -> Result<usize, Errno> {
+    // SAFETY: the kernel reads `bytes`.
+    unsafe { call(number::WRITE, [descriptor, source(bytes), bytes.len(), 0]) }
+}
+
+/// Opens a file for reading; the descriptor is closed at exec.
+pub(crate) fn open(path: &CStr) -> Result<usize, Errno> {
+    const AT_FDCWD: usize = (-100_isize) as usize;
+    const O_RDONLY_CLOEXEC: usize = 0o2_000_000;
+    let path = path.as_ptr().expose_provenance();
+    // SAFETY: the kernel reads `path` up to its zero.
+    unsafe { call(number::OPENAT, [AT_FDCWD, path, O_RDONLY_CLOEXEC, 0]) }
+}
+
+/// Another descriptor, 3 or more, for the same file; it is closed at exec.
+pub(crate) fn duplicate(descriptor: usize) -> Result<usize, Errno> {
+    const F_DUPFD_CLOEXEC: usize = 1030;
+    // SAFETY: no addresses.
+    unsafe { call(number::FCNTL, [descriptor, F_DUPFD_CLOEXEC, 3, 0]) }
+}
+
+/// Makes `to` mean what `from` means, also after exec.
+pub(crate) fn replace(from: usize, to: usize) -> Result<usize, Errno> {
+    // SAFETY: no addresses.
+    unsafe { call(number::DUP3, [from, to, 0, 0]) }
+}
+
+/// Has every descriptor from `first` on closed at exec. Kernels before 5.11 refuse, harmlessly.
+pub(crate) fn close_at_exec(first: usize) {
+    const CLOSE_RANGE_CLOEXEC: usize = 4;
+    // SAFETY: no addresses.
+    let _ = unsafe {
+        call(
+            number::CLOSE_RANGE,
+            [first, u32::MAX as usize, CLOSE_RANGE_CLOEXEC, 0],
+        )
+    };
+}
+
+/// The process that this one belongs to.
+pub(crate) fn parent() -> usize {
+    // SAFETY: no addresses.
+    unsafe { call(number::GETPPID, [0; 4]) }.unwrap_or(0)
+}
+
+/// Has this process sent a signal when its parent is gone.
+pub(crate) fn signal_at_parents_end(signal: usize) {
+    const PR_SET_PDEATHSIG: usize = 1;
+    // SAFETY: no addresses.
+    let _ = unsafe { call(number::PRCTL, [PR_SET_PDEATHSIG, signal, 0, 0]) };
+}
+
+/// A session without a terminal. Refused, harmlessly, to a process that leads its group.
+pub(crate) fn new_session() {
+    // SAFETY: no addresses.
+    let _ = unsafe { call(number::SETSID, [0; 4]) };
+}
+
+/// A process group for this process alone.
+pub(crate) fn new_group() {
+    // SAFETY: no addresses.
+    let _ = unsafe { call(number::SETPGID, [0; 4]) };
+}
+
+/// Turns the randomisation of addresses off for the programs that follow.
+pub(crate) fn fix_addresses() {
+    const QUERY: usize = 0xffff_ffff;
+    const ADDR_NO_RANDOMIZE: usize = 0x0004_0000;
+    // SAFETY: no addresses.
+    let now = unsafe { call(number::PERSONALITY, [QUERY, 0, 0, 0]) }.unwrap_or(0);
+    // SAFETY: no addresses.
+    let _ = unsafe { call(number::PERSONALITY, [now | ADDR_NO_RANDOMIZE, 0, 0, 0]) };
+}
+
+/// Gives a signal its default effect. Refused, harmlessly, for those that have no other.
+pub(crate) fn default_signal(signal: usize) {
+    // `struct sigaction` of the kernel: handler, flags, restorer, mask; all zero is the default.
+    let action = [0_u64; 4];
+    // SAFETY: the kernel reads `action`, which is as large as its structure.
+    let _ = unsafe { call(number::RT_SIGACTION, [signal, source(&action), 0, 8]) };
+}
+
+/// Blocks exactly these signals.
+pub(crate) fn block_signals(set: SignalSet) {
+    const SIG_SETMASK: usize = 2;
+    // SAFETY: the kernel reads `set`, 8 bytes as said.
+    let _ = unsafe { call(number::RT_SIGPROCMASK, [SIG_SETMASK, source(&set), 0, 8]) };
+}
+
+/// Sleeps until one of these blocked signals comes, at most for `limit`; returns which.
+pub(crate) fn await_signal(set: SignalSet, limit: Option<Timespec>) -> Result<usize, Errno> {
+    let time = limit.as_ref().map_or(0, source);
+    // SAFETY: the kernel reads `set`, 8 bytes as said, and the time, if any.
+    unsafe { call(number::RT_SIGTIMEDWAIT, [source(&set), 0, time, 8]) }
+}
+
+/// Sends a signal, 0 to see whether anyone is there, to a whole process group.
+pub(crate) fn signal_group(group: usize, signal: usize) -> Result<usize, Errno> {
+    // SAFETY: no addresses.
+    unsafe { call(number::KILL, [group.wrapping_neg(), signal, 0, 0]) }
+}
+
+/// Whether to wait until the child is gone.
+#[derive(Clone, Copy)]
+pub(crate) enum Patience {
+    /// Wait.
+    Endless = 0,
+    /// Come back at once (`WNOHANG`).
+    None = 1,
+}
+
+/// Takes a child's end: its id, or 0 where it has not ended.
+pub(crate) fn wait_for(
+    pid: usize,
+    patience: Patience,
+    status: &mut u32,
+    usage: &mut Rusage,
+) -> Result<usize, Errno> {
+    // SAFETY: the kernel fills `status` and `usage`, which have the sizes of its types.
+    unsafe {
+        call(
+            number::WAIT4,
+            [pid, target(status), patience as usize, target(usage)],
+        )
+    }
+}
+
+/// Nanoseconds of the monotonic clock.
+pub(crate) fn now_ns() -> u64 {
+    const CLOCK_MONOTONIC: usize = 1;
+    let mut time = Timespec {
+        seconds: 0,
+        nanoseconds: 0,
+    };
+    // SAFETY: the kernel fills `time`, its own structure.
+    let _ = unsafe {
+        call(
+            number::CLOCK_GETTIME,
+            [CLOCK_MONOTONIC, target(&mut time), 0, 0],
+        )
+    };
+    time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
+}
+
+/// Becomes another program; comes back only with the reason why not.
+///
+/// # Safety
+///
+/// `arguments` and `environment` end with a null, and each string with a zero.
+pub(crate) unsafe fn execute(program: &CStr, arguments: Strings, environment: Strings) -> Errno {
+    let program = program.as_ptr().expose_provenance();
+    let places = [
+        program,
+        arguments.expose_provenance(),
+        environment.expose_provenance(),
+        0,
+    ];
+    // SAFETY: the kernel reads what the caller vouches for.
+    unsafe { call(number::EXECVE, places) }.err().unwrap_or(0)
+}
+
+/// Stack of a child while it shares this memory.
+#[repr(C, align(16))]
+pub(crate) struct ChildStack(MaybeUninit<[u8; 8192]>);
+
+impl ChildStack {
+    /// A stack with nothing on it.
+    pub(crate) const fn new() -> Self {
+        Self(MaybeUninit::uninit())
+    }
+}
+
+/// Makes a child that runs `entry` in this very memory, on its own stack, while this process
+/// sleeps until the child has become another program or is gone. Returns the child's id.
+///
+/// # Safety
+///
+/// `entry` never returns, needs less than the stack, and leaves this memory as it is but for its
+/// stack and atomics.
+pub(crate) unsafe fn spawn<T>(
+    stack: &mut ChildStack,
+    entry: extern "C" fn(*const T) -> !,
+    argument: &T,
+) -> Result<usize, Errno> {
+    const CLONE_VM_VFORK_SIGCHLD: usize = 0x100 | 0x4000 | 17;
+    let top = target(stack) + size_of::<ChildStack>();
+    let entry = entry as *const () as usize;
+    let argument = source(argument);
+    let result: usize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: with CLONE_VFORK the parent goes on only when the child has left, and the child keeps
+    // to its own stack: it leaves through `entry`, with the alignment that a call expects.
+    unsafe {
+        asm!("syscall", "test rax, rax", "jnz 2f", "xor ebp, ebp", "mov rdi, r9", "call r8",
+            "ud2", "2:", inlateout("rax") number::CLONE => result,
+            in("rdi") CLONE_VM_VFORK_SIGCHLD, in("rsi") top, in("rdx") 0_usize,
+            in("r10") 0_usize, in("r8") entry, in("r9") argument,
+            lateout("rcx") _, lateout("r11") _);
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        asm!("svc #0", "cbnz x0, 2f", "mov x29, xzr", "mov x30, xzr", "mov x0, x6", "blr x5",
+            "brk #1", "2:", in("x8") number::CLONE,
+            inlateout("x0") CLONE_VM_VFORK_SIGCHLD => result, in("x1") top, in("x2") 0_usize,
+            in("x3") 0_usize, in("x4") 0_usize, in("x5") entry, in("x6") argument);
+    }
+    checked(result)
+}
+
+// What the compiler and `core` take for granted of any C library. Volatile, so that a loop is not
+// taken for the very function that it stands in.
+
+/// Fills memory with a byte.
+///
+/// # Safety
+///
+/// As of C's memset.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memset(to: *mut u8, byte: i32, count: usize) -> *mut u8 {
+    for place in 0..count {
+        // SAFETY: the caller vouches for `count` bytes.
+        unsafe { to.wrapping_add(place).write_volatile(byte as u8) };
+    }
+    to
+}
+
+/// Copies memory.
+///
+/// # Safety
+///
+/// As of C's memcpy.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
+    for place in 0..count {
+        // SAFETY: the caller vouches for `count` bytes to read.
+        let byte = unsafe { from.wrapping_add(place).read_volatile() };
+        // SAFETY: and for as many to write.
+        unsafe { to.wrapping_add(place).write_volatile(byte) };
+    }
+    to
+}
+
+/// Counts the bytes of a string.
+///
+/// # Safety
+///
+/// As of C's strlen.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn strlen(text: *const c_char) -> usize {
+    let mut count = 0;
+    // SAFETY: the caller vouches for a zero, at which the loop ends.
+    while unsafe { text.wrapping_add(count).read_volatile() } != 0 {
+        count += 1;
+    }
+    count
+}

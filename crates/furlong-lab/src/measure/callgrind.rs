@@ -1,0 +1,270 @@
+//! Instructions, counted by callgrind: a figure that is the same in every run.
+//!
+//! A pass of its own, since a program runs some fifty times slower under it. Two things would make
+//! counts differ from run to run: the environment, whose strings the dynamic linker walks, and the
+//! addresses. So the pass runs in a small fixed environment, without address randomisation and
+//! without the user's own settings of valgrind. What the kernel does is not counted; what other
+//! processes of the command do is.
+//!
+//! A program whose own behaviour differs from run to run (hash tables with random keys, threads,
+//! the clock) has no exact count; whoever asks for one counts twice and compares.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::io::PipeReader;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
+
+use super::command::{clean_environment, find};
+use super::finished::{Ending, Finished};
+use super::launcher::{LaunchError, Launcher, Layout, Task};
+
+/// Instructions of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    /// Of all its processes.
+    pub instructions: u64,
+    /// How many processes were counted.
+    pub processes: usize,
+    /// How it ended; its times are those of callgrind.
+    pub finished: Finished,
+}
+
+/// Why there is no count.
+#[derive(Debug)]
+pub enum CallgrindError {
+    /// There is no valgrind.
+    Missing,
+    /// It could not be started.
+    Launch(LaunchError),
+    /// The program has an instruction that this valgrind does not know.
+    UnknownInstruction(PathBuf),
+    /// The command came to a bad end under callgrind (the last line that it or valgrind wrote).
+    Failed(Ending, Option<String>),
+    /// There is nothing that could be a count.
+    NoCount(String),
+}
+
+impl fmt::Display for CallgrindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str(
+                "instructions are counted by valgrind, which is not installed: apt-get install \
+                 valgrind (or leave out --counters callgrind)",
+            ),
+            Self::Launch(error) => error.fmt(f),
+            Self::UnknownInstruction(program) => write!(
+                f,
+                "{} uses an instruction that this valgrind does not know (AVX-512, as a rule): \
+                 build it for an older processor (no -march=native or target-cpu=native), or \
+                 install a newer valgrind",
+                program.display()
+            ),
+            Self::Failed(ending, line) => {
+                let line = line.as_deref().unwrap_or("it said nothing");
+                write!(f, "under callgrind: {ending}: {line}")
+            }
+            Self::NoCount(why) => write!(f, "callgrind left no count: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for CallgrindError {}
+
+/// Counts instructions.
+#[derive(Clone, Debug)]
+pub struct Callgrind {
+    valgrind: PathBuf,
+}
+
+impl Callgrind {
+    /// Looks for valgrind.
+    ///
+    /// # Errors
+    ///
+    /// [`CallgrindError::Missing`].
+    pub fn new() -> Result<Self, CallgrindError> {
+        let valgrind = find("valgrind").map_err(|_| CallgrindError::Missing)?;
+        Ok(Self { valgrind })
+    }
+
+    /// Runs a command to its end and counts its instructions.
+    ///
+    /// # Shapes
+    ///
+    /// The task's environment and layout are not used: the pass has its own. `stop` as in
+    /// [`Launcher::run`]. A command that fails in its own way is counted too, see
+    /// [`Count::finished`].
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the count from being one.
+    pub fn count(
+        &self,
+        launcher: &Launcher,
+        task: &Task,
+        stop: Option<&PipeReader>,
+    ) -> Result<Count, CallgrindError> {
+        let failed = |error: io::Error| CallgrindError::NoCount(error.to_string());
+        let place = tempfile::Builder::new()
+            .prefix("furlong-callgrind-")
+            .tempdir();
+        let place = place.map_err(failed)?;
+        let finished = launcher
+            .run(&self.wrapped(task, place.path()), stop)
+            .map_err(CallgrindError::Launch)?;
+        let files = files(place.path()).map_err(failed)?;
+        let logs: String = files.logs.concat();
+        if logs.contains("Illegal opcode") || logs.contains("Unrecognised instruction") {
+            return Err(CallgrindError::UnknownInstruction(task.program.clone()));
+        }
+        if finished.ending == Ending::TimedOut || files.profiles.is_empty() {
+            let line = last_line(&logs).or_else(|| finished.last_error_line());
+            return Err(CallgrindError::Failed(finished.ending, line));
+        }
+        let counts: Option<Vec<u64>> = files.profiles.iter().map(|file| total(file)).collect();
+        let counts = counts.ok_or_else(|| {
+            CallgrindError::NoCount("a file of it has no line `totals:`".to_owned())
+        })?;
+        Ok(Count {
+            instructions: counts.iter().sum(),
+            processes: counts.len(),
+            finished,
+        })
+    }
+
+    /// The same command, run by callgrind.
+    fn wrapped(&self, task: &Task, place: &Path) -> Task {
+        // Valgrind takes a per cent sign in a file's name for the beginning of a variable.
+        let place = place.display().to_string().replace('%', "%%");
+        let options = [
+            "--tool=callgrind".to_owned(),
+            "--command-line-only=yes".to_owned(),
+            "--trace-children=yes".to_owned(),
+            "--quiet".to_owned(),
+            format!("--callgrind-out-file={place}/%p.{PROFILE}"),
+            format!("--log-file={place}/%p.{LOG}"),
+        ];
+        let mut arguments = vec![self.valgrind.clone().into_os_string()];
+        arguments.extend(options.map(OsString::from));
+        arguments.push(task.program.clone().into_os_string());
+        arguments.extend(task.arguments.iter().skip(1).cloned());
+        Task {
+            program: self.valgrind.clone(),
+            arguments,
+            environment: clean_environment(),
+            layout: Layout::Fixed,
+            ..task.clone()
+        }
+    }
+}
+
+/// Ending of the files with counts, one a process.
+const PROFILE: &str = "out";
+
+/// Ending of the files with what valgrind says.
+const LOG: &str = "log";
+
+/// What callgrind left.
+struct Files {
+    profiles: Vec<String>,
+    logs: Vec<String>,
+}
+
+/// Reads what callgrind left.
+fn files(place: &Path) -> io::Result<Files> {
+    let mut files = Files {
+        profiles: vec![],
+        logs: vec![],
+    };
+    for entry in fs::read_dir(place)? {
+        let path = entry?.path();
+        let text = || fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some(PROFILE) => files.profiles.push(text()?),
+            Some(LOG) => files.logs.push(text()?),
+            _ => {}
+        }
+    }
+    Ok(files)
+}
+
+/// The instructions of a process: what `totals:` has for the event `Ir`.
+fn total(profile: &str) -> Option<u64> {
+    let line = |name: &str| {
+        profile
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix(name))
+    };
+    let place = line("events:")?
+        .split_whitespace()
+        .position(|event| event == "Ir")?;
+    line("totals:")?.split_whitespace().nth(place)?.parse().ok()
+}
+
+/// The last line of valgrind's with something in it, without its mark.
+fn last_line(log: &str) -> Option<String> {
+    let lines = log
+        .lines()
+        .rev()
+        .map(|line| line.trim_start_matches(['=', '-', '*']));
+    let lines = lines.map(|line| line.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let mut lines = lines.map(|line| line.trim_start_matches(['=', '-', '*']).trim());
+    lines.find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// Instructions of one operation, from two processes that differ in nothing but how many operations
+/// they do: what comes before and after the operations cancels. Making their inputs does not.
+///
+/// # Shapes
+///
+/// Each argument is (operations, instructions). `None` where the second has no more operations than
+/// the first.
+#[must_use]
+pub fn per_operation(fewer: (u64, u64), more: (u64, u64)) -> Option<f64> {
+    let operations = more
+        .0
+        .checked_sub(fewer.0)
+        .filter(|operations| *operations > 0)?;
+    let instructions = more.1 as f64 - fewer.1 as f64;
+    Some(instructions / operations as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{last_line, per_operation, total};
+
+    #[test]
+    fn the_total_is_the_one_of_the_instructions() {
+        let profile = "version: 1\npid: 5\nevents: Dr Ir Dw\nsummary: 1 2 3\n0 12\ntotals: 4 5 6\n";
+        assert_eq!(total(profile), Some(5));
+        assert_eq!(total("events: Ir\nsummary: 7\n\ntotals: 8\n"), Some(8));
+    }
+
+    #[test]
+    fn a_profile_that_is_cut_or_counts_something_else_has_no_total() {
+        assert_eq!(total("events: Ir\nsummary: 7\n"), None);
+        assert_eq!(total("events: Dr\ntotals: 7\n"), None);
+        assert_eq!(total("events: Dr Ir\ntotals: 7\n"), None);
+        assert_eq!(total("events: Ir\ntotals: many\n"), None);
+        assert_eq!(total(""), None);
+    }
+
+    #[test]
+    fn the_last_line_of_valgrind_is_without_its_mark() {
+        let log = "==12== first\n==12== Process terminating: 8 (SIGFPE)\n==12== \n";
+        assert_eq!(
+            last_line(log).as_deref(),
+            Some("Process terminating: 8 (SIGFPE)")
+        );
+        assert_eq!(last_line("==12== \n"), None);
+    }
+
+    #[test]
+    fn what_is_not_operations_cancels() {
+        assert_eq!(per_operation((100, 5_000), (300, 9_000)), Some(20.0));
+        assert_eq!(per_operation((100, 5_000), (100, 9_000)), None);
+        assert_eq!(per_operation((100, 9_000), (200, 8_900)), Some(-1.0));
+    }
+}

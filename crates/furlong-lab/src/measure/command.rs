@@ -1,0 +1,439 @@
+//! Commands as a user writes them, made ready for the launcher, and what a sample of one holds.
+//!
+//! A command runs without a shell where it needs none, for a shell's own start-up would be measured
+//! too. Where one of several commands needs a shell, all of them get it: what is compared must not
+//! differ in that.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::{env, fmt};
+
+use rustix::fs::{Access, access};
+use serde::{Deserialize, Serialize};
+
+use super::finished::Usage;
+use super::words::{Line, split};
+use crate::experiments::MetricPlan;
+use crate::record::result::{Better, Kind};
+
+/// Whether commands run through a shell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shell {
+    /// Where one of them needs it: `sh`.
+    AsNeeded,
+    /// Always: this one.
+    Always(String),
+    /// Never.
+    Never,
+}
+
+/// A command that can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The program's file.
+    pub program: PathBuf,
+    /// Its arguments, its own name first.
+    pub arguments: Vec<OsString>,
+}
+
+impl Command {
+    /// Bytes that the program's name and arguments take on the stack of its process.
+    #[must_use]
+    pub fn stack_bytes(&self) -> usize {
+        let strings = self.arguments.iter().map(|argument| argument.len() + 1);
+        let pointers = self.arguments.len() * size_of::<usize>();
+        self.program.as_os_str().len() + 1 + strings.sum::<usize>() + pointers
+    }
+}
+
+/// Commands that will be run the same way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commands {
+    /// In the order in which they were given.
+    pub list: Vec<Command>,
+    /// The shell that runs them, if any.
+    pub shell: Option<String>,
+    /// Why there is a shell that nobody asked for.
+    pub note: Option<String>,
+}
+
+/// Why a command cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandError {
+    /// It has no words (its number, from 1).
+    Empty(usize),
+    /// A quotation mark has no partner.
+    Unclosed(String, char),
+    /// Only a shell could run it, and a shell was forbidden; what needs it.
+    NeedsShell(String, String),
+    /// There is no such program.
+    Missing(String),
+    /// It is there, but no program (the file, and why).
+    NoProgram(PathBuf, &'static str),
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty(number) => write!(f, "command {number} is empty: give it a program"),
+            Self::Unclosed(text, quote) => {
+                write!(
+                    f,
+                    "command `{text}` has a {quote} without its partner: close it"
+                )
+            }
+            Self::NeedsShell(text, what) => write!(
+                f,
+                "command `{text}` needs a shell ({}): leave out --shell=none, or quote it",
+                what.escape_debug()
+            ),
+            Self::Missing(name) if name.contains('/') => {
+                write!(f, "there is no program {name}: check the path")
+            }
+            Self::Missing(name) => write!(
+                f,
+                "there is no program `{name}` in PATH: install it or give its path (for a shell's \
+                 builtin or alias say --shell)"
+            ),
+            Self::NoProgram(path, why) => write!(f, "{} {why}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for CommandError {}
+
+impl Commands {
+    /// Makes commands ready to run.
+    ///
+    /// # Errors
+    ///
+    /// The first command that cannot be run, and why.
+    pub fn new(texts: &[String], shell: &Shell) -> Result<Self, CommandError> {
+        let lines: Vec<Line> = texts.iter().map(|text| split(text)).collect();
+        if let Some(empty) = texts.iter().position(|text| text.trim().is_empty()) {
+            return Err(CommandError::Empty(empty + 1));
+        }
+        if let Shell::Always(shell) = shell {
+            return Self::through(shell, texts, None);
+        }
+        let mut list = vec![];
+        for (text, line) in texts.iter().zip(lines) {
+            match line {
+                Line::Words(words) => list.push(direct(&words)),
+                Line::NeedsShell(what) if *shell == Shell::Never => {
+                    return Err(CommandError::NeedsShell(text.clone(), what));
+                }
+                Line::NeedsShell(what) => {
+                    let note = format!(
+                        "all commands run through sh, since `{text}` needs a shell ({}); its \
+                         start-up is part of every sample",
+                        what.escape_debug()
+                    );
+                    return Self::through("sh", texts, Some(note));
+                }
+                Line::Unclosed(quote) => return Err(CommandError::Unclosed(text.clone(), quote)),
+                Line::Empty => return Err(CommandError::Empty(list.len() + 1)),
+            }
+        }
+        let list = list.into_iter().collect::<Result<_, _>>()?;
+        Ok(Self {
+            list,
+            shell: None,
+            note: None,
+        })
+    }
+
+    /// All of them through one shell.
+    fn through(shell: &str, texts: &[String], note: Option<String>) -> Result<Self, CommandError> {
+        let list = texts
+            .iter()
+            .map(|text| in_shell(shell, text))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            list,
+            shell: Some(shell.to_owned()),
+            note,
+        })
+    }
+}
+
+/// A command that a shell runs.
+///
+/// # Errors
+///
+/// There is no such shell.
+pub fn in_shell(shell: &str, text: &str) -> Result<Command, CommandError> {
+    let arguments = [shell, "-c", text].map(OsString::from).to_vec();
+    Ok(Command {
+        program: find(shell)?,
+        arguments,
+    })
+}
+
+/// A command that needs no shell.
+fn direct(words: &[String]) -> Result<Command, CommandError> {
+    let name = words.first().map_or("", String::as_str);
+    let arguments = words.iter().map(OsString::from).collect();
+    Ok(Command {
+        program: find(name)?,
+        arguments,
+    })
+}
+
+/// The file of a program, looked for as a shell does.
+///
+/// # Errors
+///
+/// [`CommandError::Missing`] and [`CommandError::NoProgram`].
+pub fn find(name: &str) -> Result<PathBuf, CommandError> {
+    let missing = || CommandError::Missing(name.to_owned());
+    if name.contains('/') {
+        let path = Path::new(name);
+        return match why_no_program(path) {
+            None => Ok(path.to_owned()),
+            Some(_) if !path.exists() => Err(missing()),
+            Some(why) => Err(CommandError::NoProgram(path.to_owned(), why)),
+        };
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let places: Vec<PathBuf> = env::split_paths(&path)
+        // An empty entry means the current directory.
+        .map(|place| if place == Path::new("") { PathBuf::from(".") } else { place })
+        .map(|place| place.join(name))
+        .collect();
+    if let Some(found) = places.iter().find(|place| why_no_program(place).is_none()) {
+        return Ok(found.clone());
+    }
+    let almost = places
+        .iter()
+        .filter(|_| !name.is_empty())
+        .find(|place| place.is_file());
+    match almost.and_then(|place| Some((place, why_no_program(place)?))) {
+        Some((place, why)) => Err(CommandError::NoProgram(place.clone(), why)),
+        None => Err(missing()),
+    }
+}
+
+/// What keeps a file from being a program; `None` when nothing does.
+fn why_no_program(path: &Path) -> Option<&'static str> {
+    if path.is_dir() {
+        Some("is a directory: give it a program")
+    } else if access(path, Access::EXEC_OK).is_err() {
+        Some("may not be executed: chmod +x it, or name what runs it")
+    } else {
+        None
+    }
+}
+
+/// Variable whose only use is its length: where the stack begins, and with it how fast a program
+/// runs, depends on the size of the environment.
+pub const PADDING: &str = "FURLONG_PAD";
+
+/// This process's environment, with padding.
+#[must_use]
+pub fn padded_environment(padding: usize) -> Vec<(OsString, OsString)> {
+    let own = env::vars_os().filter(|(name, _)| name != PADDING);
+    own.chain([(OsString::from(PADDING), OsString::from("x".repeat(padding)))])
+        .collect()
+}
+
+/// The environment of a pass that must come out the same on every day: what a program needs to be
+/// found and to find its libraries, and nothing that changes by itself.
+#[must_use]
+pub fn clean_environment() -> Vec<(OsString, OsString)> {
+    const KEPT: [&str; 6] = [
+        "HOME",
+        "LANG",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "PATH",
+        "TMPDIR",
+    ];
+    let kept = |name: &OsStr| KEPT.iter().any(|kept| name == *kept);
+    let mut environment: Vec<_> = env::vars_os().filter(|(name, _)| kept(name)).collect();
+    environment.sort();
+    environment
+}
+
+/// The metrics of a command, the primary one first.
+#[must_use]
+pub fn metrics() -> Vec<MetricPlan> {
+    let metric = |name: &str, unit: &str, margin_pct, about: &str| MetricPlan {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        better: Better::Lower,
+        kind: Kind::Sampled,
+        margin_pct,
+        about: about.to_owned(),
+    };
+    vec![
+        metric(
+            "wall_s",
+            "s",
+            1.0,
+            "time from the start of the command's process to its end",
+        ),
+        metric(
+            "user_s",
+            "s",
+            1.0,
+            "processor time outside the kernel, of all its processes",
+        ),
+        metric(
+            "sys_s",
+            "s",
+            1.0,
+            "processor time inside the kernel, of all its processes",
+        ),
+        metric(
+            "maxrss_kib",
+            "KiB",
+            2.0,
+            "most memory that one of its processes had resident",
+        ),
+        metric(
+            "minor_faults",
+            "1",
+            0.1,
+            "pages that came without a read from a device",
+        ),
+        metric(
+            "major_faults",
+            "1",
+            0.1,
+            "pages that had to be read from a device",
+        ),
+        metric(
+            "context_switches",
+            "1",
+            0.1,
+            "times it waited or something else was let run",
+        ),
+    ]
+}
+
+/// The values of a command's metrics, by name.
+#[must_use]
+pub fn metrics_of(usage: &Usage) -> BTreeMap<String, f64> {
+    let count = |count: u64| count as f64;
+    let switches = usage.voluntary_switches + usage.involuntary_switches;
+    [
+        ("wall_s", usage.wall_s),
+        ("user_s", usage.user_s),
+        ("sys_s", usage.sys_s),
+        ("maxrss_kib", count(usage.maxrss_kib)),
+        ("minor_faults", count(usage.minor_faults)),
+        ("major_faults", count(usage.major_faults)),
+        ("context_switches", count(switches)),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{Command, CommandError, Commands, Shell, find, in_shell, metrics, metrics_of};
+    use crate::measure::finished::Usage;
+
+    fn commands(texts: &[&str], shell: &Shell) -> Result<Commands, CommandError> {
+        let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+        Commands::new(&texts, shell)
+    }
+
+    fn message(texts: &[&str], shell: &Shell) -> String {
+        commands(texts, shell)
+            .expect_err("it cannot be run")
+            .to_string()
+    }
+
+    #[test]
+    fn plain_commands_run_without_a_shell() {
+        let ready = commands(&["sh -c 'exit 0'", "true"], &Shell::AsNeeded).expect("they run");
+        assert_eq!((ready.shell, ready.note), (None, None));
+        assert_eq!(ready.list[0].arguments, ["sh", "-c", "exit 0"]);
+        assert!(ready.list[1].program.ends_with("true"), "{:?}", ready.list);
+    }
+
+    #[test]
+    fn one_command_that_needs_a_shell_gives_it_to_all() {
+        let ready = commands(&["true", "true | cat"], &Shell::AsNeeded).expect("they run");
+        assert_eq!(ready.shell.as_deref(), Some("sh"));
+        assert_eq!(ready.list[0].arguments, ["sh", "-c", "true"]);
+        assert!(
+            ready
+                .note
+                .expect("a note")
+                .contains("`true | cat` needs a shell (|)")
+        );
+    }
+
+    #[test]
+    fn a_shell_can_be_chosen_and_forbidden() {
+        let sh = Shell::Always("/bin/sh".to_owned());
+        let ready = commands(&["true", "exit 3"], &sh).expect("they run");
+        assert_eq!(
+            ready.list[1],
+            in_shell("/bin/sh", "exit 3").expect("it runs")
+        );
+        let refused = message(&["true", "ls *"], &Shell::Never);
+        assert_eq!(
+            refused,
+            "command `ls *` needs a shell (*): leave out --shell=none, or quote it"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_said_in_one_line_with_the_remedy() {
+        let text = message(&["no-such-program-here -x", "true"], &Shell::AsNeeded);
+        assert!(
+            text.starts_with("there is no program `no-such-program-here` in PATH"),
+            "{text}"
+        );
+        let text = message(&["true", "/no/such/program"], &Shell::AsNeeded);
+        assert_eq!(text, "there is no program /no/such/program: check the path");
+        assert!(message(&["true", "/tmp"], &Shell::AsNeeded).contains("is a directory"));
+        assert!(message(&["/etc/passwd", "true"], &Shell::AsNeeded).contains("chmod +x"));
+        assert_eq!(
+            message(&["true", " "], &Shell::AsNeeded),
+            "command 2 is empty: give it a program"
+        );
+        assert!(message(&["echo 'a", "true"], &Shell::AsNeeded).contains("has a ' without"));
+        assert!(message(&["'' a", "true"], &Shell::AsNeeded).contains("no program ``"));
+        let shell = Shell::Always("no-such-shell".to_owned());
+        assert!(message(&["a", "b"], &shell).contains("`no-such-shell`"));
+    }
+
+    #[test]
+    fn a_file_without_permission_is_no_missing_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("script");
+        fs::write(&path, "#!/bin/sh\n").expect("written");
+        let name = path.to_str().expect("text");
+        assert!(matches!(find(name), Err(CommandError::NoProgram(found, _)) if found == path));
+    }
+
+    #[test]
+    fn every_metric_that_is_declared_has_a_value_and_no_other_has() {
+        let mut declared: Vec<String> = metrics().into_iter().map(|metric| metric.name).collect();
+        declared.sort();
+        let measured: Vec<String> = metrics_of(&Usage::default()).into_keys().collect();
+        assert_eq!(declared, measured);
+    }
+
+    #[test]
+    fn the_bytes_on_the_stack_count_everything_that_a_command_is_made_of() {
+        let command = |program: &str, arguments: &[&str]| Command {
+            program: program.into(),
+            arguments: arguments.iter().map(Into::into).collect(),
+        };
+        // 5 for the path, 2 and 4 for the arguments, 16 for their addresses.
+        assert_eq!(command("/b/a", &["a", "xyz"]).stack_bytes(), 27);
+        assert_eq!(command("/b/a", &["a", "xyz", ""]).stack_bytes(), 36);
+    }
+}

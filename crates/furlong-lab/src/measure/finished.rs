@@ -1,0 +1,260 @@
+//! What a command that ran to its end took, and the launcher's record of it.
+#![forbid(unsafe_code)]
+
+use std::{fmt, io};
+
+/// What became of a command that was started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it took.
+    pub usage: Usage,
+    /// Something that it started outlives it.
+    pub left_behind: bool,
+    /// The end of what it wrote to standard error, at most 4 KiB.
+    pub error_tail: Vec<u8>,
+}
+
+impl Finished {
+    /// The last line on standard error that has something in it, without control characters.
+    #[must_use]
+    pub fn last_error_line(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.error_tail);
+        let lines = text
+            .split(['\n', '\r'])
+            .map(|line| line.replace(char::is_control, " "));
+        let last = lines.rev().find(|line| !line.trim().is_empty())?;
+        Some(last.trim().chars().take(300).collect())
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With this exit code.
+    Exited(u8),
+    /// By this signal.
+    Signalled(u8),
+    /// By the time limit.
+    TimedOut,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Exited(code) => write!(f, "exit code {code}"),
+            Ending::Signalled(signal) => write!(f, "killed by {}", signal_name(*signal)),
+            Ending::TimedOut => f.write_str("stopped at the time limit"),
+        }
+    }
+}
+
+/// Names of the signals that end programs.
+fn signal_name(signal: u8) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL, an instruction that this processor does not know",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        15 => "SIGTERM",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_owned()
+}
+
+/// What a command took, with the children that it waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Seconds from just before its process was made to the end of the wait for it.
+    pub wall_s: f64,
+    /// Processor seconds outside the kernel.
+    pub user_s: f64,
+    /// Processor seconds inside the kernel.
+    pub sys_s: f64,
+    /// Most memory that one of its processes had resident, KiB.
+    pub maxrss_kib: u64,
+    /// Pages that came without a read from a device.
+    pub minor_faults: u64,
+    /// Pages that had to be read.
+    pub major_faults: u64,
+    /// Times it waited for something.
+    pub voluntary_switches: u64,
+    /// Times something else was let run.
+    pub involuntary_switches: u64,
+    /// Reads from devices, units of 512 bytes.
+    pub blocks_in: u64,
+    /// Writes to devices, units of 512 bytes.
+    pub blocks_out: u64,
+}
+
+/// Bytes of a record: its words in the order in which `launcher/main.rs` writes them.
+pub(super) const RECORD_BYTES: usize = 14 * 8;
+
+/// What a record begins with.
+const MAGIC: u64 = u64::from_le_bytes(*b"furlong1");
+
+/// What the launcher has to say.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// What became of the command.
+    pub(super) what: What,
+    /// What it took.
+    pub(super) usage: Usage,
+    /// Something that it started outlives it.
+    pub(super) left_behind: bool,
+}
+
+/// What became of a command.
+#[derive(Debug)]
+pub(super) enum What {
+    /// It ran to an end.
+    Ended(Ending),
+    /// The program could not be started.
+    NotExecuted(io::Error),
+    /// There is no process to start it in.
+    NotForked(io::Error),
+    /// The input could not be opened.
+    NoInput(io::Error),
+    /// It was killed, since the launcher was asked to stop.
+    Interrupted,
+}
+
+impl Record {
+    /// Makes sense of what came through the pipe; `None` where it is no record.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let words: Vec<u64> = bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|word| u64::from_le_bytes(*word))
+            .collect();
+        let &[MAGIC, ending, value, ref numbers @ .., left_behind] = &words[..] else {
+            return None;
+        };
+        let &[
+            wall_ns,
+            user_us,
+            sys_us,
+            rss,
+            minor,
+            major,
+            read,
+            written,
+            waits,
+            preempted,
+        ] = numbers
+        else {
+            return None;
+        };
+        let small = u8::try_from(value).ok()?;
+        let errno = io::Error::from_raw_os_error(i32::from(small));
+        let what = match ending {
+            0 => What::Ended(Ending::Exited(small)),
+            1 => What::Ended(Ending::Signalled(small)),
+            2 => What::Ended(Ending::TimedOut),
+            3 => What::NotExecuted(errno),
+            4 => What::NotForked(errno),
+            5 => What::NoInput(errno),
+            6 => What::Interrupted,
+            _ => return None,
+        };
+        let usage = Usage {
+            wall_s: wall_ns as f64 / 1e9,
+            user_s: user_us as f64 / 1e6,
+            sys_s: sys_us as f64 / 1e6,
+            maxrss_kib: rss,
+            minor_faults: minor,
+            major_faults: major,
+            voluntary_switches: waits,
+            involuntary_switches: preempted,
+            blocks_in: read,
+            blocks_out: written,
+        };
+        Some(Self {
+            what,
+            usage,
+            left_behind: left_behind == 1,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ending, Finished, RECORD_BYTES, Record, Usage, What};
+
+    /// A record of these words behind the magic one.
+    fn record(words: [u64; 13]) -> Vec<u8> {
+        let rest = words.into_iter().flat_map(u64::to_le_bytes);
+        b"furlong1".iter().copied().chain(rest).collect()
+    }
+
+    #[test]
+    fn every_word_of_a_record_has_its_place() {
+        let bytes = record([
+            0,
+            3,
+            4_000_000_000,
+            5_000_000,
+            6_000_000,
+            7,
+            8,
+            9,
+            10,
+            11,
+            12,
+            13,
+            1,
+        ]);
+        assert_eq!(bytes.len(), RECORD_BYTES);
+        let record = Record::decode(&bytes).expect("a record");
+        assert!(matches!(record.what, What::Ended(Ending::Exited(3))));
+        assert!(record.left_behind);
+        let expected = Usage {
+            wall_s: 4.0,
+            user_s: 5.0,
+            sys_s: 6.0,
+            maxrss_kib: 7,
+            minor_faults: 8,
+            major_faults: 9,
+            blocks_in: 10,
+            blocks_out: 11,
+            voluntary_switches: 12,
+            involuntary_switches: 13,
+        };
+        assert_eq!(record.usage, expected);
+    }
+
+    #[test]
+    fn what_is_cut_or_of_another_kind_is_no_record() {
+        let whole = record([0; 13]);
+        for cut in 0..whole.len() {
+            assert!(Record::decode(&whole[..cut]).is_none(), "{cut} bytes");
+        }
+        let mut other = whole.clone();
+        other[0] = b'F';
+        assert!(Record::decode(&other).is_none(), "another magic");
+        assert!(Record::decode(&record([7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])).is_none());
+    }
+
+    #[test]
+    fn the_last_error_line_is_the_last_with_text() {
+        let finished = |text: &str| Finished {
+            ending: Ending::Exited(1),
+            usage: Usage::default(),
+            left_behind: false,
+            error_tail: text.into(),
+        };
+        let line = |text: &str| finished(text).last_error_line();
+        assert_eq!(line("first\nsecond\n\n  \n").as_deref(), Some("second"));
+        assert_eq!(line("10 %\r50 %\r\x1b[31mred").as_deref(), Some("[31mred"));
+        assert_eq!(line("no end").as_deref(), Some("no end"));
+        assert_eq!(line("\n\n"), None);
+    }
+}

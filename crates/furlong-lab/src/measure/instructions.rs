@@ -1,0 +1,196 @@
+//! Instructions as a metric: a pass over every arm under callgrind, before the blocks.
+//!
+//! A command's instructions are those of all its processes, from beginning to end. An experiment's
+//! are per operation: the process runs twice, once with half of the operations, and the difference
+//! is divided by the operations that it has more. What a process does once (its start, its
+//! warm-up) cancels; making the inputs of its operations does not.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::PipeReader;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use super::callgrind::{Callgrind, CallgrindError, Count, per_operation};
+use super::contest::{Contest, Failures, watched};
+use super::finished::Ending;
+use super::interrupt::Interrupt;
+use super::launcher::{LaunchError, Launcher, Output, Task};
+use super::sampler::{Job, Miss, Pass, Sampler};
+use crate::error::Error;
+use crate::experiments::{MetricPlan, Outcome, Profile};
+use crate::record::result::{Better, Kind};
+
+/// Instructions of a command.
+pub const INSTRUCTIONS: &str = "instructions";
+
+/// Instructions of an operation.
+pub const INSTRUCTIONS_PER_OP: &str = "instructions_per_op";
+
+/// More operations than this would take minutes under callgrind.
+const OPERATIONS_MAX: u64 = 1 << 16;
+
+/// A program takes no longer than so many times its own time under callgrind.
+const SLOWDOWN_MAX: u32 = 100;
+
+/// What a difference in counts must exceed to matter, per cent.
+const MARGIN_PCT: f64 = 0.1;
+
+/// The pass that counts the instructions of a contest's commands.
+///
+/// # Errors
+///
+/// There is no valgrind.
+pub fn of_commands(contest: &Rc<Contest>) -> Result<Pass<'static>, Error> {
+    let sampler = CommandCounts {
+        contest: Rc::clone(contest),
+        callgrind: callgrind()?,
+    };
+    let about = "instructions outside the kernel of all processes of the command, by callgrind";
+    Ok(Pass {
+        metrics: vec![metric(INSTRUCTIONS, about)],
+        sampler: Box::new(sampler),
+    })
+}
+
+/// The pass that counts the instructions of this executable's own samples.
+///
+/// # Errors
+///
+/// There is no valgrind, or no launcher.
+pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static>, Error> {
+    let program = std::env::current_exe()
+        .map_err(|error| Error::failed(format!("cannot find this executable: {error}")))?;
+    let sampler = SampleCounts {
+        program,
+        profile,
+        interrupt,
+        callgrind: callgrind()?,
+        launcher: Launcher::new().map_err(|error| Error::failed(error.to_string()))?,
+    };
+    let about = "instructions of one operation and of making its input, by callgrind";
+    Ok(Pass {
+        metrics: vec![metric(INSTRUCTIONS_PER_OP, about)],
+        sampler: Box::new(sampler),
+    })
+}
+
+/// Looks for valgrind.
+fn callgrind() -> Result<Callgrind, Error> {
+    Callgrind::new().map_err(|error| Error::usage(error.to_string()))
+}
+
+/// A metric of this pass.
+fn metric(name: &str, about: &str) -> MetricPlan {
+    MetricPlan {
+        name: name.to_owned(),
+        unit: "1".to_owned(),
+        better: Better::Lower,
+        kind: Kind::Exact,
+        margin_pct: MARGIN_PCT,
+        about: about.to_owned(),
+    }
+}
+
+/// An outcome of nothing but one count.
+fn outcome(name: &str, value: f64) -> Outcome {
+    Outcome {
+        metrics: BTreeMap::from([(name.to_owned(), value)]),
+        ..Outcome::default()
+    }
+}
+
+/// Counts of whole commands.
+struct CommandCounts {
+    contest: Rc<Contest>,
+    callgrind: Callgrind,
+}
+
+impl Sampler for CommandCounts {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
+        let contest = &self.contest;
+        let contestant = contest.prepared(job.arm)?;
+        let mut task = contest.task(contestant, 0);
+        task.limit = task.limit.map(|limit| limit.saturating_mul(SLOWDOWN_MAX));
+        let run = |launcher: &Launcher, stop: &PipeReader| {
+            self.callgrind.count(launcher, &task, Some(stop))
+        };
+        let count = contest.watched(run)?.map_err(missed)?;
+        if contest.rules().failures == Failures::End && count.finished.ending != Ending::Exited(0) {
+            return Err(missed(failed(&count)));
+        }
+        Ok(outcome(INSTRUCTIONS, count.instructions as f64))
+    }
+}
+
+/// Counts of this executable's samples.
+struct SampleCounts {
+    program: PathBuf,
+    profile: Profile,
+    interrupt: Interrupt,
+    callgrind: Callgrind,
+    launcher: Launcher,
+}
+
+impl SampleCounts {
+    /// Counts one process: the operations that it really did, and its instructions.
+    fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), Miss> {
+        let lost = |error: std::io::Error| Miss::Failed(format!("there is no place: {error}"));
+        let place = tempfile::tempdir().map_err(lost)?;
+        let said = place.path().join("said");
+        let mut task = Task::new(&self.program, &["sample", job.experiment]);
+        let options = [
+            job.workload.name.clone(),
+            job.arm.to_owned(),
+            format!("--profile={}", self.profile.name()),
+            format!("--seed={}", job.seed),
+            format!("--operations={operations}"),
+            "--untimed".to_owned(),
+        ];
+        task.arguments.extend(options.map(OsString::from));
+        task.output = Output::File(said.clone());
+        task.limit = Some(job.timeout);
+        let run = |stop: &PipeReader| self.callgrind.count(&self.launcher, &task, Some(stop));
+        let count = watched(&self.interrupt, run)
+            .map_err(lost)?
+            .ok_or(Miss::Interrupted)?;
+        let count = count.map_err(missed)?;
+        if count.finished.ending != Ending::Exited(0) {
+            return Err(missed(failed(&count)));
+        }
+        let line = fs::read_to_string(&said).map_err(lost)?;
+        let outcome: Outcome = serde_json::from_str(line.trim())
+            .map_err(|_| Miss::Failed("it said no line of JSON under callgrind".to_owned()))?;
+        Ok((outcome.operations, count.instructions))
+    }
+}
+
+impl Sampler for SampleCounts {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
+        let half = (job.operations.min(OPERATIONS_MAX) / 2).max(1);
+        let fewer = self.count(job, half)?;
+        // An arm may do whole rounds only: twice what it did is more for certain.
+        let more = self.count(job, fewer.0.saturating_mul(2))?;
+        let value = per_operation(fewer, more).ok_or_else(|| {
+            let (fewer, more) = (fewer.0, more.0);
+            Miss::Failed(format!(
+                "it did {more} operations where {fewer} were to be doubled"
+            ))
+        })?;
+        Ok(outcome(INSTRUCTIONS_PER_OP, value))
+    }
+}
+
+/// A bad end of what was counted.
+fn failed(count: &Count) -> CallgrindError {
+    CallgrindError::Failed(count.finished.ending, count.finished.last_error_line())
+}
+
+fn missed(error: CallgrindError) -> Miss {
+    match error {
+        CallgrindError::Launch(LaunchError::Interrupted) => Miss::Interrupted,
+        error => Miss::Failed(error.to_string()),
+    }
+}

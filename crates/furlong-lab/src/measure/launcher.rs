@@ -1,0 +1,412 @@
+//! Runs one command through the launcher and says what it took.
+//!
+//! The launcher is a program of a few kilobytes that furlong carries within itself (its source is
+//! beside `src/`, in `launcher/`). It runs from memory, once a sample, so that nothing of furlong's
+//! own memory, signal settings or terminal reaches the command, and what `wait4` says is about the
+//! command alone.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, fmt, process, thread};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::finished::{Finished, RECORD_BYTES, Record, What};
+
+/// The launcher itself; empty where it was not built.
+const IMAGE: &[u8] = include_bytes!(env!("FURLONG_LAUNCHER"));
+
+/// How much of the command's standard error is kept.
+const ERROR_TAIL_BYTES: usize = 4096;
+
+/// A command, ready to run.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The program's file.
+    pub program: PathBuf,
+    /// Its arguments, its own name first.
+    pub arguments: Vec<OsString>,
+    /// All of its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it reads.
+    pub input: PathBuf,
+    /// Where its standard output goes.
+    pub output: Output,
+    /// It is killed, with its process group, when this has passed.
+    pub limit: Option<Duration>,
+    /// How its memory is laid out.
+    pub layout: Layout,
+}
+
+impl Task {
+    /// A program with arguments (its own name is put before them) in furlong's own environment,
+    /// with nothing to read, nobody to listen, and all the time in the world.
+    #[must_use]
+    pub fn new(program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
+        let program = program.into();
+        let name = program.clone().into_os_string();
+        let rest = arguments.iter().map(OsString::from);
+        Self {
+            arguments: std::iter::once(name).chain(rest).collect(),
+            program,
+            environment: env::vars_os().collect(),
+            input: "/dev/null".into(),
+            output: Output::Discard,
+            limit: None,
+            layout: Layout::Random,
+        }
+    }
+}
+
+/// Where a command's standard output goes.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Nowhere.
+    Discard,
+    /// To a file that is made anew.
+    File(PathBuf),
+}
+
+/// How the memory of a command is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// As the system has it; with address-space randomisation, another way each time.
+    Random,
+    /// The same way each time.
+    Fixed,
+}
+
+/// Why a command could not be run at all.
+#[derive(Debug)]
+pub enum LaunchError {
+    /// This furlong was built for a machine whose system calls the launcher does not know.
+    Unsupported,
+    /// The launcher cannot be put anywhere from where it runs.
+    NoPlace(io::Error),
+    /// The launcher could not be started, or ended without a word.
+    NoLauncher(io::Error),
+    /// The program could not be started.
+    NotExecuted(PathBuf, io::Error),
+    /// The input could not be opened.
+    NoInput(PathBuf, io::Error),
+    /// The output could not be made.
+    NoOutput(PathBuf, io::Error),
+    /// Somebody asked the launcher to stop.
+    Interrupted,
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported => write!(
+                f,
+                "this furlong has no launcher for {}: commands run on x86_64 and aarch64 Linux",
+                env::consts::ARCH
+            ),
+            Self::NoPlace(error) => write!(
+                f,
+                "there is nowhere to run the launcher from ({error}): set TMPDIR to a directory \
+                 that may hold programs"
+            ),
+            Self::NoLauncher(error) => write!(f, "the launcher failed: {error}"),
+            Self::NotExecuted(program, error) if error.raw_os_error() == Some(8) => write!(
+                f,
+                "{} is no program that the kernel knows (a script without a `#!` line?): say \
+                 --shell",
+                program.display()
+            ),
+            Self::NotExecuted(program, error) => {
+                write!(f, "{} cannot be started: {error}", program.display())
+            }
+            Self::NoInput(path, error) | Self::NoOutput(path, error) => {
+                write!(f, "{} cannot be opened: {error}", path.display())
+            }
+            Self::Interrupted => f.write_str("the command was interrupted from outside"),
+        }
+    }
+}
+
+impl std::error::Error for LaunchError {}
+
+/// The launcher, put where it can be run from.
+#[derive(Debug)]
+pub struct Launcher {
+    path: PathBuf,
+    place: Place,
+}
+
+/// What keeps the launcher's program there.
+#[derive(Debug)]
+enum Place {
+    /// Memory, as long as this is open.
+    Memory(#[expect(dead_code, reason = "held open, never used again")] OwnedFd),
+    /// A file that is to be removed.
+    File,
+}
+
+impl Launcher {
+    /// Puts the launcher into memory or, where that may not be run from, into a temporary file.
+    ///
+    /// # Errors
+    ///
+    /// [`LaunchError::Unsupported`] and [`LaunchError::NoPlace`].
+    pub fn new() -> Result<Self, LaunchError> {
+        if IMAGE.is_empty() {
+            return Err(LaunchError::Unsupported);
+        }
+        let launcher = in_memory().or_else(|_| in_file(&env::temp_dir()));
+        launcher.map_err(LaunchError::NoPlace)
+    }
+
+    /// Runs a command to its end.
+    ///
+    /// While it runs, this thread sleeps, but for reading what the command says on standard error.
+    /// The command is in a session without a terminal and in a process group of its own; it goes
+    /// when this thread goes.
+    ///
+    /// # Shapes
+    ///
+    /// As soon as `stop` can be read from or is closed at its other end, the command is killed with
+    /// its process group, and that is [`LaunchError::Interrupted`].
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the command from being started. A command that ran and failed is no error
+    /// here, see [`Finished::ending`].
+    pub fn run(&self, task: &Task, stop: Option<&PipeReader>) -> Result<Finished, LaunchError> {
+        let output = match &task.output {
+            Output::Discard => Stdio::null(),
+            Output::File(path) => {
+                let made = File::create(path);
+                made.map_err(|error| LaunchError::NoOutput(path.clone(), error))?
+                    .into()
+            }
+        };
+        let (record, mut tail) = self
+            .start(task, output, stop)
+            .map_err(LaunchError::NoLauncher)?;
+        tail.drain(..tail.len().saturating_sub(ERROR_TAIL_BYTES));
+        let failed = |error| Err(LaunchError::NoLauncher(error));
+        let Some(record) = Record::decode(&record) else {
+            return failed(io::Error::other("it ended without a word"));
+        };
+        match record.what {
+            What::Ended(ending) => Ok(Finished {
+                ending,
+                usage: record.usage,
+                left_behind: record.left_behind,
+                error_tail: tail,
+            }),
+            What::NotExecuted(error) => Err(LaunchError::NotExecuted(task.program.clone(), error)),
+            What::NotForked(error) => failed(error),
+            What::NoInput(error) => Err(LaunchError::NoInput(task.input.clone(), error)),
+            What::Interrupted => Err(LaunchError::Interrupted),
+        }
+    }
+
+    /// Starts the launcher and reads its record, and the end of the command's standard error.
+    fn start(
+        &self,
+        task: &Task,
+        output: Stdio,
+        stop: Option<&PipeReader>,
+    ) -> io::Result<(Vec<u8>, Vec<u8>)> {
+        let (mut records, record_end) = io::pipe()?;
+        let (mut errors, error_end) = io::pipe()?;
+        let limit_ns = task.limit.map_or(0, |limit| limit.as_nanos().max(1));
+        let mut command = Command::new(&self.path);
+        command
+            .arg(process::id().to_string())
+            .arg(u64::try_from(limit_ns).unwrap_or(u64::MAX).to_string())
+            .arg(if task.layout == Layout::Fixed {
+                "1"
+            } else {
+                "0"
+            })
+            .arg(&task.input)
+            .arg(&task.program)
+            .args(&task.arguments)
+            .env_clear()
+            .envs(task.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(record_end)
+            .stdout(output)
+            .stderr(error_end);
+        let child = command.spawn();
+        // The command holds the other ends of the pipes: they must not stay open here too.
+        drop(command);
+        let mut child = child?;
+        let launcher = Pid::from_child(&child);
+        let read = listen(&mut records, &mut errors, stop, || {
+            // It cannot be gone: nobody has waited for it yet.
+            let _ = kill_process(launcher, Signal::TERM);
+        });
+        child.wait()?;
+        read
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        if matches!(self.place, Place::File) {
+            // A file that is gone already needs no removing.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The launcher as a file without a name.
+fn in_memory() -> io::Result<Launcher> {
+    let allowed = MemfdFlags::CLOEXEC | MemfdFlags::EXEC;
+    let memory = match memfd_create("furlong-launcher", allowed) {
+        // Kernels before 6.3 do not know the second flag, and need none.
+        Err(Errno::INVAL) => memfd_create("furlong-launcher", MemfdFlags::CLOEXEC)?,
+        other => other?,
+    };
+    let mut file = File::from(memory);
+    file.write_all(IMAGE)?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    try_out(Launcher {
+        path,
+        place: Place::Memory(file.into()),
+    })
+}
+
+/// The launcher as a temporary file that nobody else can write.
+fn in_file(directory: &Path) -> io::Result<Launcher> {
+    for number in 0..100_u32 {
+        let path = directory.join(format!("furlong-launcher-{}-{number}", process::id()));
+        let made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o700)
+            .open(&path);
+        match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(mut file) => {
+                let launcher = Launcher {
+                    path,
+                    place: Place::File,
+                };
+                file.write_all(IMAGE)?;
+                drop(file);
+                return try_out(launcher);
+            }
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// A launcher that has shown that it can be run: without arguments it says what it is.
+fn try_out(launcher: Launcher) -> io::Result<Launcher> {
+    let mut tries = 0;
+    let output = loop {
+        match Command::new(&launcher.path).stdin(Stdio::null()).output() {
+            // A process that another thread is just starting still has the file open for writing.
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < 100 => {
+                tries += 1;
+                thread::sleep(Duration::from_millis(10));
+            }
+            other => break other?,
+        }
+    };
+    if output.status.code() == Some(2) && output.stderr.starts_with(b"this is furlong's launcher") {
+        Ok(launcher)
+    } else {
+        Err(io::Error::other("the launcher does not run"))
+    }
+}
+
+/// Reads until the record is there or the launcher is gone, and all that is on standard error by
+/// then. Whatever the command left running may go on writing to an end that nobody reads.
+fn listen(
+    records: &mut PipeReader,
+    errors: &mut PipeReader,
+    mut stop: Option<&PipeReader>,
+    kill: impl Fn(),
+) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    for pipe in [records.as_fd(), errors.as_fd()] {
+        fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
+    }
+    let mut record = Vec::new();
+    let mut tail = Vec::new();
+    let mut talking = true;
+    loop {
+        let (recorded, stopped) = wait(records, talking.then_some(&*errors), stop)?;
+        talking = talking && take(errors, &mut tail, ERROR_TAIL_BYTES)?;
+        if recorded && (!take(records, &mut record, usize::MAX)? || record.len() >= RECORD_BYTES) {
+            if talking {
+                take(errors, &mut tail, ERROR_TAIL_BYTES)?;
+            }
+            return Ok((record, tail));
+        }
+        if stopped {
+            kill();
+            stop = None;
+        }
+    }
+}
+
+/// Sleeps until there is something to read; whether that is the record, and whether it is the
+/// word to stop.
+fn wait(
+    records: &PipeReader,
+    errors: Option<&PipeReader>,
+    stop: Option<&PipeReader>,
+) -> io::Result<(bool, bool)> {
+    let pipes = [Some(records), stop, errors].into_iter().flatten();
+    let mut ends: Vec<PollFd<'_>> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
+    while let Err(error) = poll(&mut ends, None) {
+        if error != Errno::INTR {
+            return Err(error.into());
+        }
+    }
+    let ready = |index: usize| !ends[index].revents().is_empty();
+    Ok((ready(0), stop.is_some() && ready(1)))
+}
+
+/// Takes what a pipe holds now, keeping little more than the last `kept` bytes; false at its end.
+fn take(pipe: &mut PipeReader, into: &mut Vec<u8>, kept: usize) -> io::Result<bool> {
+    let mut piece = [0; 65536];
+    // Not for ever: a writer may be faster than this loop, and the record is to be seen.
+    for _ in 0..16 {
+        match pipe.read(&mut piece) {
+            Ok(0) => return Ok(false),
+            Ok(count) => into.extend_from_slice(&piece[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        into.drain(..into.len().saturating_sub(kept));
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Task, in_file};
+    use crate::measure::finished::Ending;
+
+    #[test]
+    fn a_launcher_in_a_file_runs_and_leaves_no_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let launcher = in_file(directory.path()).expect("a launcher");
+        assert!(matches!(launcher.place, Place::File));
+        let report = launcher
+            .run(&Task::new("/bin/sh", &["-c", "exit 4"]), None)
+            .expect("it runs");
+        assert_eq!(report.ending, Ending::Exited(4));
+        drop(launcher);
+        assert_eq!(directory.path().read_dir().expect("readable").count(), 0);
+    }
+}

@@ -1,0 +1,120 @@
+//! What is refused, and what fails.
+#![forbid(unsafe_code)]
+
+use crate::place::{Place, only, refusal, values};
+
+#[test]
+fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
+    let place = Place::new();
+    let log = "sh -c 'echo ran >> log'";
+    for (arguments, expected) in [
+        (&[][..], "give at least two commands"),
+        (&[log], "give at least two commands"),
+        (
+            &[log, "no-such-program"],
+            "there is no program `no-such-program` in PATH",
+        ),
+        (&[log, "/no/such"], "there is no program /no/such"),
+        (&[log, "/"], "/ is a directory"),
+        (&[log, "/etc/passwd"], "may not be executed"),
+        (&[log, ""], "command 2 is empty"),
+        (&[log, "echo 'a"], "has a ' without its partner"),
+        (&[log, "a | b", "--shell=none"], "needs a shell (|)"),
+        (&[log, log, "--shell=no-such-shell"], "`no-such-shell`"),
+        (&[log, log, "--names", "a,a"], "`a` is there twice"),
+        (&[log, log, "--names", "a"], "1 for 2 commands"),
+        (
+            &[log, log, "--names", "a,control"],
+            "means the baseline again",
+        ),
+        (&[log, log, "--names", "a,"], "name 2 is empty"),
+        (
+            &[log, log, "--input", "missing"],
+            "--input missing cannot be read",
+        ),
+        (
+            &[log, log, "--json", "no/such/dir/r.json"],
+            "--json no/such/dir/r.json",
+        ),
+    ] {
+        let (code, line) = refusal(&place.run(arguments));
+        assert_eq!(code, Some(2), "{arguments:?}: {line}");
+        assert!(line.contains(expected), "{arguments:?}: {line}");
+    }
+    for wrong in [["--blocks", "0"], ["--timeout", "0"], ["--margin", "-1"]] {
+        let output = place.run(&[&[log, log][..], &wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+    assert_eq!(place.lines("log"), [""; 0]);
+    assert!(!place.path("runs.db").exists());
+}
+
+#[test]
+fn a_command_that_fails_ends_the_comparison_with_its_last_words() {
+    let place = Place::new();
+    let failing = "sh -c 'echo first >&2; echo last words >&2; exit 3'";
+    let output = place.run(&["true", failing, "--names", "good,bad"]);
+    let (code, line) = refusal(&output);
+    assert_eq!(code, Some(1), "{line}");
+    assert!(
+        line.starts_with("`bad` failed: exit code 3: last words"),
+        "{line}"
+    );
+    assert!(line.contains("--ignore-failure"), "{line}");
+    assert!(
+        output.stdout.is_empty(),
+        "nothing was measured, nothing is shown"
+    );
+    let (code, line) = refusal(&place.run(&["true", "true", "--prepare", "exit 9"]));
+    assert_eq!(
+        (code, line.contains("`--prepare` failed: exit code 9")),
+        (Some(1), true),
+        "{line}"
+    );
+    let (code, line) = refusal(&place.run(&["true", "sh -c 'kill -SEGV $$'", "-w", "1"]));
+    assert_eq!(
+        (code, line.contains("killed by SIGSEGV")),
+        (Some(1), true),
+        "{line}"
+    );
+}
+
+#[test]
+fn failures_count_as_runs_when_the_user_says_so() {
+    let place = Place::new();
+    let result = place.result(&["false", "sh -c 'kill -9 $$'", "-i", "--blocks", "2"]);
+    assert!(
+        only(&result)
+            .arms
+            .iter()
+            .all(|arm| values(arm, "wall_s").len() == 2)
+    );
+    let (code, line) = refusal(&place.run(&["true", "sleep 1000", "-i", "--timeout", "0.3"]));
+    assert_eq!(code, Some(1));
+    assert!(
+        line.starts_with("`sleep 1000` took more than 0.3 s and was stopped"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_command_that_insists_on_a_terminal_fails_at_once() {
+    let place = Place::new();
+    let (code, line) = refusal(&place.run(&["true", "sh -c ': < /dev/tty'"]));
+    assert_eq!(code, Some(1));
+    assert!(line.contains("/dev/tty"), "{line}");
+}
+
+#[test]
+fn a_missing_valgrind_is_said_before_anything_is_measured() {
+    let place = Place::new();
+    let mut command = place.compare(&["/bin/true", "/bin/true", "--counters", "callgrind"]);
+    let output = command
+        .env("PATH", place.0.path())
+        .output()
+        .expect("furlong starts");
+    let (code, line) = refusal(&output);
+    assert_eq!(code, Some(2), "{line}");
+    assert!(line.contains("apt-get install valgrind"), "{line}");
+    assert!(!place.path("runs.db").exists());
+}
