@@ -164,25 +164,29 @@ pub(crate) fn compare(
     let needed = (2.9 * stddev(&d) / distance).powi(2).ceil().min(10_000.0);
     found.n_needed = Some(needed as u32);
     let floor = floor(a, q.control).map_or(margin, |f| (1.0 + f / 100.0).ln().max(margin));
-    let lower = q.better == Better::Lower;
     if k < 6 {
         found.reason = Some("at least 6 blocks are needed".to_owned());
-    } else if effect + wide < -floor {
-        found.verdict = if lower {
-            Verdict::Keep
-        } else {
-            Verdict::Revert
-        };
-    } else if effect - wide > floor {
-        found.verdict = if lower {
-            Verdict::Revert
-        } else {
-            Verdict::Keep
-        };
-    } else if effect.abs() + wide < margin {
-        found.verdict = Verdict::Equivalent;
+    } else {
+        found.verdict = verdict(q.better, [effect - wide, effect + wide], floor, margin);
     }
     Some(found)
+}
+
+/// What an interval comes to: beyond the floor, within the margin, or neither.
+fn verdict(better: Better, [low, high]: [f64; 2], floor: f64, margin: f64) -> Verdict {
+    let (less, more) = match better {
+        Better::Lower => (Verdict::Keep, Verdict::Revert),
+        Better::Higher => (Verdict::Revert, Verdict::Keep),
+    };
+    if high < -floor {
+        less
+    } else if low > floor {
+        more
+    } else if low > -margin && high < margin {
+        Verdict::Equivalent
+    } else {
+        Verdict::Inconclusive
+    }
 }
 
 /// One comparison of an exact metric.

@@ -1,6 +1,8 @@
 //! Results that no report may stumble over.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeMap;
+
 use furlong_lab::record::result::{
     Better, ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult,
 };
@@ -55,25 +57,28 @@ pub(crate) fn full() -> ResultFile {
     result
 }
 
-/// Two commands, seven metrics, ten blocks.
-pub(crate) fn compare() -> ResultFile {
+/// What is measured of a command, the wall clock first.
+fn command_metrics() -> (Vec<String>, BTreeMap<String, Metric>) {
     let low = |unit: &str, about: &str| metric(unit, Better::Lower, Kind::Sampled, about);
     let wall = Metric {
         primary: true,
         ..low("s", "From start to end.")
     };
-    let (metric_order, metrics) = with_names([
+    let printed = metric("1/s", Better::Higher, Kind::Sampled, "As it prints.");
+    with_names([
         ("wall_s", wall),
         ("user_s", low("s", "Processor time in the program.")),
         ("sys_s", low("s", "Processor time in the kernel.")),
         ("maxrss_kib", low("KiB", "Most memory at a time.")),
         ("minor_faults", low("1", "Pages mapped without reading.")),
         ("context_switches", low("1", "Voluntary and involuntary.")),
-        (
-            "requests_per_s",
-            metric("1/s", Better::Higher, Kind::Sampled, "As it prints."),
-        ),
-    ]);
+        ("requests_per_s", printed),
+    ])
+}
+
+/// Two commands, seven metrics, ten blocks.
+pub(crate) fn compare() -> ResultFile {
+    let (metric_order, metrics) = command_metrics();
     let levels = [
         [2.413, 2.297],
         [2.105, 1.998],
@@ -116,15 +121,13 @@ pub(crate) fn compare() -> ResultFile {
         workloads: whole.into_iter().collect(),
         left_out: vec![],
     };
-    let mut result = file(
-        &[
-            "furlong",
-            "compare",
-            "LD_PRELOAD=old.so make -j2",
-            "make -j2",
-        ],
-        vec![experiment],
-    );
+    let command = [
+        "furlong",
+        "compare",
+        "LD_PRELOAD=old.so make -j2",
+        "make -j2",
+    ];
+    let mut result = file(&command, vec![experiment]);
     result.run.tag = Some("pr-118".to_owned());
     result.run.note = Some("after the span cache".to_owned());
     result

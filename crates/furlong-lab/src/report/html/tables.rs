@@ -201,7 +201,8 @@ fn test(c: &Comparison) -> Markup {
         Some(count(c.n as u64)),
         Some(chosen_percent(c.margin_pct)),
         adjusted,
-        c.level.map(|level| format!("{:.2} %", 100.0 * level)),
+        c.level
+            .map(|level| chosen_percent((level * 1e6).round() / 1e4)),
         c.paired.as_ref().map(t),
         c.paired.map(|t| p(t.p)),
         c.sign_flip_p.map(p),

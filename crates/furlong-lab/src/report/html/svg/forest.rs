@@ -158,11 +158,16 @@ fn bar(c: &Comparison, scale: &Scale, y: f64) -> Markup {
             (line("interval", scale.at(low), y, scale.at(high), y))
         }
         @if beyond {
-            path.point d=(format!("M{},{}l{},5v-10z", px(x + side * 4.0), px(y), px(-side * 8.0))) {}
+            path.point d=(arrow(x + side * 4.0, y, -side * 8.0)) {}
         } @else {
             circle.point cx=(px(x)) cy=(px(y)) r="3.6" {}
         }
     }
+}
+
+/// A triangle with its tip at `x` and its base `back` behind it.
+fn arrow(x: f64, y: f64, back: f64) -> String {
+    format!("M{},{}l{},5v-10z", px(x), px(y), px(back))
 }
 
 /// Width and height of the small picture in a table's cell.
