@@ -1,6 +1,8 @@
 //! What an experiment is, and the list of those that exist.
 #![forbid(unsafe_code)]
 
+pub mod iova_propagation;
+pub mod ordered;
 pub mod plan;
 pub mod tree_order;
 
@@ -75,5 +77,5 @@ impl Experiment {
 /// Every experiment that this binary can run.
 #[must_use]
 pub fn all() -> Vec<Experiment> {
-    vec![tree_order::experiment()]
+    vec![iova_propagation::experiment(), tree_order::experiment()]
 }

@@ -103,6 +103,15 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Reads a plan that is compiled in.
+    ///
+    /// # Panics
+    /// If it contradicts itself; a test reads them all.
+    #[must_use]
+    pub fn compiled_in(text: &str) -> Plan {
+        Plan::parse(text).unwrap_or_else(|wrong| panic!("{wrong}"))
+    }
+
     /// Blocks of each workload under a profile.
     #[must_use]
     pub fn blocks(&self, profile: Profile) -> u32 {
@@ -224,7 +233,7 @@ impl MetricPlan {
 }
 
 /// A workload as declared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// As in the result.

@@ -1,0 +1,203 @@
+//! The structures: the library's tree with any configuration, and std's map.
+#![forbid(unsafe_code)]
+
+use std::any::Any;
+use std::collections::BTreeMap;
+
+use furlong::check::Check;
+use furlong::iova::{Gaps, Reserved};
+use furlong::rbtree::{Config, NodeId, RbTree, Tally, VecArena};
+use furlong_spec::tree::pages;
+
+use crate::experiments::Failure;
+
+/// An ordered structure over the nodes `0..n`: one page each, one page apart, in ascending order.
+pub trait Ordered {
+    /// With `nodes` nodes, none of which is linked.
+    fn new(nodes: usize) -> Self;
+    /// Links a node that is not linked.
+    fn insert(&mut self, node: u32);
+    /// Takes out a node that is linked.
+    fn remove(&mut self, node: u32);
+    /// Takes out all nodes.
+    fn clear(&mut self);
+    /// A copy of the whole.
+    fn copy(&self) -> Self;
+    /// Becomes what `other` is.
+    fn copy_from(&mut self, other: &Self);
+    /// The linked nodes in order, after a check of every invariant.
+    ///
+    /// # Errors
+    /// The broken invariant.
+    fn nodes(&self) -> Result<Vec<u32>, Failure>;
+    /// The work so far; nothing where it is not counted.
+    fn work(&self) -> Work;
+}
+
+/// Events counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Recomputations of a node.
+    pub augmentations: u64,
+    /// Single rotations.
+    pub rotations: u64,
+}
+
+impl Work {
+    /// What has come since `before`.
+    pub(super) fn since(self, before: Self) -> Self {
+        Self {
+            augmentations: self.augmentations - before.augmentations,
+            rotations: self.rotations - before.rotations,
+        }
+    }
+}
+
+/// The library's tree with the summary of `iommu_gas`; removal is by node.
+#[derive(Debug)]
+pub struct Tree<C: Config>(RbTree<VecArena<Gaps>, C>);
+
+/// The same, where removal is by key.
+#[derive(Debug)]
+pub struct ByKey<C: Config>(Tree<C>);
+
+/// std's map from a page's end to its start.
+#[derive(Debug)]
+pub struct Map(BTreeMap<u64, u64>);
+
+fn page(node: u32) -> Reserved {
+    let start = (2 * u64::from(node) + 1) * 4096;
+    Reserved {
+        start,
+        end: start + 4096,
+    }
+}
+
+#[inline(always)]
+fn id(node: u32) -> NodeId {
+    NodeId::from_index(node as usize).expect("a workload has fewer nodes than names")
+}
+
+impl<C: Config<Counters: Clone + 'static>> Ordered for Tree<C> {
+    fn new(nodes: usize) -> Self {
+        Self(RbTree::with_config(pages(nodes).collect()))
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, node: u32) {
+        self.0.insert(id(node)).expect("the node is not linked");
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, node: u32) {
+        self.0.remove(id(node)).expect("the node is linked");
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn copy(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+
+    fn nodes(&self) -> Result<Vec<u32>, Failure> {
+        self.0
+            .check()
+            .map_err(|broken| Failure(broken.to_string()))?;
+        Ok(self.0.iter().map(|id| id.index() as u32).collect())
+    }
+
+    fn work(&self) -> Work {
+        let tally = (self.0.counters() as &dyn Any).downcast_ref::<Tally>();
+        tally.map_or(Work::default(), |tally| Work {
+            augmentations: tally.augmentations(),
+            rotations: tally.rotations(),
+        })
+    }
+}
+
+impl<C: Config<Counters: Clone + 'static>> Ordered for ByKey<C> {
+    fn new(nodes: usize) -> Self {
+        Self(Tree::new(nodes))
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, node: u32) {
+        self.0.insert(node);
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, node: u32) {
+        let found = self.0.0.find(page(node).end).expect("the key is there");
+        self.0.0.remove(found).expect("the node is linked");
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn copy(&self) -> Self {
+        Self(self.0.copy())
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.0.copy_from(&other.0);
+    }
+
+    fn nodes(&self) -> Result<Vec<u32>, Failure> {
+        self.0.nodes()
+    }
+
+    fn work(&self) -> Work {
+        self.0.work()
+    }
+}
+
+impl Ordered for Map {
+    fn new(_nodes: usize) -> Self {
+        Self(BTreeMap::new())
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, node: u32) {
+        let page = page(node);
+        self.0.insert(page.end, page.start);
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, node: u32) {
+        self.0.remove(&page(node).end).expect("the key is there");
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn copy(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+
+    fn nodes(&self) -> Result<Vec<u32>, Failure> {
+        self.0
+            .iter()
+            .map(|(end, start)| {
+                let node = (start / 4096 - 1) / 2;
+                let right = u32::try_from(node).ok().filter(|n| page(*n).end == *end);
+                right.ok_or_else(|| Failure("the map has an extent that was never put in".into()))
+            })
+            .collect()
+    }
+
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}
