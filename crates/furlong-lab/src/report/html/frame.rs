@@ -52,7 +52,7 @@ pub(super) fn warnings(sentences: &[String], class: &str) -> Markup {
     html! {
         @if !sentences.is_empty() {
             ul class={ "plain " (class) } {
-                @for sentence in sentences { li { bdi { (plain(sentence)) } } }
+                @for sentence in sentences { li { bdi { (super::capital(&plain(sentence))) } } }
             }
         }
     }

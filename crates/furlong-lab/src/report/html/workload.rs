@@ -85,8 +85,9 @@ fn figures(id: &str, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_
                 (figure(
                     order::draw(&format!("{id}o"), w, primary),
                     "In the order of the run.",
-                    "Distance of each value from the arm's own median, with a running median. A \
-                     slope is drift, a step or a burst a disturbance.",
+                    "Distance of each value from the arm's own median; the line is the running \
+                     median, from twelve values on. A slope is drift, a step or a burst a \
+                     disturbance.",
                 ))
                 (figure(
                     forest::draw(&format!("{id}g"), w, &others, false),
