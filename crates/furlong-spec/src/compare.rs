@@ -22,8 +22,8 @@ impl fmt::Display for Divergence {
 
 impl core::error::Error for Divergence {}
 
-/// Carries out `operations` on both subjects, and compares the outcomes and checks the subject after
-/// each.
+/// Carries out `operations` on both subjects, and compares the outcomes and checks the subject
+/// after each.
 ///
 /// # Errors
 /// The first operation at which the outcomes differ, or after which the subject is broken.

@@ -1,6 +1,6 @@
 //! The executable specification of furlong: for each structure its operations and their outcomes, a
-//! naive model that cannot be wrong in an interesting way, streams of operations from a seed, and the
-//! comparison of any two subjects, operation by operation.
+//! naive model that cannot be wrong in an interesting way, streams of operations from a seed, and
+//! the comparison of any two subjects, operation by operation.
 //!
 //! A [`Subject`] is anything that carries out the operations: the model, every arm, somebody else's
 //! implementation. Tests compare two of them; the lab times one.

@@ -1,7 +1,8 @@
 //! Reproducible numbers: a seed is enough to repeat a test or a measurement.
 #![forbid(unsafe_code)]
 
-/// Sebastiano Vigna's splitmix64: 64 bits of state, equidistributed, the same everywhere and for ever.
+/// Sebastiano Vigna's splitmix64: 64 bits of state, equidistributed, the same everywhere and for
+/// ever.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

@@ -37,8 +37,8 @@ pub trait Address: sealed::Sealed + Copy + Ord + fmt::Debug {
         Self::from_raw(self.raw() & !(align - 1))
     }
 
-    /// The least multiple of `align`, a power of two, that is not below the address; `None` beyond the
-    /// last one.
+    /// The least multiple of `align`, a power of two, that is not below the address; `None` beyond
+    /// the last one.
     fn align_up(self, align: u64) -> Option<Self> {
         let up = self.raw().checked_add(align - 1)?;
         Some(Self::from_raw(up).align_down(align))
@@ -112,8 +112,8 @@ address!(
 
 /// A stretch of one address space, not empty, from its first to its last address.
 ///
-/// It is half-open where ends are spoken of, and keeps the last address, so that an extent may reach
-/// the end of the space: its `end` is then `None`.
+/// It is half-open where ends are spoken of, and keeps the last address, so that an extent may
+/// reach the end of the space: its `end` is then `None`.
 ///
 /// # Example
 /// ```

@@ -3,8 +3,8 @@
 
 /// A structure that can check itself.
 ///
-/// A broken invariant is a defect of this library or of an unsafe caller, never a consequence of bad
-/// input; `check` is for tests, for debug builds, and for a kernel that wants to know.
+/// A broken invariant is a defect of this library or of an unsafe caller, never a consequence of
+/// bad input; `check` is for tests, for debug builds, and for a kernel that wants to know.
 pub trait Check {
     /// What is broken, and where.
     type Broken: core::error::Error;

@@ -1,7 +1,7 @@
 //! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
 //!
-//! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it [`rbtree`],
-//! augmented trees, and [`iova`], device addresses.
+//! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it
+//! [`rbtree`], augmented trees, and [`iova`], device addresses.
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
 //! operating system. Without either the library works over memory that the caller hands in.

@@ -1,8 +1,8 @@
 //! Ordered structures under insertions and removals: what `iova-propagation` and `tree-order` time.
 //!
-//! The workloads are those of the post about FreeBSD's tree: nodes are made beforehand and moved into
-//! and out of one structure over and over. Orders are drawn between rounds, never while the clock
-//! runs, and at the end the structure is checked against a list of what should be in it.
+//! The workloads are those of the post about FreeBSD's tree: nodes are made beforehand and moved
+//! into and out of one structure over and over. Orders are drawn between rounds, never while the
+//! clock runs, and at the end the structure is checked against a list of what should be in it.
 #![forbid(unsafe_code)]
 
 mod structure;

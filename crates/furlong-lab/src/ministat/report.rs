@@ -13,7 +13,7 @@ use super::general::general;
 use super::input::{Set, Skipped};
 use super::picture::{Drawing, Figure, Picture, SYMBOLS, overlap_symbol};
 use super::remark::{on_set, p_text};
-use crate::record::result::Summary;
+use crate::record::result::{Student, Summary, TTest, VarianceTest};
 use crate::stats::outliers::outliers;
 use crate::stats::{Moments, describe};
 
@@ -246,93 +246,78 @@ fn range([low, high]: [f64; 2], unit: &str) -> String {
 
 /// The tests, a line each.
 fn lines(c: &Comparison) -> Vec<(&'static str, String)> {
-    let six = |v: f64| general(v, 6);
-    let bounds = |interval: Option<[f64; 2]>, otherwise: &str| {
-        interval.map_or_else(
-            || format!("(no interval: {otherwise})"),
-            |[low, high]| format!("[{}, {}]", six(low), six(high)),
-        )
-    };
-    let t_test = |test: Option<crate::record::result::TTest>| {
-        test.map_or_else(
-            || "no test without variance".to_string(),
-            |t| {
-                format!(
-                    "t = {}, df = {}, p = {}",
-                    general(t.t, 5),
-                    general(t.df, 5),
-                    p_text(t.p)
-                )
-            },
-        )
-    };
-    let mut lines = vec![(
-        "difference",
-        format!(
-            "{} {}  Welch {}",
-            six(c.difference),
-            bounds(Some(c.difference_interval), ""),
-            t_test(c.welch)
-        ),
-    )];
-    if let Some(ratio) = c.ratio {
-        lines.push((
-            "ratio of means",
-            format!(
-                "{} {}  Fieller",
-                six(ratio),
-                bounds(c.ratio_interval, "its base may be zero")
-            ),
-        ));
-    }
-    if let Some(s) = c.student {
-        let p = c
-            .student_test
-            .map_or_else(String::new, |t| format!(", p = {}", p_text(t.p)));
-        lines.push((
-            "Student",
-            format!(
-                "{} +/- {}, {}% +/- {}%, pooled s = {}{p}",
-                six(s.difference),
-                six(s.plus_minus),
-                six(s.difference_pct),
-                six(s.plus_minus_pct),
-                six(s.pooled_s)
-            ),
-        ));
-    }
     let how = if c.mann_whitney_exact {
         "exact"
     } else {
         "asymptotic"
     };
-    lines.push((
-        "Mann-Whitney",
-        format!(
-            "U = {}, p = {} ({how})",
-            six(c.mann_whitney.u),
-            p_text(c.mann_whitney.p)
-        ),
-    ));
-    if let Some(shift) = c.shift {
-        lines.push((
-            "Hodges-Lehmann",
-            format!(
-                "{} {}  median of all differences",
-                six(shift),
-                bounds(c.shift_interval, "too few values")
-            ),
-        ));
+    let (u, p) = (six(c.mann_whitney.u), p_text(c.mann_whitney.p));
+    [
+        Some(("difference", difference_line(c))),
+        c.ratio
+            .map(|ratio| ("ratio of means", ratio_line(ratio, c.ratio_interval))),
+        c.student
+            .map(|s| ("Student", student_line(&s, c.student_test))),
+        Some(("Mann-Whitney", format!("U = {u}, p = {p} ({how})"))),
+        c.shift
+            .map(|shift| ("Hodges-Lehmann", shift_line(shift, c.shift_interval))),
+        c.variance.map(|v| ("stddev", variance_line(&v))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn six(v: f64) -> String {
+    general(v, 6)
+}
+
+fn bounds(interval: Option<[f64; 2]>, otherwise: &str) -> String {
+    match interval {
+        Some([low, high]) => format!("[{}, {}]", six(low), six(high)),
+        None => format!("(no interval: {otherwise})"),
     }
-    if let Some(v) = c.variance {
-        lines.push((
-            "stddev",
-            format!(
-                "{} times, p = {} (Brown-Forsythe)",
-                six(v.ratio.sqrt()),
-                p_text(v.p)
-            ),
-        ));
-    }
-    lines
+}
+
+fn difference_line(c: &Comparison) -> String {
+    let test = match c.welch {
+        Some(welch) => {
+            let (t, df) = (general(welch.t, 5), general(welch.df, 5));
+            format!("t = {t}, df = {df}, p = {}", p_text(welch.p))
+        }
+        None => "no test without variance".to_string(),
+    };
+    let interval = bounds(Some(c.difference_interval), "");
+    format!("{} {interval}  Welch {test}", six(c.difference))
+}
+
+fn ratio_line(ratio: f64, interval: Option<[f64; 2]>) -> String {
+    format!(
+        "{} {}  Fieller",
+        six(ratio),
+        bounds(interval, "its base may be zero")
+    )
+}
+
+fn student_line(s: &Student, test: Option<TTest>) -> String {
+    let p = test.map_or_else(String::new, |test| format!(", p = {}", p_text(test.p)));
+    let change = format!("{} +/- {}", six(s.difference), six(s.plus_minus));
+    let change_pct = format!("{}% +/- {}%", six(s.difference_pct), six(s.plus_minus_pct));
+    format!("{change}, {change_pct}, pooled s = {}{p}", six(s.pooled_s))
+}
+
+fn shift_line(shift: f64, interval: Option<[f64; 2]>) -> String {
+    format!(
+        "{} {}  median of all differences",
+        six(shift),
+        bounds(interval, "too few values")
+    )
+}
+
+fn variance_line(v: &VarianceTest) -> String {
+    format!(
+        "{} times, p = {} (Brown-Forsythe)",
+        six(v.ratio.sqrt()),
+        p_text(v.p)
+    )
 }

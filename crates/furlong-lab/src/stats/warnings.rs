@@ -85,7 +85,7 @@ fn control_failed(workload: &WorkloadResult, metric: &str) -> Option<String> {
     let floor = control.floor_pct.unwrap_or(f64::NAN);
     Some(format!(
         "control failed for {metric}: the baseline differs from itself by up to {floor:.2} %, more \
-         than chance explains; nothing here is decided. Look with `furlong doctor` for what runs \
+         than chance explains; nothing here is decided. Stop what runs \
          beside it and repeat the run"
     ))
 }

@@ -1,8 +1,8 @@
 //! Ordered trees with augmentation: nodes with names, extents for items, the largest gap of every
 //! subtree for a summary.
 //!
-//! There are `2 n` nodes over `n` extents: node `i` and its twin `i + n` have the same extent and so
-//! the same key, and only one of the two can be in the tree.
+//! There are `2 n` nodes over `n` extents: node `i` and its twin `i + n` have the same extent and
+//! so the same key, and only one of the two can be in the tree.
 #![deny(unsafe_code)]
 
 mod arena;

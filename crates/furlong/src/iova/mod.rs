@@ -1,8 +1,8 @@
 //! Device addresses.
 //!
 //! # What it is
-//! The extents of a device's address space that are reserved, in order, with what a search for a gap
-//! needs to know of each subtree. The allocator itself comes on top of this.
+//! The extents of a device's address space that are reserved, in order, with what a search for a
+//! gap needs to know of each subtree. The allocator itself comes on top of this.
 //!
 //! # Words
 //! - **extent**: `start..end`, half-open; **gap**: what is free between two neighbouring extents.
@@ -15,8 +15,8 @@
 //! - `summary`: the augmentation [`Gaps`] over [`Reserved`] extents.
 //!
 //! # Sources
-//! - FreeBSD `sys/dev/iommu/iommu_gas.c`, `iommu_gas_augment_entry`: first, last and the largest gap
-//!   between two entries of a subtree.
+//! - FreeBSD `sys/dev/iommu/iommu_gas.c`, `iommu_gas_augment_entry`: first, last and the largest
+//!   gap between two entries of a subtree.
 #![forbid(unsafe_code)]
 
 mod summary;

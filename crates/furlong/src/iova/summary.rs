@@ -79,3 +79,15 @@ impl Augment for Gaps {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Gaps;
+    use crate::rbtree::Node;
+
+    #[test]
+    fn a_node_fills_one_cache_line() {
+        assert_eq!(size_of::<Node<Gaps>>(), 64);
+        assert_eq!(align_of::<Node<Gaps>>(), 64);
+    }
+}

@@ -8,15 +8,16 @@ use super::Side;
 /// How the nodes of a tree are ordered, and what each keeps about its subtrees.
 ///
 /// A node does not keep the summary of its own subtree: it keeps, for each of its two sides, a
-/// [`Half`](Augment::Half), which is all that its own summary needs to know of that side. So a climb
-/// that comes from one child recomputes one half and joins it with the other one, which stands in the
-/// same node: the sibling is never read. In trees larger than the cache that read is what an
-/// augmentation costs.
+/// [`Half`](Augment::Half), which is all that its own summary needs to know of that side. So a
+/// climb that comes from one child recomputes one half and joins it with the other one, which
+/// stands in the same node: the sibling is never read. In trees larger than the cache that read is
+/// what an augmentation costs.
 ///
 /// A summary must be a function of the *sequence* of items in the subtree, whatever the subtree's
-/// shape: of its least or greatest key, a count, a maximum, the largest gap between neighbours. (The
-/// height of a subtree is no such function.) Rotations then keep the summary of the place where they
-/// happen, and the [`Checked`](super::Checked) propagation may stop where nothing changes.
+/// shape: of its least or greatest key, a count, a maximum, the largest gap between neighbours.
+/// (The height of a subtree is no such function.) Rotations then keep the summary of the place
+/// where they happen, and the [`Checked`](super::Checked) propagation may stop where nothing
+/// changes.
 ///
 /// # Example
 /// The number of nodes on each side, which makes "the k-th item" a search:
@@ -46,8 +47,8 @@ use super::Side;
 /// }
 /// ```
 pub trait Augment {
-    /// What a node holds. The part that [`Augment`] reads must not change while it is linked, except
-    /// through [`RbTree::update`](super::RbTree::update).
+    /// What a node holds. The part that [`Augment`] reads must not change while it is linked,
+    /// except through [`RbTree::update`](super::RbTree::update).
     type Item;
     /// What orders the nodes; no two linked nodes have equal keys.
     type Key: Copy + Ord + Debug;

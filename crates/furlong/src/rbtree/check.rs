@@ -8,8 +8,8 @@ use crate::check::Check;
 use super::tree::Key;
 use super::{Config, Nodes, RbTree, Side};
 
-/// A broken invariant of a tree, numbered as in the module's documentation, and the node at which it
-/// was found.
+/// A broken invariant of a tree, numbered as in the module's documentation, and the node at which
+/// it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken<R> {
     /// I1: the root has a parent.

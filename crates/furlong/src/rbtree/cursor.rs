@@ -4,8 +4,8 @@
 use super::tree::{Item, Key};
 use super::{Config, InsertError, Nodes, RbTree};
 
-/// A place in a tree: at a node, or at the one place beside all nodes, which is before the first and
-/// after the last; see [`RbTree::cursor`].
+/// A place in a tree: at a node, or at the one place beside all nodes, which is before the first
+/// and after the last; see [`RbTree::cursor`].
 pub struct Cursor<'a, N: Nodes, C: Config> {
     tree: &'a mut RbTree<N, C>,
     at: Option<N::Ref>,

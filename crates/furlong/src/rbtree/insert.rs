@@ -71,7 +71,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         } else {
             summary
         };
-        // A new node always counts as changed: what it kept from an earlier life may equal a leaf's.
+        // A new node always counts as changed: what it kept from an earlier life may equal a
+        // leaf's.
         self.walk(new, summary, true, rotation, None);
     }
 

@@ -72,9 +72,9 @@ impl<T> Pinned<T> {
     /// Names the struct at `item`.
     ///
     /// # Safety
-    /// For as long as this name or a copy of it is used, or the struct is in a tree: the struct stays
-    /// at this address, is not dropped, and is reached only through shared references; and all trees
-    /// that it is in are used by one thread at a time.
+    /// For as long as this name or a copy of it is used, or the struct is in a tree: the struct
+    /// stays at this address, is not dropped, and is reached only through shared references; and
+    /// all trees that it is in are used by one thread at a time.
     #[inline]
     pub const unsafe fn new(item: NonNull<T>) -> Self {
         Self(item)

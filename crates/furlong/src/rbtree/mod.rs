@@ -4,8 +4,8 @@
 //! A weak AVL tree whose nodes keep a summary of what is below them (an [`Augment`] of the user's:
 //! the largest gap, a count, a maximum), so that a search can pass by whole subtrees. It allocates
 //! nothing and moves nothing: nodes live in an [`Arena`], an array of the caller's with indices for
-//! names, or inside the caller's own structs ([`Intrusive`]). Both are [`Nodes`], the one trait over
-//! which the algorithm is written, once, with left and right as a [`Side`].
+//! names, or inside the caller's own structs ([`Intrusive`]). Both are [`Nodes`], the one trait
+//! over which the algorithm is written, once, with left and right as a [`Side`].
 //!
 //! # Words
 //! - **rank**: an integer a node, kept as the differences to its children only ([`Ranks`]).
@@ -15,7 +15,8 @@
 //! - **place**: the parent of a node and the side on which it is.
 //!
 //! # Invariants
-//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken ([`Broken`]).
+//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
+//! ([`Broken`]).
 //! - I1: the root has no parent.
 //! - I2: every child names its node, and the side on which it is, as its place.
 //! - I3: keys ascend strictly in order.
@@ -28,19 +29,22 @@
 //! - `tree`: the type and its operations; `config`, `counters`: what may differ, what is counted.
 //! - `augment`: the trait of the user's; `propagation`: the seam and its three arms.
 //! - `nodes`: the link trait; `arena`, `intrusive`: the two places where nodes live.
-//! - `insert`, `remove`: rebalancing; `walk`: the one walk after it; `work`: the steps of all three.
+//! - `insert`, `remove`: rebalancing; `walk`: the one walk after it; `work`: the steps of all
+//!   three.
 //! - `search`, `iter`, `cursor`: looking and moving; `check`: the invariants.
 //! - `side`, `ranks`: left and right; rank differences.
 //!
 //! # Sources
-//! - B. Haeupler, S. Sen, R. E. Tarjan, "Rank-Balanced Trees", ACM Transactions on Algorithms 11(4),
-//!   2015: the rank rule, and the cases of insertion and removal.
-//! - FreeBSD `sys/sys/tree.h`: before 7f2ec173e (augmentation in every rotation), 7f2ec173e (one walk
-//!   after rebalancing), `RB_AUGMENT_CHECK` (a walk that stops): the three arms of [`Propagation`].
+//! - B. Haeupler, S. Sen, R. E. Tarjan, "Rank-Balanced Trees", ACM Transactions on Algorithms
+//!   11(4), 2015: the rank rule, and the cases of insertion and removal.
+//! - FreeBSD `sys/sys/tree.h`: before 7f2ec173e (augmentation in every rotation), 7f2ec173e (one
+//!   walk after rebalancing), `RB_AUGMENT_CHECK` (a walk that stops): the three arms of
+//!   [`Propagation`].
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c`: the summary first, last, largest gap.
 //!
-//! What differs from them: a node keeps halves instead of its own summary, so no walk reads a sibling;
-//! a node knows its side; and a rotation leaves its work to the walk, which does it in passing.
+//! What differs from them: a node keeps halves instead of its own summary, so no walk reads a
+//! sibling; a node knows its side; and a rotation leaves its work to the walk, which does it in
+//! passing.
 #![deny(unsafe_code)]
 
 mod arena;

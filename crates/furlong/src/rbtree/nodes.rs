@@ -25,8 +25,8 @@ pub trait Nodes {
     where
         Self: 'a;
 
-    /// Borrows the nodes for one change. The compiler keeps a view's addresses in registers, where it
-    /// would have to load them again after every store through a longer-lived owner.
+    /// Borrows the nodes for one change. The compiler keeps a view's addresses in registers, where
+    /// it would have to load them again after every store through a longer-lived owner.
     fn view(&mut self) -> Self::View<'_>;
 
     /// The node's item.

@@ -109,8 +109,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// The child of `at` on `side` is three below, `sibling` on the other side is one below and has a
-    /// child one below itself: one rotation, single or double, ends the removal.
+    /// The child of `at` on `side` is three below, `sibling` on the other side is one below and has
+    /// a child one below itself: one rotation, single or double, ends the removal.
     #[inline(always)]
     fn rotate_after_remove(
         &mut self,

@@ -34,8 +34,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         self.first_not(|at| at <= key)
     }
 
-    /// The first node for whose key `is_before` does not hold, where it holds for none after one for
-    /// which it does not.
+    /// The first node for whose key `is_before` does not hold, where it holds for none after one
+    /// for which it does not.
     #[inline(always)]
     fn first_not(&self, is_before: impl Fn(Key<N>) -> bool) -> Option<N::Ref> {
         let mut found = None;

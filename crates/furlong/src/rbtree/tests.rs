@@ -2,22 +2,39 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    Arena, Augment, Broken, Eager, InsertError, Node, NodeId, Nodes, NotLinked, Ranks, RbTree,
-    Side, Standard, VecArena,
+    Arena, Augment, Broken, Custom, Eager, InsertError, Node, NodeId, Nodes, NotLinked, Ranks,
+    RbTree, Side, Standard, Tally, VecArena,
 };
 use crate::check::Check;
-use crate::iova::{GapHalf, Gaps, Reserved};
-use crate::rbtree::{Custom, Tally};
 
-type Tree = RbTree<VecArena<Gaps>>;
+/// Numbers, and how many of them are on each side.
+#[derive(Clone, Copy, Debug)]
+struct Count;
 
-fn page(index: usize) -> Reserved {
-    let start = 2 * index as u64;
-    Reserved {
-        start,
-        end: start + 1,
+impl Augment for Count {
+    type Item = u64;
+    type Key = u64;
+    type Half = usize;
+    type Summary = usize;
+
+    fn key(item: &u64) -> u64 {
+        *item
+    }
+
+    fn empty(_: &u64, _: Side) -> usize {
+        0
+    }
+
+    fn half(_: &u64, _: Side, below: &usize) -> usize {
+        *below
+    }
+
+    fn join(_: &u64, left: &usize, right: &usize) -> usize {
+        left + 1 + right
     }
 }
+
+type Tree = RbTree<VecArena<Count>>;
 
 fn id(index: usize) -> NodeId {
     NodeId::from_index(index).expect("tests have few nodes")
@@ -25,7 +42,7 @@ fn id(index: usize) -> NodeId {
 
 /// Nodes 0 to 6, linked as a full tree with 3 for a root, and node 7 unlinked.
 fn full() -> Tree {
-    let mut tree: Tree = RbTree::new((0..8).map(page).collect());
+    let mut tree: Tree = RbTree::new((0..8).collect());
     for index in [3, 1, 5, 0, 2, 4, 6] {
         tree.insert(id(index)).expect("it is not linked");
     }
@@ -63,25 +80,14 @@ fn a_child_that_mistakes_its_side_is_named() {
 
 #[test]
 fn keys_out_of_order_are_named() {
-    let found = broken(|tree| {
-        *tree.nodes.item_mut(id(2)) = page(9);
-        for side in Side::BOTH {
-            tree.nodes
-                .set_half(id(2), side, Gaps::empty(&page(9), side));
-        }
-        tree.nodes.set_half(
-            id(1),
-            Side::Right,
-            tree.nodes.fresh_half(id(1), Side::Right),
-        );
-    });
+    let found = broken(|tree| *tree.nodes.item_mut(id(2)) = 9);
     assert_eq!(found, Broken::Order(id(3)));
     assert!(found.to_string().starts_with("I3"));
 }
 
 #[test]
 fn equal_keys_are_named() {
-    let found = broken(|tree| *tree.nodes.item_mut(id(2)) = page(1));
+    let found = broken(|tree| *tree.nodes.item_mut(id(2)) = 1);
     assert_eq!(found, Broken::Order(id(2)));
 }
 
@@ -101,8 +107,7 @@ fn a_leaf_of_rank_one_is_named() {
 
 #[test]
 fn a_half_out_of_date_is_named() {
-    let wrong = GapHalf { edge: 0, gap: 2 };
-    let found = broken(|tree| tree.nodes.set_half(id(3), Side::Left, wrong));
+    let found = broken(|tree| tree.nodes.set_half(id(3), Side::Left, 2));
     assert_eq!(found, Broken::Half(id(3), Side::Left));
     assert!(found.to_string().starts_with("I6"));
 }
@@ -137,7 +142,7 @@ fn an_unlinked_node_is_not_removed() {
 #[test]
 #[should_panic(expected = "the neighbour is in no tree")]
 fn an_unlinked_neighbour_is_refused() {
-    let mut tree: Tree = RbTree::new((0..3).map(page).collect());
+    let mut tree: Tree = RbTree::new((0..3).collect());
     tree.insert(id(0)).expect("it is not linked");
     let _ = tree.insert_after(Some(id(2)), id(1));
 }
@@ -145,25 +150,26 @@ fn an_unlinked_neighbour_is_refused() {
 #[test]
 #[should_panic(expected = "the key of a linked node has changed")]
 fn a_key_is_not_changed_in_the_tree() {
-    full().update(id(3), |item| *item = page(9));
+    full().update(id(3), |item| *item = 9);
 }
 
 #[test]
 #[should_panic(expected = "a node is in one tree at most")]
 fn linked_nodes_make_no_new_arena() {
-    let nodes: Vec<Node<Gaps>> = (0..2).map(page).map(Node::new).collect();
+    let nodes: Vec<Node<Count>> = (0..2).map(Node::new).collect();
     let mut tree = RbTree::new(Arena::new(nodes));
     tree.insert(id(0)).expect("it is not linked");
-    let _: VecArena<Gaps> = Arena::new(tree.into_nodes().into_inner());
+    let _: VecArena<Count> = Arena::new(tree.into_nodes().into_inner());
 }
 
 #[test]
 fn a_linked_node_keeps_its_item() {
     let mut tree = full();
-    assert_eq!(tree.replace(id(0), page(20)), Err(page(20)));
-    assert_eq!(tree.replace(id(7), page(20)), Ok(page(7)));
+    assert_eq!(tree.replace(id(0), 20), Err(20));
+    assert_eq!(tree.replace(id(7), 20), Ok(7));
     assert_eq!(tree.insert(id(7)), Ok(()));
-    assert_eq!(tree.summary().map(|all| all.last), Some(page(20).end));
+    assert_eq!(tree.last(), Some(id(7)));
+    assert_eq!(*tree.item(id(7)), 20);
 }
 
 #[test]
@@ -181,7 +187,7 @@ fn a_restored_tree_is_the_tree_that_was() {
 
 #[test]
 fn a_tree_over_borrowed_nodes_needs_no_allocator() {
-    let mut nodes = [page(2), page(0), page(1)].map(Node::<Gaps>::new);
+    let mut nodes = [12, 10, 11].map(Node::<Count>::new);
     let mut tree: RbTree<_, Standard> = RbTree::new(Arena::new(&mut nodes[..]));
     for index in 0..3 {
         tree.insert(id(index)).expect("it is not linked");
@@ -194,19 +200,28 @@ fn a_tree_over_borrowed_nodes_needs_no_allocator() {
 }
 
 #[test]
-fn a_node_of_two_words_and_their_halves_fills_one_cache_line() {
-    assert_eq!(size_of::<Node<Gaps>>(), 64);
-    assert_eq!(align_of::<Node<Gaps>>(), 64);
+fn an_iterator_meets_itself_in_the_middle() {
+    let tree = full();
+    let mut nodes = tree.iter();
+    let ends = [
+        nodes.next(),
+        nodes.next_back(),
+        nodes.next(),
+        nodes.next_back(),
+    ];
+    assert_eq!(ends, [0, 6, 1, 5].map(|index| Some(id(index))));
+    assert_eq!(nodes.len(), 3);
+    assert!(nodes.map(NodeId::index).eq([2, 3, 4]));
 }
 
 #[test]
 fn an_eager_rotation_counts_the_node_that_goes_down() {
-    let mut tree: RbTree<VecArena<Gaps>, Custom<Eager, Tally>> =
-        RbTree::with_config((0..3).map(page).collect());
+    let mut tree: RbTree<VecArena<Count>, Custom<Eager, Tally>> =
+        RbTree::with_config((0..3).collect());
     for index in 0..3 {
         tree.insert(id(index)).expect("it is not linked");
     }
     assert_eq!(tree.counters().rotations(), 1);
-    // Three leaves, two walks of one and two nodes less the one that went down, and that one.
-    assert_eq!(tree.counters().augmentations(), 3 + 1 + 1 + 1);
+    // Three leaves; one walk of one node; one of one node, after a rotation that counts one.
+    assert_eq!(tree.counters().augmentations(), 3 + 1 + (1 + 1));
 }

@@ -75,8 +75,8 @@ impl fmt::Display for NotLinked {
 
 impl core::error::Error for NotLinked {}
 
-/// Runs one change on a view of the nodes. A macro, because the view must be a local of the function
-/// that the compiler inlines the change into.
+/// Runs one change on a view of the nodes. A macro, because the view must be a local of the
+/// function that the compiler inlines the change into.
 macro_rules! change {
     ($tree:ident, |$work:ident| $change:expr) => {{
         let mut $work = Work::<'_, _, C> {
@@ -128,8 +128,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         Ok(())
     }
 
-    /// Links `new` just before `next`, or as the last node where there is no `next`: for a caller that
-    /// has found the place by a search of its own. That keys ascend is the caller's to know;
+    /// Links `new` just before `next`, or as the last node where there is no `next`: for a caller
+    /// that has found the place by a search of its own. That keys ascend is the caller's to know;
     /// [`check`](crate::check::Check::check) names it where they do not.
     ///
     /// # Errors
@@ -195,8 +195,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// [`NotLinked`] if it is in no tree; nothing has changed.
     ///
     /// # Cost
-    /// No search; amortised O(1) changes of the shape, at most two rotations; the walk to the root is
-    /// O(log n) at worst; no allocation.
+    /// No search; amortised O(1) changes of the shape, at most two rotations; the walk to the root
+    /// is O(log n) at worst; no allocation.
     #[inline]
     pub fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
         change!(self, |work| work.remove(old))?;

@@ -1,11 +1,12 @@
 //! The one walk after rebalancing: it brings halves up to date from the place of the change towards
 //! the root.
 //!
-//! When the walk starts, the tree has its final shape, and wrong halves stand in three places at most:
-//! on the path above the change; at the nodes that the one rotation of the operation moved; at a node
-//! that took another one's place (the successor, in a removal), on the side of the path.
-//! A walk that may stop where nothing changes ([`Checked`](super::Checked)) must not stop below a node
-//! that took another's place; the rotated nodes it may jump to, because what lies between is right.
+//! When the walk starts, the tree has its final shape, and wrong halves stand in three places at
+//! most: on the path above the change; at the nodes that the one rotation of the operation moved;
+//! at a node that took another one's place (the successor, in a removal), on the side of the path.
+//! A walk that may stop where nothing changes ([`Checked`](super::Checked)) must not stop below a
+//! node that took another's place; the rotated nodes it may jump to, because what lies between is
+//! right.
 #![forbid(unsafe_code)]
 
 use super::augment::Summary;
@@ -17,7 +18,8 @@ use super::{Augment, Config, Counters, Nodes, Propagation, Side};
 pub(super) struct Rotation<R, S> {
     /// The node that went up.
     pub(super) top: R,
-    /// The node that went down, and its side that has a new subtree; it is on the other side of `top`.
+    /// The node that went down, and its side that has a new subtree; it is on the other side of
+    /// `top`.
     pub(super) demoted: (R, Side),
     /// In a double rotation the other child of `top`, likewise.
     pub(super) twin: Option<(R, Side)>,
@@ -107,8 +109,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Recomputes the half of `at` on `side`, where the subtree has the summary `below`; returns the
-    /// summary of `at` and whether it has changed.
+    /// Recomputes the half of `at` on `side`, where the subtree has the summary `below`; returns
+    /// the summary of `at` and whether it has changed.
     #[inline(always)]
     fn update(
         &mut self,
