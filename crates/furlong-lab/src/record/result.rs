@@ -230,7 +230,8 @@ pub struct Comparison {
     pub n: usize,
     /// Change of the metric against the baseline, per cent, negative when it is less.
     pub effect_pct: f64,
-    /// 95 % interval of the effect, unadjusted; `None` for an exact metric or fewer than two blocks.
+    /// 95 % interval of the effect, unadjusted; `None` for an exact metric and with fewer than two
+    /// blocks.
     pub ci95_pct: Option<[f64; 2]>,
     /// The margin that the verdict used, per cent, as asked or declared.
     pub margin_pct: f64,
