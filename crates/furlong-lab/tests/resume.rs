@@ -363,5 +363,8 @@ fn a_sample_does_not_outlive_its_run() {
         }
         thread::sleep(Duration::from_millis(2));
     }
-    panic!("it goes on measuring: {}", state());
+    let last = state();
+    // It must not outlive this test at least.
+    kill(line.trim().parse().unwrap(), "-KILL");
+    panic!("it goes on measuring: {last}");
 }

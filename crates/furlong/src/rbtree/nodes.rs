@@ -75,6 +75,12 @@ pub trait Nodes {
         )
     }
 
+    /// Whether the node has no child.
+    #[inline(always)]
+    fn is_leaf(&self, at: Self::Ref) -> bool {
+        self.child(at, Side::Left).is_none() && self.child(at, Side::Right).is_none()
+    }
+
     /// The summary of the node's subtree, from what the node itself keeps.
     #[inline(always)]
     fn summary(&self, at: Self::Ref) -> Summary<Self::Augment> {

@@ -83,10 +83,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         loop {
             let ranks = self.nodes.ranks(at);
             if !ranks.is_long(side) {
-                let is_leaf = Side::BOTH
-                    .iter()
-                    .all(|side| self.nodes.child(at, *side).is_none());
-                if !is_leaf || !ranks.is_long(!side) {
+                if !ranks.is_long(!side) || !self.nodes.is_leaf(at) {
                     self.nodes.set_ranks(at, ranks.with(side, true));
                     return None;
                 }
@@ -123,9 +120,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         let single = !ranks.is_long(!side);
         let rotation = if single {
             self.rotate(at, !side, sibling);
-            let is_leaf = Side::BOTH
-                .iter()
-                .all(|side| self.nodes.child(at, *side).is_none());
+            let is_leaf = self.nodes.is_leaf(at);
             let low = Ranks::on(side, true).with(!side, ranks.is_long(side));
             self.nodes
                 .set_ranks(at, if is_leaf { Ranks::SHORT } else { low });
