@@ -35,7 +35,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Times that a node's halves were recomputed: once a node and pass, whether one half or both.
+    /// Nodes whose halves were recomputed, once a node and walk, whether one half or both.
     #[must_use]
     pub fn augmentations(&self) -> u64 {
         self.augmentations.get()

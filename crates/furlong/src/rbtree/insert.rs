@@ -3,8 +3,8 @@
 
 use core::hint::select_unpredictable;
 
+use super::augment::Summary;
 use super::tree::Key;
-use super::walk::{Rotation, RotationOf};
 use super::work::Work;
 use super::{Augment, Config, Counters, InsertError, Nodes, Place, Propagation, Ranks, Side};
 
@@ -55,86 +55,91 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.nodes.set_child(new, Side::Right, None);
         self.nodes.set_ranks(new, Ranks::SHORT);
         self.nodes.set_place(new, place);
+        self.counters.augmentation();
         let Some((parent, side)) = place else {
-            self.counters.augmentation();
             self.root = Some(new);
             return;
         };
         self.nodes.set_child(parent, side, Some(new));
-        let rotation = self.grow(parent, side, new);
-        if !rotation.is_some_and(|rotation| rotation.moved(new)) {
-            self.counters.augmentation();
+        // A new node always counts as changed: what it kept from an earlier life may equal a leaf's.
+        self.grow(new, summary, !C::Propagation::AT_ROTATION);
+        if C::Propagation::AT_ROTATION {
+            self.climb(new, self.nodes.summary(new));
         }
-        // A rotation that recomputes at once may have given the new node children.
-        let summary = if C::Propagation::AT_ROTATION {
-            self.nodes.summary(new)
-        } else {
-            summary
-        };
-        // A new node always counts as changed: what it kept from an earlier life may equal a
-        // leaf's.
-        self.walk(new, summary, true, rotation, None);
     }
 
-    /// Restores the rank rule above `child`, whose rank has grown by one, on `side` of `at`.
+    /// Walks up from `new`, a leaf where there was none. Where `walks`, its `summary` is new too.
     #[inline(always)]
-    fn grow(&mut self, mut at: N::Ref, mut side: Side, mut child: N::Ref) -> Option<RotationOf<N>> {
-        loop {
-            let ranks = self.nodes.ranks(at);
+    fn grow(&mut self, new: N::Ref, mut summary: Summary<N::Augment>, mut walks: bool) {
+        let mut at = new;
+        // The highest node that this walk has recomputed.
+        let mut reached = new;
+        while let Some((parent, side)) = self.nodes.place(at) {
+            let ranks = self.nodes.ranks(parent);
+            let before = self.nodes.summary(parent);
+            if !ranks.is_long(side) && ranks.is_long(!side) {
+                let (top, after) = self.rotate_after_insert(parent, side, at, reached);
+                if walks && C::Propagation::climb(after != before) {
+                    self.climb(top, after);
+                }
+                return;
+            }
+            if walks {
+                self.counters.augmentation();
+                summary = self.put_half(parent, side, self.half_of(parent, side, &summary));
+                walks = C::Propagation::climb(summary != before);
+                reached = parent;
+            }
+            at = parent;
             if ranks.is_long(side) {
                 self.nodes.set_ranks(at, ranks.with(side, false));
-                return None;
-            }
-            if ranks.is_long(!side) {
-                return self.rotate_after_insert(at, side, child);
+                break;
             }
             self.nodes.set_ranks(at, Ranks::on(!side, true));
-            child = at;
-            (at, side) = self.nodes.place(child)?;
+        }
+        if walks {
+            self.climb(at, summary);
         }
     }
 
     /// `child`, on `side` of `at`, has the rank of `at`, and the other child is two below: one
-    /// rotation, single or double, ends the insertion.
+    /// rotation, single or double, puts ranks in order. Returns the node that is then on top, and its
+    /// summary. Nodes up to `reached` have been counted.
     #[inline(always)]
     fn rotate_after_insert(
         &mut self,
         at: N::Ref,
         side: Side,
         child: N::Ref,
-    ) -> Option<RotationOf<N>> {
-        let before = self.nodes.summary(at);
-        let single = self.nodes.ranks(child).is_long(!side);
-        let rotation = if single {
-            self.rotate(at, side, child);
+        reached: N::Ref,
+    ) -> (N::Ref, Summary<N::Augment>) {
+        self.counters.augmentation();
+        if self.nodes.ranks(child).is_long(!side) {
+            self.count_unless(C::Propagation::AT_ROTATION || reached == child);
             self.nodes.set_ranks(at, Ranks::SHORT);
             self.nodes.set_ranks(child, Ranks::SHORT);
-            Rotation {
-                top: child,
-                demoted: (at, side),
-                twin: None,
-                before,
-            }
-        } else {
-            let top = self
-                .nodes
-                .child(child, !side)
-                .expect("a missing child would be two below");
-            let ranks = self.nodes.ranks(top);
-            self.rotate(child, !side, top);
-            self.rotate(at, side, top);
-            self.nodes
-                .set_ranks(child, Ranks::on(!side, ranks.is_long(side)));
-            self.nodes
-                .set_ranks(at, Ranks::on(side, ranks.is_long(!side)));
-            self.nodes.set_ranks(top, Ranks::SHORT);
-            Rotation {
-                top,
-                demoted: (at, side),
-                twin: Some((child, !side)),
-                before,
-            }
-        };
-        (!C::Propagation::AT_ROTATION).then_some(rotation)
+            return (child, self.rotate(at, side, child));
+        }
+        let top = self
+            .nodes
+            .child(child, !side)
+            .expect("a missing child would be two below");
+        self.count_unless(reached == child);
+        self.count_unless(C::Propagation::AT_ROTATION || reached == child || reached == top);
+        let ranks = self.nodes.ranks(top);
+        self.nodes
+            .set_ranks(child, Ranks::on(!side, ranks.is_long(side)));
+        self.nodes
+            .set_ranks(at, Ranks::on(side, ranks.is_long(!side)));
+        self.nodes.set_ranks(top, Ranks::SHORT);
+        (top, self.rotate_twice(at, side, child, top))
+    }
+
+    /// Counts a node that is recomputed, unless that `is_counted`.
+    #[inline(always)]
+    fn count_unless(&self, is_counted: bool) {
+        if !is_counted {
+            self.counters.augmentation();
+        }
     }
 }

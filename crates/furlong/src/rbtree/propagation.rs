@@ -1,6 +1,6 @@
 //! Seam `propagation`: when a node's halves are recomputed after an insertion or a removal.
 //!
-//! All three arms are one algorithm (`walk.rs`); they differ in the two answers below.
+//! All three arms are one algorithm; they differ in the two answers below.
 #![forbid(unsafe_code)]
 
 mod sealed {
@@ -9,8 +9,8 @@ mod sealed {
 
 /// When halves are recomputed.
 pub trait Propagation: sealed::Sealed {
-    /// Whether each rotation recomputes the nodes that it moves at once, while the tree is still
-    /// being rebalanced. If not, the walk after rebalancing does it in passing.
+    /// Whether ranks are mended first, by a walk in which rotations recompute the nodes that they
+    /// move, and halves after it, by a second walk. If not, one walk does both.
     const AT_ROTATION: bool;
 
     /// Whether the walk goes on above a node whose summary has `changed` or not.
@@ -22,11 +22,11 @@ pub trait Propagation: sealed::Sealed {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Eager;
 
-/// One walk to the root after rebalancing: FreeBSD's 7f2ec173e (review D35502).
+/// Every node once, and up to the root: FreeBSD's 7f2ec173e (review D35502).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deferred;
 
-/// One walk after rebalancing that stops where nothing changes: FreeBSD's `RB_AUGMENT_CHECK`.
+/// Every node once, and only as far as something changes: FreeBSD's `RB_AUGMENT_CHECK`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checked;
 

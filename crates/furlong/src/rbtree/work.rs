@@ -1,8 +1,8 @@
-//! A tree during one change.
+//! A tree during one change, and the steps that insertion and removal share.
 #![forbid(unsafe_code)]
 
 use super::augment::{Half, Summary};
-use super::{Augment, Config, Counters, Nodes, Propagation, Side};
+use super::{Augment, Config, Counters, Nodes, Side};
 
 /// A tree during one change: a view of its nodes, and its root.
 pub(super) struct Work<'c, N: Nodes, C: Config> {
@@ -34,27 +34,43 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Puts `child`, which is on `side` of `at`, into the place of `at`, and `at` below it. Rank
-    /// differences are the caller's to set.
+    /// A single rotation: puts `child`, which is on `side` of `at`, into the place of `at`, and `at`
+    /// below it. Rank differences and counting are the caller's affair. Returns the summary of the place, in which
+    /// the half of `at` on the other side must be right.
     #[inline(always)]
-    pub(super) fn rotate(&mut self, at: N::Ref, side: Side, child: N::Ref) {
+    pub(super) fn rotate(&mut self, at: N::Ref, side: Side, child: N::Ref) -> Summary<N::Augment> {
         let inner = self.nodes.child(child, !side);
         self.replace(at, Some(child));
         self.attach(at, side, inner);
         self.attach(child, !side, Some(at));
         self.counters.rotation();
-        if C::Propagation::AT_ROTATION {
-            self.refit(at, side);
-            self.nodes
-                .set_half(child, !side, self.nodes.fresh_half(child, !side));
-        }
+        let below = self.put_half(at, side, self.nodes.fresh_half(at, side));
+        self.put_half(child, !side, self.half_of(child, !side, &below))
     }
 
-    /// Recomputes the half of `at` on `side` from the child there; returns the summary of `at`.
+    /// A double rotation: puts `top`, the child of `child` that faces away from `side`, where `child`
+    /// is on `side` of `at`, above both of them. Returns the summary of the place.
     #[inline(always)]
-    pub(super) fn refit(&mut self, at: N::Ref, side: Side) -> Summary<N::Augment> {
-        self.counters.augmentation();
-        self.put_half(at, side, self.nodes.fresh_half(at, side))
+    pub(super) fn rotate_twice(
+        &mut self,
+        at: N::Ref,
+        side: Side,
+        child: N::Ref,
+        top: N::Ref,
+    ) -> Summary<N::Augment> {
+        let [near, off] = [self.nodes.child(top, side), self.nodes.child(top, !side)];
+        self.replace(at, Some(top));
+        self.attach(child, !side, near);
+        self.attach(at, side, off);
+        self.attach(top, side, Some(child));
+        self.attach(top, !side, Some(at));
+        self.counters.rotation();
+        self.counters.rotation();
+        let near = self.put_half(child, !side, self.nodes.fresh_half(child, !side));
+        let off = self.put_half(at, side, self.nodes.fresh_half(at, side));
+        self.nodes
+            .set_half(top, side, self.half_of(top, side, &near));
+        self.put_half(top, !side, self.half_of(top, !side, &off))
     }
 
     /// Sets the half of `at` on `side`; returns the summary of `at`, which then costs no load.
@@ -74,15 +90,5 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             (other, half)
         };
         N::Augment::join(self.nodes.item(at), &left, &right)
-    }
-
-    /// Recomputes both halves of `at`, whose item has changed, and walks up.
-    pub(super) fn refresh(&mut self, at: N::Ref) {
-        for side in Side::BOTH {
-            self.nodes
-                .set_half(at, side, self.nodes.fresh_half(at, side));
-        }
-        self.counters.augmentation();
-        self.walk(at, self.nodes.summary(at), true, None, None);
     }
 }
