@@ -61,7 +61,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             return;
         };
         self.nodes.set_child(parent, side, Some(new));
-        // A new node always counts as changed: what it kept from an earlier life may equal a leaf's.
+        // A new node always counts as changed: what it kept from an earlier life may equal a
+        // leaf's.
         self.grow(new, summary, !C::Propagation::AT_ROTATION);
         if C::Propagation::AT_ROTATION {
             self.climb(new, self.nodes.summary(new));
@@ -103,8 +104,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     }
 
     /// `child`, on `side` of `at`, has the rank of `at`, and the other child is two below: one
-    /// rotation, single or double, puts ranks in order. Returns the node that is then on top, and its
-    /// summary. Nodes up to `reached` have been counted.
+    /// rotation, single or double, puts ranks in order. Returns the node that is then on top, and
+    /// its summary. Nodes up to `reached` have been counted.
     #[inline(always)]
     fn rotate_after_insert(
         &mut self,

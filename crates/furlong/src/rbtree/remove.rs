@@ -81,8 +81,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Walks up from `at`, whose subtree on `side` has lost a rank. Where `walks`, the halves on the
-    /// way are out of date too, and must be mended up to the `heir` at least.
+    /// Walks up from `at`, whose subtree on `side` has lost a rank. Where `walks`, the halves on
+    /// the way are out of date too, and must be mended up to the `heir` at least.
     #[inline(always)]
     fn shrink(
         &mut self,
@@ -128,9 +128,9 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Sets the ranks of `at`, whose child on `side` has lost one, and says in `shrinks` whether `at`
-    /// itself loses one by that. Returns the other child where a rotation must do it: this one is
-    /// then three below, the other one is one below and has a child one below itself.
+    /// Sets the ranks of `at`, whose child on `side` has lost one, and says in `shrinks` whether
+    /// `at` itself loses one by that. Returns the other child where a rotation must do it: this one
+    /// is then three below, the other one is one below and has a child one below itself.
     #[inline(always)]
     fn settle_ranks(&mut self, at: N::Ref, side: Side, shrinks: &mut bool) -> Option<N::Ref> {
         let ranks = self.nodes.ranks(at);
@@ -155,8 +155,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         None
     }
 
-    /// One rotation, single or double, ends what [`settle_ranks`](Self::settle_ranks) began. Returns
-    /// the node that is then on top, and its summary.
+    /// One rotation, single or double, ends what [`settle_ranks`](Self::settle_ranks) began.
+    /// Returns the node that is then on top, and its summary.
     #[inline(always)]
     fn rotate_after_remove(
         &mut self,
@@ -191,7 +191,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         (sibling, summary)
     }
 
-    /// Counts the node that a rotation puts on top, unless a walk of its own comes by and counts it.
+    /// Counts the node that a rotation puts on top, unless a walk of its own comes by and counts
+    /// it.
     #[inline(always)]
     fn count_top(&self) {
         if !C::Propagation::AT_ROTATION {

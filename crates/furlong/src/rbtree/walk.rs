@@ -2,8 +2,8 @@
 //!
 //! Below the place where the walk stands everything is final, so a rotation can recompute the nodes
 //! that it moves when it happens, and each node on the way is recomputed once. The walk goes on for
-//! as long as either a rank is out of order or a summary has changed; where nothing changes any more
-//! the [`Checked`](super::Checked) propagation ends it. Ranks are in order after O(1) steps on
+//! as long as either a rank is out of order or a summary has changed; where nothing changes any
+//! more the [`Checked`](super::Checked) propagation ends it. Ranks are in order after O(1) steps on
 //! average; how far summaries change is the user's affair.
 #![forbid(unsafe_code)]
 

@@ -34,9 +34,9 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// A single rotation: puts `child`, which is on `side` of `at`, into the place of `at`, and `at`
-    /// below it. Rank differences and counting are the caller's affair. Returns the summary of the place, in which
-    /// the half of `at` on the other side must be right.
+    /// A single rotation: puts `child`, which is on `side` of `at`, into the place of `at`, and
+    /// `at` below it. Rank differences and counting are the caller's affair. Returns the summary of
+    /// the place, in which the half of `at` on the other side must be right.
     #[inline(always)]
     pub(super) fn rotate(&mut self, at: N::Ref, side: Side, child: N::Ref) -> Summary<N::Augment> {
         let inner = self.nodes.child(child, !side);
@@ -48,8 +48,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.put_half(child, !side, self.half_of(child, !side, &below))
     }
 
-    /// A double rotation: puts `top`, the child of `child` that faces away from `side`, where `child`
-    /// is on `side` of `at`, above both of them. Returns the summary of the place.
+    /// A double rotation: puts `top`, the child of `child` that faces away from `side`, where
+    /// `child` is on `side` of `at`, above both of them. Returns the summary of the place.
     #[inline(always)]
     pub(super) fn rotate_twice(
         &mut self,
