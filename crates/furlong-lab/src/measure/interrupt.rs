@@ -61,6 +61,7 @@ impl Interrupt {
 
     /// Notes a signal and wakes whoever waits for a process.
     pub fn raise(&self, signal: i32) {
+        // Relaxed: as in `stop`, the number alone.
         self.0.signal.store(signal, Ordering::Relaxed);
         if let Some(waker) = &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             waker();

@@ -116,7 +116,7 @@ pub(crate) fn orderings(tree: &Tree) -> Vec<Finding> {
             }
             let said = said_above(file.lines(), at);
             let pairs = said.to_lowercase().contains("pair");
-            let excused = said.contains("Relaxed:");
+            let excused = said_in_function(file.lines(), at).contains("Relaxed");
             let silent = |name: &&str| !pairs && (*name != "Relaxed" || !excused);
             for name in weak(&line.code).into_iter().filter(silent) {
                 found.push(file.finding(at + 1, format!("{name} without what it pairs with")));
@@ -160,6 +160,19 @@ fn said_above(lines: &[Line], at: usize) -> String {
         }
     }
     said
+}
+
+/// The comments from the head of the function that a line is in down to that line: `Relaxed` may be
+/// explained once for all of a function's own words.
+fn said_in_function(lines: &[Line], at: usize) -> String {
+    let head = lines[..at]
+        .iter()
+        .rposition(|line| has_word(&line.code, "fn"))
+        .unwrap_or(0);
+    lines[head..=at]
+        .iter()
+        .map(|line| line.comment.as_str())
+        .collect()
 }
 
 #[test]
@@ -218,14 +231,16 @@ fn unsafe_without_a_reason_is_found() {
 fn an_ordering_without_its_partner_is_found() {
     let bad = "use core::sync::atomic::Ordering::Relaxed;\n// quickly\na.load(Ordering::Acquire);\n\
                // pairs with b\na.load(Ordering::Acquire);\nb.store(1, Ordering::Release);\n\
-               // Release: quickly\nb.store(1, Ordering::Release);\n";
-    let good = "// Relaxed: a number.\na.load(Ordering::Relaxed);\n\
+               // Release: quickly\nb.store(1, Ordering::Release);\n\
+               // Relaxed: elsewhere\nfn f() {\nb.load(Ordering::Relaxed);\n}\n";
+    let good = "fn f() {\n// Relaxed: numbers.\na.load(Ordering::Relaxed);\n\
+                b();\nc.load(Ordering::Relaxed);\n}\n\
                 use core::sync::atomic::Ordering;\na.load(Ordering::SeqCst);\n// pairs with b\n\
                 a.compare_exchange(\n    1,\n    2,\n    Ordering::AcqRel,\n    \
                 Ordering::Relaxed,\n);\nOp::Release;\nb.load(Ordering::Acquire); // pairs with a\n";
     let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
     assert_eq!(
         places(&orderings(&tree)),
-        ["bad.rs:1", "bad.rs:3", "bad.rs:6", "bad.rs:8"]
+        ["bad.rs:1", "bad.rs:3", "bad.rs:6", "bad.rs:8", "bad.rs:11"]
     );
 }
