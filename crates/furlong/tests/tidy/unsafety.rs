@@ -11,6 +11,62 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "structs of the caller's, reached by their address",
     ),
     (
+        "crates/furlong/src/rcu/batch.rs",
+        "links heads inside objects to each other",
+    ),
+    (
+        "crates/furlong/src/rcu/boxed.rs",
+        "gives a box away and makes it again",
+    ),
+    (
+        "crates/furlong/src/rcu/cell.rs",
+        "lends what a pointer in a cell points to, under a guard",
+    ),
+    (
+        "crates/furlong/src/rcu/chain.rs",
+        "follows and writes links inside retired objects",
+    ),
+    (
+        "crates/furlong/src/rcu/contract.rs",
+        "the contract of retiring, which unsafe code relies on",
+    ),
+    (
+        "crates/furlong/src/rcu/cpu.rs",
+        "trusts a kernel to say on which CPU it runs",
+    ),
+    (
+        "crates/furlong/src/rcu/domain.rs",
+        "carries the contract out",
+    ),
+    (
+        "crates/furlong/src/rcu/head.rs",
+        "from a head to the object around it",
+    ),
+    (
+        "crates/furlong/src/rcu/inbox.rs",
+        "a stack of chains that many push and one takes",
+    ),
+    (
+        "crates/furlong/src/rcu/lot.rs",
+        "calls the drop functions of retired objects",
+    ),
+    ("crates/furlong/src/rcu/tests/cpu.rs", "acts as a kernel"),
+    ("crates/furlong/src/rcu/tests/kernel.rs", "acts as a kernel"),
+    ("crates/furlong/src/rcu/tests/mod.rs", "retires by hand"),
+    (
+        "crates/furlong/src/sync/lock.rs",
+        "the contract of a caller's lock, and the value under it",
+    ),
+    (
+        "crates/furlong/src/sync/spin.rs",
+        "carries that contract out",
+    ),
+    (
+        "crates/furlong/src/sync/try_lock.rs",
+        "hands out the value under a flag",
+    ),
+    ("crates/furlong/tests/loom.rs", "retires by hand, in models"),
+    (
         "crates/furlong-spec/src/tree/intrusive.rs",
         "names such structs for the specification",
     ),
