@@ -62,7 +62,7 @@ mod ranks;
 mod remove;
 mod search;
 mod side;
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests;
 mod tree;
 mod walk;
