@@ -97,14 +97,13 @@ impl Chain {
     ///
     /// # Safety
     ///
-    /// The chain's owner gives it away with `into_first` before any other use of it.
+    /// The chain's owner points it elsewhere, or gives it away with `into_first`, before any other
+    /// use of it.
     pub(super) unsafe fn point_last_at(&mut self, next: Option<NonNull<RcuHead>>) {
         if let Some(last) = self.find_last() {
             // SAFETY: the head is this chain's (I4).
             unsafe { RcuHead::set_next(last, next) };
         }
-        // Kept: the callers points it elsewhere when somebody else was faster.
-        debug_assert!(self.last.is_some() || self.first.is_none());
     }
 
     /// Splits off the `max` heads in front, or all there are.

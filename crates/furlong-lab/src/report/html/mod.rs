@@ -137,8 +137,15 @@ fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
     }
 }
 
-/// With a capital letter.
+/// With a capital letter, unless it begins with the name of a metric.
 fn capital(text: &str) -> String {
+    if text
+        .split(' ')
+        .next()
+        .is_some_and(|word| word.contains('_'))
+    {
+        return text.to_string();
+    }
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| {
         first.to_uppercase().chain(chars).collect()

@@ -11,7 +11,7 @@ struct Counted(Tally, u32);
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        self.0.0.fetch_add(1, crate::sync::atomic::Ordering::SeqCst);
     }
 }
 

@@ -26,7 +26,7 @@ struct Value {
 
 impl Value {
     fn new(number: usize) -> RcuBox<Self> {
-        CREATED.fetch_add(1, Ordering::Relaxed);
+        CREATED.fetch_add(1, Ordering::SeqCst);
         RcuBox::new(Self {
             number,
             complement: !number,
@@ -46,7 +46,7 @@ impl Drop for Value {
     fn drop(&mut self) {
         self.check();
         self.complement = self.number;
-        DROPPED.fetch_add(1, Ordering::Relaxed);
+        DROPPED.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -100,7 +100,7 @@ fn readers_writers_and_reclaimers_at_once_reach_only_what_is_alive() {
                 })
             });
             let reclaimer = scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
+                while !stop.load(Ordering::SeqCst) {
                     let period = rcu.snapshot();
                     rcu.poll(usize::MAX);
                     thread::yield_now();
@@ -113,17 +113,17 @@ fn readers_writers_and_reclaimers_at_once_reach_only_what_is_alive() {
             writers
                 .into_iter()
                 .for_each(|writer| writer.join().unwrap());
-            stop.store(true, Ordering::Relaxed);
+            stop.store(true, Ordering::SeqCst);
             reclaimer.join().unwrap();
         });
         let barrier = rcu.barrier(|| panic!("nobody is left to wait for"));
         assert_eq!((barrier, rcu.pending()), (Ok(()), 0));
         let (created, dropped) = (&CREATED, &DROPPED);
-        assert_eq!(created.load(Ordering::Relaxed), 2 + 4 * ROUNDS);
-        assert_eq!(dropped.load(Ordering::Relaxed), 4 * ROUNDS);
+        assert_eq!(created.load(Ordering::SeqCst), 2 + 4 * ROUNDS);
+        assert_eq!(dropped.load(Ordering::SeqCst), 4 * ROUNDS);
     }
     assert_eq!(
-        DROPPED.load(Ordering::Relaxed),
-        CREATED.load(Ordering::Relaxed)
+        DROPPED.load(Ordering::SeqCst),
+        CREATED.load(Ordering::SeqCst)
     );
 }
