@@ -48,17 +48,18 @@ impl<T> TryLock<T> {
     ///
     /// # Cost
     ///
-    /// One read-modify-write; a look first keeps the line shared while the lock is taken.
+    /// One compare-and-exchange, and none while the lock is seen to be taken.
     #[inline]
     pub fn try_lock(&self) -> Option<TryGuard<'_, T>> {
         // Relaxed: a look only; the exchange decides.
         if self.taken.load(Ordering::Relaxed) {
             return None;
         }
-        // Acquire: pairs with `try-unlock`; what the last holder wrote is seen.
-        if self.taken.swap(true, Ordering::Acquire) {
-            return None;
-        }
+        // Acquire: pairs with `try-unlock`; what the last holder wrote is seen. A failed attempt
+        // learns nothing and may be relaxed.
+        self.taken
+            .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .ok()?;
         Some(TryGuard {
             value: self.value.get_mut(),
             hold: Hold(&self.taken),
@@ -94,7 +95,7 @@ struct Hold<'a>(&'a AtomicBool);
 impl Drop for Hold<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release, `try-unlock`: pairs with the swap in `try_lock`.
+        // Release, `try-unlock`: pairs with the exchange in `try_lock`.
         self.0.store(false, Ordering::Release);
     }
 }
