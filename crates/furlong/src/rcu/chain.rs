@@ -76,35 +76,27 @@ impl Chain {
     ///
     /// O(1) if either is empty or the last head of `front` is known, else a walk through `front`.
     pub(super) fn push_front(&mut self, mut front: Self) {
-        let Some(last) = front.find_last() else {
-            return;
-        };
-        // Whose `last` it is afterwards: what was here stays behind, known or not.
-        let end = if self.is_empty() {
-            Some(last)
-        } else {
-            self.last
-        };
-        // SAFETY: the head is the last of `front`, which is ours (I4).
-        unsafe { RcuHead::set_next(last, self.first) };
-        *self = Self {
-            first: front.first,
-            last: end,
-        };
+        if self.is_empty() {
+            *self = front;
+        } else if let Some(last) = front.find_last() {
+            // SAFETY: the head is the last of `front`, which is ours (I4).
+            unsafe { RcuHead::set_next(last, self.first) };
+            // What was here stays behind, and so does its last head, known or not.
+            self.first = front.first;
+        }
     }
 
     /// Puts what is linked from `next` on behind the heads here, without owning it.
     ///
     /// # Safety
     ///
-    /// The chain's owner gives it away with `into_first` before any other use of it.
+    /// The chain's owner points it elsewhere, or gives it away with `into_first`, before any other
+    /// use of it.
     pub(super) unsafe fn point_last_at(&mut self, next: Option<NonNull<RcuHead>>) {
         if let Some(last) = self.find_last() {
             // SAFETY: the head is this chain's (I4).
             unsafe { RcuHead::set_next(last, next) };
         }
-        // Kept: the callers points it elsewhere when somebody else was faster.
-        debug_assert!(self.last.is_some() || self.first.is_none());
     }
 
     /// Splits off the `max` heads in front, or all there are.

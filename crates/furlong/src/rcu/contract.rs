@@ -20,13 +20,12 @@ use super::batch::Batch;
 ///
 /// Whoever implements the trait promises that
 ///
-/// - an object in a batch is reclaimed, by [`RcuHead::reclaim`] and once, only after each guard
-///   that `covers` says yes to and that was made before the call of `retire` has been dropped;
-///   all that its owner did with it before dropping it happens before the reclaiming;
-/// - a guard that is made later sees whatever happened before the call of `retire`;
-/// - `elapsed` says yes to a [`Period`] only after each such guard that was made before the call
-///   of `snapshot` has been dropped, and a guard that is made after the yes sees whatever happened
-///   before the call of `snapshot`;
+/// - an object in a batch is reclaimed by [`RcuHead::reclaim`], once, and for every guard that
+///   `covers` says yes to one of two holds: the guard was dropped before, and all that its owner
+///   did under it happened before the reclaiming; or its owner sees, from the making of the guard
+///   on, whatever happened before the call of `retire`;
+/// - when `elapsed` says yes to a [`Period`], the same holds with the yes in place of the
+///   reclaiming, and `snapshot` in place of `retire`;
 /// - `barrier` returns `Ok` only when every object that was retired before the call has been
 ///   reclaimed.
 ///

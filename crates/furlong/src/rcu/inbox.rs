@@ -58,7 +58,8 @@ impl Inbox {
 
     /// Takes all there is.
     pub(super) fn take(&self) -> Chain {
-        // Acquire, `inbox-take`: pairs with `inbox-push`.
+        // Acquire, `inbox-take`: pairs with `inbox-push`. The keeper's fence, which follows, would
+        // do; but then nobody could take without one.
         let first = self.top.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: the heads were pushed as chains, each linked to what was below it at the
         // successful exchange; the swap makes them ours, and `inbox-push` is seen.

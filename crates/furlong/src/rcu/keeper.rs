@@ -196,7 +196,7 @@ impl Core {
     }
 
     /// Sets the period's number, for tests that let it come round.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn set_period(&self, number: usize) {
         self.period.store(number, Ordering::SeqCst);
         self.wanted.store(number, Ordering::SeqCst);

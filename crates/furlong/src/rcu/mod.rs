@@ -54,6 +54,7 @@
 //! | a drop function reclaims | it reclaims what is ready; keep it shallow, it is recursion |
 //! | a drop function panics | the rest of the lot is dropped; a second panic aborts |
 //! | [`barrier`](Rcu::barrier) inside a guard | [`Reader::barrier`] and [`PerCpu`] refuse |
+//! | a retired object owns an `Arc` of its domain | neither ends until somebody reclaims |
 //! | a domain is dropped with objects pending | they are reclaimed, there and then |
 //! | retired faster than reclaimed | memory is the caller's: [`pending`](Rcu::pending) counts |
 //!

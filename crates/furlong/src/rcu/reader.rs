@@ -10,6 +10,13 @@ use super::{contract::BarrierError, keeper::Core, slot::ReaderSlot};
 /// It may go to another thread between two guards (`Send`), but is not shared (not `Sync`).
 /// Dropped, it gives its slot back; a guard that was forgotten ends then. A reader that is itself
 /// forgotten keeps its slot.
+///
+/// ```compile_fail,E0277
+/// # static RCU: furlong::rcu::Domain = furlong::rcu::Domain::new();
+/// # let reader = RCU.register().unwrap();
+/// fn share(_: impl Sync) {}
+/// share(reader);
+/// ```
 pub struct Reader<'d> {
     slot: &'d ReaderSlot,
     core: &'d Core,
@@ -86,6 +93,15 @@ impl fmt::Debug for Reader<'_> {
 }
 
 /// A reader is inside for as long as this lives.
+///
+/// It stays on its thread:
+///
+/// ```compile_fail,E0277
+/// # static RCU: furlong::rcu::Domain = furlong::rcu::Domain::new();
+/// # let reader = RCU.register().unwrap();
+/// fn send(_: impl Send) {}
+/// send(reader.enter());
+/// ```
 #[must_use = "the section ends as soon as the guard is dropped"]
 pub struct Guard<'r> {
     slot: &'r ReaderSlot,

@@ -1,49 +1,91 @@
 //! Slots: handlers that come in anywhere, and sequences that come round.
 #![forbid(unsafe_code)]
 
-use crate::rcu::ReaderSlot;
+use std::cell::Cell;
 
-/// Enters and leaves, with a handler that does the same in one gap, itself interrupted in one gap.
-///
-/// `path` holds, for each level, in which gap the handler comes in; gaps are counted over enter
-/// and exit together. Returns how many gaps the outermost call had.
-fn interrupted(slot: &ReaderSlot, path: &[usize]) -> usize {
-    let mut gaps = 0;
-    let mut gap = || {
-        if let Some((&here, deeper)) = path.split_first()
-            && here == gaps
-        {
-            // Two handlers in a row, so that the second one begins where the first one ended.
-            interrupted(slot, deeper);
-            interrupted(slot, deeper);
+use crate::rcu::{ReaderSlot, slot::Step};
+
+/// A slot, and whether a fence has been executed since its sequence last became odd.
+struct Watched {
+    slot: ReaderSlot,
+    last: Cell<usize>,
+    fenced: Cell<bool>,
+}
+
+impl Watched {
+    fn new() -> Self {
+        let slot = ReaderSlot::new();
+        Self {
+            slot,
+            last: Cell::new(0),
+            fenced: Cell::new(false),
         }
-        gaps += 1;
-    };
-    slot.enter_with(&mut gap);
-    let inside = slot.sequence();
-    assert_eq!(
-        inside % 2,
-        1,
-        "inside, so the sequence is odd (I1): {path:?}"
-    );
-    gap();
-    assert_eq!(slot.sequence(), inside, "one section, one number: {path:?}");
-    slot.exit_with(&mut gap);
-    gaps
+    }
+
+    fn see(&self, step: Step) {
+        let now = self.slot.sequence();
+        if self.last.replace(now) != now {
+            self.fenced.set(false);
+        }
+        if step == Step::Fence {
+            self.fenced.set(now % 2 == 1);
+        }
+    }
+
+    /// Enters and leaves, with handlers that do the same in one gap, themselves interrupted in one.
+    ///
+    /// `path` holds, for each level, in which gap the handlers come in; gaps are counted over enter
+    /// and exit together. Returns how many gaps the outermost call had.
+    fn interrupted(&self, path: &[usize]) -> usize {
+        let mut gaps = 0;
+        let mut gap = |step| {
+            self.see(step);
+            if let Some((&here, deeper)) = path.split_first()
+                && here == gaps
+            {
+                // Two handlers in a row, so that the second one begins where the first one ended.
+                self.interrupted(deeper);
+                self.interrupted(deeper);
+            }
+            gaps += 1;
+        };
+        self.slot.enter_with(&mut gap);
+        let inside = self.slot.sequence();
+        assert_eq!(
+            inside % 2,
+            1,
+            "inside, so the sequence is odd (I1): {path:?}"
+        );
+        assert!(self.fenced.get(), "inside, so there was a fence: {path:?}");
+        gap(Step::Other);
+        assert_eq!(
+            self.slot.sequence(),
+            inside,
+            "one section, one number: {path:?}"
+        );
+        self.slot.exit_with(&mut gap);
+        self.see(Step::Other);
+        gaps
+    }
 }
 
 #[test]
 fn handlers_may_come_in_at_every_point_of_enter_and_exit() {
-    let gaps = interrupted(&ReaderSlot::new(), &[]);
-    assert_eq!(gaps, 8, "all the gaps of enter, the section and exit");
+    let gaps = Watched::new().interrupted(&[]);
+    assert_eq!(gaps, 11, "all the gaps of enter, the section and exit");
     for one in 0..gaps {
         for two in 0..gaps {
             for three in 0..gaps {
-                let slot = ReaderSlot::new();
-                interrupted(&slot, &[one, two, three]);
-                assert_eq!(slot.depth(), 0);
-                assert_eq!(slot.sequence() % 2, 0, "left: {one} {two} {three}");
-                interrupted(&slot, &[three, two, one]);
+                let watched = Watched::new();
+                for path in [[one, two, three], [three, two, one]] {
+                    watched.interrupted(&path);
+                    let slot = &watched.slot;
+                    assert_eq!(
+                        (slot.depth(), slot.sequence() % 2),
+                        (0, 0),
+                        "left: {path:?}"
+                    );
+                }
             }
         }
     }
