@@ -1,0 +1,16 @@
+#!/bin/sh
+# The loom models of sync and rcu: every interleaving with up to three preemptions.
+# About two minutes on one core. `ci/loom.sh NAME` runs the models whose names contain NAME.
+set -eu
+cd "$(dirname "$0")/.."
+
+# A target directory of its own, for the flag would rebuild everything else each time.
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
+export RUSTFLAGS="--cfg loom ${RUSTFLAGS:-}"
+export LOOM_MAX_PREEMPTIONS="${LOOM_MAX_PREEMPTIONS:-3}"
+# Optimized, but built fast.
+export CARGO_PROFILE_RELEASE_LTO=off
+export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+export CARGO_PROFILE_RELEASE_DEBUG=false
+
+exec cargo test --release --package furlong --test loom -- --test-threads 1 "$@"

@@ -1,0 +1,469 @@
+//! Loom models of `sync` and `rcu`; `ci/loom.sh` runs them, with up to three preemptions.
+//!
+//! A model proves little if it cannot fail. Each ordering that the code argues was weakened by
+//! hand, one at a time, and each rule below was broken; these models failed:
+//!
+//! | weakened or broken | models that then fail |
+//! |---|---|
+//! | `reader-fence` left out | node, register, later, slot, ready, period, cell |
+//! | `keeper-fence` left out | node, register, later, slot, ready, period, cell |
+//! | `snapshot-fence` left out | period |
+//! | `slot-enter` relaxed | register, later, slot |
+//! | `slot-exit` relaxed | node, register, later, slot, ready, period, cell |
+//! | `slot-look` relaxed, in `note` or in `is_straggler` | the same, for either |
+//! | a straggler not waited for | the same |
+//! | a section never left | node |
+//! | `claim` or `slot-release` relaxed | register, slot |
+//! | `used-raise` one slot short | node, register, later, slot, ready, period, cell |
+//! | `inbox-push` relaxed | node, two, period, barrier, cell |
+//! | `period-end`, or the load that pairs with it, relaxed | period |
+//! | a snapshot during a grace period content with its end | period |
+//! | `hand-down` or `hand-look` relaxed | barrier |
+//! | a barrier that does not wait for the hand | barrier |
+//! | a barrier that takes its period without the keeper's lock | barrier |
+//! | the try-lock's exchange or `try-unlock` relaxed | ready, period, barrier, locks |
+//! | the spin lock's exchange or `spin-unlock` relaxed | locks |
+//! | `cell-put` without its release or its acquire, or its load relaxed | cell |
+//!
+//! `inbox-take` relaxed is not seen by any, and cannot be: `keeper-fence`, which follows, acquires
+//! as well.
+//!
+//! The names stand for: *node* `a_node_is_reclaimed_..`, *register* `readers_that_register_..`,
+//! *later* `a_later_section_..`, *slot* `a_slot_that_changes_..`, *two* `what_two_threads_..`,
+//! *ready* `what_one_thread_made_ready_..`, *period* `when_a_period_is_over_..`, *barrier*
+//! `after_a_barrier_..`, *cell* `a_cell_publishes_..`, *locks* `locks_exclude_..`.
+#![cfg(loom)]
+
+use std::{ops::ControlFlow, ptr::NonNull, sync::Arc};
+
+use furlong::{
+    rcu::{Batch, Domain, Rcu, RcuBox, RcuCell, RcuHead, Reader, ReaderSlot},
+    sync::{
+        Lock, SpinLock, TryLock, UnsafeCell,
+        atomic::{AtomicPtr, Ordering},
+    },
+};
+use loom::thread;
+
+const ALIVE: usize = 1;
+const GONE: usize = 2;
+
+/// An object that is never freed, so that a model that fails does no harm: to reclaim it is to
+/// write to it. Loom sees if a reader may do that at the same time.
+#[repr(C)]
+struct Node {
+    head: RcuHead,
+    state: UnsafeCell<usize>,
+}
+
+// SAFETY: loom checks every access to the cell.
+unsafe impl Sync for Node {}
+
+impl Node {
+    fn new() -> Self {
+        Self {
+            head: RcuHead::new(),
+            state: UnsafeCell::new(ALIVE),
+        }
+    }
+
+    fn state(&self) -> usize {
+        // SAFETY: loom fails the model if anything writes at the same time.
+        self.state.with(|state| unsafe { *state })
+    }
+
+    fn set(&self, value: usize) {
+        // SAFETY: loom fails the model if there is any other access at the same time.
+        self.state.with_mut(|state| unsafe { *state = value });
+    }
+
+    unsafe fn reclaim(head: NonNull<RcuHead>) {
+        // SAFETY: the head is the first field of a node, which the world keeps.
+        let node = unsafe { head.cast::<Self>().as_ref() };
+        assert_eq!(node.state(), ALIVE, "reclaimed once");
+        node.set(GONE);
+    }
+}
+
+/// Two nodes, a link to one of them, and the domain.
+struct World<const SLOTS: usize> {
+    rcu: Domain<[ReaderSlot; SLOTS]>,
+    link: AtomicPtr<Node>,
+    nodes: [Node; 2],
+}
+
+impl<const SLOTS: usize> World<SLOTS> {
+    /// The first node is linked.
+    fn new() -> Arc<Self> {
+        let world = Arc::new(Self {
+            rcu: Domain::with_slots(ReaderSlot::array()),
+            link: AtomicPtr::new(std::ptr::null_mut()),
+            nodes: [Node::new(), Node::new()],
+        });
+        world.link.store(world.node(0), Ordering::Release);
+        world
+    }
+
+    fn node(&self, index: usize) -> *mut Node {
+        (&raw const self.nodes[index]).cast_mut()
+    }
+
+    /// A reader that may go to another thread of the model.
+    fn reader(self: &Arc<Self>) -> Reader<'static> {
+        // SAFETY: each thread has an `Arc` of the world, which it drops after its reader.
+        let world: &'static Self = unsafe { &*Arc::as_ptr(self) };
+        world.rcu.register().unwrap()
+    }
+
+    /// Enters, and looks at what is linked.
+    fn read(&self, reader: &Reader<'_>) {
+        let _guard = reader.enter();
+        // SAFETY: nodes live as long as the world.
+        let node = unsafe { &*self.link.load(Ordering::Acquire) };
+        assert_eq!(
+            node.state(),
+            ALIVE,
+            "a reader reached a node that was reclaimed"
+        );
+    }
+
+    /// Links the second node in place of the first.
+    fn unlink(&self) -> &Node {
+        self.link.store(self.node(1), Ordering::Release);
+        &self.nodes[0]
+    }
+
+    fn retire(&self, index: usize) {
+        let mut batch = Batch::new();
+        let head = NonNull::new(self.node(index)).unwrap().cast();
+        // SAFETY: the world keeps the node; it is unlinked, and retired once.
+        unsafe { batch.push(head, Node::reclaim) };
+        self.rcu.retire(batch);
+    }
+
+    fn unlink_and_retire(&self) {
+        self.unlink();
+        self.retire(0);
+    }
+
+    fn poll_twice(&self) {
+        self.rcu.poll(usize::MAX);
+        self.rcu.poll(usize::MAX);
+    }
+}
+
+type Body<W> = Box<dyn FnOnce(&W)>;
+
+/// What a model starts from: what its threads share, and what each does.
+type Start<W, const N: usize> = (Arc<W>, [Body<W>; N]);
+
+fn body<W>(run: impl FnOnce(&W) + 'static) -> Body<W> {
+    Box::new(run)
+}
+
+/// Runs a model once for each order in which its threads can be spawned.
+///
+/// Loom explores from the order that it meets first, and goes back only to the last access of a
+/// word that conflicts with the present one, so what it reaches depends on that order.
+fn model<W: 'static, const N: usize>(make: fn() -> Start<W, N>, at_the_end: fn(&W)) {
+    for order in orders(N) {
+        loom::model(move || {
+            let (world, threads) = make();
+            let mut threads = threads.map(Some);
+            let running: Vec<_> = order
+                .iter()
+                .map(|&index| {
+                    let run = threads[index].take().unwrap();
+                    let world = Arc::clone(&world);
+                    thread::spawn(move || run(&world))
+                })
+                .collect();
+            for thread in running {
+                thread.join().unwrap();
+            }
+            at_the_end(&world);
+        });
+    }
+}
+
+/// All orders of `0..n`.
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    let Some(last) = n.checked_sub(1) else {
+        return vec![vec![]];
+    };
+    let mut all = Vec::new();
+    for shorter in orders(last) {
+        for at in 0..=last {
+            let mut order = shorter.clone();
+            order.insert(at, last);
+            all.push(order);
+        }
+    }
+    all
+}
+
+/// A reader, a writer that unlinks and retires, and a third who advances and reclaims.
+#[test]
+fn a_node_is_reclaimed_only_when_no_reader_reaches_it() {
+    let make = || {
+        let world = World::<1>::new();
+        let reader = world.reader();
+        let threads = [
+            body(move |world: &World<1>| world.read(&reader)),
+            body(World::unlink_and_retire),
+            body(World::poll_twice),
+        ];
+        (world, threads)
+    };
+    model(make, |world| {
+        world.poll_twice();
+        assert_eq!((world.nodes[0].state(), world.rcu.pending()), (GONE, 0));
+    });
+}
+
+/// Two readers that register on their own, and a writer that also reclaims.
+#[test]
+fn readers_that_register_meanwhile_are_waited_for() {
+    fn register_and_read(world: &World<2>) {
+        let reader = world.rcu.register().unwrap();
+        world.read(&reader);
+    }
+    let make = || {
+        let threads = [
+            body(register_and_read),
+            body(register_and_read),
+            body(|world: &World<2>| {
+                world.unlink_and_retire();
+                world.poll_twice();
+            }),
+        ];
+        (World::new(), threads)
+    };
+    model(make, |_| ());
+}
+
+/// The keeper notes the first section and next sees the second one, which tells it that the first
+/// is over.
+#[test]
+fn a_later_section_tells_that_the_earlier_one_is_over() {
+    let make = || {
+        let world = World::<1>::new();
+        let reader = world.reader();
+        let threads = [
+            body(move |world: &World<1>| {
+                world.read(&reader);
+                world.read(&reader);
+            }),
+            body(World::unlink_and_retire),
+            body(World::poll_twice),
+        ];
+        (world, threads)
+    };
+    model(make, |_| ());
+}
+
+/// A reader ends, and gives its only slot to another, while a node is retired and reclaimed.
+#[test]
+fn a_slot_that_changes_hands_protects_its_next_reader() {
+    fn read_if_there_is_a_slot(world: &World<1>) {
+        if let Ok(reader) = world.rcu.register() {
+            world.read(&reader);
+        }
+    }
+    let make = || {
+        let threads = [
+            body(read_if_there_is_a_slot),
+            body(read_if_there_is_a_slot),
+            body(|world: &World<1>| {
+                world.unlink_and_retire();
+                world.poll_twice();
+            }),
+        ];
+        (World::new(), threads)
+    };
+    model(make, |_| ());
+}
+
+/// Two threads retire what they wrote to, and a third reclaims.
+#[test]
+fn what_two_threads_retire_is_reclaimed_once_as_they_left_it() {
+    fn write_and_retire<const INDEX: usize>(world: &World<0>) {
+        world.nodes[INDEX].set(ALIVE);
+        world.retire(INDEX);
+    }
+    let make = || {
+        let threads = [
+            body(write_and_retire::<0>),
+            body(write_and_retire::<1>),
+            body(World::poll_twice),
+        ];
+        (World::new(), threads)
+    };
+    model(make, |world| {
+        world.poll_twice();
+        assert_eq!(world.nodes.each_ref().map(Node::state), [GONE, GONE]);
+        assert_eq!(world.rcu.pending(), 0);
+    });
+}
+
+/// One thread advances beside a reader, and another reclaims: what the first one learnt of the
+/// reader is good for the second.
+#[test]
+fn what_one_thread_made_ready_another_reclaims() {
+    let make = || {
+        let world = World::<1>::new();
+        let reader = world.reader();
+        let threads = [
+            body(move |world: &World<1>| world.read(&reader)),
+            body(|world: &World<1>| {
+                world.unlink_and_retire();
+                world.rcu.advance();
+                world.rcu.advance();
+            }),
+            body(|world: &World<1>| {
+                world.rcu.reclaim(usize::MAX);
+            }),
+        ];
+        (world, threads)
+    };
+    model(make, |_| ());
+}
+
+/// A writer keeps the node itself and asks for a period, while another one retires and advances,
+/// so that a grace period may be running already.
+#[test]
+fn when_a_period_is_over_no_reader_reaches_what_was_unlinked_before() {
+    let make = || {
+        let world = World::<1>::new();
+        let reader = world.reader();
+        let threads = [
+            body(move |world: &World<1>| world.read(&reader)),
+            body(|world: &World<1>| {
+                let node = world.unlink();
+                let period = world.rcu.snapshot();
+                if !world.rcu.elapsed(period) {
+                    world.rcu.advance();
+                }
+                if world.rcu.elapsed(period) {
+                    node.set(GONE);
+                }
+            }),
+            body(|world: &World<1>| {
+                world.retire(1);
+                world.rcu.advance();
+            }),
+        ];
+        (world, threads)
+    };
+    model(make, |_| ());
+}
+
+/// A barrier beside another who advances and reclaims, and who may have begun a grace period for an
+/// earlier node, or have the node in its hand.
+#[test]
+fn after_a_barrier_what_was_retired_before_is_reclaimed() {
+    let make = || {
+        let world = World::<0>::new();
+        world.retire(1);
+        let threads = [
+            body(|world: &World<0>| {
+                world.retire(0);
+                let mut pauses = 0;
+                let done = world.rcu.barrier(|| {
+                    thread::yield_now();
+                    pauses += 1;
+                    if pauses > 3 {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                });
+                if done.is_ok() {
+                    assert_eq!(world.nodes[0].state(), GONE);
+                }
+            }),
+            body(World::poll_twice),
+        ];
+        (world, threads)
+    };
+    model(make, |_| ());
+}
+
+/// A value that its maker writes to before it is put in, and that is written to when it is dropped.
+struct Value(UnsafeCell<usize>);
+
+// SAFETY: loom checks every access to the cell.
+unsafe impl Sync for Value {}
+
+impl Value {
+    fn boxed() -> RcuBox<Self> {
+        let value = RcuBox::new(Self(UnsafeCell::new(0)));
+        value.set(ALIVE);
+        value
+    }
+
+    fn set(&self, state: usize) {
+        // SAFETY: loom fails the model if there is any other access at the same time.
+        self.0.with_mut(|value| unsafe { *value = state });
+    }
+}
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        self.set(GONE);
+    }
+}
+
+type ValueCell = RcuCell<Value, Arc<Domain<[ReaderSlot; 1]>>>;
+
+/// One puts a value in, another replaces that and reclaims it, a third reads.
+#[test]
+fn a_cell_publishes_its_value_whole_and_drops_it_whole() {
+    let make = || {
+        let rcu = Arc::new(Domain::with_slots(ReaderSlot::array()));
+        let threads = [
+            body(|cell: &ValueCell| {
+                let reader = cell.rcu().register().unwrap();
+                let guard = reader.enter();
+                let value = cell.load(&guard);
+                // SAFETY: loom fails the model if anything writes at the same time.
+                assert_eq!(value.0.with(|value| unsafe { *value }), ALIVE);
+            }),
+            body(|cell: &ValueCell| cell.replace(Value::boxed())),
+            body(|cell: &ValueCell| {
+                cell.replace(Value::boxed());
+                cell.rcu().poll(usize::MAX);
+            }),
+        ];
+        (Arc::new(RcuCell::new(rcu, Value::boxed())), threads)
+    };
+    model(make, |_| ());
+}
+
+/// Two threads count under each kind of lock; a count that is lost or raced for fails.
+#[test]
+fn locks_exclude_and_order() {
+    struct Locks {
+        spin: Lock<SpinLock, usize>,
+        attempt: TryLock<usize>,
+    }
+    fn count(locks: &Locks) {
+        *locks.spin.lock() += 1;
+        if let Some(mut count) = locks.attempt.try_lock() {
+            *count += 1;
+        }
+    }
+    let make = || {
+        let spin = Lock::new(SpinLock::new(), 0);
+        let locks = Arc::new(Locks {
+            spin,
+            attempt: TryLock::new(0),
+        });
+        (locks, [body(count), body(count)])
+    };
+    model(make, |locks| {
+        assert_eq!(*locks.spin.lock(), 2);
+        let count = *locks.attempt.try_lock().unwrap();
+        assert!(count == 1 || count == 2);
+    });
+}
