@@ -76,21 +76,14 @@ impl Chain {
     ///
     /// O(1) if either is empty or the last head of `front` is known, else a walk through `front`.
     pub(super) fn push_front(&mut self, mut front: Self) {
-        let Some(last) = front.find_last() else {
-            return;
-        };
-        // Whose `last` it is afterwards: what was here stays behind, known or not.
-        let end = if self.is_empty() {
-            Some(last)
-        } else {
-            self.last
-        };
-        // SAFETY: the head is the last of `front`, which is ours (I4).
-        unsafe { RcuHead::set_next(last, self.first) };
-        *self = Self {
-            first: front.first,
-            last: end,
-        };
+        if self.is_empty() {
+            *self = front;
+        } else if let Some(last) = front.find_last() {
+            // SAFETY: the head is the last of `front`, which is ours (I4).
+            unsafe { RcuHead::set_next(last, self.first) };
+            // What was here stays behind, and so does its last head, known or not.
+            self.first = front.first;
+        }
     }
 
     /// Puts what is linked from `next` on behind the heads here, without owning it.

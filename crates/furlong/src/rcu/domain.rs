@@ -21,8 +21,8 @@ use crate::sync::const_unless_loom;
 ///
 /// # Cost
 ///
-/// To enter and to leave are wait-free: two loads, two stores and a fence, all on the reader's own
-/// line, and nothing but a load and a store when nested. To retire is one addition and one
+/// To enter and to leave are wait-free: a few loads and stores and one fence, all on the reader's
+/// own line, and no fence when nested. To retire is one addition and one
 /// compare-and-exchange for a whole batch. To advance is to look at each slot that was ever
 /// claimed. Walks through retired objects happen in `advance` if earlier ones have not been
 /// reclaimed yet, each object once; and in `reclaim`, where each is dropped.
@@ -32,7 +32,7 @@ use crate::sync::const_unless_loom;
 /// Without an allocator, with the head inside the object:
 ///
 /// ```
-/// use core::{pin::pin, ptr::NonNull, sync::atomic::{AtomicBool, Ordering}};
+/// use core::{ptr::NonNull, sync::atomic::{AtomicBool, Ordering}};
 /// use furlong::rcu::{Batch, Domain, Rcu, RcuHead};
 ///
 /// #[repr(C)]
