@@ -327,6 +327,7 @@ fn a_sample_does_not_outlive_its_run() {
     let list = text(&Command::new(&program).arg("list").output().unwrap().stdout);
     let arm = list
         .lines()
+        .skip_while(|line| *line != EXPERIMENT)
         .find_map(|line| line.trim().strip_prefix("arms "))
         .unwrap();
     let arm = arm.split_whitespace().next().unwrap();

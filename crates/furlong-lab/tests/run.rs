@@ -321,6 +321,7 @@ fn a_sample_is_one_line_of_json() {
     );
     let arm = list
         .lines()
+        .skip_while(|line| *line != EXPERIMENT)
         .find_map(|line| line.trim().strip_prefix("arms "))
         .unwrap();
     let arm = arm.split_whitespace().next().unwrap();
