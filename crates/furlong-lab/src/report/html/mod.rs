@@ -65,7 +65,7 @@ pub fn render(file: &ResultFile) -> String {
                 }
                 footer {
                     p { "Written by furlong " (plain(&file.run.version)) ". The numbers behind "
-                        "this page: " code { "furlong export " (plain(&file.run.id)) } "." }
+                        "this page: " code { "furlong show " (plain(&file.run.id)) " --json -" } "." }
                 }
             }
         }
