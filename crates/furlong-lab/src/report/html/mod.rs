@@ -65,7 +65,8 @@ pub fn render(file: &ResultFile) -> String {
                 }
                 footer {
                     p { "Written by furlong " (plain(&file.run.version)) ". The numbers behind "
-                        "this page: " code { "furlong show " (plain(&file.run.id)) " --json -" } "." }
+                        "this page: "
+                        code { "furlong show " (plain(&file.run.id)) " --json -" } "." }
                 }
             }
         }
