@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Opens reports in a real browser: ci/browser.sh [REPORT.html [FOLDER-FOR-SCREENSHOTS]]
-# Without a report, invented ones from usual to hostile are made and opened.
+# Without a report, a real one and invented ones from usual to hostile are made and opened.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,6 +19,8 @@ pages=("${1:-}")
 if [ "$#" -eq 0 ]; then
   cargo run --quiet --package furlong-lab --example report -- \
     "$made" rich compare hostile many-arms all-null empty
+  cargo run --quiet --package furlong-lab -- \
+    run --profile smoke --db none --quiet --html "$made/real.html" >"$made/real.txt"
   pages=("$made"/*.html)
 fi
 for page in "${pages[@]}"; do
