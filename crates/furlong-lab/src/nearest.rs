@@ -3,9 +3,16 @@
 
 use crate::error::Error;
 
-/// The known name nearest to `name`, where one is near enough to have been meant.
+/// The known name nearest to `name`, where one is near enough to have been meant, or the only one
+/// that begins with it.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let mut longer = known
+        .iter()
+        .filter(|other| !name.is_empty() && other.starts_with(name));
+    if let (Some(begun), None) = (longer.next(), longer.next()) {
+        return Some(begun);
+    }
     let distance = |other: &str| strsim::damerau_levenshtein(name, other);
     let best = known.iter().copied().min_by_key(|other| distance(other))?;
     (distance(best) <= 2.max(name.chars().count() / 3)).then_some(best)
@@ -30,6 +37,15 @@ pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::{nearest, unknown};
+
+    #[test]
+    fn a_beginning_finds_its_name_if_it_is_the_only_one() {
+        let known = ["iova-propagation", "iova-gap", "tree-order"];
+        assert_eq!(nearest("tree", &known), Some("tree-order"));
+        assert_eq!(nearest("iova-p", &known), Some("iova-propagation"));
+        assert_eq!(nearest("iova", &known), None);
+        assert_eq!(nearest("", &known), None);
+    }
 
     #[test]
     fn a_slip_of_the_finger_finds_its_name() {
