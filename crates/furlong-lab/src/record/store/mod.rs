@@ -29,7 +29,8 @@ mod write;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -103,9 +104,7 @@ impl Store {
         let mut connection = Connection::open(path).map_err(wrong)?;
         connection.busy_timeout(BUSY).map_err(wrong)?;
         check(path, &connection)?;
-        connection
-            .pragma_update(None, "journal_mode", "wal")
-            .map_err(wrong)?;
+        keep_a_log(&connection).map_err(wrong)?;
         connection
             .pragma_update(None, "synchronous", "full")
             .map_err(wrong)?;
@@ -185,6 +184,28 @@ fn uri(path: &Path) -> String {
         }
     }
     uri + "?immutable=1"
+}
+
+/// Switches to a log beside the database. For this SQLite does not wait by itself: of two that open
+/// a new database at once, one would be refused.
+fn keep_a_log(connection: &Connection) -> rusqlite::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal") {
+            Err(error) if is_busy(&error) && begun.elapsed() < BUSY => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(
+        error.sqlite_error_code(),
+        Some(DatabaseBusy | DatabaseLocked)
+    )
 }
 
 #[cfg(test)]

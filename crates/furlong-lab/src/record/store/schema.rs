@@ -128,11 +128,12 @@ pub(super) enum Standing {
 
 /// Finds out without writing.
 pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
-    let pragma = |name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));
+    // One look at all three: another furlong may be making the tables right now.
+    let look = connection.unchecked_transaction()?;
+    let pragma = |name| look.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));
     let version: i64 = pragma("user_version")?;
     let application: i64 = pragma("application_id")?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let tables: i64 = look.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let ours = application == i64::from(APPLICATION_ID);
     let current = i64::from(VERSION);
     Ok(match version {

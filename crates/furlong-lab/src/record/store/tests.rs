@@ -302,3 +302,21 @@ fn a_run_that_is_not_there_is_told() {
     );
     store.claim("abcd").unwrap_err();
 }
+
+#[test]
+fn two_that_open_a_new_database_at_once_both_get_it() {
+    for _ in 0..20 {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("new.db");
+        let start = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    start.wait();
+                    let refused = Store::open(&path).err().map(|fault| fault.to_string());
+                    assert_eq!(refused, None);
+                });
+            }
+        });
+    }
+}
