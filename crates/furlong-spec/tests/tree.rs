@@ -225,7 +225,7 @@ fn height_stays_within_twice_the_logarithm_after_removals() {
     for node in &order[..(1 << 12) - 64] {
         tree.apply(&Operation::Remove(*node));
     }
-    for key in pages(1 << 12).map(|page| page.end) {
+    for key in pages(1 << 12).map(|page| page.last) {
         let before = tree.tree().counters().visits();
         tree.apply(&Operation::Find(key));
         let visited = tree.tree().counters().visits() - before;

@@ -31,7 +31,7 @@ impl<C: Config> ArenaTree<C> {
     }
 
     fn insert_beside(&mut self, node: usize, before: bool) -> Outcome {
-        let key = self.tree.item(id(node)).end;
+        let key = self.tree.item(id(node)).last;
         if self.tree.is_linked(id(node)) {
             return Outcome::Linked;
         }

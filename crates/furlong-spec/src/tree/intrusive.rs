@@ -22,7 +22,7 @@ use crate::Subject;
 pub(super) struct Entry {
     node: usize,
     start: Cell<u64>,
-    end: u64,
+    last: u64,
     links: Links<EntryGaps>,
 }
 
@@ -30,7 +30,7 @@ impl Entry {
     fn extent(&self) -> Reserved {
         Reserved {
             start: self.start.get(),
-            end: self.end,
+            last: self.last,
         }
     }
 }
@@ -46,7 +46,7 @@ impl Augment for EntryGaps {
     type Summary = GapSummary;
 
     fn key(entry: &Entry) -> u64 {
-        entry.end
+        entry.last
     }
 
     fn empty(entry: &Entry, side: Side) -> GapHalf {
@@ -92,7 +92,7 @@ impl<C: Config> IntrusiveTree<C> {
         let entry = |(node, extent): (usize, &Reserved)| Entry {
             node,
             start: Cell::new(extent.start),
-            end: extent.end,
+            last: extent.last,
             links: Links::new(),
         };
         let entries = extents
@@ -131,7 +131,7 @@ impl<C: Config> IntrusiveTree<C> {
 
     fn insert_beside(&mut self, node: usize, before: bool) -> Outcome {
         let new = self.name(node);
-        let key = self.entries[node].end;
+        let key = self.entries[node].last;
         if let (false, Some(twin)) = (self.tree.is_linked(new), self.tree.find(key)) {
             return Outcome::Occupied(self.tree.item(twin).node);
         }

@@ -9,7 +9,7 @@ use furlong::iova::{GapSummary, Reserved};
 use super::{Operation, Outcome};
 use crate::Subject;
 
-/// A map from ends to names. It keeps no summary: that is computed when asked for.
+/// A map from last addresses to names. It keeps no summary: that is computed when asked for.
 #[derive(Clone, Debug)]
 pub struct MapTree {
     items: Vec<Reserved>,
@@ -27,11 +27,11 @@ impl MapTree {
     }
 
     fn is_linked(&self, node: usize) -> bool {
-        self.map.get(&self.items[node].end) == Some(&node)
+        self.map.get(&self.items[node].last) == Some(&node)
     }
 
     fn insert(&mut self, node: usize) -> Outcome {
-        let key = self.items[node].end;
+        let key = self.items[node].last;
         match self.map.get(&key) {
             Some(linked) if *linked == node => Outcome::Linked,
             Some(twin) => Outcome::Occupied(*twin),
@@ -46,12 +46,12 @@ impl MapTree {
         if !self.is_linked(node) {
             return Outcome::NotLinked;
         }
-        self.map.remove(&self.items[node].end);
+        self.map.remove(&self.items[node].last);
         Outcome::Done
     }
 
     fn next(&self, node: usize) -> Option<usize> {
-        let behind = (Bound::Excluded(self.items[node].end), Bound::Unbounded);
+        let behind = (Bound::Excluded(self.items[node].last), Bound::Unbounded);
         let next = || self.map.range(behind).next().map(|(_, next)| *next);
         self.is_linked(node).then(next).flatten()
     }
@@ -59,7 +59,7 @@ impl MapTree {
     fn prev(&self, node: usize) -> Option<usize> {
         let previous = || {
             self.map
-                .range(..self.items[node].end)
+                .range(..self.items[node].last)
                 .next_back()
                 .map(|(_, node)| *node)
         };
@@ -80,10 +80,10 @@ impl MapTree {
         let extents = || self.map.values().map(|node| self.items[*node]);
         let gaps = extents()
             .zip(extents().skip(1))
-            .map(|(low, high)| high.start - low.end);
+            .map(|(low, high)| high.start - low.last - 1);
         Some(GapSummary {
             first: extents().next()?.start,
-            last: extents().next_back()?.end,
+            last: extents().next_back()?.last,
             gap: gaps.max().unwrap_or(0),
         })
     }

@@ -31,7 +31,10 @@ pub fn extents(n: usize, random: &mut Random) -> Vec<Reserved> {
         .map(|_| {
             let start = end + random.below(16);
             end = start + 1 + random.below(16);
-            Reserved { start, end }
+            Reserved {
+                start,
+                last: end - 1,
+            }
         })
         .collect()
 }
@@ -43,7 +46,7 @@ pub fn pages(n: usize) -> impl ExactSizeIterator<Item = Reserved> + Clone {
         let start = (2 * index as u64 + 1) * PAGE;
         Reserved {
             start,
-            end: start + PAGE,
+            last: start + PAGE - 1,
         }
     })
 }

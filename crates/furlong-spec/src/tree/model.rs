@@ -42,19 +42,19 @@ impl Model {
         self.linked
             .iter()
             .copied()
-            .find(|node| holds(self.items[*node].end))
+            .find(|node| holds(self.items[*node].last))
     }
 
     fn insert(&mut self, node: usize) -> Outcome {
         if self.position(node).is_some() {
             return Outcome::Linked;
         }
-        let key = self.items[node].end;
-        if let Some(twin) = self.first_where(|end| end == key) {
+        let key = self.items[node].last;
+        if let Some(twin) = self.first_where(|last| last == key) {
             return Outcome::Occupied(twin);
         }
         self.linked.push(node);
-        self.linked.sort_by_key(|node| self.items[*node].end);
+        self.linked.sort_by_key(|node| self.items[*node].last);
         Outcome::Done
     }
 
@@ -69,7 +69,7 @@ impl Model {
     }
 
     fn remove_from(&mut self, key: u64, count: usize) -> Outcome {
-        let is_there = |node: &usize| self.items[*node].end >= key;
+        let is_there = |node: &usize| self.items[*node].last >= key;
         let start = self
             .linked
             .iter()
@@ -86,10 +86,12 @@ impl Model {
 
     fn summary(&self) -> Option<GapSummary> {
         let extents: Vec<Reserved> = self.extents().collect();
-        let gaps = extents.windows(2).map(|pair| pair[1].start - pair[0].end);
+        let gaps = extents
+            .windows(2)
+            .map(|pair| pair[1].start - pair[0].last - 1);
         Some(GapSummary {
             first: extents.first()?.start,
-            last: extents.last()?.end,
+            last: extents.last()?.last,
             gap: gaps.max().unwrap_or(0),
         })
     }
@@ -114,9 +116,9 @@ impl Subject for Model {
                 self.linked.clear();
                 Outcome::Done
             }
-            Operation::Find(key) => Outcome::Node(self.first_where(|end| end == key)),
-            Operation::LowerBound(key) => Outcome::Node(self.first_where(|end| end >= key)),
-            Operation::UpperBound(key) => Outcome::Node(self.first_where(|end| end > key)),
+            Operation::Find(key) => Outcome::Node(self.first_where(|last| last == key)),
+            Operation::LowerBound(key) => Outcome::Node(self.first_where(|last| last >= key)),
+            Operation::UpperBound(key) => Outcome::Node(self.first_where(|last| last > key)),
             Operation::First => Outcome::Node(self.linked.first().copied()),
             Operation::Last => Outcome::Node(self.linked.last().copied()),
             Operation::Next(node) => self.beside(node, 1),
@@ -128,7 +130,7 @@ impl Subject for Model {
     }
 
     fn check(&self) -> Result<(), String> {
-        let sorted = self.extents().is_sorted_by(|a, b| a.end <= b.start);
+        let sorted = self.extents().is_sorted_by(|a, b| a.last < b.start);
         if sorted {
             Ok(())
         } else {

@@ -59,14 +59,16 @@ fn operation(extents: &[Reserved], mix: Mix, random: &mut Random) -> Operation {
     }
 }
 
-/// The end of an extent, or a number just beside it.
+/// The last address of an extent, or a number just beside it.
 fn key(extents: &[Reserved], random: &mut Random) -> u64 {
-    (extents[random.index(extents.len())].end + random.below(3)).saturating_sub(1)
+    (extents[random.index(extents.len())].last + random.below(3)).saturating_sub(1)
 }
 
-/// A start that overlaps no other extent, nor moves beyond its own end.
+/// A start that overlaps no other extent, nor moves beyond its own last address.
 fn update(extents: &[Reserved], node: usize, random: &mut Random) -> Operation {
     let index = node % extents.len();
-    let low = index.checked_sub(1).map_or(0, |before| extents[before].end);
-    Operation::Update(node, low + random.below(extents[index].end - low))
+    let low = index
+        .checked_sub(1)
+        .map_or(0, |before| extents[before].last + 1);
+    Operation::Update(node, low + random.below(extents[index].last + 1 - low))
 }

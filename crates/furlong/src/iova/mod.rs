@@ -8,7 +8,7 @@
 //! - **extent**: `start..end`, half-open; **gap**: what is free between two neighbouring extents.
 //!
 //! # Invariants
-//! - I1: extents have `start <= end`, and no two overlap.
+//! - I1: extents have `start <= last`, and no two overlap.
 //! - I2: of every subtree the tree knows where it begins, where it ends, and its largest gap.
 //!
 //! # Files
@@ -21,4 +21,4 @@
 
 mod summary;
 
-pub use summary::{GapHalf, GapSummary, Gaps, Reserved};
+pub use summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};

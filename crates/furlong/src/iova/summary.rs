@@ -1,81 +1,144 @@
-//! The summary of `iommu_gas`: first, last and largest gap of a subtree of extents.
+//! What a search for a gap knows of a subtree: where it begins, where it ends, and a measure of its
+//! gaps. With the largest gap for a measure it is the summary of `iommu_gas`.
 #![forbid(unsafe_code)]
+
+use core::fmt::Debug;
+use core::marker::PhantomData;
 
 use crate::rbtree::{Augment, Side};
 
-/// A reserved extent: `start..end`, half-open, in bytes or granules of a device's address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reserved {
+/// Something that lies at `start..=last`. Both stay what they are while it is in a tree.
+pub trait Ranged {
     /// First address.
-    pub start: u64,
-    /// First address behind it; at least `start`.
-    pub end: u64,
+    fn start(&self) -> u64;
+    /// Last address, at least `start`.
+    fn last(&self) -> u64;
 }
 
-/// Orders extents by their end, and knows of each subtree where it begins, where it ends and the
-/// largest gap between two neighbours in it.
+/// A reserved extent, in granules of a device's address space. Its last address is kept, not its
+/// end: an extent may reach the last granule of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// First granule.
+    pub start: u64,
+    /// Last granule, at least `start`.
+    pub last: u64,
+}
+
+impl Ranged for Reserved {
+    #[inline(always)]
+    fn start(&self) -> u64 {
+        self.start
+    }
+
+    #[inline(always)]
+    fn last(&self) -> u64 {
+        self.last
+    }
+}
+
+/// What is known of a set of gaps. It makes a monoid of them: `NONE` is neutral, `join` associates
+/// and commutes.
+pub trait Measure: Copy + PartialEq + Debug {
+    /// Of no gap.
+    const NONE: Self;
+
+    /// Of one gap of `len` granules at `start`; `len` may be 0.
+    fn of(start: u64, len: u64) -> Self;
+
+    /// Of the gaps of both.
+    #[must_use]
+    fn join(self, other: Self) -> Self;
+
+    /// Length of the largest gap.
+    fn longest(self) -> u64;
+}
+
+/// The length of the largest gap.
+impl Measure for u64 {
+    const NONE: Self = 0;
+
+    #[inline(always)]
+    fn of(_start: u64, len: u64) -> Self {
+        len
+    }
+
+    #[inline(always)]
+    fn join(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    #[inline(always)]
+    fn longest(self) -> u64 {
+        self
+    }
+}
+
+/// Orders extents by their last address, and knows of each subtree where it begins, where it ends
+/// and the measure of the gaps between neighbours in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gaps;
+pub struct Gaps<M = u64, T = Reserved>(PhantomData<fn() -> (M, T)>);
 
 /// What a node keeps about one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GapHalf {
-    /// Far edge of that side: on the left where the subtree begins, on the right where it ends.
+pub struct GapHalf<M = u64> {
+    /// Far edge of that side: on the left the first address of the subtree, on the right the last.
     pub edge: u64,
-    /// The largest gap on that side, the one next to the node included; 0 if there is none.
-    pub gap: u64,
+    /// Of the gaps on that side, the one next to the node included.
+    pub gap: M,
 }
 
 /// What is known of a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GapSummary {
+pub struct GapSummary<M = u64> {
     /// Least start.
     pub first: u64,
-    /// Greatest end.
+    /// Greatest last address.
     pub last: u64,
-    /// The largest gap between two neighbours of the subtree.
-    pub gap: u64,
+    /// Of the gaps between two neighbours of the subtree.
+    pub gap: M,
 }
 
-impl Augment for Gaps {
-    type Item = Reserved;
+impl<M: Measure, T: Ranged> Augment for Gaps<M, T> {
+    type Item = T;
     type Key = u64;
-    type Half = GapHalf;
-    type Summary = GapSummary;
+    type Half = GapHalf<M>;
+    type Summary = GapSummary<M>;
 
     #[inline(always)]
-    fn key(item: &Reserved) -> u64 {
-        item.end
+    fn key(item: &T) -> u64 {
+        item.last()
     }
 
     #[inline(always)]
-    fn empty(item: &Reserved, side: Side) -> GapHalf {
+    fn empty(item: &T, side: Side) -> GapHalf<M> {
         let edge = match side {
-            Side::Left => item.start,
-            Side::Right => item.end,
+            Side::Left => item.start(),
+            Side::Right => item.last(),
         };
-        GapHalf { edge, gap: 0 }
+        GapHalf { edge, gap: M::NONE }
     }
 
     #[inline(always)]
-    fn half(item: &Reserved, side: Side, below: &GapSummary) -> GapHalf {
-        // Wrapping: a tree that is out of order is for `check` to name, not for this to stop at.
-        let (edge, beside) = match side {
-            Side::Left => (below.first, item.start.wrapping_sub(below.last)),
-            Side::Right => (below.last, below.first.wrapping_sub(item.end)),
+    fn half(item: &T, side: Side, below: &GapSummary<M>) -> GapHalf<M> {
+        let (edge, start, end) = match side {
+            Side::Left => (below.first, below.last.wrapping_add(1), item.start()),
+            Side::Right => (below.last, item.last().wrapping_add(1), below.first),
         };
+        // Wrapping: a tree that is out of order is for `check` to name, not for this to stop at.
+        let beside = M::of(start, end.wrapping_sub(start));
         GapHalf {
             edge,
-            gap: below.gap.max(beside),
+            gap: below.gap.join(beside),
         }
     }
 
     #[inline(always)]
-    fn join(_: &Reserved, left: &GapHalf, right: &GapHalf) -> GapSummary {
+    fn join(_: &T, left: &GapHalf<M>, right: &GapHalf<M>) -> GapSummary<M> {
         GapSummary {
             first: left.edge,
             last: right.edge,
-            gap: left.gap.max(right.gap),
+            gap: left.gap.join(right.gap),
         }
     }
 }

@@ -79,6 +79,8 @@ pub struct Node<A: Augment> {
     /// `parent << 1 | side`, or one of the two constants above.
     place: u32,
     ranks: Ranks,
+    /// The owner's; see [`RbTree::mark`](super::RbTree::mark).
+    mark: u8,
 }
 
 impl<A: Augment> Node<A> {
@@ -91,6 +93,7 @@ impl<A: Augment> Node<A> {
             children: [0xff; 8],
             place: UNLINKED,
             ranks: Ranks::SHORT,
+            mark: 0,
         }
     }
 }
@@ -152,6 +155,16 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
             return Err(item);
         }
         Ok(core::mem::replace(&mut self.nodes[at.index()].item, item))
+    }
+
+    #[inline(always)]
+    pub(super) fn mark(&self, at: NodeId) -> u8 {
+        self.nodes[at.index()].mark
+    }
+
+    #[inline(always)]
+    pub(super) fn set_mark(&mut self, at: NodeId, mark: u8) {
+        self.nodes[at.index()].mark = mark;
     }
 
     #[inline(always)]

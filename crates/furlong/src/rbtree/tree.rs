@@ -24,9 +24,9 @@ pub(super) type Item<N> = <<N as Nodes>::Augment as Augment>::Item;
 /// use furlong::iova::{Gaps, Reserved};
 /// use furlong::rbtree::{RbTree, VecArena};
 ///
-/// let extents = [(0, 4), (5, 6), (16, 20)];
+/// let extents = [(0, 3), (5, 5), (16, 19)];
 /// let nodes: VecArena<Gaps> =
-///     extents.into_iter().map(|(start, end)| Reserved { start, end }).collect();
+///     extents.into_iter().map(|(start, last)| Reserved { start, last }).collect();
 /// let ids: Vec<_> = nodes.ids().collect();
 /// let mut tree = RbTree::new(nodes);
 /// for &id in &ids {
@@ -324,6 +324,18 @@ where
             );
         }
         done
+    }
+
+    /// A byte of a node, 0 at first, that is the caller's: it stands where the node would be padded.
+    #[inline(always)]
+    pub fn mark(&self, at: NodeId) -> u8 {
+        self.nodes.mark(at)
+    }
+
+    /// Sets the caller's byte of a node.
+    #[inline(always)]
+    pub fn set_mark(&mut self, at: NodeId, mark: u8) {
+        self.nodes.set_mark(at, mark);
     }
 
     /// Gives a node that is in no tree another item and returns the one that it had.

@@ -61,7 +61,7 @@ pub struct Tree<C: Config>(RbTree<VecArena<Gaps>, C>);
 #[derive(Debug)]
 pub struct ByKey<C: Config>(Tree<C>);
 
-/// std's map from a page's end to its start.
+/// std's map from a page's last address to its start.
 #[derive(Debug)]
 pub struct Map(BTreeMap<u64, u64>);
 
@@ -69,7 +69,7 @@ fn page(node: u32) -> Reserved {
     let start = (2 * u64::from(node) + 1) * 4096;
     Reserved {
         start,
-        end: start + 4096,
+        last: start + 4095,
     }
 }
 
@@ -133,7 +133,7 @@ impl<C: Config<Counters: Clone + 'static>> Ordered for ByKey<C> {
 
     #[inline(always)]
     fn remove(&mut self, node: u32) {
-        let found = self.0.0.find(page(node).end).expect("the key is there");
+        let found = self.0.0.find(page(node).last).expect("the key is there");
         self.0.0.remove(found).expect("the node is linked");
     }
 
@@ -166,12 +166,12 @@ impl Ordered for Map {
     #[inline(always)]
     fn insert(&mut self, node: u32) {
         let page = page(node);
-        self.0.insert(page.end, page.start);
+        self.0.insert(page.last, page.start);
     }
 
     #[inline(always)]
     fn remove(&mut self, node: u32) {
-        self.0.remove(&page(node).end).expect("the key is there");
+        self.0.remove(&page(node).last).expect("the key is there");
     }
 
     fn clear(&mut self) {
@@ -189,9 +189,9 @@ impl Ordered for Map {
     fn nodes(&self) -> Result<Vec<u32>, Failure> {
         self.0
             .iter()
-            .map(|(end, start)| {
+            .map(|(last, start)| {
                 let node = (start / 4096 - 1) / 2;
-                let right = u32::try_from(node).ok().filter(|n| page(*n).end == *end);
+                let right = u32::try_from(node).ok().filter(|n| page(*n).last == *last);
                 right.ok_or_else(|| Failure("the map has an extent that was never put in".into()))
             })
             .collect()
