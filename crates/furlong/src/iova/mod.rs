@@ -19,6 +19,25 @@
 //!   gap between two entries of a subtree.
 #![forbid(unsafe_code)]
 
+mod config;
+mod error;
+mod grant;
+mod grid;
+mod policy;
+mod query;
+mod request;
+mod search;
+mod space;
 mod summary;
 
+pub use config::{Config, Custom, Standard, Storage};
+pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
+pub use grant::{Grant, Kind, Owned};
+pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy};
+pub use query::Need;
+pub use request::{Guard, Request, Split};
+use space::Tree;
+#[cfg(feature = "alloc")]
+pub use space::VecSpace;
+pub use space::{Space, SpaceNode};
 pub use summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};

@@ -5,6 +5,7 @@
 use core::fmt::Debug;
 use core::marker::PhantomData;
 
+use super::query::Need;
 use crate::rbtree::{Augment, Side};
 
 /// Something that lies at `start..=last`. Both stay what they are while it is in a tree.
@@ -38,7 +39,8 @@ impl Ranged for Reserved {
 }
 
 /// What is known of a set of gaps. It makes a monoid of them: `NONE` is neutral, `join` associates
-/// and commutes.
+/// and commutes. A set meets a need exactly if one of its gaps does: a search that follows `meets`
+/// downwards arrives.
 pub trait Measure: Copy + PartialEq + Debug {
     /// Of no gap.
     const NONE: Self;
@@ -49,6 +51,9 @@ pub trait Measure: Copy + PartialEq + Debug {
     /// Of the gaps of both.
     #[must_use]
     fn join(self, other: Self) -> Self;
+
+    /// Whether one of the gaps may hold what is needed; never no where one does.
+    fn meets(self, need: &Need) -> bool;
 
     /// Length of the largest gap.
     fn longest(self) -> u64;
@@ -66,6 +71,11 @@ impl Measure for u64 {
     #[inline(always)]
     fn join(self, other: Self) -> Self {
         self.max(other)
+    }
+
+    #[inline(always)]
+    fn meets(self, need: &Need) -> bool {
+        self >= need.span
     }
 
     #[inline(always)]

@@ -158,6 +158,11 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
     }
 
     #[inline(always)]
+    pub(super) fn store_mut(&mut self) -> &mut S {
+        &mut self.nodes
+    }
+
+    #[inline(always)]
     pub(super) fn mark(&self, at: NodeId) -> u8 {
         self.nodes[at.index()].mark
     }

@@ -28,7 +28,8 @@
 //! # Files
 //! - `tree`: the type and its operations; `config`, `counters`: what may differ, what is counted.
 //! - `augment`: the trait of the user's; `propagation`: the seam and its three arms.
-//! - `nodes`: the link trait; `arena`, `intrusive`: the two places where nodes live.
+//! - `nodes`: the link trait; `arena`, `intrusive`: the two places where nodes live; `store`: arrays
+//!   that may grow.
 //! - `insert`, `remove`: rebalancing; `walk`: the one walk after it; `work`: the steps of all
 //!   three.
 //! - `search`, `iter`, `cursor`: looking and moving; `check`: the invariants.
@@ -62,6 +63,7 @@ mod ranks;
 mod remove;
 mod search;
 mod side;
+mod store;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 mod tree;
@@ -82,4 +84,5 @@ pub use nodes::{Nodes, Place};
 pub use propagation::{Checked, Deferred, Eager, Propagation};
 pub use ranks::Ranks;
 pub use side::Side;
+pub use store::{NoMemory, Store};
 pub use tree::{InsertError, NotLinked, RbTree};

@@ -6,7 +6,7 @@ use core::ops::DerefMut;
 
 use super::augment::Summary;
 use super::work::Work;
-use super::{Arena, Augment, Config, Node, NodeId, Nodes, Side, Standard};
+use super::{Arena, Augment, Config, NoMemory, Node, NodeId, Nodes, Side, Standard, Store};
 
 /// The key of the trees over `N`.
 pub(super) type Key<N> = <<N as Nodes>::Augment as Augment>::Key;
@@ -344,6 +344,34 @@ where
     /// The item comes back if the node is linked; nothing has changed.
     pub fn replace(&mut self, at: NodeId, item: A::Item) -> Result<A::Item, A::Item> {
         self.nodes.replace(at, item)
+    }
+}
+
+impl<A, S, C> RbTree<Arena<A, S>, C>
+where
+    A: Augment,
+    S: Store<A>,
+    C: Config,
+{
+    /// Makes room for `more` nodes that [`push`](Self::push) can then add.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    ///
+    /// # Cost
+    /// As [`Store::try_reserve`].
+    pub fn try_reserve(&mut self, more: usize) -> Result<(), NoMemory> {
+        self.nodes.store_mut().try_reserve(more)
+    }
+
+    /// Adds a node that is in no tree and returns its name. It allocates nothing.
+    ///
+    /// # Errors
+    /// [`NoMemory`] if there is no room for it; nothing has changed.
+    pub fn push(&mut self, item: A::Item) -> Result<NodeId, NoMemory> {
+        let id = NodeId::from_index(self.nodes.len()).ok_or(NoMemory)?;
+        self.nodes.store_mut().push(Node::new(item))?;
+        Ok(id)
     }
 }
 

@@ -1,0 +1,187 @@
+//! A request in granules, validated: what a search is given.
+#![forbid(unsafe_code)]
+
+use super::grid::Grid;
+use super::{Request, ReserveError, Split};
+use crate::addr::{Address, Extent, Iova};
+
+/// First and last granule at which a grant may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Zone {
+    pub(super) low: u64,
+    pub(super) high: u64,
+}
+
+/// A free stretch between two neighbours, or between one and an end of the space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Gap {
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+impl Gap {
+    /// Its granules; the whole of 64 bits counts one less.
+    #[inline(always)]
+    pub(super) fn len(&self) -> u64 {
+        (self.last - self.first).saturating_add(1)
+    }
+}
+
+/// What a gap must be for a request, apart from where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Granules that the request takes and those it wants free beside it.
+    pub span: u64,
+    /// Granules from the start of the grant on: without those before it.
+    pub run: u64,
+    /// log2 of the alignment in granules.
+    pub order: u32,
+}
+
+/// A request in granules. Every place that suits it has a start in one of the zones and on the grid.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Query {
+    pub(super) need: Need,
+    /// What surely suffices where the grid leaves out places; `None` where that fits no space.
+    pub(super) sure: Option<Need>,
+    pub(super) before: u64,
+    len: u64,
+    pub(super) grid: Grid,
+    pub(super) zones: [Option<Zone>; 2],
+}
+
+/// `size` bytes, `offset` into the first granule, in granules of `1 << shift` bytes.
+#[inline(always)]
+pub(super) fn granules(offset: u64, size: u64, shift: u32) -> Option<u64> {
+    Some((offset.checked_add(size - 1)? >> shift) + 1)
+}
+
+/// Whether what `request` says makes sense, whatever the space.
+fn validate(request: &Request, granule: u64) -> Result<(), ReserveError> {
+    if request.size == 0 {
+        return Err(ReserveError::ZeroSize);
+    }
+    if !request.align.is_power_of_two() {
+        return Err(ReserveError::Align(request.align));
+    }
+    if request.offset >= granule {
+        return Err(ReserveError::Offset(request.offset));
+    }
+    if let Some(boundary) = request.boundary.filter(|b| !b.is_power_of_two()) {
+        return Err(ReserveError::Boundary(boundary));
+    }
+    let (low, high) = (request.low, request.high);
+    if low > high {
+        return Err(ReserveError::Window { low, high });
+    }
+    Ok(())
+}
+
+impl Query {
+    /// The request, as long as it is; where it crosses its boundary everywhere, `CrossesBoundary`.
+    #[inline]
+    pub(super) fn new(request: &Request, shift: u32) -> Result<Self, ReserveError> {
+        validate(request, 1 << shift)?;
+        let Some(boundary) = request.boundary else {
+            return Self::build(request, shift, None);
+        };
+        if boundary >> shift != 0 {
+            return Self::build(request, shift, Some(boundary >> shift));
+        }
+        // All of the data has to lie in one granule, between two multiples of the boundary.
+        let room = boundary - (request.offset & (boundary - 1));
+        if room < request.size {
+            let size = request.size;
+            return Err(ReserveError::CrossesBoundary { size, boundary });
+        }
+        Self::build(request, shift, None)
+    }
+
+    /// The same without the boundary: for a grant that will be cut at it.
+    pub(super) fn unbounded(request: &Request, shift: u32) -> Result<Self, ReserveError> {
+        validate(request, 1 << shift)?;
+        Self::build(request, shift, None)
+    }
+
+    #[inline]
+    fn build(request: &Request, shift: u32, boundary: Option<u64>) -> Result<Self, ReserveError> {
+        let too_large = ReserveError::TooLarge(request.size);
+        let len = granules(request.offset, request.size, shift).ok_or(too_large)?;
+        let run = len.checked_add(request.guard.after).ok_or(too_large)?;
+        let span = run.checked_add(request.guard.before).ok_or(too_large)?;
+        let align = (request.align >> shift).max(1);
+        let grid = Grid::new(len, align, boundary).ok_or(ReserveError::CrossesBoundary {
+            size: request.size,
+            boundary: request.boundary.unwrap_or(0),
+        })?;
+        let need = Need {
+            span,
+            run,
+            order: align.trailing_zeros(),
+        };
+        let slack = grid.slack();
+        let sure = span.checked_add(slack).map(|span| Need { span, ..need });
+        Ok(Self {
+            need,
+            sure: sure.filter(|_| slack > 0),
+            before: request.guard.before,
+            len,
+            grid,
+            zones: zones(request, shift),
+        })
+    }
+
+    /// Granules of the grant.
+    #[inline(always)]
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// From the start of the grant to the last granule that has to be free.
+    #[inline(always)]
+    pub(super) fn reach(&self) -> u64 {
+        self.need.run - 1
+    }
+
+    /// The starts that `gap` leaves in `zone`, on the grid or not.
+    #[inline(always)]
+    pub(super) fn starts(&self, gap: Gap, zone: Zone) -> Option<Zone> {
+        let low = gap.first.checked_add(self.before)?.max(zone.low);
+        let high = gap.last.checked_sub(self.reach())?.min(zone.high);
+        (low <= high).then_some(Zone { low, high })
+    }
+}
+
+/// Where a grant may start for its window and what the bus excludes, low zone first.
+fn zones(request: &Request, shift: u32) -> [Option<Zone>; 2] {
+    let zone = |low: u64, high: u64| {
+        // The last byte of data decides.
+        let top = high.checked_sub(request.offset.checked_add(request.size - 1)?)? >> shift;
+        let low = (low >> shift) + u64::from(low & ((1 << shift) - 1) != 0);
+        (low <= top).then_some(Zone { low, high: top })
+    };
+    let (low, high) = (request.low.raw(), request.high.raw());
+    match request.exclusion {
+        Some((lowaddr, highaddr)) if lowaddr < highaddr => {
+            let above = highaddr.raw().checked_add(1);
+            [
+                zone(low, high.min(lowaddr.raw())),
+                above.and_then(|above| zone(low.max(above), high)),
+            ]
+        }
+        _ => [zone(low, high), None],
+    }
+}
+
+/// The bytes that a grant at granule `start` has for `request`: all of them, or those up to the
+/// boundary.
+pub(super) fn data(request: &Request, start: u64, shift: u32) -> Option<Extent<Iova>> {
+    let first = Iova::new((start << shift) + request.offset);
+    let room = request
+        .boundary
+        .filter(|_| request.split == Split::AtBoundary);
+    let room = room.map_or(u64::MAX, |boundary| {
+        boundary - (first.raw() & (boundary - 1))
+    });
+    Extent::from_len(first, request.size.min(room))
+}

@@ -1,0 +1,467 @@
+//! The space: which extents of a device's addresses are reserved.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use super::policy::{Choose, Field, Spot};
+use super::query::{self, Gap, Query};
+use super::{
+    Config, Gaps, GeometryError, Grant, Kind, Measure, Owned, Policy, ReleaseError, Request,
+    ReserveAtError, ReserveError, Reserved, Split, Stale, Standard, Storage,
+};
+use crate::addr::{Address, Extent, Iova};
+use crate::rbtree::{Arena, NoMemory, Node, NodeId, RbTree, Side};
+
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+/// The tree of a space: reserved extents in granules.
+pub(super) type Tree<C, S> = RbTree<Arena<Gaps<<C as Config>::Measure>, S>, C>;
+/// The node of a space, for arrays that the caller provides.
+pub type SpaceNode<C = Standard> = Node<Gaps<<C as Config>::Measure>>;
+/// A space whose nodes live in a `Vec`.
+#[cfg(feature = "alloc")]
+pub type VecSpace<C = Standard> = Space<C, Vec<SpaceNode<C>>>;
+
+/// Which extents of a device's address space are reserved; finds gaps for more.
+///
+/// It hands out whole granules. It knows nothing of the device's translations, nor when the device
+/// has forgotten them: see [`Domain`](super::Domain) for that.
+///
+/// # Example
+/// ```
+/// use furlong::addr::{Extent, Iova};
+/// use furlong::iova::{Lowest, Request, VecSpace};
+///
+/// let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).unwrap();
+/// let mut space = VecSpace::new(all, 4096, Vec::new())?;
+/// let low = Request::new(9000).align(1 << 16).window(Iova::new(1), Iova::new(0xffff_ffff));
+/// let grant = space.reserve(&low, Lowest)?;
+/// assert_eq!(grant.iova(), Iova::new(0x1_0000));
+/// space.release(grant)?;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Space<C: Config, S: Storage<C>> {
+    pub(super) tree: Tree<C, S>,
+    /// First and last granule.
+    pub(super) bounds: Gap,
+    /// log2 of the bytes of a granule.
+    pub(super) shift: u32,
+    /// Nodes in no tree: a list through the starts of their extents, [`END`] at its end.
+    free: u64,
+    /// How many those are.
+    spare: usize,
+}
+
+/// The end of the list of free nodes.
+const END: u64 = u64::MAX;
+
+impl<S: Storage<Standard>> Space<Standard, S> {
+    /// A space over the bytes of `extent` with nothing reserved, in granules of `granule` bytes.
+    ///
+    /// Nodes of `nodes` beyond those that are there are added when they are needed, where the array
+    /// can grow.
+    ///
+    /// # Errors
+    /// See [`GeometryError`].
+    ///
+    /// # Panics
+    /// If a node of `nodes` is in a tree.
+    ///
+    /// # Cost
+    /// O(nodes).
+    pub fn new(extent: Extent<Iova>, granule: u64, nodes: S) -> Result<Self, GeometryError> {
+        Self::with_config(extent, granule, nodes)
+    }
+}
+
+impl<C: Config, S: Storage<C>> Space<C, S> {
+    /// A space with any configuration; otherwise as [`new`](Space::new).
+    ///
+    /// # Errors
+    /// See [`GeometryError`].
+    ///
+    /// # Panics
+    /// If a node of `nodes` is in a tree.
+    pub fn with_config(
+        extent: Extent<Iova>,
+        granule: u64,
+        nodes: S,
+    ) -> Result<Self, GeometryError> {
+        if !granule.is_power_of_two() {
+            return Err(GeometryError::Granule(granule));
+        }
+        let shift = granule.trailing_zeros();
+        let bounds = whole(extent, shift).ok_or(GeometryError::Ragged(extent))?;
+        let nodes = Arena::new(nodes);
+        let ids = nodes.ids();
+        let mut space = Self {
+            tree: RbTree::with_config(nodes),
+            bounds,
+            shift,
+            free: END,
+            spare: 0,
+        };
+        for id in ids.rev() {
+            space.give(id);
+        }
+        Ok(space)
+    }
+
+    /// Reserves what `request` asks for, at the place that `policy` chooses.
+    ///
+    /// A request that may be split is cut only where no place holds it whole; the place is then the
+    /// one that the policy chooses for it without its boundary.
+    ///
+    /// # Errors
+    /// See [`ReserveError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n) for size and window, no allocation after [`prepare`](Self::prepare); see the
+    /// [policies](super::Policy) for alignment and boundary.
+    #[inline]
+    pub fn reserve<P: Policy>(
+        &mut self,
+        request: &Request,
+        mut policy: P,
+    ) -> Result<Grant, ReserveError> {
+        let spot = self.spot(request, &mut policy)?;
+        let data = query::data(request, spot.start, self.shift).ok_or(ReserveError::ZeroSize)?;
+        let reserved = Reserved {
+            start: spot.start,
+            last: data.last().raw() >> self.shift,
+        };
+        let (neighbour, side) = spot.found.beside;
+        let at = self.take(reserved).map_err(|_| ReserveError::NoMemory)?;
+        match side {
+            Side::Left => self.tree.insert_before(neighbour, at),
+            Side::Right => self.tree.insert_after(neighbour, at),
+        }
+        .expect("a free node is in no tree");
+        Ok(Grant {
+            at,
+            extent: self.bytes(reserved),
+            data,
+        })
+    }
+
+    /// The place for a request; nothing is reserved.
+    #[inline]
+    fn spot<P: Policy>(&self, request: &Request, policy: &mut P) -> Result<Spot, ReserveError> {
+        let query = Query::new(request, self.shift);
+        let refusal = match query {
+            Ok(query) => match self.choose(&query, policy) {
+                Some(spot) => return Ok(spot),
+                None => self.no_space(&query),
+            },
+            Err(error) => error,
+        };
+        self.split(request, policy, refusal)
+    }
+
+    /// The place for a request that its boundary leaves none: it will be cut.
+    #[cold]
+    fn split<P: Policy>(
+        &self,
+        request: &Request,
+        policy: &mut P,
+        refusal: ReserveError,
+    ) -> Result<Spot, ReserveError> {
+        let is_bounded = request.boundary.is_some() && request.split == Split::AtBoundary;
+        let is_full = matches!(
+            refusal,
+            ReserveError::NoSpace { .. } | ReserveError::CrossesBoundary { .. }
+        );
+        if !is_bounded || !is_full {
+            return Err(refusal);
+        }
+        let query = Query::unbounded(request, self.shift)?;
+        let spot = self.choose(&query, policy);
+        spot.ok_or_else(|| self.no_space(&query))
+    }
+
+    #[inline]
+    fn choose<P: Choose>(&self, query: &Query, policy: &mut P) -> Option<Spot> {
+        policy.choose(&Field {
+            tree: &self.tree,
+            bounds: self.bounds,
+            shift: self.shift,
+            query,
+        })
+    }
+
+    #[cold]
+    fn no_space(&self, query: &Query) -> ReserveError {
+        let bytes = |granules: u64| granules.saturating_mul(self.granule());
+        ReserveError::NoSpace {
+            wanted: bytes(query.need.span),
+            largest: bytes(self.largest()),
+        }
+    }
+
+    /// Reserves exactly `extent`.
+    ///
+    /// # Errors
+    /// See [`ReserveAtError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn reserve_at(&mut self, extent: Extent<Iova>) -> Result<Grant, ReserveAtError> {
+        let wanted = self.inside(extent)?;
+        let next = self.tree.lower_bound(wanted.first);
+        if let Some(at) = next.filter(|at| self.tree.item(*at).start <= wanted.last) {
+            return Err(ReserveAtError::Occupied(self.bytes(*self.tree.item(at))));
+        }
+        let at = self.link(wanted, next, Kind::Granted);
+        let at = at.map_err(|_| ReserveAtError::NoMemory)?;
+        Ok(Grant {
+            at,
+            extent,
+            data: extent,
+        })
+    }
+
+    /// `extent` in granules, where it is one of the space.
+    pub(super) fn inside(&self, extent: Extent<Iova>) -> Result<Gap, ReserveAtError> {
+        let wanted = whole(extent, self.shift).ok_or(ReserveAtError::Ragged(extent))?;
+        if wanted.first < self.bounds.first || self.bounds.last < wanted.last {
+            return Err(ReserveAtError::Outside(self.extent()));
+        }
+        Ok(wanted)
+    }
+
+    /// Links a node for `wanted`, which is free, before `next`.
+    pub(super) fn link(
+        &mut self,
+        wanted: Gap,
+        next: Option<NodeId>,
+        kind: Kind,
+    ) -> Result<NodeId, NoMemory> {
+        let at = self.take(Reserved {
+            start: wanted.first,
+            last: wanted.last,
+        })?;
+        if kind != Kind::Granted {
+            self.tree.set_mark(at, kind as u8);
+        }
+        let linked = self.tree.insert_before(next, at);
+        linked.expect("a free node is in no tree");
+        Ok(at)
+    }
+
+    /// Releases what a grant stands for.
+    ///
+    /// # Errors
+    /// The grant comes back if the space does not know it; nothing has changed.
+    ///
+    /// # Cost
+    /// Amortised O(1) changes and an O(log n) climb at worst; no search.
+    #[inline]
+    pub fn release(&mut self, grant: Grant) -> Result<(), Stale> {
+        if !self.holds(&grant) {
+            return Err(Stale(grant));
+        }
+        self.unlink(grant.at);
+        Ok(())
+    }
+
+    /// Whether the extent of a grant is reserved as it was granted.
+    #[inline]
+    pub fn holds(&self, grant: &Grant) -> bool {
+        grant.at.index() < self.tree.nodes().len()
+            && self.tree.is_linked(grant.at)
+            && self.bytes(*self.tree.item(grant.at)) == grant.extent
+    }
+
+    /// Releases exactly `extent`, whatever it was reserved for, by its address.
+    ///
+    /// # Errors
+    /// See [`ReleaseError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn release_at(&mut self, extent: Extent<Iova>) -> Result<Kind, ReleaseError> {
+        let wanted = whole(extent, self.shift).ok_or(ReleaseError::Ragged(extent))?;
+        let next = self.tree.lower_bound(wanted.first);
+        let owner = next.filter(|at| self.tree.item(*at).start <= wanted.last);
+        let at = owner.ok_or(ReleaseError::NotReserved)?;
+        let owner = self.bytes(*self.tree.item(at));
+        if owner != extent {
+            return Err(ReleaseError::Partial(owner));
+        }
+        let kind = self.kind(at);
+        self.unlink(at);
+        Ok(kind)
+    }
+
+    /// Takes a node out of the tree and keeps it for the next reservation.
+    #[inline]
+    pub(super) fn unlink(&mut self, at: NodeId) {
+        self.tree
+            .remove(at)
+            .expect("a reserved extent is in the tree");
+        self.give(at);
+    }
+
+    /// The owner of an address.
+    ///
+    /// # Cost
+    /// O(log n).
+    #[must_use]
+    pub fn owner(&self, address: Iova) -> Option<Owned> {
+        let granule = address.raw() >> self.shift;
+        let at = self.tree.lower_bound(granule)?;
+        (self.tree.item(at).start <= granule).then(|| self.owned(at))
+    }
+
+    pub(super) fn owned(&self, at: NodeId) -> Owned {
+        Owned {
+            extent: self.bytes(*self.tree.item(at)),
+            kind: self.kind(at),
+            index: at.index(),
+        }
+    }
+
+    pub(super) fn kind(&self, at: NodeId) -> Kind {
+        Kind::from_mark(self.tree.mark(at))
+    }
+
+    /// Reserved extents in ascending order; `rev()` descends.
+    pub fn reserved(&self) -> impl DoubleEndedIterator<Item = Owned> + '_ {
+        self.tree.iter().map(|at| self.owned(at))
+    }
+
+    /// Gaps in ascending order.
+    pub fn free(&self) -> impl Iterator<Item = Extent<Iova>> + '_ {
+        let mut next = Some(self.bounds.first);
+        let nodes = self.tree.iter().map(|at| *self.tree.item(at));
+        let ends = nodes.map(|item| (item.start, item.last.checked_add(1)));
+        let bounds = self.bounds;
+        // One more than the last granule may not exist: then the last gap ends at the bound.
+        let ends = ends.map(Some).chain([None]);
+        ends.filter_map(move |end| {
+            let first = next.filter(|first| *first <= bounds.last);
+            let last = match end {
+                Some((start, behind)) => {
+                    next = behind;
+                    start.checked_sub(1)
+                }
+                None => Some(bounds.last),
+            };
+            let (start, last) = (first?, last?);
+            (start <= last).then(|| self.bytes(Reserved { start, last }))
+        })
+    }
+
+    /// Number of reserved extents.
+    pub fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// Whether nothing is reserved.
+    pub fn is_empty(&self) -> bool {
+        self.tree.is_empty()
+    }
+
+    /// The bytes of the whole space.
+    pub fn extent(&self) -> Extent<Iova> {
+        self.bytes(Reserved {
+            start: self.bounds.first,
+            last: self.bounds.last,
+        })
+    }
+
+    /// Bytes of a granule.
+    pub fn granule(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// Granules of the largest gap.
+    ///
+    /// # Cost
+    /// O(1).
+    pub(super) fn largest(&self) -> u64 {
+        let Some(all) = self.tree.summary() else {
+            return self.bounds.len();
+        };
+        let outer = [all.first - self.bounds.first, self.bounds.last - all.last];
+        outer.into_iter().fold(all.gap.longest(), u64::max)
+    }
+
+    /// The counters of the tree.
+    pub fn counters(&self) -> &C::Counters {
+        self.tree.counters()
+    }
+
+    /// Makes sure that the next `nodes` reservations allocate nothing.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    ///
+    /// # Cost
+    /// As [`Store::try_reserve`].
+    pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
+        self.tree.try_reserve(nodes.saturating_sub(self.spare))
+    }
+
+    /// A node for `item`, in no tree.
+    #[inline]
+    pub(super) fn take(&mut self, item: Reserved) -> Result<NodeId, NoMemory> {
+        if self.free == END {
+            return self.take_new(item);
+        }
+        let at = NodeId::from_index(self.free as usize).expect("the list has names of nodes");
+        let free = self
+            .tree
+            .replace(at, item)
+            .expect("a free node is in no tree");
+        self.free = free.start;
+        self.spare -= 1;
+        Ok(at)
+    }
+
+    #[cold]
+    fn take_new(&mut self, item: Reserved) -> Result<NodeId, NoMemory> {
+        self.tree.try_reserve(1)?;
+        self.tree.push(item)
+    }
+
+    /// Keeps a node that is in no tree.
+    #[inline]
+    fn give(&mut self, at: NodeId) {
+        let link = Reserved {
+            start: self.free,
+            last: END,
+        };
+        if self.tree.mark(at) != 0 {
+            self.tree.set_mark(at, 0);
+        }
+        self.tree.replace(at, link).expect("the node is in no tree");
+        self.free = at.index() as u64;
+        self.spare += 1;
+    }
+
+    /// Granules in bytes.
+    #[inline]
+    pub(super) fn bytes(&self, reserved: Reserved) -> Extent<Iova> {
+        let start = Iova::new(reserved.start << self.shift);
+        let last = Iova::new((reserved.last << self.shift) | (self.granule() - 1));
+        Extent::from_last(start, last).expect("a reserved extent is not empty")
+    }
+}
+
+/// `extent` in granules, if it is made of whole ones.
+pub(super) fn whole(extent: Extent<Iova>, shift: u32) -> Option<Gap> {
+    let mask = (1 << shift) - 1;
+    let (start, last) = (extent.start().raw(), extent.last().raw());
+    (start & mask == 0 && last & mask == mask).then_some(Gap {
+        first: start >> shift,
+        last: last >> shift,
+    })
+}
+
+impl<C: Config, S: Storage<C>> fmt::Debug for Space<C, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.reserved()).finish()
+    }
+}
