@@ -1,0 +1,5 @@
+//! The device-address allocator.
+#![forbid(unsafe_code)]
+
+mod pruned;
+pub mod spaces;
