@@ -34,12 +34,6 @@ impl Grid {
         })
     }
 
-    /// Whether every granule is one of them.
-    #[inline(always)]
-    pub(super) fn is_everywhere(&self) -> bool {
-        self.last_in_period == u64::MAX
-    }
-
     /// How many more granules than the request has make a gap that surely holds one of them.
     #[inline(always)]
     pub(super) fn slack(&self) -> u64 {
@@ -140,8 +134,6 @@ mod tests {
         }
         let ways = starts.windows(2).map(|pair| pair[1] - pair[0] - 1);
         assert_eq!(grid.slack(), ways.max().unwrap_or(0));
-        let is_everywhere = (0..64).all(|at| allowed(len, align, boundary, at));
-        assert_eq!(grid.is_everywhere(), is_everywhere);
     }
 
     #[test]

@@ -19,23 +19,33 @@
 //!   gap between two entries of a subtree.
 #![forbid(unsafe_code)]
 
+mod check;
 mod config;
+mod counts;
 mod error;
 mod grant;
 mod grid;
 mod policy;
 mod query;
+mod random;
 mod request;
+mod runs;
 mod search;
 mod space;
 mod summary;
+#[cfg(all(test, feature = "alloc"))]
+mod tests;
 
+pub use check::BrokenSpace;
 pub use config::{Config, Custom, Standard, Storage};
+pub use counts::Counts;
 pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
 pub use grant::{Grant, Kind, Owned};
 pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy};
 pub use query::Need;
+pub use random::{ATTEMPTS, Random};
 pub use request::{Guard, Request, Split};
+pub use runs::Runs;
 use space::Tree;
 #[cfg(feature = "alloc")]
 pub use space::VecSpace;

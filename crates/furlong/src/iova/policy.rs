@@ -25,6 +25,8 @@ pub const LOOKS: u32 = 32;
 #[derive(Clone, Copy, Debug)]
 pub struct Spot {
     pub(super) start: u64,
+    /// From the first to the last start in the same gap and zone, on the grid or not.
+    pub(super) starts: Zone,
     pub(super) found: Found,
 }
 
@@ -219,7 +221,11 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
             };
             let is_in = |start: &u64| (starts.low..=starts.high).contains(start);
             if let Some(start) = start.filter(is_in) {
-                return Some(Look::Place(Spot { start, found }));
+                return Some(Look::Place(Spot {
+                    start,
+                    starts,
+                    found,
+                }));
             }
         }
         let rest = match near {

@@ -48,13 +48,13 @@ pub struct Space<C: Config, S: Storage<C>> {
     /// log2 of the bytes of a granule.
     pub(super) shift: u32,
     /// Nodes in no tree: a list through the starts of their extents, [`END`] at its end.
-    free: u64,
+    pub(super) free: u64,
     /// How many those are.
-    spare: usize,
+    pub(super) spare: usize,
 }
 
 /// The end of the list of free nodes.
-const END: u64 = u64::MAX;
+pub(super) const END: u64 = u64::MAX;
 
 impl<S: Storage<Standard>> Space<Standard, S> {
     /// A space over the bytes of `extent` with nothing reserved, in granules of `granule` bytes.

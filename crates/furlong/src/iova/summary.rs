@@ -57,6 +57,17 @@ pub trait Measure: Copy + PartialEq + Debug {
 
     /// Length of the largest gap.
     fn longest(self) -> u64;
+
+    /// For how many powers of two, from 1 granule on, [`starts`](Self::starts) knows an answer.
+    const ORDERS: u32 = 0;
+
+    /// At how many granules `1 << order` granules may start.
+    ///
+    /// # Panics
+    /// If `order` is not less than [`ORDERS`](Self::ORDERS).
+    fn starts(self, order: u32) -> u64 {
+        panic!("order {order} is not counted")
+    }
 }
 
 /// The length of the largest gap.
