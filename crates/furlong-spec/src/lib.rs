@@ -12,6 +12,6 @@ pub mod random;
 pub mod subject;
 pub mod tree;
 
-pub use compare::{Divergence, compare};
+pub use compare::{Divergence, Judge, compare, judge};
 pub use random::Random;
 pub use subject::Subject;
