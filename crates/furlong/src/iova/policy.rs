@@ -15,7 +15,7 @@ use super::query::{Gap, Need, Query, Zone};
 use super::search::{Found, View};
 use super::{Config, Storage, Tree};
 use crate::addr::{Address, Iova};
-use crate::rbtree::Side;
+use crate::rbtree::{NodeId, Side};
 
 /// How many gaps that are large enough, but hold no place on the grid, a search looks at before it
 /// asks for one that surely does.
@@ -35,6 +35,7 @@ pub struct Spot {
 pub struct Field<'a, C: Config, S: Storage<C>> {
     pub(super) tree: &'a Tree<C, S>,
     pub(super) bounds: Gap,
+    pub(super) ends: Option<[NodeId; 2]>,
     pub(super) shift: u32,
     pub(super) query: &'a Query,
 }
@@ -76,7 +77,7 @@ pub struct Near(pub Iova);
 pub struct Best;
 
 impl Choose for Lowest {
-    #[inline]
+    #[inline(always)]
     fn choose<C, S>(&mut self, field: &Field<'_, C, S>) -> Option<Spot>
     where
         C: Config,
@@ -90,7 +91,7 @@ impl Choose for Lowest {
 }
 
 impl Choose for Highest {
-    #[inline]
+    #[inline(always)]
     fn choose<C, S>(&mut self, field: &Field<'_, C, S>) -> Option<Spot>
     where
         C: Config,
@@ -165,21 +166,31 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
             tree: self.tree,
             near,
             bounds: self.bounds,
+            ends: self.ends,
         }
     }
 
     /// The nearest place in `zone` from the side `near`.
-    #[inline]
+    #[inline(always)]
     fn nearest(&self, near: Side, zone: Zone) -> Option<Spot> {
+        match self.look(near, zone, &self.query.need)? {
+            Look::Place(spot) => Some(spot),
+            Look::On(rest) => self.look_on(near, rest),
+        }
+    }
+
+    /// The same where the nearest gap holds no place.
+    #[cold]
+    fn look_on(&self, near: Side, zone: Zone) -> Option<Spot> {
         let mut from = zone;
-        for _ in 0..LOOKS {
+        for _ in 1..LOOKS {
             match self.look(near, from, &self.query.need)? {
                 Look::Place(spot) => return Some(spot),
                 Look::On(rest) => from = rest,
             }
         }
         let patient = from;
-        if let Some(sure) = self.query.sure {
+        if let Some(sure) = self.query.sure() {
             while let Some(look) = self.look(near, from, &sure) {
                 match look {
                     Look::Place(spot) => return Some(spot),
@@ -197,7 +208,7 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
     }
 
     /// Looks at the next gap that meets `need`; `None` if there is none in `zone`.
-    #[inline]
+    #[inline(always)]
     fn look(&self, near: Side, zone: Zone, need: &Need) -> Option<Look> {
         let view = self.view(near);
         let reach = self.query.reach();

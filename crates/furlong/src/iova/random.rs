@@ -292,10 +292,11 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     fn select(&self, rank: u128) -> Option<(u64, Found)> {
         let [first, last] = self.outer();
         let mut left = Left(rank);
-        if let Some(found) = left.take(self, first, (None, Side::Right)) {
+        let root = self.field.tree.root();
+        if let Some(found) = left.take(self, first, root.map(|root| (root, Side::Left))) {
             return Some(found);
         }
-        let mut at = self.field.tree.root()?;
+        let mut at = root?;
         loop {
             self.field.tree.counters().visit();
             let [below, above] = Side::BOTH.map(|side| self.field.tree.nodes().child(at, side));
@@ -305,17 +306,18 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
                 let inside = self.of_half(child, Side::Left) + self.of_half(child, Side::Right);
                 if left.0 >= inside {
                     left.0 -= inside;
-                    return left.take(self, self.left_gap(child, at), (Some(at), Side::Left));
+                    let edge = Some((child, Side::Right));
+                    return left.take(self, self.left_gap(child, at), edge);
                 }
                 at = child;
                 continue;
             }
             left.0 -= on_left;
             let Some(child) = above else {
-                return left.take(self, last, (None, Side::Left));
+                return left.take(self, last, root.map(|root| (root, Side::Right)));
             };
             let gap = self.right_gap(at, child);
-            if let Some(found) = left.take(self, gap, (Some(at), Side::Right)) {
+            if let Some(found) = left.take(self, gap, Some((child, Side::Left))) {
                 return Some(found);
             }
             at = child;
@@ -332,12 +334,12 @@ impl Left {
         &mut self,
         urn: &Urn<'_, C, S>,
         gap: Option<Gap>,
-        beside: (Option<NodeId>, Side),
+        edge: Option<(NodeId, Side)>,
     ) -> Option<(u64, Found)> {
         let gap = gap?;
         let here = urn.of(gap);
         if self.0 < here {
-            return Some((gap.first + self.0 as u64, Found { gap, beside }));
+            return Some((gap.first + self.0 as u64, Found { gap, edge }));
         }
         self.0 -= here;
         None
