@@ -46,7 +46,6 @@ pub use query::Need;
 pub use random::{ATTEMPTS, Random};
 pub use request::{Guard, Request, Split};
 pub use runs::Runs;
-use space::Tree;
 #[cfg(feature = "alloc")]
 pub use space::VecSpace;
 pub use space::{Space, SpaceNode};

@@ -11,11 +11,11 @@
 //!   where the request has no guard before it, and the choice is exact.
 #![forbid(unsafe_code)]
 
-use super::query::{Gap, Need, Query, Zone};
+use super::query::{Need, Query, Zone};
 use super::search::{Found, View};
-use super::{Config, Storage, Tree};
+use super::{Config, Space, Storage};
 use crate::addr::{Address, Iova};
-use crate::rbtree::{NodeId, Side};
+use crate::rbtree::Side;
 
 /// How many gaps that are large enough, but hold no place on the grid, a search looks at before it
 /// asks for one that surely does.
@@ -33,10 +33,7 @@ pub struct Spot {
 /// What a policy chooses from.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a, C: Config, S: Storage<C>> {
-    pub(super) tree: &'a Tree<C, S>,
-    pub(super) bounds: Gap,
-    pub(super) ends: Option<[NodeId; 2]>,
-    pub(super) shift: u32,
+    pub(super) space: &'a Space<C, S>,
     pub(super) query: &'a Query,
 }
 
@@ -110,7 +107,7 @@ impl Choose for Near {
         C: Config,
         S: Storage<C>,
     {
-        let hint = self.0.raw() >> field.shift;
+        let hint = self.0.raw() >> field.space.shift;
         let mut best = None::<Spot>;
         for zone in field.query.zones.iter().flatten() {
             let above = zone.high.checked_sub(zone.low.max(hint)).map(|_| Zone {
@@ -163,10 +160,8 @@ impl Choose for Best {
 impl<C: Config, S: Storage<C>> Field<'_, C, S> {
     fn view(&self, near: Side) -> View<'_, C, S> {
         View {
-            tree: self.tree,
+            space: self.space,
             near,
-            bounds: self.bounds,
-            ends: self.ends,
         }
     }
 

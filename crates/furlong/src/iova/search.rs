@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::query::{Gap, Need};
-use super::{Config, Measure, Reserved, Storage, Tree};
+use super::{Config, Measure, Reserved, Space, Storage};
 use crate::rbtree::{Counters, NodeId, Nodes, Side};
 
 /// A gap, and where a node in it goes: outermost on a side of a subtree; an empty tree has none.
@@ -34,14 +34,10 @@ struct Turn {
     far: Option<Next>,
 }
 
-/// A tree seen from one side, the near one.
+/// A space seen from one side, the near one.
 pub(super) struct View<'a, C: Config, S: Storage<C>> {
-    pub(super) tree: &'a Tree<C, S>,
+    pub(super) space: &'a Space<C, S>,
     pub(super) near: Side,
-    /// First and last granule of the space.
-    pub(super) bounds: Gap,
-    /// First and last node.
-    pub(super) ends: Option<[NodeId; 2]>,
 }
 
 impl<C: Config, S: Storage<C>> View<'_, C, S> {
@@ -68,7 +64,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
 
     #[inline(always)]
     fn item(&self, at: NodeId) -> &Reserved {
-        self.tree.item(at)
+        self.space.tree.item(at)
     }
 
     /// The end of the extent that comes first from the near side.
@@ -90,24 +86,24 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
 
     #[inline(always)]
     fn child(&self, at: NodeId, side: Side) -> Option<NodeId> {
-        self.tree.nodes().child(at, side)
+        self.space.tree.nodes().child(at, side)
     }
 
     /// Far edge of the subtree of `at`.
     #[inline(always)]
     fn back_of_all(&self, at: NodeId) -> u64 {
-        self.turn(self.tree.nodes().half(at, !self.near).edge)
+        self.turn(self.space.tree.nodes().half(at, !self.near).edge)
     }
 
     #[inline(always)]
     fn front_of_all(&self, at: NodeId) -> u64 {
-        self.turn(self.tree.nodes().half(at, self.near).edge)
+        self.turn(self.space.tree.nodes().half(at, self.near).edge)
     }
 
     /// Whether there may be a gap on `side` of `at` that suffices.
     #[inline(always)]
     fn may_hold(&self, at: NodeId, side: Side, need: &Need) -> bool {
-        self.tree.nodes().half(at, side).gap.meets(need)
+        self.space.tree.nodes().half(at, side).gap.meets(need)
     }
 
     /// Whether the gap of `len` granules in front of `front` suffices.
@@ -141,7 +137,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
     pub(super) fn first(&self, from: u64, need: &Need, reach: u64) -> Option<Found> {
         let least_last = from.checked_add(reach)?;
         let is_enough = |found: &Found| self.is_enough(found, least_last, need);
-        let Some(mut at) = self.tree.root() else {
+        let Some(mut at) = self.space.tree.root() else {
             let edges = Side::BOTH.map(|side| self.bound(side));
             return self
                 .found(Some(edges[0]), Some(edges[1]), None)
@@ -150,7 +146,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         let (mut before, mut turn, mut later) = (None, None::<Turn>, None);
         // The one gap that may be cut, and where to go on if it is too short then.
         let (straddling, next) = loop {
-            self.tree.counters().visit();
+            self.space.tree.counters().visit();
             if self.front(at) <= least_last {
                 if self.may_hold(at, !self.near, need) {
                     before = Some(at);
@@ -218,15 +214,18 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
     /// Outside of the first or of the last node.
     #[inline(always)]
     fn end(&self, side: Side) -> Option<(NodeId, Side)> {
-        self.ends.map(|ends| (ends[side.index()], side))
+        self.space
+            .ends
+            .as_ref()
+            .map(|ends| (ends[side.index()], side))
     }
 
     /// The first or last granule of the space, as it looks from the near side.
     #[inline(always)]
     fn bound(&self, side: Side) -> u64 {
         self.turn(match side {
-            Side::Left => self.bounds.first,
-            Side::Right => self.bounds.last,
+            Side::Left => self.space.bounds.first,
+            Side::Right => self.space.bounds.last,
         })
     }
 
@@ -262,7 +261,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         loop {
             // Here the far side of `at` holds one, and nothing nearer does.
             let child = self.child_that_holds(at, !self.near);
-            self.tree.counters().visit();
+            self.space.tree.counters().visit();
             let (back, front) = (self.back(at), self.front_of_all(child));
             let len = front.wrapping_sub(back).wrapping_sub(1);
             if self.suffices(front, len, need) {
@@ -274,7 +273,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
             at = child;
             while self.may_hold(at, self.near, need) {
                 let below = self.child_that_holds(at, self.near);
-                self.tree.counters().visit();
+                self.space.tree.counters().visit();
                 let inside = Side::BOTH.map(|side| self.may_hold(below, side, need));
                 if inside == [false; 2] {
                     return self.in_front_of(at, self.before(at));

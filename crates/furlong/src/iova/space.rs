@@ -182,13 +182,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
 
     #[inline]
     fn choose<P: Choose>(&self, query: &Query, policy: &mut P) -> Option<Spot> {
-        policy.choose(&Field {
-            tree: &self.tree,
-            bounds: self.bounds,
-            ends: self.ends,
-            shift: self.shift,
-            query,
-        })
+        policy.choose(&Field { space: self, query })
     }
 
     #[cold]
