@@ -7,8 +7,8 @@
 //! - with the [largest gap](super::Measure) for a measure, [`Lowest`] and [`Highest`] look at
 //!   [`LOOKS`] such gaps, and then prefer the next gap so large that it surely holds a place to a
 //!   nearer one that may; only where there is none they go on looking, O(log n) a gap;
-//! - with [`Runs`](super::Runs) no gap is looked at in vain for an alignment that the measure knows,
-//!   where the request has no guard before it, and the choice is exact.
+//! - with [`Runs`](super::Runs) no gap is looked at in vain for an alignment that the measure
+//!   knows, where the request has no guard before it, and the choice is exact.
 #![forbid(unsafe_code)]
 
 use super::query::{Need, Query, Zone};
@@ -63,7 +63,7 @@ pub struct Highest;
 
 /// The place whose start is nearest to the hint, the lower one of two.
 ///
-/// It costs a search on each side of the hint; the second one ends where it can find nothing nearer.
+/// It costs a search on each side of the hint; the second one ends where nothing is nearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Near(pub Iova);
 
@@ -211,10 +211,7 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
             Side::Left => (zone.low, reach),
             // Seen from above a grant begins where it ends, and what is behind it lies below.
             Side::Right => {
-                let last = zone
-                    .high
-                    .checked_add(self.query.len() - 1)
-                    .unwrap_or(u64::MAX);
+                let last = zone.high.saturating_add(self.query.len() - 1);
                 (!last, self.query.len() - 1 + self.query.before)
             }
         };

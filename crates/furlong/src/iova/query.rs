@@ -38,7 +38,7 @@ pub struct Need {
     pub order: u32,
 }
 
-/// A request in granules. Every place that suits it has a start in one of the zones and on the grid.
+/// A request in granules. Every place that suits it starts in one of the zones and on the grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
     pub(super) need: Need,

@@ -26,7 +26,7 @@ pub type VecSpace<C = Standard> = Space<C, Vec<SpaceNode<C>>>;
 /// Which extents of a device's address space are reserved; finds gaps for more.
 ///
 /// It hands out whole granules. It knows nothing of the device's translations, nor when the device
-/// has forgotten them: see [`Domain`](super::Domain) for that.
+/// has forgotten them.
 ///
 /// # Example
 /// ```
@@ -426,7 +426,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// [`NoMemory`]; nothing has changed.
     ///
     /// # Cost
-    /// As [`Store::try_reserve`].
+    /// As [`RbTree::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
         self.tree.try_reserve(nodes.saturating_sub(self.spare))
     }

@@ -357,7 +357,7 @@ where
         done
     }
 
-    /// A byte of a node, 0 at first, that is the caller's: it stands where the node would be padded.
+    /// A byte of a node, 0 at first, that is the caller's: it stands where padding would be.
     #[inline(always)]
     pub fn mark(&self, at: NodeId) -> u8 {
         self.nodes.mark(at)
