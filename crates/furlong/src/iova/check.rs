@@ -64,8 +64,8 @@ impl<C: Config, S: Storage<C>> Check for Space<C, S> {
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// The list of free nodes has as many nodes as there should be, and none that is in the tree: so
-    /// it has each of the others once.
+    /// The list of free nodes has as many nodes as there should be, and none that is in the tree:
+    /// so it has each of the others once.
     fn check_free(&self) -> Result<(), BrokenSpace> {
         let nodes = self.tree.nodes();
         let mut next = self.free;

@@ -3,8 +3,8 @@
 //! # What it is
 //! The allocator of a device's address space, for IOMMU drivers, hypervisors that place memory and
 //! registers in a guest's space, and drivers in user space. It finds a gap for any size under any
-//! window in O(log n), places it low, high, near a hint, in the smallest gap or at random, and takes
-//! the constraints of a bus: alignment, offset, excluded addresses, boundaries, guards.
+//! window in O(log n), places it low, high, near a hint, in the smallest gap or at random, and
+//! takes the constraints of a bus: alignment, offset, excluded addresses, boundaries, guards.
 //!
 //! It comes in layers that can be taken one by one:
 //! 1. [`Space`]: which extents are reserved. `&mut self`, no lock, no knowledge of any device.
@@ -26,8 +26,8 @@
 //! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
 //! ([`BrokenSpace`]).
 //! - I1: extents have `start <= last`, and no two overlap.
-//! - I2: the tree is in order, and of every subtree it knows where it begins, where it ends, and the
-//!   measure of its gaps.
+//! - I2: the tree is in order, and of every subtree it knows where it begins, where it ends, and
+//!   the measure of its gaps.
 //! - I3: every extent lies in the space.
 //! - I4: a node is in the tree or, once, in the list of free nodes.
 //!
@@ -40,8 +40,9 @@
 //!   more.
 //!
 //! # Sources
-//! - FreeBSD `sys/dev/iommu/iommu_gas.c` (stable/14): the summary of a subtree, constraints, guards,
-//!   the order in which zones are searched, splitting at a boundary. `iommu_gas_find_space`,
+//! - FreeBSD `sys/dev/iommu/iommu_gas.c` (stable/14): the summary of a subtree, constraints,
+//!   guards, the order in which zones are searched, splitting at a boundary.
+//!   `iommu_gas_find_space`,
 //!   `iommu_gas_match_one`.
 //! - Linux `drivers/iommu/iova.c`, and the discussion of May and June 2026 about its search: a
 //!   limit and an alignment each defeat a search by the largest gap that prunes by size alone.
