@@ -270,6 +270,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     pub fn holds(&self, grant: &Grant) -> bool {
         grant.at.index() < self.tree.nodes().len()
             && self.tree.is_linked(grant.at)
+            && self.kind(grant.at) == Kind::Granted
             && self.bytes(*self.tree.item(grant.at)) == grant.extent
     }
 

@@ -252,3 +252,20 @@ fn check_names_each_invariant_that_is_broken() {
     );
     assert_eq!(broken(&space), BrokenSpace::Overlap(at.unwrap()));
 }
+
+#[test]
+fn a_stale_grant_releases_no_extent_of_another_kind() {
+    let mut space = VecSpace::new(extent(0, 1 << 20), 4096, Vec::new()).unwrap();
+    let stale = space.reserve_at(extent(0x1000, 0x1000)).unwrap();
+    space.release_at(stale.extent()).unwrap();
+    let gap = super::query::Gap { first: 1, last: 1 };
+    let at = space.link(gap, None, super::Kind::Fixed).unwrap();
+    assert_eq!(
+        at.index(),
+        stale.index(),
+        "it has the node that the grant had"
+    );
+    assert!(!space.holds(&stale));
+    assert!(space.release(stale).is_err());
+    assert_eq!(space.len(), 1);
+}
