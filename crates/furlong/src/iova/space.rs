@@ -402,7 +402,11 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// As [`Store::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
-        self.tree.try_reserve(nodes.saturating_sub(self.spare))
+        match nodes.checked_sub(self.spare) {
+            // An array that cannot grow has no room for more, but these need none.
+            None | Some(0) => Ok(()),
+            Some(more) => self.tree.try_reserve(more),
+        }
     }
 
     /// A node for `item`, in no tree.
