@@ -57,7 +57,8 @@ pub enum Kind {
     /// A region of the firmware's or the machine's: it may overlap others of its kind, and is
     /// released by its address only.
     Fixed = 1,
-    /// Restored from a saved state; nobody has claimed it yet.
+    /// Nobody holds its grant: it is what was left when a range that cut it was released, and
+    /// nobody has claimed it yet.
     Unclaimed = 2,
 }
 

@@ -13,6 +13,8 @@
 //!
 //! # Files
 //! - `summary`: the augmentation [`Gaps`] over [`Reserved`] extents.
+//! - `range`, `fixed`: what is free or reserved in a range, filled and released; firmware's regions.
+//! - `claim`: extents that nobody holds the grant of.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c`, `iommu_gas_augment_entry`: first, last and the largest
@@ -20,14 +22,17 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod claim;
 mod config;
 mod counts;
 mod error;
+mod fixed;
 mod grant;
 mod grid;
 mod policy;
 mod query;
 mod random;
+mod range;
 mod request;
 mod runs;
 mod search;
@@ -37,6 +42,7 @@ mod summary;
 mod tests;
 
 pub use check::BrokenSpace;
+pub use claim::ClaimError;
 pub use config::{Config, Custom, Standard, Storage};
 pub use counts::Counts;
 pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
@@ -44,6 +50,7 @@ pub use grant::{Grant, Kind, Owned};
 pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy};
 pub use query::Need;
 pub use random::{ATTEMPTS, Random};
+pub use range::{Kept, NotReleased, PartError, RELEASE_RANGE_NODES, RESERVE_NODES, RangeError};
 pub use request::{Guard, Request, Split};
 pub use runs::Runs;
 use space::Tree;

@@ -282,17 +282,24 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// O(log n).
     pub fn release_at(&mut self, extent: Extent<Iova>) -> Result<Kind, ReleaseError> {
+        let at = self.exactly(extent)?;
+        let kind = self.kind(at);
+        self.unlink(at);
+        Ok(kind)
+    }
+
+    /// The node whose extent is exactly `extent`.
+    pub(super) fn exactly(&self, extent: Extent<Iova>) -> Result<NodeId, ReleaseError> {
         let wanted = whole(extent, self.shift).ok_or(ReleaseError::Ragged(extent))?;
         let next = self.tree.lower_bound(wanted.first);
         let owner = next.filter(|at| self.tree.item(*at).start <= wanted.last);
         let at = owner.ok_or(ReleaseError::NotReserved)?;
         let owner = self.bytes(*self.tree.item(at));
-        if owner != extent {
-            return Err(ReleaseError::Partial(owner));
+        if owner == extent {
+            Ok(at)
+        } else {
+            Err(ReleaseError::Partial(owner))
         }
-        let kind = self.kind(at);
-        self.unlink(at);
-        Ok(kind)
     }
 
     /// Takes a node out of the tree and keeps it for the next reservation.
