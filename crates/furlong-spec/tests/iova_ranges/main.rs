@@ -6,7 +6,8 @@ mod edges;
 mod model;
 mod pair;
 
-use furlong::iova::{Config, Counts, Custom, Runs, Standard};
+use furlong::addr::Address;
+use furlong::iova::{Config, Counts, Custom, Kind, Runs, SavedExtent, Space, Standard};
 use furlong::rbtree::{Deferred, Eager};
 use furlong_spec::Random;
 
@@ -100,4 +101,78 @@ fn ranges_agree_with_the_model_on_every_arm() {
 fn ranges_agree_with_the_model_whatever_is_known_of_gaps() {
     agrees_with_the_model::<Custom<Runs<6>>>(1500);
     agrees_with_the_model::<Custom<Counts<6>>>(1500);
+}
+
+/// Every way to reserve `granules` granules.
+fn layouts(granules: u64) -> Vec<Vec<(Run, Kind)>> {
+    let mut found = vec![vec![]];
+    let mut open = vec![(0, vec![])];
+    while let Some((from, layout)) = open.pop() {
+        for first in from..granules {
+            for last in first..granules {
+                for kind in [Kind::Granted, Kind::Fixed, Kind::Unclaimed] {
+                    let mut longer: Vec<(Run, Kind)> = layout.clone();
+                    longer.push(((first, last), kind));
+                    found.push(longer.clone());
+                    open.push((last + 1, longer));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn laid_out(base: u64, granules: u64, layout: &[(Run, Kind)]) -> Pair<Standard> {
+    let mut pair = Pair::new(base, granules, 4096);
+    for (run, kind) in layout {
+        match kind {
+            Kind::Fixed => pair.reserve_fixed(*run),
+            Kind::Granted => pair.reserve_at(*run),
+            Kind::Unclaimed => continue,
+        }
+    }
+    if layout.iter().any(|(_, kind)| *kind == Kind::Unclaimed) {
+        let mut state = pair.space.save().expect("there is memory");
+        for (run, _) in layout.iter().filter(|(_, kind)| *kind == Kind::Unclaimed) {
+            state.extents.push(SavedExtent {
+                start: pair.bytes(*run).start().raw(),
+                last: pair.bytes(*run).last().raw(),
+                kind: Kind::Unclaimed as u8,
+            });
+            pair.model.reserve(*run, Kind::Unclaimed);
+        }
+        state.extents.sort_by_key(|extent| extent.start);
+        pair.space = Space::restore(&state, Vec::new()).expect("a good state");
+        pair.grants.clear();
+        for (run, _) in layout.iter().filter(|(_, kind)| *kind == Kind::Granted) {
+            let grant = pair.space.claim(pair.bytes(*run));
+            pair.grants.push(grant.expect("nobody holds it"));
+        }
+    }
+    pair.compare();
+    pair
+}
+
+#[test]
+fn every_range_agrees_with_the_model_in_every_small_space() {
+    const GRANULES: u64 = 5;
+    let verbs: [fn(&mut Pair<Standard>, Run); 4] = [
+        Pair::reserve_fixed,
+        Pair::fill,
+        Pair::release_range,
+        Pair::claim,
+    ];
+    for base in [0, (1 << 52) - GRANULES] {
+        for layout in layouts(GRANULES) {
+            for first in 0..GRANULES {
+                for last in first..GRANULES {
+                    for verb in verbs {
+                        let mut pair = laid_out(base, GRANULES, &layout);
+                        verb(&mut pair, (first, last));
+                        pair.compare();
+                    }
+                }
+            }
+        }
+    }
 }

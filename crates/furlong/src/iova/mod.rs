@@ -14,7 +14,7 @@
 //! # Files
 //! - `summary`: the augmentation [`Gaps`] over [`Reserved`] extents.
 //! - `range`, `fixed`: what is free or reserved in a range, filled and released; firmware's regions.
-//! - `claim`: extents that nobody holds the grant of.
+//! - `state`, `claim`: a space as data, saved and restored; who claims what is in it.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c`, `iommu_gas_augment_entry`: first, last and the largest
@@ -37,6 +37,8 @@ mod request;
 mod runs;
 mod search;
 mod space;
+#[cfg(feature = "alloc")]
+mod state;
 mod summary;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
@@ -57,4 +59,6 @@ use space::Tree;
 #[cfg(feature = "alloc")]
 pub use space::VecSpace;
 pub use space::{Space, SpaceNode};
+#[cfg(feature = "alloc")]
+pub use state::{RestoreError, SavedExtent, State};
 pub use summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};
