@@ -1,6 +1,7 @@
 //! What an experiment is, and the list of those that exist.
 #![forbid(unsafe_code)]
 
+pub mod iova_gap;
 pub mod iova_propagation;
 pub mod ordered;
 pub mod plan;
@@ -101,5 +102,9 @@ impl Experiment {
 /// Every experiment that this binary can run.
 #[must_use]
 pub fn all() -> Vec<Experiment> {
-    vec![iova_propagation::experiment(), tree_order::experiment()]
+    vec![
+        iova_propagation::experiment(),
+        iova_gap::experiment(),
+        tree_order::experiment(),
+    ]
 }
