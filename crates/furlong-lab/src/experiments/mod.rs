@@ -1,6 +1,7 @@
 //! What an experiment is, and the list of those that exist.
 #![forbid(unsafe_code)]
 
+pub mod iova_gap;
 pub mod iova_propagation;
 pub mod ordered;
 pub mod plan;
@@ -57,6 +58,18 @@ pub struct Arm {
     pub na: fn(&Workload) -> Option<String>,
 }
 
+impl Arm {
+    /// An arm that can run every workload.
+    #[must_use]
+    pub const fn new(name: &'static str, run: ArmFn) -> Self {
+        Self {
+            name,
+            run,
+            na: |_| None,
+        }
+    }
+}
+
 /// An experiment: its plan and its arms.
 #[derive(Clone, Debug)]
 pub struct Experiment {
@@ -67,6 +80,18 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// The experiment of a plan that is compiled in.
+    ///
+    /// # Panics
+    /// If the plan contradicts itself; a test reads them all.
+    #[must_use]
+    pub fn compiled_in(plan: &str, arms: Vec<Arm>) -> Self {
+        Self {
+            plan: Plan::compiled_in(plan),
+            arms,
+        }
+    }
+
     /// The arm of that name.
     #[must_use]
     pub fn arm(&self, name: &str) -> Option<&Arm> {
@@ -77,5 +102,9 @@ impl Experiment {
 /// Every experiment that this binary can run.
 #[must_use]
 pub fn all() -> Vec<Experiment> {
-    vec![iova_propagation::experiment(), tree_order::experiment()]
+    vec![
+        iova_propagation::experiment(),
+        iova_gap::experiment(),
+        tree_order::experiment(),
+    ]
 }
