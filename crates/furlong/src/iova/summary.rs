@@ -57,6 +57,17 @@ pub trait Measure: Copy + PartialEq + Debug {
 
     /// Length of the largest gap.
     fn longest(self) -> u64;
+
+    /// For how many powers of two, from 1 granule on, [`starts`](Self::starts) knows an answer.
+    const ORDERS: u32 = 0;
+
+    /// At how many granules `1 << order` granules may start.
+    ///
+    /// # Panics
+    /// If `order` is not less than [`ORDERS`](Self::ORDERS).
+    fn starts(self, order: u32) -> u64 {
+        panic!("order {order} is not counted")
+    }
 }
 
 /// The length of the largest gap.
@@ -87,7 +98,7 @@ impl Measure for u64 {
 /// Orders extents by their last address, and knows of each subtree where it begins, where it ends
 /// and the measure of the gaps between neighbours in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gaps<M = u64, T = Reserved>(PhantomData<fn() -> (M, T)>);
+pub struct Gaps<M = u64, T = Reserved>(PhantomData<(M, T)>);
 
 /// What a node keeps about one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,85 @@
+//! `check()`: walks every invariant of a space and names the one that is broken.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::space::END;
+use super::{Config, Space, Storage};
+use crate::check::Check;
+use crate::rbtree::{self, NodeId};
+
+/// A broken invariant of a space, numbered as in the module's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenSpace {
+    /// I1: this extent ends before it begins, or overlaps the one before.
+    Overlap(NodeId),
+    /// I2: something is wrong with the tree.
+    Tree(rbtree::Broken<NodeId>),
+    /// I3: this extent is not in the space.
+    Outside(NodeId),
+    /// I4: this node is neither in the tree nor, once, in the list of free nodes.
+    Lost(NodeId),
+    /// I5: these are not the first and the last node.
+    Ends(Option<[NodeId; 2]>),
+}
+
+impl fmt::Display for BrokenSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overlap(at) => write!(f, "I1: {at:?} is reversed or overlaps the one before"),
+            Self::Tree(broken) => write!(f, "I2: the tree: {broken}"),
+            Self::Outside(at) => write!(f, "I3: {at:?} is not in the space"),
+            Self::Ends(ends) => write!(f, "I5: {ends:?} are not the first and last node"),
+            Self::Lost(at) => write!(f, "I4: {at:?} is neither reserved nor, once, free"),
+        }
+    }
+}
+
+impl Error for BrokenSpace {}
+
+impl<C: Config, S: Storage<C>> Check for Space<C, S> {
+    type Broken = BrokenSpace;
+
+    /// O(n) time, and stack as deep as the tree.
+    fn check(&self) -> Result<(), BrokenSpace> {
+        self.tree.check().map_err(BrokenSpace::Tree)?;
+        let mut next = Some(0);
+        for at in &self.tree {
+            let item = *self.tree.item(at);
+            if next.is_none_or(|next| item.start < next) || item.last < item.start {
+                return Err(BrokenSpace::Overlap(at));
+            }
+            if item.start < self.bounds.first || self.bounds.last < item.last {
+                return Err(BrokenSpace::Outside(at));
+            }
+            next = item.last.checked_add(1);
+        }
+        let ends = [self.tree.first(), self.tree.last()];
+        if ends != [self.ends.map(|ends| ends[0]), self.ends.map(|ends| ends[1])] {
+            return Err(BrokenSpace::Ends(self.ends));
+        }
+        self.check_free()
+    }
+}
+
+impl<C: Config, S: Storage<C>> Space<C, S> {
+    /// The list of free nodes has as many nodes as there should be, and none that is in the tree:
+    /// so it has each of the others once.
+    fn check_free(&self) -> Result<(), BrokenSpace> {
+        let nodes = self.tree.nodes();
+        let mut next = self.free;
+        for _ in 0..self.spare {
+            let at = usize::try_from(next).ok().and_then(NodeId::from_index);
+            let at = at.filter(|at| at.index() < nodes.len());
+            let at = at.ok_or(BrokenSpace::Lost(NodeId::from_index(0).expect("a name")))?;
+            if self.tree.is_linked(at) || self.tree.mark(at) != 0 {
+                return Err(BrokenSpace::Lost(at));
+            }
+            next = self.tree.item(at).start;
+        }
+        let lost = next != END || self.spare + self.tree.len() != nodes.len();
+        let first = nodes.ids().find(|at| lost && !self.tree.is_linked(*at));
+        first.map_or(Ok(()), |at| Err(BrokenSpace::Lost(at)))
+    }
+}

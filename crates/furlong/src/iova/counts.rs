@@ -1,0 +1,62 @@
+//! The opt-in measure with which a random place is drawn instead of counted out.
+#![forbid(unsafe_code)]
+
+use super::{Measure, Need};
+
+/// For each of `N` sizes, 1 granule to 2^(N-1), at how many granules something of that size may
+/// start; and the largest gap.
+///
+/// [`Random`](super::Random) then draws a place in O(log n) nodes where size and guards make such a
+/// size, and in as many an attempt where they do not. A node has `2 N` words more than with the
+/// largest gap alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts<const N: usize> {
+    longest: u64,
+    starts: [u64; N],
+}
+
+impl<const N: usize> Measure for Counts<N> {
+    const NONE: Self = {
+        assert!(
+            0 < N && N < 64,
+            "there is an order, and an address has 64 bits"
+        );
+        Self {
+            longest: 0,
+            starts: [0; N],
+        }
+    };
+    const ORDERS: u32 = N as u32;
+
+    #[inline]
+    fn of(_start: u64, len: u64) -> Self {
+        Self {
+            longest: len,
+            starts: core::array::from_fn(|order| (len + 1).saturating_sub(1 << order)),
+        }
+    }
+
+    #[inline]
+    fn join(self, other: Self) -> Self {
+        let sum = |order: usize| self.starts[order].wrapping_add(other.starts[order]);
+        Self {
+            longest: self.longest.max(other.longest),
+            starts: core::array::from_fn(sum),
+        }
+    }
+
+    #[inline]
+    fn meets(self, need: &Need) -> bool {
+        self.longest >= need.span
+    }
+
+    #[inline]
+    fn longest(self) -> u64 {
+        self.longest
+    }
+
+    #[inline]
+    fn starts(self, order: u32) -> u64 {
+        self.starts[order as usize]
+    }
+}

@@ -1,0 +1,349 @@
+//! A place drawn at random, every one with the same chance.
+#![forbid(unsafe_code)]
+
+use super::policy::{Choose, Field, Spot};
+use super::query::{Gap, Query, Zone};
+use super::search::Found;
+use super::{Config, Measure, Storage};
+use crate::rbtree::{Counters, NodeId, Nodes, Side};
+
+/// Attempts at drawing a place before all of them are counted.
+pub const ATTEMPTS: u32 = 16;
+
+/// A place drawn from all that suit the request, each with the same chance, for address-space
+/// randomisation. It takes its bits from the caller's generator: 64 uniform bits a call.
+///
+/// With [`Counts`](super::Counts) for a measure a granule is drawn from those at which something of
+/// the next smaller power of two may start, in O(log n) nodes, and taken if the request may start
+/// there too. For sizes of a power of two with no alignment above a granule and no guards the first
+/// one always is. After [`ATTEMPTS`] that are not, and with any other measure at once, the places
+/// in all gaps that are large enough are counted and one of them is chosen: O(log n) a gap.
+///
+/// Pass `&mut Random` to read the counts afterwards.
+///
+/// # Example
+/// ```
+/// use furlong::addr::{Extent, Iova};
+/// use furlong::iova::{Counts, Custom, Random, Request, Space};
+///
+/// let mut state = 0x9e37_79b9_7f4a_7c15_u64; // a kernel takes its own generator
+/// let mut random = Random::new(|| {
+///     state = state.wrapping_mul(0xd128_5d6f_3b5b_9a55).wrapping_add(1);
+///     state ^ state >> 29
+/// });
+/// let user = Extent::from_last(Iova::new(0x1_0000), Iova::new(0x7fff_ffff_ffff)).unwrap();
+/// let mut space = Space::<Custom<Counts<10>>, _>::with_config(user, 4096, Vec::new())?;
+/// let grant = space.reserve(&Request::new(1 << 20), &mut random)?;
+/// assert_eq!(random.walks(), 0);
+/// # let _ = grant;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Random<R> {
+    bits: R,
+    rejections: u64,
+    walks: u64,
+}
+
+impl<R: FnMut() -> u64> Random<R> {
+    /// Draws with `bits`, 64 uniform bits a call.
+    pub const fn new(bits: R) -> Self {
+        Self {
+            bits,
+            rejections: 0,
+            walks: 0,
+        }
+    }
+
+    /// Attempts that hit no place.
+    #[must_use]
+    pub const fn rejections(&self) -> u64 {
+        self.rejections
+    }
+
+    /// How often all places were counted.
+    #[must_use]
+    pub const fn walks(&self) -> u64 {
+        self.walks
+    }
+
+    /// A number less than `bound`, each with the same chance.
+    fn below(&mut self, bound: u128) -> u128 {
+        // Draws beyond the last whole multiple would favour small numbers.
+        let mask = (bound - 1)
+            .checked_ilog2()
+            .map_or(0, |log| u128::MAX >> (127 - log));
+        loop {
+            let low = u128::from((self.bits)());
+            let wide = mask > u128::from(u64::MAX);
+            let high = if wide { u128::from((self.bits)()) } else { 0 };
+            let drawn = (high << 64 | low) & mask;
+            if drawn < bound {
+                return drawn;
+            }
+        }
+    }
+}
+
+impl<R: FnMut() -> u64> Choose for Random<R> {
+    fn choose<C: Config, S: Storage<C>>(&mut self, field: &Field<'_, C, S>) -> Option<Spot> {
+        if C::Measure::ORDERS > 0 {
+            let urn = Urn::new(field);
+            let total = urn.total();
+            if total == 0 {
+                return None;
+            }
+            for _ in 0..ATTEMPTS {
+                let drawn = self.below(total);
+                if let Some(spot) = urn.draw(drawn) {
+                    return Some(spot);
+                }
+                self.rejections += 1;
+            }
+        }
+        self.walk(field)
+    }
+}
+
+impl<P: Choose> Choose for &mut P {
+    fn choose<C: Config, S: Storage<C>>(&mut self, field: &Field<'_, C, S>) -> Option<Spot> {
+        (**self).choose(field)
+    }
+}
+
+impl<R: FnMut() -> u64> Random<R> {
+    /// Counts all places and chooses one.
+    fn walk<C: Config, S: Storage<C>>(&mut self, field: &Field<'_, C, S>) -> Option<Spot> {
+        self.walks += 1;
+        let places = |spot: &Spot| count(field.query, spot.starts);
+        let total: u128 = field.spots().map(|spot| places(&spot)).sum();
+        if total == 0 {
+            return None;
+        }
+        let mut rest = self.below(total);
+        let spot = field.spots().find(|spot| {
+            let here = places(spot);
+            let is_here = rest < here;
+            if !is_here {
+                rest -= here;
+            }
+            is_here
+        })?;
+        let start = field
+            .query
+            .grid
+            .select(below(field.query, spot.starts.low) + rest);
+        Some(Spot { start, ..spot })
+    }
+}
+
+/// Places on the grid below `granule`.
+fn below(query: &Query, granule: u64) -> u128 {
+    let to = granule.checked_sub(1);
+    to.map_or(0, |to| query.grid.rank(to))
+}
+
+/// Places on the grid in `starts`.
+fn count(query: &Query, starts: Zone) -> u128 {
+    query.grid.rank(starts.high) - below(query, starts.low)
+}
+
+/// The granules at which something of a power of two may start, in all gaps, in order. Those at
+/// which the request's guard may begin are among them.
+struct Urn<'a, C: Config, S: Storage<C>> {
+    field: &'a Field<'a, C, S>,
+    order: u32,
+    /// For each zone how many lie below it, and how many in it.
+    shares: [(u128, u128); 2],
+}
+
+impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
+    fn new(field: &'a Field<'a, C, S>) -> Self {
+        let query = field.query;
+        let mut urn = Self {
+            field,
+            order: query.need.span.ilog2().min(C::Measure::ORDERS - 1),
+            shares: [(0, 0); 2],
+        };
+        urn.shares = query.zones.map(|zone| {
+            let Some(zone) = zone.filter(|zone| zone.high >= query.before) else {
+                return (0, 0);
+            };
+            let below = urn.below(zone.low.saturating_sub(query.before));
+            let to = (zone.high - query.before).checked_add(1);
+            let up_to = to.map_or_else(|| urn.all(), |to| urn.below(to));
+            (below, up_to - below)
+        });
+        urn
+    }
+
+    fn total(&self) -> u128 {
+        self.shares.iter().map(|share| share.1).sum()
+    }
+
+    /// The place that the `drawn`-th granule of the zones makes, if it makes one.
+    fn draw(&self, drawn: u128) -> Option<Spot> {
+        let query = self.field.query;
+        let in_first = drawn < self.shares[0].1;
+        let (zone, drawn) = if in_first {
+            (query.zones[0]?, self.shares[0].0 + drawn)
+        } else {
+            let rest = drawn - self.shares[0].1;
+            (query.zones[1]?, self.shares[1].0 + rest)
+        };
+        let (at, found) = self.select(drawn)?;
+        let start = at.checked_add(query.before)?;
+        let starts = query.starts(found.gap, zone)?;
+        let is_place =
+            starts.low <= start && start <= starts.high && query.grid.last_to(start) == start;
+        is_place.then_some(Spot {
+            start,
+            starts,
+            found,
+        })
+    }
+
+    /// How many granules of one gap are in the urn.
+    fn of(&self, gap: Gap) -> u128 {
+        let len = u128::from(gap.last - gap.first) + 1;
+        (len + 1).saturating_sub(1 << self.order)
+    }
+
+    fn of_half(&self, at: NodeId, side: Side) -> u128 {
+        u128::from(self.half(at, side).gap.starts(self.order))
+    }
+
+    fn half(&self, at: NodeId, side: Side) -> crate::rbtree::Half<super::Gaps<C::Measure>> {
+        self.field.space.tree.nodes().half(at, side)
+    }
+
+    /// The gap between `first` and the granule before `end`, if it is one.
+    fn gap(first: Option<u64>, last: Option<u64>) -> Option<Gap> {
+        let (first, last) = (first?, last?);
+        (first <= last).then_some(Gap { first, last })
+    }
+
+    /// The gaps before the first node and behind the last one: one of all where none is.
+    fn outer(&self) -> [Option<Gap>; 2] {
+        let bounds = self.field.space.bounds;
+        let Some(all) = self.field.space.tree.summary() else {
+            return [Some(bounds), None];
+        };
+        [
+            Self::gap(Some(bounds.first), all.first.checked_sub(1)),
+            Self::gap(all.last.checked_add(1), Some(bounds.last)),
+        ]
+    }
+
+    fn all(&self) -> u128 {
+        let inner = self
+            .field
+            .space
+            .tree
+            .summary()
+            .map_or(0, |all| all.gap.starts(self.order));
+        let outer = self.outer().into_iter().flatten();
+        u128::from(inner) + outer.map(|gap| self.of(gap)).sum::<u128>()
+    }
+
+    /// The gap between `at` and its subtree on the left.
+    fn left_gap(&self, child: NodeId, at: NodeId) -> Option<Gap> {
+        let first = self.half(child, Side::Right).edge.checked_add(1);
+        Self::gap(first, self.field.space.tree.item(at).start.checked_sub(1))
+    }
+
+    /// The gap between `at` and its subtree on the right.
+    fn right_gap(&self, at: NodeId, child: NodeId) -> Option<Gap> {
+        let first = self.field.space.tree.item(at).last.checked_add(1);
+        Self::gap(first, self.half(child, Side::Left).edge.checked_sub(1))
+    }
+
+    /// How many granules in the urn are less than `to`.
+    fn below(&self, to: u64) -> u128 {
+        let part = |gap: Option<Gap>| {
+            gap.map_or(0, |gap| {
+                let before = u128::from(to.saturating_sub(gap.first));
+                self.of(gap).min(before)
+            })
+        };
+        let [first, last] = self.outer();
+        let mut sum = part(first) + part(last);
+        let mut next = self.field.space.tree.root();
+        while let Some(at) = next {
+            self.field.space.tree.counters().visit();
+            let item = self.field.space.tree.item(at);
+            let side = Side::right_if(item.start < to);
+            let child = self.field.space.tree.nodes().child(at, side);
+            match (side, child) {
+                (Side::Left, Some(child)) => {
+                    sum += part(self.left_gap(child, at));
+                }
+                (Side::Right, Some(child)) => {
+                    sum += self.of_half(at, Side::Left) + part(self.right_gap(at, child));
+                }
+                (Side::Right, None) => sum += self.of_half(at, Side::Left),
+                (Side::Left, None) => {}
+            }
+            next = child;
+        }
+        sum
+    }
+
+    /// The granule with `rank` others of the urn below it, and its gap.
+    fn select(&self, rank: u128) -> Option<(u64, Found)> {
+        let [first, last] = self.outer();
+        let mut left = Left(rank);
+        let root = self.field.space.tree.root();
+        if let Some(found) = left.take(self, first, root.map(|root| (root, Side::Left))) {
+            return Some(found);
+        }
+        let mut at = root?;
+        loop {
+            self.field.space.tree.counters().visit();
+            let [below, above] =
+                Side::BOTH.map(|side| self.field.space.tree.nodes().child(at, side));
+            let on_left = self.of_half(at, Side::Left);
+            if left.0 < on_left {
+                let child = below?;
+                let inside = self.of_half(child, Side::Left) + self.of_half(child, Side::Right);
+                if left.0 >= inside {
+                    left.0 -= inside;
+                    let edge = Some((child, Side::Right));
+                    return left.take(self, self.left_gap(child, at), edge);
+                }
+                at = child;
+                continue;
+            }
+            left.0 -= on_left;
+            let Some(child) = above else {
+                return left.take(self, last, root.map(|root| (root, Side::Right)));
+            };
+            let gap = self.right_gap(at, child);
+            if let Some(found) = left.take(self, gap, Some((child, Side::Left))) {
+                return Some(found);
+            }
+            at = child;
+        }
+    }
+}
+
+/// How many granules of the urn are still to be passed.
+struct Left(u128);
+
+impl Left {
+    /// Stops in `gap` or passes it.
+    fn take<C: Config, S: Storage<C>>(
+        &mut self,
+        urn: &Urn<'_, C, S>,
+        gap: Option<Gap>,
+        edge: Option<(NodeId, Side)>,
+    ) -> Option<(u64, Found)> {
+        let gap = gap?;
+        let here = urn.of(gap);
+        if self.0 < here {
+            return Some((gap.first + self.0 as u64, Found { gap, edge }));
+        }
+        self.0 -= here;
+        None
+    }
+}
