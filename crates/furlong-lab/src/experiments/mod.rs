@@ -23,7 +23,7 @@ pub struct Request {
     /// How many operations to time; an arm may round it up to whole rounds and says what it did.
     pub operations: u64,
     /// Count events instead of timing: every metric of kind exact must be in the outcome, and none
-    /// of the sampled ones need be.
+    /// of the sampled ones need be. An arm that does not count is not asked.
     pub exact: bool,
 }
 
@@ -56,6 +56,8 @@ pub struct Arm {
     pub run: ArmFn,
     /// Why this arm cannot run a workload, where it cannot (`at most 32 segments`).
     pub na: fn(&Workload) -> Option<String>,
+    /// Whether it counts the exact metrics; otherwise it is not asked for them and has none.
+    pub counts: bool,
 }
 
 impl Arm {
@@ -66,6 +68,7 @@ impl Arm {
             name,
             run,
             na: |_| None,
+            counts: true,
         }
     }
 }
