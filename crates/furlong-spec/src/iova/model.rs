@@ -24,9 +24,9 @@ pub(super) struct Owner {
 pub enum Promise {
     /// The choice among all, whatever is asked.
     Exact,
-    /// The choice among all if no more than [`LOOKS`](furlong::iova::LOOKS) gaps are large enough, or if the alignment is
-    /// below 2 to the power of so many granules, with no boundary and no guard before; else any
-    /// place.
+    /// The choice among all if no more gaps than [`LOOKS`](furlong::iova::LOOKS) are large enough,
+    /// or if the alignment is below 2 to the power of so many granules, with no boundary and no
+    /// guard before; else any place.
     Looks(u32),
 }
 
