@@ -239,6 +239,26 @@ fn alignment_costs_a_logarithm_with_the_measure_of_runs() {
 }
 
 #[test]
+fn alignment_costs_a_way_down_and_one_more_with_the_measure_of_runs_in_the_highest_tree() {
+    for rank in [12, 16] {
+        let layout = by_deletions(rank);
+        let mut space: Counted<Runs<7>> = layout.build();
+        for size in [2, 4, 8, 16, 32, 64] {
+            let requests = every_window(&layout, &[size]);
+            let aligned = requests
+                .into_iter()
+                .map(|request| request.align(size * PAGE));
+            let most = Most::of(&mut space, &aligned.collect::<Vec<_>>());
+            // No gap is looked at in vain, not even one that the window cuts.
+            most.holds(
+                2 * u64::from(rank + 1),
+                &format!("height {rank}, {size} pages"),
+            );
+        }
+    }
+}
+
+#[test]
 fn alignment_costs_so_many_looks_with_the_largest_gap_where_there_is_a_sure_one() {
     // Every gap but the one behind all is off by one.
     let layout = misaligned(N, 3);
