@@ -4,26 +4,19 @@
 use furlong::rbtree::{Checked, Custom, Deferred, Eager, Propagation, Tally};
 
 use super::ordered::{self, Tree};
-use super::{Arm, Experiment, Failure, Outcome, Plan, Request};
+use super::{Arm, Experiment, Failure, Outcome, Request};
 
 const PLAN: &str = include_str!("../../../../experiments/iova-propagation/plan.toml");
 
 /// The experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
-    let arm = |name, run| Arm {
-        name,
-        run,
-        na: |_| None,
-    };
-    Experiment {
-        plan: Plan::compiled_in(PLAN),
-        arms: vec![
-            arm("eager", run::<Eager>),
-            arm("deferred", run::<Deferred>),
-            arm("checked", run::<Checked>),
-        ],
-    }
+    let arms = vec![
+        Arm::new("eager", run::<Eager>),
+        Arm::new("deferred", run::<Deferred>),
+        Arm::new("checked", run::<Checked>),
+    ];
+    Experiment::compiled_in(PLAN, arms)
 }
 
 /// Times the arm without counters, or counts without looking at the clock.

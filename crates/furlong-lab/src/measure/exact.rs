@@ -66,6 +66,11 @@ impl Campaign<'_> {
             let mut digests = BTreeMap::new();
             let mut demoted = None;
             for arm in entry.arms.iter().filter(|arm| load.has(arm)) {
+                if entry.uncounted.contains(arm) {
+                    let none = wanted.iter().map(|metric| (metric.clone(), None));
+                    values.insert(arm.clone(), none.collect());
+                    continue;
+                }
                 match self.count_arm(None, place, load, arm, &wanted)? {
                     Count::Same(outcome) => {
                         digests.insert(arm.clone(), outcome.digest);

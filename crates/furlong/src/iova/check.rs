@@ -20,6 +20,8 @@ pub enum BrokenSpace {
     Outside(NodeId),
     /// I4: this node is neither in the tree nor, once, in the list of free nodes.
     Lost(NodeId),
+    /// I5: these are not the first and the last node.
+    Ends(Option<[NodeId; 2]>),
 }
 
 impl fmt::Display for BrokenSpace {
@@ -28,6 +30,7 @@ impl fmt::Display for BrokenSpace {
             Self::Overlap(at) => write!(f, "I1: {at:?} is reversed or overlaps the one before"),
             Self::Tree(broken) => write!(f, "I2: the tree: {broken}"),
             Self::Outside(at) => write!(f, "I3: {at:?} is not in the space"),
+            Self::Ends(ends) => write!(f, "I5: {ends:?} are not the first and last node"),
             Self::Lost(at) => write!(f, "I4: {at:?} is neither reserved nor, once, free"),
         }
     }
@@ -52,13 +55,17 @@ impl<C: Config, S: Storage<C>> Check for Space<C, S> {
             }
             next = item.last.checked_add(1);
         }
+        let ends = [self.tree.first(), self.tree.last()];
+        if ends != [self.ends.map(|ends| ends[0]), self.ends.map(|ends| ends[1])] {
+            return Err(BrokenSpace::Ends(self.ends));
+        }
         self.check_free()
     }
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// The list of free nodes has as many nodes as there should be, and none that is in the tree: so
-    /// it has each of the others once.
+    /// The list of free nodes has as many nodes as there should be, and none that is in the tree:
+    /// so it has each of the others once.
     fn check_free(&self) -> Result<(), BrokenSpace> {
         let nodes = self.tree.nodes();
         let mut next = self.free;

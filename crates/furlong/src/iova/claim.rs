@@ -61,8 +61,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
     }
 
-    /// The extents that nobody has claimed, in ascending order: the leaks, after a restored service
-    /// has claimed its own.
+    /// The extents that nobody has claimed, in ascending order: after a restored service has
+    /// claimed its own, the leaks.
     ///
     /// # Cost
     /// O(n) for all of them, whatever their number.

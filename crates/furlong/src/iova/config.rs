@@ -28,7 +28,7 @@ impl Config for Standard {
 
 /// Any measure with any propagation and any counters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Custom<M, P = Checked, K = Off>(PhantomData<fn() -> (M, P, K)>);
+pub struct Custom<M, P = Checked, K = Off>(PhantomData<(M, P, K)>);
 
 impl<M, P: Propagation, K: Counters> crate::rbtree::Config for Custom<M, P, K> {
     type Propagation = P;

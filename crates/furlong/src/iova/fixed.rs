@@ -8,8 +8,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Reserves `region` for the firmware or the machine (what a device tree or an RMRR lists, the
     /// window of message-signalled interrupts). Regions may overlap each other: what other fixed
     /// extents cover already stays as it is, and each part that is left becomes a
-    /// [`Fixed`](Kind::Fixed) extent. These are handed to `added`, in ascending order: a caller
-    /// that maps regions has yet to map them. Returns how many there were.
+    /// [`Fixed`](Kind::Fixed) extent. These are handed to `added`, in ascending order: what a
+    /// caller that maps regions has yet to map. Returns how many there were.
     ///
     /// A fixed extent has no grant, and no release of a range takes it;
     /// [`release_at`](Self::release_at) does.

@@ -15,13 +15,13 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Of `len` granules; alignment and boundary are powers of two. `None` where every place crosses
-    /// the boundary.
+    /// Of `len` granules; alignment and boundary are powers of two. `None` where every place
+    /// crosses the boundary.
     pub(super) fn new(len: u64, align: u64, boundary: Option<u64>) -> Option<Self> {
         debug_assert!(len > 0 && align.is_power_of_two());
         let align_mask = align - 1;
-        // A single granule crosses nothing, and from a multiple of the boundary nothing does that is
-        // not longer.
+        // A single granule crosses nothing, and from a multiple of the boundary nothing does that
+        // is not longer.
         let bound = boundary.filter(|boundary| len > 1 && align < *boundary);
         let room = match boundary {
             Some(boundary) => boundary.checked_sub(len)?,

@@ -1,26 +1,54 @@
-//! Device addresses.
+//! Device addresses: which are reserved, and where there is room for more.
 //!
 //! # What it is
-//! The extents of a device's address space that are reserved, in order, with what a search for a
-//! gap needs to know of each subtree. The allocator itself comes on top of this.
+//! The allocator of a device's address space, for IOMMU drivers, hypervisors that place memory and
+//! registers in a guest's space, and drivers in user space. It finds a gap for any size under any
+//! window in O(log n), places it low, high, near a hint, in the smallest gap or at random, and
+//! takes the constraints of a bus: alignment, offset, excluded addresses, boundaries, guards.
+//!
+//! It comes in layers that can be taken one by one:
+//! 1. [`Space`]: which extents are reserved. `&mut self`, no lock, no knowledge of any device.
+//! 2. [`Space::prepare`]: the part of a reservation that may fail for memory, done before the lock.
+//!    A reservation takes one node, a release none, a release of a part of an extent one.
 //!
 //! # Words
-//! - **extent**: `start..end`, half-open; **gap**: what is free between two neighbouring extents.
+//! - **granule**: the smallest unit that a space hands out, a power of two of bytes. All that is
+//!   inside is counted in granules, all that is outside in bytes ([`Iova`](crate::addr::Iova)).
+//! - **extent**: `start..=last`; **gap**: what is free between two neighbouring extents.
+//! - **request**: a size and where it may lie; **grant**: what it was given, to be released once.
+//! - **window**, **exclusion**: where data may lie at all; **boundary**: what it may not cross.
+//! - **guard**: granules beside a grant that are free when it is made, and that neighbours share.
+//! - **measure**: what a node knows of the gaps below it: the largest one, or more ([`Runs`],
+//!   [`Counts`]).
+//! - **near**, **far**: the search is written once, towards lower or higher addresses.
 //!
 //! # Invariants
+//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
+//! ([`BrokenSpace`]).
 //! - I1: extents have `start <= last`, and no two overlap.
-//! - I2: of every subtree the tree knows where it begins, where it ends, and its largest gap.
+//! - I2: the tree is in order, and of every subtree it knows where it begins, where it ends, and
+//!   the measure of its gaps.
+//! - I3: every extent lies in the space.
+//! - I4: a node is in the tree or, once, in the list of free nodes.
 //!
 //! # Files
-//! - `summary`: the augmentation [`Gaps`] over [`Reserved`] extents.
-//! - `range`, `fixed`: what is free or reserved in a range, filled and released; regions of the
-//!   firmware's.
+//! - `space`: the type and its operations; `config`: what may differ; `check`: the invariants.
+//! - `request`, `grant`, `error`: what goes in, what comes out, what is refused.
+//! - `query`: a request in granules; `grid`: where alignment and boundary let it start.
+//! - `search`: the descent to a gap; `policy`: the choice among places; `random`: an even one.
+//! - `summary`: the augmentation [`Gaps`] and the largest gap as its measure; `runs`, `counts`: two
+//!   more.
+//! - `range`, `fixed`: what is free or reserved in a range, filled and released; firmware's
+//!   regions.
 //! - `state`, `claim`: a space as data, saved and restored; who claims what is in it.
 //! - `map`: an IOTLB, values at extents.
 //!
 //! # Sources
-//! - FreeBSD `sys/dev/iommu/iommu_gas.c`, `iommu_gas_augment_entry`: first, last and the largest
-//!   gap between two entries of a subtree.
+//! - FreeBSD `sys/dev/iommu/iommu_gas.c` (stable/14): the summary of a subtree, constraints,
+//!   guards, the order in which zones are searched, splitting at a boundary.
+//!   `iommu_gas_find_space`, `iommu_gas_match_one`.
+//! - Linux `drivers/iommu/iova.c`, and the discussion of May and June 2026 about its search: a
+//!   limit and an alignment each defeat a search by the largest gap that prunes by size alone.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -64,7 +92,6 @@ pub use random::{ATTEMPTS, Random};
 pub use range::{Kept, NotReleased, PartError, RELEASE_RANGE_NODES, RESERVE_NODES, RangeError};
 pub use request::{Guard, Request, Split};
 pub use runs::Runs;
-use space::Tree;
 #[cfg(feature = "alloc")]
 pub use space::VecSpace;
 pub use space::{Space, SpaceNode};

@@ -7,13 +7,13 @@
 //! - with the [largest gap](super::Measure) for a measure, [`Lowest`] and [`Highest`] look at
 //!   [`LOOKS`] such gaps, and then prefer the next gap so large that it surely holds a place to a
 //!   nearer one that may; only where there is none they go on looking, O(log n) a gap;
-//! - with [`Runs`](super::Runs) no gap is looked at in vain for an alignment that the measure knows,
-//!   where the request has no guard before it, and the choice is exact.
+//! - with [`Runs`](super::Runs) no gap is looked at in vain for an alignment that the measure
+//!   knows, where the request has no guard before it, and the choice is exact.
 #![forbid(unsafe_code)]
 
-use super::query::{Gap, Need, Query, Zone};
+use super::query::{Need, Query, Zone};
 use super::search::{Found, View};
-use super::{Config, Storage, Tree};
+use super::{Config, Space, Storage};
 use crate::addr::{Address, Iova};
 use crate::rbtree::Side;
 
@@ -33,9 +33,7 @@ pub struct Spot {
 /// What a policy chooses from.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a, C: Config, S: Storage<C>> {
-    pub(super) tree: &'a Tree<C, S>,
-    pub(super) bounds: Gap,
-    pub(super) shift: u32,
+    pub(super) space: &'a Space<C, S>,
     pub(super) query: &'a Query,
 }
 
@@ -65,7 +63,7 @@ pub struct Highest;
 
 /// The place whose start is nearest to the hint, the lower one of two.
 ///
-/// It costs a search on each side of the hint; the second one ends where it can find nothing nearer.
+/// It costs a search on each side of the hint; the second one ends where nothing is nearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Near(pub Iova);
 
@@ -76,7 +74,7 @@ pub struct Near(pub Iova);
 pub struct Best;
 
 impl Choose for Lowest {
-    #[inline]
+    #[inline(always)]
     fn choose<C, S>(&mut self, field: &Field<'_, C, S>) -> Option<Spot>
     where
         C: Config,
@@ -90,7 +88,7 @@ impl Choose for Lowest {
 }
 
 impl Choose for Highest {
-    #[inline]
+    #[inline(always)]
     fn choose<C, S>(&mut self, field: &Field<'_, C, S>) -> Option<Spot>
     where
         C: Config,
@@ -109,7 +107,7 @@ impl Choose for Near {
         C: Config,
         S: Storage<C>,
     {
-        let hint = self.0.raw() >> field.shift;
+        let hint = self.0.raw() >> field.space.shift;
         let mut best = None::<Spot>;
         for zone in field.query.zones.iter().flatten() {
             let above = zone.high.checked_sub(zone.low.max(hint)).map(|_| Zone {
@@ -162,24 +160,32 @@ impl Choose for Best {
 impl<C: Config, S: Storage<C>> Field<'_, C, S> {
     fn view(&self, near: Side) -> View<'_, C, S> {
         View {
-            tree: self.tree,
+            space: self.space,
             near,
-            bounds: self.bounds,
         }
     }
 
     /// The nearest place in `zone` from the side `near`.
-    #[inline]
+    #[inline(always)]
     fn nearest(&self, near: Side, zone: Zone) -> Option<Spot> {
+        match self.look(near, zone, &self.query.need)? {
+            Look::Place(spot) => Some(spot),
+            Look::On(rest) => self.look_on(near, rest),
+        }
+    }
+
+    /// The same where the nearest gap holds no place.
+    #[cold]
+    fn look_on(&self, near: Side, zone: Zone) -> Option<Spot> {
         let mut from = zone;
-        for _ in 0..LOOKS {
+        for _ in 1..LOOKS {
             match self.look(near, from, &self.query.need)? {
                 Look::Place(spot) => return Some(spot),
                 Look::On(rest) => from = rest,
             }
         }
         let patient = from;
-        if let Some(sure) = self.query.sure {
+        if let Some(sure) = self.query.sure() {
             while let Some(look) = self.look(near, from, &sure) {
                 match look {
                     Look::Place(spot) => return Some(spot),
@@ -197,7 +203,7 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
     }
 
     /// Looks at the next gap that meets `need`; `None` if there is none in `zone`.
-    #[inline]
+    #[inline(always)]
     fn look(&self, near: Side, zone: Zone, need: &Need) -> Option<Look> {
         let view = self.view(near);
         let reach = self.query.reach();
@@ -205,10 +211,7 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
             Side::Left => (zone.low, reach),
             // Seen from above a grant begins where it ends, and what is behind it lies below.
             Side::Right => {
-                let last = zone
-                    .high
-                    .checked_add(self.query.len() - 1)
-                    .unwrap_or(u64::MAX);
+                let last = zone.high.saturating_add(self.query.len() - 1);
                 (!last, self.query.len() - 1 + self.query.before)
             }
         };

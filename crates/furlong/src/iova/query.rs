@@ -38,12 +38,10 @@ pub struct Need {
     pub order: u32,
 }
 
-/// A request in granules. Every place that suits it has a start in one of the zones and on the grid.
+/// A request in granules. Every place that suits it starts in one of the zones and on the grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
     pub(super) need: Need,
-    /// What surely suffices where the grid leaves out places; `None` where that fits no space.
-    pub(super) sure: Option<Need>,
     pub(super) before: u64,
     len: u64,
     pub(super) grid: Grid,
@@ -57,6 +55,7 @@ pub(super) fn granules(offset: u64, size: u64, shift: u32) -> Option<u64> {
 }
 
 /// Whether what `request` says makes sense, whatever the space.
+#[inline(always)]
 fn validate(request: &Request, granule: u64) -> Result<(), ReserveError> {
     if request.size == 0 {
         return Err(ReserveError::ZeroSize);
@@ -79,7 +78,7 @@ fn validate(request: &Request, granule: u64) -> Result<(), ReserveError> {
 
 impl Query {
     /// The request, as long as it is; where it crosses its boundary everywhere, `CrossesBoundary`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(request: &Request, shift: u32) -> Result<Self, ReserveError> {
         validate(request, 1 << shift)?;
         let Some(boundary) = request.boundary else {
@@ -88,13 +87,14 @@ impl Query {
         if boundary >> shift != 0 {
             return Self::build(request, shift, Some(boundary >> shift));
         }
+        let query = Self::build(request, shift, None)?;
         // All of the data has to lie in one granule, between two multiples of the boundary.
         let room = boundary - (request.offset & (boundary - 1));
         if room < request.size {
             let size = request.size;
             return Err(ReserveError::CrossesBoundary { size, boundary });
         }
-        Self::build(request, shift, None)
+        Ok(query)
     }
 
     /// The same without the boundary: for a grant that will be cut at it.
@@ -103,7 +103,7 @@ impl Query {
         Self::build(request, shift, None)
     }
 
-    #[inline]
+    #[inline(always)]
     fn build(request: &Request, shift: u32, boundary: Option<u64>) -> Result<Self, ReserveError> {
         let too_large = ReserveError::TooLarge(request.size);
         let len = granules(request.offset, request.size, shift).ok_or(too_large)?;
@@ -119,16 +119,20 @@ impl Query {
             run,
             order: align.trailing_zeros(),
         };
-        let slack = grid.slack();
-        let sure = span.checked_add(slack).map(|span| Need { span, ..need });
         Ok(Self {
             need,
-            sure: sure.filter(|_| slack > 0),
             before: request.guard.before,
             len,
             grid,
             zones: zones(request, shift),
         })
+    }
+
+    /// What surely suffices where the grid leaves out places; `None` where that fits no space.
+    pub(super) fn sure(&self) -> Option<Need> {
+        let slack = self.grid.slack();
+        let span = self.need.span.checked_add(slack).filter(|_| slack > 0)?;
+        Some(Need { span, ..self.need })
     }
 
     /// Granules of the grant.
@@ -153,6 +157,7 @@ impl Query {
 }
 
 /// Where a grant may start for its window and what the bus excludes, low zone first.
+#[inline(always)]
 fn zones(request: &Request, shift: u32) -> [Option<Zone>; 2] {
     let zone = |low: u64, high: u64| {
         // The last byte of data decides.

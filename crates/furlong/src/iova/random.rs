@@ -214,7 +214,7 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     }
 
     fn half(&self, at: NodeId, side: Side) -> crate::rbtree::Half<super::Gaps<C::Measure>> {
-        self.field.tree.nodes().half(at, side)
+        self.field.space.tree.nodes().half(at, side)
     }
 
     /// The gap between `first` and the granule before `end`, if it is one.
@@ -225,8 +225,8 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
 
     /// The gaps before the first node and behind the last one: one of all where none is.
     fn outer(&self) -> [Option<Gap>; 2] {
-        let bounds = self.field.bounds;
-        let Some(all) = self.field.tree.summary() else {
+        let bounds = self.field.space.bounds;
+        let Some(all) = self.field.space.tree.summary() else {
             return [Some(bounds), None];
         };
         [
@@ -238,6 +238,7 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     fn all(&self) -> u128 {
         let inner = self
             .field
+            .space
             .tree
             .summary()
             .map_or(0, |all| all.gap.starts(self.order));
@@ -248,12 +249,12 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     /// The gap between `at` and its subtree on the left.
     fn left_gap(&self, child: NodeId, at: NodeId) -> Option<Gap> {
         let first = self.half(child, Side::Right).edge.checked_add(1);
-        Self::gap(first, self.field.tree.item(at).start.checked_sub(1))
+        Self::gap(first, self.field.space.tree.item(at).start.checked_sub(1))
     }
 
     /// The gap between `at` and its subtree on the right.
     fn right_gap(&self, at: NodeId, child: NodeId) -> Option<Gap> {
-        let first = self.field.tree.item(at).last.checked_add(1);
+        let first = self.field.space.tree.item(at).last.checked_add(1);
         Self::gap(first, self.half(child, Side::Left).edge.checked_sub(1))
     }
 
@@ -267,12 +268,12 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
         };
         let [first, last] = self.outer();
         let mut sum = part(first) + part(last);
-        let mut next = self.field.tree.root();
+        let mut next = self.field.space.tree.root();
         while let Some(at) = next {
-            self.field.tree.counters().visit();
-            let item = self.field.tree.item(at);
+            self.field.space.tree.counters().visit();
+            let item = self.field.space.tree.item(at);
             let side = Side::right_if(item.start < to);
-            let child = self.field.tree.nodes().child(at, side);
+            let child = self.field.space.tree.nodes().child(at, side);
             match (side, child) {
                 (Side::Left, Some(child)) => {
                     sum += part(self.left_gap(child, at));
@@ -292,30 +293,33 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     fn select(&self, rank: u128) -> Option<(u64, Found)> {
         let [first, last] = self.outer();
         let mut left = Left(rank);
-        if let Some(found) = left.take(self, first, (None, Side::Right)) {
+        let root = self.field.space.tree.root();
+        if let Some(found) = left.take(self, first, root.map(|root| (root, Side::Left))) {
             return Some(found);
         }
-        let mut at = self.field.tree.root()?;
+        let mut at = root?;
         loop {
-            self.field.tree.counters().visit();
-            let [below, above] = Side::BOTH.map(|side| self.field.tree.nodes().child(at, side));
+            self.field.space.tree.counters().visit();
+            let [below, above] =
+                Side::BOTH.map(|side| self.field.space.tree.nodes().child(at, side));
             let on_left = self.of_half(at, Side::Left);
             if left.0 < on_left {
                 let child = below?;
                 let inside = self.of_half(child, Side::Left) + self.of_half(child, Side::Right);
                 if left.0 >= inside {
                     left.0 -= inside;
-                    return left.take(self, self.left_gap(child, at), (Some(at), Side::Left));
+                    let edge = Some((child, Side::Right));
+                    return left.take(self, self.left_gap(child, at), edge);
                 }
                 at = child;
                 continue;
             }
             left.0 -= on_left;
             let Some(child) = above else {
-                return left.take(self, last, (None, Side::Left));
+                return left.take(self, last, root.map(|root| (root, Side::Right)));
             };
             let gap = self.right_gap(at, child);
-            if let Some(found) = left.take(self, gap, (Some(at), Side::Right)) {
+            if let Some(found) = left.take(self, gap, Some((child, Side::Left))) {
                 return Some(found);
             }
             at = child;
@@ -332,12 +336,12 @@ impl Left {
         &mut self,
         urn: &Urn<'_, C, S>,
         gap: Option<Gap>,
-        beside: (Option<NodeId>, Side),
+        edge: Option<(NodeId, Side)>,
     ) -> Option<(u64, Found)> {
         let gap = gap?;
         let here = urn.of(gap);
         if self.0 < here {
-            return Some((gap.first + self.0 as u64, Found { gap, beside }));
+            return Some((gap.first + self.0 as u64, Found { gap, edge }));
         }
         self.0 -= here;
         None

@@ -6,7 +6,8 @@ use core::error::Error;
 use core::fmt;
 
 use super::query::Gap;
-use super::{Config, Grant, Kind, Owned, ReserveAtError, Reserved, Space, Storage, Tree};
+use super::space::Tree;
+use super::{Config, Grant, Kind, Owned, ReserveAtError, Reserved, Space, Storage};
 use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{NoMemory, NodeId};
 

@@ -5,41 +5,39 @@
 #![forbid(unsafe_code)]
 
 use super::query::{Gap, Need};
-use super::{Config, Measure, Reserved, Storage, Tree};
+use super::{Config, Measure, Reserved, Space, Storage};
 use crate::rbtree::{Counters, NodeId, Nodes, Side};
 
-/// A gap, and where a node in it goes: on a side of a node, or before (left) or behind (right) of
-/// where none is, which is last or first.
+/// A gap, and where a node in it goes: outermost on a side of a subtree; an empty tree has none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) gap: Gap,
-    pub(super) beside: (Option<NodeId>, Side),
+    pub(super) edge: Option<(NodeId, Side)>,
 }
 
 /// Where a search goes on when the first descent has ended.
 #[derive(Clone, Copy)]
 enum Next {
-    /// The gap beside this node on the near side, with its length.
+    /// The gap in front of this node, with its length.
     Near(NodeId, u64),
     /// The nearest gap that suffices on the far side of this node.
     Far(NodeId),
 }
 
 /// A node at which the first descent turned to the near side.
+#[derive(Clone, Copy)]
 struct Turn {
     at: NodeId,
-    /// The first gap behind its near subtree that suffices, the one beside the node included.
-    next: Option<Next>,
-    /// The same without the one beside the node.
+    /// The gap in front of it, if it suffices.
+    own: Option<Next>,
+    /// The gaps on its far side, if one suffices.
     far: Option<Next>,
 }
 
-/// A tree seen from one side, the near one.
+/// A space seen from one side, the near one.
 pub(super) struct View<'a, C: Config, S: Storage<C>> {
-    pub(super) tree: &'a Tree<C, S>,
+    pub(super) space: &'a Space<C, S>,
     pub(super) near: Side,
-    /// First and last granule of the space.
-    pub(super) bounds: Gap,
 }
 
 impl<C: Config, S: Storage<C>> View<'_, C, S> {
@@ -66,7 +64,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
 
     #[inline(always)]
     fn item(&self, at: NodeId) -> &Reserved {
-        self.tree.item(at)
+        self.space.tree.item(at)
     }
 
     /// The end of the extent that comes first from the near side.
@@ -88,24 +86,24 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
 
     #[inline(always)]
     fn child(&self, at: NodeId, side: Side) -> Option<NodeId> {
-        self.tree.nodes().child(at, side)
+        self.space.tree.nodes().child(at, side)
     }
 
     /// Far edge of the subtree of `at`.
     #[inline(always)]
     fn back_of_all(&self, at: NodeId) -> u64 {
-        self.turn(self.tree.nodes().half(at, !self.near).edge)
+        self.turn(self.space.tree.nodes().half(at, !self.near).edge)
     }
 
     #[inline(always)]
     fn front_of_all(&self, at: NodeId) -> u64 {
-        self.turn(self.tree.nodes().half(at, self.near).edge)
+        self.turn(self.space.tree.nodes().half(at, self.near).edge)
     }
 
     /// Whether there may be a gap on `side` of `at` that suffices.
     #[inline(always)]
     fn may_hold(&self, at: NodeId, side: Side, need: &Need) -> bool {
-        self.tree.nodes().half(at, side).gap.meets(need)
+        self.space.tree.nodes().half(at, side).gap.meets(need)
     }
 
     /// Whether the gap of `len` granules in front of `front` suffices.
@@ -129,83 +127,105 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         })
     }
 
-    /// The nearest gap that suffices and that goes on for `reach` granules behind `from`. Only one
-    /// gap has `from` in it or ends it; whether that one is long enough from there on is tested, so
-    /// `from` costs nothing.
+    /// The nearest gap that suffices and that goes on for `reach` granules behind `from`.
+    ///
+    /// At most one gap begins before `from` and is cut by it: for the largest gap as a measure what
+    /// is left of it suffices, for others it may not.
     ///
     /// # Cost
     /// At most two ways from the root to a leaf, and one node.
     pub(super) fn first(&self, from: u64, need: &Need, reach: u64) -> Option<Found> {
         let least_last = from.checked_add(reach)?;
-        let mut next = self.tree.root();
+        let is_enough = |found: &Found| self.is_enough(found, least_last, need);
+        let Some(mut at) = self.space.tree.root() else {
+            let edges = [self.near, !self.near].map(|side| self.bound(side));
+            return self
+                .found(Some(edges[0]), Some(edges[1]), None)
+                .filter(is_enough);
+        };
         let (mut before, mut turn, mut later) = (None, None::<Turn>, None);
-        while let Some(at) = next {
-            self.tree.counters().visit();
+        // The one gap that may be cut, and where to go on if it is too short then.
+        let (straddling, next) = loop {
+            self.space.tree.counters().visit();
             if self.front(at) <= least_last {
-                before = Some(at);
-                next = self.child(at, !self.near);
-                continue;
+                if self.may_hold(at, !self.near, need) {
+                    before = Some(at);
+                    at = self.child_that_holds(at, !self.near);
+                    continue;
+                }
+                let last = turn.and_then(|turn| self.front(turn.at).checked_sub(1));
+                let first = self.back_of_all(at).checked_add(1);
+                let found = self.found(first, last, Some((at, !self.near)));
+                break (found, turn.and_then(|turn| turn.far).or(later));
             }
-            let (mut own, mut far) = (None, None);
-            if self.may_hold(at, self.near, need) {
-                let len = self.before(at);
-                own = self
-                    .suffices(self.front(at), len, need)
-                    .then_some(Next::Near(at, len));
+            later = turn.and_then(|turn| turn.own.or(turn.far)).or(later);
+            let holds_far = self.may_hold(at, !self.near, need);
+            let far = holds_far.then_some(Next::Far(at));
+            if !self.may_hold(at, self.near, need) {
+                let (first, edge) = match before {
+                    Some(before) => (self.back(before).checked_add(1), Some((at, self.near))),
+                    None => (Some(self.bound(self.near)), self.end(self.near)),
+                };
+                let last = self.front_of_all(at).checked_sub(1);
+                let found = self.found(first, last, edge);
+                break (found, far.or(later));
             }
-            if self.may_hold(at, !self.near, need) {
-                far = Some(Next::Far(at));
-            }
-            later = turn.and_then(|turn: Turn| turn.next).or(later);
-            turn = Some(Turn {
-                at,
-                next: own.or(far),
-                far,
-            });
-            next = self.child(at, self.near);
-        }
-        let straddling = self.between(before, turn.as_ref().map(|turn| turn.at));
-        if let Some(found) = straddling
-            && self.is_enough(&found, least_last, need)
-        {
-            return Some(found);
-        }
-        match turn.and_then(|turn| turn.far).or(later) {
+            let own = self.own(at, need);
+            turn = Some(Turn { at, own, far });
+            at = self.child_that_holds(at, self.near);
+        };
+        straddling.filter(is_enough).or_else(|| match next {
             Some(Next::Near(at, len)) => Some(self.in_front_of(at, len)),
             Some(Next::Far(at)) => Some(self.descend(at, need)),
-            None => self.behind_all(least_last, need),
-        }
+            None => self.behind_all().filter(is_enough),
+        })
     }
 
-    /// The gap between two neighbours, if there is one.
+    /// The child on `side`, where a gap that suffices is.
     #[inline(always)]
-    fn between(&self, before: Option<NodeId>, behind: Option<NodeId>) -> Option<Found> {
-        let first = match before {
-            Some(at) => self.back(at).checked_add(1)?,
-            None => self.turn_bound(self.near),
-        };
-        let last = match behind {
-            Some(at) => self.front(at).checked_sub(1)?,
-            None => self.turn_bound(!self.near),
-        };
-        let beside = match (before, behind) {
-            // One of the two has no child on this side: beside it there is room.
-            (_, Some(at)) if self.child(at, self.near).is_none() => (behind, self.near),
-            (Some(_), _) => (before, !self.near),
-            (None, _) => (None, self.near),
-        };
+    fn child_that_holds(&self, at: NodeId, side: Side) -> NodeId {
+        self.child(at, side)
+            .expect("there is a node on the other side of a gap")
+    }
+
+    /// The gap in front of `at`, if it suffices.
+    #[inline(always)]
+    fn own(&self, at: NodeId, need: &Need) -> Option<Next> {
+        let len = self.before(at);
+        self.suffices(self.front(at), len, need)
+            .then_some(Next::Near(at, len))
+    }
+
+    /// The gap from `first` to `last`, if it is one, which is outermost at `edge`.
+    #[inline(always)]
+    fn found(
+        &self,
+        first: Option<u64>,
+        last: Option<u64>,
+        edge: Option<(NodeId, Side)>,
+    ) -> Option<Found> {
+        let (first, last) = (first?, last?);
         (first <= last).then(|| Found {
             gap: self.gap(first, last),
-            beside,
+            edge,
         })
+    }
+
+    /// Outside of the first or of the last node.
+    #[inline(always)]
+    fn end(&self, side: Side) -> Option<(NodeId, Side)> {
+        self.space
+            .ends
+            .as_ref()
+            .map(|ends| (ends[side.index()], side))
     }
 
     /// The first or last granule of the space, as it looks from the near side.
     #[inline(always)]
-    fn turn_bound(&self, side: Side) -> u64 {
+    fn bound(&self, side: Side) -> u64 {
         self.turn(match side {
-            Side::Left => self.bounds.first,
-            Side::Right => self.bounds.last,
+            Side::Left => self.space.bounds.first,
+            Side::Right => self.space.bounds.last,
         })
     }
 
@@ -225,45 +245,35 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         let front = self.front(at);
         Found {
             gap: self.gap(front - len, front - 1),
-            beside: (Some(at), self.near),
+            edge: Some((self.child_that_holds(at, self.near), !self.near)),
         }
     }
 
     /// The gap behind the last node, which is in no half.
-    fn behind_all(&self, least_last: u64, need: &Need) -> Option<Found> {
-        let root = self.tree.root()?;
-        let first = self.back_of_all(root).checked_add(1)?;
-        let last = self.turn_bound(!self.near);
-        let found = (first <= last).then(|| Found {
-            gap: self.gap(first, last),
-            beside: (None, self.near),
-        })?;
-        self.is_enough(&found, least_last, need).then_some(found)
+    fn behind_all(&self) -> Option<Found> {
+        let (at, side) = self.end(!self.near)?;
+        let first = self.back(at).checked_add(1);
+        self.found(first, Some(self.bound(side)), Some((at, side)))
     }
 
     /// The nearest gap that suffices on the far side of `at`, where there is one.
     fn descend(&self, mut at: NodeId, need: &Need) -> Found {
         loop {
             // Here the far side of `at` holds one, and nothing nearer does.
-            let child = self
-                .child(at, !self.near)
-                .expect("a gap has a node behind it");
-            self.tree.counters().visit();
-            let back = self.back(at);
-            let front = self.front_of_all(child);
+            let child = self.child_that_holds(at, !self.near);
+            self.space.tree.counters().visit();
+            let (back, front) = (self.back(at), self.front_of_all(child));
             let len = front.wrapping_sub(back).wrapping_sub(1);
             if self.suffices(front, len, need) {
                 return Found {
                     gap: self.gap(back + 1, front - 1),
-                    beside: (Some(at), !self.near),
+                    edge: Some((child, self.near)),
                 };
             }
             at = child;
             while self.may_hold(at, self.near, need) {
-                let below = self
-                    .child(at, self.near)
-                    .expect("a gap has a node before it");
-                self.tree.counters().visit();
+                let below = self.child_that_holds(at, self.near);
+                self.space.tree.counters().visit();
                 let inside = Side::BOTH.map(|side| self.may_hold(below, side, need));
                 if inside == [false; 2] {
                     return self.in_front_of(at, self.before(at));

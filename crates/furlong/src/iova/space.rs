@@ -10,7 +10,7 @@ use super::{
     ReserveAtError, ReserveError, Reserved, Split, Stale, Standard, Storage,
 };
 use crate::addr::{Address, Extent, Iova};
-use crate::rbtree::{Arena, NoMemory, Node, NodeId, RbTree, Side};
+use crate::rbtree::{Arena, NoMemory, Node, NodeId, RbTree};
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ pub type VecSpace<C = Standard> = Space<C, Vec<SpaceNode<C>>>;
 /// Which extents of a device's address space are reserved; finds gaps for more.
 ///
 /// It hands out whole granules. It knows nothing of the device's translations, nor when the device
-/// has forgotten them: see [`Domain`](super::Domain) for that.
+/// has forgotten them.
 ///
 /// # Example
 /// ```
@@ -45,6 +45,8 @@ pub struct Space<C: Config, S: Storage<C>> {
     pub(super) tree: Tree<C, S>,
     /// First and last granule.
     pub(super) bounds: Gap,
+    /// First and last node.
+    pub(super) ends: Option<[NodeId; 2]>,
     /// log2 of the bytes of a granule.
     pub(super) shift: u32,
     /// Nodes in no tree: a list through the starts of their extents, [`END`] at its end.
@@ -98,6 +100,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let mut space = Self {
             tree: RbTree::with_config(nodes),
             bounds,
+            ends: None,
             shift,
             free: END,
             spare: 0,
@@ -131,13 +134,10 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             start: spot.start,
             last: data.last().raw() >> self.shift,
         };
-        let (neighbour, side) = spot.found.beside;
         let at = self.take(reserved).map_err(|_| ReserveError::NoMemory)?;
-        match side {
-            Side::Left => self.tree.insert_before(neighbour, at),
-            Side::Right => self.tree.insert_after(neighbour, at),
-        }
-        .expect("a free node is in no tree");
+        let linked = self.tree.insert_at_edge(spot.found.edge, at);
+        linked.expect("a free node is in no tree");
+        self.joined(at);
         Ok(Grant {
             at,
             extent: self.bytes(reserved),
@@ -182,12 +182,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
 
     #[inline]
     fn choose<P: Choose>(&self, query: &Query, policy: &mut P) -> Option<Spot> {
-        policy.choose(&Field {
-            tree: &self.tree,
-            bounds: self.bounds,
-            shift: self.shift,
-            query,
-        })
+        policy.choose(&Field { space: self, query })
     }
 
     #[cold]
@@ -246,7 +241,38 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
         let linked = self.tree.insert_before(next, at);
         linked.expect("a free node is in no tree");
+        self.joined(at);
         Ok(at)
+    }
+
+    /// Keeps the ends after a node has been linked.
+    #[inline]
+    pub(super) fn joined(&mut self, at: NodeId) {
+        let Some([first, last]) = &mut self.ends else {
+            self.ends = Some([at; 2]);
+            return;
+        };
+        let (start, tree) = (self.tree.item(at).start, &self.tree);
+        if start < tree.item(*first).start {
+            *first = at;
+        } else if start > tree.item(*last).start {
+            *last = at;
+        }
+    }
+
+    /// Keeps the ends before a node is taken out.
+    #[inline]
+    pub(super) fn leaves(&mut self, at: NodeId) {
+        if let Some([first, last]) = &mut self.ends
+            && (at == *first || at == *last)
+        {
+            let inner = [self.tree.next(*first), self.tree.prev(*last)];
+            self.ends = match inner {
+                [Some(next), _] if at == *first => Some([next, *last]),
+                [_, Some(prev)] => Some([*first, prev]),
+                _ => None,
+            };
+        }
     }
 
     /// Releases what a grant stands for.
@@ -305,6 +331,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Takes a node out of the tree and keeps it for the next reservation.
     #[inline]
     pub(super) fn unlink(&mut self, at: NodeId) {
+        self.leaves(at);
         self.tree
             .remove(at)
             .expect("a reserved extent is in the tree");
@@ -407,7 +434,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// [`NoMemory`]; nothing has changed.
     ///
     /// # Cost
-    /// As [`Store::try_reserve`].
+    /// As [`RbTree::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
         match nodes.checked_sub(self.spare) {
             // An array that cannot grow has no room for more, but these need none.

@@ -98,7 +98,7 @@ impl Measure for u64 {
 /// Orders extents by their last address, and knows of each subtree where it begins, where it ends
 /// and the measure of the gaps between neighbours in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gaps<M = u64, T = Reserved>(PhantomData<fn() -> (M, T)>);
+pub struct Gaps<M = u64, T = Reserved>(PhantomData<(M, T)>);
 
 /// What a node keeps about one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

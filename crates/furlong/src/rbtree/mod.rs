@@ -28,8 +28,8 @@
 //! # Files
 //! - `tree`: the type and its operations; `config`, `counters`: what may differ, what is counted.
 //! - `augment`: the trait of the user's; `propagation`: the seam and its three arms.
-//! - `nodes`: the link trait; `arena`, `intrusive`: the two places where nodes live; `store`: arrays
-//!   that may grow.
+//! - `nodes`: the link trait; `arena`, `intrusive`: the two places where nodes live; `store`:
+//!   arrays that may grow.
 //! - `insert`, `remove`: rebalancing; `walk`: the one walk after it; `work`: the steps of all
 //!   three.
 //! - `search`, `iter`, `cursor`: looking and moving; `check`: the invariants.

@@ -105,8 +105,9 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     }
 
     /// The outermost node on `side` of the subtree of `at`.
-    fn outermost(&self, mut at: N::Ref, side: Side) -> N::Ref {
+    pub(super) fn outermost(&self, mut at: N::Ref, side: Side) -> N::Ref {
         while let Some(child) = self.nodes.child(at, side) {
+            self.counters.visit();
             at = child;
         }
         at

@@ -189,6 +189,37 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         Ok(())
     }
 
+    /// Links `new` as the outermost node on a side of the subtree of `edge`, or as the only one of
+    /// an empty tree where that is `None`: for a caller whose own search has ended above the place.
+    /// That keys ascend is the caller's to know, as with [`insert_before`](Self::insert_before).
+    ///
+    /// # Errors
+    /// [`Linked`](InsertError::Linked) if `new` is in a tree; nothing has changed.
+    ///
+    /// # Panics
+    /// If the node of `edge` is in no tree, or there is none and the tree is not empty.
+    ///
+    /// # Cost
+    /// As [`insert`](Self::insert), whose search begins at `edge`.
+    #[inline]
+    pub fn insert_at_edge(
+        &mut self,
+        edge: Option<(N::Ref, Side)>,
+        new: N::Ref,
+    ) -> Result<(), InsertError<N::Ref>> {
+        if self.nodes.is_linked(new) {
+            return Err(InsertError::Linked);
+        }
+        let place = edge.map(|(at, side)| {
+            assert!(self.nodes.is_linked(at), "the edge is in no tree");
+            (self.outermost(at, side), side)
+        });
+        assert!(place.is_some() || self.is_empty(), "the tree is not empty");
+        change!(self, |work| work.link(place, new));
+        self.len += 1;
+        Ok(())
+    }
+
     /// Takes `old` out of the tree. It keeps its item and its name, and so do all others.
     ///
     /// # Errors
@@ -334,7 +365,7 @@ where
             && self.next(at).is_none_or(|next| key < self.nodes.key(next))
     }
 
-    /// A byte of a node, 0 at first, that is the caller's: it stands where the node would be padded.
+    /// A byte of a node, 0 at first, that is the caller's: it stands where padding would be.
     #[inline(always)]
     pub fn mark(&self, at: NodeId) -> u8 {
         self.nodes.mark(at)

@@ -47,6 +47,7 @@ fn agenda() -> Agenda {
         question: "Which?".to_owned(),
         metrics: vec![metric("time", Kind::Sampled), metric("calls", Kind::Exact)],
         arms: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        uncounted: vec![],
         exact_operations: 1,
         loads: vec![load],
         left_out: vec!["rem: not now".to_owned()],
