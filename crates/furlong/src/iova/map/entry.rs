@@ -10,7 +10,7 @@ use crate::rbtree::{Augment, Node, Side};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entries<V>(PhantomData<fn() -> V>);
 
-/// An entry of a [`Map`]; one that is not in the map has no value.
+/// An entry of a [`Map`](super::Map); one that is not in the map has no value.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<V> {
     /// First address; where the entry is free, the next free one.
@@ -72,7 +72,7 @@ impl<V> Augment for Entries<V> {
     fn join(_: &Entry<V>, (): &(), (): &()) {}
 }
 
-/// The node of a [`Map`], for arrays that the caller provides.
+/// The node of a [`Map`](super::Map), for arrays that the caller provides.
 pub type MapNode<V> = Node<Entries<V>>;
 
 #[cfg(test)]
