@@ -41,6 +41,7 @@
 //! - `range`, `fixed`: what is free or reserved in a range, filled and released; firmware's
 //!   regions.
 //! - `state`, `claim`: a space as data, saved and restored; who claims what is in it.
+//! - `map`: an IOTLB, values at extents.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c` (stable/14): the summary of a subtree, constraints,
@@ -58,6 +59,7 @@ mod error;
 mod fixed;
 mod grant;
 mod grid;
+mod map;
 mod policy;
 mod query;
 mod random;
@@ -78,6 +80,12 @@ pub use config::{Config, Custom, Standard, Storage};
 pub use counts::Counts;
 pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
 pub use grant::{Grant, Kind, Owned};
+#[cfg(feature = "alloc")]
+pub use map::VecMap;
+pub use map::{
+    BrokenMap, CUT_RANGE_NODES, Entries, Entry, Hint, InsertError, Map, MapNode, RemoveError,
+    Straddles,
+};
 pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy};
 pub use query::Need;
 pub use random::{ATTEMPTS, Random};

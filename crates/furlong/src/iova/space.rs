@@ -314,20 +314,6 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         Ok(kind)
     }
 
-    /// The node whose extent is exactly `extent`.
-    pub(super) fn exactly(&self, extent: Extent<Iova>) -> Result<NodeId, ReleaseError> {
-        let wanted = whole(extent, self.shift).ok_or(ReleaseError::Ragged(extent))?;
-        let next = self.tree.lower_bound(wanted.first);
-        let owner = next.filter(|at| self.tree.item(*at).start <= wanted.last);
-        let at = owner.ok_or(ReleaseError::NotReserved)?;
-        let owner = self.bytes(*self.tree.item(at));
-        if owner == extent {
-            Ok(at)
-        } else {
-            Err(ReleaseError::Partial(owner))
-        }
-    }
-
     /// Takes a node out of the tree and keeps it for the next reservation.
     #[inline]
     pub(super) fn unlink(&mut self, at: NodeId) {
