@@ -25,6 +25,8 @@ mod counts;
 mod error;
 mod grant;
 mod grid;
+#[cfg(feature = "alloc")]
+mod growth;
 mod policy;
 mod query;
 mod random;
