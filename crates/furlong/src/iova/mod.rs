@@ -13,6 +13,9 @@
 //!
 //! # Files
 //! - `summary`: the augmentation [`Gaps`] over [`Reserved`] extents.
+//! - `growth`: memory for more nodes, obtained elsewhere.
+//! - `token`, `ring`, `quarantine`: released extents that wait for a flush of the device's TLB;
+//!   `tag`: whose they are.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c`, `iommu_gas_augment_entry`: first, last and the largest
@@ -28,15 +31,19 @@ mod grid;
 #[cfg(feature = "alloc")]
 mod growth;
 mod policy;
+mod quarantine;
 mod query;
 mod random;
 mod request;
+mod ring;
 mod runs;
 mod search;
 mod space;
 mod summary;
+mod tag;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
+mod token;
 
 pub use check::BrokenSpace;
 pub use config::{Config, Custom, Standard, Storage};
@@ -44,12 +51,15 @@ pub use counts::Counts;
 pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
 pub use grant::{Grant, Kind, Owned};
 pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy};
+pub use quarantine::Quarantine;
 pub use query::Need;
 pub use random::{ATTEMPTS, Random};
 pub use request::{Guard, Request, Split};
+pub use ring::{Level, TokenSlot};
 pub use runs::Runs;
 use space::Tree;
 #[cfg(feature = "alloc")]
 pub use space::VecSpace;
 pub use space::{Space, SpaceNode};
 pub use summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};
+pub use token::{QuarantineError, Sealed, StaleSeal, StaleToken, Token};
