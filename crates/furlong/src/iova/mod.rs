@@ -16,6 +16,7 @@
 //! - `growth`: memory for more nodes, obtained elsewhere.
 //! - `token`, `ring`, `quarantine`: released extents that wait for a flush of the device's TLB;
 //!   `tag`: whose they are.
+//! - `shell`: the shared [`Domain`], with magazines.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c`, `iommu_gas_augment_entry`: first, last and the largest
@@ -38,6 +39,8 @@ mod request;
 mod ring;
 mod runs;
 mod search;
+#[cfg(feature = "alloc")]
+mod shell;
 mod space;
 mod summary;
 mod tag;
@@ -57,6 +60,11 @@ pub use random::{ATTEMPTS, Random};
 pub use request::{Guard, Request, Split};
 pub use ring::{Level, TokenSlot};
 pub use runs::Runs;
+#[cfg(feature = "alloc")]
+pub use shell::{
+    BrokenDomain, CLASSES, Cpu, Domain, DomainConfig, DomainCounters, Event, Flush, NoDomain,
+    NoTlb, OneCpu, Shared, Traffic,
+};
 use space::Tree;
 #[cfg(feature = "alloc")]
 pub use space::VecSpace;
