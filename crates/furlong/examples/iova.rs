@@ -49,7 +49,7 @@ struct Iommu {
 
 impl Flush for Iommu {
     fn flush(&self) {
-        self.flushes.fetch_add(1, Ordering::Relaxed);
+        self.flushes.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -63,7 +63,7 @@ fn run_a_network_card() -> Result<(), Box<dyn Error>> {
 
     for _ in 0..100_000 {
         let buffer = domain.reserve(&Request::new(2048), Highest)?;
-        // map(buffer.iova(), ..); the card works; unmap(buffer.iova());
+        // Here the driver maps the buffer, the card works, and the driver unmaps it.
         if domain.release_later(buffer)? == Level::High {
             domain.flush();
         }
@@ -75,7 +75,7 @@ fn run_a_network_card() -> Result<(), Box<dyn Error>> {
     domain.flusher().flush();
     domain.redeem(token)?;
 
-    let flushes = domain.flusher().flushes.load(Ordering::Relaxed);
+    let flushes = domain.flusher().flushes.load(Ordering::SeqCst);
     println!("a network card: 100,000 buffers, {flushes} flushes of its TLB");
     Ok(())
 }
