@@ -5,6 +5,7 @@ use core::fmt;
 
 use super::policy::{Choose, Field, Spot};
 use super::query::{self, Gap, Query};
+use super::tag::Tag;
 use super::{
     Config, Gaps, GeometryError, Grant, Kind, Measure, Owned, Policy, ReleaseError, Request,
     ReserveAtError, ReserveError, Reserved, Split, Stale, Standard, Storage,
@@ -140,6 +141,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.joined(at);
         Ok(Grant {
             at,
+            tag: Tag::NONE,
             extent: self.bytes(reserved),
             data,
         })
@@ -211,6 +213,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let at = at.map_err(|_| ReserveAtError::NoMemory)?;
         Ok(Grant {
             at,
+            tag: Tag::NONE,
             extent,
             data: extent,
         })
