@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 pub mod compare;
+pub mod phys_map;
 pub mod random;
 pub mod subject;
 pub mod tree;
