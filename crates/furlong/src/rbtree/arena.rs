@@ -96,7 +96,7 @@ impl<A: Augment> Node<A> {
 }
 
 /// Nodes in an array of the caller's: a `Vec`, a boxed or a borrowed slice of [`Node`]s.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Arena<A: Augment, S> {
     nodes: S,
     augment: PhantomData<fn() -> A>,
@@ -157,6 +157,20 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
     #[inline(always)]
     pub(super) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
         &mut self.nodes[at.index()].item
+    }
+}
+
+impl<A: Augment, S: Clone> Clone for Arena<A, S> {
+    fn clone(&self) -> Self {
+        Self {
+            nodes: self.nodes.clone(),
+            augment: PhantomData,
+        }
+    }
+
+    /// As the array's own: a `Vec` that is large enough is kept.
+    fn clone_from(&mut self, source: &Self) {
+        self.nodes.clone_from(&source.nodes);
     }
 }
 
