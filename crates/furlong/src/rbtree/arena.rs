@@ -78,10 +78,17 @@ pub struct Node<A: Augment> {
     children: [u8; 8],
     /// `parent << 1 | side`, or one of the two constants above.
     place: u32,
+    /// Keeps `ranks` off a multiple of four. There, the compiler would load four bytes where one
+    /// has just been stored, which a processor cannot forward: it would wait for the store.
+    _odd: u8,
     ranks: Ranks,
 }
 
 impl<A: Augment> Node<A> {
+    /// Where in a node its ranks are.
+    #[cfg(test)]
+    pub(super) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
+
     /// A node that is in no tree.
     pub fn new(item: A::Item) -> Self {
         let halves = Side::BOTH.map(|side| A::empty(&item, side));
@@ -90,6 +97,7 @@ impl<A: Augment> Node<A> {
             halves,
             children: [0xff; 8],
             place: UNLINKED,
+            _odd: 0,
             ranks: Ranks::SHORT,
         }
     }

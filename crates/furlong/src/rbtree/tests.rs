@@ -71,6 +71,11 @@ fn restoring_a_tree_keeps_its_array() {
 }
 
 #[test]
+fn a_byte_of_ranks_is_not_loaded_as_four() {
+    assert_ne!(Node::<Count>::RANKS_AT % 4, 0);
+}
+
+#[test]
 fn a_root_with_a_parent_is_named() {
     let found = broken(|tree| tree.nodes.set_place(id(3), Some((id(7), Side::Left))));
     assert_eq!(found, Broken::RootHasParent(id(3)));
