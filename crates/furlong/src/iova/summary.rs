@@ -1,6 +1,8 @@
 //! The summary of `iommu_gas`: first, last and largest gap of a subtree of extents.
 #![forbid(unsafe_code)]
 
+use core::hint::select_unpredictable;
+
 use crate::rbtree::{Augment, Side};
 
 /// A reserved extent: `start..end`, half-open, in bytes or granules of a device's address space.
@@ -59,14 +61,15 @@ impl Augment for Gaps {
 
     #[inline(always)]
     fn half(item: &Reserved, side: Side, below: &GapSummary) -> GapHalf {
-        // Wrapping: a tree that is out of order is for `check` to name, not for this to stop at.
-        let (edge, beside) = match side {
-            Side::Left => (below.first, item.start.wrapping_sub(below.last)),
-            Side::Right => (below.last, below.first.wrapping_sub(item.end)),
-        };
+        // Selected, not branched: a walk mispredicts every other branch on the side.
+        let is_left = matches!(side, Side::Left);
+        let edge = select_unpredictable(is_left, below.first, below.last);
+        let start = select_unpredictable(is_left, below.last, item.end);
+        let end = select_unpredictable(is_left, item.start, below.first);
         GapHalf {
             edge,
-            gap: below.gap.max(beside),
+            // Wrapping: that a tree is out of order is for `check` to say, not for this to stop.
+            gap: below.gap.max(end.wrapping_sub(start)),
         }
     }
 

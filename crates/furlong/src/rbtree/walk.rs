@@ -5,6 +5,9 @@
 //! as long as either a rank is out of order or a summary has changed; where nothing changes any
 //! more the [`Checked`](super::Checked) propagation ends it. Ranks are in order after O(1) steps on
 //! average; how far summaries change is the user's affair.
+//!
+//! On which side of its parent a node is, nobody can predict. So what depends on the side is
+//! selected, here as in an [`Augment`] that knows its costs, and not branched on.
 #![forbid(unsafe_code)]
 
 use super::augment::{Half, Summary};

@@ -1,6 +1,8 @@
 //! A tree during one change, and the steps that insertion and removal share.
 #![forbid(unsafe_code)]
 
+use core::hint::select_unpredictable;
+
 use super::augment::{Half, Summary};
 use super::{Augment, Config, Counters, Nodes, Side};
 
@@ -81,14 +83,12 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         side: Side,
         half: Half<N::Augment>,
     ) -> Summary<N::Augment> {
-        let other = self.nodes.half(at, !side);
+        let [left, right] = Side::BOTH.map(|side| self.nodes.half(at, side));
         self.nodes.set_half(at, side, half);
+        // Selected, as the walk's documentation says.
         let is_left = side == Side::Left;
-        let (left, right) = if is_left {
-            (half, other)
-        } else {
-            (other, half)
-        };
+        let left = select_unpredictable(is_left, half, left);
+        let right = select_unpredictable(is_left, right, half);
         N::Augment::join(self.nodes.item(at), &left, &right)
     }
 }
