@@ -227,6 +227,12 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Nodes for Arena<A, S> {
     }
 
     #[inline(always)]
+    fn only_child(&self, at: NodeId) -> Option<NodeId> {
+        let words = self.nodes[at.index()].children.as_chunks::<4>().0;
+        NodeId::from_raw(u32::from_le_bytes(words[0]) & u32::from_le_bytes(words[1]))
+    }
+
+    #[inline(always)]
     fn set_child(&mut self, at: NodeId, side: Side, child: Option<NodeId>) {
         let words = self.nodes[at.index()].children.as_chunks_mut::<4>().0;
         words[side.index()] = NodeId::raw(child).to_le_bytes();

@@ -9,7 +9,7 @@ use super::{Augment, Config, Counters, Nodes, Side};
 /// A tree during one change: a view of its nodes, and its root.
 pub(super) struct Work<'c, N: Nodes, C: Config> {
     pub(super) nodes: N,
-    pub(super) root: Option<N::Ref>,
+    pub(super) root: &'c mut Option<N::Ref>,
     pub(super) counters: &'c C::Counters,
 }
 
@@ -29,7 +29,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         let place = self.nodes.place(old);
         match place {
             Some((parent, side)) => self.nodes.set_child(parent, side, new),
-            None => self.root = new,
+            None => *self.root = new,
         }
         if let Some(new) = new {
             self.nodes.set_place(new, place);
