@@ -8,6 +8,8 @@ mod allocator;
 mod course;
 mod scan;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod workload;
 
 use furlong::iova::{Custom, Standard};

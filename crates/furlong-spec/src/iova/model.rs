@@ -18,7 +18,8 @@ struct Owner {
     kind: Kind,
 }
 
-/// What a subject promises of its choice where an alignment or a boundary leaves places out of gaps.
+/// What a subject promises of its choice where an alignment or a boundary leaves places out of
+/// gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
     /// The choice among all, whatever is asked.

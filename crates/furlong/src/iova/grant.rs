@@ -57,7 +57,8 @@ pub enum Kind {
     /// A region of the firmware's or the machine's: it may overlap others of its kind, and is
     /// released by its address only.
     Fixed = 1,
-    /// Restored from a saved state; nobody has claimed it yet.
+    /// Nobody holds its grant: it was restored from a saved state, or left when a range that cut it
+    /// was released, and nobody has claimed it yet.
     Unclaimed = 2,
 }
 
@@ -67,6 +68,15 @@ impl Kind {
             0 => Self::Granted,
             1 => Self::Fixed,
             _ => Self::Unclaimed,
+        }
+    }
+
+    /// The kind that has this number where a space is saved.
+    #[cfg(feature = "alloc")]
+    pub(super) const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0..=2 => Some(Self::from_mark(number)),
+            _ => None,
         }
     }
 }

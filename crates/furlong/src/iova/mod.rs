@@ -38,34 +38,42 @@
 //! - `search`: the descent to a gap; `policy`: the choice among places; `random`: an even one.
 //! - `summary`: the augmentation [`Gaps`] and the largest gap as its measure; `runs`, `counts`: two
 //!   more.
+//! - `range`, `fixed`: what is free or reserved in a range, filled and released; firmware's
+//!   regions.
+//! - `state`, `claim`: a space as data, saved and restored; who claims what is in it.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c` (stable/14): the summary of a subtree, constraints,
 //!   guards, the order in which zones are searched, splitting at a boundary.
-//!   `iommu_gas_find_space`,
-//!   `iommu_gas_match_one`.
+//!   `iommu_gas_find_space`, `iommu_gas_match_one`.
 //! - Linux `drivers/iommu/iova.c`, and the discussion of May and June 2026 about its search: a
 //!   limit and an alignment each defeat a search by the largest gap that prunes by size alone.
 #![forbid(unsafe_code)]
 
 mod check;
+mod claim;
 mod config;
 mod counts;
 mod error;
+mod fixed;
 mod grant;
 mod grid;
 mod policy;
 mod query;
 mod random;
+mod range;
 mod request;
 mod runs;
 mod search;
 mod space;
+#[cfg(feature = "alloc")]
+mod state;
 mod summary;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 
 pub use check::BrokenSpace;
+pub use claim::ClaimError;
 pub use config::{Config, Custom, Standard, Storage};
 pub use counts::Counts;
 pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
@@ -73,9 +81,12 @@ pub use grant::{Grant, Kind, Owned};
 pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy};
 pub use query::Need;
 pub use random::{ATTEMPTS, Random};
+pub use range::{Kept, NotReleased, PartError, RELEASE_RANGE_NODES, RESERVE_NODES, RangeError};
 pub use request::{Guard, Request, Split};
 pub use runs::Runs;
 #[cfg(feature = "alloc")]
 pub use space::VecSpace;
 pub use space::{Space, SpaceNode};
+#[cfg(feature = "alloc")]
+pub use state::{RestoreError, SavedExtent, State};
 pub use summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};

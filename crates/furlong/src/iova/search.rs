@@ -138,7 +138,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         let least_last = from.checked_add(reach)?;
         let is_enough = |found: &Found| self.is_enough(found, least_last, need);
         let Some(mut at) = self.space.tree.root() else {
-            let edges = Side::BOTH.map(|side| self.bound(side));
+            let edges = [self.near, !self.near].map(|side| self.bound(side));
             return self
                 .found(Some(edges[0]), Some(edges[1]), None)
                 .filter(is_enough);

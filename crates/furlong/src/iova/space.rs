@@ -296,6 +296,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     pub fn holds(&self, grant: &Grant) -> bool {
         grant.at.index() < self.tree.nodes().len()
             && self.tree.is_linked(grant.at)
+            && self.kind(grant.at) == Kind::Granted
             && self.bytes(*self.tree.item(grant.at)) == grant.extent
     }
 
@@ -307,17 +308,24 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// O(log n).
     pub fn release_at(&mut self, extent: Extent<Iova>) -> Result<Kind, ReleaseError> {
+        let at = self.exactly(extent)?;
+        let kind = self.kind(at);
+        self.unlink(at);
+        Ok(kind)
+    }
+
+    /// The node whose extent is exactly `extent`.
+    pub(super) fn exactly(&self, extent: Extent<Iova>) -> Result<NodeId, ReleaseError> {
         let wanted = whole(extent, self.shift).ok_or(ReleaseError::Ragged(extent))?;
         let next = self.tree.lower_bound(wanted.first);
         let owner = next.filter(|at| self.tree.item(*at).start <= wanted.last);
         let at = owner.ok_or(ReleaseError::NotReserved)?;
         let owner = self.bytes(*self.tree.item(at));
-        if owner != extent {
-            return Err(ReleaseError::Partial(owner));
+        if owner == extent {
+            Ok(at)
+        } else {
+            Err(ReleaseError::Partial(owner))
         }
-        let kind = self.kind(at);
-        self.unlink(at);
-        Ok(kind)
     }
 
     /// Takes a node out of the tree and keeps it for the next reservation.
@@ -428,7 +436,11 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// As [`RbTree::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
-        self.tree.try_reserve(nodes.saturating_sub(self.spare))
+        match nodes.checked_sub(self.spare) {
+            // An array that cannot grow has no room for more, but these need none.
+            None | Some(0) => Ok(()),
+            Some(more) => self.tree.try_reserve(more),
+        }
     }
 
     /// A node for `item`, in no tree.

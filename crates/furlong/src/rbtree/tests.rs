@@ -148,9 +148,30 @@ fn an_unlinked_neighbour_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "the key of a linked node has changed")]
-fn a_key_is_not_changed_in_the_tree() {
+#[should_panic(expected = "the key of a linked node has left its place")]
+fn a_key_does_not_pass_its_neighbour() {
     full().update(id(3), |item| *item = 9);
+}
+
+#[test]
+#[should_panic(expected = "the key of a linked node has left its place")]
+fn a_key_does_not_become_that_of_its_neighbour() {
+    full().update(id(3), |item| *item = 2);
+}
+
+#[test]
+fn a_key_may_change_between_its_neighbours() {
+    let mut tree: Tree = RbTree::new([10, 20, 30, 15].into_iter().collect());
+    for index in 0..3 {
+        tree.insert(id(index)).expect("it is not linked");
+    }
+    for (index, key) in [(1, 29), (1, 11), (0, 0), (2, u64::MAX)] {
+        tree.update(id(index), |item| *item = key);
+        assert_eq!(tree.check(), Ok(()));
+        assert_eq!(tree.find(key), Some(id(index)));
+    }
+    tree.update(id(3), |item| *item = 99);
+    assert_eq!(tree.item(id(3)), &99, "what is in no tree is in no order");
 }
 
 #[test]

@@ -236,7 +236,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     }
 
     /// Recomputes what the tree keeps about `at`, whose item has changed in a part that the
-    /// augmentation reads. Its key must be what it was.
+    /// augmentation reads. Its key must still be between those of its neighbours.
     ///
     /// # Errors
     /// [`NotLinked`] if it is in no tree; nothing has changed.
@@ -338,23 +338,31 @@ where
     S: DerefMut<Target = [Node<A>]>,
     C: Config,
 {
-    /// Changes the item of a node in any part but the key.
+    /// Changes the item of a node. The key of a linked node may change as long as it stays between
+    /// those of its neighbours: the node stays where it is.
     ///
     /// # Panics
-    /// If the key has changed and the node is linked: the order would be broken.
+    /// If the key has left its place between those of its neighbours: the order is broken.
     ///
     /// # Cost
     /// O(log n) if it is linked.
     pub fn update<T>(&mut self, at: NodeId, change: impl FnOnce(&mut A::Item) -> T) -> T {
         let key = self.nodes.key(at);
         let done = change(self.nodes.item_mut(at));
-        if self.refresh(at).is_ok() {
+        if self.refresh(at).is_ok() && self.nodes.key(at) != key {
             assert!(
-                self.nodes.key(at) == key,
-                "the key of a linked node has changed"
+                self.is_in_order(at),
+                "the key of a linked node has left its place"
             );
         }
         done
+    }
+
+    /// Whether the key of a linked node is between those of its neighbours.
+    fn is_in_order(&self, at: NodeId) -> bool {
+        let key = self.nodes.key(at);
+        self.prev(at).is_none_or(|prev| self.nodes.key(prev) < key)
+            && self.next(at).is_none_or(|next| key < self.nodes.key(next))
     }
 
     /// A byte of a node, 0 at first, that is the caller's: it stands where padding would be.

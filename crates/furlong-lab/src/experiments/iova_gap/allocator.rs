@@ -48,8 +48,11 @@ pub trait AddressAllocator: Sized {
     /// It cannot be had.
     fn new(space: Extent<Iova>) -> Result<Self, Failure>;
 
-    /// Reserves exactly these extents, which ascend and do not overlap, before anything is timed;
-    /// their grants in the same order. Nothing is reserved before.
+    /// Reserves exactly these extents, which do not overlap, before anything is timed; their grants
+    /// in the same order. Nothing is reserved before.
+    ///
+    /// They come in a random order, as a space is filled by use: an allocator that can reserve at a
+    /// given address does so one by one in that order.
     ///
     /// # Errors
     /// They were not all reserved.

@@ -79,10 +79,14 @@ impl<A: AddressAllocator> Course<A> {
     fn new(shape: Shape, seed: u64) -> Result<Self, Failure> {
         let mut random = Random::new(seed);
         let mut subject = A::new(shape.space())?;
-        let live = shape.layout(&mut random);
+        let mut live = shape.layout(&mut random);
+        random.shuffle(&mut live);
         let grants: Vec<_> = subject.fill(&live)?.into_iter().map(Some).collect();
         if grants.len() != live.len() {
             return Err(Failure("not everything was reserved beforehand".to_owned()));
+        }
+        if !shape.is_churn() {
+            live.sort_unstable_by_key(Extent::start);
         }
         Ok(Self {
             shape,
