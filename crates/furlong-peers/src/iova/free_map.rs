@@ -1,11 +1,12 @@
 //! A map of what is free, gone through until a gap is large enough.
 //!
 //! Asterinas writes this by hand for device addresses and for kernel memory (`RangeAllocator` in
-//! `ostd`): a `BTreeMap` of free ranges, first fit. This is our own writing of that shape. The map
-//! keeps lengths, so that a gap that is too small costs one load and one comparison; a window and an
-//! exact range are looked up instead of scanned for; nothing is collected but for random placement.
-//! Its counterpart, a map of what is taken, as Cloud Hypervisor and the mappings of Asterinas have
-//! it, is the arm `scan` of the lab.
+//! `ostd`): a `BTreeMap` of free ranges, first fit. This is our own writing of that shape, made to
+//! be fast. The map keeps lengths, so that a gap that is too small costs one load and one
+//! comparison. Its keys are the last bytes, which stay when the beginning of a gap is taken or comes
+//! back: most reservations and releases change a value where it lies. A window and an exact range
+//! are looked up instead of scanned for; nothing is collected but for random placement. A map of
+//! what is taken, as Cloud Hypervisor and the mappings of Asterinas have it, is the lab's `scan`.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -17,9 +18,9 @@ use furlong_spec::iova::{Geometry, Place};
 
 use super::extents::{extent, not_filled};
 use super::starts::{Starts, highest_in, lowest_in};
-use super::{Offers, Peer};
+use super::{Align, Offers, Peer};
 
-/// A map from the first byte of each gap to how many follow it.
+/// A map from the last byte of each gap to how many come before it.
 #[derive(Clone, Debug)]
 pub struct FreeMap {
     gaps: BTreeMap<u64, u64>,
@@ -28,97 +29,110 @@ pub struct FreeMap {
     starts: Starts,
 }
 
-/// A gap, and a place in it.
+/// A place that was cut out of a gap, as far as that changes no key.
 #[derive(Clone, Copy, Debug)]
-struct Spot {
-    gap: u64,
-    behind: u64,
+struct Cut {
     start: u64,
+    gap_last: u64,
+    /// Nothing of the gap is left behind the place.
+    is_gone: bool,
+    /// Bytes of the gap that are left before the place.
+    front: u64,
+}
+
+/// Takes `behind + 1` bytes from `start` on out of the gap that ends with `gap_last`.
+#[inline]
+fn cut(gap_last: u64, before: &mut u64, start: u64, behind: u64) -> Cut {
+    let front = start - (gap_last - *before);
+    let tail = gap_last - (start + behind);
+    if let Some(others) = tail.checked_sub(1) {
+        *before = others;
+    }
+    Cut {
+        start,
+        gap_last,
+        is_gone: tail == 0,
+        front,
+    }
+}
+
+/// Cuts the request out of the first gap that holds it.
+#[inline(always)]
+fn first_fit<'a>(
+    mut gaps: impl Iterator<Item = (&'a u64, &'a mut u64)>,
+    ask: &Ask,
+    place: impl Fn(u64, u64, &Ask) -> Option<u64>,
+) -> Option<Cut> {
+    let behind = ask.size - 1;
+    gaps.find_map(|(last, before)| {
+        if *before < behind {
+            return None;
+        }
+        let start = place(*last - *before, *last, ask)?;
+        Some(cut(*last, before, start, behind))
+    })
 }
 
 impl FreeMap {
     #[inline]
-    fn is_everywhere(&self, ask: &Ask) -> bool {
-        ask.low <= self.first && self.last <= ask.high
+    fn lowest(&mut self, ask: &Ask) -> Option<Cut> {
+        if ask.low <= self.first && self.last <= ask.high {
+            return first_fit(self.gaps.iter_mut(), ask, lowest_in);
+        }
+        let ends = ask.low..=self.end_behind(ask.high);
+        first_fit(self.gaps.range_mut(ends), ask, lowest_in)
     }
 
     #[inline]
-    fn lowest(&self, ask: &Ask) -> Option<Spot> {
-        if self.is_everywhere(ask) {
-            return first_fit(self.gaps.iter(), ask, lowest_in);
+    fn highest(&mut self, ask: &Ask) -> Option<Cut> {
+        if ask.low <= self.first && self.last <= ask.high {
+            return first_fit(self.gaps.iter_mut().rev(), ask, highest_in);
         }
-        let reaching = self.gaps.range(..ask.low).next_back();
-        let inside = self.gaps.range(ask.low..=ask.high);
-        first_fit(reaching.into_iter().chain(inside), ask, lowest_in)
+        let ends = ask.low..=self.end_behind(ask.high);
+        first_fit(self.gaps.range_mut(ends).rev(), ask, highest_in)
     }
 
-    #[inline]
-    fn highest(&self, ask: &Ask) -> Option<Spot> {
-        if self.is_everywhere(ask) {
-            return first_fit(self.gaps.iter().rev(), ask, highest_in);
-        }
-        let inside = self.gaps.range(ask.low..=ask.high).rev();
-        let reaching = self.gaps.range(..ask.low).next_back();
-        first_fit(inside.chain(reaching), ask, highest_in)
-    }
-
-    fn random(&mut self, ask: &Ask, seed: u64) -> Option<Spot> {
+    fn random(&mut self, ask: &Ask, seed: u64) -> Option<Cut> {
         self.starts.clear();
-        let reaching = self.gaps.range(..ask.low).next_back();
-        let inside = self.gaps.range(ask.low..=ask.high);
-        for (gap, behind) in reaching.into_iter().chain(inside) {
-            self.starts.count(*gap, gap + behind, ask);
+        for (last, before) in self.gaps.range(ask.low..=self.end_behind(ask.high)) {
+            self.starts.count(last - before, *last, ask);
         }
         let start = self.starts.draw(seed, ask.align)?;
-        let (gap, behind) = self.gaps.range(..=start).next_back()?;
-        let (gap, behind) = (*gap, *behind);
-        Some(Spot { gap, behind, start })
+        let (gap_last, before) = self.gaps.range_mut(start..).next()?;
+        Some(cut(*gap_last, before, start, ask.size - 1))
     }
 
-    /// Takes `behind + 1` bytes out of a gap.
+    /// Where the gap ends that is the last one to begin at `high` or below.
     #[inline]
-    fn cut(&mut self, spot: Spot, behind: u64) {
-        let (last, gap_last) = (spot.start + behind, spot.gap + spot.behind);
-        match (spot.start - spot.gap).checked_sub(1) {
-            None => drop(self.gaps.remove(&spot.gap)),
-            Some(before) => drop(self.gaps.insert(spot.gap, before)),
+    fn end_behind(&self, high: u64) -> u64 {
+        let next = self.gaps.range(high..).next();
+        next.map_or(u64::MAX, |(last, _)| *last)
+    }
+
+    /// What a cut changes of the keys.
+    #[inline]
+    fn settle(&mut self, cut: Cut) {
+        if cut.is_gone {
+            self.gaps.remove(&cut.gap_last);
         }
-        if last < gap_last {
-            self.gaps.insert(last + 1, gap_last - last - 1);
+        if let Some(others) = cut.front.checked_sub(1) {
+            self.gaps.insert(cut.start - 1, others);
         }
     }
 
     /// Joins what is released to the gaps around it.
     #[inline]
     fn join(&mut self, released: Extent<Iova>) {
-        let (mut start, mut last) = (released.start().raw(), released.last().raw());
-        if let Some(behind) = last.checked_add(1).and_then(|next| self.gaps.remove(&next)) {
-            last += 1 + behind;
+        let (start, last) = (released.start().raw(), released.last().raw());
+        let below = start.checked_sub(1).and_then(|end| self.gaps.remove(&end));
+        let bytes = last - start + below.map_or(0, |before| before + 1);
+        let next = last.checked_add(1);
+        let above = next.and_then(|next| self.gaps.range_mut(next..).next());
+        match above {
+            Some((end, before)) if Some(*end - *before) == next => *before += bytes + 1,
+            _ => drop(self.gaps.insert(last, bytes)),
         }
-        if let Some((gap, behind)) = self.gaps.range(..start).next_back()
-            && gap + behind == start - 1
-        {
-            start = *gap;
-        }
-        self.gaps.insert(start, last - start);
     }
-}
-
-/// The first gap that holds a place.
-#[inline(always)]
-fn first_fit<'a>(
-    mut gaps: impl Iterator<Item = (&'a u64, &'a u64)>,
-    ask: &Ask,
-    place: impl Fn(u64, u64, &Ask) -> Option<u64>,
-) -> Option<Spot> {
-    gaps.find_map(|(gap, behind)| {
-        if *behind < ask.size - 1 {
-            return None;
-        }
-        let (gap, behind) = (*gap, *behind);
-        let start = place(gap, gap + behind, ask)?;
-        Some(Spot { gap, behind, start })
-    })
 }
 
 impl AddressAllocator for FreeMap {
@@ -127,7 +141,7 @@ impl AddressAllocator for FreeMap {
     fn new(space: Extent<Iova>) -> Result<Self, Failure> {
         let (first, last) = (space.start().raw(), space.last().raw());
         Ok(Self {
-            gaps: BTreeMap::from([(first, last - first)]),
+            gaps: BTreeMap::from([(last, last - first)]),
             first,
             last,
             starts: Starts::default(),
@@ -141,14 +155,14 @@ impl AddressAllocator for FreeMap {
 
     #[inline]
     fn reserve(&mut self, ask: &Ask) -> Option<(u64, Extent<Iova>)> {
-        let spot = match ask.place {
+        let cut = match ask.place {
             iova_gap::Place::Lowest => self.lowest(ask),
             iova_gap::Place::Highest => self.highest(ask),
             iova_gap::Place::Random(seed) => self.random(ask, seed),
         }?;
-        self.cut(spot, ask.size - 1);
-        let granted = Extent::from_len(Iova::new(spot.start), ask.size)?;
-        Some((spot.start, granted))
+        self.settle(cut);
+        let granted = Extent::from_len(Iova::new(cut.start), ask.size)?;
+        Some((cut.start, granted))
     }
 
     #[inline]
@@ -159,11 +173,12 @@ impl AddressAllocator for FreeMap {
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
         let mut reserved = Vec::new();
         let mut next = Some(self.first);
-        for (gap, behind) in &self.gaps {
-            if let Some(first) = next.filter(|first| first < gap) {
+        for (gap_last, before) in &self.gaps {
+            let gap = gap_last - before;
+            if let Some(first) = next.filter(|first| *first < gap) {
                 reserved.push(extent(first, gap - 1)?);
             }
-            next = (gap + behind).checked_add(1);
+            next = gap_last.checked_add(1);
         }
         if let Some(first) = next.filter(|first| *first <= self.last) {
             reserved.push(extent(first, self.last)?);
@@ -179,7 +194,7 @@ impl AddressAllocator for FreeMap {
 impl Peer for FreeMap {
     const OFFERS: Offers = Offers {
         places: &[Place::Lowest, Place::Highest, Place::Random(0)],
-        align: true,
+        align: Align::InPlace,
         window: true,
         reserve_at: true,
         release_at: false,
@@ -193,12 +208,12 @@ impl Peer for FreeMap {
 
     fn reserve_at(&mut self, wanted: Extent<Iova>) -> Option<Extent<Iova>> {
         let (start, last) = (wanted.start().raw(), wanted.last().raw());
-        let (gap, behind) = self.gaps.range(..=start).next_back()?;
-        let (gap, behind) = (*gap, *behind);
-        if last > gap + behind {
+        let (gap_last, before) = self.gaps.range_mut(last..).next()?;
+        if start < *gap_last - *before {
             return None;
         }
-        self.cut(Spot { gap, behind, start }, last - start);
+        let cut = cut(*gap_last, before, start, last - start);
+        self.settle(cut);
         Some(wanted)
     }
 }

@@ -22,7 +22,7 @@ mod vm_allocator;
 pub use arms::{EXPERIMENT, arms};
 pub use free_map::FreeMap;
 pub use offset_allocator::OffsetAllocator;
-pub use peer::{Offers, Peer};
+pub use peer::{Align, Offers, Peer};
 pub use range_alloc::RangeAlloc;
 pub use range_map::RangeMap;
 pub use subject::{Bluntly, PeerSubject};

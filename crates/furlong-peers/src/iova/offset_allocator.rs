@@ -11,8 +11,8 @@ use furlong_lab::experiments::iova_gap::{AddressAllocator, Ask, PAGE};
 use furlong_spec::iova::{Geometry, Place};
 use offset_allocator::{Allocation, Allocator};
 
-use super::extents::not_filled;
-use super::{Offers, Peer};
+use super::extents::{lay, not_filled};
+use super::{Align, Offers, Peer};
 
 /// Gaps and extents that there can be: as many as the largest workload has, and a few more. Arrays
 /// for them all are made beforehand.
@@ -63,27 +63,19 @@ impl AddressAllocator for OffsetAllocator {
         theirs.ok_or_else(|| Failure("it cannot have 2^32 pages".to_owned()))
     }
 
-    /// It cuts the only gap from below, so that gaps and extents can be allocated in their order,
-    /// and the gaps released again.
+    /// It has to be given gaps and extents in ascending order; gaps are released as the extents come.
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Allocation>, Failure> {
-        let mut gaps = Vec::new();
-        let mut grants = Vec::new();
-        let mut end = self.first;
-        for extent in extents {
-            let (start, last) = (extent.start().raw(), extent.last().raw());
-            if end < start {
-                gaps.push(self.allocate(start - end).ok_or_else(not_filled)?);
-            }
-            let grant = self.allocate(last - start + 1);
-            let grant = grant.filter(|grant| self.start(*grant) == start);
-            grants.push(grant.ok_or_else(not_filled)?);
-            end = last + 1;
-        }
-        for gap in gaps {
+        let laid = lay(extents, self.first, |start, bytes| {
+            let grant = self.allocate(bytes);
+            grant.filter(|grant| self.start(*grant) == start)
+        });
+        let laid = laid.ok_or_else(not_filled)?;
+        for gap in laid.gaps {
             self.theirs.free(gap);
         }
         self.filled = extents.to_vec();
-        Ok(grants)
+        self.filled.sort_unstable_by_key(Extent::start);
+        Ok(laid.grants)
     }
 
     #[inline]
@@ -116,7 +108,7 @@ impl AddressAllocator for OffsetAllocator {
 impl Peer for OffsetAllocator {
     const OFFERS: Offers = Offers {
         places: &[Place::Random(0)],
-        align: false,
+        align: Align::Never,
         window: false,
         reserve_at: false,
         release_at: false,

@@ -40,8 +40,8 @@ pub trait Peer: AddressAllocator {
 pub struct Offers {
     /// The places that it can be asked for, the usual one first.
     pub places: &'static [Place],
-    /// Alignment above a granule.
-    pub align: bool,
+    /// Alignment.
+    pub align: Align,
     /// A window.
     pub window: bool,
     /// Reserving an exact extent.
@@ -53,6 +53,17 @@ pub struct Offers {
     /// Refusing a size of 0 and an alignment that is none; others panic, or their adapters would
     /// have to look.
     pub mistakes: bool,
+}
+
+/// What a peer does where an alignment is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// It cannot be asked for one.
+    Never,
+    /// It keeps to the place that it is asked for.
+    InPlace,
+    /// It takes another place than without, by a rule of its own.
+    Anywhere,
 }
 
 impl Offers {
@@ -73,7 +84,7 @@ impl Offers {
 
     fn request(&self, request: &Request, place: Place) -> Option<Operation> {
         let mut reduced = Request::new(request.size);
-        if self.align {
+        if self.align != Align::Never {
             reduced = reduced.align(request.align);
         }
         if self.window {
@@ -83,6 +94,9 @@ impl Offers {
         let is_empty = reduced.low > reduced.high;
         if is_empty || is_mistaken && !self.mistakes {
             return None;
+        }
+        if self.align == Align::Anywhere && reduced.align > 1 {
+            return Some(Operation::Reserve(reduced, Place::Random(0)));
         }
         let is_it = |offered: &&Place| discriminant(*offered) == discriminant(&place);
         let place = match self.places.iter().find(is_it) {

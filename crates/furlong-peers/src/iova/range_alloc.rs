@@ -12,8 +12,8 @@ use furlong_lab::experiments::iova_gap::{AddressAllocator, Ask, PAGE};
 use furlong_spec::iova::{Geometry, Place};
 use range_alloc::RangeAllocator;
 
-use super::extents::{extent, not_filled};
-use super::{Offers, Peer};
+use super::extents::{extent, lay, not_filled};
+use super::{Align, Offers, Peer};
 
 /// gfx-rs's allocator, in granules: in bytes a range could not reach the end of 64 bits.
 #[derive(Debug)]
@@ -42,32 +42,18 @@ impl AddressAllocator for RangeAlloc {
         theirs.ok_or_else(|| Failure("it cannot have the end of 64 bits".to_owned()))
     }
 
-    /// It takes the start of the only range that is free, so that gaps and extents can be allocated
-    /// in their order, and the gaps released again.
+    /// It has to be given gaps and extents in ascending order; gaps are released as the extents come.
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Range<u64>>, Failure> {
-        let mut gaps = Vec::new();
-        let mut grants = Vec::new();
-        let mut end = self.theirs.initial_range().start;
-        for extent in extents {
-            let wanted =
-                extent.start().raw() >> self.shift..(extent.last().raw() >> self.shift) + 1;
-            if end < wanted.start {
-                let gap = self.theirs.allocate_range(wanted.start - end);
-                gaps.push(gap.map_err(|_| not_filled())?);
-            }
-            let grant = self.theirs.allocate_range(wanted.end - wanted.start);
-            grants.push(
-                grant
-                    .ok()
-                    .filter(|grant| *grant == wanted)
-                    .ok_or_else(not_filled)?,
-            );
-            end = wanted.end;
-        }
-        for gap in gaps {
+        let first = self.theirs.initial_range().start << self.shift;
+        let laid = lay(extents, first, |start, bytes| {
+            let range = self.theirs.allocate_range(bytes >> self.shift).ok();
+            range.filter(|range| range.start << self.shift == start)
+        });
+        let laid = laid.ok_or_else(not_filled)?;
+        for gap in laid.gaps {
             self.theirs.free_range(gap);
         }
-        Ok(grants)
+        Ok(laid.grants)
     }
 
     #[inline]
@@ -106,7 +92,7 @@ impl AddressAllocator for RangeAlloc {
 impl Peer for RangeAlloc {
     const OFFERS: Offers = Offers {
         places: &[Place::Best],
-        align: true,
+        align: Align::Anywhere,
         window: false,
         reserve_at: false,
         release_at: false,

@@ -16,7 +16,7 @@ use rangemap::RangeSet;
 
 use super::extents::{extent, not_filled};
 use super::starts::{Starts, highest_in, lowest_in};
-use super::{Offers, Peer};
+use super::{Align, Offers, Peer};
 
 /// A set of what is taken, in granules.
 #[derive(Clone, Debug)]
@@ -55,9 +55,12 @@ impl RangeMap {
         (first, (gap.end << self.shift).wrapping_sub(1))
     }
 
-    fn granules(&self, extent: Extent<Iova>) -> Range<u64> {
+    /// The granules of an extent of the space.
+    fn granules(&self, extent: Extent<Iova>) -> Option<Range<u64>> {
         let (first, last) = (extent.start().raw(), extent.last().raw());
-        first >> self.shift..(last >> self.shift) + 1
+        let (first, last) = (first >> self.shift, last >> self.shift);
+        let is_inside = self.space.start <= first && last < self.space.end;
+        is_inside.then(|| first..last + 1)
     }
 
     #[inline]
@@ -157,7 +160,7 @@ impl AddressAllocator for RangeMap {
 impl Peer for RangeMap {
     const OFFERS: Offers = Offers {
         places: &[Place::Lowest, Place::Highest, Place::Random(0)],
-        align: true,
+        align: Align::InPlace,
         window: true,
         reserve_at: true,
         release_at: false,
@@ -170,9 +173,8 @@ impl Peer for RangeMap {
     }
 
     fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Range<u64>> {
-        let range = self.granules(extent);
-        let is_inside = self.space.start <= range.start && range.end <= self.space.end;
-        if !is_inside || self.taken.overlaps(&range) {
+        let range = self.granules(extent)?;
+        if self.taken.overlaps(&range) {
             return None;
         }
         self.taken.insert(range.clone());

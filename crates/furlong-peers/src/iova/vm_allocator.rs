@@ -13,7 +13,7 @@ use serde::Deserialize;
 use vm_allocator::{AllocPolicy, RangeInclusive};
 
 use super::extents::{extent, not_filled};
-use super::{Offers, Peer};
+use super::{Align, Offers, Peer};
 
 /// rust-vmm's allocator.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl AddressAllocator for VmAllocator {
 impl Peer for VmAllocator {
     const OFFERS: Offers = Offers {
         places: &[Place::Lowest, Place::Highest],
-        align: true,
+        align: Align::InPlace,
         window: false,
         reserve_at: true,
         release_at: true,
