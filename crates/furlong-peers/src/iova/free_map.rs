@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong_lab::experiments::Failure;
@@ -73,40 +74,70 @@ fn first_fit<'a>(
     })
 }
 
+/// The lowest place in a gap that is large enough and wholly in the window.
+#[inline(always)]
+fn lowest_inside(first: u64, last: u64, ask: &Ask) -> Option<u64> {
+    let padding = first.wrapping_neg() & (ask.align - 1);
+    (padding <= last - first - (ask.size - 1)).then(|| first + padding)
+}
+
+/// The highest one.
+#[inline(always)]
+fn highest_inside(first: u64, last: u64, ask: &Ask) -> Option<u64> {
+    let start = (last - (ask.size - 1)) & !(ask.align - 1);
+    (first <= start).then_some(start)
+}
+
 impl FreeMap {
+    /// Only the first and the last gap of a window can reach over its ends.
     #[inline]
     fn lowest(&mut self, ask: &Ask) -> Option<Cut> {
         if ask.low <= self.first && self.last <= ask.high {
-            return first_fit(self.gaps.iter_mut(), ask, lowest_in);
+            return first_fit(self.gaps.iter_mut(), ask, lowest_inside);
         }
-        let ends = ask.low..=self.end_behind(ask.high);
-        first_fit(self.gaps.range_mut(ends), ask, lowest_in)
+        let mut inside = self.gaps.range_mut(ask.low..=ask.high);
+        if let Some(cut) = first_fit(inside.next().into_iter(), ask, lowest_in) {
+            return Some(cut);
+        }
+        if let Some(cut) = first_fit(inside, ask, lowest_inside) {
+            return Some(cut);
+        }
+        first_fit(self.over(ask.high), ask, lowest_in)
     }
 
     #[inline]
     fn highest(&mut self, ask: &Ask) -> Option<Cut> {
         if ask.low <= self.first && self.last <= ask.high {
-            return first_fit(self.gaps.iter_mut().rev(), ask, highest_in);
+            return first_fit(self.gaps.iter_mut().rev(), ask, highest_inside);
         }
-        let ends = ask.low..=self.end_behind(ask.high);
-        first_fit(self.gaps.range_mut(ends).rev(), ask, highest_in)
+        if let Some(cut) = first_fit(self.over(ask.high), ask, highest_in) {
+            return Some(cut);
+        }
+        let mut inside = self.gaps.range_mut(ask.low..=ask.high);
+        let lowest = inside.next();
+        if let Some(cut) = first_fit(inside.rev(), ask, highest_inside) {
+            return Some(cut);
+        }
+        first_fit(lowest.into_iter(), ask, highest_in)
+    }
+
+    /// The gap behind those that end at `high` or below.
+    #[inline]
+    fn over(&mut self, high: u64) -> impl Iterator<Item = (&u64, &mut u64)> {
+        let behind = (Bound::Excluded(high), Bound::Unbounded);
+        self.gaps.range_mut(behind).take(1)
     }
 
     fn random(&mut self, ask: &Ask, seed: u64) -> Option<Cut> {
         self.starts.clear();
-        for (last, before) in self.gaps.range(ask.low..=self.end_behind(ask.high)) {
+        let behind = (Bound::Excluded(ask.high), Bound::Unbounded);
+        let inside = self.gaps.range(ask.low..=ask.high);
+        for (last, before) in inside.chain(self.gaps.range(behind).take(1)) {
             self.starts.count(last - before, *last, ask);
         }
         let start = self.starts.draw(seed, ask.align)?;
         let (gap_last, before) = self.gaps.range_mut(start..).next()?;
         Some(cut(*gap_last, before, start, ask.size - 1))
-    }
-
-    /// Where the gap ends that is the last one to begin at `high` or below.
-    #[inline]
-    fn end_behind(&self, high: u64) -> u64 {
-        let next = self.gaps.range(high..).next();
-        next.map_or(u64::MAX, |(last, _)| *last)
     }
 
     /// What a cut changes of the keys.
@@ -155,6 +186,9 @@ impl AddressAllocator for FreeMap {
 
     #[inline]
     fn reserve(&mut self, ask: &Ask) -> Option<(u64, Extent<Iova>)> {
+        if ask.low > ask.high {
+            return None;
+        }
         let cut = match ask.place {
             iova_gap::Place::Lowest => self.lowest(ask),
             iova_gap::Place::Highest => self.highest(ask),
