@@ -24,7 +24,8 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
     step(words.fold(BASIS, step), bytes.len() as u64)
 }
 
-/// A digest of answers: of words in their order. To go on with more words, begin with what came out.
+/// A digest of answers: of words in their order. To go on with more words, begin with what came
+/// out.
 #[must_use]
 pub fn digest(begin: u64, words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(begin ^ BASIS, step)

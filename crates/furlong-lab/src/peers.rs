@@ -1,5 +1,6 @@
 //! `--peers`: the same command with other people's implementations as further arms. Their crates
-//! are heavy, so that they are in a binary of their own, `furlong-peers`, which lies beside this one.
+//! are heavy, so that they are in a binary of their own, `furlong-peers`, which lies beside this
+//! one.
 #![forbid(unsafe_code)]
 
 use std::env;

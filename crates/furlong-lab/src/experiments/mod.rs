@@ -1,10 +1,12 @@
 //! What an experiment is, and the list of those that exist.
 #![forbid(unsafe_code)]
 
+pub mod gas;
 pub mod iova_gap;
 pub mod iova_propagation;
 pub mod ordered;
 pub mod plan;
+pub mod traffic;
 pub mod tree_order;
 
 use std::collections::BTreeMap;

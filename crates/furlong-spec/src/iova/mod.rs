@@ -9,7 +9,9 @@
 mod geometry;
 mod model;
 mod operation;
+mod places;
 mod pruned;
+mod ranges;
 mod space;
 pub mod spaces;
 mod stream;
@@ -20,6 +22,6 @@ pub use geometry::Geometry;
 pub use model::{Model, Promise};
 pub use operation::{Granted, Operation, Outcome, Place};
 pub use space::SpaceSubject;
-pub use stream::{Mix, operations};
+pub use stream::{Mix, all_operations, operations};
 pub use sweep::{Questions, Swept, sequences};
 pub use trial::{GEOMETRIES, Trial, trial, trial_of};

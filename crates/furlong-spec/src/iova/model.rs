@@ -1,21 +1,21 @@
 //! The naive model: an owner for each granule, and every answer by trying every place.
 //!
-//! What suits a request is said here once more, in bytes, and with nothing of the library's
-//! arithmetic: [`Model::suits`] is the definition.
+//! What suits a request is said in `places`, what is done with ranges in `ranges`, once more and
+//! with nothing of the library's arithmetic.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong::iova::{Kind, LOOKS, ReleaseError, Request, ReserveAtError, ReserveError, Split};
+use furlong::iova::{Kind, PartError, ReleaseError, Request, ReserveAtError, ReserveError};
 
 use super::{Geometry, Granted, Operation, Outcome, Place};
 use crate::{Judge, Subject};
 
 /// Who has a granule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Owner {
+pub(super) struct Owner {
     /// No other extent has had this number.
     number: u64,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
 /// What a subject promises of its choice where an alignment or a boundary leaves places out of
@@ -24,28 +24,28 @@ struct Owner {
 pub enum Promise {
     /// The choice among all, whatever is asked.
     Exact,
-    /// The choice among all if no more than [`LOOKS`] gaps are large enough, or if the alignment is
-    /// below 2 to the power of so many granules, with no boundary and no guard before; else any
-    /// place.
+    /// The choice among all if no more gaps than [`LOOKS`](furlong::iova::LOOKS) are large enough,
+    /// or if the alignment is below 2 to the power of so many granules, with no boundary and no
+    /// guard before; else any place.
     Looks(u32),
 }
 
 /// An owner for each granule.
 #[derive(Clone, Debug)]
 pub struct Model {
-    geometry: Geometry,
-    promise: Promise,
-    owners: Vec<Option<Owner>>,
+    pub(super) geometry: Geometry,
+    pub(super) promise: Promise,
+    pub(super) owners: Vec<Option<Owner>>,
     /// Grants and the number of what they stand for.
-    grants: Vec<(u64, Granted)>,
+    pub(super) grants: Vec<(u64, Granted)>,
     /// The next extent's number.
     next: u64,
     /// How many extents there is memory for.
-    room: usize,
+    pub(super) room: usize,
 }
 
 /// Granules, from the first to the one before the last number.
-type Run = core::ops::Range<usize>;
+pub(super) type Run = core::ops::Range<usize>;
 
 impl Model {
     /// Nothing reserved.
@@ -74,47 +74,8 @@ impl Model {
         self.grants.len()
     }
 
-    /// Whether the request may lie at granule `at`, with its boundary or as if it had none.
-    fn suits(&self, request: &Request, is_bounded: bool, at: usize) -> bool {
-        let start = self.geometry.byte(at);
-        let first = start + u128::from(request.offset);
-        let last = first + u128::from(request.size) - 1;
-        let wide = |address: Iova| u128::from(address.raw());
-        let is_aligned = start.is_multiple_of(u128::from(request.align));
-        let is_in_window = start >= wide(request.low) && last <= wide(request.high);
-        let is_allowed = match request.exclusion {
-            Some((low, high)) if low < high => last <= wide(low) || start > wide(high),
-            _ => true,
-        };
-        let is_whole = match request.boundary.map(u128::from) {
-            Some(boundary) if is_bounded => first / boundary == last / boundary,
-            _ => true,
-        };
-        if !(is_aligned && is_in_window && is_allowed && is_whole) {
-            return false;
-        }
-        let before = (at as u128).checked_sub(u128::from(request.guard.before));
-        let len = (u128::from(request.offset) + u128::from(request.size))
-            .div_ceil(u128::from(self.geometry.granule));
-        let behind = at as u128 + len + u128::from(request.guard.after);
-        match before {
-            Some(before) if behind <= self.owners.len() as u128 => {
-                let beside = &self.owners[before as usize..behind as usize];
-                beside.iter().all(Option::is_none)
-            }
-            _ => false,
-        }
-    }
-
-    /// All places, in order.
-    fn places(&self, request: &Request, is_bounded: bool) -> Vec<usize> {
-        let all = 0..self.owners.len();
-        all.filter(|at| self.suits(request, is_bounded, *at))
-            .collect()
-    }
-
     /// Stretches of granules that are free, or that are not, in order; extents apart.
-    fn runs(&self, is_free: bool) -> impl Iterator<Item = Run> + '_ {
+    pub(super) fn runs(&self, is_free: bool) -> impl Iterator<Item = Run> + '_ {
         let mut at = 0;
         let number = |owner: &Option<Owner>| owner.map(|owner| owner.number);
         let all = core::iter::from_fn(move || {
@@ -128,18 +89,18 @@ impl Model {
     }
 
     /// The gap that has granule `at`.
-    fn gap(&self, at: usize) -> Run {
+    pub(super) fn gap(&self, at: usize) -> Run {
         let mut gaps = self.runs(true);
         gaps.find(|gap| gap.contains(&at)).expect("it is free")
     }
 
-    fn extent(&self, run: &Run) -> Extent<Iova> {
+    pub(super) fn extent(&self, run: &Run) -> Extent<Iova> {
         let extent = self.geometry.granules(run.start, run.len());
         extent.expect("the granules of a space are in 64 bits")
     }
 
     /// The granules of `extent`, if it is made of whole ones; those beyond the space count on.
-    fn granules(&self, extent: Extent<Iova>) -> Option<(i128, i128)> {
+    pub(super) fn granules(&self, extent: Extent<Iova>) -> Option<(i128, i128)> {
         let granule = i128::from(self.geometry.granule);
         let first = i128::from(extent.start().raw()) - i128::from(self.geometry.start);
         let end = i128::from(extent.last().raw()) + 1 - i128::from(self.geometry.start);
@@ -153,138 +114,40 @@ impl Model {
         reserved.find(|run| (run.start as i128) < end && first < run.end as i128)
     }
 
-    fn kind(&self, run: &Run) -> Kind {
+    pub(super) fn kind(&self, run: &Run) -> Kind {
         self.owners[run.start].expect("it is reserved").kind
     }
 
-    /// What is wrong with the request in itself.
-    fn mistake(&self, request: &Request) -> Option<ReserveError> {
-        let is_power = |number: u64| number.count_ones() == 1;
-        let (low, high) = (request.low, request.high);
-        let bad_boundary = request.boundary.filter(|boundary| !is_power(*boundary));
-        if request.size == 0 {
-            Some(ReserveError::ZeroSize)
-        } else if !is_power(request.align) {
-            Some(ReserveError::Align(request.align))
-        } else if request.offset >= self.geometry.granule {
-            Some(ReserveError::Offset(request.offset))
-        } else if let Some(boundary) = bad_boundary {
-            Some(ReserveError::Boundary(boundary))
-        } else if low > high {
-            Some(ReserveError::Window { low, high })
-        } else if self.span(request).is_none() {
-            Some(ReserveError::TooLarge(request.size))
-        } else {
-            None
-        }
+    /// An extent and what it is reserved for.
+    pub(super) fn listed(&self, run: &Run) -> (Extent<Iova>, Kind) {
+        (self.extent(run), self.kind(run))
     }
 
-    /// Granules that a gap must have: those of the data, and the guards. None where bytes or
-    /// granules are no number of 64 bits.
-    fn span(&self, request: &Request) -> Option<u64> {
-        let bytes = request.offset.checked_add(request.size - 1)?;
-        let data = u128::from(bytes / self.geometry.granule) + 1;
-        let guards = u128::from(request.guard.before) + u128::from(request.guard.after);
-        u64::try_from(data + guards).ok()
-    }
-
-    /// All places for a request, and whether it is cut there.
-    fn all_places(&self, request: &Request) -> Result<(Vec<usize>, bool), ReserveError> {
-        if let Some(mistake) = self.mistake(request) {
-            return Err(mistake);
-        }
-        let whole = self.places(request, true);
-        if !whole.is_empty() {
-            return Ok((whole, false));
-        }
-        if let Some(boundary) = request.boundary {
-            if request.split == Split::AtBoundary {
-                let cut = self.places(request, false);
-                if !cut.is_empty() {
-                    return Ok((cut, true));
-                }
-            // At 0, a multiple of everything, the data has as far to go as anywhere.
-            } else if request.offset / boundary != (request.offset + (request.size - 1)) / boundary
-            {
-                let size = request.size;
-                return Err(ReserveError::CrossesBoundary { size, boundary });
-            }
-        }
-        let bytes = |granules: u64| granules.saturating_mul(self.geometry.granule);
-        Err(ReserveError::NoSpace {
-            wanted: bytes(self.span(request).expect("it has been looked at")),
-            largest: bytes(
-                self.runs(true)
-                    .map(|gap| gap.len() as u64)
-                    .max()
-                    .unwrap_or(0),
-            ),
-        })
-    }
-
-    /// The place that the policy takes.
-    fn choose(&self, places: &[usize], place: Place) -> usize {
-        let granule = |at: usize| self.geometry.byte(at) / u128::from(self.geometry.granule);
-        let chosen = match place {
-            Place::Lowest | Place::Random(_) => places.iter().min(),
-            Place::Highest => places.iter().max(),
-            Place::Near(hint) => {
-                let hint = u128::from(hint.raw() / self.geometry.granule);
-                places.iter().min_by_key(|at| granule(**at).abs_diff(hint))
-            }
-            Place::Best => places.iter().min_by_key(|at| self.gap(**at).len()),
-        };
-        *chosen.expect("there is a place")
-    }
-
-    /// Whether the policy takes the very place that it stands for.
-    fn is_exact(&self, request: &Request, place: Place) -> bool {
-        let is_everywhere = request.align <= self.geometry.granule && request.boundary.is_none();
-        let span = self.span(request);
-        let is_enough = |gap: &Run| Some(gap.len() as u64) >= span;
-        match (place, self.promise) {
-            (Place::Random(_), _) => false,
-            (Place::Best, _) | (_, Promise::Exact) => true,
-            (_, Promise::Looks(orders)) => {
-                let is_run = request.boundary.is_none() && request.guard.before == 0;
-                let order = (request.align / self.geometry.granule).checked_ilog2();
-                is_everywhere
-                    || is_run && order.is_some_and(|order| order < orders)
-                    || self.runs(true).filter(is_enough).count() <= LOOKS as usize
-            }
-        }
-    }
-
-    /// What is granted at granule `at`.
-    fn granted(&self, request: &Request, at: usize, is_cut: bool) -> Granted {
-        let start = self.geometry.byte(at);
-        let first = start + u128::from(request.offset);
-        let mut end = first + u128::from(request.size);
-        if let (true, Some(boundary)) = (is_cut, request.boundary) {
-            end = (first / u128::from(boundary) + 1) * u128::from(boundary);
-        }
-        let granules = (end - start).div_ceil(u128::from(self.geometry.granule));
-        let data = Extent::from_last(Iova::new(first as u64), Iova::new((end - 1) as u64));
-        Granted {
-            extent: self.extent(&(at..at + granules as usize)),
-            data: data.expect("it has a byte"),
-        }
+    /// Makes an extent of `run`, which may be empty. Returns its number.
+    pub(super) fn own(&mut self, run: &Run, kind: Kind) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.owners[run.clone()].fill(Some(Owner { number, kind }));
+        number
     }
 
     /// Reserves `granted`.
-    fn take(&mut self, granted: Granted, kind: Kind) {
-        let number = self.next;
+    pub(super) fn take(&mut self, granted: Granted, kind: Kind) {
         let granules = self.granules(granted.extent);
         let (first, end) = granules.expect("grants are whole granules");
-        self.owners[first as usize..end as usize].fill(Some(Owner { number, kind }));
+        let number = self.own(&(first as usize..end as usize), kind);
         if kind == Kind::Granted {
             self.grants.push((number, granted));
         }
-        self.next += 1;
     }
 
-    fn is_full(&self) -> bool {
-        self.runs(false).count() >= self.room
+    /// How many extents there are.
+    pub(super) fn live(&self) -> usize {
+        self.runs(false).count()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.live() >= self.room
     }
 
     fn reserve(&mut self, request: &Request, place: Place) -> Outcome {
@@ -299,13 +162,19 @@ impl Model {
         }
     }
 
-    fn reserve_at(&mut self, extent: Extent<Iova>) -> Result<Granted, ReserveAtError> {
+    /// The granules of `extent`, which is to be in the space.
+    pub(super) fn inside(&self, extent: Extent<Iova>) -> Result<Run, ReserveAtError> {
         let wanted = self.granules(extent);
         let (first, end) = wanted.ok_or(ReserveAtError::Ragged(extent))?;
         if first < 0 || (self.owners.len() as i128) < end {
             return Err(ReserveAtError::Outside(self.geometry.extent()));
         }
-        if let Some(owner) = self.overlapping((first, end)) {
+        Ok(first as usize..end as usize)
+    }
+
+    fn reserve_at(&mut self, extent: Extent<Iova>) -> Result<Granted, ReserveAtError> {
+        let wanted = self.inside(extent)?;
+        if let Some(owner) = self.overlapping((wanted.start as i128, wanted.end as i128)) {
             return Err(ReserveAtError::Occupied(self.extent(&owner)));
         }
         if self.is_full() {
@@ -316,16 +185,38 @@ impl Model {
         Ok(Granted { extent, data })
     }
 
-    fn release(&mut self, grant: usize) -> Outcome {
-        if self.grants.is_empty() {
-            return Outcome::NoGrant;
+    /// Takes a grant out of the list.
+    pub(super) fn pick(&mut self, grant: usize) -> Option<(u64, Granted)> {
+        let number = grant.checked_rem(self.grants.len())?;
+        Some(self.grants.swap_remove(number))
+    }
+
+    /// What a grant stands for, if that is still there as a whole.
+    pub(super) fn run_of(&self, number: u64, granted: &Granted) -> Option<Run> {
+        let is_mine = |run: &Run| self.owners[run.start].is_some_and(|own| own.number == number);
+        let run = self.runs(false).find(is_mine)?;
+        (self.listed(&run) == (granted.extent, Kind::Granted)).then_some(run)
+    }
+
+    /// Where a grant stands for nothing any more, but its very extent has been granted again, it
+    /// may stand for that.
+    fn adopt(&mut self, grant: usize) {
+        let Some(number) = grant.checked_rem(self.grants.len()) else {
+            return;
+        };
+        let (_, granted) = self.grants[number];
+        let is_twin = |run: &Run| self.listed(run) == (granted.extent, Kind::Granted);
+        let twin = self.runs(false).find(is_twin);
+        if let Some(owner) = twin.and_then(|run| self.owners[run.start]) {
+            self.grants[number].0 = owner.number;
         }
-        let (number, granted) = self.grants.swap_remove(grant % self.grants.len());
-        let is_mine = |owner: Owner| owner.number == number;
-        let mine = self
-            .runs(false)
-            .find(|run| self.owners[run.start].is_some_and(is_mine));
-        match mine.filter(|run| self.extent(run) == granted.extent) {
+    }
+
+    fn release(&mut self, grant: usize) -> Outcome {
+        let Some((number, granted)) = self.pick(grant) else {
+            return Outcome::NoGrant;
+        };
+        match self.run_of(number, &granted) {
             Some(run) => {
                 self.owners[run].fill(None);
                 Outcome::Released
@@ -334,36 +225,29 @@ impl Model {
         }
     }
 
-    /// Releases exactly `extent`, if it is granted. A grant whose extent has been released by its
-    /// address, and then granted again just as it was, may stand for that one.
-    fn release_twin(&mut self, extent: Extent<Iova>) -> bool {
-        let is_twin = |run: &Run| self.kind(run) == Kind::Granted && self.extent(run) == extent;
-        let twin = self.runs(false).find(is_twin);
-        let is_there = twin.is_some();
-        self.owners[twin.unwrap_or_default()].fill(None);
-        is_there
+    /// The extent that is exactly this one.
+    pub(super) fn exactly(&self, extent: Extent<Iova>) -> Result<Run, ReleaseError> {
+        let wanted = self.granules(extent).ok_or(ReleaseError::Ragged(extent))?;
+        let run = self.overlapping(wanted).ok_or(ReleaseError::NotReserved)?;
+        if self.extent(&run) == extent {
+            Ok(run)
+        } else {
+            Err(ReleaseError::Partial(self.extent(&run)))
+        }
     }
 
     fn release_at(&mut self, extent: Extent<Iova>) -> Result<Kind, ReleaseError> {
-        let wanted = self.granules(extent).ok_or(ReleaseError::Ragged(extent))?;
-        let run = self.overlapping(wanted).ok_or(ReleaseError::NotReserved)?;
-        if self.extent(&run) != extent {
-            return Err(ReleaseError::Partial(self.extent(&run)));
-        }
+        let run = self.exactly(extent)?;
         let kind = self.kind(&run);
         self.owners[run].fill(None);
         Ok(kind)
     }
 
-    /// Whether `granted` is what may be answered.
-    fn allows(&self, request: &Request, place: Place, granted: &Granted) -> bool {
-        let Ok((places, is_cut)) = self.all_places(request) else {
-            return false;
-        };
-        let is_it = |at: &&usize| self.granted(request, **at, is_cut) == *granted;
-        let found = places.iter().find(is_it);
-        let chosen = || self.choose(&places, place);
-        found.is_some_and(|at| !self.is_exact(request, place) || *at == chosen())
+    fn owner(&self, at: Iova) -> Option<(Extent<Iova>, Kind)> {
+        let at = i128::from(at.raw()) - i128::from(self.geometry.start);
+        let granule = at.div_euclid(i128::from(self.geometry.granule));
+        let owner = self.overlapping((granule, granule + 1))?;
+        Some(self.listed(&owner))
     }
 }
 
@@ -372,30 +256,39 @@ impl Subject for Model {
     type Outcome = Outcome;
 
     fn apply(&mut self, operation: &Operation) -> Outcome {
-        let listed = |run: &Run| (self.extent(run), self.kind(run));
         match operation {
-            Operation::Owner(at) => {
-                let at = i128::from(at.raw()) - i128::from(self.geometry.start);
-                let granule = at.div_euclid(i128::from(self.geometry.granule));
-                let owner = self.overlapping((granule, granule + 1));
-                Outcome::Owner(owner.as_ref().map(listed))
+            Operation::Reserve(request, place) => self.reserve(request, *place),
+            Operation::ReserveAt(extent) => {
+                let granted = self.reserve_at(*extent);
+                granted.map_or_else(Outcome::RefusedAt, Outcome::Granted)
             }
+            Operation::Fixed(region) => self.fixed(*region).unwrap_or_else(Outcome::RefusedAt),
+            Operation::Fill(range) => self.fill(*range).unwrap_or_else(Outcome::RangeRefused),
+            Operation::Claim(extent) => {
+                let granted = self.claim(*extent);
+                granted.map_or_else(Outcome::NotClaimed, Outcome::Granted)
+            }
+            Operation::Release(grant) => self.release(*grant),
+            Operation::ReleaseAt(extent) => {
+                let kind = self.release_at(*extent);
+                kind.map_or_else(Outcome::NotReleased, Outcome::ReleasedAt)
+            }
+            Operation::ReleasePart(grant, part) => self.release_part(*grant, *part),
+            Operation::ReleaseRange(range) => {
+                let pieces = self.release_range(*range);
+                pieces.unwrap_or_else(Outcome::RangeRefused)
+            }
+            Operation::ReleaseUnclaimed => self.release_unclaimed(),
+            Operation::SaveRestore => self.save_and_restore(),
+            Operation::Owner(at) => Outcome::Owner(self.owner(*at)),
             Operation::Reserved => {
-                Outcome::Reserved(self.runs(false).map(|run| listed(&run)).collect())
+                Outcome::Reserved(self.runs(false).map(|run| self.listed(&run)).collect())
             }
             Operation::Free => {
                 Outcome::Free(self.runs(true).map(|run| self.extent(&run)).collect())
             }
-            Operation::Reserve(request, place) => self.reserve(request, *place),
-            Operation::ReserveAt(extent) => match self.reserve_at(*extent) {
-                Ok(granted) => Outcome::Granted(granted),
-                Err(error) => Outcome::RefusedAt(error),
-            },
-            Operation::Release(grant) => self.release(*grant),
-            Operation::ReleaseAt(extent) => match self.release_at(*extent) {
-                Ok(kind) => Outcome::ReleasedAt(kind),
-                Err(error) => Outcome::NotReleased(error),
-            },
+            Operation::ReservedIn(range) => self.reserved_in(*range),
+            Operation::FreeIn(range) => self.free_in(*range),
         }
     }
 
@@ -413,11 +306,20 @@ impl Judge for Model {
             self.take(*granted, Kind::Granted);
             return Ok(());
         }
+        let is_stale = matches!(
+            found,
+            Outcome::Stale(_) | Outcome::PartNotReleased(PartError::Stale)
+        );
+        if let (Operation::Release(grant) | Operation::ReleasePart(grant, _), false) =
+            (operation, is_stale)
+        {
+            self.adopt(*grant);
+        }
         let expected = self.apply(operation);
-        match (&expected, found) {
-            (Outcome::Stale(extent), Outcome::Released) if self.release_twin(*extent) => Ok(()),
-            _ if expected == *found => Ok(()),
-            _ => Err(expected),
+        if expected == *found {
+            Ok(())
+        } else {
+            Err(expected)
         }
     }
 }

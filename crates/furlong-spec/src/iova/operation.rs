@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
-use furlong::iova::{Kind, ReleaseError, Request, ReserveAtError, ReserveError};
+use furlong::iova::{
+    ClaimError, Kind, PartError, RangeError, ReleaseError, Request, ReserveAtError, ReserveError,
+};
 
 /// A policy as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +29,34 @@ pub enum Operation {
     Reserve(Request, Place),
     /// Reserve exactly this.
     ReserveAt(Extent<Iova>),
+    /// Reserve this for the firmware; it may overlap others of its kind.
+    Fixed(Extent<Iova>),
+    /// Reserve every free part of this.
+    Fill(Extent<Iova>),
+    /// Get the grant of exactly this, which nobody has.
+    Claim(Extent<Iova>),
     /// Release the grant of this number, counted round where there are fewer.
     Release(usize),
     /// Release exactly this by its address.
     ReleaseAt(Extent<Iova>),
+    /// Release this part of the grant of this number, which is put back where it is refused.
+    ReleasePart(usize, Extent<Iova>),
+    /// Release all of this but what is fixed.
+    ReleaseRange(Extent<Iova>),
+    /// Release all that nobody has the grant of.
+    ReleaseUnclaimed,
+    /// Save the space, forget it and all grants, and restore it.
+    SaveRestore,
     /// Who owns this address?
     Owner(Iova),
     /// All that is reserved, in order.
     Reserved,
     /// All that is free, in order.
     Free,
+    /// The extents of which a byte is in this, in order.
+    ReservedIn(Extent<Iova>),
+    /// What is free of this, in order.
+    FreeIn(Extent<Iova>),
 }
 
 /// A grant without its name.
@@ -67,6 +87,20 @@ pub enum Outcome {
     ReleasedAt(Kind),
     /// Nothing is released.
     NotReleased(ReleaseError),
+    /// These are reserved.
+    Parts(Vec<Extent<Iova>>),
+    /// Nothing is done about the range.
+    RangeRefused(RangeError),
+    /// It has no other grant.
+    NotClaimed(ClaimError),
+    /// A part is released; this is left below and above it.
+    Kept(Option<Granted>, Option<Granted>),
+    /// No part is released.
+    PartNotReleased(PartError),
+    /// These are released, and had been reserved for that.
+    Pieces(Vec<(Extent<Iova>, Kind)>),
+    /// The space is as it was, but nobody has a grant.
+    Restored,
     /// An extent and what it is reserved for, or nothing.
     Owner(Option<(Extent<Iova>, Kind)>),
     /// Extents, and what they are reserved for.

@@ -7,7 +7,7 @@ use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
     Best, Config, Grant, Highest, Kind, Lowest, Near, Random as Draw, Request, ReserveError,
-    Reserved, Space, SpaceNode, Storage, VecSpace,
+    Reserved, Space, SpaceNode, Storage,
 };
 
 use super::{Geometry, Granted, Operation, Outcome, Place};
@@ -17,6 +17,9 @@ use crate::{Random, Subject};
 pub struct SpaceSubject<C: Config, S: Storage<C> = Vec<SpaceNode<C>>> {
     space: Space<C, S>,
     grants: Vec<Grant>,
+    /// Makes an array for another space, of so many nodes.
+    nodes: fn(usize) -> S,
+    room: usize,
 }
 
 impl<C: Config> SpaceSubject<C> {
@@ -26,14 +29,7 @@ impl<C: Config> SpaceSubject<C> {
     /// If `geometry` is none of a space.
     #[must_use]
     pub fn new(geometry: Geometry) -> Self {
-        Self::over(geometry, Vec::new())
-    }
-
-    /// What is reserved in `space` has no grant.
-    #[must_use]
-    pub fn of(space: VecSpace<C>) -> Self {
-        let grants = Vec::new();
-        Self { space, grants }
+        Self::over(geometry, |_| Vec::new(), 0)
     }
 }
 
@@ -44,18 +40,22 @@ impl<C: Config> SpaceSubject<C, Box<[SpaceNode<C>]>> {
     /// If `geometry` is none of a space.
     #[must_use]
     pub fn with_room(geometry: Geometry, extents: usize) -> Self {
-        let node = SpaceNode::<C>::new(Reserved { start: 0, last: 0 });
-        let nodes = core::iter::repeat_n(node, extents);
-        Self::over(geometry, nodes.collect())
+        let nodes = |room| {
+            let node = SpaceNode::<C>::new(Reserved { start: 0, last: 0 });
+            vec![node; room].into_boxed_slice()
+        };
+        Self::over(geometry, nodes, extents)
     }
 }
 
 impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
-    fn over(geometry: Geometry, nodes: S) -> Self {
-        let space = Space::with_config(geometry.extent(), geometry.granule, nodes);
+    fn over(geometry: Geometry, nodes: fn(usize) -> S, room: usize) -> Self {
+        let space = Space::with_config(geometry.extent(), geometry.granule, nodes(room));
         Self {
             space: space.expect("a space is made of whole granules"),
             grants: Vec::new(),
+            nodes,
+            room,
         }
     }
 
@@ -78,21 +78,96 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
         }
     }
 
-    fn granted(&mut self, grant: Grant) -> Outcome {
+    /// Keeps a grant.
+    fn keep(&mut self, grant: Grant) -> Granted {
         let (extent, data) = (grant.extent(), grant.data());
         self.grants.push(grant);
-        Outcome::Granted(Granted { extent, data })
+        Granted { extent, data }
+    }
+
+    fn granted<E>(&mut self, grant: Result<Grant, E>, refused: fn(E) -> Outcome) -> Outcome {
+        match grant {
+            Ok(grant) => Outcome::Granted(self.keep(grant)),
+            Err(error) => refused(error),
+        }
+    }
+
+    /// Takes a grant out of the list.
+    fn pick(&mut self, grant: usize) -> Option<Grant> {
+        let number = grant.checked_rem(self.grants.len())?;
+        Some(self.grants.swap_remove(number))
     }
 
     fn release(&mut self, grant: usize) -> Outcome {
-        if self.grants.is_empty() {
+        let Some(grant) = self.pick(grant) else {
             return Outcome::NoGrant;
-        }
-        let grant = self.grants.swap_remove(grant % self.grants.len());
+        };
         match self.space.release(grant) {
             Ok(()) => Outcome::Released,
             Err(stale) => Outcome::Stale(stale.0.extent()),
         }
+    }
+
+    fn release_part(&mut self, grant: usize, part: Extent<Iova>) -> Outcome {
+        let Some(grant) = self.pick(grant) else {
+            return Outcome::NoGrant;
+        };
+        match self.space.release_part(grant, part) {
+            Ok(kept) => {
+                let below = kept.below.map(|grant| self.keep(grant));
+                Outcome::Kept(below, kept.above.map(|grant| self.keep(grant)))
+            }
+            Err(refused) => {
+                self.grants.push(refused.grant);
+                Outcome::PartNotReleased(refused.cause)
+            }
+        }
+    }
+
+    fn fixed(&mut self, region: Extent<Iova>) -> Outcome {
+        let mut added = Vec::new();
+        let count = self.space.reserve_fixed(region, |part| added.push(part));
+        counted(count, added, Outcome::Parts, Outcome::RefusedAt)
+    }
+
+    fn fill(&mut self, range: Extent<Iova>) -> Outcome {
+        let before = self.grants.len();
+        let grants = &mut self.grants;
+        let count = self.space.fill(range, |grant| grants.push(grant));
+        let filled = self.grants[before..].iter();
+        let filled = filled
+            .map(|grant| {
+                assert_eq!(grant.data(), grant.extent(), "all of it is data");
+                grant.extent()
+            })
+            .collect();
+        counted(count, filled, Outcome::Parts, Outcome::RangeRefused)
+    }
+
+    fn release_range(&mut self, range: Extent<Iova>) -> Outcome {
+        let mut pieces = Vec::new();
+        let count = self
+            .space
+            .release_range(range, |owned| pieces.push((owned.extent, owned.kind)));
+        counted(count, pieces, Outcome::Pieces, Outcome::RangeRefused)
+    }
+
+    fn release_unclaimed(&mut self) -> Outcome {
+        let unclaimed: Vec<_> = self.space.unclaimed().collect();
+        let mut pieces = Vec::new();
+        let count = self.space.release_unclaimed(|owned| {
+            assert_eq!(owned, unclaimed[pieces.len()], "it was listed");
+            pieces.push((owned.extent, owned.kind));
+        });
+        counted::<_, ReserveError>(Ok(count), pieces, Outcome::Pieces, Outcome::Refused)
+    }
+
+    fn save_and_restore(&mut self) -> Outcome {
+        let state = self.space.save().expect("there is memory for a list");
+        let restored = Space::restore_with_config(&state, (self.nodes)(self.room));
+        self.space = restored.expect("it is what a space has saved");
+        self.grants.clear();
+        Outcome::Restored
     }
 
     fn reserved(&self) -> impl DoubleEndedIterator<Item = (Extent<Iova>, Kind)> + '_ {
@@ -151,6 +226,21 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
     }
 }
 
+/// What was handed out, as many as was said; nothing where it was refused.
+fn counted<T, E>(
+    count: Result<usize, E>,
+    handed: Vec<T>,
+    done: fn(Vec<T>) -> Outcome,
+    refused: fn(E) -> Outcome,
+) -> Outcome {
+    let expected = count.as_ref().map_or(0, |count| *count);
+    assert_eq!(handed.len(), expected, "as many as were handed out");
+    match count {
+        Ok(_) => done(handed),
+        Err(error) => refused(error),
+    }
+}
+
 impl<C: Config, S: Storage<C>> fmt::Debug for SpaceSubject<C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.space.fmt(f)
@@ -163,25 +253,40 @@ impl<C: Config, S: Storage<C>> Subject for SpaceSubject<C, S> {
 
     fn apply(&mut self, operation: &Operation) -> Outcome {
         match operation {
-            Operation::Reserve(request, place) => match self.reserve(request, *place) {
-                Ok(grant) => self.granted(grant),
-                Err(error) => Outcome::Refused(error),
-            },
-            Operation::ReserveAt(extent) => match self.space.reserve_at(*extent) {
-                Ok(grant) => self.granted(grant),
-                Err(error) => Outcome::RefusedAt(error),
-            },
+            Operation::Reserve(request, place) => {
+                let grant = self.reserve(request, *place);
+                self.granted(grant, Outcome::Refused)
+            }
+            Operation::ReserveAt(extent) => {
+                let grant = self.space.reserve_at(*extent);
+                self.granted(grant, Outcome::RefusedAt)
+            }
+            Operation::Fixed(region) => self.fixed(*region),
+            Operation::Fill(range) => self.fill(*range),
+            Operation::Claim(extent) => {
+                let grant = self.space.claim(*extent);
+                self.granted(grant, Outcome::NotClaimed)
+            }
             Operation::Release(grant) => self.release(*grant),
-            Operation::ReleaseAt(extent) => match self.space.release_at(*extent) {
-                Ok(kind) => Outcome::ReleasedAt(kind),
-                Err(error) => Outcome::NotReleased(error),
-            },
+            Operation::ReleaseAt(extent) => {
+                let kind = self.space.release_at(*extent);
+                kind.map_or_else(Outcome::NotReleased, Outcome::ReleasedAt)
+            }
+            Operation::ReleasePart(grant, part) => self.release_part(*grant, *part),
+            Operation::ReleaseRange(range) => self.release_range(*range),
+            Operation::ReleaseUnclaimed => self.release_unclaimed(),
+            Operation::SaveRestore => self.save_and_restore(),
             Operation::Owner(at) => {
                 let owned = self.space.owner(*at);
                 Outcome::Owner(owned.map(|owned| (owned.extent, owned.kind)))
             }
             Operation::Reserved => Outcome::Reserved(self.reserved().collect()),
             Operation::Free => Outcome::Free(self.space.free().collect()),
+            Operation::ReservedIn(range) => {
+                let owned = self.space.reserved_in(*range);
+                Outcome::Reserved(owned.map(|owned| (owned.extent, owned.kind)).collect())
+            }
+            Operation::FreeIn(range) => Outcome::Free(self.space.free_in(*range).collect()),
         }
     }
 

@@ -18,26 +18,52 @@ pub enum Mix {
     Shrinking,
 }
 
-/// `count` operations with every constraint, a few of them mistaken; equal for equal arguments.
+/// `count` reservations with every constraint, a few of them mistaken, releases and look-ups; equal
+/// for equal arguments.
 pub fn operations(
     geometry: Geometry,
     mix: Mix,
     count: usize,
     seed: u64,
 ) -> impl Iterator<Item = Operation> + use<> {
-    let mut chance = Chance {
-        random: Random::new(seed),
-        geometry,
-    };
+    let mut chance = Chance::new(geometry, seed);
     (0..count).map(move |_| chance.operation(mix))
+}
+
+/// The same with all that there is for ranges, parts and restored spaces among them.
+pub fn all_operations(
+    geometry: Geometry,
+    mix: Mix,
+    count: usize,
+    seed: u64,
+) -> impl Iterator<Item = Operation> + use<> {
+    let mut chance = Chance::new(geometry, seed);
+    let operation = move |_| {
+        if chance.one_in(5) {
+            chance.of_ranges()
+        } else {
+            chance.operation(mix)
+        }
+    };
+    (0..count).map(operation)
 }
 
 struct Chance {
     random: Random,
     geometry: Geometry,
+    /// Some extents that have been spoken of.
+    known: Vec<Extent<Iova>>,
 }
 
 impl Chance {
+    fn new(geometry: Geometry, seed: u64) -> Self {
+        Self {
+            random: Random::new(seed),
+            geometry,
+            known: Vec::new(),
+        }
+    }
+
     fn operation(&mut self, mix: Mix) -> Operation {
         let reserves = match mix {
             Mix::Growing => 60,
@@ -47,12 +73,30 @@ impl Chance {
         match self.random.below(100) {
             chance if chance < reserves => Operation::Reserve(self.request(), self.place()),
             chance if chance < reserves + 5 => Operation::ReserveAt(self.extent()),
-            chance if chance < 80 => Operation::Release(self.random.index(1 << 16)),
+            chance if chance < 80 => Operation::Release(self.grant()),
             80..87 => Operation::ReleaseAt(self.extent()),
             87..94 => Operation::Owner(self.address()),
             94..97 => Operation::Reserved,
             _ => Operation::Free,
         }
+    }
+
+    fn of_ranges(&mut self) -> Operation {
+        match self.random.below(100) {
+            0..8 => Operation::Fixed(self.extent()),
+            8..20 => Operation::Fill(self.extent()),
+            20..40 => Operation::ReleaseRange(self.extent()),
+            40..55 => Operation::ReleasePart(self.grant(), self.extent()),
+            55..70 => Operation::Claim(self.extent()),
+            70..76 => Operation::ReleaseUnclaimed,
+            76..79 => Operation::SaveRestore,
+            79..90 => Operation::FreeIn(self.extent()),
+            _ => Operation::ReservedIn(self.extent()),
+        }
+    }
+
+    fn grant(&mut self) -> usize {
+        self.random.index(1 << 16)
     }
 
     fn one_in(&mut self, count: u64) -> bool {
@@ -78,17 +122,27 @@ impl Chance {
         Iova::new(at.wrapping_add(self.random.below(3)).wrapping_sub(1))
     }
 
-    /// Whole granules most of the time, inside most of the time.
+    /// Whole granules most of the time, inside most of the time, and often one that has been
+    /// spoken of before.
     fn extent(&mut self) -> Extent<Iova> {
         if self.one_in(8) {
             let (one, other) = (self.address(), self.address());
             let extent = Extent::from_last(one.min(other), one.max(other));
             return extent.expect("it is not reversed");
         }
+        if self.known.len() == 8 && self.one_in(2) {
+            return self.known[self.random.index(8)];
+        }
         let first = self.random.index(self.geometry.granules);
-        let len = 1 + self.random.index(self.geometry.granules / 4 + 2);
+        let len = 1 + self.random.index((self.geometry.granules / 4 + 2).min(12));
         let extent = self.geometry.granules(first, len);
-        extent.unwrap_or_else(|| self.geometry.extent())
+        let extent = extent.unwrap_or_else(|| self.geometry.extent());
+        if self.known.len() < 8 {
+            self.known.push(extent);
+        } else {
+            self.known[self.random.index(8)] = extent;
+        }
+        extent
     }
 
     fn request(&mut self) -> Request {

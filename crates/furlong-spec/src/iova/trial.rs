@@ -4,7 +4,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::{Geometry, Mix, Model, Operation, Outcome, Promise, operations};
+use super::{Geometry, Mix, Model, Operation, Outcome, Promise, all_operations};
 use crate::{Subject, judge};
 
 /// Spaces at both ends of 64 bits, in the middle, and of all of them; small ones, and one in which
@@ -100,7 +100,7 @@ where
     for seed in seeds {
         for geometry in GEOMETRIES {
             for mix in MIXES {
-                let stream = operations(geometry, mix, STREAM, seed)
+                let stream = all_operations(geometry, mix, STREAM, seed)
                     .flat_map(|operation| [operation, Operation::Reserved]);
                 let (subject, mut model) = build(geometry, seed);
                 let mut subject = Counted(subject, Trial::default());

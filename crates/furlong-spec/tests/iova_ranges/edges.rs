@@ -5,9 +5,10 @@
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    ClaimError, Grant, Kind, Lowest, Owned, PartError, RangeError, ReleaseError, Request,
-    ReserveAtError, ReserveError, VecSpace,
+    ClaimError, Custom, Grant, Kind, Lowest, Owned, PartError, RangeError, ReleaseError, Request,
+    ReserveAtError, ReserveError, Space, VecSpace,
 };
+use furlong::rbtree::{Checked, Tally};
 
 const PAGE: u64 = 4096;
 
@@ -306,5 +307,46 @@ fn a_look_at_a_range_needs_no_whole_granules_and_no_space_behind_them() {
     assert_eq!(
         owners(bytes(0, start - 1)) + owners(bytes(end, u64::MAX)),
         0
+    );
+}
+
+/// 10,000 pages, each with a free one behind it.
+fn checkerboard() -> VecSpace<Custom<u64, Checked, Tally>> {
+    let all = pages(0, 1 << 20);
+    let mut space = Space::with_config(all, PAGE, Vec::new()).expect("whole pages");
+    for at in 0..10_000 {
+        let _ = space.reserve_at(pages(2 * at, 1)).expect("it is free");
+    }
+    space
+}
+
+#[test]
+fn a_verb_about_a_range_looks_at_what_is_in_it_and_on_the_way_there() {
+    // A way from the root to a leaf: the tree has seen no removal.
+    const HEIGHT: u64 = 20;
+    let mut space = checkerboard();
+    let mut visits = |verb: &mut dyn FnMut(&mut VecSpace<_>)| {
+        let before = space.counters().visits();
+        verb(&mut space);
+        space.counters().visits() - before
+    };
+    let range = pages(7000, 600);
+    let free_in = visits(&mut |space| assert_eq!(space.free_in(range).count(), 300));
+    let reserved_in = visits(&mut |space| assert_eq!(space.reserved_in(range).count(), 300));
+    let fill = visits(&mut |space| assert_eq!(space.fill(range, drop), Ok(300)));
+    let release = visits(&mut |space| assert_eq!(space.release_range(range, |_| ()), Ok(600)));
+    let fixed = visits(&mut |space| assert_eq!(space.reserve_fixed(range, drop), Ok(1)));
+    let kept = visits(&mut |space| assert_eq!(space.release_range(range, |_| ()), Ok(0)));
+    let once = HEIGHT + 300;
+    assert!(
+        free_in <= once && reserved_in <= once,
+        "{free_in}, {reserved_in} nodes"
+    );
+    // Parts are counted before they are filled.
+    assert!(fill <= 2 * once, "{fill} nodes");
+    assert!(release <= HEIGHT * 600, "{release} nodes");
+    assert!(
+        fixed <= 3 * HEIGHT && kept <= 2 * HEIGHT,
+        "{fixed}, {kept} nodes"
     );
 }

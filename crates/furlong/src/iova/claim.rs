@@ -4,8 +4,10 @@
 use core::error::Error;
 use core::fmt;
 
+use super::space::whole;
 use super::{Config, Grant, Kind, Owned, ReleaseError, Space, Storage};
 use crate::addr::{Extent, Iova};
+use crate::rbtree::NodeId;
 
 /// Why an extent was not claimed; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,5 +91,19 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             }
         }
         count
+    }
+
+    /// The node whose extent is exactly `extent`.
+    pub(super) fn exactly(&self, extent: Extent<Iova>) -> Result<NodeId, ReleaseError> {
+        let wanted = whole(extent, self.shift).ok_or(ReleaseError::Ragged(extent))?;
+        let next = self.tree.lower_bound(wanted.first);
+        let owner = next.filter(|at| self.tree.item(*at).start <= wanted.last);
+        let at = owner.ok_or(ReleaseError::NotReserved)?;
+        let owner = self.bytes(*self.tree.item(at));
+        if owner == extent {
+            Ok(at)
+        } else {
+            Err(ReleaseError::Partial(owner))
+        }
     }
 }

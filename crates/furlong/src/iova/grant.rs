@@ -1,6 +1,7 @@
 //! What a space hands out.
 #![forbid(unsafe_code)]
 
+use super::tag::Tag;
 use crate::addr::{Extent, Iova};
 use crate::rbtree::NodeId;
 
@@ -13,6 +14,8 @@ use crate::rbtree::NodeId;
 #[must_use = "an extent stays reserved until its grant is released"]
 pub struct Grant {
     pub(super) at: NodeId,
+    /// Stands where the grant would be padded.
+    pub(super) tag: Tag,
     pub(super) extent: Extent<Iova>,
     pub(super) data: Extent<Iova>,
 }

@@ -7,6 +7,7 @@ use core::fmt;
 
 use super::query::Gap;
 use super::space::Tree;
+use super::tag::Tag;
 use super::{Config, Grant, Kind, Owned, ReserveAtError, Reserved, Space, Storage};
 use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{NoMemory, NodeId};
@@ -264,12 +265,22 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             Ok(wanted) => wanted,
             Err(cause) => return Err(NotReleased { grant, cause }),
         };
-        let Grant { at, extent, data } = grant;
+        let Grant {
+            at,
+            tag,
+            extent,
+            data,
+        } = grant;
         let above = self.carve(at, wanted.into(), Kind::Granted);
         let kept = |at: NodeId| {
             let extent = self.bytes(*self.tree.item(at));
             let data = data.intersection(&extent).unwrap_or(extent);
-            Grant { at, extent, data }
+            Grant {
+                at,
+                tag,
+                extent,
+                data,
+            }
         };
         let is_below = extent.start() < part.start();
         Ok(Kept {
@@ -366,6 +377,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let extent = self.bytes(*self.tree.item(at));
         Grant {
             at,
+            tag: Tag::NONE,
             extent,
             data: extent,
         }

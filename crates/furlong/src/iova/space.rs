@@ -5,6 +5,7 @@ use core::fmt;
 
 use super::policy::{Choose, Field, Spot};
 use super::query::{self, Gap, Query};
+use super::tag::Tag;
 use super::{
     Config, Gaps, GeometryError, Grant, Kind, Measure, Owned, Policy, ReleaseError, Request,
     ReserveAtError, ReserveError, Reserved, Split, Stale, Standard, Storage,
@@ -140,6 +141,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.joined(at);
         Ok(Grant {
             at,
+            tag: Tag::NONE,
             extent: self.bytes(reserved),
             data,
         })
@@ -211,6 +213,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let at = at.map_err(|_| ReserveAtError::NoMemory)?;
         Ok(Grant {
             at,
+            tag: Tag::NONE,
             extent,
             data: extent,
         })
@@ -312,20 +315,6 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let kind = self.kind(at);
         self.unlink(at);
         Ok(kind)
-    }
-
-    /// The node whose extent is exactly `extent`.
-    pub(super) fn exactly(&self, extent: Extent<Iova>) -> Result<NodeId, ReleaseError> {
-        let wanted = whole(extent, self.shift).ok_or(ReleaseError::Ragged(extent))?;
-        let next = self.tree.lower_bound(wanted.first);
-        let owner = next.filter(|at| self.tree.item(*at).start <= wanted.last);
-        let at = owner.ok_or(ReleaseError::NotReserved)?;
-        let owner = self.bytes(*self.tree.item(at));
-        if owner == extent {
-            Ok(at)
-        } else {
-            Err(ReleaseError::Partial(owner))
-        }
     }
 
     /// Takes a node out of the tree and keeps it for the next reservation.

@@ -157,6 +157,11 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
         Ok(core::mem::replace(&mut self.nodes[at.index()].item, item))
     }
 
+    #[cfg(feature = "alloc")]
+    pub(super) fn store(&self) -> &S {
+        &self.nodes
+    }
+
     #[inline(always)]
     pub(super) fn store_mut(&mut self) -> &mut S {
         &mut self.nodes

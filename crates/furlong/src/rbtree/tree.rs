@@ -8,6 +8,11 @@ use super::augment::Summary;
 use super::work::Work;
 use super::{Arena, Augment, Config, NoMemory, Node, NodeId, Nodes, Side, Standard, Store};
 
+#[cfg(feature = "alloc")]
+use super::VecArena;
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
 /// The key of the trees over `N`.
 pub(super) type Key<N> = <<N as Nodes>::Augment as Augment>::Key;
 /// The item of the trees over `N`.
@@ -411,6 +416,31 @@ where
         let id = NodeId::from_index(self.nodes.len()).ok_or(NoMemory)?;
         self.nodes.store_mut().push(Node::new(item))?;
         Ok(id)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<A: Augment, C: Config> RbTree<VecArena<A>, C> {
+    /// How many nodes there is memory for, those that are there included.
+    pub fn capacity(&self) -> usize {
+        self.nodes.store().capacity()
+    }
+
+    /// Moves the nodes into `memory`, which was obtained elsewhere, and returns the memory where
+    /// they were: with this a tree under a lock grows, and what allocates and frees is outside.
+    /// Nodes keep their names. What `memory` holds is dropped; if it is no larger than what there
+    /// is, it comes back and nothing has changed.
+    ///
+    /// # Cost
+    /// O(nodes), a plain copy; it neither allocates nor frees.
+    pub fn grow_into(&mut self, mut memory: Vec<Node<A>>) -> Vec<Node<A>> {
+        memory.clear();
+        if memory.capacity() <= self.capacity() {
+            return memory;
+        }
+        let nodes = self.nodes.store_mut();
+        memory.append(nodes);
+        core::mem::replace(nodes, memory)
     }
 }
 

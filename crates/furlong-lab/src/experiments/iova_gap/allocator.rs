@@ -64,8 +64,8 @@ pub trait AddressAllocator: Sized {
     /// Releases what was reserved.
     fn release(&mut self, grant: Self::Grant);
 
-    /// What is reserved, in ascending order, after a check of whatever can be checked; neighbours may
-    /// come as one.
+    /// What is reserved, in ascending order, after a check of whatever can be checked; neighbours
+    /// may come as one.
     ///
     /// # Errors
     /// What is broken.

@@ -5,8 +5,8 @@
 //! does, and ends with the window at no cost a step; without an alignment a step is a subtraction
 //! and a comparison; nothing is collected, and nothing allocated but the map's nodes. Other ways to
 //! go through the map (`iter`, `find`, `try_fold`) were slower. It remembers nothing from one
-//! request to the next: a hint (the last grant, the largest gap seen) makes easy requests easier and
-//! leaves the scan what it is.
+//! request to the next: a hint (the last grant, the largest gap seen) makes easy requests easier
+//! and leaves the scan what it is.
 #![forbid(unsafe_code)]
 
 use std::any::Any;

@@ -4,8 +4,10 @@
 use std::any::Any;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong::iova::{Config, Grant, Highest, Lowest, Request, VecSpace};
+use furlong::check::Check;
+use furlong::iova::{Config, Grant, Highest, Lowest, Random, Request, VecSpace};
 use furlong::rbtree::Tally;
+use furlong_spec::Random as Generator;
 
 use super::allocator::{AddressAllocator, Ask, PAGE, Place};
 use crate::experiments::Failure;
@@ -38,7 +40,10 @@ impl<C: Config<Counters: 'static>> AddressAllocator for Summary<C> {
         let granted = match ask.place {
             Place::Lowest => self.0.reserve(&request, Lowest),
             Place::Highest => self.0.reserve(&request, Highest),
-            Place::Random(_) => return None,
+            Place::Random(seed) => {
+                let mut generator = Generator::new(seed);
+                self.0.reserve(&request, Random::new(|| generator.next()))
+            }
         };
         let grant = granted.ok()?;
         Some((grant.iova().raw(), grant))
@@ -50,6 +55,8 @@ impl<C: Config<Counters: 'static>> AddressAllocator for Summary<C> {
     }
 
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
+        let checked = self.0.check();
+        checked.map_err(|broken| Failure(broken.to_string()))?;
         Ok(self.0.reserved().map(|owned| owned.extent).collect())
     }
 

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong::iova::Standard;
+use furlong::iova::{Counts, Custom, Runs, Standard};
 use furlong::rbtree::{Off, Tally};
 use furlong_spec::Random;
 
@@ -66,7 +66,7 @@ fn any_ask(first: u64, random: &mut Random) -> Ask {
 }
 
 /// Reserves and releases in a space of [`PAGES`] pages at `first`, and looks at each answer.
-fn agrees_with_a_list<A: AddressAllocator>(first: u64, seed: u64, draws: bool) {
+fn agrees_with_a_list<A: AddressAllocator>(first: u64, seed: u64) {
     let random = &mut Random::new(seed);
     let space = Extent::from_len(Iova::new(first), PAGES * PAGE).unwrap();
     let mut subject = A::new(space).unwrap();
@@ -85,9 +85,6 @@ fn agrees_with_a_list<A: AddressAllocator>(first: u64, seed: u64, draws: bool) {
         }
         let ask = any_ask(first, random);
         let places = list.places(&ask);
-        if matches!(ask.place, Place::Random(_)) && !draws {
-            continue;
-        }
         let answer = subject.reserve(&ask);
         let start = answer.as_ref().map(|(start, _)| *start);
         match ask.place {
@@ -118,14 +115,16 @@ const FIRSTS: [u64; 3] = [0, 1 << 32, u64::MAX - (PAGES * PAGE - 1)];
 #[test]
 fn the_scan_agrees_with_a_list_of_pages() {
     for (seed, first) in (0..9).zip(FIRSTS.into_iter().cycle()) {
-        agrees_with_a_list::<Scan<Off>>(first, seed, true);
+        agrees_with_a_list::<Scan<Off>>(first, seed);
     }
 }
 
 #[test]
 fn the_space_agrees_with_a_list_of_pages() {
     for (seed, first) in (0..9).zip(FIRSTS.into_iter().cycle()) {
-        agrees_with_a_list::<Summary<Standard>>(first, seed, false);
+        agrees_with_a_list::<Summary<Standard>>(first, seed);
+        agrees_with_a_list::<Summary<Custom<Runs<5>>>>(first, seed);
+        agrees_with_a_list::<Summary<Custom<Counts<5>>>>(first, seed);
     }
 }
 
@@ -187,14 +186,11 @@ fn the_arms_give_the_same_answers() {
         .iter()
         .zip(scan.iter().zip(&summary))
     {
-        if (arms[1].na)(load).is_some() {
-            continue;
-        }
         let (one, other) = (one.as_ref().unwrap(), other.as_ref().unwrap());
         assert_eq!(one.digest, other.digest, "{}", load.name);
         assert_eq!((one.operations, other.operations), (700, 700));
         let visits = |outcome: &Outcome| outcome.metrics["nodes_visited_per_op"];
-        assert!(visits(one) > 1.0 && visits(other) > 1.0, "{}", load.name);
+        assert!(visits(one) > 1.0 && visits(other) > 0.0, "{}", load.name);
     }
 }
 

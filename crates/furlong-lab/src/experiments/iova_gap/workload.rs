@@ -49,7 +49,7 @@ impl Shape {
             name if name.starts_with("checkerboard-") => Kind::Checkerboard,
             name if name.starts_with("scattered-") => Kind::Scattered,
             "window-32bit" => Kind::Window32,
-            "aligned" => Kind::Aligned,
+            "aligned" | "aligned-runs" => Kind::Aligned,
             "churn-bottom-up" => Kind::ChurnUp,
             "churn-top-down" => Kind::ChurnDown,
             "random-place" => Kind::Random,
