@@ -1,5 +1,5 @@
-//! What peers get wrong: a test for each row of the table in README.md, which fails when the finding
-//! is no longer there, so that the row has to go.
+//! What peers get wrong: a test for each row of the table in README.md, which fails when the
+//! finding is no longer there, so that the row has to go.
 //!
 //! Where the specification's operations can show it, the sequence is the first of the shortest over
 //! an alphabet that has neighbours of it; otherwise it is the peer's own calls.
