@@ -3,8 +3,8 @@
 //! `examples/iova_oracle.rs` goes further.
 #![forbid(unsafe_code)]
 
-use furlong::addr::Iova;
-use furlong::iova::{Config, Counts, Custom, Request, Runs, Standard};
+use furlong::addr::{Address, Iova};
+use furlong::iova::{Config, Counts, Custom, Guard, Random, Request, Runs, Standard, VecSpace};
 use furlong::rbtree::{Deferred, Eager};
 use furlong_spec::iova::{
     Geometry, Model, Operation, Place, Promise, Questions, SpaceSubject, Swept, sequences,
@@ -116,5 +116,81 @@ fn every_extent_is_reserved_and_released_right_beside_every_two_others() {
                 }
             }
         }
+    }
+}
+
+/// How often each granule is the start, where the first bits of a draw are each number below 64 and
+/// no further bits are needed.
+fn draws<C: Config>(space: &mut VecSpace<C>, request: &Request) -> Vec<u32> {
+    let granule = |at: Iova| (at.raw() / space.granule()) as usize;
+    let origin = granule(space.extent().start());
+    let granules = granule(space.extent().last()) - origin + 1;
+    let mut drawn = vec![0; granules];
+    for bits in 0..64 {
+        let mut calls = 0;
+        let random = Random::new(|| {
+            calls += 1;
+            if calls == 1 { bits } else { 0 }
+        });
+        let Ok(grant) = space.reserve(request, random) else {
+            return drawn;
+        };
+        if calls == 1 {
+            drawn[(grant.extent().start().raw() / space.granule()) as usize - origin] += 1;
+        }
+        space.release(grant).expect("it is held");
+    }
+    drawn
+}
+
+/// Wherever each granule is reserved or not, and whatever is asked: every place is drawn by as many
+/// numbers as any other, and nothing else is drawn.
+fn draws_evenly<C: Config>(geometry: Geometry) {
+    let granule = geometry.granule;
+    let mut requests = Vec::new();
+    for size in 1..=geometry.granules as u64 {
+        let request = Request::new(size * granule);
+        let window = geometry
+            .granules(1, geometry.granules - 2)
+            .expect("it is in the space");
+        let (start, last) = (window.start(), window.last());
+        requests.extend([
+            request,
+            request.align(2 * granule),
+            request.boundary(4 * granule),
+            request.guard(Guard::ONE),
+            request.window(start, last),
+            request.exclude(start, last),
+        ]);
+    }
+    for reserved in 0..1_u64 << geometry.granules {
+        let mut space = VecSpace::<C>::with_config(geometry.extent(), granule, Vec::new())
+            .expect("it is made of granules");
+        let mut model = Model::new(geometry, Promise::Exact);
+        for at in (0..geometry.granules).filter(|at| reserved >> at & 1 == 1) {
+            let extent = geometry.granules(at, 1).expect("it is in the space");
+            let _ = space.reserve_at(extent).expect("it is free");
+            model.apply(&Operation::ReserveAt(extent));
+        }
+        for request in &requests {
+            let drawn = draws(&mut space, request);
+            let places = model.starts(request);
+            let chance = places.first().map_or(0, |first| drawn[*first]);
+            let is_place = |at: usize| u32::from(places.contains(&at));
+            let even: Vec<u32> = (0..geometry.granules)
+                .map(|at| chance * is_place(at))
+                .collect();
+            assert_eq!(drawn, even, "{request:?} in {space:?}");
+            assert_eq!(chance > 0, !places.is_empty(), "{request:?} in {space:?}");
+        }
+    }
+}
+
+#[test]
+fn every_place_in_every_small_space_has_exactly_the_same_chance() {
+    for geometry in [Geometry::low(6, 1), Geometry::high(6, 4096)] {
+        draws_evenly::<Standard>(geometry);
+        draws_evenly::<Custom<Counts<3>>>(geometry);
+        draws_evenly::<Custom<Counts<1>>>(geometry);
     }
 }

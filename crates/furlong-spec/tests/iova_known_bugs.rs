@@ -4,8 +4,8 @@
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    Best, Grant, Guard, Highest, Lowest, Near, Policy, Request, ReserveAtError, ReserveError,
-    Split, VecSpace,
+    Best, Config, Counts, Custom, Grant, Guard, Highest, Lowest, Near, Policy, Random, Request,
+    ReserveAtError, ReserveError, Runs, Split, Standard, VecSpace,
 };
 
 const PAGE: u64 = 4096;
@@ -342,4 +342,41 @@ fn the_highest_place_of_an_empty_space_is_its_end() {
         emptied.release_at(pages(first, 1)).expect("it is reserved");
         assert_eq!(taken(&mut emptied, &request(1), Highest), pages(top, 1));
     }
+}
+
+/// Reserves in a space of all 2^64 bytes, a granule each.
+fn takes_all_of_64_bits<C: Config>() {
+    let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).expect("it is not empty");
+    let half = Request::new(1 << 63).align(1 << 63);
+    let all_but_one = Request::new(u64::MAX);
+    for request in [
+        Request::new(1),
+        half,
+        all_but_one,
+        Request::new(7).boundary(8),
+    ] {
+        let space = || VecSpace::<C>::with_config(all, 1, Vec::new()).expect("bytes are granules");
+        let lowest = space().reserve(&request, Lowest).expect("there is a place");
+        assert_eq!(lowest.iova(), Iova::new(0));
+        let best = space().reserve(&request, Best).expect("there is a place");
+        assert_eq!(best.iova(), Iova::new(0));
+        let highest = space()
+            .reserve(&request, Highest)
+            .expect("there is a place");
+        let room = request.size.wrapping_neg();
+        assert_eq!(highest.iova(), Iova::new(room & !(request.align - 1)));
+        let mut bits = furlong_spec::Random::new(1);
+        let random = Random::new(|| bits.next());
+        let drawn = space().reserve(&request, random).expect("there is a place");
+        assert_eq!(drawn.data().len(), Some(request.size));
+    }
+}
+
+#[test]
+fn every_measure_knows_the_gap_that_is_all_of_64_bits() {
+    // Its 2^64 granules fit no counter: one was added to the number of the last one.
+    takes_all_of_64_bits::<Standard>();
+    takes_all_of_64_bits::<Custom<Runs<63>>>();
+    takes_all_of_64_bits::<Custom<Counts<1>>>();
+    takes_all_of_64_bits::<Custom<Counts<63>>>();
 }

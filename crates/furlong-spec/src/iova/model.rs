@@ -74,6 +74,15 @@ impl Model {
         self.grants.len()
     }
 
+    /// The granules at which a request may lie, whole, in order; none where it is mistaken.
+    #[must_use]
+    pub fn starts(&self, request: &Request) -> Vec<usize> {
+        match self.all_places(request) {
+            Ok((places, false)) => places,
+            _ => Vec::new(),
+        }
+    }
+
     /// Stretches of granules that are free, or that are not, in order; extents apart.
     pub(super) fn runs(&self, is_free: bool) -> impl Iterator<Item = Run> + '_ {
         let mut at = 0;
