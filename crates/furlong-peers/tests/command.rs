@@ -65,6 +65,15 @@ fn every_peer_runs_every_workload_that_it_can() {
         let is_loss = |text: &String| text.contains("belong together");
         assert!(!load.warnings.iter().any(is_loss), "{:?}", load.warnings);
     }
+    let why = loads
+        .iter()
+        .flat_map(|load| &load.arms)
+        .filter_map(|arm| arm.na.as_deref());
+    assert!(
+        !why.clone().any(|why| why.contains("not known")),
+        "{:?}",
+        why.collect::<Vec<_>>()
+    );
     let can = |peer: &str| {
         let asked = [
             "checkerboard-10k",

@@ -5,9 +5,10 @@
 //! be fast. The map keeps lengths, so that a gap that is too small costs one load and one
 //! comparison. Its keys are the last bytes, which stay when the beginning of a gap is taken or
 //! comes back: most reservations and releases change a value where it lies. A window and an exact
-//! range are looked up instead of scanned for; nothing is collected but for random placement. A map
-//! of what is taken, as Cloud Hypervisor and the mappings of Asterinas have it, is the lab's
-//! `scan`.
+//! range are looked up instead of scanned for; nothing is collected but for random placement.
+//!
+//! A map of what is taken, as Cloud Hypervisor and the mappings of Asterinas have it, is the arm
+//! `scan` of the lab.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;

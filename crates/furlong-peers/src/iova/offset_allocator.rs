@@ -1,8 +1,8 @@
 //! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, a bit for each, constant time.
 //!
-//! Bevy allocates meshes in GPU buffers with it. It hands out offsets of its own choice below 2^32:
-//! no exact range, no alignment, no window, no lowest place. A gap is in the bin of the next
-//! smaller size of some 240, and only bins that hold nothing too small are looked at.
+//! Bevy places meshes in GPU buffers with it. It hands out offsets of its own choice below 2^32: no
+//! exact range, no alignment, no window, no lowest place. A gap is in the bin of the next smaller
+//! size of some 240, and only bins that hold nothing too small are looked at.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -63,8 +63,8 @@ impl AddressAllocator for OffsetAllocator {
         theirs.ok_or_else(|| Failure("it cannot have 2^32 pages".to_owned()))
     }
 
-    /// It has to be given gaps and extents in ascending order; gaps are released as the extents
-    /// come.
+    /// It has to be given gaps and extents in ascending order; then the gaps are released, in the
+    /// order of the extents behind them.
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Allocation>, Failure> {
         let laid = lay(extents, self.first, |start, bytes| {
             let grant = self.allocate(bytes);

@@ -77,7 +77,7 @@ impl Offers {
             Operation::ReleaseAt(_) => self.release_at,
             Operation::Reserved => self.reserved,
             Operation::Release(_) => true,
-            Operation::Owner(_) | Operation::Free => false,
+            _ => false,
         };
         is_offered.then_some(operation)
     }

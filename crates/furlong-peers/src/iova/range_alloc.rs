@@ -1,7 +1,7 @@
 //! gfx-rs's `RangeAllocator`: best fit over a sorted vector of free ranges.
 //!
-//! wgpu allocates descriptors and buffers with it. It chooses the place by itself, the smallest
-//! gap, so that it has no exact range and no window, and no lowest or highest place.
+//! wgpu allocates descriptors with it. It chooses the place by itself, the smallest gap, so that it
+//! has no exact range and no window, and no lowest or highest place.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -42,8 +42,8 @@ impl AddressAllocator for RangeAlloc {
         theirs.ok_or_else(|| Failure("it cannot have the end of 64 bits".to_owned()))
     }
 
-    /// It has to be given gaps and extents in ascending order; gaps are released as the extents
-    /// come.
+    /// It has to be given gaps and extents in ascending order; then the gaps are released, in the
+    /// order of the extents behind them.
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Range<u64>>, Failure> {
         let first = self.theirs.initial_range().start << self.shift;
         let laid = lay(extents, first, |start, bytes| {

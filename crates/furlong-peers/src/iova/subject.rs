@@ -123,7 +123,7 @@ impl<P: Peer> Subject for PeerSubject<P> {
                 let kind = |extent| (extent, Kind::Granted);
                 Outcome::Reserved(listed.into_iter().map(kind).collect())
             }
-            Operation::Owner(_) | Operation::Free => panic!("{operation:?} is not offered"),
+            _ => panic!("{operation:?} is not offered"),
         }
     }
 

@@ -278,3 +278,31 @@ fn the_search_for_sequences_finds_nothing_where_nothing_is_wrong() {
     assert_eq!(smallest::<FreeMap>(PAGES, &alphabet, 5), None);
     assert_eq!(smallest::<RangeMap>(PAGES, &alphabet, 5), None);
 }
+
+#[test]
+fn each_row_of_the_table_has_a_test_and_each_peer_its_version() {
+    let (readme, manifest) = (
+        include_str!("../../README.md"),
+        include_str!("../../Cargo.toml"),
+    );
+    let table = readme.split("## Findings").nth(1).expect("it is there");
+    for peer in ["vm-allocator", "range-alloc", "offset-allocator"] {
+        let row = format!("| {peer} |");
+        let test = format!("fn {}_", peer.replace('-', "_"));
+        let count =
+            |text: &str, start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+        assert!(count(table, &row) > 0, "{peer}");
+        assert_eq!(
+            count(table, &row),
+            count(include_str!("findings.rs"), &test),
+            "{peer}"
+        );
+    }
+    let pins = manifest.split("\"=").skip(1);
+    let pins: Vec<&str> = pins.filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(pins.len(), 4);
+    assert!(
+        pins.iter().all(|version| readme.contains(version)),
+        "{pins:?}"
+    );
+}
