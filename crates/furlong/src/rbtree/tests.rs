@@ -59,6 +59,23 @@ fn broken(harm: impl FnOnce(&mut Tree)) -> Broken<NodeId> {
 }
 
 #[test]
+fn restoring_a_tree_keeps_its_array() {
+    let saved = full();
+    let mut tree = saved.clone();
+    let array = core::ptr::from_ref(tree.item(id(0)));
+    tree.remove(id(3)).expect("it is linked");
+    tree.clone_from(&saved);
+    assert_eq!(core::ptr::from_ref(tree.item(id(0))), array);
+    assert_eq!(tree.check(), Ok(()));
+    assert!(tree.iter().eq(saved.iter()));
+}
+
+#[test]
+fn a_byte_of_ranks_is_not_loaded_as_four() {
+    assert_ne!(Node::<Count>::RANKS_AT % 4, 0);
+}
+
+#[test]
 fn a_root_with_a_parent_is_named() {
     let found = broken(|tree| tree.nodes.set_place(id(3), Some((id(7), Side::Left))));
     assert_eq!(found, Broken::RootHasParent(id(3)));

@@ -86,12 +86,10 @@ macro_rules! change {
     ($tree:ident, |$work:ident| $change:expr) => {{
         let mut $work = Work::<'_, _, C> {
             nodes: $tree.nodes.view(),
-            root: $tree.root,
+            root: &mut $tree.root,
             counters: &$tree.counters,
         };
-        let done = $change;
-        $tree.root = $work.root;
-        done
+        $change
     }};
 }
 

@@ -22,9 +22,8 @@ fn an_arm_that_does_not_count_is_timed_and_never_asked_to() {
         assert_eq!(end, End::Finished);
         assert!(!seen.iter().any(|seen| seen.exact && seen.arm == "other"));
         assert_eq!(ledger.result().run.warnings.len(), usize::from(differs));
-        let values = if differs { 3 } else { 1 };
         for workload in &ledger.result().experiments[0].workloads {
-            assert_eq!(workload.arms[2].samples["calls"], vec![None; values]);
+            assert!(!workload.arms[2].samples.contains_key("calls"));
             assert_eq!(workload.arms[2].samples["time"], [Some(100.0); 3]);
             assert!(
                 workload.arms[1].samples["calls"]

@@ -1,0 +1,85 @@
+//! The peers as arms of `iova-gap`, and what each cannot be asked.
+#![forbid(unsafe_code)]
+
+use furlong_lab::experiments::iova_gap::{AddressAllocator, run};
+use furlong_lab::experiments::{Arm, Workload};
+
+use super::{FreeMap, OffsetAllocator, RangeAlloc, RangeMap, VmAllocator};
+
+/// The experiment that they are arms of.
+pub const EXPERIMENT: &str = "iova-gap";
+
+/// What a workload asks of an allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// A place for a size, where there is only one.
+    Size,
+    /// The same at a multiple of something.
+    Align,
+    /// A place in a window.
+    Window,
+    /// The lowest or the highest place.
+    Place,
+    /// Any place, all equally likely.
+    Random,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Need {
+    fn of(workload: &Workload) -> Need {
+        match workload.name.as_str() {
+            name if name.starts_with("checkerboard-") => Need::Size,
+            "aligned" | "aligned-runs" => Need::Align,
+            name if name.starts_with("scattered-") => Need::Window,
+            "window-32bit" => Need::Window,
+            "churn-bottom-up" | "churn-top-down" => Need::Place,
+            "random-place" => Need::Random,
+            _ => Need::Unknown,
+        }
+    }
+
+    /// Why somebody who cannot do it cannot.
+    fn lack(self) -> String {
+        let lack = match self {
+            Need::Size => "no size",
+            Need::Align => "no alignment",
+            Need::Window => "no window",
+            Need::Place => "it chooses the place",
+            Need::Random => "no random place",
+            Need::Unknown => "not known what it asks for",
+        };
+        lack.to_owned()
+    }
+}
+
+/// What arms that cannot do everything can do.
+const VM_ALLOCATOR: &[Need] = &[Need::Size, Need::Align, Need::Place];
+const RANGE_ALLOC: &[Need] = &[Need::Size, Need::Align];
+const OFFSET_ALLOCATOR: &[Need] = &[Need::Size];
+
+/// All peers. Nobody can count the steps of another's search.
+#[must_use]
+pub fn arms() -> Vec<Arm> {
+    vec![
+        arm::<FreeMap>("free-map", |_| None),
+        arm::<RangeMap>("rangemap", |_| None),
+        arm::<RangeAlloc>("range-alloc", |load| na(load, RANGE_ALLOC)),
+        arm::<VmAllocator>("vm-allocator", |load| na(load, VM_ALLOCATOR)),
+        arm::<OffsetAllocator>("offset-allocator", |load| na(load, OFFSET_ALLOCATOR)),
+    ]
+}
+
+/// Why an arm that can do no more than `able` cannot run a workload.
+fn na(load: &Workload, able: &[Need]) -> Option<String> {
+    let need = Need::of(load);
+    (!able.contains(&need)).then(|| need.lack())
+}
+
+fn arm<A: AddressAllocator>(name: &'static str, na: fn(&Workload) -> Option<String>) -> Arm {
+    Arm {
+        na,
+        counts: false,
+        ..Arm::new(name, run::<A>)
+    }
+}
