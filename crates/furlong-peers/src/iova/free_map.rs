@@ -59,68 +59,67 @@ fn cut(gap_last: u64, before: &mut u64, start: u64, behind: u64) -> Cut {
     }
 }
 
-/// Cuts the request out of the first gap that holds it.
+/// Cuts `behind + 1` bytes out of the first gap that holds them; `place` says where, from the last
+/// byte of a gap and how many come before it.
 #[inline(always)]
 fn first_fit<'a>(
     mut gaps: impl Iterator<Item = (&'a u64, &'a mut u64)>,
-    ask: &Ask,
-    place: impl Fn(u64, u64, &Ask) -> Option<u64>,
+    behind: u64,
+    place: impl Fn(u64, u64) -> Option<u64>,
 ) -> Option<Cut> {
-    let behind = ask.size - 1;
     gaps.find_map(|(last, before)| {
         if *before < behind {
             return None;
         }
-        let start = place(*last - *before, *last, ask)?;
+        let start = place(*last, *before)?;
         Some(cut(*last, before, start, behind))
     })
-}
-
-/// The lowest place in a gap that is large enough and wholly in the window.
-#[inline(always)]
-fn lowest_inside(first: u64, last: u64, ask: &Ask) -> Option<u64> {
-    let padding = first.wrapping_neg() & (ask.align - 1);
-    (padding <= last - first - (ask.size - 1)).then(|| first + padding)
-}
-
-/// The highest one.
-#[inline(always)]
-fn highest_inside(first: u64, last: u64, ask: &Ask) -> Option<u64> {
-    let start = (last - (ask.size - 1)) & !(ask.align - 1);
-    (first <= start).then_some(start)
 }
 
 impl FreeMap {
     /// Only the first and the last gap of a window can reach over its ends.
     #[inline]
     fn lowest(&mut self, ask: &Ask) -> Option<Cut> {
+        let (behind, mask) = (ask.size - 1, ask.align - 1);
+        let inside_of = |last: u64, before: u64| {
+            let first = last - before;
+            let padding = first.wrapping_neg() & mask;
+            (padding <= before - behind).then(|| first + padding)
+        };
+        let at_end = |last: u64, before: u64| lowest_in(last - before, last, ask);
         if ask.low <= self.first && self.last <= ask.high {
-            return first_fit(self.gaps.iter_mut(), ask, lowest_inside);
+            return first_fit(self.gaps.iter_mut(), behind, inside_of);
         }
         let mut inside = self.gaps.range_mut(ask.low..=ask.high);
-        if let Some(cut) = first_fit(inside.next().into_iter(), ask, lowest_in) {
+        if let Some(cut) = first_fit(inside.next().into_iter(), behind, at_end) {
             return Some(cut);
         }
-        if let Some(cut) = first_fit(inside, ask, lowest_inside) {
+        if let Some(cut) = first_fit(inside, behind, inside_of) {
             return Some(cut);
         }
-        first_fit(self.over(ask.high), ask, lowest_in)
+        first_fit(self.over(ask.high), behind, at_end)
     }
 
     #[inline]
     fn highest(&mut self, ask: &Ask) -> Option<Cut> {
+        let (behind, mask) = (ask.size - 1, ask.align - 1);
+        let inside_of = |last: u64, before: u64| {
+            let start = (last - behind) & !mask;
+            (last - before <= start).then_some(start)
+        };
+        let at_end = |last: u64, before: u64| highest_in(last - before, last, ask);
         if ask.low <= self.first && self.last <= ask.high {
-            return first_fit(self.gaps.iter_mut().rev(), ask, highest_inside);
+            return first_fit(self.gaps.iter_mut().rev(), behind, inside_of);
         }
-        if let Some(cut) = first_fit(self.over(ask.high), ask, highest_in) {
+        if let Some(cut) = first_fit(self.over(ask.high), behind, at_end) {
             return Some(cut);
         }
         let mut inside = self.gaps.range_mut(ask.low..=ask.high);
         let lowest = inside.next();
-        if let Some(cut) = first_fit(inside.rev(), ask, highest_inside) {
+        if let Some(cut) = first_fit(inside.rev(), behind, inside_of) {
             return Some(cut);
         }
-        first_fit(lowest.into_iter(), ask, highest_in)
+        first_fit(lowest.into_iter(), behind, at_end)
     }
 
     /// The gap behind those that end at `high` or below.
