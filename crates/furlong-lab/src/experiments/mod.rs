@@ -3,6 +3,7 @@
 
 pub mod gas;
 pub mod iova_gap;
+pub mod iova_magazine;
 pub mod iova_propagation;
 pub mod ordered;
 pub mod plan;
@@ -110,6 +111,7 @@ pub fn all() -> Vec<Experiment> {
     vec![
         iova_propagation::experiment(),
         iova_gap::experiment(),
+        iova_magazine::experiment(),
         tree_order::experiment(),
     ]
 }
