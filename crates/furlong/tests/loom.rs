@@ -34,6 +34,8 @@
 //! `after_a_barrier_..`, *cell* `a_cell_publishes_..`, *locks* `locks_exclude_..`.
 #![cfg(loom)]
 
+mod orders;
+
 use std::{ops::ControlFlow, ptr::NonNull, sync::Arc};
 
 use furlong::{
@@ -44,6 +46,7 @@ use furlong::{
     },
 };
 use loom::thread;
+use orders::{body, model};
 
 const ALIVE: usize = 1;
 const GONE: usize = 2;
@@ -154,56 +157,6 @@ impl<const SLOTS: usize> World<SLOTS> {
         self.rcu.poll(usize::MAX);
         self.rcu.poll(usize::MAX);
     }
-}
-
-type Body<W> = Box<dyn FnOnce(&W)>;
-
-/// What a model starts from: what its threads share, and what each does.
-type Start<W, const N: usize> = (Arc<W>, [Body<W>; N]);
-
-fn body<W>(run: impl FnOnce(&W) + 'static) -> Body<W> {
-    Box::new(run)
-}
-
-/// Runs a model once for each order in which its threads can be spawned.
-///
-/// Loom explores from the order that it meets first, and goes back only to the last access of a
-/// word that conflicts with the present one, so what it reaches depends on that order.
-fn model<W: 'static, const N: usize>(make: fn() -> Start<W, N>, at_the_end: fn(&W)) {
-    for order in orders(N) {
-        loom::model(move || {
-            let (world, threads) = make();
-            let mut threads = threads.map(Some);
-            let running: Vec<_> = order
-                .iter()
-                .map(|&index| {
-                    let run = threads[index].take().unwrap();
-                    let world = Arc::clone(&world);
-                    thread::spawn(move || run(&world))
-                })
-                .collect();
-            for thread in running {
-                thread.join().unwrap();
-            }
-            at_the_end(&world);
-        });
-    }
-}
-
-/// All orders of `0..n`.
-fn orders(n: usize) -> Vec<Vec<usize>> {
-    let Some(last) = n.checked_sub(1) else {
-        return vec![vec![]];
-    };
-    let mut all = Vec::new();
-    for shorter in orders(last) {
-        for at in 0..=last {
-            let mut order = shorter.clone();
-            order.insert(at, last);
-            all.push(order);
-        }
-    }
-    all
 }
 
 /// A reader, a writer that unlinks and retires, and a third who advances and reclaims.

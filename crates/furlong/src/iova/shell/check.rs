@@ -86,11 +86,12 @@ impl<F: Flush, C: DomainConfig> Check for Domain<F, C> {
                 }
             }
         }
-        for class in Class::all() {
+        for class in Class::all().take(C::CLASSES) {
             let store = self.depots[class.order()].0.lock();
-            let (full, empty) = store.depot.len();
-            let mut stacks = store.depot.full().iter();
-            if full + empty > C::DEPOT || stacks.any(|magazine| !magazine.is_full()) {
+            let (full, empty) = (store.depot.full(), store.depot.empty());
+            let is_sorted =
+                full.iter().all(Magazine::is_full) && empty.iter().all(Magazine::is_empty);
+            if full.len() + empty.len() > C::DEPOT || !is_sorted {
                 return Err(BrokenDomain::Depot(class.order()));
             }
             for magazine in store.depot.full() {

@@ -58,6 +58,10 @@ impl Depot {
         &self.full
     }
 
+    pub(super) fn empty(&self) -> &[Magazine] {
+        &self.empty
+    }
+
     #[cfg(test)]
     pub(super) fn full_mut(&mut self) -> &mut [Magazine] {
         &mut self.full
@@ -95,13 +99,13 @@ impl Depot {
         Stowed::NoEmpty
     }
 
-    /// Keeps a magazine, if there is room for it.
+    /// Keeps a magazine that is full or empty, if there is room for it.
     ///
     /// # Errors
-    /// It comes back if there is none, or if it is neither full nor empty.
+    /// It comes back if there is none.
     pub(super) fn keep(&mut self, magazine: Magazine) -> Result<(), Magazine> {
-        let is_half = !magazine.is_empty() && !magazine.is_full();
-        if is_half || !magazine.is_some() || !self.has_room() {
+        debug_assert!(magazine.is_empty() || magazine.is_full());
+        if !magazine.is_some() || !self.has_room() {
             return Err(magazine);
         }
         let stack = if magazine.is_empty() {

@@ -349,7 +349,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
             let shelves = part.shelves.iter().flat_map(Shelf::magazines);
             shelves.map(rounds).sum()
         });
-        let kept = self.depots.iter().map(|store| {
+        let kept = self.depots[..C::CLASSES].iter().map(|store| {
             let full = store.0.lock();
             full.depot.full().iter().map(rounds).sum::<u64>()
         });
@@ -358,7 +358,9 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
 
     /// How many full magazines and how many empty ones the depots have, together.
     pub fn depot_len(&self) -> (usize, usize) {
-        let lens = self.depots.iter().map(|store| store.0.lock().depot.len());
+        let lens = self.depots[..C::CLASSES]
+            .iter()
+            .map(|store| store.0.lock().depot.len());
         lens.fold((0, 0), |sum, len| (sum.0 + len.0, sum.1 + len.1))
     }
 
@@ -368,7 +370,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         for part in &self.parts {
             sum.absorb(&part.0.lock().counters);
         }
-        for store in &self.depots {
+        for store in &self.depots[..C::CLASSES] {
             sum.absorb(&store.0.lock().counters);
         }
         sum.absorb(&self.tree.0.lock().counters);

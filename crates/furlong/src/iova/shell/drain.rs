@@ -41,7 +41,9 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
 
     pub(super) fn drain_magazines(&self) -> usize {
         let held = (0..self.parts.len()).map(|cpu| self.unload(cpu));
-        let kept = Class::all().map(|class| self.empty_depot(class));
+        let kept = Class::all()
+            .take(C::CLASSES)
+            .map(|class| self.empty_depot(class));
         held.chain(kept).sum()
     }
 

@@ -25,7 +25,8 @@
 //!   beside it.
 //! - D3: no extent is in magazines or in quarantine twice.
 //! - D4: an extent in a magazine starts at a multiple of its length.
-//! - D5: a depot has at most [`DomainConfig::DEPOT`] magazines, and those among the full ones are.
+//! - D5: a depot has at most [`DomainConfig::DEPOT`] magazines, each of them full or empty, and
+//!   knows which.
 //! - D6: tokens issued and not redeemed are at least those in quarantine.
 //! - D7: a token is freed only after a flush that began when it had been released. The tests hold
 //!   this one; nothing that could be walked shows it.

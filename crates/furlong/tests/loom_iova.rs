@@ -1,0 +1,358 @@
+//! Loom models of what CPUs share in a domain of device addresses; `ci/loom.sh` runs them, with up
+//! to three preemptions.
+//!
+//! Each rule below was broken by hand, one at a time; these models failed:
+//!
+//! | broken | models that then fail |
+//! |---|---|
+//! | what is redeemed does not end where it was sealed | flush, seal |
+//! | `flush` looks for the end after the device's flush | flush |
+//! | who finds the quarantine full seals after the flush | full |
+//! | a magazine that is not needed any more is dropped | room |
+//! | a magazine for which the depot has no room is taken as empty | depot, room |
+//! | an extent is put into two places | the first that frees |
+//! | a magazine is fetched for one that is not empty | fetch |
+//!
+//! The names stand for: *depot* `an_extent_that_crosses_..`, *room* `two_that_make_room_..`,
+//! *flush* `a_flush_frees_..`, *seal* `a_seal_by_hand_..`, *full* `what_comes_while_..`, *fetch*
+//! `a_magazine_that_is_fetched_..`.
+#![cfg(loom)]
+#![forbid(unsafe_code)]
+
+mod orders;
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool as Note;
+
+use furlong::addr::{Address, Extent, Iova};
+use furlong::check::Check;
+use furlong::iova::{Cpu, Domain, DomainConfig, Flush, Grant, Lowest, Request, Standard, VecSpace};
+use furlong::rbtree::Off;
+use furlong::sync::SpinLock;
+use furlong::sync::atomic::{AtomicBool, Ordering};
+use orders::{Start, body, model};
+
+const PAGE: u64 = 4096;
+const PAGES: usize = 4;
+
+loom::thread_local! {
+    static CPU: Cell<usize> = Cell::new(0);
+}
+
+/// The CPU that a thread of the model says it is on.
+struct ThreadCpu;
+
+impl Cpu for ThreadCpu {
+    fn number(&self) -> usize {
+        CPU.with(Cell::get)
+    }
+}
+
+fn on_cpu(cpu: usize) {
+    CPU.with(|number| number.set(cpu));
+}
+
+/// One class of one page, one round a magazine, one magazine in the depot.
+struct Least<const QUARANTINE: usize>;
+
+impl<const QUARANTINE: usize> DomainConfig for Least<QUARANTINE> {
+    type Space = Standard;
+    type Lock = SpinLock;
+    type Cpu = ThreadCpu;
+    type Counters = Off;
+    const CLASSES: usize = 1;
+    const MAGAZINE: usize = 1;
+    const DEPOT: usize = 1;
+    const QUARANTINE: usize = QUARANTINE;
+    const HIGH_WATER: usize = QUARANTINE;
+}
+
+/// What the machine knows of a page.
+struct Page {
+    /// Somebody has it.
+    held: Note,
+    /// A translation leads to it.
+    mapped: AtomicBool,
+    /// The device's TLB has a copy of that.
+    cached: Note,
+}
+
+/// The machine: translations, and a device that fetches those that it can at once.
+///
+/// Relaxed, for what one thread sees of another it owes to the locks of the domain. What is mapped
+/// is loom's, so that a flush may come before or after it ends; the rest is noted past loom.
+struct Machine(Vec<Page>);
+
+impl Flush for Machine {
+    fn flush(&self) {
+        for page in &self.0 {
+            // Relaxed: see the type. What is still mapped the device would fetch again.
+            if !page.mapped.load(Ordering::Relaxed) {
+                page.cached.store(false, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+impl Machine {
+    fn new(pages: usize) -> Self {
+        let page = |_| Page {
+            held: Note::new(false),
+            mapped: AtomicBool::new(false),
+            cached: Note::new(false),
+        };
+        Self((0..pages).map(page).collect())
+    }
+
+    fn page(&self, grant: &Grant) -> &Page {
+        &self.0[(grant.iova().raw() / PAGE) as usize]
+    }
+
+    /// Maps a page that was granted: nobody may have it, and the device must not remember it.
+    fn map(&self, grant: &Grant) {
+        let page = self.page(grant);
+        assert!(!page.held.load(Ordering::SeqCst), "handed out twice");
+        assert!(!page.cached.load(Ordering::SeqCst), "not flushed");
+        page.held.store(true, Ordering::SeqCst);
+        // Relaxed: see the type.
+        page.mapped.store(true, Ordering::Relaxed);
+        page.cached.store(true, Ordering::SeqCst);
+    }
+
+    fn unmap(&self, grant: &Grant) {
+        let page = self.page(grant);
+        // Relaxed: see the type.
+        page.mapped.store(false, Ordering::Relaxed);
+        page.held.store(false, Ordering::SeqCst);
+    }
+
+    /// Pages that the device remembers and nobody has.
+    fn remembered(&self) -> u64 {
+        let stale =
+            |page: &&Page| page.cached.load(Ordering::SeqCst) && !page.held.load(Ordering::SeqCst);
+        self.0.iter().filter(stale).count() as u64
+    }
+}
+
+struct World<const QUARANTINE: usize = 2> {
+    domain: Domain<Arc<Machine>, Least<QUARANTINE>>,
+    machine: Arc<Machine>,
+}
+
+impl<const QUARANTINE: usize> World<QUARANTINE> {
+    fn new(pages: usize) -> Arc<Self> {
+        let extent = Extent::from_len(Iova::new(0), pages as u64 * PAGE).unwrap();
+        let space = VecSpace::new(extent, PAGE, Vec::with_capacity(PAGES)).unwrap();
+        let machine = Arc::new(Machine::new(pages));
+        let domain = Domain::new(space, Arc::clone(&machine), ThreadCpu, 2);
+        Arc::new(Self {
+            domain: domain.unwrap(),
+            machine,
+        })
+    }
+
+    fn reserve(&self) -> Grant {
+        let grant = self.domain.reserve(&Request::new(PAGE), Lowest).unwrap();
+        self.machine.map(&grant);
+        grant
+    }
+
+    fn try_reserve(&self) -> Option<Grant> {
+        let grant = self.domain.try_reserve(&Request::new(PAGE), Lowest).ok()?;
+        self.machine.map(&grant);
+        Some(grant)
+    }
+
+    /// Invalidates the one page, and releases it at once.
+    fn release(&self, grant: Grant) {
+        self.machine.unmap(&grant);
+        self.machine
+            .page(&grant)
+            .cached
+            .store(false, Ordering::SeqCst);
+        self.domain.release_flushed(grant).unwrap();
+    }
+
+    fn release_later(&self, grant: Grant) {
+        self.machine.unmap(&grant);
+        let _ = self.domain.release_later(grant).unwrap();
+    }
+
+    /// What is left is in order, and nothing was lost.
+    fn is_whole(&self) {
+        self.domain.check().unwrap();
+        let quarantined = self.domain.quarantined();
+        assert_eq!(self.domain.outstanding(), quarantined);
+        let reserved = self.domain.with_space(VecSpace::len) as u64;
+        assert_eq!(reserved, self.domain.cached() + quarantined);
+        // What the device still remembers waits: all else may be had.
+        assert!(self.machine.remembered() <= quarantined);
+    }
+}
+
+/// One CPU frees beyond what its magazines and the depot hold, another reserves beyond what it has.
+#[test]
+fn an_extent_that_crosses_the_depot_has_one_owner() {
+    fn make() -> Start<World, 2> {
+        let world = World::new(PAGES);
+        let grants = [(); PAGES].map(|()| world.reserve());
+        let threads = [
+            body(move |world: &World| {
+                on_cpu(0);
+                grants.into_iter().for_each(|grant| world.release(grant));
+            }),
+            body(|world: &World| {
+                on_cpu(1);
+                let grants = [(); 2].map(|()| world.try_reserve());
+                for grant in grants.into_iter().flatten() {
+                    world.release(grant);
+                }
+            }),
+        ];
+        (world, threads)
+    }
+    model(make, World::is_whole);
+}
+
+/// Two threads free on the same CPU, where neither has room: both bring a magazine.
+#[test]
+fn two_that_make_room_on_one_cpu_lose_nothing() {
+    fn make() -> Start<World, 2> {
+        let world = World::new(PAGES);
+        let [a, b, c, d] = [(); PAGES].map(|()| world.reserve());
+        let free = |first: Grant, second: Grant| {
+            body(move |world: &World| {
+                world.release(first);
+                world.release(second);
+            })
+        };
+        (world, [free(a, b), free(c, d)])
+    }
+    model(make, World::is_whole);
+}
+
+/// A CPU is taken away while somebody still frees on it.
+#[test]
+fn a_drain_beside_others_loses_and_doubles_nothing() {
+    fn make() -> Start<World, 2> {
+        let world = World::new(3);
+        let [first, second, third] = [(); 3].map(|()| world.reserve());
+        world.release(third);
+        let threads = [
+            body(move |world: &World| {
+                on_cpu(0);
+                world.release(first);
+                world.release(second);
+            }),
+            body(|world: &World| {
+                on_cpu(1);
+                world.domain.drain_cpu(0);
+            }),
+        ];
+        (world, threads)
+    }
+    model(make, World::is_whole);
+}
+
+/// One releases twice, another flushes and would have what became free.
+#[test]
+fn a_flush_frees_what_was_pushed_before_it_was_sealed() {
+    fn make() -> Start<World, 2> {
+        let world = World::new(2);
+        let [first, second] = [(); 2].map(|()| world.reserve());
+        let threads = [
+            body(move |world: &World| {
+                on_cpu(0);
+                world.release_later(first);
+                world.release_later(second);
+            }),
+            body(|world: &World| {
+                on_cpu(0);
+                world.domain.flush();
+                let grants = [(); 2].map(|()| world.try_reserve());
+                for grant in grants.into_iter().flatten() {
+                    world.release(grant);
+                }
+            }),
+        ];
+        (world, threads)
+    }
+    model(make, World::is_whole);
+}
+
+/// The same by a caller that flushes the device itself.
+#[test]
+fn a_seal_by_hand_covers_what_was_there() {
+    fn make() -> Start<World, 2> {
+        let world = World::new(2);
+        let [first, second] = [(); 2].map(|()| world.reserve());
+        let threads = [
+            body(move |world: &World| {
+                world.release_later(first);
+                world.release_later(second);
+            }),
+            body(|world: &World| {
+                let sealed = world.domain.seal();
+                world.machine.flush();
+                world.domain.redeem_sealed(sealed).unwrap();
+                if let Some(grant) = world.try_reserve() {
+                    world.release(grant);
+                }
+            }),
+        ];
+        (world, threads)
+    }
+    model(make, World::is_whole);
+}
+
+/// A quarantine that is full is flushed for by whoever finds it so; somebody else may empty it
+/// meanwhile, and release one that this flush came too early for.
+#[test]
+fn what_comes_while_another_flushes_for_a_full_quarantine_waits() {
+    fn make() -> Start<World<1>, 2> {
+        let world = World::<1>::new(3);
+        let [first, second, third] = [(); 3].map(|()| world.reserve());
+        world.release_later(first);
+        let sealed = world.domain.seal();
+        world.machine.flush();
+        let threads = [
+            body(move |world: &World<1>| world.release_later(second)),
+            body(move |world: &World<1>| {
+                world.domain.redeem_sealed(sealed).unwrap();
+                world.release_later(third);
+            }),
+        ];
+        (world, threads)
+    }
+    model(make, World::is_whole);
+}
+
+/// A CPU fetches a magazine from the depot because both of its own are empty, and gets something
+/// meanwhile.
+#[test]
+fn a_magazine_that_is_fetched_displaces_nothing() {
+    fn make() -> Start<World, 2> {
+        let world = World::new(PAGES);
+        let grants = [(); PAGES].map(|()| world.reserve());
+        let [first, second, third, fourth] = grants;
+        world.release(first);
+        world.release(second);
+        let [first, second] = [(); 2].map(|()| world.reserve());
+        on_cpu(1);
+        for grant in [first, second, third] {
+            world.release(grant);
+        }
+        on_cpu(0);
+        let threads = [
+            body(|world: &World| {
+                if let Some(grant) = world.try_reserve() {
+                    world.release(grant);
+                }
+            }),
+            body(move |world: &World| world.release(fourth)),
+        ];
+        (world, threads)
+    }
+    model(make, World::is_whole);
+}
