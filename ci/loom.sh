@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The loom models of sync, rcu and iova: every interleaving with up to three preemptions.
-# About two minutes on one core. `ci/loom.sh NAME` runs the models whose names contain NAME.
+# About three minutes on one core. `ci/loom.sh NAME` runs the models whose names contain NAME.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

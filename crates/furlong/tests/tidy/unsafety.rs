@@ -75,6 +75,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "an allocator that fails when it is told to",
     ),
     (
+        "crates/furlong-spec/tests/iova_domain_memory.rs",
+        "watches the memory that is obtained, and counts locks",
+    ),
+    (
         "crates/furlong-lab/launcher/main.rs",
         "a program without a runtime starts and waits",
     ),

@@ -1,0 +1,326 @@
+//! A shared domain and memory: none is obtained or freed under a lock, and none is ever needed to
+//! release.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard};
+
+use furlong::addr::{Extent, Iova};
+use furlong::check::Check;
+use furlong::iova::{
+    Cpu, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, Request, ReserveError, Shared,
+    Standard, VecSpace,
+};
+use furlong::rbtree::{NoMemory, Off};
+use furlong::sync::RawLock;
+use furlong_spec::Random;
+
+const PAGE: u64 = 4096;
+
+thread_local! {
+    /// Locks that this thread holds.
+    static HELD: Cell<u32> = const { Cell::new(0) };
+    /// Times memory was obtained or freed meanwhile.
+    static UNDER_LOCK: Cell<u32> = const { Cell::new(0) };
+    /// How many more requests for memory are granted.
+    static GRANTED: Cell<u32> = const { Cell::new(u32::MAX) };
+    static CPU: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The system's memory, watched.
+struct Watched;
+
+impl Watched {
+    /// Notes a call, and says whether it is granted.
+    fn call() -> bool {
+        if HELD.get() > 0 {
+            UNDER_LOCK.set(UNDER_LOCK.get() + 1);
+        }
+        let left = GRANTED.get();
+        if left < u32::MAX {
+            GRANTED.set(left.saturating_sub(1));
+        }
+        left > 0
+    }
+}
+
+// SAFETY: it hands out what the system hands out, or nothing.
+unsafe impl GlobalAlloc for Watched {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !Self::call() {
+            return null_mut();
+        }
+        // SAFETY: the caller keeps the same contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if HELD.get() > 0 {
+            UNDER_LOCK.set(UNDER_LOCK.get() + 1);
+        }
+        // SAFETY: the caller keeps the same contract, and the memory is the system's.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if !Self::call() {
+            return null_mut();
+        }
+        // SAFETY: the caller keeps the same contract, and the memory is the system's.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static MEMORY: Watched = Watched;
+
+/// Runs `work` with so many requests for memory granted, and all others refused.
+fn with_memory<T>(granted: u32, work: impl FnOnce() -> T) -> T {
+    GRANTED.set(granted);
+    let done = work();
+    GRANTED.set(u32::MAX);
+    done
+}
+
+/// A lock that counts itself.
+#[derive(Default)]
+struct Counted(Mutex<()>);
+
+// SAFETY: a mutex of the standard library excludes and orders, and its guard is the token.
+unsafe impl RawLock for Counted {
+    type Token<'a> = MutexGuard<'a, ()>;
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        let token = self.0.lock().unwrap();
+        HELD.set(HELD.get() + 1);
+        token
+    }
+
+    unsafe fn unlock<'a>(&'a self, token: MutexGuard<'a, ()>) {
+        HELD.set(HELD.get() - 1);
+        drop(token);
+    }
+}
+
+struct ThreadCpu;
+
+impl Cpu for ThreadCpu {
+    fn number(&self) -> usize {
+        CPU.get()
+    }
+}
+
+/// A device that may wait, so that nobody may hold a lock.
+struct Device;
+
+impl Flush for Device {
+    fn flush(&self) {
+        assert_eq!(HELD.get(), 0, "flushed under a lock");
+    }
+}
+
+/// Capacities so small that the rare path is common.
+struct Tiny;
+
+impl DomainConfig for Tiny {
+    type Space = Standard;
+    type Lock = Counted;
+    type Cpu = ThreadCpu;
+    type Counters = Off;
+    const MAGAZINE: usize = 2;
+    const DEPOT: usize = 1;
+    const QUARANTINE: usize = 3;
+    const HIGH_WATER: usize = 2;
+}
+
+/// A magazine larger than any memory.
+struct Endless;
+
+impl DomainConfig for Endless {
+    type Space = Standard;
+    type Lock = Counted;
+    type Cpu = ThreadCpu;
+    type Counters = Off;
+    const MAGAZINE: usize = isize::MAX as usize;
+}
+
+fn space(pages: u64) -> VecSpace {
+    let extent = Extent::from_len(Iova::new(0), pages * PAGE).unwrap();
+    VecSpace::new(extent, PAGE, Vec::new()).unwrap()
+}
+
+fn domain<C>(pages: u64) -> Domain<Device, C>
+where
+    C: DomainConfig<Space = Standard, Cpu = ThreadCpu>,
+{
+    Domain::new(space(pages), Device, ThreadCpu, 2).unwrap()
+}
+
+/// Reserves and releases in every way, and returns what is held in the end.
+fn churn<C>(domain: &Domain<Device, C>, random: &mut Random, steps: usize) -> Vec<Grant>
+where
+    C: DomainConfig<Space = Standard, Cpu = ThreadCpu>,
+{
+    let mut grants = Vec::with_capacity(steps);
+    for _ in 0..steps {
+        match random.below(16) {
+            0..8 => {
+                let request = Request::new(1 + random.below(9 * PAGE));
+                grants.extend(domain.reserve(&request, Highest));
+            }
+            8..14 if !grants.is_empty() => {
+                let grant = grants.swap_remove(random.index(grants.len()));
+                match random.below(3) {
+                    0 => domain.release_flushed(grant).unwrap(),
+                    1 => {
+                        let token = domain.release(grant).unwrap();
+                        domain.redeem(token).unwrap();
+                    }
+                    _ => {
+                        let _ = domain.release_later(grant).unwrap();
+                    }
+                }
+            }
+            14 if random.below(8) == 0 => {
+                domain.drain_cpu(random.index(2));
+            }
+            _ => CPU.set(random.index(2)),
+        }
+    }
+    grants
+}
+
+#[test]
+fn no_memory_is_obtained_or_freed_under_a_lock() {
+    let mut random = Random::new(3);
+    // Spaces that are full all the time, and one that never is and whose nodes grow.
+    for pages in [24, 100, 1 << 20] {
+        let tiny = domain::<Tiny>(pages);
+        let grants = churn(&tiny, &mut random, 4000);
+        let real = domain::<Shared<Counted, ThreadCpu>>(pages);
+        let more = churn(&real, &mut random, 4000);
+        tiny.stock(1).unwrap();
+        tiny.prepare(300).unwrap();
+        assert!(tiny.with_space(VecSpace::room) >= 300);
+        drop((tiny.drain_all(), real.drain_all(), grants, more));
+        tiny.check().unwrap();
+        real.check().unwrap();
+    }
+    assert_eq!(UNDER_LOCK.get(), 0);
+}
+
+#[test]
+fn the_watch_would_have_seen_it() {
+    let lock = furlong::sync::Lock::new(Counted::default(), Vec::new());
+    lock.lock().push(1);
+    assert_eq!(UNDER_LOCK.replace(0), 1);
+}
+
+#[test]
+fn without_memory_for_magazines_the_tree_is_used() {
+    let endless = domain::<Endless>(100);
+    let grants = churn(&endless, &mut Random::new(5), 2000);
+    assert!(!grants.is_empty());
+    for grant in grants {
+        endless.release_flushed(grant).unwrap();
+    }
+    assert_eq!(endless.cached(), 0);
+    endless.flush();
+    assert!(endless.with_space(VecSpace::is_empty));
+}
+
+#[test]
+fn releasing_needs_no_memory() {
+    let tiny = domain::<Tiny>(64);
+    let pages: Vec<_> = (0..40)
+        .map(|_| tiny.reserve(&Request::new(PAGE), Highest).unwrap())
+        .collect();
+    with_memory(0, || {
+        for (index, grant) in pages.into_iter().enumerate() {
+            CPU.set(index % 2);
+            if index % 3 == 0 {
+                let _ = tiny.release_later(grant).unwrap();
+            } else {
+                tiny.release_flushed(grant).unwrap();
+            }
+        }
+        tiny.drain_all();
+    });
+    tiny.check().unwrap();
+    assert!(tiny.with_space(VecSpace::is_empty));
+}
+
+#[test]
+fn a_domain_for_which_there_is_no_memory_gives_back_what_it_was_given() {
+    let mut given = space(64);
+    let grant = given.reserve(&Request::new(1), Highest).unwrap();
+    let mut attempts = 0;
+    let domain = loop {
+        let new = || Domain::<_, Tiny>::new(given, Device, ThreadCpu, 2);
+        match with_memory(attempts, new) {
+            Ok(domain) => break domain,
+            Err(NoDomain { space, .. }) => given = space,
+        }
+        attempts += 1;
+        assert!(given.holds(&grant));
+    };
+    assert!(attempts > 10, "two CPUs and six depots need memory");
+    assert_eq!(domain.with_space(VecSpace::len), 1);
+}
+
+/// Reserves and then releases with so many requests for memory granted; says how many reservations
+/// were refused.
+fn with_memory_until(tiny: &Domain<Device, Tiny>, granted: u32) -> usize {
+    let mut random = Random::new(11);
+    let mut grants = Vec::with_capacity(100);
+    let mut refused = 0;
+    with_memory(granted, || {
+        let _ = tiny.stock(1);
+        for _ in 0..100 {
+            let request = Request::new(1 + random.below(40 * PAGE));
+            let before = tiny.with_space(VecSpace::len);
+            match tiny.reserve(&request, Highest) {
+                Ok(grant) => grants.push(grant),
+                Err(error) => {
+                    assert_eq!(error, ReserveError::NoMemory);
+                    assert_eq!(tiny.with_space(VecSpace::len), before);
+                    refused += 1;
+                }
+            }
+        }
+    });
+    tiny.check().unwrap();
+    with_memory(0, || {
+        for grant in grants {
+            tiny.release_flushed(grant).unwrap();
+        }
+    });
+    refused
+}
+
+#[test]
+fn whichever_request_for_memory_fails_nothing_is_lost() {
+    let mut granted = 0;
+    loop {
+        let tiny = domain::<Tiny>(1 << 20);
+        let refused = with_memory_until(&tiny, granted);
+        tiny.check().unwrap();
+        tiny.drain_all();
+        assert!(tiny.with_space(VecSpace::is_empty), "{granted} granted");
+        if refused == 0 {
+            break;
+        }
+        granted += 1;
+    }
+    assert!(granted > 6, "six magazines and the nodes need memory");
+}
+
+#[test]
+fn more_nodes_than_can_be_named_are_refused() {
+    let tiny = domain::<Tiny>(64);
+    for nodes in [usize::MAX, usize::MAX / 2, 1 << 31] {
+        assert_eq!(tiny.prepare(nodes), Err(NoMemory));
+    }
+    assert_eq!(tiny.with_space(VecSpace::capacity), 0);
+}
