@@ -88,7 +88,7 @@ pub struct Node<A: Augment> {
 
 impl<A: Augment> Node<A> {
     /// Where in a node its ranks are.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "alloc"))]
     pub(super) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
 
     /// A node that is in no tree.
