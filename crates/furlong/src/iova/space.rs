@@ -303,7 +303,9 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             && self.bytes(*self.tree.item(grant.at)) == grant.extent
     }
 
-    /// Releases exactly `extent`, whatever it was reserved for, by its address.
+    /// Releases exactly `extent`, whatever it was reserved for, by its address. A grant of it that
+    /// is still around is to be dropped: should the very same extent be granted again, it cannot be
+    /// told from the new one.
     ///
     /// # Errors
     /// See [`ReleaseError`]; nothing has changed.

@@ -31,6 +31,7 @@
 //! - `cell.rs`: the cell whose accesses loom sees.
 //! - `lock.rs`: the raw-lock trait, its guard, and a value under a lock.
 //! - `serial.rs`: numbers that tell things apart.
+//! - `lock_api.rs`: locks of that crate as raw locks.
 //! - `spin.rs`: a lock that spins.
 //! - `try_lock.rs`: a lock that is never waited for.
 //!
@@ -56,6 +57,8 @@ pub(crate) use const_unless_loom;
 pub mod atomic;
 mod cell;
 mod lock;
+#[cfg(all(feature = "lock_api", not(loom)))]
+mod lock_api;
 mod serial;
 mod spin;
 mod try_lock;
@@ -63,6 +66,8 @@ mod try_lock;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+#[cfg(all(feature = "lock_api", not(loom)))]
+pub use self::lock_api::LockApi;
 pub use atomic::{compiler_fence, fence, spin_loop};
 pub use cell::{MutPtr, UnsafeCell};
 pub use lock::{Held, Lock, LockGuard, RawLock};

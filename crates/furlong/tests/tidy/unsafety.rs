@@ -58,6 +58,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "the contract of a caller's lock, and the value under it",
     ),
     (
+        "crates/furlong/src/sync/lock_api.rs",
+        "gives other crates' locks a contract of ours",
+    ),
+    (
         "crates/furlong/src/sync/spin.rs",
         "carries that contract out",
     ),

@@ -1,0 +1,94 @@
+//! Locks of the crate `lock_api` as raw locks.
+
+use super::RawLock;
+
+/// Any lock that the crate `lock_api` knows, those of `parking_lot` and `spin` and many a kernel's
+/// own, as a [`RawLock`].
+///
+/// # Example
+/// ```
+/// use furlong::sync::{Lock, LockApi};
+///
+/// fn counter<R: lock_api::RawMutex>() -> Lock<LockApi<R>, u64> {
+///     Lock::new(LockApi::new(), 0)
+/// }
+/// ```
+#[derive(Debug)]
+pub struct LockApi<R>(R);
+
+impl<R: ::lock_api::RawMutex> LockApi<R> {
+    /// A lock that nobody holds.
+    pub const fn new() -> Self {
+        Self(R::INIT)
+    }
+}
+
+impl<R: ::lock_api::RawMutex> Default for LockApi<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: whoever implements `lock_api::RawMutex` promises that one caller at a time holds it, and
+// that one sees what the one before did, for `lock_api::Mutex` lends its value on that; that one
+// owns its raw mutex and may be moved while it is not held.
+unsafe impl<R: ::lock_api::RawMutex> RawLock for LockApi<R> {
+    type Token<'a>
+        = ()
+    where
+        R: 'a;
+
+    #[inline]
+    fn lock(&self) {
+        self.0.lock();
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): ()) {
+        // SAFETY: the caller holds the lock, in this context.
+        unsafe { self.0.unlock() };
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use core::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::LockApi;
+    use crate::sync::Lock;
+
+    /// The simplest lock that the crate knows.
+    struct Flag(AtomicBool);
+
+    // SAFETY: one exchange wins the flag, and only its winner gives it back.
+    unsafe impl ::lock_api::RawMutex for Flag {
+        const INIT: Self = Self(AtomicBool::new(false));
+        type GuardMarker = ::lock_api::GuardNoSend;
+
+        fn lock(&self) {
+            while !self.try_lock() {
+                thread::yield_now();
+            }
+        }
+
+        fn try_lock(&self) -> bool {
+            !self.0.swap(true, Ordering::SeqCst)
+        }
+
+        unsafe fn unlock(&self) {
+            self.0.store(false, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn threads_under_another_crates_lock_take_turns() {
+        static SUM: Lock<LockApi<Flag>, u64> = Lock::new(LockApi::new(), 0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..1000).for_each(|_| *SUM.lock() += 1));
+            }
+        });
+        assert_eq!(*SUM.lock(), 4000);
+    }
+}
