@@ -4,7 +4,6 @@
 use core::error::Error;
 use core::fmt;
 
-use super::space::END;
 use super::{Config, Space, Storage};
 use crate::check::Check;
 use crate::rbtree::{self, NodeId};
@@ -59,27 +58,12 @@ impl<C: Config, S: Storage<C>> Check for Space<C, S> {
         if ends != [self.ends.map(|ends| ends[0]), self.ends.map(|ends| ends[1])] {
             return Err(BrokenSpace::Ends(self.ends));
         }
-        self.check_free()
-    }
-}
-
-impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// The list of free nodes has as many nodes as there should be, and none that is in the tree:
-    /// so it has each of the others once.
-    fn check_free(&self) -> Result<(), BrokenSpace> {
-        let nodes = self.tree.nodes();
-        let mut next = self.free;
-        for _ in 0..self.spare {
-            let at = usize::try_from(next).ok().and_then(NodeId::from_index);
-            let at = at.filter(|at| at.index() < nodes.len());
-            let at = at.ok_or(BrokenSpace::Lost(NodeId::from_index(0).expect("a name")))?;
-            if self.tree.is_linked(at) || self.tree.mark(at) != 0 {
-                return Err(BrokenSpace::Lost(at));
-            }
-            next = self.tree.item(at).start;
-        }
-        let lost = next != END || self.spare + self.tree.len() != nodes.len();
-        let first = nodes.ids().find(|at| lost && !self.tree.is_linked(*at));
-        first.map_or(Ok(()), |at| Err(BrokenSpace::Lost(at)))
+        self.spare.check(&self.tree).map_err(|flaw| {
+            let mut names = self.tree.nodes().ids();
+            let free = || names.find(|at| !self.tree.is_linked(*at));
+            // Where no node is to blame the list is longer than there are nodes: its end is.
+            let end = NodeId::from_index(self.tree.nodes().len());
+            BrokenSpace::Lost(flaw.at.or_else(free).or(end).expect("an arena has a limit"))
+        })
     }
 }

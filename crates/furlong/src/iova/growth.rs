@@ -11,7 +11,7 @@ impl<C: Config> VecSpace<C> {
     /// # Cost
     /// O(1).
     pub fn room(&self) -> usize {
-        self.spare + (self.tree.capacity() - self.tree.nodes().len())
+        self.spare.count + (self.tree.capacity() - self.tree.nodes().len())
     }
 
     /// How many extents there is memory for, reserved ones included.

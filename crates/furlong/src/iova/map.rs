@@ -12,11 +12,11 @@ use core::fmt;
 use alloc::vec::Vec;
 
 use super::Standard;
+use super::spare::Spare;
 use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{self, Arena, NoMemory, NodeId, RbTree, Store};
 
 pub use check::BrokenMap;
-use entry::END;
 pub use entry::{Entries, Entry, MapNode};
 pub use range::{CUT_RANGE_NODES, Straddles};
 
@@ -57,10 +57,8 @@ pub type VecMap<V, C = Standard> = Map<V, Vec<MapNode<V>>, C>;
 /// ```
 pub struct Map<V, S: Store<Entries<V>>, C: rbtree::Config = Standard> {
     tree: RbTree<Arena<Entries<V>, S>, C>,
-    /// Nodes in no tree: a list through their starts, [`END`] at its end.
-    free: u64,
-    /// How many those are.
-    spare: usize,
+    /// Nodes in no tree.
+    spare: Spare,
 }
 
 /// Where the last look-up of one queue or one device ended. Each has its own; any number may look
@@ -153,11 +151,10 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         let ids = nodes.ids();
         let mut map = Self {
             tree: RbTree::with_config(nodes),
-            free: END,
-            spare: 0,
+            spare: Spare::NONE,
         };
         for at in ids.rev() {
-            map.give(at);
+            map.spare.give(&mut map.tree, at);
         }
         map
     }
@@ -285,11 +282,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
     /// # Cost
     /// As [`Store::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
-        match nodes.checked_sub(self.spare) {
-            // An array that cannot grow has no room for more, but these need none.
-            None | Some(0) => Ok(()),
-            Some(more) => self.tree.try_reserve(more),
-        }
+        self.spare.prepare(&mut self.tree, nodes)
     }
 
     fn extent(&self, at: NodeId) -> Extent<Iova> {
@@ -341,7 +334,8 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
             last: extent.last().raw(),
             value: Some(value),
         };
-        let at = self.take(entry);
+        let at = self.spare.take(&mut self.tree, entry);
+        let at = at.expect("there is room for a node");
         let linked = self.tree.insert_before(next, at);
         linked.expect("a free node is in no tree");
     }
@@ -350,31 +344,8 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
     fn unlink(&mut self, at: NodeId) -> V {
         let removed = self.tree.remove(at);
         removed.expect("an entry of the map is in the tree");
-        self.give(at).expect("an entry of the map has a value")
-    }
-
-    /// A node for `entry`, in no tree; there must be one, or room for one.
-    fn take(&mut self, entry: Entry<V>) -> NodeId {
-        let Some(at) = self.first_free() else {
-            return self.tree.push(entry).expect("there is room for a node");
-        };
-        let free = self.tree.replace(at, entry);
-        self.free = free.ok().expect("a free node is in no tree").start;
-        self.spare -= 1;
-        at
-    }
-
-    fn first_free(&self) -> Option<NodeId> {
-        let index = usize::try_from(self.free).ok()?;
-        NodeId::from_index(index)
-    }
-
-    /// Keeps a node that is in no tree; returns the value that it had.
-    fn give(&mut self, at: NodeId) -> Option<V> {
-        let old = self.tree.replace(at, Entry::before(self.free));
-        self.free = at.index() as u64;
-        self.spare += 1;
-        old.ok().expect("the node is in no tree").value
+        let entry = self.spare.give(&mut self.tree, at);
+        entry.value.expect("an entry of the map has a value")
     }
 }
 

@@ -33,6 +33,7 @@
 //!   the measure of its gaps.
 //! - I3: every extent lies in the space.
 //! - I4: a node is in the tree or, once, in the list of free nodes.
+//! - I5: the ends that the space remembers are the first and the last node.
 //!
 //! # Files
 //! - `space`: the type and its operations; `config`: what may differ; `check`: the invariants.
@@ -45,7 +46,7 @@
 //!   regions.
 //! - `state`, `claim`: a space as data, saved and restored; who claims what is in it.
 //! - `map`: an IOTLB, values at extents.
-//! - `growth`: memory for more nodes, obtained elsewhere.
+//! - `spare`: nodes that are free; `growth`: memory for more of them, obtained elsewhere.
 //! - `token`, `ring`, `quarantine`: released extents that wait for a flush of the device's TLB;
 //!   `tag`: whose they are.
 //! - `shell`: the shared [`Domain`], with magazines.
@@ -81,6 +82,7 @@ mod search;
 #[cfg(feature = "alloc")]
 mod shell;
 mod space;
+mod spare;
 #[cfg(feature = "alloc")]
 mod state;
 mod summary;

@@ -5,6 +5,7 @@ use core::fmt;
 
 use super::policy::{Choose, Field, Spot};
 use super::query::{self, Gap, Query};
+use super::spare::Spare;
 use super::tag::Tag;
 use super::{
     Config, Gaps, GeometryError, Grant, Kind, Measure, Owned, Policy, ReleaseError, Request,
@@ -50,14 +51,9 @@ pub struct Space<C: Config, S: Storage<C>> {
     pub(super) ends: Option<[NodeId; 2]>,
     /// log2 of the bytes of a granule.
     pub(super) shift: u32,
-    /// Nodes in no tree: a list through the starts of their extents, [`END`] at its end.
-    pub(super) free: u64,
-    /// How many those are.
-    pub(super) spare: usize,
+    /// Nodes in no tree.
+    pub(super) spare: Spare,
 }
-
-/// The end of the list of free nodes.
-pub(super) const END: u64 = u64::MAX;
 
 impl<S: Storage<Standard>> Space<Standard, S> {
     /// A space over the bytes of `extent` with nothing reserved, in granules of `granule` bytes.
@@ -103,11 +99,10 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             bounds,
             ends: None,
             shift,
-            free: END,
-            spare: 0,
+            spare: Spare::NONE,
         };
         for id in ids.rev() {
-            space.give(id);
+            space.spare.give(&mut space.tree, id);
         }
         Ok(space)
     }
@@ -326,7 +321,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.tree
             .remove(at)
             .expect("a reserved extent is in the tree");
-        self.give(at);
+        self.spare.give(&mut self.tree, at);
     }
 
     /// The owner of an address.
@@ -427,48 +422,13 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// As [`RbTree::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
-        match nodes.checked_sub(self.spare) {
-            // An array that cannot grow has no room for more, but these need none.
-            None | Some(0) => Ok(()),
-            Some(more) => self.tree.try_reserve(more),
-        }
+        self.spare.prepare(&mut self.tree, nodes)
     }
 
     /// A node for `item`, in no tree.
     #[inline]
     pub(super) fn take(&mut self, item: Reserved) -> Result<NodeId, NoMemory> {
-        if self.free == END {
-            return self.take_new(item);
-        }
-        let at = NodeId::from_index(self.free as usize).expect("the list has names of nodes");
-        let free = self
-            .tree
-            .replace(at, item)
-            .expect("a free node is in no tree");
-        self.free = free.start;
-        self.spare -= 1;
-        Ok(at)
-    }
-
-    #[cold]
-    fn take_new(&mut self, item: Reserved) -> Result<NodeId, NoMemory> {
-        self.tree.try_reserve(1)?;
-        self.tree.push(item)
-    }
-
-    /// Keeps a node that is in no tree.
-    #[inline]
-    fn give(&mut self, at: NodeId) {
-        let link = Reserved {
-            start: self.free,
-            last: END,
-        };
-        if self.tree.mark(at) != 0 {
-            self.tree.set_mark(at, 0);
-        }
-        self.tree.replace(at, link).expect("the node is in no tree");
-        self.free = at.index() as u64;
-        self.spare += 1;
+        self.spare.take(&mut self.tree, item)
     }
 
     /// Granules in bytes.

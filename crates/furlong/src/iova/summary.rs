@@ -7,6 +7,7 @@ use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
 use super::query::Need;
+use super::spare::Link;
 use crate::rbtree::{Augment, Side};
 
 /// Something that lies at `start..=last`. Both stay what they are while it is in a tree.
@@ -36,6 +37,16 @@ impl Ranged for Reserved {
     #[inline(always)]
     fn last(&self) -> u64 {
         self.last
+    }
+}
+
+impl Link for Reserved {
+    #[inline(always)]
+    fn link(next: u64) -> Self {
+        Self {
+            start: next,
+            last: u64::MAX,
+        }
     }
 }
 

@@ -232,19 +232,24 @@ fn check_names_each_invariant_that_is_broken() {
         .ids()
         .find(|at| !space.tree.is_linked(*at))
         .unwrap();
-    space.spare = 0;
+    space.spare.count = 0;
     assert_eq!(broken(&space), BrokenSpace::Lost(free));
-    space.spare = 1;
+    space.spare.count = 1;
     space.check().unwrap();
-    space.free = space.tree.last().unwrap().index() as u64;
+    space.spare.next = space.tree.last().unwrap().index() as u64;
     assert_eq!(
         broken(&space),
         BrokenSpace::Lost(space.tree.last().unwrap())
     );
 
+    let mut space = fresh();
+    let ends = space.ends.map(|[first, _]| [first; 2]);
+    space.ends = ends;
+    assert_eq!(broken(&space), BrokenSpace::Ends(ends));
+
     let mut nodes = [SpaceNode::<Standard>::new(Reserved { start: 0, last: 0 })];
     let mut space = Space::new(extent(0, 1 << 20), 4096, &mut nodes[..]).unwrap();
-    assert_eq!(space.spare, 1);
+    assert_eq!(space.spare.count, 1);
     let at = space.link(
         super::query::Gap { first: 9, last: 3 },
         None,

@@ -4,7 +4,6 @@
 use core::error::Error;
 use core::fmt;
 
-use super::entry::END;
 use super::{Entries, Map};
 use crate::check::Check;
 use crate::rbtree::{self, NodeId, Store};
@@ -54,24 +53,11 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Check for Map<V, S, C> {
             |at: &NodeId| self.tree.is_linked(*at) != self.tree.item(*at).value.is_some();
         match self.tree.nodes().ids().find(is_wrong) {
             Some(at) => Err(BrokenMap::Value(at)),
-            None => self.check_free(),
+            None => {
+                let checked = self.spare.check(&self.tree);
+                checked.map_err(|flaw| BrokenMap::Free(flaw.listed))
+            }
         }
-    }
-}
-
-impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
-    /// The list of free nodes has as many nodes as there should be, and none that is in the tree:
-    /// so it has each of the others once.
-    fn check_free(&self) -> Result<(), BrokenMap> {
-        let nodes = self.tree.nodes();
-        let mut next = self.free;
-        for listed in 0..self.spare {
-            let at = usize::try_from(next).ok().and_then(NodeId::from_index);
-            let at = at.filter(|at| at.index() < nodes.len() && !self.tree.is_linked(*at));
-            next = self.tree.item(at.ok_or(BrokenMap::Free(listed))?).start;
-        }
-        let is_whole = next == END && self.spare + self.tree.len() == nodes.len();
-        is_whole.then_some(()).ok_or(BrokenMap::Free(self.spare))
     }
 }
 
@@ -112,10 +98,10 @@ mod tests {
         assert_eq!(bare, BrokenMap::Value(id(2)));
         let kept = broken(|map| map.tree.update(id(1), |entry| entry.value = Some(1)));
         assert_eq!(kept, BrokenMap::Value(id(1)));
-        assert_eq!(broken(|map| map.spare = 0), BrokenMap::Free(0));
-        assert_eq!(broken(|map| map.spare = 2), BrokenMap::Free(1));
-        assert_eq!(broken(|map| map.free = 0), BrokenMap::Free(0));
-        assert_eq!(broken(|map| map.free = 9), BrokenMap::Free(0));
+        assert_eq!(broken(|map| map.spare.count = 0), BrokenMap::Free(0));
+        assert_eq!(broken(|map| map.spare.count = 2), BrokenMap::Free(1));
+        assert_eq!(broken(|map| map.spare.next = 0), BrokenMap::Free(0));
+        assert_eq!(broken(|map| map.spare.next = 9), BrokenMap::Free(0));
         let order = broken(|map| {
             map.tree.remove(id(0)).unwrap();
             let behind = Entry {

@@ -4,6 +4,7 @@
 use core::marker::PhantomData;
 
 use crate::iova::Ranged;
+use crate::iova::spare::{Link, Spare};
 use crate::rbtree::{Augment, Node, Side};
 
 /// Orders entries by their last address and keeps no summary.
@@ -19,22 +20,23 @@ pub struct Entry<V> {
     pub(super) value: Option<V>,
 }
 
-/// The end of the list of free entries.
-pub(super) const END: u64 = u64::MAX;
-
 impl<V> Entry<V> {
     /// An entry that is in no map, to make [`MapNode`]s of.
     #[must_use]
     pub const fn free() -> Self {
-        Self::before(END)
+        Self {
+            start: Spare::END,
+            last: u64::MAX,
+            value: None,
+        }
     }
+}
 
-    /// A free entry, and the next one.
-    pub(super) const fn before(next: u64) -> Self {
+impl<V> Link for Entry<V> {
+    fn link(next: u64) -> Self {
         Self {
             start: next,
-            last: END,
-            value: None,
+            ..Self::free()
         }
     }
 }

@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn a_broken_space_is_named() {
         let domain = domain();
-        domain.tree.0.lock().space.spare += 1;
+        domain.tree.0.lock().space.spare.count += 1;
         assert!(matches!(domain.check(), Err(BrokenDomain::Space(_))));
     }
 }

@@ -1,0 +1,125 @@
+//! Nodes in no tree, kept for the extents to come: what a space and a map share.
+#![forbid(unsafe_code)]
+
+use super::Ranged;
+use crate::rbtree::{Arena, Augment, Config, NoMemory, NodeId, RbTree, Store};
+
+/// What a node holds can stand for a link of a list instead.
+pub(super) trait Link: Ranged {
+    /// A link whose start is `next`.
+    fn link(next: u64) -> Self;
+}
+
+/// A list of free nodes through the starts of what they hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spare {
+    /// The index of the first one; [`END`](Self::END) where there is none.
+    pub(super) next: u64,
+    /// How many they are.
+    pub(super) count: usize,
+}
+
+/// What is wrong with a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flaw {
+    /// Free nodes that it has before it ends or goes wrong.
+    pub(super) listed: usize,
+    /// The node on it that is none of them.
+    pub(super) at: Option<NodeId>,
+}
+
+type Tree<A, S, C> = RbTree<Arena<A, S>, C>;
+
+impl Spare {
+    /// The end of a list.
+    pub(super) const END: u64 = u64::MAX;
+    /// An empty list.
+    pub(super) const NONE: Self = Self {
+        next: Self::END,
+        count: 0,
+    };
+
+    /// Makes sure that the next `nodes` can be taken without memory.
+    pub(super) fn prepare<A, S, C>(
+        &self,
+        tree: &mut Tree<A, S, C>,
+        nodes: usize,
+    ) -> Result<(), NoMemory>
+    where
+        A: Augment,
+        S: Store<A>,
+        C: Config,
+    {
+        match nodes.checked_sub(self.count) {
+            // An array that cannot grow has no room for more, but these need none.
+            None | Some(0) => Ok(()),
+            Some(more) => tree.try_reserve(more),
+        }
+    }
+
+    /// A node for `item`, in no tree: a free one, or else a new one.
+    #[inline]
+    pub(super) fn take<A, S, C>(
+        &mut self,
+        tree: &mut Tree<A, S, C>,
+        item: A::Item,
+    ) -> Result<NodeId, NoMemory>
+    where
+        A: Augment<Item: Link>,
+        S: Store<A>,
+        C: Config,
+    {
+        let Some(at) = self.first() else {
+            tree.try_reserve(1)?;
+            return tree.push(item);
+        };
+        let free = tree.replace(at, item).ok();
+        self.next = free.expect("a free node is in no tree").start();
+        self.count -= 1;
+        Ok(at)
+    }
+
+    /// Keeps a node that is in no tree, and returns what it held.
+    #[inline]
+    pub(super) fn give<A, S, C>(&mut self, tree: &mut Tree<A, S, C>, at: NodeId) -> A::Item
+    where
+        A: Augment<Item: Link>,
+        S: Store<A>,
+        C: Config,
+    {
+        if tree.mark(at) != 0 {
+            tree.set_mark(at, 0);
+        }
+        let old = tree.replace(at, Link::link(self.next)).ok();
+        self.next = at.index() as u64;
+        self.count += 1;
+        old.expect("the node is in no tree")
+    }
+
+    #[inline]
+    fn first(&self) -> Option<NodeId> {
+        let index = usize::try_from(self.next).ok()?;
+        NodeId::from_index(index)
+    }
+
+    /// The list has as many nodes as there should be, and none that is in the tree: so it has each of
+    /// the others once.
+    pub(super) fn check<A, S, C>(&self, tree: &Tree<A, S, C>) -> Result<(), Flaw>
+    where
+        A: Augment<Item: Link>,
+        S: Store<A>,
+        C: Config,
+    {
+        let nodes = tree.nodes();
+        let mut rest = *self;
+        for listed in 0..self.count {
+            let at = rest.first().filter(|at| at.index() < nodes.len());
+            let is_free = |at: &NodeId| !tree.is_linked(*at) && tree.mark(*at) == 0;
+            let free = at.filter(is_free).ok_or(Flaw { listed, at })?;
+            rest.next = tree.item(free).start();
+        }
+        let is_whole = rest.next == Self::END && self.count + tree.len() == nodes.len();
+        let listed = self.count;
+        is_whole.then_some(()).ok_or(Flaw { listed, at: None })
+    }
+}
