@@ -16,6 +16,7 @@ use furlong::iova::{self, Config, Grant, Guard, Lowest, VecSpace};
 use furlong::rbtree::Tally;
 use furlong_spec::Random;
 
+use super::rounds::in_rounds;
 use super::traffic::Buffer;
 use super::{Failure, Outcome, Request};
 use crate::hash::digest;
@@ -129,14 +130,7 @@ impl<C: Config<Counters: 'static>> Course<C> {
 
     /// So many operations; what they took.
     fn rounds(&mut self, operations: u64) -> Result<Duration, Failure> {
-        let mut timed = Duration::ZERO;
-        let mut left = operations;
-        while left > 0 {
-            let now = left.min(ROUND);
-            timed += self.round(now as usize)?;
-            left -= now;
-        }
-        Ok(timed)
+        in_rounds(operations, ROUND, |operations| self.round(operations))
     }
 
     fn round(&mut self, operations: usize) -> Result<Duration, Failure> {

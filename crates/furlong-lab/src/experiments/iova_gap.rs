@@ -17,7 +17,7 @@ use furlong::rbtree::{Checked, Off, Tally};
 
 use super::{Arm, Experiment, Failure, Outcome, Request};
 pub use allocator::{AddressAllocator, Ask, PAGE, Place};
-pub use course::run;
+pub use course::{joined, run};
 pub use scan::Scan;
 pub use summary::Summary;
 

@@ -7,6 +7,7 @@ pub mod iova_magazine;
 pub mod iova_propagation;
 pub mod ordered;
 pub mod plan;
+mod rounds;
 pub mod traffic;
 pub mod tree_order;
 

@@ -44,6 +44,29 @@ pub struct Selected {
     pub notes: Vec<String>,
 }
 
+/// Workloads that are left out, by the reason.
+#[derive(Debug, Default)]
+struct LeftOut(Vec<(String, Vec<String>)>);
+
+impl LeftOut {
+    fn add(&mut self, workload: &str, why: String) {
+        let known = self.0.iter_mut().find(|(known, _)| *known == why);
+        match known {
+            Some((_, workloads)) => workloads.push(workload.to_owned()),
+            None => self.0.push((why, vec![workload.to_owned()])),
+        }
+    }
+
+    /// A line a reason.
+    fn lines(&self) -> Vec<String> {
+        let line = |(why, workloads): &(String, Vec<String>)| match workloads.as_slice() {
+            [workload] => format!("{workload}: {why}"),
+            workloads => format!("{}: each {why}", workloads.join(", ")),
+        };
+        self.0.iter().map(line).collect()
+    }
+}
+
 impl Selection {
     /// Looks every name up and decides what to do.
     ///
@@ -123,16 +146,17 @@ impl Selection {
             Ok(arms) => arms,
             Err(why) => return Ok(Err(why)),
         };
-        let mut left_out = vec![];
+        let mut left_out = LeftOut::default();
         let mut loads = vec![];
         for workload in &plan.workloads {
             match self.load(experiment, &arms, workload)? {
                 Ok(load) => loads.push(load),
-                Err(Some(why)) => left_out.push(format!("{}: {why}", workload.name)),
+                Err(Some(why)) => left_out.add(&workload.name, why),
                 Err(None) => {}
             }
         }
         if loads.is_empty() {
+            let left_out = left_out.lines();
             return Ok(Err(if left_out.is_empty() {
                 "it has none of the named workloads".to_owned()
             } else {
@@ -152,7 +176,7 @@ impl Selection {
             arms,
             exact_operations: plan.exact_operations(self.profile),
             loads,
-            left_out,
+            left_out: left_out.lines(),
         }))
     }
 

@@ -32,8 +32,9 @@ const PREFIX: Family = &[
 
 /// Plain counts get a prefix from here on: below it all digits are easier to read.
 const PREFIX_FROM: f64 = 1e5;
-/// Values further apart than this factor are not forced into one unit.
-const ONE_UNIT_SPREAD: f64 = 1e3;
+/// Values further apart than this factor are not forced into one unit: the least would be left with
+/// two digits.
+const ONE_UNIT_SPREAD: f64 = 50.0;
 /// Digits that the greatest value of a scale shows.
 const SIGNIFICANT: i32 = 4;
 /// From here on a number is written with an exponent.

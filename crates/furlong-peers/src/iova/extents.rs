@@ -4,22 +4,6 @@
 use furlong::addr::{Address, Extent, Iova};
 use furlong_lab::experiments::Failure;
 
-/// Extents in ascending order with neighbours joined.
-pub(super) fn joined(extents: impl IntoIterator<Item = Extent<Iova>>) -> Vec<Extent<Iova>> {
-    let mut joined: Vec<Extent<Iova>> = Vec::new();
-    for extent in extents {
-        let before = joined.last_mut();
-        match before.filter(|before| before.end() == Some(extent.start())) {
-            Some(before) => {
-                let both = Extent::from_last(before.start(), extent.last());
-                *before = both.expect("the second one ends behind the first");
-            }
-            None => joined.push(extent),
-        }
-    }
-    joined
-}
-
 /// From byte `first` to byte `last`.
 ///
 /// # Errors

@@ -17,11 +17,11 @@ use std::ops::Bound;
 use furlong::addr::{Address, Extent, Iova};
 use furlong_lab::experiments::Failure;
 use furlong_lab::experiments::iova_gap::{self, AddressAllocator, Ask};
-use furlong_spec::iova::{Geometry, Place};
+use furlong_spec::iova::Geometry;
 
 use super::extents::{extent, not_filled};
 use super::starts::{Starts, highest_in, lowest_in};
-use super::{Align, Offers, Peer};
+use super::{Offers, Peer};
 
 /// A map from the last byte of each gap to how many come before it.
 #[derive(Clone, Debug)]
@@ -227,15 +227,7 @@ impl AddressAllocator for FreeMap {
 }
 
 impl Peer for FreeMap {
-    const OFFERS: Offers = Offers {
-        places: &[Place::Lowest, Place::Highest, Place::Random(0)],
-        align: Align::InPlace,
-        window: true,
-        reserve_at: true,
-        release_at: false,
-        reserved: true,
-        mistakes: false,
-    };
+    const OFFERS: Offers = Offers::OF_A_MAP;
 
     fn over(geometry: Geometry) -> Option<Self> {
         Self::new(geometry.extent()).ok()

@@ -67,6 +67,17 @@ pub enum Align {
 }
 
 impl Offers {
+    /// What a search through an ordered map can be asked.
+    pub(super) const OF_A_MAP: Self = Self {
+        places: &[Place::Lowest, Place::Highest, Place::Random(0)],
+        align: Align::InPlace,
+        window: true,
+        reserve_at: true,
+        release_at: false,
+        reserved: true,
+        mistakes: false,
+    };
+
     /// What of an operation the peer can be asked: constraints that it does not know are taken off,
     /// a place that it cannot be asked for becomes its usual one.
     #[must_use]

@@ -11,12 +11,12 @@ use std::ops::Range;
 use furlong::addr::{Address, Extent, Iova};
 use furlong_lab::experiments::Failure;
 use furlong_lab::experiments::iova_gap::{self, AddressAllocator, Ask, PAGE};
-use furlong_spec::iova::{Geometry, Place};
+use furlong_spec::iova::Geometry;
 use rangemap::RangeSet;
 
 use super::extents::{extent, not_filled};
 use super::starts::{Starts, highest_in, lowest_in};
-use super::{Align, Offers, Peer};
+use super::{Offers, Peer};
 
 /// A set of what is taken, in granules.
 #[derive(Clone, Debug)]
@@ -158,15 +158,7 @@ impl AddressAllocator for RangeMap {
 }
 
 impl Peer for RangeMap {
-    const OFFERS: Offers = Offers {
-        places: &[Place::Lowest, Place::Highest, Place::Random(0)],
-        align: Align::InPlace,
-        window: true,
-        reserve_at: true,
-        release_at: false,
-        reserved: true,
-        mistakes: false,
-    };
+    const OFFERS: Offers = Offers::OF_A_MAP;
 
     fn over(geometry: Geometry) -> Option<Self> {
         Self::with_granule(geometry.extent(), geometry.granule)

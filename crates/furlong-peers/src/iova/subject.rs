@@ -10,7 +10,7 @@ use furlong_spec::iova::{Geometry, Granted, Model, Operation, Outcome, Place, Pr
 use furlong_spec::{Judge, Subject};
 
 use super::Peer;
-use super::extents::joined;
+use furlong_lab::experiments::iova_gap::joined;
 
 /// A peer, and the grants that it has made. Refusals are in the specification's words, but their
 /// reasons mean nothing: peers give others, or none.

@@ -102,8 +102,8 @@ impl Spare {
         NodeId::from_index(index)
     }
 
-    /// The list has as many nodes as there should be, and none that is in the tree: so it has each of
-    /// the others once.
+    /// The list has as many nodes as there should be, and none that is in the tree: so it has each
+    /// of the others once.
     pub(super) fn check<A, S, C>(&self, tree: &Tree<A, S, C>) -> Result<(), Flaw>
     where
         A: Augment<Item: Link>,

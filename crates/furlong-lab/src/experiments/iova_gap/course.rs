@@ -9,6 +9,7 @@ use furlong_spec::Random;
 
 use super::allocator::{AddressAllocator, Ask};
 use super::workload::Shape;
+use crate::experiments::rounds::in_rounds;
 use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
 
@@ -102,14 +103,7 @@ impl<A: AddressAllocator> Course<A> {
 
     /// So many operations; what they took.
     fn rounds(&mut self, operations: u64) -> Result<Duration, Failure> {
-        let mut timed = Duration::ZERO;
-        let mut left = operations;
-        while left > 0 {
-            let now = left.min(ROUND);
-            timed += self.round(now as usize)?;
-            left -= now;
-        }
-        Ok(timed)
+        in_rounds(operations, ROUND, |operations| self.round(operations))
     }
 
     fn round(&mut self, operations: usize) -> Result<Duration, Failure> {
@@ -159,7 +153,7 @@ impl<A: AddressAllocator> Course<A> {
         if self.live.windows(2).any(|pair| pair[0].overlaps(&pair[1])) {
             return Err(Failure("an address was granted twice".to_owned()));
         }
-        if joined(&self.subject.reserved()?) != joined(&self.live) {
+        if joined(self.subject.reserved()?) != joined(self.live.iter().copied()) {
             let text = "what is reserved is not what was granted";
             return Err(Failure(text.to_owned()));
         }
@@ -168,8 +162,9 @@ impl<A: AddressAllocator> Course<A> {
     }
 }
 
-/// Extents with neighbours joined: an allocator of gaps does not know where they meet.
-fn joined(extents: &[Extent<Iova>]) -> Vec<Extent<Iova>> {
+/// Extents, in ascending order, with neighbours joined: an allocator of gaps does not know where
+/// they meet.
+pub fn joined(extents: impl IntoIterator<Item = Extent<Iova>>) -> Vec<Extent<Iova>> {
     let mut joined: Vec<Extent<Iova>> = Vec::new();
     for extent in extents {
         let before = joined.last_mut();
@@ -178,7 +173,7 @@ fn joined(extents: &[Extent<Iova>]) -> Vec<Extent<Iova>> {
                 let both = Extent::from_last(before.start(), extent.last());
                 *before = both.expect("the second one ends behind the first");
             }
-            None => joined.push(*extent),
+            None => joined.push(extent),
         }
     }
     joined
