@@ -1,0 +1,354 @@
+//! The writer's side: room first, then every section of a change brought up to date.
+
+use super::super::error::{NoMemory, Refusal};
+use super::super::lookup::Site;
+use super::super::segment::Frames;
+use super::super::slab::Pages;
+use super::super::truth::Truth;
+use super::Direct;
+use super::geometry::{BLOCK_FRAMES, BLOCKS, LOW_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of};
+use super::leaf::{Base, Kind, Leaf};
+use super::runs::{List, Runs};
+use crate::sync::atomic::Ordering;
+
+/// Leaves that one change takes at most: for the sections at its two ends, and one for all that
+/// are a segment's alone.
+const LEAVES: usize = 3;
+/// Leaves that removing isolated frames, or taking them back, takes at most.
+const LEAVES_HELD: usize = 1;
+/// Runs that one change makes at most: for the blocks at its two ends, and at the segment's end.
+const RUNS: usize = 3;
+/// Things that one change unlinks at most: arrays, leaves as one list, leaves of a segment, runs.
+const RETIRED: usize = 16;
+
+/// See [`Arm::prepare`](super::super::lookup::Arm::prepare).
+pub(super) fn prepare<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), Refusal> {
+    let held = site.truth.hidden.len();
+    site.limbo.reserve(site.memory, RETIRED * (1 + held))?;
+    let private = &mut *site.private;
+    private.spare_runs.fill(site.memory, RUNS * (1 + held))?;
+    while private.spare_len < LEAVES + LEAVES_HELD * held {
+        let leaf = Leaf::new(site.memory, BLOCKS)?;
+        leaf.set_next(private.spare);
+        private.spare = Some(leaf);
+        private.spare_len += 1;
+    }
+    let low_end = frames.end.min(LOW_FRAMES);
+    let grown = cover(site, low_end).and_then(|()| cover_high(site, frames));
+    site.private.publish(site.shared);
+    Ok(grown?)
+}
+
+/// Makes words and blocks for all low frames below `end`.
+fn cover<D>(site: &mut Site<'_, Direct, D>, end: u64) -> Result<(), NoMemory> {
+    let private = &mut *site.private;
+    if end <= private.limit {
+        return Ok(());
+    }
+    let (old_sections, sections) = [private.limit, end]
+        .map(|limit| limit.div_ceil(SECTION_FRAMES))
+        .into();
+    if sections > 1 {
+        need_empty(site)?;
+    }
+    let private = &mut *site.private;
+    private.grow_words(site.memory, site.limbo, sections as usize)?;
+    let last = sections - 1;
+    if old_sections > 0 && !private.limit.is_multiple_of(SECTION_FRAMES) {
+        let same = old_sections == sections;
+        let blocks = if same { block_of(end - 1) + 1 } else { BLOCKS };
+        lengthen(site, old_sections - 1, blocks)?;
+    }
+    let blocks = block_of(end - 1) + 1;
+    if old_sections < sections {
+        for section in old_sections..last {
+            let empty = site.private.empty.expect("there is one since above");
+            site.private.set_leaf(section, empty);
+        }
+        let leaf = Leaf::new(site.memory, blocks)?;
+        site.private.bytes += leaf.bytes();
+        site.private.set_leaf(last, leaf);
+    }
+    site.private.limit = last * SECTION_FRAMES + blocks as u64 * BLOCK_FRAMES;
+    Ok(())
+}
+
+fn need_empty<D>(site: &mut Site<'_, Direct, D>) -> Result<(), NoMemory> {
+    if site.private.empty.is_none() {
+        let leaf = Leaf::new(site.memory, BLOCKS)?;
+        leaf.set_kind(Kind::Shared);
+        site.private.bytes += leaf.bytes();
+        site.private.empty = Some(leaf);
+    }
+    Ok(())
+}
+
+/// Replaces the short leaf of the last section by one with more blocks.
+fn lengthen<D>(
+    site: &mut Site<'_, Direct, D>,
+    section: u64,
+    blocks: usize,
+) -> Result<(), NoMemory> {
+    let old = site
+        .private
+        .leaf(section)
+        .expect("a section below the limit");
+    if old.blocks() >= blocks {
+        return Ok(());
+    }
+    let new = Leaf::new(site.memory, blocks)?;
+    for block in 0..old.blocks() {
+        let (from, to) = (old.pair_at(block), new.pair_at(block));
+        new.set_runs(block, old.runs_word(block));
+        // Relaxed: the writer's own words, and those of a leaf that is published later.
+        to.base
+            .store(from.base.load(Ordering::Relaxed), Ordering::Relaxed);
+        to.valid
+            .store(from.valid.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+    site.private.bytes -= old.bytes();
+    site.private.bytes += new.bytes();
+    old.set_kind(Kind::Moved);
+    site.private.set_leaf(section, new);
+    retire(site, old);
+    flush(site);
+    Ok(())
+}
+
+/// Makes words for those of `frames` that are high.
+fn cover_high<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), NoMemory> {
+    let start = frames.start.max(LOW_FRAMES);
+    if start >= frames.end {
+        return Ok(());
+    }
+    need_empty(site)?;
+    let private = &mut *site.private;
+    private.grow_top(site.memory, site.limbo, start, frames.end)
+}
+
+/// Puts a leaf that nothing leads to any more with those that this change has unlinked.
+fn retire<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>) {
+    leaf.set_next(site.private.retired);
+    site.private.retired = Some(leaf);
+}
+
+/// Puts what the change has unlinked into the limbo.
+fn flush<D>(site: &mut Site<'_, Direct, D>) {
+    if let Some(first) = site.private.retired.take() {
+        // SAFETY: the list is of leaves that no word leads to any more.
+        unsafe { site.limbo.put_chain(first.as_bytes(), Leaf::<D>::free_list) };
+    }
+}
+
+/// See [`Arm::update`](super::super::lookup::Arm::update).
+pub(super) fn update<D>(site: &mut Site<'_, Direct, D>, frames: Frames) {
+    for section in frames.start >> SECTION_BITS..=(frames.end - 1) >> SECTION_BITS {
+        update_section(site, section, frames);
+    }
+    flush(site);
+}
+
+/// What a section should have for a leaf.
+enum Want {
+    Empty,
+    /// That of the segment at this index.
+    Shared(u32),
+    Own,
+}
+
+fn want<D>(truth: Truth<'_, D>, whole: Frames) -> Want {
+    match truth.overlapping(whole) {
+        [] => Want::Empty,
+        [index] if truth.all.get(*index).frames().covers(whole) => match truth.hidden_in(whole) {
+            [] => Want::Shared(*index),
+            [hidden] if hidden.frames.covers(whole) => Want::Empty,
+            _ => Want::Own,
+        },
+        _ => Want::Own,
+    }
+}
+
+fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frames) {
+    let start = section << SECTION_BITS;
+    let whole = Frames {
+        start,
+        end: start + SECTION_FRAMES,
+    };
+    let old = site
+        .private
+        .leaf(section)
+        .expect("the section was prepared");
+    let is_own = old.kind() == Kind::Own;
+    let is_short = old.blocks() < BLOCKS;
+    let new = match want(site.truth, whole) {
+        _ if is_short => None,
+        Want::Empty => site.private.empty,
+        Want::Shared(index) => Some(shared_leaf(site, index)),
+        Want::Own if is_own => None,
+        Want::Own => {
+            let leaf = take_spare(site);
+            for block in 0..BLOCKS {
+                update_block(site, leaf, block, start);
+            }
+            Some(leaf)
+        }
+    };
+    match new {
+        Some(new) if new != old => {
+            site.private.set_leaf(section, new);
+            if is_own {
+                site.private.bytes -= old.bytes();
+                retire(site, old);
+            }
+        }
+        Some(_) => {}
+        None => {
+            let touched = whole.meet(frames);
+            for block in block_of(touched.start)..=block_of(touched.end - 1) {
+                update_block(site, old, block, start);
+            }
+        }
+    }
+}
+
+fn take_spare<D>(site: &mut Site<'_, Direct, D>) -> Leaf<D> {
+    let leaf = site
+        .private
+        .spare
+        .expect("as many were prepared as a change can need");
+    site.private.spare = leaf.next();
+    site.private.spare_len -= 1;
+    leaf.set_next(None);
+    site.private.bytes += leaf.bytes();
+    leaf
+}
+
+/// The leaf of all sections that are this segment's alone.
+fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32) -> Leaf<D> {
+    let entry = site.truth.all.get(index);
+    // SAFETY: the mark is null or a leaf that lives as long as the segment.
+    if let Some(leaf) = unsafe { Leaf::from_ptr(entry.mark().cast()) } {
+        return leaf;
+    }
+    let leaf = take_spare(site);
+    leaf.set_kind(Kind::Shared);
+    let mut list = List::new();
+    list.push(0, index);
+    let runs = Runs::new(&list, site.memory, &mut site.private.spare_runs);
+    let base = base_of(entry.pages());
+    for block in 0..BLOCKS {
+        leaf.set_runs(block, runs);
+        let pair = leaf.pair_at(block);
+        // Relaxed: `section-word` publishes the leaf.
+        pair.base.store(base, Ordering::Relaxed);
+        pair.valid.store(u64::MAX, Ordering::Relaxed);
+    }
+    entry.set_mark(leaf.as_ptr().cast());
+    leaf
+}
+
+fn base_of<D>(pages: Option<Pages<D>>) -> *mut D {
+    match pages.map(Pages::start) {
+        None => Base::none(),
+        Some(base) if Base::is_special(base) => Base::many(),
+        Some(base) => base,
+    }
+}
+
+/// Brings a block of a section's own leaf up to date; the order of stores is argued in the module.
+fn update_block<D>(
+    site: &mut Site<'_, Direct, D>,
+    leaf: Leaf<D>,
+    block: usize,
+    section_start: u64,
+) {
+    let start = section_start + block as u64 * BLOCK_FRAMES;
+    let whole = Frames {
+        start,
+        end: start + BLOCK_FRAMES,
+    };
+    let mask = |frames: Frames| {
+        let part = frames.meet(whole);
+        (u64::MAX >> (BLOCK_FRAMES - part.len())) << (part.start - start)
+    };
+    let (mut valid, mut list, mut base) = (0, List::new(), None);
+    for index in site.truth.overlapping(whole) {
+        let entry = site.truth.all.get(*index);
+        let frames = entry.frames();
+        valid |= mask(frames);
+        list.push(frames.meet(whole).start - start, *index);
+        let its = base_of(entry.pages());
+        base = Some(match base {
+            Some(base) if base != its => Base::many(),
+            _ => its,
+        });
+    }
+    for hidden in site.truth.hidden_in(whole) {
+        valid &= !mask(hidden.frames);
+    }
+    let pair = leaf.pair_at(block);
+    // Relaxed: the writer's own word.
+    let before = pair.valid.load(Ordering::Relaxed);
+    if before & !valid != 0 {
+        // Release, `pair-valid`: pairs with the loads in `find` and `page`.
+        pair.valid.store(before & valid, Ordering::Release);
+    }
+    let old = leaf.runs_word(block);
+    if !old.says(&list) {
+        let new = Runs::new(&list, site.memory, &mut site.private.spare_runs);
+        leaf.set_runs(block, new);
+        site.private.bytes = site.private.bytes + new.bytes() - old.bytes();
+        if let Some((piece, layout)) = old.piece() {
+            // SAFETY: no word leads to it any more.
+            unsafe { site.limbo.put(piece, layout) };
+        }
+    }
+    // Release, `pair-base`: pairs with the load in `page`.
+    pair.base
+        .store(base.unwrap_or(Base::none()), Ordering::Release);
+    // Release, `pair-valid`: pairs with the loads in `find` and `page`.
+    pair.valid.store(valid, Ordering::Release);
+}
+
+/// See [`Arm::forget`](super::super::lookup::Arm::forget).
+pub(super) fn forget<D>(site: &mut Site<'_, Direct, D>, index: u32) {
+    let entry = site.truth.all.get(index);
+    // SAFETY: the mark is null or a leaf that lives as long as the segment.
+    if let Some(leaf) = unsafe { Leaf::from_ptr(entry.mark().cast()) } {
+        entry.set_mark(core::ptr::null_mut());
+        site.private.bytes -= leaf.bytes();
+        retire(site, leaf);
+        flush(site);
+    }
+}
+
+/// See [`Arm::settle`](super::super::lookup::Arm::settle).
+pub(super) fn settle<D>(site: &mut Site<'_, Direct, D>, held: usize) {
+    let private = &mut *site.private;
+    private.spare_runs.trim(site.memory, RUNS * held);
+    while private.spare_len > LEAVES_HELD * held {
+        let leaf = private.spare.expect("there are so many");
+        private.spare = leaf.next();
+        private.spare_len -= 1;
+        // SAFETY: a spare leaf was never published.
+        unsafe { leaf.free(site.memory) };
+    }
+}
+
+/// See [`Arm::clear`](super::super::lookup::Arm::clear).
+pub(super) fn clear<D>(site: &mut Site<'_, Direct, D>) {
+    settle(site, 0);
+    let private = &mut *site.private;
+    let own = |leaf: &Leaf<D>| leaf.kind() == Kind::Own;
+    for section in private.sections() {
+        if let Some(leaf) = private.leaf(section).filter(own) {
+            // SAFETY: there are no readers, and the words go next.
+            unsafe { leaf.free(site.memory) };
+        }
+    }
+    if let Some(empty) = private.empty.take() {
+        // SAFETY: as above.
+        unsafe { empty.free(site.memory) };
+    }
+    private.free_arrays(site.memory);
+}
