@@ -179,7 +179,7 @@ impl<S: Strategy, const M: usize> Arm for Array<S, M> {
     fn page<D>(
         pieces: &[Piece<D>],
         frame: u64,
-        _: All<'_, D>,
+        _: &All<'_, D>,
         seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
         pieces[S::search(pieces, frame, seen)?].pages?.of(frame)

@@ -102,7 +102,7 @@ impl Arm for Branchless {
     fn page<D>(
         sorted: &Sorted<D>,
         frame: u64,
-        _: All<'_, D>,
+        _: &All<'_, D>,
         seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
         let (start, rest) = sorted.search(frame, seen)?;

@@ -45,7 +45,7 @@ use super::lookup::{Arm, Beside, Site};
 use super::segment::Frames;
 use crate::sync::atomic::Ordering;
 use geometry::BLOCK_FRAMES;
-use leaf::{Base, Pair};
+use leaf::{Base, Leaf, Pair};
 pub(super) use root::{Private, Root};
 
 /// The arm; see the [module](super)'s list of arms.
@@ -88,37 +88,23 @@ impl Arm for Direct {
 
     #[inline]
     fn find<D>(root: &Root<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
-        let leaf = root.leaf(frame, &mut seen)?;
-        seen();
-        // Acquire: pairs with `pair-valid`; the runs that the bit speaks of are seen.
-        let valid = leaf.pair(frame).valid.load(Ordering::Acquire);
-        if valid >> (frame % BLOCK_FRAMES) & 1 == 0 {
-            return None;
+        match root.low(frame, &mut seen) {
+            Some(leaf) => find_in(leaf, frame, seen),
+            None => find_in(root.high(frame, &mut seen)?, frame, seen),
         }
-        seen();
-        leaf.runs(frame).segment(frame % BLOCK_FRAMES, &mut seen)
     }
 
     #[inline]
     fn page<D>(
         root: &Root<D>,
         frame: u64,
-        all: All<'_, D>,
+        all: &All<'_, D>,
         mut seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
-        let leaf = root.leaf(frame, &mut seen)?;
-        let Pair { valid, base } = leaf.pair(frame);
-        seen();
-        // Acquire: pairs with `pair-valid`; the base that the bit speaks of is seen.
-        let valid = valid.load(Ordering::Acquire);
-        // Acquire: pairs with `pair-base`; the descriptors are seen as they were made.
-        let base = base.load(Ordering::Acquire);
-        if Base::is_special(base) {
-            return special(root, frame, all, base, seen);
+        match root.low(frame, &mut seen) {
+            Some(leaf) => page_in(leaf, frame, all, seen),
+            None => high_page(root, frame, all, seen),
         }
-        let is_valid = valid >> (frame % BLOCK_FRAMES) & 1 == 1;
-        let page = base.wrapping_add(frame as usize);
-        NonNull::new(select_unpredictable(is_valid, page, core::ptr::null_mut()))
     }
 
     fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: bool) -> Result<(), Refusal> {
@@ -134,8 +120,12 @@ impl Arm for Direct {
         site.private.publish(site.shared);
     }
 
-    fn forget<D>(site: &mut Site<'_, Self, D>, index: u32) {
-        update::forget(site, index);
+    fn split<D>(site: &mut Site<'_, Self, D>, from: u32, to: u32) {
+        update::split(site, from, to);
+    }
+
+    fn shrunk<D>(site: &mut Site<'_, Self, D>, index: u32, left: Frames) {
+        update::shrunk(site, index, left);
     }
 
     fn settle<D>(site: &mut Site<'_, Self, D>, held: usize) {
@@ -158,20 +148,64 @@ impl Beside for Direct {
     }
 }
 
+#[inline(always)]
+fn find_in<D>(leaf: Leaf<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
+    seen();
+    // Acquire: pairs with `pair-valid`; the runs that the bit speaks of are seen.
+    let valid = leaf.pair(frame).valid.load(Ordering::Acquire);
+    if valid >> (frame % BLOCK_FRAMES) & 1 == 0 {
+        return None;
+    }
+    seen();
+    leaf.runs(frame).segment(frame % BLOCK_FRAMES, &mut seen)
+}
+
+#[inline(always)]
+fn page_in<D>(
+    leaf: Leaf<D>,
+    frame: u64,
+    all: &All<'_, D>,
+    mut seen: impl FnMut(),
+) -> Option<NonNull<D>> {
+    let Pair { valid, base } = leaf.pair(frame);
+    seen();
+    // Acquire: pairs with `pair-valid`; the base that the bit speaks of is seen.
+    let valid = valid.load(Ordering::Acquire);
+    // Acquire: pairs with `pair-base`; the descriptors are seen as they were made.
+    let base = base.load(Ordering::Acquire);
+    if Base::is_special(base) {
+        return special(leaf, frame, all, base, seen);
+    }
+    let is_valid = valid >> (frame % BLOCK_FRAMES) & 1 == 1;
+    let page = base.wrapping_add(frame as usize);
+    NonNull::new(select_unpredictable(is_valid, page, core::ptr::null_mut()))
+}
+
+/// The page of a frame that is not below the limit.
+#[inline(never)]
+fn high_page<D>(
+    root: &Root<D>,
+    frame: u64,
+    all: &All<'_, D>,
+    mut seen: impl FnMut(),
+) -> Option<NonNull<D>> {
+    page_in(root.high(frame, &mut seen)?, frame, all, seen)
+}
+
 /// The page where base does not lead to it: there are no descriptors, or several slabs have those
 /// of the block.
 #[cold]
 #[inline(never)]
 fn special<D>(
-    root: &Root<D>,
+    leaf: Leaf<D>,
     frame: u64,
-    all: All<'_, D>,
+    all: &All<'_, D>,
     base: *mut D,
     seen: impl FnMut(),
 ) -> Option<NonNull<D>> {
     if base.is_null() {
         return None;
     }
-    let index = Direct::find(root, frame, seen)?;
+    let index = find_in(leaf, frame, seen)?;
     all.get(index).pages()?.of(frame)
 }

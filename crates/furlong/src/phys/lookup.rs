@@ -76,7 +76,7 @@ mod arm {
         fn page<D>(
             reader: Self::Reader<'_, D>,
             frame: u64,
-            all: All<'_, D>,
+            all: &All<'_, D>,
             seen: impl FnMut(),
         ) -> Option<NonNull<D>>;
 
@@ -94,11 +94,14 @@ mod arm {
         /// Lookups beside the writer may begin.
         fn open<D>(_: &mut Site<'_, Self, D>) {}
 
-        /// A segment is about to die, or has never come to life.
-        fn forget<D>(_: &mut Site<'_, Self, D>, _index: u32) {}
+        /// The upper part of the segment `from` has become the segment `to`.
+        fn split<D>(_: &mut Site<'_, Self, D>, _from: u32, _to: u32) {}
 
-        /// A change is over: gives back what was prepared and not used, but for as much as `held`
-        /// changes that are still to come will need.
+        /// A segment has less frames now, or none, and lookups are up to date.
+        fn shrunk<D>(_: &mut Site<'_, Self, D>, _index: u32, _left: Frames) {}
+
+        /// A change is over: gives back what was prepared for more than one, and for the `held`
+        /// ones that isolated frames wait for.
         fn settle<D>(_: &mut Site<'_, Self, D>, _held: usize) {}
 
         /// Gives all memory back. There are no readers.

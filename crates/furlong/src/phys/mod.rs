@@ -33,7 +33,7 @@
 //! - `writer`: who may change and ask; `plug`, `unplug`, `boot`: the changes; `view`: lookups.
 //! - `lookup`: the seam; its arms: `array`, `branchless`, `tree`, `direct`, `flat`.
 //! - `truth`: what arms are built from; `entry`: the segments; `slab`: their descriptors.
-//! - `memory`, `row`: where all that is; `limbo`: what readers may still have.
+//! - `memory`, `row`, `words`: where all that is; `limbo`: what readers may still have.
 //! - `check`: the invariants.
 //!
 //! # Sources
@@ -75,6 +75,7 @@ mod tree;
 mod truth;
 mod unplug;
 mod view;
+mod words;
 mod writer;
 
 pub use array::{Array, BigFirst, BinarySearch, Contiguous, Linear, Strategy};

@@ -118,7 +118,7 @@ impl Arm for Tree {
     fn page<D>(
         pieces: &Pieces<D>,
         frame: u64,
-        _: All<'_, D>,
+        _: &All<'_, D>,
         seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
         let at = pieces.search(frame, seen)?;

@@ -146,6 +146,15 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let run = self.run_of(index, frames);
         let changed = self.cut(frames);
         C::Lookup::update(&mut self.site(), changed);
+        for part in [index, self.truth().find(frames.end).unwrap_or(index)] {
+            let entry = self.all.get(part);
+            let left = if entry.is_live() {
+                entry.frames()
+            } else {
+                Frames::NONE
+            };
+            C::Lookup::shrunk(&mut self.site(), part, left);
+        }
         self.settle();
         if let Some(run) = run {
             // SAFETY: a segment's descriptors have been made. Lookups have not found these since
@@ -236,7 +245,6 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         };
         match (below.is_empty(), above.is_empty()) {
             (true, true) => {
-                C::Lookup::forget(&mut self.site(), index);
                 self.core.order.remove(position);
                 self.bury_entry(index);
                 frames

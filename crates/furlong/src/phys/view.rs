@@ -78,7 +78,7 @@ impl<'a, D, C: Config> View<'a, D, C> {
     /// As [`find`](Self::find).
     #[inline]
     pub fn page_of(self, frame: Pfn) -> Option<&'a D> {
-        let page = C::Lookup::page(self.reader, frame.raw(), self.all, || ())?;
+        let page = C::Lookup::page(self.reader, frame.raw(), &self.all, || ())?;
         // SAFETY: an arm finds descriptors that have been made. They are dropped after a grace
         // period that began when no lookup found them any more, or by a writer that excludes
         // lookups: after `'a`.
@@ -110,7 +110,7 @@ impl<'a, D, C: Config> View<'a, D, C> {
     pub fn probes_of_page(self, address: PhysAddr) -> u64 {
         let mut probes = 0;
         let frame = address.raw() >> C::PAGE_BITS;
-        C::Lookup::page(self.reader, frame, self.all, || probes += 1);
+        C::Lookup::page(self.reader, frame, &self.all, || probes += 1);
         probes
     }
 }

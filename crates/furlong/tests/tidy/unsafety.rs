@@ -27,6 +27,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "chunks of entries that never move",
     ),
     (
+        "crates/furlong/src/phys/flat.rs",
+        "a table of pointers that readers follow",
+    ),
+    (
         "crates/furlong/src/phys/limbo.rs",
         "gives memory back when no reader has it",
     ),
@@ -57,6 +61,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong/src/phys/view.rs",
         "from a descriptor's address to a reference",
+    ),
+    (
+        "crates/furlong/src/phys/words.rs",
+        "arrays of words that readers follow, replaced to grow",
     ),
     (
         "crates/furlong/src/rbtree/intrusive.rs",

@@ -82,6 +82,14 @@ impl<D> Leaf<D> {
         NonNull::new(pairs).map(Self)
     }
 
+    /// # Safety
+    /// As [`from_ptr`](Self::from_ptr), and `pairs` is not null.
+    #[inline(always)]
+    pub(super) unsafe fn from_ptr_unchecked(pairs: *mut Pair<D>) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { NonNull::new_unchecked(pairs) })
+    }
+
     pub(super) fn as_ptr(self) -> *mut Pair<D> {
         self.0.as_ptr()
     }

@@ -1,11 +1,11 @@
 //! The way from a frame to its section's leaf, and what the writer keeps for itself.
 
-use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::super::error::NoMemory;
 use super::super::limbo::Limbo;
 use super::super::memory::Memory;
+use super::super::words::Words;
 use super::geometry::{LOW_FRAMES, MIDDLE_BITS, MIDDLE_FRAME_BITS, MIDDLE_SECTIONS, SECTION_BITS};
 use super::leaf::{Leaf, Pair};
 use super::runs::Spares;
@@ -31,9 +31,9 @@ pub struct Private<D> {
     /// Whether readers may look; until then nothing is published.
     pub(super) open: bool,
     pub(super) limit: u64,
-    words: Array<Word<D>>,
+    words: Words<Word<D>>,
     high_limit: u64,
-    top: Array<AtomicPtr<Word<D>>>,
+    top: Words<AtomicPtr<Word<D>>>,
     /// The leaf of all empty sections, once there can be one.
     pub(super) empty: Option<Leaf<D>>,
     /// Leaves with all blocks for a change that must not fail.
@@ -49,77 +49,6 @@ pub struct Private<D> {
 // SAFETY: it owns what it points to, of which only descriptors are shared with others.
 unsafe impl<D: Send + Sync> Send for Private<D> {}
 
-/// An array that grows by being replaced.
-struct Array<T> {
-    start: Option<NonNull<T>>,
-    room: usize,
-}
-
-impl<T> Array<T> {
-    const fn new() -> Self {
-        Self {
-            start: None,
-            room: 0,
-        }
-    }
-
-    fn as_ptr(&self) -> *mut T {
-        self.start.map_or(core::ptr::null_mut(), NonNull::as_ptr)
-    }
-
-    fn get(&self, at: usize) -> Option<&T> {
-        let start = self.start.filter(|_| at < self.room)?;
-        // SAFETY: the array has room for so many, all of them written.
-        let place = unsafe { start.add(at) };
-        // SAFETY: as above; they live as long as the array.
-        Some(unsafe { place.as_ref() })
-    }
-
-    fn layout(room: usize) -> Result<Layout, NoMemory> {
-        Layout::array::<T>(room).map_err(|_| NoMemory)
-    }
-
-    fn bytes(&self) -> usize {
-        Self::layout(self.room).map_or(0, Memory::footprint)
-    }
-
-    /// Replaces it by one with room for `room`: at first `make` says what is at each place.
-    /// Returns the old one, that readers may have.
-    fn grow(
-        &mut self,
-        memory: &mut Memory,
-        room: usize,
-        make: impl Fn(&Self, usize) -> T,
-    ) -> Result<Self, NoMemory> {
-        let start = memory.alloc(Self::layout(room)?)?.cast::<T>();
-        for at in 0..room {
-            // SAFETY: there is room for so many.
-            let place = unsafe { start.add(at) };
-            // SAFETY: the memory is ours.
-            unsafe { place.write(make(self, at)) };
-        }
-        let start = Some(start);
-        Ok(core::mem::replace(self, Self { start, room }))
-    }
-
-    /// # Safety
-    /// Only readers that are inside now can still reach it.
-    unsafe fn retire(self, limbo: &mut Limbo) {
-        if let (Some(start), Ok(layout)) = (self.start, Self::layout(self.room)) {
-            // SAFETY: it was allocated so; the caller's promise.
-            unsafe { limbo.put(start.cast(), layout) };
-        }
-    }
-
-    fn free(&mut self, memory: &mut Memory) {
-        if let (Some(start), Ok(layout)) = (self.start.take(), Self::layout(self.room)) {
-            // SAFETY: it was allocated so, and nobody has it.
-            unsafe { memory.free(start.cast(), layout) };
-        }
-        self.room = 0;
-    }
-}
-
 impl<D> Root<D> {
     const_unless_loom! {
         pub(super) const fn new() -> Self {
@@ -132,31 +61,39 @@ impl<D> Root<D> {
         }
     }
 
-    /// The leaf of a frame's section. If there is one, it has the frame's block.
-    #[inline]
-    pub(super) fn leaf(&self, frame: u64, seen: &mut impl FnMut()) -> Option<Leaf<D>> {
+    /// The leaf of a frame's section, if that is below the limit: it has the frame's block.
+    #[inline(always)]
+    pub(super) fn low(&self, frame: u64, seen: &mut impl FnMut()) -> Option<Leaf<D>> {
         // Acquire: pairs with `root-limit`; words and leaves for all frames below it are seen.
-        let word = if frame < self.limit.load(Ordering::Acquire) {
-            // Acquire: pairs with `root-words`; the words are seen as they were made.
-            let words = self.words.load(Ordering::Acquire);
-            // SAFETY: there are words for all sections below the limit, in this array and in every
-            // later one.
-            unsafe { words.add((frame >> SECTION_BITS) as usize) }
-        } else {
-            self.high(frame, seen)?
-        };
+        if frame >= self.limit.load(Ordering::Acquire) {
+            return None;
+        }
+        // Acquire: pairs with `root-words`; the words are seen as they were made.
+        let words = self.words.load(Ordering::Acquire);
+        // SAFETY: there are words for all sections below the limit, in this array and in every
+        // later one.
+        let word = unsafe { words.add((frame >> SECTION_BITS) as usize) };
         seen();
         // SAFETY: arrays of words are given back after a grace period.
         let word = unsafe { &*word };
         // Acquire: pairs with `section-word`; the leaf is seen as it was made.
         let pairs = word.load(Ordering::Acquire);
-        // SAFETY: leaves are given back after a grace period; the writer keeps those that it works
-        // with.
+        // SAFETY: words below the limit are not null. Leaves are given back after a grace period;
+        // the writer keeps those that it works with.
+        Some(unsafe { Leaf::from_ptr_unchecked(pairs) })
+    }
+
+    /// The leaf of a section that is not below the limit, if there is one: it has all blocks.
+    pub(super) fn high(&self, frame: u64, seen: &mut impl FnMut()) -> Option<Leaf<D>> {
+        let word = self.high_word(frame, seen)?;
+        seen();
+        // Acquire: pairs with `section-word`; the leaf is seen as it was made.
+        let pairs = word.load(Ordering::Acquire);
+        // SAFETY: as in `low`.
         unsafe { Leaf::from_ptr(pairs) }
     }
 
-    #[inline(never)]
-    fn high(&self, frame: u64, seen: &mut impl FnMut()) -> Option<*mut Word<D>> {
+    fn high_word(&self, frame: u64, seen: &mut impl FnMut()) -> Option<&Word<D>> {
         // Acquire: pairs with `root-high`; the top has room for all frames below it.
         if frame >= self.high_limit.load(Ordering::Acquire) || frame < LOW_FRAMES {
             return None;
@@ -172,7 +109,9 @@ impl<D> Root<D> {
         let middle = NonNull::new(place.load(Ordering::Acquire))?;
         let at = (frame >> SECTION_BITS) as usize % MIDDLE_SECTIONS;
         // SAFETY: a middle table has so many words.
-        Some(unsafe { middle.add(at) }.as_ptr())
+        let word = unsafe { middle.add(at) };
+        // SAFETY: middle tables live as long as the structure.
+        Some(unsafe { word.as_ref() })
     }
 }
 
@@ -181,9 +120,9 @@ impl<D> Private<D> {
         Self {
             open: false,
             limit: 0,
-            words: Array::new(),
+            words: Words::new(),
             high_limit: 0,
-            top: Array::new(),
+            top: Words::new(),
             empty: None,
             spare: None,
             spare_len: 0,
@@ -251,11 +190,11 @@ impl<D> Private<D> {
         limbo: &mut Limbo,
         sections: usize,
     ) -> Result<(), NoMemory> {
-        if sections <= self.words.room {
+        if sections <= self.words.room() {
             return Ok(());
         }
         let before = self.words.bytes();
-        let copy = |old: &Array<Word<D>>, at| {
+        let copy = |old: &Words<Word<D>>, at| {
             // Relaxed: the writer's own word.
             let pairs = old.get(at).map(|word| word.load(Ordering::Relaxed));
             AtomicPtr::new(pairs.unwrap_or(core::ptr::null_mut()))
@@ -277,9 +216,9 @@ impl<D> Private<D> {
         end: u64,
     ) -> Result<(), NoMemory> {
         let last = (end - 1) >> MIDDLE_FRAME_BITS;
-        if last as usize >= self.top.room {
+        if last as usize >= self.top.room() {
             let before = self.top.bytes();
-            let copy = |old: &Array<AtomicPtr<Word<D>>>, at| {
+            let copy = |old: &Words<AtomicPtr<Word<D>>>, at| {
                 // Relaxed: the writer's own word.
                 let middle = old.get(at).map(|place| place.load(Ordering::Relaxed));
                 AtomicPtr::new(middle.unwrap_or(core::ptr::null_mut()))
@@ -301,8 +240,8 @@ impl<D> Private<D> {
 
     fn add_middle(&mut self, memory: &mut Memory, at: u64) -> Result<(), NoMemory> {
         let empty = self.empty.expect("there is an empty leaf first");
-        let mut middle = Array::new();
-        let make = |_: &Array<Word<D>>, _| AtomicPtr::new(empty.as_ptr());
+        let mut middle = Words::new();
+        let make = |_: &Words<Word<D>>, _| AtomicPtr::new(empty.as_ptr());
         middle.grow(memory, MIDDLE_SECTIONS, make)?;
         self.bytes += middle.bytes();
         let place = self.top.get(at as usize).expect("the top was grown");
@@ -314,18 +253,17 @@ impl<D> Private<D> {
     /// All sections that have words, for a walk through everything.
     pub(super) fn sections(&self) -> impl Iterator<Item = u64> + use<'_, D> {
         let low = 0..self.limit.div_ceil(1 << SECTION_BITS);
-        let middles = 0..self.top.room as u64;
+        let middles = 0..self.top.room() as u64;
         let middles = middles.filter(|at| self.middle(*at).is_some());
         low.chain(middles.flat_map(|at| at << MIDDLE_BITS..(at + 1) << MIDDLE_BITS))
     }
 
     /// Gives the arrays back. There are no readers.
     pub(super) fn free_arrays(&mut self, memory: &mut Memory) {
-        for at in 0..self.top.room as u64 {
+        for at in 0..self.top.room() as u64 {
             if let Some(start) = self.middle(at) {
                 let room = MIDDLE_SECTIONS;
-                let start = Some(start);
-                Array { start, room }.free(memory);
+                Words::from_start(start, room).free(memory);
             }
         }
         self.top.free(memory);

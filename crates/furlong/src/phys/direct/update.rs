@@ -187,9 +187,7 @@ fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frame
         Want::Own if is_own => None,
         Want::Own => {
             let leaf = take_spare(site);
-            for block in 0..BLOCKS {
-                update_block(site, leaf, block, start);
-            }
+            update_blocks(site, leaf, whole);
             Some(leaf)
         }
     };
@@ -202,12 +200,7 @@ fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frame
             }
         }
         Some(_) => {}
-        None => {
-            let touched = whole.meet(frames);
-            for block in block_of(touched.start)..=block_of(touched.end - 1) {
-                update_block(site, old, block, start);
-            }
-        }
+        None => update_blocks(site, old, whole.meet(frames)),
     }
 }
 
@@ -255,14 +248,16 @@ fn base_of<D>(pages: Option<Pages<D>>) -> *mut D {
     }
 }
 
-/// Brings a block of a section's own leaf up to date; the order of stores is argued in the module.
-fn update_block<D>(
-    site: &mut Site<'_, Direct, D>,
-    leaf: Leaf<D>,
-    block: usize,
-    section_start: u64,
-) {
-    let start = section_start + block as u64 * BLOCK_FRAMES;
+/// What a block should have.
+struct Block<D> {
+    valid: u64,
+    base: *mut D,
+    runs: List,
+}
+
+/// What the block from `start` on should have, and how many of the segments `near` it end in it or
+/// below it.
+fn block<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Block<D>, usize) {
     let whole = Frames {
         start,
         end: start + BLOCK_FRAMES,
@@ -271,21 +266,46 @@ fn update_block<D>(
         let part = frames.meet(whole);
         (u64::MAX >> (BLOCK_FRAMES - part.len())) << (part.start - start)
     };
-    let (mut valid, mut list, mut base) = (0, List::new(), None);
-    for index in site.truth.overlapping(whole) {
-        let entry = site.truth.all.get(*index);
+    let (mut valid, mut runs, mut base, mut done) = (0, List::new(), None, 0);
+    for index in near {
+        let entry = truth.all.get(*index);
         let frames = entry.frames();
+        if frames.start >= whole.end {
+            break;
+        }
+        done += usize::from(frames.end <= whole.end);
         valid |= mask(frames);
-        list.push(frames.meet(whole).start - start, *index);
+        runs.push(frames.meet(whole).start - start, *index);
         let its = base_of(entry.pages());
         base = Some(match base {
             Some(base) if base != its => Base::many(),
             _ => its,
         });
     }
-    for hidden in site.truth.hidden_in(whole) {
-        valid &= !mask(hidden.frames);
+    if valid != 0 {
+        for hidden in truth.hidden_in(whole) {
+            valid &= !mask(hidden.frames);
+        }
     }
+    let base = base.unwrap_or(Base::none());
+    (Block { valid, base, runs }, done)
+}
+
+/// Brings the blocks of a section's own leaf that have some of `frames` up to date.
+fn update_blocks<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, frames: Frames) {
+    let start = frames.start & !(BLOCK_FRAMES - 1);
+    let end = frames.end.next_multiple_of(BLOCK_FRAMES);
+    let mut near = site.truth.overlapping(Frames { start, end });
+    for start in (start..end).step_by(BLOCK_FRAMES as usize) {
+        let (want, done) = block(site.truth, near, start);
+        near = &near[done..];
+        update_block(site, leaf, block_of(start), &want);
+    }
+}
+
+/// The order of stores is argued in the module.
+fn update_block<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, block: usize, want: &Block<D>) {
+    let Block { valid, base, .. } = *want;
     let pair = leaf.pair_at(block);
     // Relaxed: the writer's own word.
     let before = pair.valid.load(Ordering::Relaxed);
@@ -294,8 +314,8 @@ fn update_block<D>(
         pair.valid.store(before & valid, Ordering::Release);
     }
     let old = leaf.runs_word(block);
-    if !old.says(&list) {
-        let new = Runs::new(&list, site.memory, &mut site.private.spare_runs);
+    if !old.says(&want.runs) {
+        let new = Runs::new(&want.runs, site.memory, &mut site.private.spare_runs);
         leaf.set_runs(block, new);
         site.private.bytes = site.private.bytes + new.bytes() - old.bytes();
         if let Some((piece, layout)) = old.piece() {
@@ -304,17 +324,41 @@ fn update_block<D>(
         }
     }
     // Release, `pair-base`: pairs with the load in `page`.
-    pair.base
-        .store(base.unwrap_or(Base::none()), Ordering::Release);
+    pair.base.store(base, Ordering::Release);
     // Release, `pair-valid`: pairs with the loads in `find` and `page`.
     pair.valid.store(valid, Ordering::Release);
 }
 
-/// See [`Arm::forget`](super::super::lookup::Arm::forget).
-pub(super) fn forget<D>(site: &mut Site<'_, Direct, D>, index: u32) {
+/// Whether frames make up a whole section, so that their segment has a shared leaf.
+fn has_section(frames: Frames) -> bool {
+    frames.start.div_ceil(SECTION_FRAMES) < frames.end / SECTION_FRAMES
+}
+
+/// See [`Arm::split`](super::super::lookup::Arm::split). The upper part takes the shared leaf over
+/// if the lower one has no use for it: only the upper one's sections lead there.
+pub(super) fn split<D>(site: &mut Site<'_, Direct, D>, from: u32, to: u32) {
+    let (lower, upper) = (site.truth.all.get(from), site.truth.all.get(to));
+    // SAFETY: the mark is null or a leaf that lives as long as the segment.
+    let leaf = unsafe { Leaf::<D>::from_ptr(lower.mark().cast()) };
+    let Some(leaf) = leaf.filter(|_| !has_section(lower.frames())) else {
+        return;
+    };
+    let mut list = List::new();
+    list.push(0, to);
+    let runs = Runs::new(&list, site.memory, &mut site.private.spare_runs);
+    for block in 0..BLOCKS {
+        leaf.set_runs(block, runs);
+    }
+    lower.set_mark(core::ptr::null_mut());
+    upper.set_mark(leaf.as_ptr().cast());
+}
+
+/// See [`Arm::shrunk`](super::super::lookup::Arm::shrunk).
+pub(super) fn shrunk<D>(site: &mut Site<'_, Direct, D>, index: u32, left: Frames) {
     let entry = site.truth.all.get(index);
     // SAFETY: the mark is null or a leaf that lives as long as the segment.
-    if let Some(leaf) = unsafe { Leaf::from_ptr(entry.mark().cast()) } {
+    let leaf = unsafe { Leaf::from_ptr(entry.mark().cast()) };
+    if let Some(leaf) = leaf.filter(|_| !has_section(left)) {
         entry.set_mark(core::ptr::null_mut());
         site.private.bytes -= leaf.bytes();
         retire(site, leaf);
@@ -324,9 +368,14 @@ pub(super) fn forget<D>(site: &mut Site<'_, Direct, D>, index: u32) {
 
 /// See [`Arm::settle`](super::super::lookup::Arm::settle).
 pub(super) fn settle<D>(site: &mut Site<'_, Direct, D>, held: usize) {
+    trim(site, LEAVES + LEAVES_HELD * held, RUNS * (1 + held));
+}
+
+/// Gives spare leaves and runs back, but for so many.
+fn trim<D>(site: &mut Site<'_, Direct, D>, leaves: usize, runs: usize) {
     let private = &mut *site.private;
-    private.spare_runs.trim(site.memory, RUNS * held);
-    while private.spare_len > LEAVES_HELD * held {
+    private.spare_runs.trim(site.memory, runs);
+    while private.spare_len > leaves {
         let leaf = private.spare.expect("there are so many");
         private.spare = leaf.next();
         private.spare_len -= 1;
@@ -337,7 +386,7 @@ pub(super) fn settle<D>(site: &mut Site<'_, Direct, D>, held: usize) {
 
 /// See [`Arm::clear`](super::super::lookup::Arm::clear).
 pub(super) fn clear<D>(site: &mut Site<'_, Direct, D>) {
-    settle(site, 0);
+    trim(site, 0, 0);
     let private = &mut *site.private;
     let own = |leaf: &Leaf<D>| leaf.kind() == Kind::Own;
     for section in private.sections() {
