@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
-# Parts: simulation (the verdict, 10,000 runs a cell) and each experiment's name (full profile);
+# Parts: simulation (the verdict, 10,000 runs a cell), iova-oracle (the address allocator against
+# its model, 10,000,000 operations and every small case) and each experiment's name (full profile);
 # all of them when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -40,6 +41,10 @@ simulation() {
     cargo run --release -p furlong-lab --example verdict_simulation -- --runs 10000
 }
 
+iova_oracle() {
+  record iova-oracle cargo run --release -p furlong-spec --example iova_oracle
+}
+
 # experiment NAME: the full profile, into the experiment's own results.
 experiment() {
   local results=experiments/$1/results
@@ -51,11 +56,15 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation)
+  parts=(simulation iova-oracle)
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
   echo
   echo "== $part"
-  if [ "$part" = simulation ]; then simulation; else experiment "$part"; fi
+  case $part in
+    simulation) simulation ;;
+    iova-oracle) iova_oracle ;;
+    *) experiment "$part" ;;
+  esac
 done

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::cmd::{compare, list, run, sample, show, stat};
 use crate::error::Error;
 use crate::experiments::Experiment;
+use crate::peers;
 use crate::record::build;
 use crate::record::place::data_dir;
 use crate::report::Targets;
@@ -25,6 +26,9 @@ static VERSION: LazyLock<String> = LazyLock::new(build::version);
 #[command(name = "furlong", version = VERSION.as_str(), disable_help_subcommand = true)]
 #[command(arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
+    /// With other people's implementations as further arms
+    #[arg(long, global = true)]
+    pub peers: bool,
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
@@ -55,6 +59,9 @@ impl Cli {
     ///
     /// Why it cannot be done.
     pub fn run(self, experiments: &[Experiment]) -> Result<ExitCode, Error> {
+        if self.peers {
+            peers::join()?;
+        }
         match self.verb {
             Verb::List(args) => list::run(&args, experiments),
             Verb::Run(args) => run::run(&args, experiments),

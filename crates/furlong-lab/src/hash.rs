@@ -21,16 +21,24 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
         word[..chunk.len()].copy_from_slice(chunk);
         u64::from_le_bytes(word)
     });
-    let step = |hash: u64, word: u64| {
-        let mixed = (hash ^ word).wrapping_mul(PRIME);
-        mixed ^ (mixed >> 32)
-    };
     step(words.fold(BASIS, step), bytes.len() as u64)
+}
+
+/// A digest of answers: of words in their order. To go on with more words, begin with what came
+/// out.
+#[must_use]
+pub fn digest(begin: u64, words: impl IntoIterator<Item = u64>) -> u64 {
+    words.into_iter().fold(begin ^ BASIS, step)
+}
+
+fn step(hash: u64, word: u64) -> u64 {
+    let mixed = (hash ^ word).wrapping_mul(PRIME);
+    mixed ^ (mixed >> 32)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{fingerprint, fnv1a};
+    use super::{digest, fingerprint, fnv1a};
 
     #[test]
     fn the_hash_is_fnv_1a() {
@@ -54,5 +62,12 @@ mod tests {
             }
         }
         assert_ne!(fingerprint(&[0; 8]), fingerprint(&[0; 9]));
+    }
+
+    #[test]
+    fn a_digest_sees_the_order_and_what_came_before() {
+        assert_ne!(digest(0, [1, 2]), digest(0, [2, 1]));
+        assert_ne!(digest(0, [1, 2]), digest(1, [1, 2]));
+        assert_ne!(digest(0, [0]), digest(0, [0, 0]));
     }
 }

@@ -37,21 +37,13 @@ const PLAN: &str = r#"
 fn experiment() -> Experiment {
     let plan = Plan::parse(PLAN).unwrap();
     let na = |load: &Workload| (load.name == "huge").then(|| "at most 32 segments".to_owned());
-    let good = Arm {
-        name: "good",
-        run: good,
-        na: |_| None,
+    let other = Arm {
+        na,
+        ..Arm::new("other", other)
     };
     Experiment {
         plan,
-        arms: vec![
-            good,
-            Arm {
-                name: "other",
-                run: other,
-                na,
-            },
-        ],
+        arms: vec![Arm::new("good", good), other],
     }
 }
 

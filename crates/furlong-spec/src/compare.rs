@@ -1,4 +1,4 @@
-//! Two subjects, the same operations: where do they part?
+//! Two subjects, the same operations: where do they part? A subject and a judge: what is wrong?
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -36,16 +36,63 @@ where
     M: Subject,
     S: Subject<Operation = M::Operation, Outcome = M::Outcome>,
 {
+    follow(subject, operations, |operation, found| {
+        let expected = model.apply(operation);
+        if expected == *found {
+            Ok(())
+        } else {
+            Err(expected)
+        }
+    })
+}
+
+/// A model of something that may answer in more than one way.
+pub trait Judge: Subject {
+    /// Whether the answer `found` to `operation` is one that is allowed. The state is then the one
+    /// after that answer.
+    ///
+    /// # Errors
+    /// An answer that would have been allowed.
+    fn judge(
+        &mut self,
+        operation: &Self::Operation,
+        found: &Self::Outcome,
+    ) -> Result<(), Self::Outcome>;
+}
+
+/// Carries out `operations` on the subject, has each outcome judged and checks the subject after
+/// each.
+///
+/// # Errors
+/// The first operation whose outcome is not allowed, or after which the subject is broken.
+pub fn judge<M, S>(
+    model: &mut M,
+    subject: &mut S,
+    operations: impl IntoIterator<Item = M::Operation>,
+) -> Result<(), Divergence>
+where
+    M: Judge,
+    S: Subject<Operation = M::Operation, Outcome = M::Outcome>,
+{
+    follow(subject, operations, |operation, found| {
+        model.judge(operation, found)
+    })
+}
+
+/// Carries out `operations`; `allow` says what it had expected instead of an outcome.
+fn follow<S: Subject>(
+    subject: &mut S,
+    operations: impl IntoIterator<Item = S::Operation>,
+    mut allow: impl FnMut(&S::Operation, &S::Outcome) -> Result<(), S::Outcome>,
+) -> Result<(), Divergence> {
     for (step, operation) in operations.into_iter().enumerate() {
-        let expected = model.apply(&operation);
         let found = subject.apply(&operation);
-        let differs = (expected != found)
-            .then(|| format!("{operation:?} gave {found:?}, the model says {expected:?}"));
+        let differs = allow(&operation, &found).err();
+        let differs = differs
+            .map(|expected| format!("{operation:?} gave {found:?}, the model says {expected:?}"));
         let broken = || {
-            subject
-                .check()
-                .err()
-                .map(|broken| format!("{operation:?}: {broken}"))
+            let broken = subject.check().err()?;
+            Some(format!("{operation:?}: {broken}"))
         };
         if let Some(what) = differs.or_else(broken) {
             return Err(Divergence { step, what });

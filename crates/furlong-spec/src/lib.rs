@@ -7,10 +7,12 @@
 #![deny(unsafe_code)]
 
 pub mod compare;
+pub mod iova;
+pub mod phys_map;
 pub mod random;
 pub mod subject;
 pub mod tree;
 
-pub use compare::{Divergence, compare};
+pub use compare::{Divergence, Judge, compare, judge};
 pub use random::Random;
 pub use subject::Subject;

@@ -4,7 +4,8 @@
 //! [`rbtree`], augmented trees, and [`iova`], device addresses.
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
-//! operating system. Without either the library works over memory that the caller hands in.
+//! operating system; `serde` serialises saved states. Without any the library works over memory
+//! that the caller hands in.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 #[cfg(feature = "alloc")]

@@ -252,6 +252,7 @@ fn entry(arms: Vec<String>, commands: &[String], blocks: u32) -> Entry {
         question: format!("Which is faster: {}?", contestants.join(" or ")),
         metrics: metrics(),
         arms,
+        uncounted: vec![],
         exact_operations: 1,
         loads: vec![Load {
             workload,

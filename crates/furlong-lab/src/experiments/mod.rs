@@ -1,9 +1,12 @@
 //! What an experiment is, and the list of those that exist.
 #![forbid(unsafe_code)]
 
+pub mod gas;
+pub mod iova_gap;
 pub mod iova_propagation;
 pub mod ordered;
 pub mod plan;
+pub mod traffic;
 pub mod tree_order;
 
 use std::collections::BTreeMap;
@@ -22,7 +25,7 @@ pub struct Request {
     /// How many operations to time; an arm may round it up to whole rounds and says what it did.
     pub operations: u64,
     /// Count events instead of timing: every metric of kind exact must be in the outcome, and none
-    /// of the sampled ones need be.
+    /// of the sampled ones need be. An arm that does not count is not asked.
     pub exact: bool,
 }
 
@@ -55,6 +58,21 @@ pub struct Arm {
     pub run: ArmFn,
     /// Why this arm cannot run a workload, where it cannot (`at most 32 segments`).
     pub na: fn(&Workload) -> Option<String>,
+    /// Whether it counts the exact metrics; otherwise it is not asked for them and has none.
+    pub counts: bool,
+}
+
+impl Arm {
+    /// An arm that can run every workload.
+    #[must_use]
+    pub const fn new(name: &'static str, run: ArmFn) -> Self {
+        Self {
+            name,
+            run,
+            na: |_| None,
+            counts: true,
+        }
+    }
 }
 
 /// An experiment: its plan and its arms.
@@ -67,6 +85,18 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// The experiment of a plan that is compiled in.
+    ///
+    /// # Panics
+    /// If the plan contradicts itself; a test reads them all.
+    #[must_use]
+    pub fn compiled_in(plan: &str, arms: Vec<Arm>) -> Self {
+        Self {
+            plan: Plan::compiled_in(plan),
+            arms,
+        }
+    }
+
     /// The arm of that name.
     #[must_use]
     pub fn arm(&self, name: &str) -> Option<&Arm> {
@@ -77,5 +107,9 @@ impl Experiment {
 /// Every experiment that this binary can run.
 #[must_use]
 pub fn all() -> Vec<Experiment> {
-    vec![iova_propagation::experiment(), tree_order::experiment()]
+    vec![
+        iova_propagation::experiment(),
+        iova_gap::experiment(),
+        tree_order::experiment(),
+    ]
 }

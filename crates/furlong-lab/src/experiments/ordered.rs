@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use furlong_spec::Random;
 
 use super::{Failure, Outcome, Request};
+use crate::hash::digest;
 pub use structure::{ByKey, Map, Ordered, Tree, Work};
 use workload::{Kind, Shape};
 
@@ -205,8 +206,8 @@ impl<S: Ordered> Course<S> {
     /// A number over what is linked, after the structure has been checked against it.
     fn digest(&self) -> Result<u64, Failure> {
         let expected = (0..self.linked.len()).filter(|node| self.linked[*node]);
-        let expected = fold(expected.map(|node| node as u64));
-        let found = fold(self.subject.nodes()?.into_iter().map(u64::from));
+        let expected = digest(0, expected.map(|node| node as u64));
+        let found = digest(0, self.subject.nodes()?.into_iter().map(u64::from));
         if found != expected {
             return Err(Failure(
                 "the structure does not hold what was put into it".into(),
@@ -214,15 +215,6 @@ impl<S: Ordered> Course<S> {
         }
         Ok(expected)
     }
-}
-
-/// FNV-1a over 64-bit words.
-fn fold(words: impl Iterator<Item = u64>) -> u64 {
-    words.fold(0xcbf2_9ce4_8422_2325, |hash, word| {
-        (hash ^ word)
-            .wrapping_mul(0x0000_0100_0000_01b3)
-            .rotate_left(23)
-    })
 }
 
 #[inline(never)]

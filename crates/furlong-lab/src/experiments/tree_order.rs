@@ -4,25 +4,18 @@
 use furlong::rbtree::Standard;
 
 use super::ordered::{self, ByKey, Map, Tree};
-use super::{Arm, Experiment, Failure, Outcome, Plan, Request};
+use super::{Arm, Experiment, Failure, Outcome, Request};
 
 const PLAN: &str = include_str!("../../../../experiments/tree-order/plan.toml");
 
 /// The experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
-    let arm = |name, run| Arm {
-        name,
-        run,
-        na: |_| None,
-    };
-    Experiment {
-        plan: Plan::compiled_in(PLAN),
-        arms: vec![
-            arm("btreemap", ordered::run::<Map>),
-            arm("checked", checked),
-        ],
-    }
+    let arms = vec![
+        Arm::new("btreemap", ordered::run::<Map>),
+        Arm::new("checked", checked),
+    ];
+    Experiment::compiled_in(PLAN, arms)
 }
 
 /// Removal is by node, as a kernel has it; `-key` has it search first, as a map must.

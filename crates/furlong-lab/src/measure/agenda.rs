@@ -44,6 +44,9 @@ pub struct Entry {
     pub metrics: Vec<MetricPlan>,
     /// The baseline first.
     pub arms: Vec<String>,
+    /// Those of them that do not count the exact metrics.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncounted: Vec<String>,
     /// Operations of a process that counts exact metrics.
     pub exact_operations: u64,
     /// In the order in which they run.

@@ -240,6 +240,9 @@ impl<'a> Campaign<'a> {
             } else {
                 runner
             };
+            if exact && entry.uncounted.iter().any(|name| name == arm) {
+                continue;
+            }
             let job = Job {
                 experiment: &entry.name,
                 workload: &round.load.workload,

@@ -37,7 +37,7 @@ impl Campaign<'_> {
                 experiment,
                 workload,
             };
-            if !self.ledger.uncounted(place).is_empty() {
+            if !self.uncounted(place).is_empty() {
                 self.progress
                     .now(&format!("{} {}: counting", entry.name, load.workload.name));
             }
@@ -45,6 +45,15 @@ impl Campaign<'_> {
             self.count_passes(place, load)?;
         }
         Ok(())
+    }
+
+    /// The exact metrics that somebody has still to count.
+    fn uncounted(&self, place: Place) -> Vec<String> {
+        let entry = self.entry(place);
+        let is_own = |name: &str| entry.metrics.iter().any(|metric| metric.name == name);
+        let is_silent = |arm: &str| entry.uncounted.iter().any(|name| name == arm);
+        self.ledger
+            .uncounted(place, |arm, metric| !(is_silent(arm) && is_own(metric)))
     }
 
     /// What the arms count themselves.
@@ -57,7 +66,7 @@ impl Campaign<'_> {
             .collect();
         // Counted again from the start whenever one turns out not to be exact.
         loop {
-            let mut wanted = self.ledger.uncounted(place);
+            let mut wanted = self.uncounted(place);
             wanted.retain(|metric| own.contains(metric));
             if wanted.is_empty() {
                 return Ok(());
@@ -65,7 +74,8 @@ impl Campaign<'_> {
             let mut values = ExactValues::new();
             let mut digests = BTreeMap::new();
             let mut demoted = None;
-            for arm in entry.arms.iter().filter(|arm| load.has(arm)) {
+            let counts = |arm: &&String| load.has(arm) && !entry.uncounted.contains(arm);
+            for arm in entry.arms.iter().filter(counts) {
                 match self.count_arm(None, place, load, arm, &wanted)? {
                     Count::Same(outcome) => {
                         digests.insert(arm.clone(), outcome.digest);
@@ -98,7 +108,7 @@ impl Campaign<'_> {
                 .iter()
                 .map(|metric| metric.name.clone());
             let names: Vec<String> = names.collect();
-            let mut wanted = self.ledger.uncounted(place);
+            let mut wanted = self.uncounted(place);
             wanted.retain(|metric| names.contains(metric));
             if wanted.is_empty() {
                 continue;

@@ -142,10 +142,13 @@ impl Selection {
         let counted = |kind| self.counters != Counters::None || kind == Kind::Sampled;
         let metrics = plan.metrics.iter().enumerate();
         let metrics = metrics.filter(|(place, metric)| *place == 0 || counted(metric.kind));
+        let counts = |name: &String| experiment.arm(name).is_none_or(|arm| arm.counts);
+        let uncounted = arms.iter().filter(|name| !counts(name)).cloned();
         Ok(Ok(Entry {
             name: plan.name.clone(),
             question: plan.question.clone(),
             metrics: metrics.map(|(_, metric)| metric.clone()).collect(),
+            uncounted: uncounted.collect(),
             arms,
             exact_operations: plan.exact_operations(self.profile),
             loads,

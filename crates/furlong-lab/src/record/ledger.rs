@@ -85,14 +85,15 @@ impl Ledger {
             .collect()
     }
 
-    /// The exact metrics that were not counted yet on a workload.
+    /// The exact metrics that were not counted yet on a workload by each arm that counts them:
+    /// `counts` takes an arm and a metric.
     #[must_use]
-    pub fn uncounted(&self, place: Place) -> Vec<String> {
+    pub fn uncounted(&self, place: Place, counts: impl Fn(&str, &str) -> bool) -> Vec<String> {
         let workload = self.workload(place);
         let mut names = self.metrics(place, Kind::Exact);
         names.retain(|name| {
             let mut able = workload.arms.iter().filter(|arm| arm.na.is_none());
-            able.any(|arm| !arm.samples.contains_key(name))
+            able.any(|arm| !arm.samples.contains_key(name) && counts(&arm.name, name))
         });
         names
     }
@@ -239,7 +240,8 @@ fn names(result: &ResultFile, place: Place) -> (&str, &str) {
     (&experiment.name, &experiment.workloads[place.workload].name)
 }
 
-/// Adds a block to a result: one value an arm and sampled metric, `None` where the arm failed.
+/// Adds a block to a result: one value an arm and sampled metric, `None` where the arm failed. An
+/// arm that was not asked for a metric has no values at all.
 pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Block) {
     workload.blocks.push(block.number);
     workload.order.push(
@@ -249,17 +251,15 @@ pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Bl
             .map(|sample| sample.runner.clone())
             .collect(),
     );
-    let value = |runner: &str, metric: &str| {
-        let sample = block
-            .samples
-            .iter()
-            .find(|sample| sample.runner == runner)?;
-        sample.values.get(metric).copied()
-    };
+    let sample = |runner: &str| block.samples.iter().find(|one| one.runner == runner);
+    let value = |runner: &str, metric: &str| sample(runner)?.values.get(metric).copied();
     for metric in sampled {
         for arm in workload.arms.iter_mut().filter(|arm| arm.na.is_none()) {
             let found = value(&arm.name, metric);
-            arm.samples.entry(metric.clone()).or_default().push(found);
+            let has_failed = sample(&arm.name).is_none_or(|sample| sample.failure.is_some());
+            if found.is_some() || has_failed || arm.samples.contains_key(metric) {
+                arm.samples.entry(metric.clone()).or_default().push(found);
+            }
         }
         let control = workload
             .control

@@ -41,12 +41,17 @@ pub fn extents(n: usize, random: &mut Random) -> Vec<Reserved> {
 
 /// `n` extents of one page each with gaps of one page between them: what the experiments use.
 pub fn pages(n: usize) -> impl ExactSizeIterator<Item = Reserved> + Clone {
+    (0..n).map(|index| page(index as u32))
+}
+
+/// The `index`-th of those.
+#[inline]
+#[must_use]
+pub fn page(index: u32) -> Reserved {
     const PAGE: u64 = 4096;
-    (0..n).map(|index| {
-        let start = (2 * index as u64 + 1) * PAGE;
-        Reserved {
-            start,
-            last: start + PAGE - 1,
-        }
-    })
+    let start = (2 * u64::from(index) + 1) * PAGE;
+    Reserved {
+        start,
+        last: start + PAGE - 1,
+    }
 }

@@ -32,7 +32,7 @@ impl<const N: usize> Measure for Counts<N> {
     fn of(_start: u64, len: u64) -> Self {
         Self {
             longest: len,
-            starts: core::array::from_fn(|order| (len + 1).saturating_sub(1 << order)),
+            starts: core::array::from_fn(|order| len.saturating_sub((1 << order) - 1)),
         }
     }
 

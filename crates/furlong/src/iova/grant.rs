@@ -1,6 +1,7 @@
 //! What a space hands out.
 #![forbid(unsafe_code)]
 
+use super::tag::Tag;
 use crate::addr::{Extent, Iova};
 use crate::rbtree::NodeId;
 
@@ -13,6 +14,8 @@ use crate::rbtree::NodeId;
 #[must_use = "an extent stays reserved until its grant is released"]
 pub struct Grant {
     pub(super) at: NodeId,
+    /// Stands where the grant would be padded.
+    pub(super) tag: Tag,
     pub(super) extent: Extent<Iova>,
     pub(super) data: Extent<Iova>,
 }
@@ -57,7 +60,8 @@ pub enum Kind {
     /// A region of the firmware's or the machine's: it may overlap others of its kind, and is
     /// released by its address only.
     Fixed = 1,
-    /// Restored from a saved state; nobody has claimed it yet.
+    /// Nobody holds its grant: it was restored from a saved state, or left when a range that cut it
+    /// was released, and nobody has claimed it yet.
     Unclaimed = 2,
 }
 
@@ -67,6 +71,15 @@ impl Kind {
             0 => Self::Granted,
             1 => Self::Fixed,
             _ => Self::Unclaimed,
+        }
+    }
+
+    /// The kind that has this number where a space is saved.
+    #[cfg(feature = "alloc")]
+    pub(super) const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0..=2 => Some(Self::from_mark(number)),
+            _ => None,
         }
     }
 }

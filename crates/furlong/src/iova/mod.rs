@@ -10,6 +10,9 @@
 //! 1. [`Space`]: which extents are reserved. `&mut self`, no lock, no knowledge of any device.
 //! 2. [`Space::prepare`]: the part of a reservation that may fail for memory, done before the lock.
 //!    A reservation takes one node, a release none, a release of a part of an extent one.
+//! 3. [`Token`], [`Quarantine`]: a released extent is nobody's until the device's TLB has been
+//!    flushed; then its token is redeemed.
+//! 4. [`Domain`]: all of it behind the caller's lock, with magazines of freed extents for each CPU.
 //!
 //! # Words
 //! - **granule**: the smallest unit that a space hands out, a power of two of bytes. All that is
@@ -38,44 +41,83 @@
 //! - `search`: the descent to a gap; `policy`: the choice among places; `random`: an even one.
 //! - `summary`: the augmentation [`Gaps`] and the largest gap as its measure; `runs`, `counts`: two
 //!   more.
+//! - `range`, `fixed`: what is free or reserved in a range, filled and released; firmware's
+//!   regions.
+//! - `state`, `claim`: a space as data, saved and restored; who claims what is in it.
+//! - `map`: an IOTLB, values at extents.
+//! - `growth`: memory for more nodes, obtained elsewhere.
+//! - `token`, `ring`, `quarantine`: released extents that wait for a flush of the device's TLB;
+//!   `tag`: whose they are.
+//! - `shell`: the shared [`Domain`], with magazines.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c` (stable/14): the summary of a subtree, constraints,
 //!   guards, the order in which zones are searched, splitting at a boundary.
-//!   `iommu_gas_find_space`,
-//!   `iommu_gas_match_one`.
+//!   `iommu_gas_find_space`, `iommu_gas_match_one`.
 //! - Linux `drivers/iommu/iova.c`, and the discussion of May and June 2026 about its search: a
 //!   limit and an alignment each defeat a search by the largest gap that prunes by size alone.
 #![forbid(unsafe_code)]
 
 mod check;
+mod claim;
 mod config;
 mod counts;
 mod error;
+mod fixed;
 mod grant;
 mod grid;
+#[cfg(feature = "alloc")]
+mod growth;
+mod map;
 mod policy;
+mod quarantine;
 mod query;
 mod random;
+mod range;
 mod request;
+mod ring;
 mod runs;
 mod search;
+#[cfg(feature = "alloc")]
+mod shell;
 mod space;
+#[cfg(feature = "alloc")]
+mod state;
 mod summary;
+mod tag;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
+mod token;
 
 pub use check::BrokenSpace;
+pub use claim::ClaimError;
 pub use config::{Config, Custom, Standard, Storage};
 pub use counts::Counts;
 pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
 pub use grant::{Grant, Kind, Owned};
+#[cfg(feature = "alloc")]
+pub use map::VecMap;
+pub use map::{
+    BrokenMap, CUT_RANGE_NODES, Entries, Entry, Hint, InsertError, Map, MapNode, RemoveError,
+    Straddles,
+};
 pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy};
+pub use quarantine::Quarantine;
 pub use query::Need;
 pub use random::{ATTEMPTS, Random};
+pub use range::{Kept, NotReleased, PartError, RELEASE_RANGE_NODES, RESERVE_NODES, RangeError};
 pub use request::{Guard, Request, Split};
+pub use ring::{Level, TokenSlot};
 pub use runs::Runs;
+#[cfg(feature = "alloc")]
+pub use shell::{
+    BrokenDomain, CLASSES, Cpu, Domain, DomainConfig, DomainCounters, Event, Flush, NoDomain,
+    NoTlb, OneCpu, Shared, Traffic,
+};
 #[cfg(feature = "alloc")]
 pub use space::VecSpace;
 pub use space::{Space, SpaceNode};
+#[cfg(feature = "alloc")]
+pub use state::{RestoreError, SavedExtent, State};
 pub use summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};
+pub use token::{QuarantineError, Sealed, StaleSeal, StaleToken, Token};

@@ -207,11 +207,14 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
     fn look(&self, near: Side, zone: Zone, need: &Need) -> Option<Look> {
         let view = self.view(near);
         let reach = self.query.reach();
+        // From the first place on the grid: so a gap that the zone cuts is not looked at for what
+        // lies before that.
         let (from, beyond) = match near {
-            Side::Left => (zone.low, reach),
+            Side::Left => (self.query.grid.first_from(zone.low)?, reach),
             // Seen from above a grant begins where it ends, and what is behind it lies below.
             Side::Right => {
-                let last = zone.high.saturating_add(self.query.len() - 1);
+                let start = self.query.grid.last_to(zone.high);
+                let last = start.saturating_add(self.query.len() - 1);
                 (!last, self.query.len() - 1 + self.query.before)
             }
         };

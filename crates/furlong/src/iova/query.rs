@@ -87,13 +87,14 @@ impl Query {
         if boundary >> shift != 0 {
             return Self::build(request, shift, Some(boundary >> shift));
         }
+        let query = Self::build(request, shift, None)?;
         // All of the data has to lie in one granule, between two multiples of the boundary.
         let room = boundary - (request.offset & (boundary - 1));
         if room < request.size {
             let size = request.size;
             return Err(ReserveError::CrossesBoundary { size, boundary });
         }
-        Self::build(request, shift, None)
+        Ok(query)
     }
 
     /// The same without the boundary: for a grant that will be cut at it.

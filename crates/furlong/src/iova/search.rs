@@ -4,6 +4,8 @@
 //! is `!x`, which turns the order round and leaves lengths as they are.
 #![forbid(unsafe_code)]
 
+use core::hint::select_unpredictable;
+
 use super::query::{Gap, Need};
 use super::{Config, Measure, Reserved, Space, Storage};
 use crate::rbtree::{Counters, NodeId, Nodes, Side};
@@ -15,23 +17,38 @@ pub(super) struct Found {
     pub(super) edge: Option<(NodeId, Side)>,
 }
 
-/// Where a search goes on when the first descent has ended.
+/// A node at which the first descent went to the near side, and what lies behind that side, in one
+/// word: which way a search goes cannot be foretold, so what it keeps is selected, not branched
+/// for.
 #[derive(Clone, Copy)]
-enum Next {
-    /// The gap in front of this node, with its length.
-    Near(NodeId, u64),
-    /// The nearest gap that suffices on the far side of this node.
-    Far(NodeId),
-}
+struct Turn(u64);
 
-/// A node at which the first descent turned to the near side.
-#[derive(Clone, Copy)]
-struct Turn {
-    at: NodeId,
-    /// The gap in front of it, if it suffices.
-    own: Option<Next>,
-    /// The gaps on its far side, if one suffices.
-    far: Option<Next>,
+impl Turn {
+    const NONE: Self = Self(u64::MAX << 2);
+    /// The gap in front of the node suffices.
+    const OWN: u64 = 2;
+    /// A gap on its far side does.
+    const FAR: u64 = 1;
+
+    #[inline(always)]
+    fn new(at: NodeId, far: bool) -> Self {
+        Self((at.index() as u64) << 2 | u64::from(far))
+    }
+
+    #[inline(always)]
+    fn select(condition: bool, one: Self, other: Self) -> Self {
+        Self(select_unpredictable(condition, one.0, other.0))
+    }
+
+    #[inline(always)]
+    fn at(self) -> Option<NodeId> {
+        NodeId::from_index((self.0 >> 2) as usize)
+    }
+
+    #[inline(always)]
+    fn has(self, what: u64) -> bool {
+        self.0 & what != 0
+    }
 }
 
 /// A space seen from one side, the near one.
@@ -116,17 +133,6 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         C::Measure::of(start, len).meets(need)
     }
 
-    /// The length of the gap in front of `at`, where a subtree ends it on the near side.
-    #[inline(always)]
-    fn before(&self, at: NodeId) -> u64 {
-        let below = self.child(at, self.near);
-        below.map_or(0, |below| {
-            self.front(at)
-                .wrapping_sub(self.back_of_all(below))
-                .wrapping_sub(1)
-        })
-    }
-
     /// The nearest gap that suffices and that goes on for `reach` granules behind `from`.
     ///
     /// At most one gap begins before `from` and is cut by it: for the largest gap as a measure what
@@ -138,47 +144,62 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         let least_last = from.checked_add(reach)?;
         let is_enough = |found: &Found| self.is_enough(found, least_last, need);
         let Some(mut at) = self.space.tree.root() else {
-            let edges = Side::BOTH.map(|side| self.bound(side));
+            let edges = [self.near, !self.near].map(|side| self.bound(side));
             return self
                 .found(Some(edges[0]), Some(edges[1]), None)
                 .filter(is_enough);
         };
-        let (mut before, mut turn, mut later) = (None, None::<Turn>, None);
-        // The one gap that may be cut, and where to go on if it is too short then.
-        let (straddling, next) = loop {
+        let (mut before, mut turn, mut later) = (Turn::NONE, Turn::NONE, Turn::NONE);
+        let goes_near = loop {
             self.space.tree.counters().visit();
-            if self.front(at) <= least_last {
-                if self.may_hold(at, !self.near, need) {
-                    before = Some(at);
-                    at = self.child_that_holds(at, !self.near);
-                    continue;
-                }
-                let last = turn.and_then(|turn| self.front(turn.at).checked_sub(1));
-                let first = self.back_of_all(at).checked_add(1);
-                let found = self.found(first, last, Some((at, !self.near)));
-                break (found, turn.and_then(|turn| turn.far).or(later));
+            let front = self.front(at);
+            let goes_near = front > least_last;
+            let [holds_near, holds_far] =
+                [self.near, !self.near].map(|side| self.may_hold(at, side, need));
+            let has_more = turn.has(Turn::OWN | Turn::FAR);
+            later = Turn::select(goes_near & has_more, turn, later);
+            turn = Turn::select(goes_near, Turn::new(at, holds_far), turn);
+            if !select_unpredictable(goes_near, holds_near, holds_far) {
+                break goes_near;
             }
-            later = turn.and_then(|turn| turn.own.or(turn.far)).or(later);
-            let holds_far = self.may_hold(at, !self.near, need);
-            let far = holds_far.then_some(Next::Far(at));
-            if !self.may_hold(at, self.near, need) {
-                let (first, edge) = match before {
-                    Some(before) => (self.back(before).checked_add(1), Some((at, self.near))),
-                    None => (Some(self.bound(self.near)), self.end(self.near)),
-                };
-                let last = self.front_of_all(at).checked_sub(1);
-                let found = self.found(first, last, edge);
-                break (found, far.or(later));
-            }
-            let own = self.own(at, need);
-            turn = Some(Turn { at, own, far });
-            at = self.child_that_holds(at, self.near);
+            before = Turn::select(goes_near, before, Turn::new(at, false));
+            let child = self.child_if(at, goes_near);
+            let len = front.wrapping_sub(self.back_of_all(child)).wrapping_sub(1);
+            let own = goes_near & self.suffices(front, len, need);
+            turn.0 |= u64::from(own) * Turn::OWN;
+            at = child;
         };
-        straddling.filter(is_enough).or_else(|| match next {
-            Some(Next::Near(at, len)) => Some(self.in_front_of(at, len)),
-            Some(Next::Far(at)) => Some(self.descend(at, need)),
+        // No gap below `at` will do on the side where `from` is: it may be the one beside it.
+        let straddling = if goes_near {
+            let (first, edge) = match before.at() {
+                Some(before) => (self.back(before).checked_add(1), Some((at, self.near))),
+                None => (Some(self.bound(self.near)), self.end(self.near)),
+            };
+            self.found(first, self.front_of_all(at).checked_sub(1), edge)
+        } else {
+            let last = turn.at().and_then(|turn| self.front(turn).checked_sub(1));
+            let first = self.back_of_all(at).checked_add(1);
+            self.found(first, last, Some((at, !self.near)))
+        };
+        if let Some(found) = straddling.filter(is_enough) {
+            return Some(found);
+        }
+        if let Some(at) = turn.at().filter(|_| turn.has(Turn::FAR)) {
+            return Some(self.descend(at, need));
+        }
+        match later.at() {
+            Some(at) if later.has(Turn::OWN) => Some(self.in_front_of(at)),
+            Some(at) => Some(self.descend(at, need)),
             None => self.behind_all().filter(is_enough),
-        })
+        }
+    }
+
+    /// The child on the near side or on the far one, which is there because a gap is.
+    #[inline(always)]
+    fn child_if(&self, at: NodeId, near: bool) -> NodeId {
+        let right = near == (self.near == Side::Right);
+        let child = self.space.tree.nodes().child_if(at, right);
+        child.expect("there is a node on the other side of a gap")
     }
 
     /// The child on `side`, where a gap that suffices is.
@@ -186,14 +207,6 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
     fn child_that_holds(&self, at: NodeId, side: Side) -> NodeId {
         self.child(at, side)
             .expect("there is a node on the other side of a gap")
-    }
-
-    /// The gap in front of `at`, if it suffices.
-    #[inline(always)]
-    fn own(&self, at: NodeId, need: &Need) -> Option<Next> {
-        let len = self.before(at);
-        self.suffices(self.front(at), len, need)
-            .then_some(Next::Near(at, len))
     }
 
     /// The gap from `first` to `last`, if it is one, which is outermost at `edge`.
@@ -239,13 +252,13 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         len >= need.span && last >= least_last && C::Measure::of(found.gap.first, len).meets(need)
     }
 
-    /// The gap of `len` granules in front of `at`.
+    /// The gap in front of `at`, which has a node before it on its near side.
     #[inline(always)]
-    fn in_front_of(&self, at: NodeId, len: u64) -> Found {
-        let front = self.front(at);
+    fn in_front_of(&self, at: NodeId) -> Found {
+        let below = self.child_that_holds(at, self.near);
         Found {
-            gap: self.gap(front - len, front - 1),
-            edge: Some((self.child_that_holds(at, self.near), !self.near)),
+            gap: self.gap(self.back_of_all(below) + 1, self.front(at) - 1),
+            edge: Some((below, !self.near)),
         }
     }
 
@@ -276,7 +289,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
                 self.space.tree.counters().visit();
                 let inside = Side::BOTH.map(|side| self.may_hold(below, side, need));
                 if inside == [false; 2] {
-                    return self.in_front_of(at, self.before(at));
+                    return self.in_front_of(at);
                 }
                 at = below;
             }

@@ -5,6 +5,7 @@ use core::fmt;
 
 use super::policy::{Choose, Field, Spot};
 use super::query::{self, Gap, Query};
+use super::tag::Tag;
 use super::{
     Config, Gaps, GeometryError, Grant, Kind, Measure, Owned, Policy, ReleaseError, Request,
     ReserveAtError, ReserveError, Reserved, Split, Stale, Standard, Storage,
@@ -140,6 +141,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.joined(at);
         Ok(Grant {
             at,
+            tag: Tag::NONE,
             extent: self.bytes(reserved),
             data,
         })
@@ -211,6 +213,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let at = at.map_err(|_| ReserveAtError::NoMemory)?;
         Ok(Grant {
             at,
+            tag: Tag::NONE,
             extent,
             data: extent,
         })
@@ -296,6 +299,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     pub fn holds(&self, grant: &Grant) -> bool {
         grant.at.index() < self.tree.nodes().len()
             && self.tree.is_linked(grant.at)
+            && self.kind(grant.at) == Kind::Granted
             && self.bytes(*self.tree.item(grant.at)) == grant.extent
     }
 
@@ -307,14 +311,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// O(log n).
     pub fn release_at(&mut self, extent: Extent<Iova>) -> Result<Kind, ReleaseError> {
-        let wanted = whole(extent, self.shift).ok_or(ReleaseError::Ragged(extent))?;
-        let next = self.tree.lower_bound(wanted.first);
-        let owner = next.filter(|at| self.tree.item(*at).start <= wanted.last);
-        let at = owner.ok_or(ReleaseError::NotReserved)?;
-        let owner = self.bytes(*self.tree.item(at));
-        if owner != extent {
-            return Err(ReleaseError::Partial(owner));
-        }
+        let at = self.exactly(extent)?;
         let kind = self.kind(at);
         self.unlink(at);
         Ok(kind)
@@ -428,7 +425,11 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// As [`RbTree::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
-        self.tree.try_reserve(nodes.saturating_sub(self.spare))
+        match nodes.checked_sub(self.spare) {
+            // An array that cannot grow has no room for more, but these need none.
+            None | Some(0) => Ok(()),
+            Some(more) => self.tree.try_reserve(more),
+        }
     }
 
     /// A node for `item`, in no tree.

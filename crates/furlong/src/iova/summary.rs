@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use core::fmt::Debug;
+use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
 use super::query::Need;
@@ -142,15 +143,16 @@ impl<M: Measure, T: Ranged> Augment for Gaps<M, T> {
 
     #[inline(always)]
     fn half(item: &T, side: Side, below: &GapSummary<M>) -> GapHalf<M> {
-        let (edge, start, end) = match side {
-            Side::Left => (below.first, below.last.wrapping_add(1), item.start()),
-            Side::Right => (below.last, item.last().wrapping_add(1), below.first),
-        };
-        // Wrapping: a tree that is out of order is for `check` to name, not for this to stop at.
-        let beside = M::of(start, end.wrapping_sub(start));
+        // Selected, not branched: a walk mispredicts every other branch on the side.
+        let is_left = matches!(side, Side::Left);
+        let edge = select_unpredictable(is_left, below.first, below.last);
+        let before = select_unpredictable(is_left, below.last, item.last());
+        let end = select_unpredictable(is_left, item.start(), below.first);
+        // Wrapping: that a tree is out of order is for `check` to say, not for this to stop.
+        let len = end.wrapping_sub(before).wrapping_sub(1);
         GapHalf {
             edge,
-            gap: below.gap.join(beside),
+            gap: below.gap.join(M::of(before.wrapping_add(1), len)),
         }
     }
 

@@ -252,3 +252,31 @@ fn check_names_each_invariant_that_is_broken() {
     );
     assert_eq!(broken(&space), BrokenSpace::Overlap(at.unwrap()));
 }
+
+#[test]
+fn nodes_that_are_there_are_enough_where_none_can_be_added() {
+    let mut nodes = [SpaceNode::<Standard>::new(Reserved { start: 0, last: 0 }); 2];
+    let mut space = Space::new(extent(0, 1 << 20), 4096, &mut nodes[..]).unwrap();
+    assert_eq!(space.prepare(2), Ok(()));
+    assert!(space.prepare(3).is_err());
+    let _ = space.reserve(&Request::new(1), Lowest).unwrap();
+    assert_eq!(space.prepare(1), Ok(()));
+    assert!(space.prepare(2).is_err());
+}
+
+#[test]
+fn a_stale_grant_releases_no_extent_of_another_kind() {
+    let mut space = VecSpace::new(extent(0, 1 << 20), 4096, Vec::new()).unwrap();
+    let stale = space.reserve_at(extent(0x1000, 0x1000)).unwrap();
+    space.release_at(stale.extent()).unwrap();
+    let gap = super::query::Gap { first: 1, last: 1 };
+    let at = space.link(gap, None, super::Kind::Fixed).unwrap();
+    assert_eq!(
+        at.index(),
+        stale.index(),
+        "it has the node that the grant had"
+    );
+    assert!(!space.holds(&stale));
+    assert!(space.release(stale).is_err());
+    assert_eq!(space.len(), 1);
+}

@@ -78,12 +78,19 @@ pub struct Node<A: Augment> {
     children: [u8; 8],
     /// `parent << 1 | side`, or one of the two constants above.
     place: u32,
+    /// Keeps `ranks` off a multiple of four. There, the compiler would load four bytes where one
+    /// has just been stored, which a processor cannot forward: it would wait for the store.
+    _odd: u8,
     ranks: Ranks,
     /// The owner's; see [`RbTree::mark`](super::RbTree::mark).
     mark: u8,
 }
 
 impl<A: Augment> Node<A> {
+    /// Where in a node its ranks are.
+    #[cfg(test)]
+    pub(super) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
+
     /// A node that is in no tree.
     pub fn new(item: A::Item) -> Self {
         let halves = Side::BOTH.map(|side| A::empty(&item, side));
@@ -92,6 +99,7 @@ impl<A: Augment> Node<A> {
             halves,
             children: [0xff; 8],
             place: UNLINKED,
+            _odd: 0,
             ranks: Ranks::SHORT,
             mark: 0,
         }
@@ -99,7 +107,7 @@ impl<A: Augment> Node<A> {
 }
 
 /// Nodes in an array of the caller's: a `Vec`, a boxed or a borrowed slice of [`Node`]s.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Arena<A: Augment, S> {
     nodes: S,
     augment: PhantomData<fn() -> A>,
@@ -157,6 +165,11 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
         Ok(core::mem::replace(&mut self.nodes[at.index()].item, item))
     }
 
+    #[cfg(feature = "alloc")]
+    pub(super) fn store(&self) -> &S {
+        &self.nodes
+    }
+
     #[inline(always)]
     pub(super) fn store_mut(&mut self) -> &mut S {
         &mut self.nodes
@@ -175,6 +188,20 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
     #[inline(always)]
     pub(super) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
         &mut self.nodes[at.index()].item
+    }
+}
+
+impl<A: Augment, S: Clone> Clone for Arena<A, S> {
+    fn clone(&self) -> Self {
+        Self {
+            nodes: self.nodes.clone(),
+            augment: PhantomData,
+        }
+    }
+
+    /// As the array's own: a `Vec` that is large enough is kept.
+    fn clone_from(&mut self, source: &Self) {
+        self.nodes.clone_from(&source.nodes);
     }
 }
 
@@ -220,6 +247,12 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Nodes for Arena<A, S> {
             (both >> 32) as u32,
             both as u32,
         ))
+    }
+
+    #[inline(always)]
+    fn only_child(&self, at: NodeId) -> Option<NodeId> {
+        let words = self.nodes[at.index()].children.as_chunks::<4>().0;
+        NodeId::from_raw(u32::from_le_bytes(words[0]) & u32::from_le_bytes(words[1]))
     }
 
     #[inline(always)]

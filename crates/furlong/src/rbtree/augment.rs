@@ -63,7 +63,8 @@ pub trait Augment {
     /// The half of a side with no child.
     fn empty(item: &Self::Item, side: Side) -> Self::Half;
 
-    /// The half of a side whose child's subtree has the summary `below`.
+    /// The half of a side whose child's subtree has the summary `below`. The answer may not be
+    /// used: a tree asks for what it could need rather than to branch on whether it does.
     fn half(item: &Self::Item, side: Side, below: &Self::Summary) -> Self::Half;
 
     /// The summary of the subtree of a node with these halves.

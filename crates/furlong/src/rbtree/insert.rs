@@ -23,7 +23,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// The node below which `key` belongs, and on which side; `None` in an empty tree.
     #[inline(always)]
     fn find_place(&self, key: Key<N>) -> Result<Place<N::Ref>, InsertError<N::Ref>> {
-        let Some(mut at) = self.root else {
+        let Some(mut at) = *self.root else {
             return Ok(None);
         };
         // The last node at which the search went left: the only one that can have an equal key.
@@ -57,7 +57,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.nodes.set_place(new, place);
         self.counters.augmentation();
         let Some((parent, side)) = place else {
-            self.root = Some(new);
+            *self.root = Some(new);
             return;
         };
         self.nodes.set_child(parent, side, Some(new));
@@ -65,7 +65,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         // leaf's.
         self.grow(new, summary, !C::Propagation::AT_ROTATION);
         if C::Propagation::AT_ROTATION {
-            self.climb(new, self.nodes.summary(new));
+            self.climb(self.nodes.place(new), self.nodes.summary(new));
         }
     }
 
@@ -81,7 +81,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             if !ranks.is_long(side) && ranks.is_long(!side) {
                 let (top, after) = self.rotate_after_insert(parent, side, at, reached);
                 if walks && C::Propagation::climb(after != before) {
-                    self.climb(top, after);
+                    self.climb(self.nodes.place(top), after);
                 }
                 return;
             }
@@ -99,7 +99,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             self.nodes.set_ranks(at, Ranks::on(!side, true));
         }
         if walks {
-            self.climb(at, summary);
+            self.climb(self.nodes.place(at), summary);
         }
     }
 

@@ -75,6 +75,12 @@ pub trait Nodes {
         )
     }
 
+    /// The child of a node that has one at most.
+    #[inline(always)]
+    fn only_child(&self, at: Self::Ref) -> Option<Self::Ref> {
+        self.child(at, Side::Left).or(self.child(at, Side::Right))
+    }
+
     /// Whether the node has no child.
     #[inline(always)]
     fn is_leaf(&self, at: Self::Ref) -> bool {

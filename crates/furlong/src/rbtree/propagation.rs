@@ -10,7 +10,7 @@ mod sealed {
 /// When halves are recomputed.
 pub trait Propagation: sealed::Sealed {
     /// Whether ranks are mended first, by a walk in which rotations recompute the nodes that they
-    /// move, and halves after it, by a second walk. If not, one walk does both.
+    /// move, and all halves after it. If not, what is below a rotation is in order before it.
     const AT_ROTATION: bool;
 
     /// Whether the walk goes on above a node whose summary has `changed` or not.

@@ -19,20 +19,90 @@ impl Ranks {
     #[inline(always)]
     #[must_use]
     pub const fn on(side: Side, long: bool) -> Self {
-        Self((long as u8) << side.index())
+        Self(if long { Self::bit(side) } else { 0 })
     }
 
     /// Whether the difference on `side` is two.
     #[inline(always)]
     #[must_use]
     pub const fn is_long(self, side: Side) -> bool {
-        self.0 & 1 << side.index() != 0
+        self.0 & Self::bit(side) != 0
     }
 
     /// The same with the difference on `side` one (`false`) or two (`true`).
     #[inline(always)]
     #[must_use]
     pub const fn with(self, side: Side, long: bool) -> Self {
-        Self(self.0 & !(1 << side.index()) | (long as u8) << side.index())
+        Self(self.0 & (Self::LONG.0 - Self::bit(side)) | Self::on(side, long).0)
+    }
+
+    /// What becomes of a node whose child on `side` has lost a rank. A node that `is_leaf` has
+    /// become one by that.
+    ///
+    /// The answer is looked up and not worked out: no branch of a removal is harder to predict.
+    #[inline(always)]
+    #[must_use]
+    pub(super) const fn after_loss(self, side: Side, is_leaf: bool) -> AfterLoss {
+        let case = self.0 | (side as u8) << 2 | (is_leaf as u8) << 3;
+        AfterLoss((AFTER_LOSS >> (4 * case)) as u8)
+    }
+
+    /// 1 for the left side and 2 for the right one.
+    #[inline(always)]
+    const fn bit(side: Side) -> u8 {
+        side as u8 + 1
     }
 }
+
+/// What becomes of a node by the loss of a rank below it, see [`Ranks::after_loss`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AfterLoss(u8);
+
+impl AfterLoss {
+    /// The node keeps its rank.
+    const KEEPS: u8 = 1 << 2;
+    /// The child is three below, its sibling one below.
+    const LEANS: u8 = 2 << 2;
+
+    /// The node's differences.
+    #[inline(always)]
+    pub(super) const fn ranks(self) -> Ranks {
+        Ranks(self.0 & Ranks::LONG.0)
+    }
+
+    /// Whether the node keeps its rank: nothing changes above it.
+    #[inline(always)]
+    pub(super) const fn keeps(self) -> bool {
+        self.0 & Self::KEEPS != 0
+    }
+
+    /// Whether the child is three below, and its sibling one: the sibling decides.
+    #[inline(always)]
+    pub(super) const fn leans(self) -> bool {
+        self.0 & Self::LEANS != 0
+    }
+}
+
+/// The sixteen answers of [`Ranks::after_loss`], four bits each.
+const AFTER_LOSS: u64 = {
+    let mut answers = 0;
+    let mut case = 0;
+    while case < 16 {
+        let ranks = Ranks(case & 3);
+        let is_leaf = case >> 3 == 1;
+        let (side, other) = match case >> 2 & 1 {
+            0 => (Side::Left, Side::Right),
+            _ => (Side::Right, Side::Left),
+        };
+        let answer = match (ranks.is_long(side), ranks.is_long(other)) {
+            // A leaf has rank 0.
+            (false, true) if is_leaf => Ranks::SHORT.0,
+            (false, _) => ranks.with(side, true).0 | AfterLoss::KEEPS,
+            (true, true) => Ranks::on(side, true).0,
+            (true, false) => ranks.0 | AfterLoss::LEANS,
+        };
+        answers |= (answer as u64) << (4 * case);
+        case += 1;
+    }
+    answers
+};

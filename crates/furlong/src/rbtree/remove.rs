@@ -1,18 +1,35 @@
 //! Removal of a node that the caller names: no search.
+//!
+//! What a removal costs is branches that nobody can predict: which children there are, how far the
+//! heir is, where ranks and where summaries stop changing. So what can be selected is selected, and
+//! there are two walks where one would do: halves as far as they must change in any case, then
+//! ranks, whose walk reads nothing but ranks and places, then the halves above. Each knows before
+//! the other has ended where it goes.
 #![forbid(unsafe_code)]
 
-use super::augment::Summary;
-use super::work::Work;
-use super::{Config, Counters, Nodes, NotLinked, Propagation, Ranks, Side};
+use core::hint::select_unpredictable;
 
-/// A node that took another one's place, and the summary that this place had.
+use super::augment::{Half, Summary};
+use super::work::Work;
+use super::{Augment, Config, Counters, Nodes, NotLinked, Propagation, Ranks, Side};
+
+/// Where a rank is lost: the subtree of `at` on `side` has one less than it had.
 #[derive(Clone, Copy, Debug)]
-struct Heir<R, S> {
-    node: R,
-    before: S,
+struct Loss<R> {
+    at: R,
+    side: Side,
+    /// Whether `at` has become a leaf.
+    is_leaf: bool,
 }
 
-type HeirOf<N> = Heir<<N as Nodes>::Ref, Summary<<N as Nodes>::Augment>>;
+/// A rotation that is due: the child of `at` on `side` is three below, and `sibling`, the other
+/// one, is one below and has a child one below itself.
+#[derive(Clone, Copy, Debug)]
+struct Turn<R> {
+    at: R,
+    side: Side,
+    sibling: R,
+}
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// Takes the node `old` out of the tree.
@@ -22,9 +39,14 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             return Err(NotLinked);
         }
         let [left, right] = Side::BOTH.map(|side| self.nodes.child(old, side));
-        match (left, right) {
-            (Some(left), Some(right)) => self.remove_inner(old, left, right),
-            _ => self.splice(old, left.or(right)),
+        if let (Some(left), Some(right)) = (left, right) {
+            if self.nodes.child(right, Side::Left).is_none() {
+                self.replace_by_child(old, left, right);
+            } else {
+                self.replace_by_next(old, left, right);
+            }
+        } else {
+            self.splice(old, self.nodes.only_child(old));
         }
         self.nodes.set_unlinked(old);
         Ok(())
@@ -33,137 +55,223 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// Takes out `old`, which has at most the one `child`.
     #[inline(always)]
     fn splice(&mut self, old: N::Ref, child: Option<N::Ref>) {
-        self.replace(old, child);
-        if let Some((parent, side)) = self.nodes.place(old) {
-            self.mend(parent, side, None);
+        let Some((at, side)) = self.nodes.place(old) else {
+            *self.root = child;
+            if let Some(child) = child {
+                self.nodes.set_place(child, None);
+            }
+            return;
+        };
+        let before = self.nodes.summary(at);
+        let (loss, half) = self.close(old, at, side, child);
+        if C::Propagation::AT_ROTATION {
+            return self.mend_at_rotation(loss);
         }
+        let after = self.put_half(at, side, half);
+        self.counters.augmentation();
+        self.mend(loss, at, before, after);
     }
 
-    /// Takes out `old`, which has two children, by putting its successor into its place.
+    /// Takes out `old`, which has two children, by putting `right` into its place, which has no
+    /// left child.
     #[inline(always)]
-    fn remove_inner(&mut self, old: N::Ref, left: N::Ref, right: N::Ref) {
-        let before = self.nodes.summary(old);
-        let mut heir = right;
+    fn replace_by_child(&mut self, old: N::Ref, left: N::Ref, right: N::Ref) {
+        self.inherit(right, old, left);
+        let half = self.half_of(right, Side::Left, &self.nodes.summary(left));
+        let after = self.put_half(right, Side::Left, half);
+        let loss = Loss {
+            at: right,
+            side: Side::Right,
+            is_leaf: false,
+        };
+        if C::Propagation::AT_ROTATION {
+            return self.mend_at_rotation(loss);
+        }
+        self.counters.augmentation();
+        self.mend(loss, right, self.nodes.summary(old), after);
+    }
+
+    /// Takes out `old`, which has two children, by putting the next node into its place, which is
+    /// the leftmost one below `right`.
+    #[inline(always)]
+    fn replace_by_next(&mut self, old: N::Ref, left: N::Ref, right: N::Ref) {
+        let (mut at, mut heir) = (old, right);
         while let Some(next) = self.nodes.child(heir, Side::Left) {
             self.counters.visit();
-            heir = next;
+            (at, heir) = (heir, next);
         }
         let child = self.nodes.child(heir, Side::Right);
-        let (parent, side) = if heir == right {
-            (heir, Side::Right)
-        } else {
-            let (parent, side) = self
-                .nodes
-                .place(heir)
-                .expect("it is below the node that goes");
-            self.attach(parent, side, child);
-            self.attach(heir, Side::Right, Some(right));
-            (parent, side)
-        };
+        let (loss, half) = self.close(heir, at, Side::Left, child);
+        self.inherit(heir, old, left);
+        self.attach(heir, Side::Right, Some(right));
+        let left_half = self.half_of(heir, Side::Left, &self.nodes.summary(left));
+        self.nodes.set_half(heir, Side::Left, left_half);
+        if C::Propagation::AT_ROTATION {
+            return self.mend_at_rotation(loss);
+        }
+        let mut below = self.put_half(at, Side::Left, half);
+        self.counters.augmentation();
+        while at != right
+            && let Some((parent, _)) = self.nodes.place(at)
+        {
+            at = parent;
+            below = self.put_half(at, Side::Left, self.half_of(at, Side::Left, &below));
+            self.counters.augmentation();
+        }
+        let after = self.put_half(heir, Side::Right, self.half_of(heir, Side::Right, &below));
+        self.counters.augmentation();
+        self.mend(loss, heir, self.nodes.summary(old), after);
+    }
+
+    /// Puts `heir` where `old` is, with its rank and its `left` child.
+    #[inline(always)]
+    fn inherit(&mut self, heir: N::Ref, old: N::Ref, left: N::Ref) {
         self.attach(heir, Side::Left, Some(left));
         self.replace(old, Some(heir));
         self.nodes.set_ranks(heir, self.nodes.ranks(old));
-        self.nodes
-            .set_half(heir, Side::Left, self.nodes.fresh_half(heir, Side::Left));
-        self.mend(parent, side, Some(Heir { node: heir, before }));
     }
 
-    /// Mends ranks and halves from `at`, whose subtree on `side` has changed and lost a rank.
+    /// Puts `child` into the place of `gone`, which is on `side` of `at`. Returns the half that
+    /// `at` should have there. There is no branch on whether there is a child.
     #[inline(always)]
-    fn mend(&mut self, at: N::Ref, side: Side, heir: Option<HeirOf<N>>) {
-        if C::Propagation::AT_ROTATION {
-            self.shrink(at, side, heir, false);
-            self.counters.augmentation();
-            let summary = self.put_half(at, side, self.nodes.fresh_half(at, side));
-            self.climb(at, summary);
-        } else {
-            self.shrink(at, side, heir, true);
-        }
-    }
-
-    /// Walks up from `at`, whose subtree on `side` has lost a rank. Where `walks`, the halves on
-    /// the way are out of date too, and must be mended up to the `heir` at least.
-    #[inline(always)]
-    fn shrink(
+    fn close(
         &mut self,
-        mut at: N::Ref,
-        mut side: Side,
-        mut heir: Option<HeirOf<N>>,
-        mut walks: bool,
-    ) {
-        let mut half = self.nodes.fresh_half(at, side);
-        let mut shrinks = true;
-        loop {
-            let mut before = self.nodes.summary(at);
-            if let Some(other) = heir
-                && other.node == at
-            {
-                before = other.before;
-                heir = None;
-            }
-            let mut after = before;
-            if walks {
-                after = self.put_half(at, side, half);
-                self.counters.augmentation();
-            }
-            if shrinks && let Some(sibling) = self.settle_ranks(at, side, &mut shrinks) {
-                if !walks {
-                    self.counters.augmentation();
-                }
-                (at, after) = self.rotate_after_remove(at, side, sibling);
-                shrinks = false;
-            }
-            walks = walks && (C::Propagation::climb(after != before) || heir.is_some());
-            if !walks && !shrinks {
-                return;
-            }
-            let Some((parent, from)) = self.nodes.place(at) else {
-                return;
-            };
-            if !shrinks && heir.is_none() {
-                return self.climb(at, after);
-            }
-            half = self.half_of(parent, from, &after);
-            (at, side) = (parent, from);
-        }
-    }
-
-    /// Sets the ranks of `at`, whose child on `side` has lost one, and says in `shrinks` whether
-    /// `at` itself loses one by that. Returns the other child where a rotation must do it: this one
-    /// is then three below, the other one is one below and has a child one below itself.
-    #[inline(always)]
-    fn settle_ranks(&mut self, at: N::Ref, side: Side, shrinks: &mut bool) -> Option<N::Ref> {
-        let ranks = self.nodes.ranks(at);
-        if !ranks.is_long(side) {
-            // A leaf has rank 0; any other node keeps its rank.
-            *shrinks = ranks.is_long(!side) && self.nodes.is_leaf(at);
-            let kept = ranks.with(side, true);
-            self.nodes
-                .set_ranks(at, if *shrinks { Ranks::SHORT } else { kept });
-        } else if ranks.is_long(!side) {
-            self.nodes.set_ranks(at, Ranks::on(side, true));
-        } else {
-            let sibling = self
-                .nodes
-                .child(at, !side)
-                .expect("a missing child would be two below");
-            if self.nodes.ranks(sibling) != Ranks::LONG {
-                return Some(sibling);
-            }
-            self.nodes.set_ranks(sibling, Ranks::SHORT);
-        }
-        None
-    }
-
-    /// One rotation, single or double, ends what [`settle_ranks`](Self::settle_ranks) began.
-    /// Returns the node that is then on top, and its summary.
-    #[inline(always)]
-    fn rotate_after_remove(
-        &mut self,
+        gone: N::Ref,
         at: N::Ref,
         side: Side,
-        sibling: N::Ref,
-    ) -> (N::Ref, Summary<N::Augment>) {
+        child: Option<N::Ref>,
+    ) -> (Loss<N::Ref>, Half<N::Augment>) {
+        self.nodes.set_child(at, side, child);
+        let is_some = child.is_some();
+        // `gone` stands for the child that is not there: its place is to be set by the caller
+        // anyhow, and what comes of its summary is not taken.
+        let below = select_unpredictable(is_some, child.unwrap_or(gone), gone);
+        self.nodes.set_place(below, Some((at, side)));
+        let full = self.half_of(at, side, &self.nodes.summary(below));
+        let empty = N::Augment::empty(self.nodes.item(at), side);
+        let is_leaf = !is_some & self.nodes.child(at, !side).is_none();
+        let half = select_unpredictable(is_some, full, empty);
+        (Loss { at, side, is_leaf }, half)
+    }
+
+    /// Mends ranks from `loss` on, and the halves above `reached`, whose summary was `before` and
+    /// is `after`: up to there halves are in order.
+    #[inline(always)]
+    fn mend(
+        &mut self,
+        loss: Loss<N::Ref>,
+        reached: N::Ref,
+        before: Summary<N::Augment>,
+        after: Summary<N::Augment>,
+    ) {
+        // Asked here and not at the branch below, the three parts of a summary make one branch.
+        let climbs = C::Propagation::climb(after != before);
+        if let Some(turn) = self.settle(loss) {
+            // Not inlined, so a view goes by value: see `Nodes::view`.
+            let work = Work::<'_, _, C> {
+                nodes: self.nodes.view(),
+                root: self.root,
+                counters: self.counters,
+            };
+            work.turn(turn, loss.at, reached, climbs.then_some(after));
+        } else if climbs {
+            self.climb(self.nodes.place(reached), after);
+        }
+    }
+
+    /// Mends ranks from `loss` up. Returns the rotation by which that ends, if it does.
+    #[inline(always)]
+    fn settle(&mut self, loss: Loss<N::Ref>) -> Option<Turn<N::Ref>> {
+        let Loss {
+            mut at,
+            mut side,
+            mut is_leaf,
+        } = loss;
+        loop {
+            let after = self.nodes.ranks(at).after_loss(side, is_leaf);
+            self.nodes.set_ranks(at, after.ranks());
+            if after.keeps() {
+                return None;
+            }
+            if after.leans() {
+                let sibling = self
+                    .nodes
+                    .child(at, !side)
+                    .expect("a missing child would be two below");
+                if self.nodes.ranks(sibling) != Ranks::LONG {
+                    return Some(Turn { at, side, sibling });
+                }
+                self.nodes.set_ranks(sibling, Ranks::SHORT);
+            }
+            is_leaf = false;
+            (at, side) = self.nodes.place(at)?;
+        }
+    }
+
+    /// Does `turn`, and mends the halves above `reached`, if its summary has changed to `after`.
+    /// Below the turn halves must be in order first: if they are not yet, the walk does it in
+    /// passing. `from` is where all of this began.
+    #[inline(never)]
+    fn turn(
+        mut self,
+        turn: Turn<N::Ref>,
+        from: N::Ref,
+        mut reached: N::Ref,
+        mut after: Option<Summary<N::Augment>>,
+    ) {
+        let mut is_passed = self.is_between(turn.at, from, reached);
+        while !is_passed
+            && let Some(below) = &after
+            && let Some((at, side)) = self.nodes.place(reached)
+        {
+            let before = self.nodes.summary(at);
+            let summary = self.put_half(at, side, self.half_of(at, side, below));
+            self.counters.augmentation();
+            after = C::Propagation::climb(summary != before).then_some(summary);
+            reached = at;
+            is_passed = at == turn.at;
+        }
+        if !is_passed {
+            self.counters.augmentation();
+        }
+        // The summary of the place stays what it is.
+        let top = self.rotate_after_remove(turn);
+        if let Some(after) = after {
+            let at = if reached == turn.at { top } else { reached };
+            self.climb(self.nodes.place(at), after);
+        }
+    }
+
+    /// Whether `node` is on the way from `from` up to `to`.
+    #[inline(always)]
+    fn is_between(&self, node: N::Ref, mut from: N::Ref, to: N::Ref) -> bool {
+        while from != node {
+            match self.nodes.place(from) {
+                Some((parent, _)) if from != to => from = parent,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Mends ranks from `loss` on, rotating on the way, and then halves.
+    #[inline(always)]
+    fn mend_at_rotation(&mut self, loss: Loss<N::Ref>) {
+        if let Some(turn) = self.settle(loss) {
+            self.counters.augmentation();
+            self.rotate_after_remove(turn);
+        }
+        let Loss { at, side, .. } = loss;
+        self.counters.augmentation();
+        let summary = self.put_half(at, side, self.nodes.fresh_half(at, side));
+        self.climb(self.nodes.place(at), summary);
+    }
+
+    /// One rotation, single or double, ends what [`settle`](Self::settle) began.
+    /// Returns the node that is then on top.
+    #[inline(always)]
+    fn rotate_after_remove(&mut self, turn: Turn<N::Ref>) -> N::Ref {
+        let Turn { at, side, sibling } = turn;
         let ranks = self.nodes.ranks(sibling);
         if ranks.is_long(!side) {
             let top = self
@@ -178,17 +286,18 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             self.nodes.set_ranks(top, Ranks::LONG);
             self.counters.augmentation();
             self.count_top();
-            return (top, self.rotate_twice(at, !side, sibling, top));
+            self.rotate_twice(at, !side, sibling, top);
+            return top;
         }
         self.count_top();
-        let summary = self.rotate(at, !side, sibling);
+        self.rotate(at, !side, sibling);
         let is_leaf = self.nodes.is_leaf(at);
         let low = Ranks::on(side, true).with(!side, ranks.is_long(side));
         self.nodes
             .set_ranks(at, if is_leaf { Ranks::SHORT } else { low });
         self.nodes
             .set_ranks(sibling, Ranks::on(!side, true).with(side, is_leaf));
-        (sibling, summary)
+        sibling
     }
 
     /// Counts the node that a rotation puts on top, unless a walk of its own comes by and counts

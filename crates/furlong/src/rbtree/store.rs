@@ -7,7 +7,9 @@ use core::ops::DerefMut;
 #[cfg(feature = "alloc")]
 use alloc::{boxed::Box, vec::Vec};
 
-use super::{Augment, Node, NodeId};
+#[cfg(feature = "alloc")]
+use super::NodeId;
+use super::{Augment, Node};
 
 /// There is no memory for more nodes; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,6 +59,23 @@ fn broken(harm: impl FnOnce(&mut Tree)) -> Broken<NodeId> {
 }
 
 #[test]
+fn restoring_a_tree_keeps_its_array() {
+    let saved = full();
+    let mut tree = saved.clone();
+    let array = core::ptr::from_ref(tree.item(id(0)));
+    tree.remove(id(3)).expect("it is linked");
+    tree.clone_from(&saved);
+    assert_eq!(core::ptr::from_ref(tree.item(id(0))), array);
+    assert_eq!(tree.check(), Ok(()));
+    assert!(tree.iter().eq(saved.iter()));
+}
+
+#[test]
+fn a_byte_of_ranks_is_not_loaded_as_four() {
+    assert_ne!(Node::<Count>::RANKS_AT % 4, 0);
+}
+
+#[test]
 fn a_root_with_a_parent_is_named() {
     let found = broken(|tree| tree.nodes.set_place(id(3), Some((id(7), Side::Left))));
     assert_eq!(found, Broken::RootHasParent(id(3)));
@@ -148,9 +165,30 @@ fn an_unlinked_neighbour_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "the key of a linked node has changed")]
-fn a_key_is_not_changed_in_the_tree() {
+#[should_panic(expected = "the key of a linked node has left its place")]
+fn a_key_does_not_pass_its_neighbour() {
     full().update(id(3), |item| *item = 9);
+}
+
+#[test]
+#[should_panic(expected = "the key of a linked node has left its place")]
+fn a_key_does_not_become_that_of_its_neighbour() {
+    full().update(id(3), |item| *item = 2);
+}
+
+#[test]
+fn a_key_may_change_between_its_neighbours() {
+    let mut tree: Tree = RbTree::new([10, 20, 30, 15].into_iter().collect());
+    for index in 0..3 {
+        tree.insert(id(index)).expect("it is not linked");
+    }
+    for (index, key) in [(1, 29), (1, 11), (0, 0), (2, u64::MAX)] {
+        tree.update(id(index), |item| *item = key);
+        assert_eq!(tree.check(), Ok(()));
+        assert_eq!(tree.find(key), Some(id(index)));
+    }
+    tree.update(id(3), |item| *item = 99);
+    assert_eq!(tree.item(id(3)), &99, "what is in no tree is in no order");
 }
 
 #[test]

@@ -8,6 +8,11 @@ use super::augment::Summary;
 use super::work::Work;
 use super::{Arena, Augment, Config, NoMemory, Node, NodeId, Nodes, Side, Standard, Store};
 
+#[cfg(feature = "alloc")]
+use super::VecArena;
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
 /// The key of the trees over `N`.
 pub(super) type Key<N> = <<N as Nodes>::Augment as Augment>::Key;
 /// The item of the trees over `N`.
@@ -81,12 +86,10 @@ macro_rules! change {
     ($tree:ident, |$work:ident| $change:expr) => {{
         let mut $work = Work::<'_, _, C> {
             nodes: $tree.nodes.view(),
-            root: $tree.root,
+            root: &mut $tree.root,
             counters: &$tree.counters,
         };
-        let done = $change;
-        $tree.root = $work.root;
-        done
+        $change
     }};
 }
 
@@ -236,7 +239,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     }
 
     /// Recomputes what the tree keeps about `at`, whose item has changed in a part that the
-    /// augmentation reads. Its key must be what it was.
+    /// augmentation reads. Its key must still be between those of its neighbours.
     ///
     /// # Errors
     /// [`NotLinked`] if it is in no tree; nothing has changed.
@@ -338,23 +341,31 @@ where
     S: DerefMut<Target = [Node<A>]>,
     C: Config,
 {
-    /// Changes the item of a node in any part but the key.
+    /// Changes the item of a node. The key of a linked node may change as long as it stays between
+    /// those of its neighbours: the node stays where it is.
     ///
     /// # Panics
-    /// If the key has changed and the node is linked: the order would be broken.
+    /// If the key has left its place between those of its neighbours: the order is broken.
     ///
     /// # Cost
     /// O(log n) if it is linked.
     pub fn update<T>(&mut self, at: NodeId, change: impl FnOnce(&mut A::Item) -> T) -> T {
         let key = self.nodes.key(at);
         let done = change(self.nodes.item_mut(at));
-        if self.refresh(at).is_ok() {
+        if self.refresh(at).is_ok() && self.nodes.key(at) != key {
             assert!(
-                self.nodes.key(at) == key,
-                "the key of a linked node has changed"
+                self.is_in_order(at),
+                "the key of a linked node has left its place"
             );
         }
         done
+    }
+
+    /// Whether the key of a linked node is between those of its neighbours.
+    fn is_in_order(&self, at: NodeId) -> bool {
+        let key = self.nodes.key(at);
+        self.prev(at).is_none_or(|prev| self.nodes.key(prev) < key)
+            && self.next(at).is_none_or(|next| key < self.nodes.key(next))
     }
 
     /// A byte of a node, 0 at first, that is the caller's: it stands where padding would be.
@@ -403,6 +414,31 @@ where
         let id = NodeId::from_index(self.nodes.len()).ok_or(NoMemory)?;
         self.nodes.store_mut().push(Node::new(item))?;
         Ok(id)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<A: Augment, C: Config> RbTree<VecArena<A>, C> {
+    /// How many nodes there is memory for, those that are there included.
+    pub fn capacity(&self) -> usize {
+        self.nodes.store().capacity()
+    }
+
+    /// Moves the nodes into `memory`, which was obtained elsewhere, and returns the memory where
+    /// they were: with this a tree under a lock grows, and what allocates and frees is outside.
+    /// Nodes keep their names. What `memory` holds is dropped; if it is no larger than what there
+    /// is, it comes back and nothing has changed.
+    ///
+    /// # Cost
+    /// O(nodes), a plain copy; it neither allocates nor frees.
+    pub fn grow_into(&mut self, mut memory: Vec<Node<A>>) -> Vec<Node<A>> {
+        memory.clear();
+        if memory.capacity() <= self.capacity() {
+            return memory;
+        }
+        let nodes = self.nodes.store_mut();
+        memory.append(nodes);
+        core::mem::replace(nodes, memory)
     }
 }
 

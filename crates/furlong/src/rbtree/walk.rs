@@ -1,28 +1,31 @@
-//! The walk from a change towards the root: it mends ranks and halves in one pass.
+//! The walk from a change towards the root.
 //!
 //! Below the place where the walk stands everything is final, so a rotation can recompute the nodes
-//! that it moves when it happens, and each node on the way is recomputed once. The walk goes on for
-//! as long as either a rank is out of order or a summary has changed; where nothing changes any
-//! more the [`Checked`](super::Checked) propagation ends it. Ranks are in order after O(1) steps on
-//! average; how far summaries change is the user's affair.
+//! that it moves when it happens, and each node on the way is recomputed once. Ranks are in order
+//! after O(1) steps on average; halves are mended for as long as a summary has changed, which is
+//! the user's affair. Where none changes any more the [`Checked`](super::Checked) propagation ends
+//! the walk.
+//!
+//! On which side of its parent a node is, nobody can predict. So what depends on the side is
+//! selected, here as in an [`Augment`] that knows its costs, and not branched on.
 #![forbid(unsafe_code)]
 
 use super::augment::{Half, Summary};
 use super::work::Work;
-use super::{Augment, Config, Counters, Nodes, Propagation, Side};
+use super::{Augment, Config, Counters, Nodes, Place, Propagation, Side};
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
-    /// The walk where ranks are in order: from `at`, whose `summary` has changed.
+    /// The walk where ranks are in order: from a node at `place`, whose `summary` has changed.
     #[inline(always)]
-    pub(super) fn climb(&mut self, mut at: N::Ref, mut summary: Summary<N::Augment>) {
-        while let Some((parent, side)) = self.nodes.place(at) {
-            let before = self.nodes.summary(parent);
-            summary = self.put_half(parent, side, self.half_of(parent, side, &summary));
+    pub(super) fn climb(&mut self, mut place: Place<N::Ref>, mut summary: Summary<N::Augment>) {
+        while let Some((at, side)) = place {
+            let before = self.nodes.summary(at);
+            summary = self.put_half(at, side, self.half_of(at, side, &summary));
             self.counters.augmentation();
             if !C::Propagation::climb(summary != before) {
                 return;
             }
-            at = parent;
+            place = self.nodes.place(at);
         }
     }
 
@@ -44,6 +47,6 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
                 .set_half(at, side, self.nodes.fresh_half(at, side));
         }
         self.counters.augmentation();
-        self.climb(at, self.nodes.summary(at));
+        self.climb(self.nodes.place(at), self.nodes.summary(at));
     }
 }

@@ -1,13 +1,15 @@
 //! A tree during one change, and the steps that insertion and removal share.
 #![forbid(unsafe_code)]
 
+use core::hint::select_unpredictable;
+
 use super::augment::{Half, Summary};
 use super::{Augment, Config, Counters, Nodes, Side};
 
 /// A tree during one change: a view of its nodes, and its root.
 pub(super) struct Work<'c, N: Nodes, C: Config> {
     pub(super) nodes: N,
-    pub(super) root: Option<N::Ref>,
+    pub(super) root: &'c mut Option<N::Ref>,
     pub(super) counters: &'c C::Counters,
 }
 
@@ -27,7 +29,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         let place = self.nodes.place(old);
         match place {
             Some((parent, side)) => self.nodes.set_child(parent, side, new),
-            None => self.root = new,
+            None => *self.root = new,
         }
         if let Some(new) = new {
             self.nodes.set_place(new, place);
@@ -81,14 +83,12 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         side: Side,
         half: Half<N::Augment>,
     ) -> Summary<N::Augment> {
-        let other = self.nodes.half(at, !side);
+        let [left, right] = Side::BOTH.map(|side| self.nodes.half(at, side));
         self.nodes.set_half(at, side, half);
+        // Selected, as the walk's documentation says.
         let is_left = side == Side::Left;
-        let (left, right) = if is_left {
-            (half, other)
-        } else {
-            (other, half)
-        };
+        let left = select_unpredictable(is_left, half, left);
+        let right = select_unpredictable(is_left, right, half);
         N::Augment::join(self.nodes.item(at), &left, &right)
     }
 }

@@ -30,6 +30,7 @@
 //! - `atomic.rs`: atomics, fences and the spin hint, of `core` or of loom.
 //! - `cell.rs`: the cell whose accesses loom sees.
 //! - `lock.rs`: the raw-lock trait, its guard, and a value under a lock.
+//! - `serial.rs`: numbers that tell things apart.
 //! - `spin.rs`: a lock that spins.
 //! - `try_lock.rs`: a lock that is never waited for.
 //!
@@ -55,6 +56,7 @@ pub(crate) use const_unless_loom;
 pub mod atomic;
 mod cell;
 mod lock;
+mod serial;
 mod spin;
 mod try_lock;
 
@@ -64,5 +66,6 @@ mod tests;
 pub use atomic::{compiler_fence, fence, spin_loop};
 pub use cell::{MutPtr, UnsafeCell};
 pub use lock::{Held, Lock, LockGuard, RawLock};
+pub(crate) use serial::serial;
 pub use spin::SpinLock;
 pub use try_lock::{TryGuard, TryLock};

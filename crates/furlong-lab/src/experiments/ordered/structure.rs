@@ -5,9 +5,9 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 use furlong::check::Check;
-use furlong::iova::{Gaps, Reserved};
+use furlong::iova::Gaps;
 use furlong::rbtree::{Config, NodeId, RbTree, Tally, VecArena};
-use furlong_spec::tree::pages;
+use furlong_spec::tree::{page, pages};
 
 use crate::experiments::Failure;
 
@@ -64,14 +64,6 @@ pub struct ByKey<C: Config>(Tree<C>);
 /// std's map from a page's last address to its start.
 #[derive(Debug)]
 pub struct Map(BTreeMap<u64, u64>);
-
-fn page(node: u32) -> Reserved {
-    let start = (2 * u64::from(node) + 1) * 4096;
-    Reserved {
-        start,
-        last: start + 4095,
-    }
-}
 
 #[inline(always)]
 fn id(node: u32) -> NodeId {
@@ -190,8 +182,8 @@ impl Ordered for Map {
         self.0
             .iter()
             .map(|(last, start)| {
-                let node = (start / 4096 - 1) / 2;
-                let right = u32::try_from(node).ok().filter(|n| page(*n).last == *last);
+                let node = u32::try_from(start / page(0).start / 2).ok();
+                let right = node.filter(|n| page(*n).start == *start && page(*n).last == *last);
                 right.ok_or_else(|| Failure("the map has an extent that was never put in".into()))
             })
             .collect()

@@ -1,6 +1,8 @@
 //! The schedule against a sampler that only pretends.
 #![forbid(unsafe_code)]
 
+mod uncounted;
+
 use std::collections::BTreeMap;
 
 use super::{Campaign, End};
@@ -92,6 +94,7 @@ fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
         question: "Which?".to_owned(),
         metrics,
         arms: vec!["a".to_owned(), "longer".to_owned(), "other".to_owned()],
+        uncounted: vec![],
         exact_operations: 4096,
         loads: vec![load("plain"), load("ins")],
         left_out: vec![],

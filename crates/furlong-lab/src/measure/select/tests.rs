@@ -34,9 +34,8 @@ fn small(workload: &Workload) -> Option<String> {
 
 fn experiments() -> Vec<Experiment> {
     let arm = |name, na| Arm {
-        name,
-        run: |_| Ok(Outcome::default()),
         na,
+        ..Arm::new(name, |_| Ok(Outcome::default()))
     };
     let first = Experiment {
         plan: Plan::parse(PLAN).unwrap(),

@@ -47,6 +47,7 @@ fn agenda() -> Agenda {
         question: "Which?".to_owned(),
         metrics: vec![metric("time", Kind::Sampled), metric("calls", Kind::Exact)],
         arms: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        uncounted: vec![],
         exact_operations: 1,
         loads: vec![load],
         left_out: vec!["rem: not now".to_owned()],
@@ -150,8 +151,9 @@ fn a_demoted_metric_is_loaded_as_a_sampled_one() {
     ledger.add_block(PLACE, &block(1));
     let saved = Store::open_existing(&path).unwrap().load("abcd").unwrap();
     assert_eq!(&saved.result, ledger.result());
-    let arm = &saved.result.experiments[0].workloads[0].arms[0];
-    assert_eq!(arm.samples["calls"], [None]);
+    let arms = &saved.result.experiments[0].workloads[0].arms;
+    assert_eq!(arms[1].samples["calls"], [None], "it failed");
+    assert!(!arms[0].samples.contains_key("calls"), "it was not asked");
 }
 
 #[test]

@@ -1,0 +1,254 @@
+//! A map of what is free, gone through until a gap is large enough.
+//!
+//! Asterinas writes this by hand for device addresses and for kernel memory (`RangeAllocator` in
+//! `ostd`): a `BTreeMap` of free ranges, first fit. This is our own writing of that shape, made to
+//! be fast. The map keeps lengths, so that a gap that is too small costs one load and one
+//! comparison. Its keys are the last bytes, which stay when the beginning of a gap is taken or
+//! comes back: most reservations and releases change a value where it lies. A window and an exact
+//! range are looked up instead of scanned for; nothing is collected but for random placement. A map
+//! of what is taken, as Cloud Hypervisor and the mappings of Asterinas have it, is the lab's
+//! `scan`.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use furlong::addr::{Address, Extent, Iova};
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::iova_gap::{self, AddressAllocator, Ask};
+use furlong_spec::iova::{Geometry, Place};
+
+use super::extents::{extent, not_filled};
+use super::starts::{Starts, highest_in, lowest_in};
+use super::{Align, Offers, Peer};
+
+/// A map from the last byte of each gap to how many come before it.
+#[derive(Clone, Debug)]
+pub struct FreeMap {
+    gaps: BTreeMap<u64, u64>,
+    first: u64,
+    last: u64,
+    starts: Starts,
+}
+
+/// A place that was cut out of a gap, as far as that changes no key.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    start: u64,
+    gap_last: u64,
+    /// Nothing of the gap is left behind the place.
+    is_gone: bool,
+    /// Bytes of the gap that are left before the place.
+    front: u64,
+}
+
+/// Takes `behind + 1` bytes from `start` on out of the gap that ends with `gap_last`.
+#[inline]
+fn cut(gap_last: u64, before: &mut u64, start: u64, behind: u64) -> Cut {
+    let front = start - (gap_last - *before);
+    let tail = gap_last - (start + behind);
+    if let Some(others) = tail.checked_sub(1) {
+        *before = others;
+    }
+    Cut {
+        start,
+        gap_last,
+        is_gone: tail == 0,
+        front,
+    }
+}
+
+/// Cuts the request out of the first gap that holds it.
+#[inline(always)]
+fn first_fit<'a>(
+    mut gaps: impl Iterator<Item = (&'a u64, &'a mut u64)>,
+    ask: &Ask,
+    place: impl Fn(u64, u64, &Ask) -> Option<u64>,
+) -> Option<Cut> {
+    let behind = ask.size - 1;
+    gaps.find_map(|(last, before)| {
+        if *before < behind {
+            return None;
+        }
+        let start = place(*last - *before, *last, ask)?;
+        Some(cut(*last, before, start, behind))
+    })
+}
+
+/// The lowest place in a gap that is large enough and wholly in the window.
+#[inline(always)]
+fn lowest_inside(first: u64, last: u64, ask: &Ask) -> Option<u64> {
+    let padding = first.wrapping_neg() & (ask.align - 1);
+    (padding <= last - first - (ask.size - 1)).then(|| first + padding)
+}
+
+/// The highest one.
+#[inline(always)]
+fn highest_inside(first: u64, last: u64, ask: &Ask) -> Option<u64> {
+    let start = (last - (ask.size - 1)) & !(ask.align - 1);
+    (first <= start).then_some(start)
+}
+
+impl FreeMap {
+    /// Only the first and the last gap of a window can reach over its ends.
+    #[inline]
+    fn lowest(&mut self, ask: &Ask) -> Option<Cut> {
+        if ask.low <= self.first && self.last <= ask.high {
+            return first_fit(self.gaps.iter_mut(), ask, lowest_inside);
+        }
+        let mut inside = self.gaps.range_mut(ask.low..=ask.high);
+        if let Some(cut) = first_fit(inside.next().into_iter(), ask, lowest_in) {
+            return Some(cut);
+        }
+        if let Some(cut) = first_fit(inside, ask, lowest_inside) {
+            return Some(cut);
+        }
+        first_fit(self.over(ask.high), ask, lowest_in)
+    }
+
+    #[inline]
+    fn highest(&mut self, ask: &Ask) -> Option<Cut> {
+        if ask.low <= self.first && self.last <= ask.high {
+            return first_fit(self.gaps.iter_mut().rev(), ask, highest_inside);
+        }
+        if let Some(cut) = first_fit(self.over(ask.high), ask, highest_in) {
+            return Some(cut);
+        }
+        let mut inside = self.gaps.range_mut(ask.low..=ask.high);
+        let lowest = inside.next();
+        if let Some(cut) = first_fit(inside.rev(), ask, highest_inside) {
+            return Some(cut);
+        }
+        first_fit(lowest.into_iter(), ask, highest_in)
+    }
+
+    /// The gap behind those that end at `high` or below.
+    #[inline]
+    fn over(&mut self, high: u64) -> impl Iterator<Item = (&u64, &mut u64)> {
+        let behind = (Bound::Excluded(high), Bound::Unbounded);
+        self.gaps.range_mut(behind).take(1)
+    }
+
+    fn random(&mut self, ask: &Ask, seed: u64) -> Option<Cut> {
+        self.starts.clear();
+        let behind = (Bound::Excluded(ask.high), Bound::Unbounded);
+        let inside = self.gaps.range(ask.low..=ask.high);
+        for (last, before) in inside.chain(self.gaps.range(behind).take(1)) {
+            self.starts.count(last - before, *last, ask);
+        }
+        let start = self.starts.draw(seed, ask.align)?;
+        let (gap_last, before) = self.gaps.range_mut(start..).next()?;
+        Some(cut(*gap_last, before, start, ask.size - 1))
+    }
+
+    /// What a cut changes of the keys.
+    #[inline]
+    fn settle(&mut self, cut: Cut) {
+        if cut.is_gone {
+            self.gaps.remove(&cut.gap_last);
+        }
+        if let Some(others) = cut.front.checked_sub(1) {
+            self.gaps.insert(cut.start - 1, others);
+        }
+    }
+
+    /// Joins what is released to the gaps around it.
+    #[inline]
+    fn join(&mut self, released: Extent<Iova>) {
+        let (start, last) = (released.start().raw(), released.last().raw());
+        let below = start.checked_sub(1).and_then(|end| self.gaps.remove(&end));
+        let bytes = last - start + below.map_or(0, |before| before + 1);
+        let next = last.checked_add(1);
+        let above = next.and_then(|next| self.gaps.range_mut(next..).next());
+        match above {
+            Some((end, before)) if Some(*end - *before) == next => *before += bytes + 1,
+            _ => drop(self.gaps.insert(last, bytes)),
+        }
+    }
+}
+
+impl AddressAllocator for FreeMap {
+    type Grant = Extent<Iova>;
+
+    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
+        let (first, last) = (space.start().raw(), space.last().raw());
+        Ok(Self {
+            gaps: BTreeMap::from([(last, last - first)]),
+            first,
+            last,
+            starts: Starts::default(),
+        })
+    }
+
+    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Extent<Iova>>, Failure> {
+        let grants = extents.iter().map(|extent| self.reserve_at(*extent));
+        grants.collect::<Option<_>>().ok_or_else(not_filled)
+    }
+
+    #[inline]
+    fn reserve(&mut self, ask: &Ask) -> Option<(u64, Extent<Iova>)> {
+        if ask.low > ask.high {
+            return None;
+        }
+        let cut = match ask.place {
+            iova_gap::Place::Lowest => self.lowest(ask),
+            iova_gap::Place::Highest => self.highest(ask),
+            iova_gap::Place::Random(seed) => self.random(ask, seed),
+        }?;
+        self.settle(cut);
+        let granted = Extent::from_len(Iova::new(cut.start), ask.size)?;
+        Some((cut.start, granted))
+    }
+
+    #[inline]
+    fn release(&mut self, grant: Extent<Iova>) {
+        self.join(grant);
+    }
+
+    fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
+        let mut reserved = Vec::new();
+        let mut next = Some(self.first);
+        for (gap_last, before) in &self.gaps {
+            let gap = gap_last - before;
+            if let Some(first) = next.filter(|first| *first < gap) {
+                reserved.push(extent(first, gap - 1)?);
+            }
+            next = gap_last.checked_add(1);
+        }
+        if let Some(first) = next.filter(|first| *first <= self.last) {
+            reserved.push(extent(first, self.last)?);
+        }
+        Ok(reserved)
+    }
+
+    fn visits(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Peer for FreeMap {
+    const OFFERS: Offers = Offers {
+        places: &[Place::Lowest, Place::Highest, Place::Random(0)],
+        align: Align::InPlace,
+        window: true,
+        reserve_at: true,
+        release_at: false,
+        reserved: true,
+        mistakes: false,
+    };
+
+    fn over(geometry: Geometry) -> Option<Self> {
+        Self::new(geometry.extent()).ok()
+    }
+
+    fn reserve_at(&mut self, wanted: Extent<Iova>) -> Option<Extent<Iova>> {
+        let (start, last) = (wanted.start().raw(), wanted.last().raw());
+        let (gap_last, before) = self.gaps.range_mut(last..).next()?;
+        if start < *gap_last - *before {
+            return None;
+        }
+        let cut = cut(*gap_last, before, start, last - start);
+        self.settle(cut);
+        Some(wanted)
+    }
+}

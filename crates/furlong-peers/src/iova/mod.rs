@@ -1,0 +1,29 @@
+//! Allocators of addresses: whoever hands out stretches of a space and takes them back.
+//!
+//! # Files
+//!
+//! - `peer`: what a peer is to the specification; `subject`: any of them as its `Subject`.
+//! - `vm_allocator`, `range_alloc`, `offset_allocator`, `range_map`: crates, a file each.
+//! - `free_map`: what others write by hand, in our own writing.
+//! - `starts`: places in a gap; `extents`: lists of extents; `arms`: what they are in `iova-gap`.
+#![forbid(unsafe_code)]
+
+mod arms;
+mod extents;
+mod free_map;
+mod offset_allocator;
+mod peer;
+mod range_alloc;
+mod range_map;
+mod starts;
+mod subject;
+mod vm_allocator;
+
+pub use arms::{EXPERIMENT, arms};
+pub use free_map::FreeMap;
+pub use offset_allocator::OffsetAllocator;
+pub use peer::{Align, Offers, Peer};
+pub use range_alloc::RangeAlloc;
+pub use range_map::RangeMap;
+pub use subject::{Bluntly, PeerSubject};
+pub use vm_allocator::VmAllocator;

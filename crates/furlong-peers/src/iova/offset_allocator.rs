@@ -1,0 +1,123 @@
+//! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, a bit for each, constant time.
+//!
+//! Bevy allocates meshes in GPU buffers with it. It hands out offsets of its own choice below 2^32:
+//! no exact range, no alignment, no window, no lowest place. A gap is in the bin of the next
+//! smaller size of some 240, and only bins that hold nothing too small are looked at.
+#![forbid(unsafe_code)]
+
+use furlong::addr::{Address, Extent, Iova};
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong_spec::iova::{Geometry, Place};
+use offset_allocator::{Allocation, Allocator};
+
+use super::extents::{lay, not_filled};
+use super::{Align, Offers, Peer};
+
+/// Gaps and extents that there can be: as many as the largest workload has, and a few more. Arrays
+/// for them all are made beforehand.
+const NODES_MAX: u32 = (1 << 18) + 64;
+
+/// Aaltonen's allocator, in granules, of which 2^32 are too many.
+#[derive(Debug)]
+pub struct OffsetAllocator {
+    theirs: Allocator,
+    first: u64,
+    shift: u32,
+    granules: u32,
+    /// It cannot be asked what is reserved: this is what was, when it was filled.
+    filled: Vec<Extent<Iova>>,
+}
+
+impl OffsetAllocator {
+    fn with_granule(space: Extent<Iova>, granule: u64, nodes: u32) -> Option<Self> {
+        let shift = granule.trailing_zeros();
+        let (first, last) = (space.start().raw(), space.last().raw());
+        let granules = ((last - first) >> shift).checked_add(1)?;
+        let granules = u32::try_from(granules).ok()?;
+        Some(Self {
+            theirs: Allocator::with_max_allocs(granules, nodes),
+            first,
+            shift,
+            granules,
+            filled: Vec::new(),
+        })
+    }
+
+    #[inline]
+    fn start(&self, allocation: Allocation) -> u64 {
+        self.first + (u64::from(allocation.offset) << self.shift)
+    }
+
+    fn allocate(&mut self, bytes: u64) -> Option<Allocation> {
+        self.theirs
+            .allocate(u32::try_from(bytes >> self.shift).ok()?)
+    }
+}
+
+impl AddressAllocator for OffsetAllocator {
+    type Grant = Allocation;
+
+    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
+        let theirs = Self::with_granule(space, PAGE, NODES_MAX);
+        theirs.ok_or_else(|| Failure("it cannot have 2^32 pages".to_owned()))
+    }
+
+    /// It has to be given gaps and extents in ascending order; gaps are released as the extents
+    /// come.
+    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Allocation>, Failure> {
+        let laid = lay(extents, self.first, |start, bytes| {
+            let grant = self.allocate(bytes);
+            grant.filter(|grant| self.start(*grant) == start)
+        });
+        let laid = laid.ok_or_else(not_filled)?;
+        for gap in laid.gaps {
+            self.theirs.free(gap);
+        }
+        self.filled = extents.to_vec();
+        self.filled.sort_unstable_by_key(Extent::start);
+        Ok(laid.grants)
+    }
+
+    #[inline]
+    fn reserve(&mut self, ask: &Ask) -> Option<(u64, Allocation)> {
+        let grant = self.allocate(ask.size)?;
+        Some((self.start(grant), grant))
+    }
+
+    #[inline]
+    fn release(&mut self, grant: Allocation) {
+        self.theirs.free(grant);
+    }
+
+    /// What was there when it was filled, if as much is free as then.
+    fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
+        let bytes: u64 = self.filled.iter().filter_map(Extent::len).sum();
+        let free = self.theirs.storage_report().total_free_space;
+        if u64::from(self.granules - free) == bytes >> self.shift {
+            Ok(self.filled.clone())
+        } else {
+            Err(Failure(format!("{free} granules are free")))
+        }
+    }
+
+    fn visits(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Peer for OffsetAllocator {
+    const OFFERS: Offers = Offers {
+        places: &[Place::Random(0)],
+        align: Align::Never,
+        window: false,
+        reserve_at: false,
+        release_at: false,
+        reserved: false,
+        mistakes: false,
+    };
+
+    fn over(geometry: Geometry) -> Option<Self> {
+        Self::with_granule(geometry.extent(), geometry.granule, 4096)
+    }
+}

@@ -1,0 +1,138 @@
+//! Where peers agree with the model: everywhere but in what `findings` has.
+#![forbid(unsafe_code)]
+
+use furlong::addr::{Extent, Iova};
+use furlong::iova::{ReleaseError, Request, ReserveAtError};
+use furlong_peers::iova::{
+    Bluntly, FreeMap, OffsetAllocator, Peer, PeerSubject, RangeAlloc, RangeMap, VmAllocator,
+};
+use furlong_spec::iova::{GEOMETRIES, Geometry, Mix, Operation, Outcome, Place, operations};
+use furlong_spec::{Judge, Subject};
+
+/// What random operations have shown.
+#[derive(Debug, Default)]
+struct Trial {
+    operations: u64,
+    granted: u64,
+    refused: u64,
+}
+
+/// Compares a peer with the model over streams of whatever it offers, in every space that it can
+/// have; operations of which `is_known` says that the peer's answer will be wrong are left out.
+fn agrees<P: Peer>(is_known: impl Fn(Geometry, &Bluntly, &Operation) -> bool) -> Trial {
+    let mut trial = Trial::default();
+    for geometry in GEOMETRIES {
+        for (mix, seed) in [Mix::Growing, Mix::Steady, Mix::Shrinking]
+            .into_iter()
+            .zip(0..)
+        {
+            let Some(mut peer) = PeerSubject::<P>::new(geometry) else {
+                continue;
+            };
+            let mut model = Bluntly::new(geometry);
+            let stream = operations(geometry, mix, 2000, seed)
+                .flat_map(|operation| [operation, Operation::Reserved])
+                .filter_map(|operation| P::OFFERS.reduced(operation))
+                .filter(|operation| !is_all_of_64_bits(geometry, operation));
+            for operation in stream {
+                if is_known(geometry, &model, &operation) {
+                    continue;
+                }
+                let found = peer.apply(&operation);
+                if let Err(expected) = model.judge(&operation, &found) {
+                    panic!(
+                        "{geometry:?}: {operation:?} gave {found:?}, not {expected:?}: {peer:?}"
+                    );
+                }
+                trial.operations += 1;
+                trial.granted += u64::from(matches!(found, Outcome::Granted(_)));
+                let is_refused = matches!(found, Outcome::Refused(_) | Outcome::RefusedAt(_));
+                trial.refused += u64::from(is_refused);
+            }
+        }
+    }
+    // A stream of refusals, or of grants only, would compare little.
+    assert!(trial.operations > 30_000, "{trial:?}");
+    assert!(trial.granted * 10 > trial.operations, "{trial:?}");
+    assert!(trial.refused * 200 > trial.operations, "{trial:?}");
+    trial
+}
+
+/// Whether the granules of a request have 2^64 bytes, which no number of bytes says.
+fn is_all_of_64_bits(geometry: Geometry, operation: &Operation) -> bool {
+    let granules = |request: &Request| request.size.checked_next_multiple_of(geometry.granule);
+    matches!(operation, Operation::Reserve(request, _) if granules(request).is_none())
+}
+
+/// What the model would answer.
+fn answer(model: &Bluntly, operation: &Operation) -> Outcome {
+    model.clone().apply(operation)
+}
+
+#[test]
+fn the_map_of_what_is_free_agrees_with_the_model() {
+    agrees::<FreeMap>(|_, _, _| false);
+}
+
+#[test]
+fn rangemap_agrees_with_the_model() {
+    agrees::<RangeMap>(|_, _, _| false);
+}
+
+#[test]
+fn range_alloc_agrees_with_the_model_but_for_half_of_all_numbers() {
+    const HALF: u64 = 1 << 63;
+    agrees::<RangeAlloc>(|_, _, operation| match operation {
+        Operation::Reserve(request, _) => request.size >= HALF,
+        _ => false,
+    });
+}
+
+#[test]
+fn vm_allocator_agrees_with_the_model_but_for_what_is_known() {
+    agrees::<VmAllocator>(|geometry, model, operation| {
+        let is_known = match answer(model, operation) {
+            Outcome::Granted(granted) => {
+                let is_highest = matches!(operation, Operation::Reserve(_, Place::Highest));
+                is_highest && granted.extent.start() == Iova::new(0)
+                    || granted.extent.last() == Iova::new(u64::MAX)
+            }
+            Outcome::RefusedAt(ReserveAtError::Occupied(_)) => true,
+            Outcome::Stale(_) | Outcome::NotReleased(ReleaseError::NotReserved) => true,
+            _ => false,
+        };
+        is_known || geometry.granule == 1
+    });
+}
+
+#[test]
+fn offset_allocator_agrees_with_the_model_where_a_bin_suits() {
+    agrees::<OffsetAllocator>(|geometry, model, operation| {
+        let Operation::Reserve(request, _) = operation else {
+            return false;
+        };
+        let Outcome::Free(gaps) = answer(model, &Operation::Free) else {
+            panic!("the model tells its gaps")
+        };
+        let wanted = request.size.div_ceil(geometry.granule);
+        let granules = |gap: &Extent<Iova>| {
+            let all = gap.len().map(|bytes| bytes / geometry.granule);
+            all.unwrap_or(geometry.granules as u64)
+        };
+        let fits = |gap: &Extent<Iova>| granules(gap) >= wanted;
+        let bin_fits = |gap: &Extent<Iova>| bin_below(granules(gap)) >= bin_above(wanted);
+        gaps.iter().any(fits) && !gaps.iter().any(bin_fits)
+    });
+}
+
+/// The bins' sizes are numbers of four significant bits: the greatest up to `granules`.
+fn bin_below(granules: u64) -> u64 {
+    let step = 1 << granules.checked_ilog2().unwrap_or(0).saturating_sub(3);
+    granules & !(step - 1)
+}
+
+/// The least from `granules` on.
+fn bin_above(granules: u64) -> u64 {
+    let step: u64 = 1 << granules.checked_ilog2().unwrap_or(0).saturating_sub(3);
+    granules.next_multiple_of(step)
+}

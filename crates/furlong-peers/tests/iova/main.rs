@@ -1,0 +1,6 @@
+//! The peers against the model of the specification: where they agree, and what they get wrong.
+#![forbid(unsafe_code)]
+
+mod agreement;
+mod findings;
+mod smallest;

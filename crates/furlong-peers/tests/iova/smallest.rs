@@ -1,0 +1,58 @@
+//! The smallest sequence of operations whose last answer is wrong.
+#![forbid(unsafe_code)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use furlong_peers::iova::{Bluntly, Peer, PeerSubject};
+use furlong_spec::iova::{Geometry, Operation, Outcome};
+use furlong_spec::{Judge, Subject};
+
+/// A sequence whose last answer is wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wrong {
+    /// All of it.
+    pub(crate) operations: Vec<Operation>,
+    /// What was answered last; none where the peer panicked.
+    pub(crate) found: Option<Outcome>,
+    /// What would have been allowed.
+    pub(crate) expected: Outcome,
+}
+
+/// The first of the shortest sequences over `alphabet` in which a peer gives a wrong answer or
+/// panics, if one of at most `longest` operations does.
+pub(crate) fn smallest<P: Peer>(
+    space: Geometry,
+    alphabet: &[Operation],
+    longest: u32,
+) -> Option<Wrong> {
+    let base = alphabet.len();
+    (1..=longest).find_map(|len| {
+        (0..base.pow(len)).find_map(|number| {
+            let digit = |place: u32| number / base.pow(len - 1 - place) % base;
+            let operations = (0..len).map(|place| alphabet[digit(place)].clone());
+            run::<P>(space, operations.collect())
+        })
+    })
+}
+
+/// Carries out a sequence, in which nothing but the last answer may be wrong.
+fn run<P: Peer>(space: Geometry, operations: Vec<Operation>) -> Option<Wrong> {
+    let mut peer = PeerSubject::<P>::new(space).expect("the peer can have the space");
+    let mut model = Bluntly::new(space);
+    for (step, operation) in operations.iter().enumerate() {
+        let found = catch_unwind(AssertUnwindSafe(|| peer.apply(operation))).ok();
+        let wrong = match &found {
+            Some(found) => model.judge(operation, found).err(),
+            None => Some(model.apply(operation)),
+        };
+        if let Some(expected) = wrong {
+            let is_last = step + 1 == operations.len();
+            return is_last.then_some(Wrong {
+                operations,
+                found,
+                expected,
+            });
+        }
+    }
+    None
+}

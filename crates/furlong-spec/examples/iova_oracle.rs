@@ -1,0 +1,157 @@
+//! The address allocator against the model for as long as one likes: random operations on every
+//! arm, every question in small spaces, every sequence of operations in one of 12 granules.
+//!
+//! `cargo run --release -p furlong-spec --example iova_oracle -- [OPERATIONS] [SEED]`: at least so
+//! many random operations, 10,000,000 if none are named, with streams from this seed on. It prints
+//! what has agreed, and ends with the first thing that has not.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "what it says is what it is for")]
+
+use std::process::ExitCode;
+
+use furlong::addr::Iova;
+use furlong::iova::{Config, Counts, Custom, Request, Runs, Standard};
+use furlong::rbtree::{Checked, Deferred, Eager};
+use furlong_spec::iova::{
+    Geometry, Model, Operation, Place, Promise, Questions, SpaceSubject, Trial, sequences, trial,
+    trial_of,
+};
+
+/// Streams in a row on one arm: a multiple of the seeds of spaces without memory.
+const SEEDS: u64 = 18;
+
+type Streams = fn(u64) -> Result<Trial, String>;
+
+/// Every arm, and a space that has memory for a few extents only.
+const ARMS: [(&str, Streams); 6] = [
+    ("checked", |seed| of::<Standard>(Promise::Looks(0), seed)),
+    ("eager", |seed| {
+        of::<Custom<u64, Eager>>(Promise::Looks(0), seed)
+    }),
+    ("deferred", |seed| {
+        of::<Custom<u64, Deferred>>(Promise::Looks(0), seed)
+    }),
+    ("runs", |seed| {
+        of::<Custom<Runs<4>, Checked>>(Promise::Looks(4), seed)
+    }),
+    ("counts", |seed| {
+        of::<Custom<Counts<4>, Checked>>(Promise::Looks(0), seed)
+    }),
+    ("short of memory", short_of_memory),
+];
+
+fn of<C: Config>(promise: Promise, seed: u64) -> Result<Trial, String> {
+    trial_of(SpaceSubject::<C>::new, promise, seed..seed + SEEDS)
+}
+
+fn short_of_memory(seed: u64) -> Result<Trial, String> {
+    let build = |geometry, seed| {
+        let extents = seed as usize % 9;
+        let model = Model::new(geometry, Promise::Looks(0)).with_room(extents);
+        (
+            SpaceSubject::<Standard, _>::with_room(geometry, extents),
+            model,
+        )
+    };
+    trial(build, seed..seed + SEEDS)
+}
+
+/// Random operations on every arm, `operations` altogether.
+fn streams(operations: u64, first: u64) -> Result<(), String> {
+    let share = operations.div_ceil(ARMS.len() as u64);
+    let mut all = Trial::default();
+    for (name, run) in ARMS {
+        let mut seed = first;
+        let mut done = Trial::default();
+        while done.operations < share {
+            done += run(seed).map_err(|divergence| format!("{name}: {divergence}"))?;
+            seed += SEEDS;
+        }
+        println!("{name}: {done}, seeds {first} to {}", seed - 1);
+        all += done;
+    }
+    println!("all arms: {all}");
+    Ok(())
+}
+
+/// Every question in every small space.
+fn questions() -> Result<(), String> {
+    let geometries = [
+        Geometry::low(6, 1),
+        Geometry::high(6, 4096),
+        Geometry::high(7, 1 << 20),
+        Geometry::low(4, 1 << 62),
+    ];
+    for geometry in geometries {
+        for (what, questions) in [
+            ("windows", Questions::windows(geometry)),
+            ("exclusions", Questions::exclusions(geometry)),
+        ] {
+            let build = SpaceSubject::<Standard>::new;
+            let asked = questions.sweep(build, Promise::Looks(0))?;
+            println!("{geometry:?}: {asked} questions about {what}");
+        }
+    }
+    let geometry = Geometry::high(5, 4096);
+    let questions = Questions::windows(geometry);
+    let runs = questions.sweep(SpaceSubject::<Custom<Runs<3>>>::new, Promise::Looks(3))?;
+    let counts = questions.sweep(SpaceSubject::<Custom<Counts<3>>>::new, Promise::Looks(0))?;
+    println!("{geometry:?}: {runs} questions to runs, {counts} to counts");
+    Ok(())
+}
+
+/// Reservations of so many granules, aligned to so many, by these policies.
+fn reserves(granule: u64, sizes: &[u64], aligns: &[u64], places: &[Place]) -> Vec<Operation> {
+    let mut reserves = Vec::new();
+    for size in sizes {
+        for align in aligns {
+            let request = Request::new(size * granule).align(align * granule);
+            reserves.extend(
+                places
+                    .iter()
+                    .map(|place| Operation::Reserve(request, *place)),
+            );
+        }
+    }
+    reserves
+}
+
+/// Every sequence on 12 granules, at both ends of 64 bits.
+fn every_sequence() -> Result<(), String> {
+    for geometry in [Geometry::low(12, 1), Geometry::high(12, 4096)] {
+        let near = Place::Near(Iova::new(geometry.byte(5) as u64));
+        let all = [Place::Lowest, Place::Highest, Place::Best, near];
+        let granule = geometry.granule;
+        let alphabets = [
+            (reserves(granule, &[1, 2, 3, 5], &[1, 2, 4], &all), 4),
+            (reserves(granule, &[1, 3, 4], &[1], &all[..2]), 7),
+        ];
+        for (alphabet, length) in alphabets {
+            let model = Model::new(geometry, Promise::Looks(0));
+            let build = || SpaceSubject::<Standard>::new(geometry);
+            let done = sequences(build, &model, &alphabet, length)?;
+            let letters = alphabet.len();
+            println!("{geometry:?}: {done} sequences of {letters} and releases, up to {length}");
+        }
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|argument| argument.parse::<u64>());
+    let mut number = |default| arguments.next().unwrap_or(Ok(default));
+    let (Ok(operations), Ok(seed)) = (number(10_000_000), number(0)) else {
+        eprintln!("iova_oracle [OPERATIONS] [SEED]: two numbers");
+        return ExitCode::from(2);
+    };
+    let done = streams(operations, seed).and_then(|()| questions());
+    match done.and_then(|()| every_sequence()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(divergence) => {
+            println!("DIVERGES: {divergence}");
+            ExitCode::FAILURE
+        }
+    }
+}

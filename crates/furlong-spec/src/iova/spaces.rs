@@ -1,0 +1,367 @@
+//! Spaces in which it is hard to find a gap: what tests count nodes on and experiments time.
+//!
+//! Each is a list of extents and the request that is hard among them. Pages are granules.
+#![forbid(unsafe_code)]
+
+use furlong::addr::{Address, Extent, Iova};
+use furlong::iova::{Config, Guard, Request, Reserved, VecSpace};
+
+use super::pruned::Pruned;
+use crate::Random;
+
+/// Bytes of a granule.
+pub const PAGE: u64 = 4096;
+/// Bytes below which a device with 32 address lines reaches.
+pub const LOW_END: u64 = 1 << 32;
+
+/// A space, what is reserved in it, and a request that is hard there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// All bytes.
+    pub space: Extent<Iova>,
+    /// What is reserved, in the order of reservation; none overlap.
+    pub reserved: Vec<Extent<Iova>>,
+    /// What of it is then released, in this order.
+    pub released: Vec<Extent<Iova>>,
+    /// What is hard to find a place for.
+    pub request: Request,
+}
+
+impl Layout {
+    /// `reserved` pages in a space of 64 bits.
+    fn new(reserved: impl IntoIterator<Item = Reserved>, request: Request) -> Self {
+        Self {
+            space: Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).expect("it is not empty"),
+            reserved: reserved.into_iter().map(bytes).collect(),
+            released: Vec::new(),
+            request,
+        }
+    }
+
+    /// The space ends with the last extent: there is nothing behind all.
+    ///
+    /// # Panics
+    /// If nothing is reserved.
+    #[must_use]
+    pub fn closed(mut self) -> Self {
+        let lasts = self.reserved.iter().map(Extent::last);
+        let last = lasts.max().expect("something is reserved");
+        self.space = Extent::from_last(self.space.start(), last).expect("it holds the extents");
+        self
+    }
+
+    /// The same extents, reserved in another order.
+    #[must_use]
+    pub fn shuffled(mut self, seed: u64) -> Self {
+        Random::new(seed).shuffle(&mut self.reserved);
+        self
+    }
+
+    /// Another request.
+    #[must_use]
+    pub fn request(mut self, request: Request) -> Self {
+        self.request = request;
+        self
+    }
+
+    /// What stays reserved, in ascending order.
+    #[must_use]
+    pub fn live(&self) -> Vec<Extent<Iova>> {
+        let mut released: Vec<Iova> = self.released.iter().map(Extent::start).collect();
+        released.sort_unstable();
+        let is_live = |extent: &&Extent<Iova>| released.binary_search(&extent.start()).is_err();
+        let mut live: Vec<Extent<Iova>> = self.reserved.iter().filter(is_live).copied().collect();
+        live.sort_unstable_by_key(Extent::start);
+        live
+    }
+
+    /// The library's space with all of it carried out.
+    ///
+    /// # Panics
+    /// If the extents of the layout overlap, or there is no memory.
+    #[must_use]
+    pub fn build<C: Config>(&self) -> VecSpace<C> {
+        let space = VecSpace::with_config(self.space, PAGE, Vec::new());
+        let mut space = space.expect("a layout is made of pages");
+        for extent in &self.reserved {
+            // The grant is dropped: the extent stays.
+            let _ = space.reserve_at(*extent).expect("it overlaps no other");
+        }
+        for extent in &self.released {
+            space.release_at(*extent).expect("it is reserved");
+        }
+        space
+    }
+}
+
+/// Pages in bytes.
+fn bytes(pages: Reserved) -> Extent<Iova> {
+    let last = pages.last * PAGE + (PAGE - 1);
+    Extent::from_last(Iova::new(pages.start * PAGE), Iova::new(last)).expect("it is not empty")
+}
+
+/// Gaps and extents in turn, from page 0 on; `lengths` are of a gap and of the extent behind it.
+fn rows(lengths: impl IntoIterator<Item = (u64, u64)>) -> impl Iterator<Item = Reserved> {
+    behind(0, lengths)
+}
+
+/// The same from page `end` on.
+fn behind(
+    mut end: u64,
+    lengths: impl IntoIterator<Item = (u64, u64)>,
+) -> impl Iterator<Item = Reserved> {
+    lengths.into_iter().map(move |(gap, len)| {
+        let start = end + gap;
+        end = start + len;
+        Reserved {
+            start,
+            last: end - 1,
+        }
+    })
+}
+
+fn pages(count: u64) -> Request {
+    Request::new(count * PAGE)
+}
+
+/// `n` pages with a gap of one page before each; two pages are wanted, and there is a place behind
+/// all only.
+#[must_use]
+pub fn checkerboard(n: usize) -> Layout {
+    too_small(n, 2)
+}
+
+/// `n` pages, the gap before each one page smaller than the `wanted` ones.
+#[must_use]
+pub fn too_small(n: usize, wanted: u64) -> Layout {
+    Layout::new(rows((0..n).map(|_| (wanted - 1, 1))), pages(wanted))
+}
+
+/// `n` pages, and before each a gap that would do without the guards of the request.
+#[must_use]
+pub fn unguarded(n: usize) -> Layout {
+    Layout::new(rows((0..n).map(|_| (2, 1))), pages(1).guard(Guard::ONE))
+}
+
+/// `n` pages, the gap before each one page too small, but for the one before page `at`.
+#[must_use]
+pub fn one_fits(n: usize, at: usize) -> Layout {
+    let gap = |page: usize| if page == at { 2 } else { 1 };
+    Layout::new(rows((0..n).map(|page| (gap(page), 1))), pages(2))
+}
+
+/// `n` pages with a fitting gap before each, and a window that begins in the middle of page
+/// `3 n / 8` and ends in the middle of page `5 n / 8`: the answer is at no end and not at the root.
+///
+/// # Panics
+/// If `n` is less than 8.
+#[must_use]
+pub fn scattered(n: usize) -> Layout {
+    assert!(n >= 8, "a window in the middle wants 8 pages");
+    let layout = Layout::new(rows((0..n).map(|_| (2, 1))), pages(2));
+    let middle = |page: usize| Iova::new(layout.reserved[page].start().raw() + PAGE / 2);
+    let request = pages(2).window(middle(3 * n / 8), middle(5 * n / 8));
+    layout.request(request)
+}
+
+/// `n` extents, before each a gap of `2^order` pages, which are wanted at a multiple of as many:
+/// all gaps begin one page behind one.
+///
+/// # Panics
+/// If `order` is 0.
+#[must_use]
+pub fn misaligned(n: usize, order: u32) -> Layout {
+    assert!(order > 0, "every gap begins at a multiple of one page");
+    let len = 1 << order;
+    let page_0 = Reserved { start: 0, last: 0 };
+    let rows = [page_0]
+        .into_iter()
+        .chain(behind(1, (1..n).map(|_| (len, len))));
+    Layout::new(rows, pages(len).align(len * PAGE))
+}
+
+/// `n` extents with a gap of `2^order` pages before each, wherever `seed` has put it; as many are
+/// wanted at a multiple of as many, in the window of [`scattered`]: one gap in `2^order` will do.
+///
+/// # Panics
+/// If `n` is less than 8.
+#[must_use]
+pub fn aligned(n: usize, order: u32, seed: u64) -> Layout {
+    assert!(n >= 8, "a window in the middle wants 8 extents");
+    let mut random = Random::new(seed);
+    let len = 1 << order;
+    let row = |_| (len, 1 + random.below(len));
+    let layout = Layout::new(rows((0..n).map(row).collect::<Vec<_>>()), pages(len));
+    let middle = |page: usize| Iova::new(layout.reserved[page].start().raw() + PAGE / 2);
+    let window = pages(len).window(middle(3 * n / 8), middle(5 * n / 8));
+    layout.request(window.align(len * PAGE))
+}
+
+/// `n` extents with a gap of two pages before each, which are wanted; in the middle of every gap is
+/// a multiple of the boundary of 16 pages, so that a single page fits at most.
+#[must_use]
+pub fn straddling(n: usize) -> Layout {
+    let below = Reserved { start: 0, last: 14 };
+    let rows = [below]
+        .into_iter()
+        .chain(behind(15, (1..n).map(|_| (2, 14))));
+    Layout::new(rows, pages(2).boundary(16 * PAGE))
+}
+
+/// `n / 2` extents that leave nothing of the low 4 GiB, which are wanted, and `n / 2` pages above
+/// it with fitting gaps between them.
+#[must_use]
+pub fn low_full(n: usize) -> Layout {
+    let low = Extent::from_end(Iova::new(0), Iova::new(LOW_END)).expect("it is not empty");
+    let request = pages(2).window(low.start(), low.last());
+    Layout::new(full_low(n / 2).chain(above(n - n / 2, 3)), request)
+}
+
+/// As [`low_full`], with the one gap of two pages in the middle of the low 4 GiB.
+///
+/// # Panics
+/// If `n` is less than 4.
+#[must_use]
+pub fn low_one(n: usize) -> Layout {
+    assert!(n >= 4, "there are two extents around the gap");
+    let mut layout = low_full(n);
+    let middle = &mut layout.reserved[n / 4];
+    let start = Iova::new(middle.start().raw() + 2 * PAGE);
+    *middle = Extent::from_last(start, middle.last()).expect("it has more than two pages");
+    layout
+}
+
+/// The reverse: `n / 2` pages in the low 4 GiB with fitting gaps between them, `n / 2` above it
+/// with gaps one page too small; what is above it is wanted, in a space that ends there.
+#[must_use]
+pub fn high_full(n: usize) -> Layout {
+    let low = rows((0..n / 2).map(|_| (3, 1)));
+    let high = above(n - n / 2, 1);
+    let request = pages(2).window(Iova::new(LOW_END), Iova::new(u64::MAX));
+    Layout::new(low.chain(high), request).closed()
+}
+
+/// `n` extents that fill the low 4 GiB.
+fn full_low(n: usize) -> impl Iterator<Item = Reserved> {
+    let start = move |extent: usize| (LOW_END / PAGE) * extent as u64 / n as u64;
+    (0..n).map(move |extent| Reserved {
+        start: start(extent),
+        last: start(extent + 1) - 1,
+    })
+}
+
+/// `n` pages above the low 4 GiB with gaps of `gap` pages before each.
+fn above(n: usize, gap: u64) -> impl Iterator<Item = Reserved> {
+    behind(LOW_END / PAGE, (0..n).map(move |_| (gap, 1)))
+}
+
+/// `2^(rank + 1) - 1` pages with a gap of one page before each, of which so many are released that
+/// the tree is as high as it can be: `rank` steps from the root down to the lowest of less than
+/// `7 * 2^(rank / 2)` nodes, so nearly `2 log2 n`. Two pages are wanted behind all of the left
+/// subtree: the nearest gap that has them is at the lower end of the right one.
+///
+/// # Panics
+/// If `rank` is less than 2.
+#[must_use]
+pub fn by_deletions(rank: u32) -> Layout {
+    assert!(rank >= 2, "there is a subtree on both sides");
+    let pruned = Pruned::new(rank);
+    let layout = Layout::new(rows(pruned.nodes().map(|_| (1, 1))), pages(2));
+    let page = |node: usize| layout.reserved[pruned.position(node)];
+    let root = page(1);
+    let all = Layout {
+        reserved: pruned.nodes().map(page).collect(),
+        released: pruned.released.iter().map(|node| page(*node)).collect(),
+        ..layout
+    };
+    let low = Iova::new(root.start().raw() - PAGE);
+    all.request(pages(2).window(low, Iova::new(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layout, aligned, by_deletions, checkerboard, high_full, low_full, low_one};
+    use super::{PAGE, misaligned, one_fits, scattered, straddling, unguarded};
+    use furlong::addr::{Address, Extent, Iova};
+    use furlong::iova::{Custom, Highest, Lowest, ReserveError, Standard};
+    use furlong::rbtree::{Checked, Tally};
+
+    fn all() -> Vec<Layout> {
+        let shapes = [checkerboard(50), unguarded(50), one_fits(50, 20)];
+        let windows = [scattered(50), aligned(200, 2, 1)];
+        let grids = [misaligned(50, 3), straddling(50)];
+        let halves = [low_full(50), low_one(50), high_full(50), by_deletions(9)];
+        let layouts = shapes.into_iter().chain(windows).chain(grids).chain(halves);
+        layouts.collect()
+    }
+
+    #[test]
+    fn every_layout_can_be_built_in_every_order() {
+        for layout in all() {
+            let live = layout.live();
+            for layout in [layout.clone(), layout.shuffled(1)] {
+                let space = layout.build::<Standard>();
+                assert!(space.reserved().map(|owned| owned.extent).eq(live.clone()));
+            }
+        }
+    }
+
+    /// Gaps of a closed layout.
+    fn gaps(layout: &Layout) -> Vec<Extent<Iova>> {
+        layout.clone().closed().build::<Standard>().free().collect()
+    }
+
+    #[test]
+    fn no_gap_of_a_hard_layout_holds_its_request() {
+        let hard = [
+            checkerboard(50),
+            unguarded(50),
+            misaligned(50, 3),
+            straddling(50),
+            low_full(50),
+            high_full(50),
+        ];
+        for layout in hard {
+            let mut space = layout.clone().closed().build::<Standard>();
+            let refused = space.reserve(&layout.request, Lowest);
+            assert!(matches!(refused, Err(ReserveError::NoSpace { .. })));
+        }
+        let starts = gaps(&misaligned(50, 3));
+        assert_eq!(starts.len(), 49);
+        assert!(
+            starts
+                .iter()
+                .all(|gap| gap.start().raw() % (8 * PAGE) == PAGE)
+        );
+        assert!(starts.iter().all(|gap| gap.len() == Some(8 * PAGE)));
+    }
+
+    #[test]
+    fn one_gap_fits_where_it_is_said_to() {
+        let layout = one_fits(50, 20).closed();
+        let expected = gaps(&layout)[20];
+        let grant = layout.build::<Standard>().reserve(&layout.request, Highest);
+        assert_eq!(grant.unwrap().extent(), expected);
+        let layout = low_one(50).closed();
+        let grant = layout.build::<Standard>().reserve(&layout.request, Highest);
+        assert_eq!(grant.unwrap().extent(), gaps(&layout)[0]);
+    }
+
+    #[test]
+    fn the_tree_of_deletions_is_as_high_as_it_can_be() {
+        for rank in [6, 9, 12] {
+            let space = by_deletions(rank).build::<Custom<u64, Checked, Tally>>();
+            let depth = |at: Iova| {
+                let before = space.counters().visits();
+                assert!(space.owner(at).is_some());
+                space.counters().visits() - before
+            };
+            let height = space
+                .reserved()
+                .map(|owned| depth(owned.extent.start()))
+                .max();
+            assert_eq!(height, Some(u64::from(rank) + 1));
+            assert!(space.len() < 7 << (rank / 2), "{} nodes", space.len());
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Any subject against the model, over random operations.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::ops::Range;
+
+use super::{Geometry, Mix, Model, Operation, Outcome, Promise, all_operations};
+use crate::{Subject, judge};
+
+/// Spaces at both ends of 64 bits, in the middle, and of all of them; small ones, and one in which
+/// more gaps are large enough than a search looks at.
+pub const GEOMETRIES: [Geometry; 10] = [
+    Geometry::low(64, 1),
+    Geometry::low(12, 4096),
+    Geometry::low(200, 4096),
+    Geometry::high(64, 1),
+    Geometry::high(40, 4096),
+    Geometry {
+        start: 0x1_2345_6000,
+        granule: 4096,
+        granules: 64,
+    },
+    Geometry {
+        start: 37,
+        granule: 1,
+        granules: 50,
+    },
+    Geometry::low(64, 1 << 58),
+    Geometry::high(5, 1 << 61),
+    Geometry::high(1000, 1 << 16),
+];
+
+const MIXES: [Mix; 3] = [Mix::Growing, Mix::Steady, Mix::Shrinking];
+
+/// Operations of one stream.
+const STREAM: usize = 500;
+
+/// What random operations have shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trial {
+    /// Operations that were compared; after each of them what is reserved was compared too.
+    pub operations: u64,
+    /// Requests that got a place.
+    pub granted: u64,
+    /// Requests that got none.
+    pub refused: u64,
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (operations, granted, refused) = (self.operations, self.granted, self.refused);
+        write!(
+            f,
+            "{operations} operations, {granted} granted, {refused} refused"
+        )
+    }
+}
+
+impl core::ops::AddAssign for Trial {
+    fn add_assign(&mut self, other: Self) {
+        self.operations += other.operations;
+        self.granted += other.granted;
+        self.refused += other.refused;
+    }
+}
+
+/// Counts what a subject answers.
+struct Counted<S>(S, Trial);
+
+impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Counted<S> {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        let outcome = self.0.apply(operation);
+        self.1.granted += u64::from(matches!(outcome, Outcome::Granted(_)));
+        let is_refused = matches!(outcome, Outcome::Refused(_) | Outcome::RefusedAt(_));
+        self.1.refused += u64::from(is_refused);
+        outcome
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.0.check()
+    }
+}
+
+/// Compares subjects with the model over streams from `seeds` in every one of [`GEOMETRIES`]. Each
+/// stream is run by the subject and the model that `build` makes for its space and its seed.
+///
+/// # Errors
+/// What is needed to repeat the first divergence, and the divergence.
+pub fn trial<S>(
+    build: impl Fn(Geometry, u64) -> (S, Model),
+    seeds: Range<u64>,
+) -> Result<Trial, String>
+where
+    S: Subject<Operation = Operation, Outcome = Outcome>,
+{
+    let mut all = Trial::default();
+    for seed in seeds {
+        for geometry in GEOMETRIES {
+            for mix in MIXES {
+                let stream = all_operations(geometry, mix, STREAM, seed)
+                    .flat_map(|operation| [operation, Operation::Reserved]);
+                let (subject, mut model) = build(geometry, seed);
+                let mut subject = Counted(subject, Trial::default());
+                judge(&mut model, &mut subject, stream)
+                    .map_err(|error| format!("seed {seed}, {mix:?}, {geometry:?}: {error}"))?;
+                all += Trial {
+                    operations: STREAM as u64,
+                    ..subject.1
+                };
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// As [`trial`], where all streams are run by subjects of one kind.
+///
+/// # Errors
+/// As [`trial`].
+pub fn trial_of<S>(
+    build: impl Fn(Geometry) -> S,
+    promise: Promise,
+    seeds: Range<u64>,
+) -> Result<Trial, String>
+where
+    S: Subject<Operation = Operation, Outcome = Outcome>,
+{
+    trial(
+        |geometry, _| (build(geometry), Model::new(geometry, promise)),
+        seeds,
+    )
+}

@@ -1,0 +1,130 @@
+//! Which form a file has, and the readers of all.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::path::Path;
+
+use super::fault::{Fault, MapError};
+use super::map::MemoryMap;
+use super::text::{bytes_of, lines, text_of};
+use super::{devicetree, firmware, iomem, kernel_log, native, seabios};
+
+/// The forms that memory maps come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// `furlong.map/1`, as a map is written.
+    Native,
+    /// `/proc/iomem`.
+    Iomem,
+    /// `/sys/firmware/memmap`, as a text.
+    Firmware,
+    /// A kernel log with `BIOS-e820`, the SRAT, or ranges of nodes.
+    KernelLog,
+    /// A debug log of SeaBIOS.
+    Seabios,
+    /// A devicetree's source.
+    DevicetreeSource,
+    /// A dump of a devicetree's properties.
+    DevicetreeDump,
+}
+
+/// Whether a line is of a form.
+type Recogniser = fn(&str) -> bool;
+
+/// The map in a text.
+type Reader = fn(&str) -> Result<MemoryMap, MapError>;
+
+impl Form {
+    /// All forms.
+    pub const ALL: [Form; 7] = [
+        Form::Native,
+        Form::Iomem,
+        Form::Firmware,
+        Form::KernelLog,
+        Form::Seabios,
+        Form::DevicetreeSource,
+        Form::DevicetreeDump,
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Native => native::HEADING,
+            Form::Iomem => "/proc/iomem",
+            Form::Firmware => "/sys/firmware/memmap",
+            Form::KernelLog => "kernel log",
+            Form::Seabios => "SeaBIOS log",
+            Form::DevicetreeSource => "devicetree source",
+            Form::DevicetreeDump => "devicetree dump",
+        }
+    }
+
+    fn parts(self) -> (Recogniser, Reader) {
+        match self {
+            Form::Native => (native::is_one, native::read),
+            Form::Iomem => (iomem::is_one, iomem::read),
+            Form::Firmware => (firmware::is_one, firmware::read),
+            Form::KernelLog => (kernel_log::is_one, kernel_log::read),
+            Form::Seabios => (seabios::is_one, seabios::read),
+            Form::DevicetreeSource => (devicetree::is_source, devicetree::read_source),
+            Form::DevicetreeDump => (devicetree::is_dump, devicetree::read_dump),
+        }
+    }
+
+    /// The form of a text: that of its first line which has one.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Form> {
+        lines(text).find_map(|(_, line)| {
+            let mut forms = Form::ALL.into_iter();
+            forms.find(|form| form.parts().0(line))
+        })
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The map in a file of any form, or in the directory `/sys/firmware/memmap` (or a copy of it).
+///
+/// # Errors
+/// The first thing that is wrong, with the file and, where there is one, the line.
+pub fn read(path: &Path) -> Result<MemoryMap, MapError> {
+    let name = path.display().to_string();
+    if firmware::is_directory(path) {
+        return firmware::read_directory(path).map_err(|error| error.named(&name));
+    }
+    let bytes = bytes_of(path).map_err(|fault| MapError::whole(fault).named(&name))?;
+    parse(&name, &bytes)
+}
+
+/// The map in the bytes of a file of any form; `name` is what errors call it.
+///
+/// # Errors
+/// As for [`read`].
+pub fn parse(name: &str, bytes: &[u8]) -> Result<MemoryMap, MapError> {
+    let map = || {
+        let text = text_of(bytes)?;
+        let is_empty = lines(&text).next().is_none();
+        let unknown = if is_empty {
+            Fault::Empty
+        } else {
+            Fault::UnknownForm
+        };
+        let form = Form::of(&text).ok_or(MapError::whole(unknown))?;
+        form.parts().1(&text)
+    };
+    map().map_err(|error| error.named(name))
+}
+
+/// The map in the bytes of a file of a form that is known.
+///
+/// # Errors
+/// As for [`read`].
+pub fn parse_as(form: Form, name: &str, bytes: &[u8]) -> Result<MemoryMap, MapError> {
+    let map = text_of(bytes).and_then(|text| form.parts().1(&text));
+    map.map_err(|error| error.named(name))
+}

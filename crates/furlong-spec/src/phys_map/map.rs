@@ -1,0 +1,255 @@
+//! The map itself: ranges in ascending order, none of which overlaps another.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use furlong::addr::{Address, Extent, Pfn, PhysAddr};
+use furlong::check::Check;
+
+use super::fault::Fault;
+use super::kind::Kind;
+use super::number::within_width;
+use super::segment::{Segment, frames_inside};
+
+/// A range of addresses that has one kind and belongs to one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// Where.
+    pub extent: Extent<PhysAddr>,
+    /// What for.
+    pub kind: Kind,
+    /// The NUMA node that owns it; `None` where the source does not say.
+    pub node: Option<u32>,
+}
+
+/// The memory of a machine.
+///
+/// # Example
+/// ```
+/// use furlong_spec::phys_map::{Kind, parse};
+///
+/// let log = "BIOS-e820: [mem 0x0000-0x9fbff] usable\nBIOS-e820: [mem 0x9f000-0xfffff] reserved\n";
+/// let map = parse("log", log.as_bytes()).unwrap();
+/// assert_eq!(map.bytes_of(Kind::Usable), 0x9f000);
+/// assert_eq!(map.segments(12)[0].frames.len(), Some(0x9f));
+/// assert_eq!(parse("copy", map.to_string().as_bytes()).unwrap(), map);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryMap {
+    /// Ascending, disjoint, within the width of physical addresses; neighbours that touch differ in
+    /// kind or node.
+    entries: Vec<Entry>,
+}
+
+/// Where a node's memory lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeRange {
+    /// Where.
+    pub extent: Extent<PhysAddr>,
+    /// Whose.
+    pub node: u32,
+}
+
+impl MemoryMap {
+    /// A map of `entries` in any order. Where some of them overlap, the most restrictive kind wins,
+    /// and among those of one kind the highest node.
+    ///
+    /// # Errors
+    /// An entry beyond the width of physical addresses.
+    ///
+    /// # Cost
+    /// O(n log n).
+    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Result<MemoryMap, Fault> {
+        let mut borders: Vec<(u64, bool, Entry)> = Vec::new();
+        for entry in entries {
+            within_width(&entry.extent)?;
+            let (start, last) = (entry.extent.start().raw(), entry.extent.last().raw());
+            borders.push((start, true, entry));
+            // The width leaves room for one more.
+            borders.push((last + 1, false, entry));
+        }
+        // None is empty, so that each is opened before it is closed, whatever else is there.
+        borders.sort_unstable_by_key(|(at, ..)| *at);
+        let mut map = MemoryMap::default();
+        let mut open: BTreeMap<(Kind, Option<u32>), usize> = BTreeMap::new();
+        let mut from = 0;
+        for (at, opens, entry) in borders {
+            if let Some((&(kind, node), _)) = open.last_key_value() {
+                map.append(from, at, kind, node);
+            }
+            from = at;
+            let key = (entry.kind, entry.node);
+            let count = open.entry(key).or_default();
+            *count = if opens { *count + 1 } else { *count - 1 };
+            if *count == 0 {
+                open.remove(&key);
+            }
+        }
+        Ok(map)
+    }
+
+    /// Adds `start..end` behind all others, or nothing where that is empty.
+    fn append(&mut self, start: u64, end: u64, kind: Kind, node: Option<u32>) {
+        let Some(extent) = Extent::from_end(PhysAddr::new(start), PhysAddr::new(end)) else {
+            return;
+        };
+        let entry = Entry { extent, kind, node };
+        if let Some(last) = self
+            .entries
+            .last_mut()
+            .filter(|last| last.continues(&entry))
+        {
+            last.extent = joined(&last.extent, &entry.extent);
+        } else {
+            self.entries.push(entry);
+        }
+    }
+
+    /// All entries in ascending order.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry that holds an address.
+    #[must_use]
+    pub fn find(&self, address: PhysAddr) -> Option<&Entry> {
+        let after = self
+            .entries
+            .partition_point(|entry| entry.extent.start() <= address);
+        let entry = self.entries.get(after.checked_sub(1)?)?;
+        entry.extent.contains(address).then_some(entry)
+    }
+
+    /// How many bytes are of a kind.
+    #[must_use]
+    pub fn bytes_of(&self, kind: Kind) -> u64 {
+        let of_kind = self.entries.iter().filter(|entry| entry.kind == kind);
+        of_kind.filter_map(|entry| entry.extent.len()).sum()
+    }
+
+    /// The same map, with nodes for the memory that lies in `nodes`, which do not overlap.
+    #[must_use]
+    pub fn with_nodes(&self, nodes: &[NodeRange]) -> MemoryMap {
+        let mut nodes = nodes.to_vec();
+        nodes.sort_unstable_by_key(|range| range.extent.start());
+        let mut map = MemoryMap::default();
+        for entry in &self.entries {
+            let (start, last) = (entry.extent.start().raw(), entry.extent.last().raw());
+            let mut from = start;
+            let first = nodes.partition_point(|range| range.extent.last() < entry.extent.start());
+            let inside = nodes[first..].iter().take_while(|range| {
+                entry.kind.is_memory() && range.extent.start() <= entry.extent.last()
+            });
+            for range in inside {
+                let begin = range.extent.start().raw().max(from);
+                let end = range.extent.last().raw().min(last) + 1;
+                map.append(from, begin, entry.kind, entry.node);
+                map.append(begin, end, entry.kind, Some(range.node));
+                from = end;
+            }
+            map.append(from, last + 1, entry.kind, entry.node);
+        }
+        map
+    }
+
+    /// What a table of segments is told: the whole frames of all allocatable entries, in ascending
+    /// order, for pages of `1 << page_shift` bytes.
+    #[must_use]
+    pub fn segments(&self, page_shift: u32) -> Vec<Segment> {
+        let allocatable = self.entries.iter().filter(|e| e.kind.is_allocatable());
+        allocatable
+            .filter_map(|entry| {
+                Some(Segment {
+                    frames: entry.frames_inside(page_shift)?,
+                    kind: entry.kind,
+                    node: entry.node,
+                })
+            })
+            .collect()
+    }
+}
+
+impl Entry {
+    /// The frames that lie wholly in it; `None` where there is none.
+    #[must_use]
+    pub fn frames_inside(&self, page_shift: u32) -> Option<Extent<Pfn>> {
+        frames_inside(&self.extent, page_shift)
+    }
+
+    /// The frames of which a byte or more lies in it; `None` only for a shift beyond 63.
+    #[must_use]
+    pub fn frames_touched(&self, page_shift: u32) -> Option<Extent<Pfn>> {
+        let start = self.extent.start().raw().checked_shr(page_shift)?;
+        let last = self.extent.last().raw().checked_shr(page_shift)?;
+        Extent::from_last(Pfn::new(start), Pfn::new(last))
+    }
+
+    /// Whether `next` begins where this ends and differs in nothing else.
+    fn continues(&self, next: &Entry) -> bool {
+        let alike = (self.kind, self.node) == (next.kind, next.node);
+        alike && self.extent.end() == Some(next.extent.start())
+    }
+}
+
+/// Both of two extents, of which the second begins where the first ends.
+fn joined(low: &Extent<PhysAddr>, high: &Extent<PhysAddr>) -> Extent<PhysAddr> {
+    Extent::from_last(low.start(), high.last()).expect("the second is above the first")
+}
+
+/// What is wrong with a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// An entry begins before the one in front of it has ended.
+    Order {
+        /// The start of the later one.
+        start: PhysAddr,
+    },
+    /// Two entries that touch could be one.
+    Split {
+        /// Where they touch.
+        start: PhysAddr,
+    },
+    /// An entry ends beyond the width of physical addresses.
+    Width {
+        /// Its start.
+        start: PhysAddr,
+    },
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Order { start } => write!(f, "the entry at {start} begins too early"),
+            Broken::Split { start } => write!(f, "the entry at {start} continues the one before"),
+            Broken::Width { start } => write!(f, "the entry at {start} ends beyond the width"),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+
+impl Check for MemoryMap {
+    type Broken = Broken;
+
+    fn check(&self) -> Result<(), Broken> {
+        for entry in &self.entries {
+            let start = entry.extent.start();
+            within_width(&entry.extent).map_err(|_| Broken::Width { start })?;
+        }
+        for pair in self.entries.windows(2) {
+            let start = pair[1].extent.start();
+            if start <= pair[0].extent.last() {
+                return Err(Broken::Order { start });
+            }
+            if pair[0].continues(&pair[1]) {
+                return Err(Broken::Split { start });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Recordings: what was plugged, unplugged and looked up, in which order.
+//!
+//! ```text
+//! furlong.plugs/1
+//! page 4096
+//! plug 0x100000 0x140000 0
+//! find 0x13ffff
+//! unplug 0x138000 0x140000
+//! ```
+//!
+//! Frames are numbers of pages of the size that `page` says (4096 where it is not said), ranges are
+//! half-open. A recording may ask for what must be refused: it says what was asked, not what came
+//! of it.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::path::Path;
+
+use furlong::addr::{Address, Extent, Pfn};
+
+use super::fault::{Fault, MapError, shortened};
+use super::native::{node_from, node_name};
+use super::number::number;
+use super::segment::Segment;
+use super::text::{bytes_of, lines, text_of};
+
+/// The first line.
+const HEADING: &str = "furlong.plugs/1";
+
+/// The binary logarithm of the page size where it is not said.
+const PAGE_SHIFT: u32 = 12;
+
+/// The largest page: 1 GiB.
+const PAGE_SHIFT_MAX: u32 = 30;
+
+/// One thing that is asked of a table of segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Add frames as a segment of their own.
+    Plug {
+        /// Which.
+        frames: Extent<Pfn>,
+        /// The NUMA node that owns them; `None` where it is not known.
+        node: Option<u32>,
+    },
+    /// Take frames out.
+    Unplug {
+        /// Which.
+        frames: Extent<Pfn>,
+    },
+    /// Look a frame up.
+    Find {
+        /// Which.
+        pfn: Pfn,
+    },
+}
+
+/// A sequence of operations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// A frame has `1 << page_shift` bytes, 1 GiB at most.
+    pub page_shift: u32,
+    /// In the order in which they were asked.
+    pub operations: Vec<Operation>,
+}
+
+impl Recording {
+    /// The recording of a boot: every segment is plugged, in the order given.
+    #[must_use]
+    pub fn of_boot(segments: &[Segment], page_shift: u32) -> Recording {
+        let plug = |segment: &Segment| Operation::Plug {
+            frames: segment.frames,
+            node: segment.node,
+        };
+        Recording {
+            page_shift,
+            operations: segments.iter().map(plug).collect(),
+        }
+    }
+
+    /// The recording in a file.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the file and, where there is one, the line.
+    pub fn read(path: &Path) -> Result<Recording, MapError> {
+        let name = path.display().to_string();
+        let bytes = bytes_of(path).map_err(|fault| MapError::whole(fault).named(&name))?;
+        Recording::parse(&name, &bytes)
+    }
+
+    /// The recording in the bytes of a file; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// As for [`Recording::read`].
+    pub fn parse(name: &str, bytes: &[u8]) -> Result<Recording, MapError> {
+        let recording = text_of(bytes).and_then(|text| recording(&text));
+        recording.map_err(|error| error.named(name))
+    }
+
+    /// Whether a file begins as a recording does, whatever follows.
+    #[must_use]
+    pub fn is_one(bytes: &[u8]) -> bool {
+        let text = text_of(bytes);
+        text.is_ok_and(|text| lines(&text).next().is_some_and(|(_, line)| line == HEADING))
+    }
+}
+
+fn recording(text: &str) -> Result<Recording, MapError> {
+    let mut lines = lines(text).peekable();
+    let (line, heading) = lines.next().ok_or(MapError::whole(Fault::Empty))?;
+    if heading != HEADING {
+        let found = shortened(heading);
+        let wanted = HEADING;
+        return Err(MapError::at(line, Fault::Syntax { found, wanted }));
+    }
+    let mut page_shift = PAGE_SHIFT;
+    if let Some((line, bytes)) = lines.peek().and_then(|(line, text)| {
+        let bytes = text.trim().strip_prefix("page ")?;
+        Some((*line, bytes))
+    }) {
+        page_shift = page_shift_of(bytes).map_err(|fault| MapError::at(line, fault))?;
+        lines.next();
+    }
+    let operations = lines
+        .map(|(line, text)| operation(text).map_err(|fault| MapError::at(line, fault)))
+        .collect::<Result<_, _>>()?;
+    Ok(Recording {
+        page_shift,
+        operations,
+    })
+}
+
+fn page_shift_of(word: &str) -> Result<u32, Fault> {
+    let bytes = number(word.trim(), u64::BITS)?;
+    let shift = bytes.trailing_zeros();
+    if bytes.is_power_of_two() && shift <= PAGE_SHIFT_MAX {
+        return Ok(shift);
+    }
+    Err(Fault::Syntax {
+        found: shortened(word),
+        wanted: "a power of two of bytes, 1 GiB at most",
+    })
+}
+
+fn operation(text: &str) -> Result<Operation, Fault> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words[..] {
+        ["plug", start, end, node] => Ok(Operation::Plug {
+            frames: frames(start, end)?,
+            node: node_from(node)?,
+        }),
+        ["unplug", start, end] => Ok(Operation::Unplug {
+            frames: frames(start, end)?,
+        }),
+        ["find", pfn] => Ok(Operation::Find {
+            pfn: Pfn::new(number(pfn, u64::BITS)?),
+        }),
+        _ => Err(Fault::Syntax {
+            found: shortened(text),
+            wanted: "plug START END NODE, unplug START END or find PFN",
+        }),
+    }
+}
+
+fn frames(start: &str, end: &str) -> Result<Extent<Pfn>, Fault> {
+    let (start, end) = (number(start, u64::BITS)?, number(end, u64::BITS)?);
+    Extent::from_end(Pfn::new(start), Pfn::new(end)).ok_or(match end == start {
+        true => Fault::Hollow { start },
+        false => Fault::Reversed {
+            start,
+            last: end.saturating_sub(1),
+        },
+    })
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operation::Plug { frames, node } => {
+                write!(f, "plug {} {}", Ends(frames), node_name(*node))
+            }
+            Operation::Unplug { frames } => write!(f, "unplug {}", Ends(frames)),
+            Operation::Find { pfn } => write!(f, "find {pfn}"),
+        }
+    }
+}
+
+/// The start and the end of frames.
+struct Ends<'a>(&'a Extent<Pfn>);
+
+impl fmt::Display for Ends<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An end of 2^64 has no number; no address has so many frames below it.
+        let last = self.0.last().raw();
+        write!(f, "{} {:#x}", self.0.start(), last.saturating_add(1))
+    }
+}
+
+impl fmt::Display for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{HEADING}\npage {}", 1_u64 << self.page_shift)?;
+        self.operations
+            .iter()
+            .try_for_each(|one| writeln!(f, "{one}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, PAGE_SHIFT, Recording};
+
+    fn parse(text: &str) -> Recording {
+        Recording::parse("f", text.as_bytes()).unwrap()
+    }
+
+    fn fault(text: &str) -> (Option<usize>, Fault) {
+        let error = Recording::parse("f", text.as_bytes()).unwrap_err();
+        (error.line, error.fault)
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let text = "furlong.plugs/1\npage 65536\nplug 0x0 0x10 7\nfind 0xffffffffffffffff\n\
+                    plug 0x10 0xffffffffffffffff unknown\nunplug 0x8 0x9\n";
+        assert_eq!(parse(text).to_string(), text);
+        let decimal = "# a\r\nfurlong.plugs/1\r\nplug 0 16 7\r\n";
+        let found = parse(decimal);
+        assert_eq!((found.page_shift, found.operations.len()), (PAGE_SHIFT, 1));
+        assert_eq!(parse(&found.to_string()), found);
+        assert!(Recording::is_one(decimal.as_bytes()));
+        assert!(!Recording::is_one(b"furlong.map/1\n"));
+    }
+
+    #[test]
+    fn malformed_lines_are_named() {
+        let of = |line: &str| fault(&format!("furlong.plugs/1\n\n{line}\n"));
+        for line in [
+            "plug 0 1",
+            "plug 0 1 0 0",
+            "unplug 0",
+            "find",
+            "find 1 2",
+            "seek 1",
+            "page",
+        ] {
+            assert!(
+                matches!(of(line), (Some(3), Fault::Syntax { .. })),
+                "{line}"
+            );
+        }
+        for line in ["page 0", "page 3", "page 0x80000000"] {
+            assert!(
+                matches!(of(line), (Some(3), Fault::Syntax { .. })),
+                "{line}"
+            );
+        }
+        assert!(matches!(
+            of("find 1\npage 4096"),
+            (Some(4), Fault::Syntax { .. })
+        ));
+        assert!(matches!(
+            of("plug 8 8 0"),
+            (Some(3), Fault::Hollow { start: 8 })
+        ));
+        assert!(matches!(
+            of("unplug 8 0"),
+            (Some(3), Fault::Reversed { .. })
+        ));
+        assert!(matches!(of("plug 8 g 0"), (Some(3), Fault::Number { .. })));
+        assert!(matches!(
+            of("plug 8 9 one"),
+            (Some(3), Fault::Number { .. })
+        ));
+        let wide = "find 18446744073709551616";
+        assert!(matches!(
+            of(wide),
+            (Some(3), Fault::LargeNumber { bits: 64, .. })
+        ));
+        assert!(matches!(
+            fault("furlong.map/1\n"),
+            (Some(1), Fault::Syntax { .. })
+        ));
+        assert!(matches!(fault("# a\n"), (None, Fault::Empty)));
+    }
+}

@@ -1,0 +1,105 @@
+//! From bytes to lines: what all sources that are texts have in common.
+#![forbid(unsafe_code)]
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::fault::{Fault, MapError};
+
+/// A map has some hundred lines; this is room for a kernel log of weeks.
+pub(super) const BYTES_MAX: u64 = 1 << 26;
+
+/// The first four bytes of a compiled devicetree.
+const COMPILED_TREE: [u8; 4] = 0xd00d_feed_u32.to_be_bytes();
+
+/// The bytes of a file, no more than [`BYTES_MAX`].
+pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, Fault> {
+    let file = File::open(path).map_err(Fault::Open)?;
+    if file.metadata().is_ok_and(|data| data.is_dir()) {
+        return Err(Fault::Directory);
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(Fault::Open)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(Fault::Large { limit: BYTES_MAX });
+    }
+    Ok(bytes)
+}
+
+/// The text of a file. What is not UTF-8 is replaced: a kernel log may quote anything.
+pub(super) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, MapError> {
+    if bytes.starts_with(&COMPILED_TREE) {
+        return Err(MapError::whole(Fault::CompiledTree));
+    }
+    if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+        return Err(MapError::at(line, Fault::Binary));
+    }
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    Ok(String::from_utf8_lossy(text))
+}
+
+/// The lines that say something, each with its number and without the blanks at its end. A comment
+/// is a line that begins with `#` and a blank, since names of a devicetree begin with `#` as well.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter_map(|(at, line)| {
+        let line = line.trim_end();
+        let rest = line.trim_start();
+        let comment = rest == "#" || rest.starts_with("# ") || rest.starts_with("//");
+        (!rest.is_empty() && !comment).then_some((at + 1, line))
+    })
+}
+
+/// What the comments at the top of a file say of it: `# key: value` or `// key: value`.
+#[must_use]
+pub fn provenance(text: &str) -> Vec<(&str, &str)> {
+    let comment = |line: &'_ str| -> Option<usize> {
+        let mark = ["# ", "// "]
+            .into_iter()
+            .find(|mark| line.starts_with(mark));
+        mark.map(str::len)
+    };
+    text.lines()
+        .map_while(|line| comment(line).map(|mark| &line[mark..]))
+        .filter_map(|said| said.split_once(": "))
+        .map(|(key, value)| (key.trim(), value.trim()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, lines, provenance, text_of};
+
+    #[test]
+    fn comments_blanks_and_carriage_returns_are_no_lines() {
+        let text = "# a\r\n\r\nb \r\n  c\n#address-cells: 1\n// d\n#\n\te";
+        let found: Vec<_> = lines(text).collect();
+        assert_eq!(
+            found,
+            [(3, "b"), (4, "  c"), (5, "#address-cells: 1"), (8, "\te")]
+        );
+    }
+
+    #[test]
+    fn the_header_ends_with_the_first_line_that_is_no_comment() {
+        let text = "# machine: a: b\n# said without a key\n# date: 2\nx\n# late: 3\n";
+        assert_eq!(provenance(text), [("machine", "a: b"), ("date", "2")]);
+        assert_eq!(provenance("// date: 1\n{ }"), [("date", "1")]);
+    }
+
+    #[test]
+    fn binary_files_are_told_from_texts() {
+        let of = |bytes: &[u8]| text_of(bytes).unwrap_err();
+        assert!(matches!(
+            of(b"\xd0\x0d\xfe\xed\0\0").fault,
+            Fault::CompiledTree
+        ));
+        let error = of(b"a\nb\n\0");
+        assert!(matches!(error.fault, Fault::Binary));
+        assert_eq!(error.line, Some(3));
+        assert_eq!(text_of(b"\xef\xbb\xbfa\xff").unwrap(), "a\u{fffd}");
+    }
+}

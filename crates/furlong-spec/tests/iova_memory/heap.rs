@@ -1,0 +1,61 @@
+//! An allocator that fails the k-th call of a thread when it is told to.
+#![expect(unsafe_code, reason = "an allocator hands out memory")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Failing;
+
+#[global_allocator]
+static HEAP: Failing = Failing;
+
+thread_local! {
+    /// Calls so far, while this thread counts them; the one that fails.
+    static CALLS: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
+}
+
+impl Failing {
+    /// Counts a call for memory; whether it is one that succeeds.
+    fn succeeds() -> bool {
+        let Some((calls, failing)) = CALLS.get() else {
+            return true;
+        };
+        CALLS.set(Some((calls + 1, failing)));
+        calls != failing
+    }
+}
+
+// SAFETY: every call goes to the system's allocator with the arguments that it came with, or fails
+// as an allocator may.
+unsafe impl GlobalAlloc for Failing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !Self::succeeds() {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: the caller keeps the contract of this same method.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory came from the system's allocator, with this layout.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if !Self::succeeds() {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: the memory came from the system's allocator, with this layout, and the caller
+        // keeps the contract of this same method.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+/// Does something while this thread's call number `failing`, counted from 0, gets no memory.
+/// Returns what came of it, and how many calls there were.
+pub(crate) fn failing_at<T>(failing: u64, work: impl FnOnce() -> T) -> (T, u64) {
+    CALLS.set(Some((0, failing)));
+    let done = work();
+    let calls = CALLS.take().map_or(0, |(calls, _)| calls);
+    (done, calls)
+}

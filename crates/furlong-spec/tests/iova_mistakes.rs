@@ -1,0 +1,302 @@
+//! Bad input is refused by name, in one order of precedence, and nothing has changed.
+#![forbid(unsafe_code)]
+
+use furlong::addr::{Address, Extent, Iova};
+use furlong::check::Check;
+use furlong::iova::{
+    GeometryError, Guard, Kind, Lowest, ReleaseError, Request, ReserveAtError, ReserveError, Space,
+    SpaceNode, Split, Stale, Standard, VecSpace,
+};
+
+const PAGE: u64 = 4096;
+
+fn bytes(start: u64, last: u64) -> Extent<Iova> {
+    Extent::from_last(Iova::new(start), Iova::new(last)).expect("it is not reversed")
+}
+
+fn pages(first: u64, count: u64) -> Extent<Iova> {
+    bytes(first * PAGE, (first + count) * PAGE - 1)
+}
+
+/// Pages 0 to 255, of which 0, 8 and 9 are reserved.
+fn space() -> VecSpace {
+    let mut space = VecSpace::new(pages(0, 256), PAGE, Vec::new()).expect("it is of pages");
+    for extent in [pages(0, 1), pages(8, 2)] {
+        let _ = space.reserve_at(extent).expect("it is free");
+    }
+    space
+}
+
+/// Carries out something that is refused, and sees that nothing has changed.
+#[track_caller]
+fn refused<T, E>(mistake: impl FnOnce(&mut VecSpace) -> Result<T, E>) -> E {
+    let mut space = space();
+    let error = mistake(&mut space).err().expect("it is refused");
+    let reserved: Vec<_> = space.reserved().map(|owned| owned.extent).collect();
+    assert_eq!(reserved, [pages(0, 1), pages(8, 2)]);
+    assert_eq!(space.check(), Ok(()));
+    error
+}
+
+#[track_caller]
+fn refused_request(request: Request) -> ReserveError {
+    refused(|space| space.reserve(&request, Lowest))
+}
+
+#[test]
+fn a_granule_that_is_no_power_of_two_makes_no_space() {
+    for granule in [0, 3, 4097] {
+        let space = VecSpace::new(pages(0, 1), granule, Vec::new());
+        assert_eq!(space.err(), Some(GeometryError::Granule(granule)));
+    }
+}
+
+#[test]
+fn a_space_of_broken_granules_is_refused() {
+    for extent in [
+        bytes(1, 4095),
+        bytes(0, 4096),
+        bytes(2048, 6143),
+        bytes(0, u64::MAX - 1),
+    ] {
+        let space = VecSpace::new(extent, PAGE, Vec::new());
+        assert_eq!(space.err(), Some(GeometryError::Ragged(extent)));
+    }
+}
+
+#[test]
+fn a_size_of_zero_is_refused() {
+    assert_eq!(refused_request(Request::new(0)), ReserveError::ZeroSize);
+}
+
+#[test]
+fn an_alignment_that_is_no_power_of_two_is_refused() {
+    for align in [0, 3, 4097, u64::MAX] {
+        let error = refused_request(Request::new(1).align(align));
+        assert_eq!(error, ReserveError::Align(align));
+    }
+}
+
+#[test]
+fn an_offset_of_a_granule_is_refused() {
+    for offset in [PAGE, u64::MAX] {
+        let error = refused_request(Request::new(1).offset(offset));
+        assert_eq!(error, ReserveError::Offset(offset));
+    }
+}
+
+#[test]
+fn a_boundary_that_is_no_power_of_two_is_refused() {
+    for boundary in [0, 3, u64::MAX] {
+        for split in [Split::Never, Split::AtBoundary] {
+            let error = refused_request(Request::new(1).boundary(boundary).split(split));
+            assert_eq!(error, ReserveError::Boundary(boundary));
+        }
+    }
+}
+
+#[test]
+fn a_boundary_smaller_than_the_size_is_refused_unless_the_request_may_be_cut() {
+    for boundary in [1, 2048, PAGE, 16 * PAGE] {
+        let size = boundary + 1;
+        let request = Request::new(size).boundary(boundary);
+        let error = refused_request(request);
+        assert_eq!(error, ReserveError::CrossesBoundary { size, boundary });
+        let cut = space().reserve(&request.split(Split::AtBoundary), Lowest);
+        let data = cut.expect("it is cut").data();
+        let end = data.end().expect("it does not end with 64 bits");
+        assert!(end.is_aligned(boundary), "{data:?} at {boundary}");
+    }
+}
+
+#[test]
+fn a_reversed_window_is_refused() {
+    let (low, high) = (Iova::new(1), Iova::new(0));
+    let error = refused_request(Request::new(1).window(low, high));
+    assert_eq!(error, ReserveError::Window { low, high });
+}
+
+#[test]
+fn a_window_without_a_whole_granule_has_no_place() {
+    let largest = 246 * PAGE;
+    for (low, high) in [
+        (1, 4095),
+        (4097, 8191),
+        (0x2001, 0x2fff),
+        (1 << 40, u64::MAX),
+    ] {
+        let error = refused_request(Request::new(PAGE).window(Iova::new(low), Iova::new(high)));
+        let wanted = PAGE;
+        assert_eq!(error, ReserveError::NoSpace { wanted, largest });
+    }
+}
+
+#[test]
+fn what_overflows_64_bits_is_too_large() {
+    let guard = |before, after| Request::new(1).guard(Guard { before, after });
+    let requests = [
+        Request::new(u64::MAX).offset(2),
+        Request::new(u64::MAX - 4093).offset(PAGE - 1),
+        guard(u64::MAX, 0),
+        guard(0, u64::MAX),
+        guard(1 << 63, 1 << 63),
+        // All of it is wrong, and this is what is said.
+        Request::new(u64::MAX).offset(2).boundary(1),
+        Request::new(u64::MAX).offset(2).boundary(1 << 62),
+        Request::new(u64::MAX)
+            .offset(2)
+            .boundary(1)
+            .split(Split::AtBoundary),
+    ];
+    for request in requests {
+        let error = refused_request(request);
+        assert_eq!(error, ReserveError::TooLarge(request.size), "{request:?}");
+    }
+}
+
+#[test]
+fn a_size_near_the_end_of_64_bits_finds_no_space() {
+    let largest = 246 * PAGE;
+    for size in [u64::MAX, u64::MAX - PAGE + 1, 1 << 63] {
+        let error = refused_request(Request::new(size));
+        let wanted = size.div_ceil(PAGE).saturating_mul(PAGE);
+        assert_eq!(error, ReserveError::NoSpace { wanted, largest });
+    }
+}
+
+#[test]
+fn mistakes_are_named_in_the_order_of_their_variants() {
+    let worst = Request {
+        size: 0,
+        offset: PAGE,
+        align: 3,
+        low: Iova::new(1),
+        high: Iova::new(0),
+        exclusion: None,
+        boundary: Some(3),
+        split: Split::Never,
+        guard: Guard {
+            before: u64::MAX,
+            after: u64::MAX,
+        },
+    };
+    let (low, high) = (worst.low, worst.high);
+    assert_eq!(refused_request(worst), ReserveError::ZeroSize);
+    let worst = worst.size(2);
+    assert_eq!(refused_request(worst), ReserveError::Align(3));
+    let worst = worst.align(4);
+    assert_eq!(refused_request(worst), ReserveError::Offset(PAGE));
+    let worst = worst.offset(0);
+    assert_eq!(refused_request(worst), ReserveError::Boundary(3));
+    let worst = worst.boundary(1);
+    assert_eq!(refused_request(worst), ReserveError::Window { low, high });
+    let worst = worst.window(high, low);
+    assert_eq!(refused_request(worst), ReserveError::TooLarge(2));
+    let (size, boundary) = (2, 1);
+    let worst = worst.guard(Guard::NONE);
+    assert_eq!(
+        refused_request(worst),
+        ReserveError::CrossesBoundary { size, boundary }
+    );
+    let wanted = PAGE;
+    let largest = 246 * PAGE;
+    assert_eq!(
+        refused_request(worst.size(1)),
+        ReserveError::NoSpace { wanted, largest }
+    );
+}
+
+#[test]
+fn an_exact_extent_that_cannot_be_had_is_refused_by_what_is_in_the_way() {
+    let at = |extent| refused(|space| space.reserve_at(extent));
+    let ragged = [
+        bytes(PAGE, PAGE),
+        bytes(PAGE + 1, 3 * PAGE),
+        bytes(1, u64::MAX),
+    ];
+    for extent in ragged {
+        assert_eq!(at(extent), ReserveAtError::Ragged(extent));
+    }
+    for extent in [pages(255, 2), pages(256, 1), bytes(0, u64::MAX)] {
+        assert_eq!(at(extent), ReserveAtError::Outside(pages(0, 256)));
+    }
+    assert_eq!(at(pages(9, 1)), ReserveAtError::Occupied(pages(8, 2)));
+    assert_eq!(at(pages(7, 4)), ReserveAtError::Occupied(pages(8, 2)));
+    // The first of two.
+    assert_eq!(at(pages(0, 256)), ReserveAtError::Occupied(pages(0, 1)));
+}
+
+#[test]
+fn what_was_never_reserved_is_not_released() {
+    let at = |extent| refused(|space| space.release_at(extent));
+    assert_eq!(at(pages(1, 1)), ReleaseError::NotReserved);
+    assert_eq!(at(pages(1, 7)), ReleaseError::NotReserved);
+    assert_eq!(at(pages(10, 246)), ReleaseError::NotReserved);
+    assert_eq!(at(pages(1 << 40, 1)), ReleaseError::NotReserved);
+    assert_eq!(at(bytes(0, PAGE)), ReleaseError::Ragged(bytes(0, PAGE)));
+}
+
+#[test]
+fn half_of_an_extent_is_not_released_as_if_it_were_all() {
+    let at = |extent| refused(|space| space.release_at(extent));
+    for extent in [
+        pages(8, 1),
+        pages(9, 1),
+        pages(7, 3),
+        pages(8, 3),
+        pages(9, 2),
+    ] {
+        assert_eq!(at(extent), ReleaseError::Partial(pages(8, 2)), "{extent:?}");
+    }
+    assert_eq!(at(pages(0, 10)), ReleaseError::Partial(pages(0, 1)));
+}
+
+#[test]
+fn release_twice_is_refused() {
+    let mut space = space();
+    let grant = space
+        .reserve(&Request::new(1), Lowest)
+        .expect("there is space");
+    let extent = grant.extent();
+    assert_eq!(space.release_at(extent), Ok(Kind::Granted));
+    assert_eq!(space.release_at(extent), Err(ReleaseError::NotReserved));
+    assert!(!space.holds(&grant));
+    let Err(Stale(back)) = space.release(grant) else {
+        panic!("it was released by its address");
+    };
+    assert_eq!(back.extent(), extent);
+}
+
+#[test]
+fn a_grant_of_another_space_is_refused() {
+    let mut other = space();
+    let grant = other
+        .reserve(&Request::new(3 * PAGE), Lowest)
+        .expect("there is space");
+    let Stale(back) = refused(|space| space.release(grant));
+    assert_eq!(other.release(back), Ok(()));
+}
+
+#[test]
+fn a_space_without_a_node_more_refuses_and_keeps_what_it_has() {
+    type Slice<'a> = &'a mut [SpaceNode<Standard>];
+    let reserved = furlong::iova::Reserved { start: 0, last: 0 };
+    let mut nodes = [SpaceNode::<Standard>::new(reserved); 2];
+    let mut space = Space::new(pages(0, 8), PAGE, &mut nodes[..] as Slice<'_>).expect("pages");
+    let low = space.reserve(&Request::new(PAGE), Lowest).expect("a node");
+    let _ = space.reserve_at(pages(7, 1)).expect("a node");
+    let error = space.reserve(&Request::new(PAGE), Lowest);
+    assert_eq!(error, Err(ReserveError::NoMemory));
+    assert_eq!(space.reserve_at(pages(2, 1)), Err(ReserveAtError::NoMemory));
+    // What is wrong anyway is said first.
+    assert_eq!(
+        space.reserve(&Request::new(0), Lowest),
+        Err(ReserveError::ZeroSize)
+    );
+    let occupied = space.reserve_at(pages(6, 2));
+    assert_eq!(occupied, Err(ReserveAtError::Occupied(pages(7, 1))));
+    assert_eq!(space.check(), Ok(()));
+    assert_eq!(space.len(), 2);
+    space.release(low).expect("it is held");
+    assert!(space.reserve(&Request::new(PAGE), Lowest).is_ok());
+}

@@ -1,0 +1,307 @@
+//! The maps and recordings of `traces/phys`: they say where they come from, and mean what their own
+//! sources say that they mean.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use furlong::addr::Address;
+use furlong::check::Check;
+use furlong_spec::phys_map::{
+    Fault, Form, Kind, MemoryMap, Operation, REAL_MAPS, RealMap, Recording, Segment,
+    hotplug_chunks, parse, parse_as, provenance, read, virtio_mem,
+};
+
+/// Start, end, and node of a segment.
+type Frames = (u64, u64, Option<u32>);
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/phys")
+}
+
+fn named(name: &str) -> RealMap {
+    *REAL_MAPS.iter().find(|map| map.name == name).unwrap()
+}
+
+fn frames(segment: &Segment) -> Frames {
+    let (start, last) = (segment.frames.start().raw(), segment.frames.last().raw());
+    (start, last + 1, segment.node)
+}
+
+fn segments(name: &str) -> Vec<Frames> {
+    let map = named(name).map().unwrap();
+    map.segments(12).iter().map(frames).collect()
+}
+
+/// The frames that the kernel of a log started with, each neighbour of the same node joined.
+fn started_with(text: &str) -> Vec<Frames> {
+    let mut found: Vec<Frames> = Vec::new();
+    for line in text.lines().filter(|line| line.contains("]   node   ")) {
+        let (node, range) = line
+            .split_once("]   node   ")
+            .unwrap()
+            .1
+            .split_once(": [mem ")
+            .unwrap();
+        let (start, last) = range.trim_end_matches(']').split_once('-').unwrap();
+        let of = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap();
+        let (start, end) = (of(start) / 4096, (of(last) + 1) / 4096);
+        let node = Some(node.parse().unwrap());
+        match found.last_mut() {
+            Some(before) if (before.1, before.2) == (start, node) => before.1 = end,
+            _ => found.push((start, end, node)),
+        }
+    }
+    found
+}
+
+/// How many pages the kernel of a log counted, by node.
+fn totals(text: &str) -> BTreeMap<Option<u32>, u64> {
+    let lines = text.lines().filter_map(|line| line.split_once("On node "));
+    lines
+        .map(|(_, said)| {
+            let (node, pages) = said.split_once(" totalpages: ").unwrap();
+            (Some(node.parse().unwrap()), pages.parse().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn every_map_says_where_it_comes_from() {
+    for map in REAL_MAPS {
+        for key in ["machine", "source", "date", "nodes", "unknown"] {
+            let said = map
+                .says(key)
+                .unwrap_or_else(|| panic!("{}: no {key}", map.file));
+            assert!(!said.is_empty(), "{}: {key}", map.file);
+        }
+        let kept = fs::read_to_string(folder().join(map.file)).unwrap();
+        assert_eq!(kept, map.text, "{}: not what was compiled in", map.file);
+    }
+}
+
+#[test]
+fn every_map_is_written_and_read_as_itself() {
+    for real in REAL_MAPS {
+        let map = real.map().unwrap();
+        assert_eq!(map.check(), Ok(()), "{}", real.name);
+        assert!(!map.segments(12).is_empty(), "{}", real.name);
+        let written = map.to_string();
+        let back = parse("copy", written.as_bytes()).unwrap();
+        assert_eq!(back, map, "{}", real.name);
+        assert_eq!(back.to_string(), written);
+        assert_eq!(read(&folder().join(real.file)).unwrap(), map);
+        let form = Form::of(real.text).unwrap();
+        assert_eq!(
+            parse_as(form, real.file, real.text.as_bytes()).unwrap(),
+            map
+        );
+    }
+}
+
+#[test]
+fn carriage_returns_change_no_map() {
+    for real in REAL_MAPS {
+        let text = real.text.replace('\n', "\r\n");
+        let map = parse(real.file, text.as_bytes()).unwrap();
+        assert_eq!(map, real.map().unwrap(), "{}", real.name);
+    }
+}
+
+#[test]
+fn segments_are_what_the_kernels_started_with() {
+    for name in ["laptop", "two-socket", "arm64-server"] {
+        let text = named(name).text;
+        assert_eq!(segments(name), started_with(text), "{name}");
+        let mut counted: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+        for (start, end, node) in segments(name) {
+            *counted.entry(node).or_default() += end - start;
+        }
+        assert_eq!(counted, totals(text), "{name}");
+    }
+}
+
+#[test]
+fn segments_without_a_kernel_log_are_what_was_read_by_hand() {
+    // This kernel counted 25,165,432 KiB: all of it but frame 0, which it keeps for itself.
+    let expected = [
+        (0, 0x9f, None),
+        (0x100, 0xc_0000, None),
+        (0x10_0000, 0x64_0000, None),
+    ];
+    assert_eq!(segments("developer-vm"), expected);
+    let frames: u64 = expected.iter().map(|(start, end, _)| end - start).sum();
+    assert_eq!((frames - 1) * 4, 25_165_432);
+    let boot = (0x10_0000, 0x14_0000, None);
+    let device_0 = (0x14_0000, 0x15_8000, None);
+    let device_1 = (0x34_0000, 0x34_8000, None);
+    assert_eq!(segments("virtio-mem"), [boot, device_0, device_1]);
+    let kinds = named("virtio-mem").map().unwrap().segments(12);
+    let kinds: Vec<Kind> = kinds.iter().map(|segment| segment.kind).collect();
+    assert_eq!(kinds, [Kind::Usable, Kind::Plugged, Kind::Plugged]);
+}
+
+#[test]
+fn the_readme_has_each_map_with_its_segments() {
+    let readme = fs::read_to_string(folder().join("README.md")).unwrap();
+    for real in REAL_MAPS {
+        let found = segments(real.name);
+        let frames: u64 = found.iter().map(|(start, end, _)| end - start).sum();
+        let row = format!("| [{0}]({0}) | {1} | {frames} |", real.file, found.len());
+        assert!(readme.contains(&row), "README.md lacks {row}");
+    }
+}
+
+#[test]
+fn recordings_are_what_their_scenarios_make() {
+    for (file, made) in [
+        ("virtio-mem.plugs", virtio_mem()),
+        ("hotplug-chunks.plugs", hotplug_chunks()),
+    ] {
+        let path = folder().join(file);
+        assert_eq!(Recording::read(&path).unwrap(), made, "{file}");
+        let text = fs::read_to_string(&path).unwrap();
+        let said: BTreeMap<&str, &str> = provenance(&text).into_iter().collect();
+        for key in ["machine", "source", "date", "unknown"] {
+            assert!(said.contains_key(key), "{file}: no {key}");
+        }
+        let back = Recording::parse("copy", made.to_string().as_bytes()).unwrap();
+        assert_eq!(back, made, "{file}");
+    }
+}
+
+/// What becomes of a recording's plugs and unplugs where segments stay as they were plugged:
+/// how many are done and refused, and the greatest number of segments.
+fn outcomes(recording: &Recording) -> (usize, usize, usize) {
+    let mut segments: BTreeMap<u64, u64> = BTreeMap::new();
+    let (mut done, mut refused, mut most) = (0, 0, 0);
+    for operation in &recording.operations {
+        let accepted = match operation {
+            Operation::Find { .. } => continue,
+            Operation::Plug { frames, .. } => {
+                let (start, last) = (frames.start().raw(), frames.last().raw());
+                let before = segments.range(..=last).next_back();
+                let is_free = before.is_none_or(|(_, end)| *end <= start);
+                is_free.then(|| segments.insert(start, last + 1)).is_some()
+            }
+            Operation::Unplug { frames } => {
+                let (start, end) = (frames.start().raw(), frames.last().raw() + 1);
+                let holder = segments.range(..=start).next_back();
+                let holder = holder.map(|(a, b)| (*a, *b)).filter(|(_, b)| *b >= end);
+                if let Some((low, high)) = holder {
+                    segments.remove(&low);
+                    let rest = [(low, start), (end, high)];
+                    segments.extend(rest.into_iter().filter(|(a, b)| a < b));
+                }
+                holder.is_some()
+            }
+        };
+        if accepted {
+            done += 1;
+        } else {
+            refused += 1;
+        }
+        most = most.max(segments.len());
+    }
+    (done, refused, most)
+}
+
+#[test]
+fn a_device_that_grows_and_shrinks_asks_for_nothing_that_is_refused() {
+    let recording = virtio_mem();
+    let (done, refused, most) = outcomes(&recording);
+    assert_eq!((refused, most), (0, 66));
+    assert!(done > 150, "{done} plugs and unplugs");
+    let finds = recording.operations.len() - done;
+    assert!(finds >= 2 * done, "{finds} look-ups");
+}
+
+#[test]
+fn chunks_that_are_cut_leave_a_segment_each_and_some_requests_are_refused() {
+    let (done, refused, most) = outcomes(&hotplug_chunks());
+    // One more segment for each chunk, then twice as many when what was cut off comes back.
+    assert_eq!(most, 1 + 2 * 32);
+    // A plug over others, unplugs across two segments, of none, and of the whole in pieces.
+    assert_eq!(refused, 4);
+    assert!(done > 120, "{done} plugs and unplugs");
+}
+
+#[test]
+fn a_boot_is_recorded_as_plugs_in_order() {
+    let map = named("two-socket").map().unwrap();
+    let boot = Recording::of_boot(&map.segments(12), 12);
+    assert_eq!(boot.operations.len(), 6);
+    let text = boot.to_string();
+    let start = "furlong.plugs/1\npage 4096\nplug 0x1 0x9b 0\nplug 0x100 0x76231 0\n";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.ends_with("\nplug 0x1080000 0x2080000 1\n"), "{text}");
+}
+
+/// A directory like `/sys/firmware/memmap`, with these values.
+fn firmware_directory(name: &str, entries: &[[&str; 3]]) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&root);
+    for (at, values) in entries.iter().enumerate() {
+        let folder = root.join(at.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        for (part, value) in ["start", "end", "type"].into_iter().zip(values) {
+            fs::write(folder.join(part), format!("{value}\n")).unwrap();
+        }
+    }
+    root
+}
+
+#[test]
+fn a_directory_of_the_firmware_is_read_as_its_text_is() {
+    let usable = ["0x0", "0x9fbff", "System RAM"];
+    let reserved = ["0x9fc00", "0xfffff", "Reserved"];
+    let root = firmware_directory("memmap-good", &[usable, reserved]);
+    let text = "0x0 0x9fbff System RAM\n0x9fc00 0xfffff Reserved\n";
+    assert_eq!(
+        read(&root).unwrap(),
+        parse("text", text.as_bytes()).unwrap()
+    );
+}
+
+#[test]
+fn a_broken_directory_of_the_firmware_is_named_with_its_file() {
+    let usable = ["0x0", "0x9fbff", "System RAM"];
+    let message = |name: &str, entry: [&str; 3], without: Option<&str>| {
+        let root = firmware_directory(name, &[usable, entry]);
+        if let Some(part) = without {
+            fs::remove_file(root.join("1").join(part)).unwrap();
+        }
+        let message = read(&root).unwrap_err().to_string();
+        assert!(!message.contains('\n'), "{message}");
+        message.split_once("memmap-").unwrap().1.to_string()
+    };
+    let found = message("memmap-number", ["0xzz", "0x1", "Reserved"], None);
+    assert_eq!(found, "number/1/start: line 1: `0xzz` is not a number");
+    let found = message("memmap-kind", ["0x0", "0x1", "Sand"], None);
+    assert_eq!(
+        found,
+        "kind/1/type: line 1: `Sand` is not a known type of memory"
+    );
+    let found = message("memmap-end", ["0x2", "0x1", "Reserved"], None);
+    assert_eq!(found, "end/1: the range ends at 0x1, before its start 0x2");
+    let found = message("memmap-part", ["0x0", "0x1", "Reserved"], Some("end"));
+    assert!(found.starts_with("part/1/end: cannot be read: "), "{found}");
+}
+
+#[test]
+fn what_cannot_be_read_at_all_is_named() {
+    let folder = folder();
+    assert!(matches!(read(&folder).unwrap_err().fault, Fault::Directory));
+    let missing = read(&folder.join("gone")).unwrap_err();
+    assert!(matches!(missing.fault, Fault::Open(_)));
+    assert!(
+        missing
+            .to_string()
+            .ends_with("gone: cannot be read: No such file or directory (os error 2)")
+    );
+    let error = Recording::read(&folder.join("laptop.klog")).unwrap_err();
+    assert_eq!(error.line, Some(6));
+    let empty = MemoryMap::default();
+    assert!(empty.segments(12).is_empty() && empty.entries().is_empty());
+}

@@ -1,0 +1,59 @@
+//! Regions of the firmware's and the machine's, which may overlap each other.
+#![forbid(unsafe_code)]
+
+use super::{Config, Kind, ReserveAtError, Space, Storage};
+use crate::addr::{Extent, Iova};
+
+impl<C: Config, S: Storage<C>> Space<C, S> {
+    /// Reserves `region` for the firmware or the machine (what a device tree or an RMRR lists, the
+    /// window of message-signalled interrupts). Regions may overlap each other: what other fixed
+    /// extents cover already stays as it is, and each part that is left becomes a
+    /// [`Fixed`](Kind::Fixed) extent. These are handed to `added`, in ascending order: what a
+    /// caller that maps regions has yet to map. Returns how many there were.
+    ///
+    /// A fixed extent has no grant, and no release of a range takes it;
+    /// [`release_at`](Self::release_at) does.
+    ///
+    /// # Errors
+    /// See [`ReserveAtError`]; [`Occupied`](ReserveAtError::Occupied) where it overlaps an extent
+    /// of another kind. Nothing has changed, and `added` was not called.
+    ///
+    /// # Cost
+    /// As [`fill`](Self::fill): at most one node more than fixed extents overlap the region, all of
+    /// them obtained before the first one is used.
+    ///
+    /// # Example
+    /// ```
+    /// use furlong::addr::{Extent, Iova};
+    /// use furlong::iova::VecSpace;
+    ///
+    /// let extent = |start, len| Extent::from_len(Iova::new(start), len).unwrap();
+    /// let mut space = VecSpace::new(extent(0, 1 << 32), 4096, Vec::new())?;
+    /// space.reserve_fixed(extent(0x3000, 0x2000), |_| ())?;
+    /// let mut added = Vec::new();
+    /// space.reserve_fixed(extent(0x1000, 0x8000), |part| added.push(part))?;
+    /// assert_eq!(added, [extent(0x1000, 0x2000), extent(0x5000, 0x4000)]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn reserve_fixed(
+        &mut self,
+        region: Extent<Iova>,
+        mut added: impl FnMut(Extent<Iova>),
+    ) -> Result<usize, ReserveAtError> {
+        let wanted = self.inside(region)?;
+        let mut owners = self.reserved_in(region);
+        if let Some(owner) = owners.find(|owner| owner.kind != Kind::Fixed) {
+            return Err(ReserveAtError::Occupied(owner.extent));
+        }
+        drop(owners);
+        let mut parts = self.parts(wanted);
+        let count = self.prepare_parts(parts);
+        let count = count.map_err(|_| ReserveAtError::NoMemory)?;
+        while let Some((gap, behind)) = parts.step(&self.tree) {
+            let linked = self.link(gap, behind, Kind::Fixed);
+            linked.expect("memory was there before the first one");
+            added(self.bytes(gap.into()));
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,412 @@
+//! A map from device addresses to values, as an IOTLB or an IOMMU's table of mappings has.
+#![forbid(unsafe_code)]
+
+mod check;
+mod entry;
+mod range;
+
+use core::error::Error;
+use core::fmt;
+
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+use super::Standard;
+use crate::addr::{Address, Extent, Iova};
+use crate::rbtree::{self, Arena, NoMemory, NodeId, RbTree, Store};
+
+pub use check::BrokenMap;
+use entry::END;
+pub use entry::{Entries, Entry, MapNode};
+pub use range::{CUT_RANGE_NODES, Straddles};
+
+/// A map whose nodes live in a `Vec`.
+#[cfg(feature = "alloc")]
+pub type VecMap<V, C = Standard> = Map<V, Vec<MapNode<V>>, C>;
+
+/// Values at extents of device addresses, in bytes, that do not overlap: what a device may reach,
+/// and where it is.
+///
+/// Neighbours are never merged, whether their values are equal or not: an entry that was inserted
+/// is there as it was inserted until it is removed or cut. A node is one cache line with values of
+/// up to two words.
+///
+/// Three verbs take a range out, for the three kinds of user. [`unmap_range`](Self::unmap_range)
+/// takes whole entries and refuses to cut one: what virtio-iommu and VFIO ask of UNMAP.
+/// [`invalidate_range`](Self::invalidate_range) takes every entry that it touches, which suits a
+/// cache. [`cut_range`](Self::cut_range) takes exactly the range, and cuts entries in two.
+///
+/// # Example
+/// ```
+/// use furlong::addr::{Extent, Iova};
+/// use furlong::iova::{Hint, Map, VecMap};
+///
+/// let extent = |start, len| Extent::from_len(Iova::new(start), len).unwrap();
+/// // Guest addresses at which the device's addresses lie.
+/// let mut map: VecMap<u64> = Map::new(Vec::new());
+/// map.insert(extent(0x1000, 0x2000), 0x8000_0000)?;
+/// map.insert(extent(0x3000, 0x1000), 0x4000_0000)?;
+///
+/// let mut queue = Hint::default();
+/// let (extent_of, guest) = map.lookup(Iova::new(0x1234), &mut queue).unwrap();
+/// assert_eq!((extent_of, *guest), (extent(0x1000, 0x2000), 0x8000_0000));
+/// // The next one of the same entry searches nothing.
+/// assert!(map.lookup(Iova::new(0x2fff), &mut queue).is_some());
+/// assert!(map.lookup(Iova::new(0x4000), &mut queue).is_none());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Map<V, S: Store<Entries<V>>, C: rbtree::Config = Standard> {
+    tree: RbTree<Arena<Entries<V>, S>, C>,
+    /// Nodes in no tree: a list through their starts, [`END`] at its end.
+    free: u64,
+    /// How many those are.
+    spare: usize,
+}
+
+/// Where the last look-up of one queue or one device ended. Each has its own; any number may look
+/// into one map at a time.
+///
+/// It names a node. A look-up trusts it only where that node is in the map and has the address, and
+/// then nothing else has it: a hint from before any change, or from another map, costs a search and
+/// never a wrong answer. So there is nothing to invalidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hint(Option<NodeId>);
+
+/// Why a value was not inserted. It comes back; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InsertError<V> {
+    /// Its extent overlaps that of an entry.
+    Occupied {
+        /// The first one that it overlaps.
+        conflict: Extent<Iova>,
+        /// The value.
+        value: V,
+    },
+    /// There is no memory for another node.
+    NoMemory {
+        /// The value.
+        value: V,
+    },
+}
+
+impl<V> InsertError<V> {
+    /// The value that was not inserted.
+    pub fn into_value(self) -> V {
+        match self {
+            Self::Occupied { value, .. } | Self::NoMemory { value } => value,
+        }
+    }
+}
+
+impl<V> fmt::Display for InsertError<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Occupied { conflict, .. } => write!(f, "{conflict:?} has a value"),
+            Self::NoMemory { .. } => f.write_str("there is no memory for another node"),
+        }
+    }
+}
+
+impl<V: fmt::Debug> Error for InsertError<V> {}
+
+/// Why an entry was not removed; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoveError {
+    /// None of its addresses has a value.
+    Vacant,
+    /// This entry overlaps it, but is not the same.
+    Partial(Extent<Iova>),
+}
+
+impl fmt::Display for RemoveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vacant => f.write_str("none of its addresses has a value"),
+            Self::Partial(entry) => write!(f, "{entry:?} is one entry"),
+        }
+    }
+}
+
+impl Error for RemoveError {}
+
+impl<V, S: Store<Entries<V>>> Map<V, S> {
+    /// An empty map. Nodes beyond those of `nodes` are added when they are needed, where the array
+    /// can grow.
+    ///
+    /// # Panics
+    /// If a node of `nodes` is in a map.
+    ///
+    /// # Cost
+    /// O(nodes).
+    pub fn new(nodes: S) -> Self {
+        Self::with_config(nodes)
+    }
+}
+
+impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
+    /// An empty map with any configuration; otherwise as [`new`](Map::new).
+    ///
+    /// # Panics
+    /// If a node of `nodes` is in a map.
+    pub fn with_config(nodes: S) -> Self {
+        let nodes = Arena::new(nodes);
+        let ids = nodes.ids();
+        let mut map = Self {
+            tree: RbTree::with_config(nodes),
+            free: END,
+            spare: 0,
+        };
+        for at in ids.rev() {
+            map.give(at);
+        }
+        map
+    }
+
+    /// Gives the addresses of `extent` a value. One node: after [`prepare`](Self::prepare) it
+    /// allocates nothing.
+    ///
+    /// # Errors
+    /// See [`InsertError`]: the value comes back, and nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn insert(&mut self, extent: Extent<Iova>, value: V) -> Result<(), InsertError<V>> {
+        let next = self.tree.lower_bound(extent.start().raw());
+        let conflict = next.map(|at| self.extent(at));
+        if let Some(conflict) = conflict.filter(|entry| entry.overlaps(&extent)) {
+            return Err(InsertError::Occupied { conflict, value });
+        }
+        if self.prepare(1).is_err() {
+            return Err(InsertError::NoMemory { value });
+        }
+        self.link(extent, value, next);
+        Ok(())
+    }
+
+    /// Removes the entry of exactly `extent`.
+    ///
+    /// # Errors
+    /// See [`RemoveError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn remove(&mut self, extent: Extent<Iova>) -> Result<V, RemoveError> {
+        let at = self.first_in(extent).ok_or(RemoveError::Vacant)?;
+        let owner = self.extent(at);
+        if owner != extent {
+            return Err(RemoveError::Partial(owner));
+        }
+        Ok(self.unlink(at))
+    }
+
+    /// Removes the entry that has `address`, and returns it.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn remove_at(&mut self, address: Iova) -> Option<(Extent<Iova>, V)> {
+        let at = self.search(address)?;
+        Some((self.extent(at), self.unlink(at)))
+    }
+
+    /// The entry that has `address`, and from then on the hint of whoever looks there next.
+    ///
+    /// # Cost
+    /// O(1) and no search where the hint's entry has the address, else O(log n).
+    #[inline]
+    pub fn lookup(&self, address: Iova, hint: &mut Hint) -> Option<(Extent<Iova>, &V)> {
+        if let Some(at) = hint.0.filter(|at| self.has(*at, address)) {
+            return self.entry(at);
+        }
+        let at = self.search(address)?;
+        *hint = Hint(Some(at));
+        self.entry(at)
+    }
+
+    /// The entry that has `address`.
+    ///
+    /// # Cost
+    /// O(log n).
+    #[inline]
+    #[must_use]
+    pub fn get(&self, address: Iova) -> Option<(Extent<Iova>, &V)> {
+        self.entry(self.search(address)?)
+    }
+
+    /// Changes the value at `address` and returns what `change` does; `None` where there is none.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn update<T>(&mut self, address: Iova, change: impl FnOnce(&mut V) -> T) -> Option<T> {
+        let at = self.search(address)?;
+        self.tree
+            .update(at, |entry| entry.value.as_mut().map(change))
+    }
+
+    /// The entries of which an address is in `range`, whole, in ascending order; `rev()` descends.
+    /// An access to the range is allowed where they leave no gap in it.
+    ///
+    /// # Cost
+    /// O(log n) for the two ends, and O(1) on average for each entry.
+    pub fn entries_in(
+        &self,
+        range: Extent<Iova>,
+    ) -> impl DoubleEndedIterator<Item = (Extent<Iova>, &V)> + '_ {
+        EntriesIn {
+            map: self,
+            ends: self.first_in(range).zip(self.last_in(range)),
+        }
+    }
+
+    /// All entries in ascending order; `rev()` descends.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Extent<Iova>, &V)> + '_ {
+        self.tree.iter().filter_map(|at| self.entry(at))
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.tree.is_empty()
+    }
+
+    /// The counters of the tree.
+    pub fn counters(&self) -> &C::Counters {
+        self.tree.counters()
+    }
+
+    /// Makes sure that the next `nodes` insertions allocate nothing.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    ///
+    /// # Cost
+    /// As [`Store::try_reserve`].
+    pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
+        match nodes.checked_sub(self.spare) {
+            // An array that cannot grow has no room for more, but these need none.
+            None | Some(0) => Ok(()),
+            Some(more) => self.tree.try_reserve(more),
+        }
+    }
+
+    fn extent(&self, at: NodeId) -> Extent<Iova> {
+        let entry = self.tree.item(at);
+        let [start, last] = [entry.start, entry.last].map(Iova::new);
+        Extent::from_last(start, last).expect("an entry is not empty")
+    }
+
+    #[inline]
+    fn entry(&self, at: NodeId) -> Option<(Extent<Iova>, &V)> {
+        let value = self.tree.item(at).value.as_ref()?;
+        Some((self.extent(at), value))
+    }
+
+    /// Whether the node is in the map and has the address.
+    #[inline]
+    fn has(&self, at: NodeId, address: Iova) -> bool {
+        let is_in = |entry: &Entry<V>| (entry.start..=entry.last).contains(&address.raw());
+        at.index() < self.tree.nodes().len() && self.tree.is_linked(at) && is_in(self.tree.item(at))
+    }
+
+    /// The node that has the address.
+    #[inline]
+    fn search(&self, address: Iova) -> Option<NodeId> {
+        let at = self.tree.lower_bound(address.raw())?;
+        (self.tree.item(at).start <= address.raw()).then_some(at)
+    }
+
+    /// The first node that has an address of `range`.
+    fn first_in(&self, range: Extent<Iova>) -> Option<NodeId> {
+        let at = self.tree.lower_bound(range.start().raw())?;
+        (self.tree.item(at).start <= range.last().raw()).then_some(at)
+    }
+
+    /// The last node that has an address of `range`.
+    fn last_in(&self, range: Extent<Iova>) -> Option<NodeId> {
+        let behind = self.tree.lower_bound(range.last().raw());
+        if let Some(at) = behind.filter(|at| self.tree.item(*at).start <= range.last().raw()) {
+            return Some(at);
+        }
+        let before = behind.map_or_else(|| self.tree.last(), |at| self.tree.prev(at))?;
+        (range.start().raw() <= self.tree.item(before).last).then_some(before)
+    }
+
+    /// Links a node, which must be there, with a value for `extent` before `next`.
+    fn link(&mut self, extent: Extent<Iova>, value: V, next: Option<NodeId>) {
+        let entry = Entry {
+            start: extent.start().raw(),
+            last: extent.last().raw(),
+            value: Some(value),
+        };
+        let at = self.take(entry);
+        let linked = self.tree.insert_before(next, at);
+        linked.expect("a free node is in no tree");
+    }
+
+    /// Takes an entry out and keeps its node for the next one.
+    fn unlink(&mut self, at: NodeId) -> V {
+        let removed = self.tree.remove(at);
+        removed.expect("an entry of the map is in the tree");
+        self.give(at).expect("an entry of the map has a value")
+    }
+
+    /// A node for `entry`, in no tree; there must be one, or room for one.
+    fn take(&mut self, entry: Entry<V>) -> NodeId {
+        let Some(at) = self.first_free() else {
+            return self.tree.push(entry).expect("there is room for a node");
+        };
+        let free = self.tree.replace(at, entry);
+        self.free = free.ok().expect("a free node is in no tree").start;
+        self.spare -= 1;
+        at
+    }
+
+    fn first_free(&self) -> Option<NodeId> {
+        let index = usize::try_from(self.free).ok()?;
+        NodeId::from_index(index)
+    }
+
+    /// Keeps a node that is in no tree; returns the value that it had.
+    fn give(&mut self, at: NodeId) -> Option<V> {
+        let old = self.tree.replace(at, Entry::before(self.free));
+        self.free = at.index() as u64;
+        self.spare += 1;
+        old.ok().expect("the node is in no tree").value
+    }
+}
+
+/// See [`Map::entries_in`].
+struct EntriesIn<'a, V, S: Store<Entries<V>>, C: rbtree::Config> {
+    map: &'a Map<V, S, C>,
+    /// The first entry and the last one of those that are left.
+    ends: Option<(NodeId, NodeId)>,
+}
+
+impl<'a, V, S: Store<Entries<V>>, C: rbtree::Config> Iterator for EntriesIn<'a, V, S, C> {
+    type Item = (Extent<Iova>, &'a V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (first, last) = self.ends?;
+        let rest = self.map.tree.next(first).filter(|_| first != last);
+        self.ends = rest.map(|first| (first, last));
+        self.map.entry(first)
+    }
+}
+
+impl<V, S: Store<Entries<V>>, C: rbtree::Config> DoubleEndedIterator for EntriesIn<'_, V, S, C> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let (first, last) = self.ends?;
+        let rest = self.map.tree.prev(last).filter(|_| first != last);
+        self.ends = rest.map(|last| (first, last));
+        self.map.entry(last)
+    }
+}
+
+impl<V: fmt::Debug, S: Store<Entries<V>>, C: rbtree::Config> fmt::Debug for Map<V, S, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}

@@ -1,0 +1,131 @@
+//! `check()`: walks every invariant of a map and names the one that is broken.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::entry::END;
+use super::{Entries, Map};
+use crate::check::Check;
+use crate::rbtree::{self, NodeId, Store};
+
+/// A broken invariant of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenMap {
+    /// This entry ends before it begins, or overlaps the one before.
+    Overlap(NodeId),
+    /// Something is wrong with the tree.
+    Tree(rbtree::Broken<NodeId>),
+    /// This entry has no value, or has one and is not in the map.
+    Value(NodeId),
+    /// The list of free nodes is not one of all nodes that are in no tree: it has this many of them
+    /// before it ends or goes wrong.
+    Free(usize),
+}
+
+impl fmt::Display for BrokenMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overlap(at) => write!(f, "{at:?} is reversed or overlaps the one before"),
+            Self::Tree(broken) => write!(f, "the tree: {broken}"),
+            Self::Value(at) => write!(f, "{at:?} has no value, or one that it should not have"),
+            Self::Free(listed) => write!(f, "the list of free nodes has {listed} that are free"),
+        }
+    }
+}
+
+impl Error for BrokenMap {}
+
+impl<V, S: Store<Entries<V>>, C: rbtree::Config> Check for Map<V, S, C> {
+    type Broken = BrokenMap;
+
+    /// O(n) time, and stack as deep as the tree.
+    fn check(&self) -> Result<(), BrokenMap> {
+        self.tree.check().map_err(BrokenMap::Tree)?;
+        let mut next = Some(0);
+        for at in &self.tree {
+            let entry = self.tree.item(at);
+            if next.is_none_or(|next| entry.start < next) || entry.last < entry.start {
+                return Err(BrokenMap::Overlap(at));
+            }
+            next = entry.last.checked_add(1);
+        }
+        let is_wrong =
+            |at: &NodeId| self.tree.is_linked(*at) != self.tree.item(*at).value.is_some();
+        match self.tree.nodes().ids().find(is_wrong) {
+            Some(at) => Err(BrokenMap::Value(at)),
+            None => self.check_free(),
+        }
+    }
+}
+
+impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
+    /// The list of free nodes has as many nodes as there should be, and none that is in the tree:
+    /// so it has each of the others once.
+    fn check_free(&self) -> Result<(), BrokenMap> {
+        let nodes = self.tree.nodes();
+        let mut next = self.free;
+        for listed in 0..self.spare {
+            let at = usize::try_from(next).ok().and_then(NodeId::from_index);
+            let at = at.filter(|at| at.index() < nodes.len() && !self.tree.is_linked(*at));
+            next = self.tree.item(at.ok_or(BrokenMap::Free(listed))?).start;
+        }
+        let is_whole = next == END && self.spare + self.tree.len() == nodes.len();
+        is_whole.then_some(()).ok_or(BrokenMap::Free(self.spare))
+    }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::BrokenMap;
+    use crate::addr::{Extent, Iova};
+    use crate::check::Check;
+    use crate::iova::{Entry, Map, VecMap};
+    use crate::rbtree::NodeId;
+
+    fn id(index: usize) -> NodeId {
+        NodeId::from_index(index).unwrap()
+    }
+
+    /// What `check` says of a map with the nodes 0 and 2 in it and 1 free, after `harm`.
+    fn broken(harm: impl FnOnce(&mut VecMap<u32>)) -> BrokenMap {
+        let extent = |start| Extent::from_len(Iova::new(start), 10).unwrap();
+        let mut map: VecMap<u32> = Map::new(Vec::new());
+        for (value, start) in [100, 200, 300].into_iter().enumerate() {
+            map.insert(extent(start), value as u32).unwrap();
+        }
+        map.remove(extent(200)).unwrap();
+        assert_eq!(map.check(), Ok(()));
+        harm(&mut map);
+        map.check().expect_err("the map is broken")
+    }
+
+    #[test]
+    fn check_names_each_invariant_of_a_map_that_is_broken() {
+        let overlap = broken(|map| map.tree.update(id(2), |entry| entry.start = 109));
+        assert_eq!(overlap, BrokenMap::Overlap(id(2)));
+        let reversed = broken(|map| map.tree.update(id(0), |entry| entry.start = 110));
+        assert_eq!(reversed, BrokenMap::Overlap(id(0)));
+        let bare = broken(|map| map.tree.update(id(2), |entry| entry.value = None));
+        assert_eq!(bare, BrokenMap::Value(id(2)));
+        let kept = broken(|map| map.tree.update(id(1), |entry| entry.value = Some(1)));
+        assert_eq!(kept, BrokenMap::Value(id(1)));
+        assert_eq!(broken(|map| map.spare = 0), BrokenMap::Free(0));
+        assert_eq!(broken(|map| map.spare = 2), BrokenMap::Free(1));
+        assert_eq!(broken(|map| map.free = 0), BrokenMap::Free(0));
+        assert_eq!(broken(|map| map.free = 9), BrokenMap::Free(0));
+        let order = broken(|map| {
+            map.tree.remove(id(0)).unwrap();
+            let behind = Entry {
+                start: 400,
+                last: 401,
+                value: Some(7),
+            };
+            map.tree.replace(id(0), behind).unwrap();
+            map.tree.insert_before(Some(id(2)), id(0)).unwrap();
+        });
+        assert!(matches!(order, BrokenMap::Tree(_)), "{order}");
+    }
+}

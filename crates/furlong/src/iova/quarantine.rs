@@ -1,0 +1,314 @@
+//! Where released extents wait for a flush of the device's TLB.
+#![forbid(unsafe_code)]
+
+use core::ops::DerefMut;
+
+use super::ring::{Level, Ring, TokenSlot};
+use super::tag::Tag;
+use super::token::{QuarantineError, Sealed, StaleSeal, StaleToken, Token};
+use super::{Config, Grant, Space, Stale, Storage};
+
+/// Tokens, in the order in which they were released, that wait for a flush of the device's TLB; and
+/// the count of those that are anywhere.
+///
+/// It goes with one [`Space`], for users that have both to themselves; a [`Domain`](super::Domain)
+/// has one a CPU inside. Its memory is the caller's: an array of [`TokenSlot`]s, in which as many
+/// tokens wait as it has slots.
+///
+/// # Example
+/// ```
+/// use furlong::addr::{Extent, Iova};
+/// use furlong::iova::{Level, Lowest, Quarantine, Request, TokenSlot, VecSpace};
+/// # fn unmap(_: Iova) {}
+/// # fn flush() {}
+///
+/// let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).unwrap();
+/// let mut space = VecSpace::new(all, 4096, Vec::new())?;
+/// let mut quarantine = Quarantine::new(vec![TokenSlot::EMPTY; 256], 192);
+///
+/// let grant = space.reserve(&Request::new(9000), Lowest)?;
+/// unmap(grant.iova());
+/// let token = quarantine.release(grant)?;
+/// assert_eq!(quarantine.push(token)?, Level::Low);
+/// assert_eq!(space.len(), 1); // nobody can get it yet
+///
+/// let sealed = quarantine.seal();
+/// flush();
+/// quarantine.redeem_sealed(sealed, &mut space)?;
+/// assert!(space.is_empty());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Quarantine<M> {
+    ring: Ring<M>,
+    tag: Tag,
+    issued: u64,
+    redeemed: u64,
+}
+
+impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
+    /// An empty one with room for as many tokens as there are slots.
+    ///
+    /// # Shapes
+    /// From `high_water` tokens on [`push`](Self::push) says that a flush is due.
+    pub fn new(slots: M, high_water: usize) -> Self {
+        Self {
+            ring: Ring::new(slots, high_water),
+            tag: Tag::fresh(),
+            issued: 0,
+            redeemed: 0,
+        }
+    }
+
+    /// Releases what a grant of a space stands for, whose translation the caller has taken down:
+    /// nobody has it from now on, and nobody gets it before the token is redeemed.
+    ///
+    /// # Errors
+    /// The grant comes back if it is a domain's; nothing has changed.
+    pub fn release(&mut self, grant: Grant) -> Result<Token, Stale> {
+        if grant.tag != Tag::NONE {
+            return Err(Stale(grant));
+        }
+        self.issued += 1;
+        Ok(Token::of(&grant, self.tag))
+    }
+
+    /// Keeps a token until the next flush.
+    ///
+    /// # Errors
+    /// See [`QuarantineError`]: the token comes back, nothing has changed.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn push(&mut self, token: Token) -> Result<Level, QuarantineError> {
+        if !token.parked().tag.is_with(self.tag) {
+            return Err(QuarantineError::Stale(token));
+        }
+        self.ring.push(token).map_err(QuarantineError::Full)
+    }
+
+    /// Says which tokens are here. A flush that begins after this makes them good; those that are
+    /// pushed later wait for another.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn seal(&self) -> Sealed {
+        Sealed {
+            tag: self.tag,
+            cpu: 0,
+            end: self.ring.end(),
+        }
+    }
+
+    /// Frees the extent of a token that is not in quarantine. The caller has flushed the device's
+    /// TLB since it was released.
+    ///
+    /// # Errors
+    /// The token comes back if it is not of here, or if `space` does not know its extent any more;
+    /// nothing has changed.
+    ///
+    /// # Cost
+    /// As [`Space::release`].
+    pub fn redeem<C: Config, S: Storage<C>>(
+        &mut self,
+        token: Token,
+        space: &mut Space<C, S>,
+    ) -> Result<(), StaleToken> {
+        let is_ours = token.parked().tag.is_with(self.tag);
+        let grant = token.parked().into_grant();
+        if !is_ours || space.release(grant).is_err() {
+            return Err(StaleToken(token));
+        }
+        self.redeemed += 1;
+        Ok(())
+    }
+
+    /// Frees the extents of the tokens that were here when it was sealed, and says how many that
+    /// were. The caller has flushed the device's TLB since.
+    ///
+    /// A token whose extent `space` does not know any more, because it was released or cut by its
+    /// address, has nothing to free; it is not counted.
+    ///
+    /// # Errors
+    /// The seal comes back if it is another quarantine's; nothing has changed.
+    ///
+    /// # Cost
+    /// A [`Space::release`] a token.
+    pub fn redeem_sealed<C: Config, S: Storage<C>>(
+        &mut self,
+        sealed: Sealed,
+        space: &mut Space<C, S>,
+    ) -> Result<usize, StaleSeal> {
+        if sealed.tag != self.tag {
+            return Err(StaleSeal(sealed));
+        }
+        let mut freed = 0;
+        while let Some(token) = self.ring.take_below(sealed.end) {
+            self.redeemed += 1;
+            freed += usize::from(space.release(token.parked().into_grant()).is_ok());
+        }
+        Ok(freed)
+    }
+
+    /// How many tokens wait here.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Whether none does.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many tokens were issued and not redeemed: those that wait here, those in other hands,
+    /// and those that were dropped, whose extents have leaked.
+    pub fn outstanding(&self) -> u64 {
+        self.issued - self.redeemed
+    }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests {
+    use super::Quarantine;
+    use crate::addr::{Extent, Iova};
+    use crate::iova::{
+        Grant, Level, Lowest, QuarantineError, Request, ReserveError, Space, SpaceNode, StaleSeal,
+        StaleToken, Standard, TokenSlot, VecSpace,
+    };
+
+    const PAGE: u64 = 4096;
+
+    /// A space of `pages` pages.
+    fn space(pages: u64) -> VecSpace {
+        let extent = Extent::from_len(Iova::new(0), pages * PAGE).unwrap();
+        Space::new(extent, PAGE, Vec::<SpaceNode<Standard>>::new()).unwrap()
+    }
+
+    fn page(space: &mut VecSpace) -> Grant {
+        space.reserve(&Request::new(PAGE), Lowest).unwrap()
+    }
+
+    fn quarantine(slots: usize) -> Quarantine<Vec<TokenSlot>> {
+        Quarantine::new(vec![TokenSlot::EMPTY; slots], slots.div_ceil(2))
+    }
+
+    #[test]
+    fn a_released_extent_is_not_had_again_before_it_is_redeemed() {
+        let (mut space, mut quarantine) = (space(1), quarantine(2));
+        let token = quarantine.release(page(&mut space)).unwrap();
+        let full = space.reserve(&Request::new(1), Lowest);
+        assert!(matches!(full, Err(ReserveError::NoSpace { .. })));
+        quarantine.redeem(token, &mut space).unwrap();
+        assert_eq!(page(&mut space).iova(), Iova::new(0));
+        assert_eq!(quarantine.outstanding(), 0);
+    }
+
+    #[test]
+    fn a_flush_frees_what_was_there_when_it_was_sealed_and_no_more() {
+        let (mut space, mut quarantine) = (space(8), quarantine(4));
+        let push = |quarantine: &mut Quarantine<_>, space: &mut VecSpace| {
+            let token = quarantine.release(page(space)).unwrap();
+            quarantine.push(token).unwrap()
+        };
+        // Three rounds, so that the queue passes the end of its array.
+        for _ in 0..3 {
+            assert_eq!(push(&mut quarantine, &mut space), Level::Low);
+            assert_eq!(push(&mut quarantine, &mut space), Level::High);
+            let early = quarantine.seal();
+            assert_eq!(push(&mut quarantine, &mut space), Level::High);
+            let late = quarantine.seal();
+            assert_eq!(quarantine.redeem_sealed(early, &mut space), Ok(2));
+            assert_eq!((space.len(), quarantine.len()), (1, 1));
+            assert_eq!(quarantine.redeem_sealed(late, &mut space), Ok(1));
+            assert!(space.is_empty() && quarantine.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_later_of_two_seals_covers_the_earlier_one() {
+        let (mut space, mut quarantine) = (space(2), quarantine(2));
+        let mut seals = Vec::new();
+        for _ in 0..2 {
+            let token = quarantine.release(page(&mut space)).unwrap();
+            let _ = quarantine.push(token).unwrap();
+            seals.push(quarantine.seal());
+        }
+        let freed = seals.into_iter().rev();
+        let freed: Vec<_> = freed
+            .map(|sealed| quarantine.redeem_sealed(sealed, &mut space).unwrap())
+            .collect();
+        assert_eq!(freed, [2, 0]);
+    }
+
+    #[test]
+    fn a_full_quarantine_gives_the_token_back() {
+        let (mut space, mut quarantine) = (space(2), quarantine(1));
+        let tokens = [(); 2].map(|()| quarantine.release(page(&mut space)).unwrap());
+        let [first, second] = tokens;
+        assert_eq!(quarantine.push(first), Ok(Level::High));
+        let Err(QuarantineError::Full(second)) = quarantine.push(second) else {
+            panic!("one slot, two tokens");
+        };
+        let sealed = quarantine.seal();
+        assert_eq!(quarantine.redeem_sealed(sealed, &mut space), Ok(1));
+        quarantine.redeem(second, &mut space).unwrap();
+        assert!(space.is_empty());
+    }
+
+    #[test]
+    fn a_quarantine_without_slots_holds_nothing() {
+        let (mut space, mut quarantine) = (space(1), quarantine(0));
+        let token = quarantine.release(page(&mut space)).unwrap();
+        assert!(matches!(
+            quarantine.push(token),
+            Err(QuarantineError::Full(_))
+        ));
+        assert_eq!(quarantine.seal(), quarantine.seal());
+    }
+
+    #[test]
+    fn a_dropped_token_leaks_its_extent_and_is_counted() {
+        let (mut space, mut quarantine) = (space(2), quarantine(2));
+        drop(quarantine.release(page(&mut space)).unwrap());
+        let sealed = quarantine.seal();
+        assert_eq!(quarantine.redeem_sealed(sealed, &mut space), Ok(0));
+        assert_eq!((space.len(), quarantine.outstanding()), (1, 1));
+    }
+
+    #[test]
+    fn tokens_and_seals_of_another_quarantine_are_refused() {
+        let (mut space, mut ours, mut other) = (space(2), quarantine(2), quarantine(2));
+        let token = other.release(page(&mut space)).unwrap();
+        let Err(QuarantineError::Stale(token)) = ours.push(token) else {
+            panic!("it was released elsewhere");
+        };
+        let Err(StaleToken(token)) = ours.redeem(token, &mut space) else {
+            panic!("it was released elsewhere");
+        };
+        let _ = other.push(token).unwrap();
+        let sealed = other.seal();
+        let Err(StaleSeal(sealed)) = ours.redeem_sealed(sealed, &mut space) else {
+            panic!("another one was sealed");
+        };
+        assert_eq!((ours.outstanding(), space.len()), (0, 1));
+        assert_eq!(other.redeem_sealed(sealed, &mut space), Ok(1));
+    }
+
+    #[test]
+    fn a_token_whose_extent_was_released_by_its_address_frees_nothing() {
+        let (mut space, mut quarantine) = (space(2), quarantine(2));
+        let tokens = [(); 2].map(|()| quarantine.release(page(&mut space)).unwrap());
+        for token in &tokens {
+            space.release_at(token.extent()).unwrap();
+        }
+        let [first, second] = tokens;
+        let Err(StaleToken(first)) = quarantine.redeem(first, &mut space) else {
+            panic!("the space does not know it");
+        };
+        let _ = quarantine.push(first).unwrap();
+        let _ = quarantine.push(second).unwrap();
+        let sealed = quarantine.seal();
+        assert_eq!(quarantine.redeem_sealed(sealed, &mut space), Ok(0));
+        assert_eq!(quarantine.outstanding(), 0);
+    }
+}

@@ -1,0 +1,394 @@
+//! Ranges: what is free and what is reserved in one, reserving all of the first, and releasing all
+//! of the second.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::query::Gap;
+use super::space::Tree;
+use super::tag::Tag;
+use super::{Config, Grant, Kind, Owned, ReserveAtError, Reserved, Space, Storage};
+use crate::addr::{Address, Extent, Iova};
+use crate::rbtree::{NoMemory, NodeId};
+
+/// Nodes that a reservation needs, by size or by address: what to [`prepare`](Space::prepare) for
+/// each. Releasing and claiming need none.
+pub const RESERVE_NODES: usize = 1;
+
+/// Nodes that the release of a range or of a part of an extent needs at most: one, where it cuts
+/// the middle out of an extent.
+pub const RELEASE_RANGE_NODES: usize = 1;
+
+/// Why nothing was done about a range; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RangeError {
+    /// It is not made of whole granules.
+    Ragged(Extent<Iova>),
+    /// Part of it lies outside this, the space.
+    Outside(Extent<Iova>),
+    /// There is no memory for the nodes that it needs.
+    NoMemory,
+}
+
+impl fmt::Display for RangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ragged(range) => write!(f, "{range:?} is not made of whole granules"),
+            Self::Outside(space) => write!(f, "the space is {space:?}"),
+            Self::NoMemory => f.write_str("there is no memory for more nodes"),
+        }
+    }
+}
+
+impl Error for RangeError {}
+
+impl From<NoMemory> for RangeError {
+    fn from(_: NoMemory) -> Self {
+        Self::NoMemory
+    }
+}
+
+/// What is left of an extent of which a part was released.
+#[derive(Debug, Default, PartialEq, Eq)]
+#[must_use = "an extent stays reserved until its grant is released"]
+pub struct Kept {
+    /// What lies below the part.
+    pub below: Option<Grant>,
+    /// What lies above the part.
+    pub above: Option<Grant>,
+}
+
+/// Why no part of an extent was released. Its grant comes back; nothing has changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotReleased {
+    /// Of the whole extent.
+    pub grant: Grant,
+    /// Why.
+    pub cause: PartError,
+}
+
+/// Why no part of an extent was released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartError {
+    /// The grant is of another space, or its extent has been released or cut by its address.
+    Stale,
+    /// The part is not made of whole granules.
+    Ragged,
+    /// The part is not inside the extent.
+    NotInside,
+    /// There is no memory for the node that a cut in the middle needs.
+    NoMemory,
+}
+
+impl fmt::Display for NotReleased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extent = self.grant.extent();
+        match self.cause {
+            PartError::Stale => write!(f, "{extent:?} is not what this space has granted"),
+            PartError::Ragged => f.write_str("the part is not made of whole granules"),
+            PartError::NotInside => write!(f, "the part is not inside {extent:?}"),
+            PartError::NoMemory => f.write_str("there is no memory for another node"),
+        }
+    }
+}
+
+impl Error for NotReleased {}
+
+/// Walks the free parts of a range. What it has passed may be linked in between.
+#[derive(Clone, Copy)]
+pub(super) struct Parts {
+    /// Where the rest of the range begins; `None` where nothing is left.
+    next: Option<u64>,
+    last: u64,
+    /// The first extent that ends in the rest or behind it.
+    behind: Option<NodeId>,
+}
+
+impl Parts {
+    /// The next free part, and the node before which one for it belongs.
+    pub(super) fn step<C: Config, S: Storage<C>>(
+        &mut self,
+        tree: &Tree<C, S>,
+    ) -> Option<(Gap, Option<NodeId>)> {
+        loop {
+            let first = self.next.filter(|first| *first <= self.last)?;
+            let behind = self.behind;
+            let Some((at, item)) = behind
+                .map(|at| (at, tree.item(at)))
+                .filter(|(_, item)| item.start <= self.last)
+            else {
+                self.next = None;
+                let last = self.last;
+                return Some((Gap { first, last }, behind));
+            };
+            self.next = item.last.checked_add(1);
+            self.behind = tree.next(at);
+            if let Some(last) = item.start.checked_sub(1).filter(|last| first <= *last) {
+                return Some((Gap { first, last }, behind));
+            }
+        }
+    }
+}
+
+impl<C: Config, S: Storage<C>> Space<C, S> {
+    /// The bytes of `range` that are in the space and in no extent, in ascending order. There are
+    /// as many of these parts as [`fill`](Self::fill) needs nodes.
+    ///
+    /// # Cost
+    /// O(log n) for the first, and O(1) on average for each extent that overlaps the range.
+    pub fn free_in(&self, range: Extent<Iova>) -> impl Iterator<Item = Extent<Iova>> + '_ {
+        let granules = self.around(range);
+        let mut parts = granules.map(|granules| self.parts(granules));
+        let parts = core::iter::from_fn(move || parts.as_mut()?.step(&self.tree));
+        parts.filter_map(move |(gap, _)| self.bytes(gap.into()).intersection(&range))
+    }
+
+    /// The extents of which a byte is in `range`, whole, in ascending order.
+    ///
+    /// # Cost
+    /// As [`free_in`](Self::free_in).
+    pub fn reserved_in(&self, range: Extent<Iova>) -> impl Iterator<Item = Owned> + '_ {
+        let granules = self.around(range);
+        let first = granules.and_then(|granules| self.tree.lower_bound(granules.first));
+        let nodes = core::iter::successors(first, |at| self.tree.next(*at));
+        nodes
+            .map(|at| self.owned(at))
+            .take_while(move |owned| owned.extent.overlaps(&range))
+    }
+
+    /// Reserves every free part of `range`, each as an extent of its own, and hands its grant to
+    /// `granted`, in ascending order. Returns how many there were: none where nothing is free.
+    ///
+    /// A range that reaches beyond the space is refused; see [`Extent::intersection`].
+    ///
+    /// # Errors
+    /// See [`RangeError`]; nothing has changed, and `granted` was not called.
+    ///
+    /// # Cost
+    /// O(log n) for each part, and O(1) on average for each extent that overlaps the range. A node
+    /// a part, all of them obtained before the first one is used: one more than extents overlap the
+    /// range at most. [`free_in`](Self::free_in) counts them.
+    ///
+    /// # Example
+    /// ```
+    /// use furlong::addr::{Extent, Iova};
+    /// use furlong::iova::VecSpace;
+    ///
+    /// let extent = |start, len| Extent::from_len(Iova::new(start), len).unwrap();
+    /// let mut space = VecSpace::new(extent(0, 1 << 32), 4096, Vec::new())?;
+    /// let doorbell = space.reserve_at(extent(0xfee0_1000, 0x1000))?;
+    /// // Nothing else goes where interrupts are sent.
+    /// let mut rest = Vec::new();
+    /// space.fill(extent(0xfee0_0000, 1 << 20), |grant| rest.push(grant))?;
+    /// assert_eq!(rest[0].extent(), extent(0xfee0_0000, 0x1000));
+    /// assert_eq!(rest[1].extent(), extent(0xfee0_2000, 0xf_e000));
+    /// # let _ = doorbell;
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn fill(
+        &mut self,
+        range: Extent<Iova>,
+        mut granted: impl FnMut(Grant),
+    ) -> Result<usize, RangeError> {
+        let wanted = self.within(range)?;
+        let mut parts = self.parts(wanted);
+        let count = self.prepare_parts(parts)?;
+        while let Some((gap, behind)) = parts.step(&self.tree) {
+            let at = self.link(gap, behind, Kind::Granted);
+            let at = at.expect("memory was there before the first one");
+            granted(self.granted(at));
+        }
+        Ok(count)
+    }
+
+    /// Releases all of `range` but what is [`Fixed`](Kind::Fixed) in it, and hands each piece to
+    /// `released`, in ascending order, with the kind and the index that its extent had. Returns how
+    /// many there were: none where nothing of it was reserved.
+    ///
+    /// An extent that is partly inside is cut. What is left of it is reserved as before, but
+    /// [`Unclaimed`](Kind::Unclaimed): its grant is stale, and [`claim`](Self::claim) makes another
+    /// one. The lowest part that is left keeps the index. Whoever has the grant can do without all
+    /// that, see [`release_part`](Self::release_part).
+    ///
+    /// # Errors
+    /// See [`RangeError`]; nothing has changed, and `released` was not called.
+    ///
+    /// # Cost
+    /// O(log n), and for each piece what [`release`](Self::release) costs. It needs one node where
+    /// it cuts the middle out of an extent, and else none: [`RELEASE_RANGE_NODES`].
+    pub fn release_range(
+        &mut self,
+        range: Extent<Iova>,
+        mut released: impl FnMut(Owned),
+    ) -> Result<usize, RangeError> {
+        let wanted = self.within(range)?;
+        let mut next = self.tree.lower_bound(wanted.first);
+        if next.is_some_and(|at| self.kind(at) != Kind::Fixed && self.is_middle(at, wanted)) {
+            self.prepare(RELEASE_RANGE_NODES)?;
+        }
+        let mut count = 0;
+        while let Some(at) = next.filter(|at| self.tree.item(*at).start <= wanted.last) {
+            next = self.tree.next(at);
+            let kind = self.kind(at);
+            if kind == Kind::Fixed {
+                continue;
+            }
+            let item = self.tree.item(at);
+            let part = Reserved {
+                start: item.start.max(wanted.first),
+                last: item.last.min(wanted.last),
+            };
+            self.carve(at, part, Kind::Unclaimed);
+            count += 1;
+            released(Owned {
+                extent: self.bytes(part),
+                kind,
+                index: at.index(),
+            });
+        }
+        Ok(count)
+    }
+
+    /// Releases `part` of what a grant stands for. What is left has grants of its own; the lowest
+    /// one has the index of the whole. Their data is what of the whole data is in them, or, where
+    /// nothing is, all of them.
+    ///
+    /// # Errors
+    /// See [`PartError`]; the grant comes back, and nothing has changed.
+    ///
+    /// # Cost
+    /// As [`release`](Self::release), and a node where the part is in the middle:
+    /// [`RELEASE_RANGE_NODES`].
+    pub fn release_part(&mut self, grant: Grant, part: Extent<Iova>) -> Result<Kept, NotReleased> {
+        let wanted = match self.part_of(&grant, part) {
+            Ok(wanted) => wanted,
+            Err(cause) => return Err(NotReleased { grant, cause }),
+        };
+        let Grant {
+            at,
+            tag,
+            extent,
+            data,
+        } = grant;
+        let above = self.carve(at, wanted.into(), Kind::Granted);
+        let kept = |at: NodeId| {
+            let extent = self.bytes(*self.tree.item(at));
+            let data = data.intersection(&extent).unwrap_or(extent);
+            Grant {
+                at,
+                tag,
+                extent,
+                data,
+            }
+        };
+        let is_below = extent.start() < part.start();
+        Ok(Kept {
+            below: is_below.then(|| kept(at)),
+            above: above.map(kept),
+        })
+    }
+
+    /// `part` in granules, where it can be released from what a grant stands for.
+    fn part_of(&mut self, grant: &Grant, part: Extent<Iova>) -> Result<Gap, PartError> {
+        if !self.holds(grant) {
+            return Err(PartError::Stale);
+        }
+        let wanted = super::space::whole(part, self.shift).ok_or(PartError::Ragged)?;
+        if grant.extent.intersection(&part) != Some(part) {
+            return Err(PartError::NotInside);
+        }
+        if self.is_middle(grant.at, wanted) {
+            let room = self.prepare(RELEASE_RANGE_NODES);
+            room.map_err(|_| PartError::NoMemory)?;
+        }
+        Ok(wanted)
+    }
+
+    /// Takes `part` out of the extent of `at`, which has it whole. What is left becomes `kind`;
+    /// returns the node of what is left above the part. Where something is left on both sides, a
+    /// node must be there.
+    fn carve(&mut self, at: NodeId, part: Reserved, kind: Kind) -> Option<NodeId> {
+        let item = *self.tree.item(at);
+        let above = item.last > part.last;
+        if item.start < part.start {
+            let last = part.start - 1;
+            self.tree.update(at, |item| item.last = last);
+            self.tree.set_mark(at, kind as u8);
+            let rest = above.then(|| Gap {
+                first: part.last + 1,
+                last: item.last,
+            });
+            let next = self.tree.next(at);
+            return rest.map(|rest| {
+                let linked = self.link(rest, next, kind);
+                linked.expect("memory was there before the cut")
+            });
+        }
+        if above {
+            self.tree.update(at, |item| item.start = part.last + 1);
+            self.tree.set_mark(at, kind as u8);
+            return Some(at);
+        }
+        self.unlink(at);
+        None
+    }
+
+    /// Whether `part` leaves something of the extent of `at` on both sides.
+    fn is_middle(&self, at: NodeId, part: Gap) -> bool {
+        let item = self.tree.item(at);
+        item.start < part.first && part.last < item.last
+    }
+
+    /// Makes sure that there is a node for each of `parts`, and counts them.
+    pub(super) fn prepare_parts(&mut self, mut parts: Parts) -> Result<usize, NoMemory> {
+        let mut count = 0;
+        while parts.step(&self.tree).is_some() {
+            count += 1;
+        }
+        self.prepare(count).map(|()| count)
+    }
+
+    /// The free parts of a range in granules.
+    pub(super) fn parts(&self, range: Gap) -> Parts {
+        Parts {
+            next: Some(range.first),
+            last: range.last,
+            behind: self.tree.lower_bound(range.first),
+        }
+    }
+
+    /// The granules of the space of which a byte is in `range`.
+    fn around(&self, range: Extent<Iova>) -> Option<Gap> {
+        let first = (range.start().raw() >> self.shift).max(self.bounds.first);
+        let last = (range.last().raw() >> self.shift).min(self.bounds.last);
+        (first <= last).then_some(Gap { first, last })
+    }
+
+    fn within(&self, range: Extent<Iova>) -> Result<Gap, RangeError> {
+        self.inside(range).map_err(|error| match error {
+            ReserveAtError::Ragged(range) => RangeError::Ragged(range),
+            _ => RangeError::Outside(self.extent()),
+        })
+    }
+
+    /// The grant of an extent, all of which is data.
+    pub(super) fn granted(&self, at: NodeId) -> Grant {
+        let extent = self.bytes(*self.tree.item(at));
+        Grant {
+            at,
+            tag: Tag::NONE,
+            extent,
+            data: extent,
+        }
+    }
+}
+
+impl From<Gap> for Reserved {
+    fn from(gap: Gap) -> Self {
+        Self {
+            start: gap.first,
+            last: gap.last,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A bounded queue of tokens that remembers how many have ever passed.
+#![forbid(unsafe_code)]
+
+use core::ops::DerefMut;
+
+use super::tag::Tag;
+use super::token::{Parked, Token};
+use crate::addr::Iova;
+use crate::rbtree::NodeId;
+
+/// A place for a [`Token`], for arrays that the caller provides.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenSlot(Parked);
+
+impl TokenSlot {
+    /// One without a token.
+    pub const EMPTY: Self = {
+        let Some(at) = NodeId::from_index(0) else {
+            panic!("an arena can have a first node")
+        };
+        Self(Parked {
+            at,
+            tag: Tag::NONE,
+            start: Iova::new(0),
+            last: Iova::new(0),
+        })
+    };
+
+    #[inline]
+    pub(super) fn of(token: Token) -> Self {
+        Self(token.into_parked())
+    }
+
+    #[inline]
+    pub(super) fn parked(&self) -> &Parked {
+        &self.0
+    }
+}
+
+/// How full a quarantine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "at the high-water mark a flush is due"]
+pub enum Level {
+    /// Below its high-water mark.
+    Low,
+    /// At its high-water mark or above: a flush is due.
+    High,
+}
+
+/// A queue of tokens over an array of the caller's. Tokens have numbers in the order in which they
+/// are pushed, so what was there at some time is said by one number, however many come later.
+#[derive(Clone, Debug)]
+pub(super) struct Ring<M> {
+    slots: M,
+    /// Where the oldest is.
+    first: usize,
+    len: usize,
+    /// Tokens that were taken, ever: the number of the oldest.
+    taken: u64,
+    high_water: usize,
+}
+
+impl<M: DerefMut<Target = [TokenSlot]>> Ring<M> {
+    pub(super) fn new(slots: M, high_water: usize) -> Self {
+        Self {
+            slots,
+            first: 0,
+            len: 0,
+            taken: 0,
+            high_water,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The number that the next token will have: all that are there have lower ones.
+    pub(super) fn end(&self) -> u64 {
+        self.taken + self.len as u64
+    }
+
+    /// # Errors
+    /// The token comes back if the queue is full.
+    #[inline]
+    pub(super) fn push(&mut self, token: Token) -> Result<Level, Token> {
+        if self.len == self.slots.len() {
+            return Err(token);
+        }
+        let at = self.wrapped(self.first + self.len);
+        self.slots[at] = TokenSlot::of(token);
+        self.len += 1;
+        Ok(if self.len < self.high_water {
+            Level::Low
+        } else {
+            Level::High
+        })
+    }
+
+    /// The oldest token, if its number is below `end`.
+    #[inline]
+    pub(super) fn take_below(&mut self, end: u64) -> Option<Token> {
+        if self.len == 0 || self.taken >= end {
+            return None;
+        }
+        let token = Token::from_parked(*self.slots[self.first].parked());
+        self.first = self.wrapped(self.first + 1);
+        self.len -= 1;
+        self.taken += 1;
+        Some(token)
+    }
+
+    /// What the tokens stand for, oldest first.
+    #[cfg(feature = "alloc")]
+    pub(super) fn parked(&self) -> impl Iterator<Item = &Parked> {
+        (0..self.len).map(|n| self.slots[self.wrapped(self.first + n)].parked())
+    }
+
+    #[inline]
+    fn wrapped(&self, index: usize) -> usize {
+        if index < self.slots.len() {
+            index
+        } else {
+            index - self.slots.len()
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Reserving in a domain: who is asked in which order.
+#![forbid(unsafe_code)]
+
+use super::class::Wanted;
+use super::cpu::Sink;
+use super::domain::{Domain, DomainConfig};
+use super::flush::Flush;
+use super::magazine::Entry;
+use super::traffic::{DomainCounters, Event};
+use crate::addr::{Extent, Iova};
+use crate::iova::{Grant, Policy, Request, ReserveAtError, ReserveError, VecSpace};
+use crate::rbtree::{NoMemory, NodeId};
+
+impl<F: Flush, C: DomainConfig> Domain<F, C> {
+    /// Reserves what `request` asks for: an extent from a magazine that suits, or a place in the
+    /// tree that `policy` chooses. Where the place matters, as for randomisation, take
+    /// [`place`](Self::place).
+    ///
+    /// # Errors
+    /// See [`ReserveError`]; nothing is reserved. Under pressure the quarantines have been flushed
+    /// and the magazines drained.
+    ///
+    /// # Cost
+    /// From the CPU's own magazines O(1), with one lock; a request that a window limits looks at
+    /// 254 extents at most. From the depot one lock more. Else as
+    /// [`Space::reserve`](crate::iova::Space::reserve), and after a refusal O(n log n).
+    #[inline]
+    pub fn reserve<P: Policy>(&self, request: &Request, policy: P) -> Result<Grant, ReserveError> {
+        if let Some(wanted) = Wanted::new(request, self.shift, C::CLASSES) {
+            let mut part = self.part(self.here());
+            let found = part.take(&wanted);
+            drop(part);
+            if let Some(entry) = found {
+                return Ok(self.grant(&wanted, entry));
+            }
+        }
+        self.reserve_elsewhere(request, policy, Effort::Everything)
+    }
+
+    /// The same without a flush and without draining: for a window that is preferred and may be
+    /// full, such as the low 4 GiB, before a larger one is asked for.
+    ///
+    /// # Errors
+    /// See [`ReserveError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// As [`reserve`](Self::reserve), and no more after a refusal.
+    pub fn try_reserve<P: Policy>(
+        &self,
+        request: &Request,
+        policy: P,
+    ) -> Result<Grant, ReserveError> {
+        let wanted = Wanted::new(request, self.shift, C::CLASSES);
+        let found = wanted.and_then(|wanted| {
+            let entry = self.part(self.here()).take(&wanted)?;
+            Some(self.grant(&wanted, entry))
+        });
+        match found {
+            Some(grant) => Ok(grant),
+            None => self.reserve_elsewhere(request, policy, Effort::Little),
+        }
+    }
+
+    /// Reserves what `request` asks for at the place that `policy` chooses among all that are free
+    /// in the tree; magazines are left alone unless there is none. What is reserved this way goes
+    /// back to the tree.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    ///
+    /// # Cost
+    /// As [`Space::reserve`](crate::iova::Space::reserve), with one lock, and after a refusal O(n
+    /// log n).
+    pub fn place<P: Policy>(
+        &self,
+        request: &Request,
+        mut policy: P,
+    ) -> Result<Grant, ReserveError> {
+        let grant = self.reserve_in_tree(request, &mut policy, Effort::Everything)?;
+        Ok(self.unclassed(grant))
+    }
+
+    /// Reserves exactly `extent`. What is reserved this way goes back to the tree.
+    ///
+    /// # Errors
+    /// See [`ReserveAtError`]; nothing is reserved. If the extent is occupied, the quarantines have
+    /// been flushed and the magazines drained.
+    ///
+    /// # Cost
+    /// O(log n) with one lock, and after a refusal O(n log n).
+    pub fn reserve_at(&self, extent: Extent<Iova>) -> Result<Grant, ReserveAtError> {
+        let attempt = || {
+            let reserve = |space: &mut VecSpace<C::Space>| space.reserve_at(extent);
+            self.with_room(reserve, ReserveAtError::NoMemory)
+        };
+        let is_pressure = |error: &ReserveAtError| {
+            matches!(
+                error,
+                ReserveAtError::Occupied(_) | ReserveAtError::NoMemory
+            )
+        };
+        let grant = self.under_pressure(attempt, is_pressure)?;
+        Ok(self.unclassed(grant))
+    }
+
+    /// What the CPU's own magazines do not have.
+    ///
+    /// It is given no more than it needs, so that what the caller has made of the request can stay
+    /// in registers.
+    #[inline(never)]
+    fn reserve_elsewhere<P: Policy>(
+        &self,
+        request: &Request,
+        mut policy: P,
+        effort: Effort,
+    ) -> Result<Grant, ReserveError> {
+        let wanted = Wanted::new(request, self.shift, C::CLASSES);
+        if let Some(wanted) = wanted {
+            if let Some(entry) = self.refill(&wanted) {
+                return Ok(self.grant(&wanted, entry));
+            }
+            let whole = wanted.whole(request);
+            if let Ok(grant) = self.reserve_in_tree(&whole, &mut policy, effort) {
+                let (start, at) = (grant.extent.start(), grant.at);
+                return Ok(self.grant(&wanted, Entry { start, at }));
+            }
+        }
+        // A place for the request as it is needs less than one for its class.
+        let effort = if wanted.is_some() {
+            Effort::Little
+        } else {
+            effort
+        };
+        let grant = self.reserve_in_tree(request, &mut policy, effort)?;
+        Ok(self.unclassed(grant))
+    }
+
+    fn reserve_in_tree<P: Policy>(
+        &self,
+        request: &Request,
+        policy: &mut P,
+        effort: Effort,
+    ) -> Result<Grant, ReserveError> {
+        let mut attempt = || self.attempt(request, policy);
+        match effort {
+            Effort::Little => attempt(),
+            Effort::Everything => self.under_pressure(attempt, is_pressure),
+        }
+    }
+
+    /// Fetches a magazine from the depot, if the CPU has nothing at all of the class.
+    fn refill(&self, wanted: &Wanted) -> Option<Entry> {
+        let mut part = self.part(self.here());
+        let shelf = &mut part.shelves[wanted.class.order()];
+        if !shelf.is_empty() {
+            // What is there does not suit, or has come meanwhile.
+            return None;
+        }
+        let mut store = self.depots[wanted.class.order()].0.lock();
+        store.counters.count(Event::DepotVisit, 1);
+        let is_refilled = store.depot.refill(shelf);
+        drop(store);
+        is_refilled.then(|| part.take(wanted)).flatten()
+    }
+
+    /// The grant of an extent of a class.
+    #[inline]
+    fn grant(&self, wanted: &Wanted, entry: Entry) -> Grant {
+        let [extent, data] = wanted.extents(entry.start);
+        Grant {
+            at: entry.at,
+            tag: self.tag.with_class(wanted.class),
+            extent,
+            data,
+        }
+    }
+
+    /// A grant of the tree's, as this domain's of no class.
+    fn unclassed(&self, mut grant: Grant) -> Grant {
+        grant.tag = self.tag;
+        grant
+    }
+
+    /// Tries again after a flush that freed anything, and after the magazines were drained, as long
+    /// as pressure is the reason for the refusal.
+    fn under_pressure<E>(
+        &self,
+        mut attempt: impl FnMut() -> Result<Grant, E>,
+        is_pressure: impl Fn(&E) -> bool,
+    ) -> Result<Grant, E> {
+        let mut outcome = attempt();
+        let relief = [
+            |domain: &Self| domain.flush_all(Sink::Tree),
+            |domain: &Self| domain.drain_magazines(),
+        ];
+        for relief in relief {
+            match &outcome {
+                Err(error) if is_pressure(error) => {}
+                _ => return outcome,
+            }
+            if relief(self) > 0 {
+                outcome = attempt();
+            }
+        }
+        outcome
+    }
+
+    fn attempt<P: Policy>(&self, request: &Request, policy: &mut P) -> Result<Grant, ReserveError> {
+        let reserve = |space: &mut VecSpace<C::Space>| space.reserve(request, &mut *policy);
+        self.with_room(reserve, ReserveError::NoMemory)
+    }
+
+    /// Calls `reserve` under the tree's lock when there is room for a node. Memory for more is
+    /// obtained before the lock is taken again.
+    fn with_room<T, E>(
+        &self,
+        mut reserve: impl FnMut(&mut VecSpace<C::Space>) -> Result<T, E>,
+        no_memory: E,
+    ) -> Result<T, E> {
+        loop {
+            let capacity = {
+                let mut root = self.tree.0.lock();
+                root.counters.count(Event::TreeVisit, 1);
+                if root.space.room() > 0 {
+                    return reserve(&mut root.space);
+                }
+                root.space.capacity()
+            };
+            if self.grow_beyond(capacity).is_err() {
+                return Err(no_memory);
+            }
+        }
+    }
+
+    /// Doubles the array of nodes, or adds what there is memory for.
+    fn grow_beyond(&self, capacity: usize) -> Result<(), NoMemory> {
+        const LEAST: usize = 64;
+        let more = |more: usize| (capacity + more.max(LEAST)).min(NodeId::COUNT_MAX);
+        if more(0) == capacity {
+            return Err(NoMemory);
+        }
+        self.grow(more(capacity)).or_else(|_| self.grow(more(0)))
+    }
+}
+
+/// How much is done for a request that the tree has no place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effort {
+    /// Nothing.
+    Little,
+    /// A flush, and draining.
+    Everything,
+}
+
+/// Whether more room or memory could help.
+fn is_pressure(error: &ReserveError) -> bool {
+    matches!(error, ReserveError::NoSpace { .. } | ReserveError::NoMemory)
+}
