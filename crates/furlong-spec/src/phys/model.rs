@@ -396,7 +396,7 @@ impl Model {
                 let avail = self.segments.iter().map(|segment| &segment.avail);
                 let mut avail = avail.filter(|avail| !avail.is_empty());
                 let first = avail.next();
-                let last = avail.last().or(first);
+                let last = avail.next_back().or(first);
                 Outcome::Edges(
                     first
                         .zip(last)

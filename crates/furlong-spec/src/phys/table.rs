@@ -54,6 +54,9 @@ type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 type Held<'a, L> = Segments<'a, Page, Custom<L>, 4>;
 type Answer = Result<Outcome, Refusal>;
 
+/// What a reader finds for a frame, in an arm that readers can use.
+type Reads<L> = fn(&Table<L>, u64) -> Option<Option<(SegmentId, u64)>>;
+
 /// A table, the names of its segments, and what is isolated.
 pub struct TableSubject<L: Lookup> {
     table: Table<L>,
@@ -63,7 +66,7 @@ pub struct TableSubject<L: Lookup> {
     /// Descriptors that were alive when it was made.
     alive_before: usize,
     /// Lookups as a reader makes them, beside the writer's own.
-    reads: fn(&Table<L>, u64) -> Option<Option<(SegmentId, u64)>>,
+    reads: Reads<L>,
 }
 
 impl TableSubject<Direct> {

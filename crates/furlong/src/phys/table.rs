@@ -12,8 +12,12 @@ use super::truth::{Hidden, Truth};
 use super::view::View;
 use super::writer::Segments;
 use super::{Concurrent, Config, Custom, Direct, Lookup, Standard};
-use crate::rcu::{Domain, Rcu};
-use crate::sync::{Lock, RawLock, SpinLock};
+#[cfg(not(loom))]
+use crate::rcu::Domain;
+use crate::rcu::Rcu;
+#[cfg(not(loom))]
+use crate::sync::SpinLock;
+use crate::sync::{Lock, RawLock};
 
 /// Physical segments and the descriptors of their frames; see the [module](super).
 ///

@@ -14,7 +14,8 @@ pub(super) const SECTION_FRAMES: u64 = 1 << SECTION_BITS;
 pub(super) const BLOCKS: usize = 1 << (SECTION_BITS - BLOCK_BITS);
 
 /// Sections below this stand in the root.
-pub(super) const LOW_SECTIONS: u64 = 1 << (28 - SECTION_BITS);
+const LOW_BITS: u32 = if cfg!(loom) { 9 } else { 28 };
+pub(super) const LOW_SECTIONS: u64 = 1 << (LOW_BITS - SECTION_BITS);
 pub(super) const LOW_FRAMES: u64 = LOW_SECTIONS << SECTION_BITS;
 
 /// Sections of a middle table: 2 to this power.

@@ -307,12 +307,6 @@ fn update_blocks<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, frames: Frame
 fn update_block<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, block: usize, want: &Block<D>) {
     let Block { valid, base, .. } = *want;
     let pair = leaf.pair_at(block);
-    // Relaxed: the writer's own word.
-    let before = pair.valid.load(Ordering::Relaxed);
-    if before & !valid != 0 {
-        // Release, `pair-valid`: pairs with the loads in `find` and `page`.
-        pair.valid.store(before & valid, Ordering::Release);
-    }
     let old = leaf.runs_word(block);
     if !old.says(&want.runs) {
         let new = Runs::new(&want.runs, site.memory, &mut site.private.spare_runs);

@@ -1,6 +1,10 @@
 //! The table, by example.
 #![forbid(unsafe_code)]
 
+mod invariants;
+mod memory;
+mod readers;
+
 use super::{
     Array, BigFirst, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Linear, Lookup,
     Plug, SegmentTable, Tree, UnplugError,
