@@ -155,6 +155,7 @@ impl<L: Lookup> TableSubject<L> {
             PlugError::Avail { .. } => Refusal::Avail,
             PlugError::Full(room) => Refusal::Full(room),
             PlugError::NoMemory | PlugError::TooSmall(_) => Refusal::NoMemory,
+            PlugError::NotStarted => Refusal::NotStarted,
         }
     }
 

@@ -11,8 +11,8 @@ use core::ptr::NonNull;
 use super::entry::All;
 use super::error::Refusal;
 use super::lookup::{Arm, Site};
+use super::pages::Pages;
 use super::segment::Frames;
-use super::slab::Pages;
 use super::truth::{Piece, rebuild};
 
 /// The arm; see the [list of arms](super::Lookup).

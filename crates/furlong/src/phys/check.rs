@@ -210,7 +210,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         let isolated = !self.truth().hidden_in(one).is_empty();
         let visible = self.core.started && !isolated;
         let index = self.truth().find(frame).filter(|_| visible);
-        let page = index.and_then(|index| self.all.get(index).pages()?.of(frame));
+        let page = index.and_then(|index| self.all.get(index).page(frame));
         let view = self.view();
         let wrong = BrokenTable::Lookup(Pfn::new(frame));
         let found = view.find(Pfn::new(frame)).map(|(id, _)| id);

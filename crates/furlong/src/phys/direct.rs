@@ -30,7 +30,7 @@
 //! - stores runs, then base, and then sets valid bits; to take frames out it clears valid bits, and
 //!   changes base and runs only after a grace period: who saw a bit finds its base and its runs.
 
-mod geometry;
+pub(super) mod geometry;
 mod leaf;
 mod root;
 mod runs;
@@ -132,6 +132,10 @@ impl Arm for Direct {
         update::settle(site, held);
     }
 
+    fn footprint<D>(_: &Root<D>, _: &Private<D>, frames: Frames, held: usize) -> usize {
+        update::footprint::<D>(frames, held)
+    }
+
     fn clear<D>(site: &mut Site<'_, Self, D>) {
         update::clear(site);
     }
@@ -207,5 +211,5 @@ fn special<D>(
         return None;
     }
     let index = find_in(leaf, frame, seen)?;
-    all.get(index).pages()?.of(frame)
+    all.get(index).page(frame)
 }

@@ -6,8 +6,9 @@ use core::ptr::NonNull;
 
 use super::error::NoMemory;
 use super::memory::Memory;
+use super::pages::Pages;
 use super::segment::Frames;
-use super::slab::{Pages, Run};
+use super::slab::{Run, is_made};
 use super::{Node, SegmentId};
 use crate::addr::{Extent, Pfn};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -25,8 +26,8 @@ pub(super) struct Entry<D> {
     pages: AtomicPtr<D>,
     /// The slab of the descriptors; null where there are none.
     slab: AtomicPtr<()>,
-    /// A word of the lookup structure's own.
-    mark: AtomicPtr<()>,
+    /// Words of the lookup structure's own.
+    marks: [AtomicPtr<()>; 2],
     node: AtomicU32,
     /// Odd while the segment lives.
     generation: AtomicU32,
@@ -44,7 +45,10 @@ impl<D> Entry<D> {
                 user: AtomicU64::new(0),
                 pages: AtomicPtr::new(core::ptr::null_mut()),
                 slab: AtomicPtr::new(core::ptr::null_mut()),
-                mark: AtomicPtr::new(core::ptr::null_mut()),
+                marks: [
+                    AtomicPtr::new(core::ptr::null_mut()),
+                    AtomicPtr::new(core::ptr::null_mut()),
+                ],
                 node: AtomicU32::new(0),
                 generation: AtomicU32::new(0),
             }
@@ -163,7 +167,7 @@ impl<D> Entry<D> {
         self.set_hint(other.hint());
         self.set_user(other.user());
         self.set_node(other.node());
-        self.set_mark(core::ptr::null_mut());
+        self.forget_marks();
         match other.pages() {
             Some(pages) => self.set_pages(pages, other.slab()),
             None => self.forget_pages(),
@@ -181,14 +185,31 @@ impl<D> Entry<D> {
         self.slab.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
 
-    pub(super) fn mark(&self) -> *mut () {
+    pub(super) fn mark(&self, which: usize) -> *mut () {
         // Relaxed: as in `avail`.
-        self.mark.load(Ordering::Relaxed)
+        self.marks[which].load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_mark(&self, mark: *mut ()) {
+    pub(super) fn set_mark(&self, which: usize, mark: *mut ()) {
         // Relaxed: as in `avail`.
-        self.mark.store(mark, Ordering::Relaxed);
+        self.marks[which].store(mark, Ordering::Relaxed);
+    }
+
+    /// There are no marks.
+    pub(super) fn forget_marks(&self) {
+        for which in 0..2 {
+            self.set_mark(which, core::ptr::null_mut());
+        }
+    }
+
+    /// The descriptor of `frame`, which the segment has, if it has been made.
+    pub(super) fn page(&self, frame: u64) -> Option<NonNull<D>> {
+        self.pages_at(frame)?.of(frame)
+    }
+
+    /// [`pages`](Self::pages), if the descriptor of `frame` has been made.
+    pub(super) fn pages_at(&self, frame: u64) -> Option<Pages<D>> {
+        self.pages().filter(|_| is_made::<D>(self.slab(), frame))
     }
 
     pub(super) fn generation(&self) -> u32 {
@@ -316,6 +337,11 @@ impl<'a, D> All<'a, D> {
 
     fn layout(count: usize) -> Result<Layout, NoMemory> {
         Layout::array::<Entry<D>>(count).map_err(|_| NoMemory)
+    }
+
+    /// What the next chunk takes.
+    pub(super) fn next_chunk(self) -> usize {
+        Self::layout(self.count()).map_or(0, Memory::footprint)
     }
 
     /// The handle of the live segment at `index`.

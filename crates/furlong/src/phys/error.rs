@@ -26,8 +26,11 @@ pub enum PlugError {
     Full(usize),
     /// There is no memory for what the table keeps about it.
     NoMemory,
-    /// The memory that came with it is too small: so many bytes are needed.
+    /// The memory that came with it is too small, or not all in the range: so many bytes are
+    /// needed.
     TooSmall(usize),
+    /// A range hosts its bookkeeping after the start only.
+    NotStarted,
 }
 
 impl fmt::Display for PlugError {
@@ -44,6 +47,7 @@ impl fmt::Display for PlugError {
             Self::Full(segments) => write!(f, "the table is full with {segments} segments"),
             Self::NoMemory => f.write_str("there is no memory for the segment's bookkeeping"),
             Self::TooSmall(bytes) => write!(f, "the bookkeeping needs {bytes} bytes"),
+            Self::NotStarted => f.write_str("the table has not started"),
         }
     }
 }
@@ -182,6 +186,26 @@ impl fmt::Display for SetError {
 }
 
 impl Error for SetError {}
+
+/// Why no descriptors were made; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MakeError {
+    /// No segment with descriptors has this frame.
+    Unknown(Pfn),
+    /// There is no memory for the index.
+    NoMemory,
+}
+
+impl fmt::Display for MakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(frame) => write!(f, "no segment with descriptors has frame {frame}"),
+            Self::NoMemory => f.write_str("there is no memory for the index"),
+        }
+    }
+}
+
+impl Error for MakeError {}
 
 /// The segment is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

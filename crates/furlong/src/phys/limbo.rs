@@ -33,6 +33,9 @@ pub(super) struct Limbo {
 unsafe impl Send for Limbo {}
 
 impl Limbo {
+    /// Bytes of a thing that waits.
+    pub(super) const ITEM: usize = size_of::<Option<Waiting>>();
+
     pub(super) const fn new() -> Self {
         Self {
             waiting: Row::new(None),

@@ -20,7 +20,8 @@
 
 pub(super) use arm::{Arm, Beside, Site};
 
-/// An arm; see the [module](self). The trait is sealed.
+/// How the segment and the descriptor of a frame are found: one of the arms `Array`,
+/// `Branchless`, `Tree`, [`Direct`](super::Direct) and `Flat`. The trait is sealed.
 pub trait Lookup: Arm {}
 
 impl<L: Arm> Lookup for L {}
@@ -103,6 +104,16 @@ mod arm {
         /// A change is over: gives back what was prepared for more than one, and for the `held`
         /// ones that isolated frames wait for.
         fn settle<D>(_: &mut Site<'_, Self, D>, _held: usize) {}
+
+        /// Bytes that a change of `frames` may take, while `held` others are still to come.
+        fn footprint<D>(
+            _: &Self::Shared<D>,
+            _: &Self::Private<D>,
+            _frames: Frames,
+            _held: usize,
+        ) -> usize {
+            0
+        }
 
         /// Gives all memory back. There are no readers.
         fn clear<D>(site: &mut Site<'_, Self, D>);

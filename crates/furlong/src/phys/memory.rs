@@ -106,6 +106,11 @@ impl Memory {
         }
     }
 
+    /// What `count` small pieces take, with the chunks that they are cut from.
+    pub(super) const fn small_footprint(layout: Layout, count: usize) -> usize {
+        count.div_ceil(CHUNK / round_up(layout.size(), STEP)) * CHUNK
+    }
+
     /// Takes memory over for as long as the table lives; too little of it stays unused.
     pub(super) fn donate(&mut self, memory: &'static mut [MaybeUninit<u8>]) {
         let len = memory.len();

@@ -30,9 +30,11 @@
 //! # Files
 //! - `table`: the type; `config`: what may differ; `descriptor`: what is kept about a frame.
 //! - `segment`, `error`: what goes in, what comes out, what is refused.
-//! - `writer`: who may change and ask; `plug`, `unplug`, `boot`: the changes; `view`: lookups.
+//! - `writer`: who may change and ask; `plug`, `host`, `unplug`, `boot`: the changes; `view`:
+//!   lookups.
 //! - `lookup`: the seam; its arms: `array`, `branchless`, `tree`, `direct`, `flat`.
-//! - `truth`: what arms are built from; `entry`: the segments; `slab`: their descriptors.
+//! - `truth`: what arms are built from; `entry`: the segments; `slab`, `pages`, `late`: their
+//!   descriptors.
 //! - `memory`, `row`, `words`: where all that is; `limbo`: what readers may still have.
 //! - `check`: the invariants.
 //!
@@ -60,9 +62,12 @@ mod entry;
 mod error;
 #[cfg(feature = "alloc")]
 mod flat;
+mod host;
+mod late;
 mod limbo;
 mod lookup;
 mod memory;
+mod pages;
 mod plug;
 mod row;
 mod segment;
@@ -85,7 +90,9 @@ pub use check::BrokenTable;
 pub use config::{Config, Custom, Standard};
 pub use descriptor::Descriptor;
 pub use direct::Direct;
-pub use error::{PlugError, RemoveError, SetError, Stale, StartError, StealError, UnplugError};
+pub use error::{
+    MakeError, PlugError, RemoveError, SetError, Stale, StartError, StealError, UnplugError,
+};
 #[cfg(feature = "alloc")]
 pub use flat::Flat;
 pub use lookup::{Concurrent, Lookup};

@@ -10,9 +10,9 @@ use crate::addr::{Address, Pfn};
 
 /// A segment that passes every test, before anything is taken for it.
 #[derive(Clone, Copy)]
-struct Wanted {
-    frames: Frames,
-    avail: Frames,
+pub(super) struct Wanted {
+    pub(super) frames: Frames,
+    pub(super) avail: Frames,
     plug: Plug,
 }
 
@@ -49,7 +49,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(id)
     }
 
-    fn judge(&self, plug: Plug) -> Result<Wanted, PlugError> {
+    pub(super) fn judge(&self, plug: Plug) -> Result<Wanted, PlugError> {
         let frames = Frames::new(plug.frames);
         let frames = frames.ok_or(PlugError::Beyond(plug.frames.last()))?;
         if let Some(index) = self.truth().overlapping(frames).first() {
@@ -72,8 +72,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         })
     }
 
-    /// The segment comes to life, with descriptors that have been made.
-    fn link(&mut self, wanted: Wanted, run: Option<Run<D>>) -> SegmentId {
+    /// The segment comes to life, with its descriptors.
+    pub(super) fn link(&mut self, wanted: Wanted, run: Option<Run<D>>) -> SegmentId {
         let position = self.truth().position(wanted.frames.start);
         let index = self.take_entry();
         let entry = self.all.get(index);
@@ -82,7 +82,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         entry.set_hint(0);
         entry.set_user(wanted.plug.user);
         entry.set_node(wanted.plug.node);
-        entry.set_mark(core::ptr::null_mut());
+        entry.forget_marks();
         entry.forget_pages();
         if let Some(run) = run {
             entry.set_pages(run.pages(wanted.frames.start), run.slab());
@@ -186,11 +186,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         for index in self.core.order.as_slice() {
             let entry = self.all.get(*index);
             if let Some(made) = entry.run() {
-                // SAFETY: `build_index` has made them, and only an index leads to them.
-                unsafe { made.unmake() };
+                // SAFETY: only an index leads to them, and no lookup has seen that.
+                unsafe { made.unmake(entry.start()) };
             }
             entry.forget_pages();
-            entry.set_mark(core::ptr::null_mut());
+            entry.forget_marks();
         }
         C::Lookup::clear(&mut self.site());
         let core = &mut *self.core;

@@ -4,54 +4,13 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::Descriptor;
+use super::direct::geometry::SECTION_BITS;
 use super::error::NoMemory;
+use super::late::Late;
 use super::memory::Memory;
+use super::pages::Pages;
 use super::segment::Frames;
 use crate::addr::Pfn;
-
-/// Where the descriptor of frame 0 would be: that of frame f is f strides further on. One value
-/// serves all segments whose descriptors lie in an array as their frames do in memory.
-pub(super) struct Pages<D>(*mut D);
-
-// SAFETY: an address; only unsafe code makes a reference of it.
-unsafe impl<D: Sync> Send for Pages<D> {}
-// SAFETY: as above.
-unsafe impl<D: Sync> Sync for Pages<D> {}
-
-impl<D> Clone for Pages<D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for Pages<D> {}
-
-impl<D> PartialEq for Pages<D> {
-    fn eq(&self, other: &Self) -> bool {
-        core::ptr::eq(self.0, other.0)
-    }
-}
-
-impl<D> Pages<D> {
-    pub(super) fn at(start: *mut D) -> Self {
-        Self(start)
-    }
-
-    pub(super) fn start(self) -> *mut D {
-        self.0
-    }
-
-    /// So that the descriptor of `frame` is at `page`.
-    fn with(page: *mut D, frame: u64) -> Self {
-        Self(page.wrapping_sub(frame as usize))
-    }
-
-    /// The descriptor of `frame`.
-    #[inline]
-    pub(super) fn of(self, frame: u64) -> Option<NonNull<D>> {
-        NonNull::new(self.0.wrapping_add(frame as usize))
-    }
-}
 
 /// An array of descriptors, described in memory of the table's.
 pub(super) struct Slab<D> {
@@ -61,8 +20,24 @@ pub(super) struct Slab<D> {
     len: usize,
     /// Those that a segment has.
     used: usize,
-    /// A bit a descriptor, set where a segment has it.
-    bits: NonNull<u64>,
+    /// A bit a descriptor, set where a segment has it. A slab whose descriptors are made late has
+    /// none: all of it was one segment's, and what is given back is not used again.
+    bits: Option<NonNull<u64>>,
+    late: Option<Late>,
+}
+
+/// Whether the descriptor of `frame` in a slab has been made; `slab` is that of a live segment, as
+/// its entry keeps it, or null.
+pub(super) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
+    let Some(slab) = NonNull::new(slab.cast::<Slab<D>>()) else {
+        return false;
+    };
+    // SAFETY: the slab lives as long as a segment has descriptors in it, and readers that found
+    // that segment are waited for.
+    let late = unsafe { &raw const (*slab.as_ptr()).late };
+    // SAFETY: as above, and this part of it never changes.
+    let late = unsafe { late.read() };
+    late.is_none_or(|late| late.is_made(frame >> SECTION_BITS))
 }
 
 /// All slabs, the oldest first.
@@ -157,16 +132,72 @@ impl<D> Slabs<D> {
             pages: pages.cast(),
             len,
             used: 0,
-            bits,
+            bits: Some(bits),
+            late: None,
         };
         // SAFETY: just allocated for it.
         unsafe { slab.write(header) };
+        self.append(slab);
+        Ok(())
+    }
+
+    fn append(&mut self, slab: NonNull<Slab<D>>) {
         match self.iter().last() {
             // SAFETY: slabs in the list are ours.
             Some(last) => unsafe { (*last.as_ptr()).next = Some(slab) },
             None => self.first = Some(slab),
         }
-        Ok(())
+    }
+
+    /// Bytes that a slab whose descriptors are made late takes, alignment included.
+    pub(super) fn footprint_late(frames: Frames) -> Option<usize> {
+        let pages = Layout::array::<D>(usize::try_from(frames.len()).ok()?).ok()?;
+        let late = Late::footprint(frames)?;
+        let rest = late + Memory::footprint(Layout::new::<Slab<D>>());
+        pages
+            .size()
+            .checked_add(pages.align() + rest + Memory::OVERHEAD)
+    }
+
+    /// Descriptors for `frames` in a slab of their own, to be made section by section.
+    pub(super) fn take_late(
+        &mut self,
+        memory: &mut Memory,
+        frames: Frames,
+    ) -> Result<Run<D>, NoMemory> {
+        const { assert!(size_of::<D>() > 0, "a descriptor has an address of its own") };
+        let len = usize::try_from(frames.len()).map_err(|_| NoMemory)?;
+        let (pages_layout, _) = Self::layouts(len)?;
+        let pages = memory.alloc(pages_layout)?;
+        let slab = memory.alloc(Layout::new::<Slab<D>>());
+        let late = Late::new(memory, frames);
+        let (Ok(slab), Ok(late)) = (slab, late) else {
+            if let Ok(late) = late {
+                // SAFETY: just made.
+                unsafe { late.free(memory) };
+            }
+            if let Ok(slab) = slab {
+                // SAFETY: just allocated.
+                unsafe { memory.free(slab, Layout::new::<Slab<D>>()) };
+            }
+            // SAFETY: just allocated.
+            unsafe { memory.free(pages, pages_layout) };
+            return Err(NoMemory);
+        };
+        let slab = slab.cast::<Slab<D>>();
+        let header = Slab {
+            next: None,
+            pages: pages.cast(),
+            len,
+            used: len,
+            bits: None,
+            late: Some(late),
+        };
+        // SAFETY: just allocated for it.
+        unsafe { slab.write(header) };
+        self.append(slab);
+        let pages = pages.cast();
+        Ok(Run { slab, pages, len })
     }
 
     /// Gives a run back whose descriptors are not made, or not any more. A slab of which nothing is
@@ -194,10 +225,16 @@ impl<D> Slabs<D> {
         let Ok((pages, bits)) = Self::layouts(slab.len) else {
             return;
         };
-        // SAFETY: allocated so in `add`, and none of it is used.
+        // SAFETY: allocated so, and none of it is used.
         unsafe { memory.free(slab.pages.cast(), pages) };
-        // SAFETY: as above.
-        unsafe { memory.free(slab.bits.cast(), bits) };
+        if let Some(words) = slab.bits {
+            // SAFETY: as above.
+            unsafe { memory.free(words.cast(), bits) };
+        }
+        if let Some(late) = slab.late {
+            // SAFETY: as above.
+            unsafe { late.free(memory) };
+        }
         // SAFETY: as above.
         unsafe { memory.free(gone.cast(), Layout::new::<Slab<D>>()) };
     }
@@ -220,8 +257,9 @@ impl<D> Slabs<D> {
         self.iter().fold((0, 0), |(used, marked), at| {
             // SAFETY: slabs in the list are ours.
             let slab = unsafe { at.as_ref() };
-            let bits = (0..slab.len).filter(|at| slab.is_used(*at)).count();
-            (used + slab.used as u64, marked + bits as u64)
+            let bits = slab.words().iter().map(|word| u64::from(word.count_ones()));
+            let bits = slab.bits.map_or(slab.used as u64, |_| bits.sum());
+            (used + slab.used as u64, marked + bits)
         })
     }
 
@@ -261,25 +299,61 @@ impl<D> Run<D> {
         }
     }
 
-    /// The first descriptor that is as `wanted`.
+    /// The first descriptor that has been made and is as `wanted`, of frames from `frame` on.
     ///
     /// # Safety
-    /// They have been made, and are not dropped meanwhile.
-    pub(super) unsafe fn position(&self, wanted: impl Fn(&D) -> bool) -> Option<u64> {
-        let is_wanted = |at: &usize| {
-            // SAFETY: the run has so many descriptors.
-            let page = unsafe { self.pages.add(*at) };
-            // SAFETY: the caller's promise.
+    /// They are not dropped meanwhile.
+    pub(super) unsafe fn position(&self, frame: u64, wanted: impl Fn(&D) -> bool) -> Option<u64> {
+        let first = self.pages;
+        let is_wanted = |page: &NonNull<D>| {
+            // SAFETY: they have been made; the caller's promise.
             wanted(unsafe { page.as_ref() })
         };
-        (0..self.len).find(is_wanted).map(|at| at as u64)
+        let pages = self.made(frame).flat_map(|part| {
+            // SAFETY: the part has so many descriptors.
+            (0..part.len).map(move |at| unsafe { part.pages.add(at) })
+        });
+        let found = pages.into_iter().find(is_wanted)?;
+        // SAFETY: both are in the run.
+        Some(unsafe { found.offset_from_unsigned(first) } as u64)
     }
 
-    /// Drops the descriptors.
+    /// Drops the descriptors of frames from `frame` on that have been made.
     ///
     /// # Safety
+    /// Nobody looks at them any more.
+    pub(super) unsafe fn unmake(&self, frame: u64) {
+        for part in self.made(frame) {
+            // SAFETY: the caller's promise, and they have been made.
+            unsafe { part.unmake_all() };
+        }
+    }
+
+    /// The parts of the run, whose frames begin with `frame`, that have been made.
+    fn made(&self, frame: u64) -> impl Iterator<Item = Self> + use<'_, D> {
+        let (mut from, end) = (frame, frame + self.len as u64);
+        // SAFETY: the slab lives as long as descriptors of it are used.
+        let is_late = unsafe { self.slab.as_ref() }.late.is_some();
+        core::iter::from_fn(move || {
+            while from < end {
+                let next = if is_late {
+                    ((from >> SECTION_BITS) + 1) << SECTION_BITS
+                } else {
+                    end
+                };
+                let (start, next) = (from, next.min(end));
+                from = next;
+                if is_made::<D>(self.slab(), start) {
+                    return Some(self.part(start - frame, next - start));
+                }
+            }
+            None
+        })
+    }
+
+    /// # Safety
     /// They have been made, and nobody looks at them any more.
-    pub(super) unsafe fn unmake(&self) {
+    unsafe fn unmake_all(&self) {
         let all = NonNull::slice_from_raw_parts(self.pages, self.len);
         // SAFETY: the caller's promise.
         unsafe { all.drop_in_place() };
@@ -287,6 +361,14 @@ impl<D> Run<D> {
 }
 
 impl<D: Descriptor> Run<D> {
+    /// Says that the descriptors of `frame`'s section have been made, for each live segment.
+    pub(super) fn set_made(&self, frame: u64) {
+        // SAFETY: the slab lives as long as descriptors of it are used.
+        if let Some(late) = unsafe { self.slab.as_ref() }.late {
+            late.set_made(frame >> SECTION_BITS);
+        }
+    }
+
     /// Makes the descriptors, of frames from `frame` on.
     pub(super) fn make(&self, frame: u64) {
         for at in 0..self.len {
@@ -301,17 +383,23 @@ impl<D: Descriptor> Run<D> {
 
 impl<D> Slab<D> {
     fn words(&self) -> &[u64] {
-        // SAFETY: so many words were allocated and written.
-        unsafe { core::slice::from_raw_parts(self.bits.as_ptr(), self.len.div_ceil(64)) }
+        self.bits.map_or(&[], |bits| {
+            // SAFETY: so many words were allocated and written.
+            unsafe { core::slice::from_raw_parts(bits.as_ptr(), self.len.div_ceil(64)) }
+        })
     }
 
     fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: so many words were allocated and written.
-        unsafe { core::slice::from_raw_parts_mut(self.bits.as_ptr(), self.len.div_ceil(64)) }
+        self.bits.map_or(&mut [], |bits| {
+            // SAFETY: so many words were allocated and written.
+            unsafe { core::slice::from_raw_parts_mut(bits.as_ptr(), self.len.div_ceil(64)) }
+        })
     }
 
+    /// Whether a segment has the descriptor, as far as there are bits.
     fn is_used(&self, at: usize) -> bool {
-        self.words()[at / 64] >> (at % 64) & 1 == 1
+        let word = self.words().get(at / 64);
+        word.is_none_or(|word| word >> (at % 64) & 1 == 1)
     }
 
     /// The index of a descriptor.
@@ -322,7 +410,7 @@ impl<D> Slab<D> {
 
     /// The first free run of `len` descriptors.
     fn free_run(&self, len: usize) -> Option<usize> {
-        if self.len - self.used < len {
+        if self.bits.is_none() || self.len - self.used < len {
             return None;
         }
         let mut from = 0;
@@ -358,11 +446,8 @@ impl<D> Slab<D> {
         while at < end {
             let count = (64 - at % 64).min(end - at);
             let mask = (u64::MAX >> (64 - count)) << (at % 64);
-            let word = &mut self.words_mut()[at / 64];
-            if used {
-                *word |= mask;
-            } else {
-                *word &= !mask;
+            if let Some(word) = self.words_mut().get_mut(at / 64) {
+                *word = if used { *word | mask } else { *word & !mask };
             }
             at += count;
         }

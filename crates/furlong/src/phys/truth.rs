@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use super::entry::All;
+use super::pages::Pages;
 use super::segment::Frames;
-use super::slab::Pages;
 use crate::rcu::Period;
 
 /// Frames that are isolated.

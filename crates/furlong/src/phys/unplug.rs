@@ -65,6 +65,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if frames == whole && self.len() == 1 {
             return Err(UnplugError::LastSegment);
         }
+        let hosts = self.core.hosts.as_slice();
+        if let Some(host) = hosts.iter().find(|host| host.overlaps(frames)) {
+            let host = host.extent().unwrap_or(extent);
+            return Err(UnplugError::Bookkeeping(host));
+        }
         if let Some(hidden) = self.truth().hidden_in(frames).first() {
             let isolated = hidden.frames.extent().unwrap_or(extent);
             return Err(UnplugError::Isolated(isolated));
@@ -157,10 +162,9 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
         self.settle();
         if let Some(run) = run {
-            // SAFETY: a segment's descriptors have been made. Lookups have not found these since
-            // they were isolated, and a grace period that began then is over, or there are no
-            // readers.
-            unsafe { run.unmake() };
+            // SAFETY: lookups have not found them since they were isolated, and a grace period that
+            // began then is over, or there are no readers.
+            unsafe { run.unmake(frames.start) };
             let core = &mut *self.core;
             core.slabs.give_back(&mut core.memory, run);
         }
@@ -194,8 +198,10 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             return Err(UnplugError::Readers);
         }
         let run = self.run_of(index, frames);
-        // SAFETY: a segment's descriptors have been made, and stay until they are removed.
-        let pinned = run.and_then(|run| unsafe { run.position(Descriptor::is_pinned) });
+        let pinned = run.and_then(|run| {
+            // SAFETY: descriptors stay until they are removed, which takes the writer.
+            unsafe { run.position(frames.start, Descriptor::is_pinned) }
+        });
         pinned.map_or(Ok(()), |at| {
             Err(UnplugError::Pinned(Pfn::new(frames.start + at)))
         })

@@ -31,12 +31,20 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "a table of pointers that readers follow",
     ),
     (
+        "crates/furlong/src/phys/late.rs",
+        "bits beside a slab that readers ask for",
+    ),
+    (
         "crates/furlong/src/phys/limbo.rs",
         "gives memory back when no reader has it",
     ),
     (
         "crates/furlong/src/phys/memory.rs",
         "an allocator over ranges that it is given",
+    ),
+    (
+        "crates/furlong/src/phys/pages.rs",
+        "addresses of descriptors may go to another thread",
     ),
     (
         "crates/furlong/src/phys/plug.rs",

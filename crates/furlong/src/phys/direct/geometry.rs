@@ -8,8 +8,8 @@ pub(super) const BLOCK_FRAMES: u64 = 64;
 const BLOCK_BITS: u32 = 6;
 
 /// Frames of a section: 2 to this power. Small in models, so that they end.
-pub(super) const SECTION_BITS: u32 = if cfg!(loom) { 7 } else { 12 };
-pub(super) const SECTION_FRAMES: u64 = 1 << SECTION_BITS;
+pub(in super::super) const SECTION_BITS: u32 = if cfg!(loom) { 7 } else { 12 };
+pub(in super::super) const SECTION_FRAMES: u64 = 1 << SECTION_BITS;
 /// Blocks of a section.
 pub(super) const BLOCKS: usize = 1 << (SECTION_BITS - BLOCK_BITS);
 

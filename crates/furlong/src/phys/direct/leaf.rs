@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use super::super::error::NoMemory;
 use super::super::memory::Memory;
-use super::geometry::block_of;
+use super::geometry::{BLOCKS, block_of};
 use super::runs::{Runs, Starts};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -105,6 +105,11 @@ impl<D> Leaf<D> {
         // A pair must not lie in two cache lines.
         let all = all.align_to(64).map_err(|_| NoMemory)?;
         Ok((all, start))
+    }
+
+    /// Bytes of a leaf with all blocks.
+    pub(super) fn footprint() -> usize {
+        Self::layout(BLOCKS).map_or(0, |(layout, _)| Memory::footprint(layout))
     }
 
     /// A leaf in which nothing is found.

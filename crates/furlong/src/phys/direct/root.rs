@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 use super::super::error::NoMemory;
 use super::super::limbo::Limbo;
 use super::super::memory::Memory;
+use super::super::segment::Frames;
 use super::super::words::Words;
 use super::geometry::{LOW_FRAMES, MIDDLE_BITS, MIDDLE_FRAME_BITS, MIDDLE_SECTIONS, SECTION_BITS};
 use super::leaf::{Leaf, Pair};
@@ -181,6 +182,20 @@ impl<D> Private<D> {
     fn middle(&self, at: u64) -> Option<NonNull<Word<D>>> {
         // Relaxed: the writer's own word.
         NonNull::new(self.top.get(at as usize)?.load(Ordering::Relaxed))
+    }
+
+    /// Bytes that words for `frames` take at most.
+    pub(super) fn footprint(frames: Frames) -> usize {
+        let word = size_of::<Word<D>>();
+        let low = frames.end.min(LOW_FRAMES).div_ceil(1 << SECTION_BITS) as usize;
+        let low = low.next_power_of_two() * word;
+        if frames.end <= LOW_FRAMES {
+            return low;
+        }
+        let last = ((frames.end - 1) >> MIDDLE_FRAME_BITS) as usize;
+        let first = (frames.start.max(LOW_FRAMES) >> MIDDLE_FRAME_BITS) as usize;
+        let middles = (last - first + 1) * MIDDLE_SECTIONS * word;
+        low + middles + (last + 1).next_power_of_two() * word
     }
 
     /// Makes words for all low sections below `sections`, and none of them null below the limit.

@@ -214,6 +214,11 @@ impl Spares {
         }
     }
 
+    /// Bytes that `count` of them take, and a few smaller pieces.
+    pub(super) fn footprint(count: usize) -> usize {
+        Memory::small_footprint(SPARE_LAYOUT, count) + 8 * Memory::small_footprint(SPARE_LAYOUT, 1)
+    }
+
     /// Sees to it that there are `wanted` at least.
     pub(super) fn fill(&mut self, memory: &mut Memory, wanted: usize) -> Result<(), NoMemory> {
         while self.len < wanted {

@@ -1,21 +1,24 @@
 //! The writer's side: room first, then every section of a change brought up to date.
 
+use super::super::entry::Entry;
 use super::super::error::{NoMemory, Refusal};
+use super::super::limbo::Limbo;
 use super::super::lookup::Site;
+use super::super::pages::Pages;
 use super::super::segment::Frames;
-use super::super::slab::Pages;
 use super::super::truth::Truth;
 use super::Direct;
 use super::geometry::{BLOCK_FRAMES, BLOCKS, LOW_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of};
 use super::leaf::{Base, Kind, Leaf};
-use super::runs::{List, Runs};
+use super::root::Private;
+use super::runs::{List, Runs, Spares};
 use crate::sync::atomic::Ordering;
 
 /// Leaves that one change takes at most: for the sections at its two ends, and one for all that
 /// are a segment's alone.
 const LEAVES: usize = 3;
 /// Leaves that removing isolated frames, or taking them back, takes at most.
-const LEAVES_HELD: usize = 1;
+const LEAVES_HELD: usize = 2;
 /// Runs that one change makes at most: for the blocks at its two ends, and at the segment's end.
 const RUNS: usize = 3;
 /// Things that one change unlinks at most: arrays, leaves as one list, leaves of a segment, runs.
@@ -183,7 +186,7 @@ fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frame
     let new = match want(site.truth, whole) {
         _ if is_short => None,
         Want::Empty => site.private.empty,
-        Want::Shared(index) => Some(shared_leaf(site, index)),
+        Want::Shared(index) => Some(shared_leaf(site, index, start)),
         Want::Own if is_own => None,
         Want::Own => {
             let leaf = take_spare(site);
@@ -216,11 +219,21 @@ fn take_spare<D>(site: &mut Site<'_, Direct, D>) -> Leaf<D> {
     leaf
 }
 
-/// The leaf of all sections that are this segment's alone.
-fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32) -> Leaf<D> {
-    let entry = site.truth.all.get(index);
+/// A segment's shared leaves: for sections with descriptors, and for those without.
+const SHARED: usize = 2;
+
+/// One of a segment's shared leaves.
+fn mark<D>(entry: &Entry<D>, which: usize) -> Option<Leaf<D>> {
     // SAFETY: the mark is null or a leaf that lives as long as the segment.
-    if let Some(leaf) = unsafe { Leaf::from_ptr(entry.mark().cast()) } {
+    unsafe { Leaf::from_ptr(entry.mark(which).cast()) }
+}
+
+/// The leaf of sections that are this segment's alone, as the one that begins with `frame` is.
+fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32, frame: u64) -> Leaf<D> {
+    let entry = site.truth.all.get(index);
+    let pages = entry.pages_at(frame);
+    let which = usize::from(pages.is_none());
+    if let Some(leaf) = mark(entry, which) {
         return leaf;
     }
     let leaf = take_spare(site);
@@ -228,7 +241,7 @@ fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32) -> Leaf<D> {
     let mut list = List::new();
     list.push(0, index);
     let runs = Runs::new(&list, site.memory, &mut site.private.spare_runs);
-    let base = base_of(entry.pages());
+    let base = base_of(pages);
     for block in 0..BLOCKS {
         leaf.set_runs(block, runs);
         let pair = leaf.pair_at(block);
@@ -236,7 +249,7 @@ fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32) -> Leaf<D> {
         pair.base.store(base, Ordering::Relaxed);
         pair.valid.store(u64::MAX, Ordering::Relaxed);
     }
-    entry.set_mark(leaf.as_ptr().cast());
+    entry.set_mark(which, leaf.as_ptr().cast());
     leaf
 }
 
@@ -276,7 +289,7 @@ fn block<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Block<D>, usize) 
         done += usize::from(frames.end <= whole.end);
         valid |= mask(frames);
         runs.push(frames.meet(whole).start - start, *index);
-        let its = base_of(entry.pages());
+        let its = base_of(entry.pages_at(start));
         base = Some(match base {
             Some(base) if base != its => Base::many(),
             _ => its,
@@ -328,36 +341,41 @@ fn has_section(frames: Frames) -> bool {
     frames.start.div_ceil(SECTION_FRAMES) < frames.end / SECTION_FRAMES
 }
 
-/// See [`Arm::split`](super::super::lookup::Arm::split). The upper part takes the shared leaf over
-/// if the lower one has no use for it: only the upper one's sections lead there.
+/// See [`Arm::split`](super::super::lookup::Arm::split). The upper part takes the shared leaves
+/// over if the lower one has no use for them: only the upper one's sections lead there.
 pub(super) fn split<D>(site: &mut Site<'_, Direct, D>, from: u32, to: u32) {
     let (lower, upper) = (site.truth.all.get(from), site.truth.all.get(to));
-    // SAFETY: the mark is null or a leaf that lives as long as the segment.
-    let leaf = unsafe { Leaf::<D>::from_ptr(lower.mark().cast()) };
-    let Some(leaf) = leaf.filter(|_| !has_section(lower.frames())) else {
+    if has_section(lower.frames()) {
         return;
-    };
+    }
     let mut list = List::new();
     list.push(0, to);
     let runs = Runs::new(&list, site.memory, &mut site.private.spare_runs);
-    for block in 0..BLOCKS {
-        leaf.set_runs(block, runs);
+    for which in 0..SHARED {
+        if let Some(leaf) = mark(lower, which) {
+            for block in 0..BLOCKS {
+                leaf.set_runs(block, runs);
+            }
+            upper.set_mark(which, lower.mark(which));
+        }
     }
-    lower.set_mark(core::ptr::null_mut());
-    upper.set_mark(leaf.as_ptr().cast());
+    lower.forget_marks();
 }
 
 /// See [`Arm::shrunk`](super::super::lookup::Arm::shrunk).
 pub(super) fn shrunk<D>(site: &mut Site<'_, Direct, D>, index: u32, left: Frames) {
-    let entry = site.truth.all.get(index);
-    // SAFETY: the mark is null or a leaf that lives as long as the segment.
-    let leaf = unsafe { Leaf::from_ptr(entry.mark().cast()) };
-    if let Some(leaf) = leaf.filter(|_| !has_section(left)) {
-        entry.set_mark(core::ptr::null_mut());
-        site.private.bytes -= leaf.bytes();
-        retire(site, leaf);
-        flush(site);
+    if has_section(left) {
+        return;
     }
+    let entry = site.truth.all.get(index);
+    for which in 0..SHARED {
+        if let Some(leaf) = mark(entry, which) {
+            site.private.bytes -= leaf.bytes();
+            retire(site, leaf);
+        }
+    }
+    entry.forget_marks();
+    flush(site);
 }
 
 /// See [`Arm::settle`](super::super::lookup::Arm::settle).
@@ -376,6 +394,15 @@ fn trim<D>(site: &mut Site<'_, Direct, D>, leaves: usize, runs: usize) {
         // SAFETY: a spare leaf was never published.
         unsafe { leaf.free(site.memory) };
     }
+}
+
+/// See [`Arm::footprint`](super::super::lookup::Arm::footprint).
+pub(super) fn footprint<D>(frames: Frames, held: usize) -> usize {
+    // Beside those that a change takes: the empty leaf, the last section's old and new one.
+    let leaves = LEAVES + LEAVES_HELD * held + 3;
+    let waiting = 2 * RETIRED * (1 + held) * Limbo::ITEM;
+    let runs = Spares::footprint(RUNS * (1 + held));
+    leaves * Leaf::<D>::footprint() + runs + waiting + Private::<D>::footprint(frames)
 }
 
 /// See [`Arm::clear`](super::super::lookup::Arm::clear).

@@ -1,6 +1,7 @@
 //! The table, by example.
 #![forbid(unsafe_code)]
 
+mod host;
 mod invariants;
 mod memory;
 mod readers;
