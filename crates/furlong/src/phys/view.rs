@@ -56,7 +56,7 @@ impl<'a, D, C: Config> View<'a, D, C> {
     /// # Cost
     /// As the arm has it; [`Direct`](super::Direct): O(1), wait-free, writes nothing.
     #[inline]
-    pub fn find(self, frame: Pfn) -> Option<(SegmentId, u64)> {
+    pub fn find(&self, frame: Pfn) -> Option<(SegmentId, u64)> {
         let index = C::Lookup::find(self.reader, frame.raw(), || ())?;
         let offset = frame.raw().wrapping_sub(self.all.get(index).start());
         Some((self.all.id(index), offset))
@@ -68,7 +68,7 @@ impl<'a, D, C: Config> View<'a, D, C> {
     /// # Cost
     /// As [`find`](Self::find).
     #[inline]
-    pub fn page(self, address: PhysAddr) -> Option<&'a D> {
+    pub fn page(&self, address: PhysAddr) -> Option<&'a D> {
         self.page_of(Pfn::new(address.raw() >> C::PAGE_BITS))
     }
 
@@ -77,7 +77,7 @@ impl<'a, D, C: Config> View<'a, D, C> {
     /// # Cost
     /// As [`find`](Self::find).
     #[inline]
-    pub fn page_of(self, frame: Pfn) -> Option<&'a D> {
+    pub fn page_of(&self, frame: Pfn) -> Option<&'a D> {
         let page = C::Lookup::page(self.reader, frame.raw(), &self.all, || ())?;
         // SAFETY: an arm finds descriptors that have been made. They are dropped after a grace
         // period that began when no lookup found them any more, or by a writer that excludes
@@ -90,7 +90,7 @@ impl<'a, D, C: Config> View<'a, D, C> {
     ///
     /// # Cost
     /// O(1), wait-free.
-    pub fn frame_in(self, id: SegmentId, page: &D) -> Option<Pfn> {
+    pub fn frame_in(&self, id: SegmentId, page: &D) -> Option<Pfn> {
         let entry = self.all.resolve(id)?;
         let start = entry.pages()?.start().addr();
         let offset = core::ptr::from_ref(page).addr().wrapping_sub(start);
@@ -100,14 +100,14 @@ impl<'a, D, C: Config> View<'a, D, C> {
     }
 
     /// How many cells of the index [`find`](Self::find) looks at for `frame`.
-    pub fn probes_of_find(self, frame: Pfn) -> u64 {
+    pub fn probes_of_find(&self, frame: Pfn) -> u64 {
         let mut probes = 0;
         C::Lookup::find(self.reader, frame.raw(), || probes += 1);
         probes
     }
 
     /// How many cells of the index [`page`](Self::page) looks at for `address`.
-    pub fn probes_of_page(self, address: PhysAddr) -> u64 {
+    pub fn probes_of_page(&self, address: PhysAddr) -> u64 {
         let mut probes = 0;
         let frame = address.raw() >> C::PAGE_BITS;
         C::Lookup::page(self.reader, frame, &self.all, || probes += 1);
