@@ -45,7 +45,7 @@ use super::lookup::{Arm, Beside, Site};
 use super::segment::Frames;
 use crate::sync::atomic::Ordering;
 use geometry::BLOCK_FRAMES;
-use leaf::{Base, Leaf, Pair};
+use leaf::{Base, Block};
 pub(super) use root::{Private, Root};
 
 /// The arm; see the [module](super)'s list of arms.
@@ -88,10 +88,11 @@ impl Arm for Direct {
 
     #[inline]
     fn find<D>(root: &Root<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
-        match root.low(frame, &mut seen) {
-            Some(leaf) => find_in(leaf, frame, seen),
-            None => find_in(root.high(frame, &mut seen)?, frame, seen),
-        }
+        let block = match root.low(frame, &mut seen) {
+            Some(block) => block,
+            None => root.high(frame, &mut seen)?,
+        };
+        find_in(block, frame, seen)
     }
 
     #[inline]
@@ -101,10 +102,17 @@ impl Arm for Direct {
         all: &All<'_, D>,
         mut seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
-        match root.low(frame, &mut seen) {
-            Some(leaf) => page_in(leaf, frame, all, seen),
-            None => high_page(root, frame, all, seen),
+        let Some(block) = root.low(frame, &mut seen) else {
+            return elsewhere(root, frame, all, seen);
+        };
+        // Acquire: pairs with `block-valid`; the base that the bit speaks of is seen.
+        let valid = block.valid.load(Ordering::Acquire);
+        // Acquire: pairs with `block-base`; the descriptors are seen as they were made.
+        let base = block.base.load(Ordering::Acquire);
+        if Base::is_special(base) {
+            return elsewhere(root, frame, all, seen);
         }
+        NonNull::new(select(valid, frame, base))
     }
 
     fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: bool) -> Result<(), Refusal> {
@@ -132,8 +140,8 @@ impl Arm for Direct {
         update::settle(site, held);
     }
 
-    fn footprint<D>(_: &Root<D>, _: &Private<D>, frames: Frames, held: usize) -> usize {
-        update::footprint::<D>(frames, held)
+    fn footprint<D>(_: &Root<D>, private: &Private<D>, frames: Frames, held: usize) -> usize {
+        update::footprint(private, frames, held)
     }
 
     fn clear<D>(site: &mut Site<'_, Self, D>) {
@@ -153,63 +161,44 @@ impl Beside for Direct {
 }
 
 #[inline(always)]
-fn find_in<D>(leaf: Leaf<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
-    seen();
-    // Acquire: pairs with `pair-valid`; the runs that the bit speaks of are seen.
-    let valid = leaf.pair(frame).valid.load(Ordering::Acquire);
+fn find_in<D>(block: &Block<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
+    // Acquire: pairs with `block-valid`; the runs that the bit speaks of are seen.
+    let valid = block.valid.load(Ordering::Acquire);
     if valid >> (frame % BLOCK_FRAMES) & 1 == 0 {
         return None;
     }
-    seen();
-    leaf.runs(frame).segment(frame % BLOCK_FRAMES, &mut seen)
+    block.runs().segment(frame % BLOCK_FRAMES, &mut seen)
 }
 
+/// The descriptor of a frame, or null if its bit is not set; without a branch.
 #[inline(always)]
-fn page_in<D>(
-    leaf: Leaf<D>,
-    frame: u64,
-    all: &All<'_, D>,
-    mut seen: impl FnMut(),
-) -> Option<NonNull<D>> {
-    let Pair { valid, base } = leaf.pair(frame);
-    seen();
-    // Acquire: pairs with `pair-valid`; the base that the bit speaks of is seen.
-    let valid = valid.load(Ordering::Acquire);
-    // Acquire: pairs with `pair-base`; the descriptors are seen as they were made.
-    let base = base.load(Ordering::Acquire);
-    if Base::is_special(base) {
-        return special(leaf, frame, all, base, seen);
-    }
+fn select<D>(valid: u64, frame: u64, base: *mut D) -> *mut D {
     let is_valid = valid >> (frame % BLOCK_FRAMES) & 1 == 1;
     let page = base.wrapping_add(frame as usize);
-    NonNull::new(select_unpredictable(is_valid, page, core::ptr::null_mut()))
+    select_unpredictable(is_valid, page, core::ptr::null_mut())
 }
 
-/// The page of a frame that is not below the limit.
+/// The page of a frame that is not below the limit, or to which base does not lead: there are no
+/// descriptors, or several slabs have those of the block.
+#[cold]
 #[inline(never)]
-fn high_page<D>(
+fn elsewhere<D>(
     root: &Root<D>,
     frame: u64,
     all: &All<'_, D>,
     mut seen: impl FnMut(),
 ) -> Option<NonNull<D>> {
-    page_in(root.high(frame, &mut seen)?, frame, all, seen)
-}
-
-/// The page where base does not lead to it: there are no descriptors, or several slabs have those
-/// of the block.
-#[cold]
-#[inline(never)]
-fn special<D>(
-    leaf: Leaf<D>,
-    frame: u64,
-    all: &All<'_, D>,
-    base: *mut D,
-    seen: impl FnMut(),
-) -> Option<NonNull<D>> {
-    if base.is_null() {
-        return None;
+    let block = match root.low(frame, &mut seen) {
+        Some(block) => block,
+        None => root.high(frame, &mut seen)?,
+    };
+    // Acquire: pairs with `block-valid`; the base and the runs that the bit speaks of are seen.
+    let valid = block.valid.load(Ordering::Acquire);
+    // Acquire: pairs with `block-base`; the descriptors are seen as they were made.
+    let base = block.base.load(Ordering::Acquire);
+    if Base::is_special(base) {
+        let index = find_in(block, frame, seen)?;
+        return all.get(index).page(frame);
     }
-    let index = find_in(leaf, frame, seen)?;
-    all.get(index).page(frame)
+    NonNull::new(select(valid, frame, base))
 }

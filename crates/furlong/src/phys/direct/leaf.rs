@@ -1,27 +1,61 @@
-//! Leaves: what is known about the blocks of a section.
+//! Leaves: what is known about the blocks of a section, or of all near frames.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::super::error::NoMemory;
 use super::super::memory::Memory;
-use super::geometry::{BLOCKS, block_of};
 use super::runs::{Runs, Starts};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// What a page lookup reads of a block; in one cache line.
-#[repr(C, align(16))]
-pub(super) struct Pair<D> {
+/// What is known about 64 frames.
+#[repr(C)]
+pub(super) struct Block<D> {
+    /// A bit for each frame that is found.
     pub(super) valid: AtomicU64,
     /// See [`Base`].
     pub(super) base: AtomicPtr<D>,
+    /// See [`Runs`].
+    runs: AtomicPtr<Starts>,
+}
+
+impl<D> Block<D> {
+    fn new() -> Self {
+        Self {
+            valid: AtomicU64::new(0),
+            base: AtomicPtr::new(Base::unused()),
+            runs: AtomicPtr::new(Runs::NONE.0),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn runs(&self) -> Runs {
+        // Acquire: pairs with `block-runs`; what the word points to is seen.
+        Runs(self.runs.load(Ordering::Acquire))
+    }
+
+    pub(super) fn set_runs(&self, runs: Runs) {
+        // Release, `block-runs`: pairs with the load in `runs`.
+        self.runs.store(runs.0, Ordering::Release);
+    }
+
+    /// Becomes like a block of the writer's own.
+    pub(super) fn copy_from(&self, other: &Self) {
+        // Relaxed: the writer's own words, and those of a leaf that is published later.
+        let valid = other.valid.load(Ordering::Relaxed);
+        let base = other.base.load(Ordering::Relaxed);
+        let runs = other.runs.load(Ordering::Relaxed);
+        self.valid.store(valid, Ordering::Relaxed);
+        self.base.store(base, Ordering::Relaxed);
+        self.runs.store(runs, Ordering::Relaxed);
+    }
 }
 
 /// Where the descriptor of frame 0 would be, or that there is no such thing.
 pub(super) struct Base;
 
 impl Base {
-    /// No frame of the block has a descriptor.
+    /// There are frames without descriptors.
     pub(super) const fn none<D>() -> *mut D {
         core::ptr::null_mut()
     }
@@ -31,14 +65,18 @@ impl Base {
         core::ptr::without_provenance_mut(1)
     }
 
-    #[inline]
+    /// There are no frames. Not special, so that a lookup of a hole does as any other does.
+    pub(super) const fn unused<D>() -> *mut D {
+        core::ptr::without_provenance_mut(2)
+    }
+
+    #[inline(always)]
     pub(super) fn is_special<D>(base: *mut D) -> bool {
         base.addr() < 2
     }
 }
 
-/// A leaf's own words, just below its pairs; the words of the runs stand below them, downwards.
-#[repr(align(16))]
+/// A leaf's own words, just below its blocks.
 struct Head<D> {
     /// In the lists of spare and of retired leaves.
     next: Option<Leaf<D>>,
@@ -49,16 +87,16 @@ struct Head<D> {
 /// Whose a leaf is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One section's, with the runs that it points to.
+    /// One section's, or that of near frames, with the runs that it points to.
     Own,
     /// Shared by sections that are alike.
     Shared,
-    /// One section's, of which another leaf has taken over the runs.
+    /// One of which another leaf has taken over the runs.
     Moved,
 }
 
-/// Names a leaf that is alive: by its pairs, so that a lookup has no way to go.
-pub(super) struct Leaf<D>(NonNull<Pair<D>>);
+/// Names a leaf that is alive: by its blocks, so that a lookup has no way to go.
+pub(super) struct Leaf<D>(NonNull<Block<D>>);
 
 impl<D> Clone for Leaf<D> {
     fn clone(&self) -> Self {
@@ -76,66 +114,46 @@ impl<D> PartialEq for Leaf<D> {
 
 impl<D> Leaf<D> {
     /// # Safety
-    /// `pairs` came from `as_ptr` of a leaf that is alive for as long as this is used.
+    /// `blocks` came from `as_ptr` of a leaf that is alive for as long as this is used.
     #[inline]
-    pub(super) unsafe fn from_ptr(pairs: *mut Pair<D>) -> Option<Self> {
-        NonNull::new(pairs).map(Self)
+    pub(super) unsafe fn from_ptr(blocks: *mut Block<D>) -> Option<Self> {
+        NonNull::new(blocks).map(Self)
     }
 
-    /// # Safety
-    /// As [`from_ptr`](Self::from_ptr), and `pairs` is not null.
-    #[inline(always)]
-    pub(super) unsafe fn from_ptr_unchecked(pairs: *mut Pair<D>) -> Self {
-        // SAFETY: the caller's promise.
-        Self(unsafe { NonNull::new_unchecked(pairs) })
-    }
-
-    pub(super) fn as_ptr(self) -> *mut Pair<D> {
+    pub(super) fn as_ptr(self) -> *mut Block<D> {
         self.0.as_ptr()
     }
 
-    /// The layout of a leaf, and where in it the pairs begin.
+    /// The layout of a leaf, and where in it the blocks begin.
     fn layout(blocks: usize) -> Result<(Layout, usize), NoMemory> {
-        let runs = Layout::array::<AtomicPtr<Starts>>(blocks).map_err(|_| NoMemory)?;
-        let (head, _) = runs
-            .extend(Layout::new::<Head<D>>())
-            .map_err(|_| NoMemory)?;
-        let pairs = Layout::array::<Pair<D>>(blocks).map_err(|_| NoMemory)?;
-        let (all, start) = head.extend(pairs).map_err(|_| NoMemory)?;
-        // A pair must not lie in two cache lines.
-        let all = all.align_to(64).map_err(|_| NoMemory)?;
-        Ok((all, start))
+        let blocks = Layout::array::<Block<D>>(blocks).map_err(|_| NoMemory)?;
+        let all = Layout::new::<Head<D>>().extend(blocks);
+        all.map_err(|_| NoMemory)
     }
 
-    /// Bytes of a leaf with all blocks.
-    pub(super) fn footprint() -> usize {
-        Self::layout(BLOCKS).map_or(0, |(layout, _)| Memory::footprint(layout))
+    /// Bytes of a leaf with so many blocks.
+    pub(super) fn footprint(blocks: usize) -> usize {
+        Self::layout(blocks).map_or(0, |(layout, _)| Memory::footprint(layout))
     }
 
     /// A leaf in which nothing is found.
     pub(super) fn new(memory: &mut Memory, blocks: usize) -> Result<Self, NoMemory> {
         let (layout, start) = Self::layout(blocks)?;
         let piece = memory.alloc(layout)?;
-        // SAFETY: the pairs begin there in the layout.
+        // SAFETY: the blocks begin there in the layout.
         let leaf = Self(unsafe { piece.add(start) }.cast());
         for at in 0..blocks {
-            let pair = Pair {
-                valid: AtomicU64::new(0),
-                base: AtomicPtr::new(Base::none()),
-            };
-            // SAFETY: the layout has room for so many pairs.
+            // SAFETY: the layout has room for so many blocks.
             let place = unsafe { leaf.0.add(at) };
             // SAFETY: as above, and the memory is ours.
-            unsafe { place.write(pair) };
-            // SAFETY: the layout has room for so many words, and the memory is ours.
-            unsafe { leaf.runs_place(at).write(AtomicPtr::new(Runs::NONE.0)) };
+            unsafe { place.write(Block::new()) };
         }
         let head = Head {
             next: None,
             blocks: blocks as u32,
             kind: Kind::Own,
         };
-        // SAFETY: the layout has room for it below the pairs.
+        // SAFETY: the layout has room for it below the blocks.
         unsafe { leaf.head_place().write(head) };
         Ok(leaf)
     }
@@ -145,18 +163,16 @@ impl<D> Leaf<D> {
     /// # Safety
     /// No reader has it and nothing leads to it.
     pub(super) unsafe fn free(self, memory: &mut Memory) {
-        let blocks = self.blocks();
-        for at in 0..blocks {
-            let runs = self.runs_word(at);
-            if let (Some((piece, layout)), Kind::Own) = (runs.piece(), self.kind()) {
+        for block in self.all() {
+            if let (Some((piece, layout)), Kind::Own) = (block.runs().piece(), self.kind()) {
                 // SAFETY: the runs were this leaf's alone.
                 unsafe { memory.free(piece, layout) };
             }
         }
-        let Ok((layout, start)) = Self::layout(blocks) else {
+        let Ok((layout, start)) = Self::layout(self.blocks()) else {
             return;
         };
-        // SAFETY: the pairs begin there in the layout.
+        // SAFETY: the blocks begin there in the layout.
         let piece = unsafe { self.0.cast::<u8>().sub(start) };
         // SAFETY: it was allocated so, and nobody uses it any more.
         unsafe { memory.free(piece, layout) };
@@ -182,60 +198,40 @@ impl<D> Leaf<D> {
 
     /// Bytes of the leaf and of the runs that it owns.
     pub(super) fn bytes(self) -> usize {
-        let runs = (0..self.blocks()).map(|at| self.runs_word(at).bytes());
-        let runs = if self.kind() == Kind::Own {
-            runs.sum()
-        } else {
-            0
+        let runs = self.all().iter().map(|block| block.runs().bytes());
+        let runs = match self.kind() {
+            Kind::Own => runs.sum(),
+            Kind::Shared | Kind::Moved => 0,
         };
-        Self::layout(self.blocks()).map_or(0, |(layout, _)| Memory::footprint(layout)) + runs
+        Self::footprint(self.blocks()) + runs
     }
 
-    /// The pair of a frame's block, in a leaf that has that block.
+    /// A block, of a leaf that has so many.
     #[inline]
-    pub(super) fn pair<'a>(self, frame: u64) -> &'a Pair<D> {
-        self.pair_at(block_of(frame))
-    }
-
-    #[inline]
-    pub(super) fn pair_at<'a>(self, block: usize) -> &'a Pair<D> {
-        // SAFETY: a lookup asks for frames below the limit, for which the leaf has blocks; the
-        // writer knows how many there are.
-        let place = unsafe { self.0.add(block) };
+    pub(super) fn block<'a>(self, at: usize) -> &'a Block<D> {
+        // SAFETY: a lookup asks for frames below a limit, for which leaves have blocks; the writer
+        // knows how many there are.
+        let place = unsafe { self.0.add(at) };
         // SAFETY: the leaf is alive.
         unsafe { place.as_ref() }
     }
 
-    /// The runs of a frame's block, whose valid bit was seen.
-    #[inline]
-    pub(super) fn runs(self, frame: u64) -> Runs {
-        self.runs_word(block_of(frame))
+    /// All blocks, asked for by the writer.
+    pub(super) fn all<'a>(self) -> &'a [Block<D>] {
+        // SAFETY: the leaf is alive and has so many blocks.
+        unsafe { core::slice::from_raw_parts(self.0.as_ptr(), self.blocks()) }
     }
 
-    #[inline]
-    pub(super) fn runs_word(self, block: usize) -> Runs {
-        // SAFETY: the leaf is alive and has the block.
-        let word = unsafe { self.runs_place(block).as_ref() };
-        // Acquire: pairs with `leaf-runs`; what the word points to is seen.
-        Runs(word.load(Ordering::Acquire))
-    }
-
-    pub(super) fn set_runs(self, block: usize, runs: Runs) {
-        // SAFETY: the leaf is alive and has the block.
-        let word = unsafe { self.runs_place(block).as_ref() };
-        // Release, `leaf-runs`: pairs with the load in `runs_word`.
-        word.store(runs.0, Ordering::Release);
-    }
-
-    #[inline]
-    fn runs_place(self, block: usize) -> NonNull<AtomicPtr<Starts>> {
-        // SAFETY: the words stand below the head, downwards, as `layout` has it.
-        unsafe { self.head_place().cast::<AtomicPtr<Starts>>().sub(block + 1) }
+    /// For the word of a section whose blocks are in this leaf, from `at` on.
+    pub(super) fn part(self, at: usize) -> *mut Block<D> {
+        assert!(at < self.blocks(), "a part of the leaf");
+        // SAFETY: the leaf has the block.
+        unsafe { self.0.add(at) }.as_ptr()
     }
 
     #[inline]
     fn head_place(self) -> NonNull<Head<D>> {
-        // SAFETY: the head stands just below the pairs, as `layout` has it.
+        // SAFETY: the head stands just below the blocks, as `layout` has it.
         unsafe { self.0.cast::<Head<D>>().sub(1) }
     }
 

@@ -7,17 +7,23 @@ use super::super::limbo::Limbo;
 use super::super::memory::Memory;
 use super::super::segment::Frames;
 use super::super::words::Words;
-use super::geometry::{LOW_FRAMES, MIDDLE_BITS, MIDDLE_FRAME_BITS, MIDDLE_SECTIONS, SECTION_BITS};
-use super::leaf::{Leaf, Pair};
+use super::geometry::{
+    BLOCK_FRAMES, BLOCKS, LOW_FRAMES, MIDDLE_BITS, MIDDLE_FRAME_BITS, MIDDLE_SECTIONS, NEAR_FRAMES,
+    SECTION_BITS, SECTION_FRAMES, block_of,
+};
+use super::leaf::{Block, Leaf};
 use super::runs::Spares;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::const_unless_loom;
 
-/// A section's word: its leaf's pairs. Not null below the limit.
-type Word<D> = AtomicPtr<Pair<D>>;
+/// A section's word: its leaf's blocks. Not null below the limit.
+type Word<D> = AtomicPtr<Block<D>>;
 
 /// What readers look at.
 pub struct Root<D> {
+    /// Frames below it are in the near leaf, and there are no others; 0 where there are sections.
+    near_limit: AtomicU64,
+    near: Word<D>,
     /// Frames below it are in the words, and in their leaves.
     limit: AtomicU64,
     words: AtomicPtr<Word<D>>,
@@ -31,6 +37,9 @@ pub struct Root<D> {
 pub struct Private<D> {
     /// Whether readers may look; until then nothing is published.
     pub(super) open: bool,
+    /// The leaf of the frames from 0 on, in a table that began with few frames.
+    pub(super) near: Option<Leaf<D>>,
+    /// Frames below it have words; 0 while the near leaf has all.
     pub(super) limit: u64,
     words: Words<Word<D>>,
     high_limit: u64,
@@ -54,6 +63,8 @@ impl<D> Root<D> {
     const_unless_loom! {
         pub(super) const fn new() -> Self {
             Self {
+                near_limit: AtomicU64::new(0),
+                near: AtomicPtr::new(core::ptr::null_mut()),
                 limit: AtomicU64::new(0),
                 words: AtomicPtr::new(core::ptr::null_mut()),
                 high_limit: AtomicU64::new(0),
@@ -62,36 +73,51 @@ impl<D> Root<D> {
         }
     }
 
-    /// The leaf of a frame's section, if that is below the limit: it has the frame's block.
+    /// The block of a frame that is not high.
     #[inline(always)]
-    pub(super) fn low(&self, frame: u64, seen: &mut impl FnMut()) -> Option<Leaf<D>> {
-        // Acquire: pairs with `root-limit`; words and leaves for all frames below it are seen.
-        if frame >= self.limit.load(Ordering::Acquire) {
-            return None;
-        }
-        // Acquire: pairs with `root-words`; the words are seen as they were made.
-        let words = self.words.load(Ordering::Acquire);
-        // SAFETY: there are words for all sections below the limit, in this array and in every
-        // later one.
-        let word = unsafe { words.add((frame >> SECTION_BITS) as usize) };
+    pub(super) fn low(&self, frame: u64, seen: &mut impl FnMut()) -> Option<&Block<D>> {
+        // Acquire: pairs with `root-near-limit`; the leaf that has all blocks below it is seen, or,
+        // where there are sections, what has to do with them.
+        let leaf = if frame < self.near_limit.load(Ordering::Acquire) {
+            // Acquire: pairs with `root-near`; the leaf is seen as it was made.
+            let leaf = self.near.load(Ordering::Acquire);
+            // SAFETY: this leaf and every later one has the block.
+            unsafe { leaf.add(block_of(frame)) }
+        } else {
+            // Acquire: pairs with `root-limit`; words and leaves for all frames below it are seen.
+            if frame >= self.limit.load(Ordering::Acquire) {
+                return None;
+            }
+            // Acquire: pairs with `root-words`; the words are seen as they were made.
+            let words = self.words.load(Ordering::Acquire);
+            // SAFETY: there are words for all sections below the limit, in this array and in every
+            // later one.
+            let word = unsafe { words.add((frame >> SECTION_BITS) as usize) };
+            seen();
+            // SAFETY: arrays of words are given back after a grace period.
+            let word = unsafe { &*word };
+            // Acquire: pairs with `section-word`; the leaf is seen as it was made.
+            let leaf = word.load(Ordering::Acquire);
+            // SAFETY: words below the limit are not null, and their leaves have all blocks.
+            unsafe { leaf.add(block_of(frame) % BLOCKS) }
+        };
         seen();
-        // SAFETY: arrays of words are given back after a grace period.
-        let word = unsafe { &*word };
-        // Acquire: pairs with `section-word`; the leaf is seen as it was made.
-        let pairs = word.load(Ordering::Acquire);
-        // SAFETY: words below the limit are not null. Leaves are given back after a grace period;
-        // the writer keeps those that it works with.
-        Some(unsafe { Leaf::from_ptr_unchecked(pairs) })
+        // SAFETY: leaves are given back after a grace period; the writer keeps those that it works
+        // with.
+        Some(unsafe { &*leaf })
     }
 
-    /// The leaf of a section that is not below the limit, if there is one: it has all blocks.
-    pub(super) fn high(&self, frame: u64, seen: &mut impl FnMut()) -> Option<Leaf<D>> {
+    /// The block of a high frame, if its section has words.
+    pub(super) fn high(&self, frame: u64, seen: &mut impl FnMut()) -> Option<&Block<D>> {
         let word = self.high_word(frame, seen)?;
         seen();
         // Acquire: pairs with `section-word`; the leaf is seen as it was made.
-        let pairs = word.load(Ordering::Acquire);
+        let leaf = word.load(Ordering::Acquire);
+        seen();
         // SAFETY: as in `low`.
-        unsafe { Leaf::from_ptr(pairs) }
+        let block = unsafe { leaf.add(block_of(frame) % BLOCKS) };
+        // SAFETY: as in `low`.
+        Some(unsafe { &*block })
     }
 
     fn high_word(&self, frame: u64, seen: &mut impl FnMut()) -> Option<&Word<D>> {
@@ -120,6 +146,7 @@ impl<D> Private<D> {
     pub(super) const fn new() -> Self {
         Self {
             open: false,
+            near: None,
             limit: 0,
             words: Words::new(),
             high_limit: 0,
@@ -133,19 +160,31 @@ impl<D> Private<D> {
         }
     }
 
+    /// Frames below it are in the near leaf.
+    pub(super) fn near_end(&self) -> u64 {
+        self.near.map_or(0, |leaf| leaf.blocks() as u64 * BLOCK_FRAMES)
+    }
+
     /// Lets readers see what there is.
     pub(super) fn publish(&self, root: &Root<D>) {
         if !self.open {
             return;
         }
-        // Release, `root-words`: pairs with the load in `leaf`.
+        // Release, `root-words`: pairs with the load in `low`.
         root.words.store(self.words.as_ptr(), Ordering::Release);
-        // Release, `root-limit`: pairs with the load in `leaf`, and comes after the words.
+        // Release, `root-limit`: pairs with the load in `low`, and comes after the words.
         root.limit.store(self.limit, Ordering::Release);
-        // Release, `root-top`: pairs with the load in `high`.
+        // Release, `root-top`: pairs with the load in `high_word`.
         root.top.store(self.top.as_ptr(), Ordering::Release);
-        // Release, `root-high`: pairs with the load in `high`, and comes after the top.
+        // Release, `root-high`: pairs with the load in `high_word`, and comes after the top.
         root.high_limit.store(self.high_limit, Ordering::Release);
+        let near = self.near.map_or(core::ptr::null_mut(), Leaf::as_ptr);
+        // Release, `root-near`: pairs with the load in `low`.
+        root.near.store(near, Ordering::Release);
+        let near_limit = if self.limit == 0 { self.near_end() } else { 0 };
+        // Release, `root-near-limit`: pairs with the load in `low`, and comes after the leaf, and
+        // after words that take its place.
+        root.near_limit.store(near_limit, Ordering::Release);
     }
 
     /// The word of a section that was prepared.
@@ -165,17 +204,17 @@ impl<D> Private<D> {
         word.expect("the section was prepared")
     }
 
-    /// The leaf of a section that was prepared.
+    /// The leaf of a section that was prepared, and is not near.
     pub(super) fn leaf(&self, section: u64) -> Option<Leaf<D>> {
         // Relaxed: the writer's own word.
-        let pairs = self.word(section).load(Ordering::Relaxed);
+        let blocks = self.word(section).load(Ordering::Relaxed);
         // SAFETY: leaves that words lead to are alive.
-        unsafe { Leaf::from_ptr(pairs) }
+        unsafe { Leaf::from_ptr(blocks) }
     }
 
     /// Puts a leaf in the place of a section's, for readers to see.
     pub(super) fn set_leaf(&self, section: u64, leaf: Leaf<D>) {
-        // Release, `section-word`: pairs with the load in `Root::leaf`.
+        // Release, `section-word`: pairs with the loads in `low` and `high`.
         self.word(section).store(leaf.as_ptr(), Ordering::Release);
     }
 
@@ -184,10 +223,20 @@ impl<D> Private<D> {
         NonNull::new(self.top.get(at as usize)?.load(Ordering::Relaxed))
     }
 
-    /// Bytes that words for `frames` take at most.
-    pub(super) fn footprint(frames: Frames) -> usize {
+    /// Bytes that a near leaf and words for `frames` take at most.
+    pub(super) fn footprint(&self, frames: Frames) -> usize {
+        let before = self.near.map_or(0, Leaf::blocks);
+        let is_near = self.limit == 0 && (before > 0 || frames.end <= NEAR_FRAMES);
+        let near = match frames.end.min(NEAR_FRAMES).div_ceil(BLOCK_FRAMES) as usize {
+            blocks if is_near => Leaf::<D>::footprint(blocks.max(before + before / 8) + BLOCKS),
+            _ => 0,
+        };
+        self.words_footprint(frames) + near
+    }
+
+    fn words_footprint(&self, frames: Frames) -> usize {
         let word = size_of::<Word<D>>();
-        let low = frames.end.min(LOW_FRAMES).div_ceil(1 << SECTION_BITS) as usize;
+        let low = frames.end.min(LOW_FRAMES).div_ceil(SECTION_FRAMES) as usize;
         let low = low.next_power_of_two() * word;
         if frames.end <= LOW_FRAMES {
             return low;
@@ -198,7 +247,8 @@ impl<D> Private<D> {
         low + middles + (last + 1).next_power_of_two() * word
     }
 
-    /// Makes words for all low sections below `sections`, and none of them null below the limit.
+    /// Makes words for all low sections below `sections`. Near ones lead into the near leaf, which
+    /// has all their blocks, the others to the empty leaf, which there is.
     pub(super) fn grow_words(
         &mut self,
         memory: &mut Memory,
@@ -209,16 +259,21 @@ impl<D> Private<D> {
             return Ok(());
         }
         let before = self.words.bytes();
-        let copy = |old: &Words<Word<D>>, at| {
+        let (near, empty) = (self.near, self.empty);
+        let empty = empty.expect("there is an empty leaf first").as_ptr();
+        let copy = |old: &Words<Word<D>>, at: usize| {
             // Relaxed: the writer's own word.
-            let pairs = old.get(at).map(|word| word.load(Ordering::Relaxed));
-            AtomicPtr::new(pairs.unwrap_or(core::ptr::null_mut()))
+            let old = old.get(at).map(|word| word.load(Ordering::Relaxed));
+            let near = near.filter(|leaf| at * BLOCKS < leaf.blocks());
+            let near = near.map(|leaf| leaf.part(at * BLOCKS));
+            AtomicPtr::new(old.or(near).unwrap_or(empty))
         };
         let room = sections.next_power_of_two();
         let old = self.words.grow(memory, room, copy)?;
         // SAFETY: the new one is published before the change is over; see `update::prepare`.
         unsafe { old.retire(limbo) };
         self.bytes = self.bytes + self.words.bytes() - before;
+        self.limit = room as u64 * SECTION_FRAMES;
         Ok(())
     }
 
@@ -260,14 +315,14 @@ impl<D> Private<D> {
         middle.grow(memory, MIDDLE_SECTIONS, make)?;
         self.bytes += middle.bytes();
         let place = self.top.get(at as usize).expect("the top was grown");
-        // Release, `top-middle`: pairs with the load in `Root::high`.
+        // Release, `top-middle`: pairs with the load in `high_word`.
         place.store(middle.as_ptr(), Ordering::Release);
         Ok(())
     }
 
-    /// All sections that have words, for a walk through everything.
+    /// All sections that have leaves of their own or share one, for a walk through everything.
     pub(super) fn sections(&self) -> impl Iterator<Item = u64> + use<'_, D> {
-        let low = 0..self.limit.div_ceil(1 << SECTION_BITS);
+        let low = self.near_end() >> SECTION_BITS..self.limit >> SECTION_BITS;
         let middles = 0..self.top.room() as u64;
         let middles = middles.filter(|at| self.middle(*at).is_some());
         low.chain(middles.flat_map(|at| at << MIDDLE_BITS..(at + 1) << MIDDLE_BITS))

@@ -1,13 +1,16 @@
 //! Runs: which segments the frames of a block belong to, in one word.
 //!
-//! The word is null, or an index and a tag, or a tagged pointer to a piece of memory that never
-//! changes: a bit for each frame where a segment begins, and the segments' indices in order.
+//! The word is null; or, where no octet of frames has two segments and their indices are near each
+//! other, the least index, what each octet's is above it, and a tag; or a tagged pointer to a piece
+//! of memory that never changes: a bit for each frame where a segment begins, and the segments'
+//! indices in order.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::super::error::NoMemory;
 use super::super::memory::Memory;
+use super::super::segment::Frames;
 use super::geometry::BLOCK_FRAMES;
 
 /// What the word points to, where it points: the starts. The indices follow.
@@ -16,8 +19,8 @@ pub(super) struct Starts(u64);
 const TAGS: usize = 0b11;
 /// Indices of 16 bits follow.
 const SHORT: usize = 0b00;
-/// The word is the one index, shifted.
-const ONE: usize = 0b01;
+/// The word is all there is: tag, least index, and for each octet four bits to be added.
+const INLINE: usize = 0b01;
 /// Indices of 32 bits follow.
 const LONG: usize = 0b10;
 /// Indices of 32 bits follow, in a piece with room for all that there can be.
@@ -27,11 +30,26 @@ const SPARE: usize = 0b11;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Runs(pub(super) *mut Starts);
 
+/// Frames of a block that have a place in the word.
+const OCTET: u64 = 8;
+const OCTETS: usize = (BLOCK_FRAMES / OCTET) as usize;
+/// Where the least index stands in the word, and the least index that has no room there.
+const LEAST_SHIFT: u32 = 2;
+const LEAST_END: u32 = 1 << 30;
+/// Where the octets stand in the word, and the bits that each has.
+const RANKS_SHIFT: u32 = 32;
+const RANK_BITS: u32 = 4;
+const RANK_END: u32 = 1 << RANK_BITS;
+
 /// What a word should say: segments by their first frame in the block.
 pub(super) struct List {
     starts: u64,
     indices: [u32; BLOCK_FRAMES as usize],
     len: usize,
+    /// The segment of each octet that has one.
+    octets: [Option<u32>; OCTETS],
+    /// Whether an octet has two.
+    is_crowded: bool,
 }
 
 impl List {
@@ -40,18 +58,40 @@ impl List {
             starts: 0,
             indices: [0; BLOCK_FRAMES as usize],
             len: 0,
+            octets: [None; OCTETS],
+            is_crowded: false,
         }
     }
 
-    /// The segment at `index` has frames of the block from `first` on.
-    pub(super) fn push(&mut self, first: u64, index: u32) {
-        self.starts |= 1 << first;
+    /// The segment at `index` has these frames of the block, counted from its first.
+    pub(super) fn push(&mut self, frames: Frames, index: u32) {
+        self.starts |= 1 << frames.start;
         self.indices[self.len] = index;
         self.len += 1;
+        for octet in frames.start / OCTET..frames.end.div_ceil(OCTET) {
+            let before = self.octets[octet as usize].replace(index);
+            self.is_crowded |= before.is_some();
+        }
     }
 
     fn indices(&self) -> &[u32] {
         &self.indices[..self.len]
+    }
+
+    /// The word, if it has room for all.
+    fn inline(&self) -> Option<usize> {
+        let least = *self.indices().iter().min()?;
+        let rank = |index: u32| index - least;
+        let fits = |index: &u32| rank(*index) < RANK_END;
+        if self.is_crowded || least >= LEAST_END || !self.indices().iter().all(fits) {
+            return None;
+        }
+        let mut word = u64::from(least) << LEAST_SHIFT | INLINE as u64;
+        for (octet, index) in self.octets.iter().enumerate() {
+            let rank = u64::from(index.map_or(0, rank));
+            word |= rank << (RANKS_SHIFT + RANK_BITS * octet as u32);
+        }
+        usize::try_from(word).ok()
     }
 }
 
@@ -73,14 +113,16 @@ impl Runs {
     }
 
     fn is_piece(self) -> bool {
-        !self.0.is_null() && self.tag() != ONE
+        !self.0.is_null() && self.tag() != INLINE
     }
 
     /// The segment of the frame at `at` in the block, whose valid bit was set.
     #[inline]
     pub(super) fn segment(self, at: u64, seen: &mut impl FnMut()) -> Option<u32> {
-        if self.tag() == ONE {
-            return Some((self.0.addr() >> 2) as u32);
+        if self.tag() == INLINE {
+            let word = self.0.addr() as u64;
+            let rank = word >> (u64::from(RANKS_SHIFT) + at / OCTET * u64::from(RANK_BITS));
+            return Some((word as u32 >> LEAST_SHIFT) + (rank as u32 % RANK_END));
         }
         let starts = NonNull::new(self.starts())?;
         seen();
@@ -137,28 +179,28 @@ impl Runs {
 
     /// Whether the word says what the list says.
     pub(super) fn says(self, list: &List) -> bool {
+        if list.len == 0 {
+            return self == Self::NONE;
+        }
+        if let Some(word) = list.inline() {
+            return self.0.addr() == word;
+        }
         if !self.is_piece() {
-            return match list.indices() {
-                [] => self.0.is_null(),
-                [index] => self.0.addr() == (*index as usize) << 2 | ONE,
-                _ => false,
-            };
+            return false;
         }
         // SAFETY: as in `segment`; the writer asks about what it has published.
         let starts = unsafe { (*self.starts()).0 };
         let same = |(position, index): (usize, &u32)| self.index(position) == *index;
-        list.len > 1 && starts == list.starts && list.indices().iter().enumerate().all(same)
+        starts == list.starts && list.indices().iter().enumerate().all(same)
     }
 
     /// A word that says what the list says. A piece comes from memory, or from the spare ones.
     pub(super) fn new(list: &List, memory: &mut Memory, spares: &mut Spares) -> Self {
-        match list.indices() {
-            [] => return Self::NONE,
-            [index] => {
-                let word = (*index as usize) << 2 | ONE;
-                return Self(core::ptr::without_provenance_mut(word));
-            }
-            _ => {}
+        if list.len == 0 {
+            return Self::NONE;
+        }
+        if let Some(word) = list.inline() {
+            return Self(core::ptr::without_provenance_mut(word));
         }
         let is_short = list
             .indices()

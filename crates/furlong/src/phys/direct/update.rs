@@ -8,8 +8,10 @@ use super::super::pages::Pages;
 use super::super::segment::Frames;
 use super::super::truth::Truth;
 use super::Direct;
-use super::geometry::{BLOCK_FRAMES, BLOCKS, LOW_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of};
-use super::leaf::{Base, Kind, Leaf};
+use super::geometry::{
+    BLOCK_FRAMES, BLOCKS, LOW_FRAMES, NEAR_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of,
+};
+use super::leaf::{Base, Block, Kind, Leaf};
 use super::root::Private;
 use super::runs::{List, Runs, Spares};
 use crate::sync::atomic::Ordering;
@@ -23,6 +25,8 @@ const LEAVES_HELD: usize = 2;
 const RUNS: usize = 3;
 /// Things that one change unlinks at most: arrays, leaves as one list, leaves of a segment, runs.
 const RETIRED: usize = 16;
+/// Blocks of the longest near leaf.
+const NEAR_BLOCKS: usize = block_of(NEAR_FRAMES);
 
 /// See [`Arm::prepare`](super::super::lookup::Arm::prepare).
 pub(super) fn prepare<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), Refusal> {
@@ -30,50 +34,40 @@ pub(super) fn prepare<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Resu
     site.limbo.reserve(site.memory, RETIRED * (1 + held))?;
     let private = &mut *site.private;
     private.spare_runs.fill(site.memory, RUNS * (1 + held))?;
+    let grown = cover(site, frames).and_then(|()| cover_high(site, frames));
+    site.private.publish(site.shared);
+    grown?;
+    if frames.end <= site.private.near_end() {
+        return Ok(());
+    }
+    let private = &mut *site.private;
     while private.spare_len < LEAVES + LEAVES_HELD * held {
         let leaf = Leaf::new(site.memory, BLOCKS)?;
         leaf.set_next(private.spare);
         private.spare = Some(leaf);
         private.spare_len += 1;
     }
-    let low_end = frames.end.min(LOW_FRAMES);
-    let grown = cover(site, low_end).and_then(|()| cover_high(site, frames));
-    site.private.publish(site.shared);
-    Ok(grown?)
+    Ok(())
 }
 
-/// Makes words and blocks for all low frames below `end`.
-fn cover<D>(site: &mut Site<'_, Direct, D>, end: u64) -> Result<(), NoMemory> {
-    let private = &mut *site.private;
-    if end <= private.limit {
+/// Makes blocks, or words, for those of `frames` that are low.
+fn cover<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), NoMemory> {
+    let end = frames.end.min(LOW_FRAMES);
+    let Private { near, limit, .. } = *site.private;
+    if frames.start >= end || end <= limit.max(site.private.near_end()) {
         return Ok(());
     }
-    let (old_sections, sections) = [private.limit, end]
-        .map(|limit| limit.div_ceil(SECTION_FRAMES))
-        .into();
-    if sections > 1 {
-        need_empty(site)?;
+    let before = near.map_or(0, Leaf::blocks);
+    if limit == 0 && end <= NEAR_FRAMES {
+        // Some more than are needed, so that few of many small changes take a copy.
+        let more = (before + before / 8).min(NEAR_BLOCKS);
+        return lengthen(site, end.div_ceil(BLOCK_FRAMES).max(more as u64) as usize);
     }
+    need_empty(site)?;
+    lengthen(site, before.next_multiple_of(BLOCKS))?;
+    let sections = end.div_ceil(SECTION_FRAMES) as usize;
     let private = &mut *site.private;
-    private.grow_words(site.memory, site.limbo, sections as usize)?;
-    let last = sections - 1;
-    if old_sections > 0 && !private.limit.is_multiple_of(SECTION_FRAMES) {
-        let same = old_sections == sections;
-        let blocks = if same { block_of(end - 1) + 1 } else { BLOCKS };
-        lengthen(site, old_sections - 1, blocks)?;
-    }
-    let blocks = block_of(end - 1) + 1;
-    if old_sections < sections {
-        for section in old_sections..last {
-            let empty = site.private.empty.expect("there is one since above");
-            site.private.set_leaf(section, empty);
-        }
-        let leaf = Leaf::new(site.memory, blocks)?;
-        site.private.bytes += leaf.bytes();
-        site.private.set_leaf(last, leaf);
-    }
-    site.private.limit = last * SECTION_FRAMES + blocks as u64 * BLOCK_FRAMES;
-    Ok(())
+    private.grow_words(site.memory, site.limbo, sections)
 }
 
 fn need_empty<D>(site: &mut Site<'_, Direct, D>) -> Result<(), NoMemory> {
@@ -86,35 +80,24 @@ fn need_empty<D>(site: &mut Site<'_, Direct, D>) -> Result<(), NoMemory> {
     Ok(())
 }
 
-/// Replaces the short leaf of the last section by one with more blocks.
-fn lengthen<D>(
-    site: &mut Site<'_, Direct, D>,
-    section: u64,
-    blocks: usize,
-) -> Result<(), NoMemory> {
-    let old = site
-        .private
-        .leaf(section)
-        .expect("a section below the limit");
-    if old.blocks() >= blocks {
+/// Replaces the near leaf by one with so many blocks, if it has less.
+fn lengthen<D>(site: &mut Site<'_, Direct, D>, blocks: usize) -> Result<(), NoMemory> {
+    let old = site.private.near;
+    if old.map_or(0, Leaf::blocks) >= blocks {
         return Ok(());
     }
     let new = Leaf::new(site.memory, blocks)?;
-    for block in 0..old.blocks() {
-        let (from, to) = (old.pair_at(block), new.pair_at(block));
-        new.set_runs(block, old.runs_word(block));
-        // Relaxed: the writer's own words, and those of a leaf that is published later.
-        to.base
-            .store(from.base.load(Ordering::Relaxed), Ordering::Relaxed);
-        to.valid
-            .store(from.valid.load(Ordering::Relaxed), Ordering::Relaxed);
+    site.private.near = Some(new);
+    if let Some(old) = old {
+        for (to, from) in new.all().iter().zip(old.all()) {
+            to.copy_from(from);
+        }
+        site.private.bytes -= old.bytes();
+        old.set_kind(Kind::Moved);
+        retire(site, old);
+        flush(site);
     }
-    site.private.bytes -= old.bytes();
     site.private.bytes += new.bytes();
-    old.set_kind(Kind::Moved);
-    site.private.set_leaf(section, new);
-    retire(site, old);
-    flush(site);
     Ok(())
 }
 
@@ -145,8 +128,16 @@ fn flush<D>(site: &mut Site<'_, Direct, D>) {
 
 /// See [`Arm::update`](super::super::lookup::Arm::update).
 pub(super) fn update<D>(site: &mut Site<'_, Direct, D>, frames: Frames) {
-    for section in frames.start >> SECTION_BITS..=(frames.end - 1) >> SECTION_BITS {
-        update_section(site, section, frames);
+    let near_end = site.private.near_end();
+    if let Some(leaf) = site.private.near.filter(|_| frames.start < near_end) {
+        let end = frames.end.min(near_end);
+        update_blocks(site, leaf, 0, Frames { end, ..frames });
+    }
+    let start = frames.start.max(near_end);
+    if start < frames.end {
+        for section in start >> SECTION_BITS..=(frames.end - 1) >> SECTION_BITS {
+            update_section(site, section, frames);
+        }
     }
     flush(site);
 }
@@ -182,15 +173,13 @@ fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frame
         .leaf(section)
         .expect("the section was prepared");
     let is_own = old.kind() == Kind::Own;
-    let is_short = old.blocks() < BLOCKS;
     let new = match want(site.truth, whole) {
-        _ if is_short => None,
         Want::Empty => site.private.empty,
         Want::Shared(index) => Some(shared_leaf(site, index, start)),
         Want::Own if is_own => None,
         Want::Own => {
             let leaf = take_spare(site);
-            update_blocks(site, leaf, whole);
+            update_blocks(site, leaf, start, whole);
             Some(leaf)
         }
     };
@@ -203,7 +192,7 @@ fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frame
             }
         }
         Some(_) => {}
-        None => update_blocks(site, old, whole.meet(frames)),
+        None => update_blocks(site, old, start, whole.meet(frames)),
     }
 }
 
@@ -239,15 +228,14 @@ fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32, frame: u64) -> Lea
     let leaf = take_spare(site);
     leaf.set_kind(Kind::Shared);
     let mut list = List::new();
-    list.push(0, index);
+    list.push(WHOLE_BLOCK, index);
     let runs = Runs::new(&list, site.memory, &mut site.private.spare_runs);
     let base = base_of(pages);
-    for block in 0..BLOCKS {
-        leaf.set_runs(block, runs);
-        let pair = leaf.pair_at(block);
+    for block in leaf.all() {
+        block.set_runs(runs);
         // Relaxed: `section-word` publishes the leaf.
-        pair.base.store(base, Ordering::Relaxed);
-        pair.valid.store(u64::MAX, Ordering::Relaxed);
+        block.base.store(base, Ordering::Relaxed);
+        block.valid.store(u64::MAX, Ordering::Relaxed);
     }
     entry.set_mark(which, leaf.as_ptr().cast());
     leaf
@@ -261,8 +249,14 @@ fn base_of<D>(pages: Option<Pages<D>>) -> *mut D {
     }
 }
 
+/// All frames of a block, counted from its first.
+const WHOLE_BLOCK: Frames = Frames {
+    start: 0,
+    end: BLOCK_FRAMES,
+};
+
 /// What a block should have.
-struct Block<D> {
+struct Wanted<D> {
     valid: u64,
     base: *mut D,
     runs: List,
@@ -270,15 +264,19 @@ struct Block<D> {
 
 /// What the block from `start` on should have, and how many of the segments `near` it end in it or
 /// below it.
-fn block<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Block<D>, usize) {
+fn wanted<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Wanted<D>, usize) {
     let whole = Frames {
         start,
         end: start + BLOCK_FRAMES,
     };
-    let mask = |frames: Frames| {
+    let part = |frames: Frames| {
         let part = frames.meet(whole);
-        (u64::MAX >> (BLOCK_FRAMES - part.len())) << (part.start - start)
+        Frames {
+            start: part.start - start,
+            end: part.end - start,
+        }
     };
+    let mask = |part: Frames| (u64::MAX >> (BLOCK_FRAMES - part.len())) << part.start;
     let (mut valid, mut runs, mut base, mut done) = (0, List::new(), None, 0);
     for index in near {
         let entry = truth.all.get(*index);
@@ -287,8 +285,8 @@ fn block<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Block<D>, usize) 
             break;
         }
         done += usize::from(frames.end <= whole.end);
-        valid |= mask(frames);
-        runs.push(frames.meet(whole).start - start, *index);
+        valid |= mask(part(frames));
+        runs.push(part(frames), *index);
         let its = base_of(entry.pages_at(start));
         base = Some(match base {
             Some(base) if base != its => Base::many(),
@@ -297,43 +295,41 @@ fn block<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Block<D>, usize) 
     }
     if valid != 0 {
         for hidden in truth.hidden_in(whole) {
-            valid &= !mask(hidden.frames);
+            valid &= !mask(part(hidden.frames));
         }
     }
-    let base = base.unwrap_or(Base::none());
-    (Block { valid, base, runs }, done)
+    let base = base.unwrap_or(Base::unused());
+    (Wanted { valid, base, runs }, done)
 }
 
-/// Brings the blocks of a section's own leaf that have some of `frames` up to date.
-fn update_blocks<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, frames: Frames) {
+/// Brings the blocks of a leaf whose first frame is `first` up to date that have some of `frames`.
+fn update_blocks<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, first: u64, frames: Frames) {
     let start = frames.start & !(BLOCK_FRAMES - 1);
     let end = frames.end.next_multiple_of(BLOCK_FRAMES);
     let mut near = site.truth.overlapping(Frames { start, end });
     for start in (start..end).step_by(BLOCK_FRAMES as usize) {
-        let (want, done) = block(site.truth, near, start);
+        let (want, done) = wanted(site.truth, near, start);
         near = &near[done..];
-        update_block(site, leaf, block_of(start), &want);
+        update_block(site, leaf.block(block_of(start - first)), &want);
     }
 }
 
 /// The order of stores is argued in the module.
-fn update_block<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, block: usize, want: &Block<D>) {
-    let Block { valid, base, .. } = *want;
-    let pair = leaf.pair_at(block);
-    let old = leaf.runs_word(block);
+fn update_block<D>(site: &mut Site<'_, Direct, D>, block: &Block<D>, want: &Wanted<D>) {
+    let old = block.runs();
     if !old.says(&want.runs) {
         let new = Runs::new(&want.runs, site.memory, &mut site.private.spare_runs);
-        leaf.set_runs(block, new);
+        block.set_runs(new);
         site.private.bytes = site.private.bytes + new.bytes() - old.bytes();
         if let Some((piece, layout)) = old.piece() {
             // SAFETY: no word leads to it any more.
             unsafe { site.limbo.put(piece, layout) };
         }
     }
-    // Release, `pair-base`: pairs with the load in `page`.
-    pair.base.store(base, Ordering::Release);
-    // Release, `pair-valid`: pairs with the loads in `find` and `page`.
-    pair.valid.store(valid, Ordering::Release);
+    // Release, `block-base`: pairs with the loads in `page` and `elsewhere`.
+    block.base.store(want.base, Ordering::Release);
+    // Release, `block-valid`: pairs with the loads in `find`, `page` and `elsewhere`.
+    block.valid.store(want.valid, Ordering::Release);
 }
 
 /// Whether frames make up a whole section, so that their segment has a shared leaf.
@@ -349,13 +345,11 @@ pub(super) fn split<D>(site: &mut Site<'_, Direct, D>, from: u32, to: u32) {
         return;
     }
     let mut list = List::new();
-    list.push(0, to);
+    list.push(WHOLE_BLOCK, to);
     let runs = Runs::new(&list, site.memory, &mut site.private.spare_runs);
     for which in 0..SHARED {
         if let Some(leaf) = mark(lower, which) {
-            for block in 0..BLOCKS {
-                leaf.set_runs(block, runs);
-            }
+            leaf.all().iter().for_each(|block| block.set_runs(runs));
             upper.set_mark(which, lower.mark(which));
         }
     }
@@ -397,12 +391,12 @@ fn trim<D>(site: &mut Site<'_, Direct, D>, leaves: usize, runs: usize) {
 }
 
 /// See [`Arm::footprint`](super::super::lookup::Arm::footprint).
-pub(super) fn footprint<D>(frames: Frames, held: usize) -> usize {
-    // Beside those that a change takes: the empty leaf, the last section's old and new one.
-    let leaves = LEAVES + LEAVES_HELD * held + 3;
+pub(super) fn footprint<D>(private: &Private<D>, frames: Frames, held: usize) -> usize {
+    // Beside those that a change takes: the empty leaf.
+    let leaves = LEAVES + LEAVES_HELD * held + 1;
     let waiting = 2 * RETIRED * (1 + held) * Limbo::ITEM;
     let runs = Spares::footprint(RUNS * (1 + held));
-    leaves * Leaf::<D>::footprint() + runs + waiting + Private::<D>::footprint(frames)
+    leaves * Leaf::<D>::footprint(BLOCKS) + runs + waiting + private.footprint(frames)
 }
 
 /// See [`Arm::clear`](super::super::lookup::Arm::clear).
@@ -416,9 +410,11 @@ pub(super) fn clear<D>(site: &mut Site<'_, Direct, D>) {
             unsafe { leaf.free(site.memory) };
         }
     }
-    if let Some(empty) = private.empty.take() {
-        // SAFETY: as above.
-        unsafe { empty.free(site.memory) };
+    for leaf in [private.near.take(), private.empty.take()] {
+        if let Some(leaf) = leaf {
+            // SAFETY: as above.
+            unsafe { leaf.free(site.memory) };
+        }
     }
     private.free_arrays(site.memory);
 }
