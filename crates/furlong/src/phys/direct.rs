@@ -46,6 +46,7 @@ use super::segment::Frames;
 use crate::sync::atomic::Ordering;
 use geometry::BLOCK_FRAMES;
 use leaf::{Base, Block};
+use root::block;
 pub(super) use root::{Private, Root};
 
 /// The arm; see the [module](super)'s list of arms.
@@ -88,11 +89,11 @@ impl Arm for Direct {
 
     #[inline]
     fn find<D>(root: &Root<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
-        let block = match root.low(frame, &mut seen) {
-            Some(block) => block,
+        let word = match root.low(frame, &mut seen) {
+            Some(word) => word,
             None => root.high(frame, &mut seen)?,
         };
-        find_in(block, frame, seen)
+        find_in(block(word, frame), frame, seen)
     }
 
     #[inline]
@@ -102,17 +103,15 @@ impl Arm for Direct {
         all: &All<'_, D>,
         mut seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
-        let Some(block) = root.low(frame, &mut seen) else {
+        let Some(word) = root.low(frame, &mut seen) else {
             return elsewhere(root, frame, all, seen);
         };
-        // Acquire: pairs with `block-valid`; the base that the bit speaks of is seen.
-        let valid = block.valid.load(Ordering::Acquire);
-        // Acquire: pairs with `block-base`; the descriptors are seen as they were made.
-        let base = block.base.load(Ordering::Acquire);
+        seen();
+        let (valid, base) = words_of(block(word, frame));
         if Base::is_special(base) {
             return elsewhere(root, frame, all, seen);
         }
-        NonNull::new(select(valid, frame, base))
+        select(valid, frame, base)
     }
 
     fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: bool) -> Result<(), Refusal> {
@@ -162,6 +161,7 @@ impl Beside for Direct {
 
 #[inline(always)]
 fn find_in<D>(block: &Block<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
+    seen();
     // Acquire: pairs with `block-valid`; the runs that the bit speaks of are seen.
     let valid = block.valid.load(Ordering::Acquire);
     if valid >> (frame % BLOCK_FRAMES) & 1 == 0 {
@@ -170,16 +170,26 @@ fn find_in<D>(block: &Block<D>, frame: u64, mut seen: impl FnMut()) -> Option<u3
     block.runs().segment(frame % BLOCK_FRAMES, &mut seen)
 }
 
-/// The descriptor of a frame, or null if its bit is not set; without a branch.
+/// What a page lookup reads of a block: valid, and base.
 #[inline(always)]
-fn select<D>(valid: u64, frame: u64, base: *mut D) -> *mut D {
-    let is_valid = valid >> (frame % BLOCK_FRAMES) & 1 == 1;
-    let page = base.wrapping_add(frame as usize);
-    select_unpredictable(is_valid, page, core::ptr::null_mut())
+fn words_of<D>(block: &Block<D>) -> (u64, *mut D) {
+    // Acquire: pairs with `block-valid`; the base and the runs that the bit speaks of are seen.
+    let valid = block.valid.load(Ordering::Acquire);
+    // Acquire: pairs with `block-base`; the descriptors are seen as they were made.
+    let base = block.base.load(Ordering::Acquire);
+    (valid, base)
 }
 
-/// The page of a frame that is not below the limit, or to which base does not lead: there are no
-/// descriptors, or several slabs have those of the block.
+/// The descriptor of a frame, if its bit is set; without a branch.
+#[inline(always)]
+fn select<D>(valid: u64, frame: u64, base: *mut D) -> Option<NonNull<D>> {
+    let is_valid = valid >> (frame % BLOCK_FRAMES) & 1 == 1;
+    let page = base.wrapping_add(frame as usize);
+    NonNull::new(select_unpredictable(is_valid, page, core::ptr::null_mut()))
+}
+
+/// The page of a frame that is high, or to which base does not lead: there are no descriptors, or
+/// several slabs have those of the block.
 #[cold]
 #[inline(never)]
 fn elsewhere<D>(
@@ -188,17 +198,16 @@ fn elsewhere<D>(
     all: &All<'_, D>,
     mut seen: impl FnMut(),
 ) -> Option<NonNull<D>> {
-    let block = match root.low(frame, &mut seen) {
-        Some(block) => block,
+    let word = match root.low(frame, &mut seen) {
+        Some(word) => word,
         None => root.high(frame, &mut seen)?,
     };
-    // Acquire: pairs with `block-valid`; the base and the runs that the bit speaks of are seen.
-    let valid = block.valid.load(Ordering::Acquire);
-    // Acquire: pairs with `block-base`; the descriptors are seen as they were made.
-    let base = block.base.load(Ordering::Acquire);
+    let block = block(word, frame);
+    let (valid, base) = words_of(block);
     if Base::is_special(base) {
         let index = find_in(block, frame, seen)?;
         return all.get(index).page(frame);
     }
-    NonNull::new(select(valid, frame, base))
+    seen();
+    select(valid, frame, base)
 }

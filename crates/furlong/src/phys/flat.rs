@@ -54,18 +54,21 @@ impl<D> Clone for Reader<'_, D> {
 impl<D> Copy for Reader<'_, D> {}
 
 impl<D> Table<D> {
-    #[inline]
-    fn place(&self, frame: u64) -> Option<&AtomicPtr<D>> {
+    /// The descriptor of a frame; null if there is none.
+    #[inline(always)]
+    fn page(&self, frame: u64) -> *mut D {
         // Acquire: pairs with `flat-limit`; there is a place for each frame below it.
         if frame >= self.limit.load(Ordering::Acquire) {
-            return None;
+            return core::ptr::null_mut();
         }
         // Acquire: pairs with `flat-pages`; the places are seen as they were made.
         let pages = self.pages.load(Ordering::Acquire);
         // SAFETY: this table and every later one has a place for each frame below the limit.
         let place = unsafe { pages.add(frame as usize) };
         // SAFETY: tables are given back after a grace period.
-        Some(unsafe { &*place })
+        let place = unsafe { &*place };
+        // Acquire: pairs with `flat-page`; the descriptor is seen as it was made.
+        place.load(Ordering::Acquire)
     }
 }
 
@@ -107,8 +110,7 @@ impl Arm for Flat {
         mut seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
         seen();
-        // Acquire: pairs with `flat-page`; the descriptor is seen as it was made.
-        NonNull::new(reader.table.place(frame)?.load(Ordering::Acquire))
+        NonNull::new(reader.table.page(frame))
     }
 
     fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: bool) -> Result<(), Refusal> {
@@ -127,9 +129,9 @@ impl Arm for Flat {
             AtomicPtr::new(page.unwrap_or(core::ptr::null_mut()))
         };
         let old = pages.grow(site.memory, frames.end as usize, copy)?;
-        // Release, `flat-pages`: pairs with the load in `place`.
+        // Release, `flat-pages`: pairs with the load in `Table::page`.
         site.shared.pages.store(pages.as_ptr(), Ordering::Release);
-        // Release, `flat-limit`: pairs with the load in `place`, and comes after the pages.
+        // Release, `flat-limit`: pairs with the load in `Table::page`, and comes after the pages.
         site.shared.limit.store(frames.end, Ordering::Release);
         // SAFETY: the new table has been published.
         unsafe { old.retire(site.limbo) };
@@ -141,7 +143,7 @@ impl Arm for Flat {
         rebuild(site.truth, frames, sorted, Sorted::take, Sorted::put);
         let set = |frame: u64, page: *mut D| {
             if let Some(place) = pages.get(frame as usize) {
-                // Release, `flat-page`: pairs with the load in `page`.
+                // Release, `flat-page`: pairs with the load in `Table::page`.
                 place.store(page, Ordering::Release);
             }
         };

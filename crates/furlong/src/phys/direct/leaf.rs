@@ -206,27 +206,10 @@ impl<D> Leaf<D> {
         Self::footprint(self.blocks()) + runs
     }
 
-    /// A block, of a leaf that has so many.
-    #[inline]
-    pub(super) fn block<'a>(self, at: usize) -> &'a Block<D> {
-        // SAFETY: a lookup asks for frames below a limit, for which leaves have blocks; the writer
-        // knows how many there are.
-        let place = unsafe { self.0.add(at) };
-        // SAFETY: the leaf is alive.
-        unsafe { place.as_ref() }
-    }
-
     /// All blocks, asked for by the writer.
     pub(super) fn all<'a>(self) -> &'a [Block<D>] {
         // SAFETY: the leaf is alive and has so many blocks.
         unsafe { core::slice::from_raw_parts(self.0.as_ptr(), self.blocks()) }
-    }
-
-    /// For the word of a section whose blocks are in this leaf, from `at` on.
-    pub(super) fn part(self, at: usize) -> *mut Block<D> {
-        assert!(at < self.blocks(), "a part of the leaf");
-        // SAFETY: the leaf has the block.
-        unsafe { self.0.add(at) }.as_ptr()
     }
 
     #[inline]

@@ -16,8 +16,27 @@ use super::runs::Spares;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::const_unless_loom;
 
-/// A section's word: its leaf's blocks. Not null below the limit.
+/// A section's word: where the block of frame 0 would be, so that that of any frame of the section
+/// is as many blocks further on as if there were no sections.
 type Word<D> = AtomicPtr<Block<D>>;
+
+/// What the word of a section says whose blocks begin at `first`.
+fn word_of<D>(section: usize, first: *mut Block<D>) -> *mut Block<D> {
+    first.wrapping_sub(section * BLOCKS)
+}
+
+/// The block of a frame, from what its section's word says.
+#[inline(always)]
+pub(super) fn block<'a, D>(word: *mut Block<D>, frame: u64) -> &'a Block<D> {
+    let block = word.wrapping_add(block_of(frame));
+    // SAFETY: a word leads to a leaf that has all blocks of the section, or of near frames. Leaves
+    // are given back after a grace period; the writer keeps those that it works with.
+    unsafe { &*block }
+}
+
+#[cold]
+#[inline(always)]
+fn out_of_the_way() {}
 
 /// What readers look at.
 pub struct Root<D> {
@@ -73,51 +92,39 @@ impl<D> Root<D> {
         }
     }
 
-    /// The block of a frame that is not high.
+    /// What leads to the [`block`] of a frame that is not high: the near leaf, or its section's
+    /// word.
     #[inline(always)]
-    pub(super) fn low(&self, frame: u64, seen: &mut impl FnMut()) -> Option<&Block<D>> {
+    pub(super) fn low(&self, frame: u64, seen: &mut impl FnMut()) -> Option<*mut Block<D>> {
         // Acquire: pairs with `root-near-limit`; the leaf that has all blocks below it is seen, or,
         // where there are sections, what has to do with them.
-        let leaf = if frame < self.near_limit.load(Ordering::Acquire) {
+        if frame < self.near_limit.load(Ordering::Acquire) {
             // Acquire: pairs with `root-near`; the leaf is seen as it was made.
-            let leaf = self.near.load(Ordering::Acquire);
-            // SAFETY: this leaf and every later one has the block.
-            unsafe { leaf.add(block_of(frame)) }
-        } else {
-            // Acquire: pairs with `root-limit`; words and leaves for all frames below it are seen.
-            if frame >= self.limit.load(Ordering::Acquire) {
-                return None;
-            }
-            // Acquire: pairs with `root-words`; the words are seen as they were made.
-            let words = self.words.load(Ordering::Acquire);
-            // SAFETY: there are words for all sections below the limit, in this array and in every
-            // later one.
-            let word = unsafe { words.add((frame >> SECTION_BITS) as usize) };
-            seen();
-            // SAFETY: arrays of words are given back after a grace period.
-            let word = unsafe { &*word };
-            // Acquire: pairs with `section-word`; the leaf is seen as it was made.
-            let leaf = word.load(Ordering::Acquire);
-            // SAFETY: words below the limit are not null, and their leaves have all blocks.
-            unsafe { leaf.add(block_of(frame) % BLOCKS) }
-        };
+            return Some(self.near.load(Ordering::Acquire));
+        }
+        out_of_the_way();
+        // Acquire: pairs with `root-limit`; words and leaves for all frames below it are seen.
+        if frame >= self.limit.load(Ordering::Acquire) {
+            return None;
+        }
         seen();
-        // SAFETY: leaves are given back after a grace period; the writer keeps those that it works
-        // with.
-        Some(unsafe { &*leaf })
+        // Acquire: pairs with `root-words`; the words are seen as they were made.
+        let words = self.words.load(Ordering::Acquire);
+        // SAFETY: there are words for all sections below the limit, in this array and in every
+        // later one.
+        let word = unsafe { words.add((frame >> SECTION_BITS) as usize) };
+        // SAFETY: arrays of words are given back after a grace period.
+        let word = unsafe { &*word };
+        // Acquire: pairs with `section-word`; the leaf is seen as it was made.
+        Some(word.load(Ordering::Acquire))
     }
 
-    /// The block of a high frame, if its section has words.
-    pub(super) fn high(&self, frame: u64, seen: &mut impl FnMut()) -> Option<&Block<D>> {
+    /// The same for a high frame, if its section has a word.
+    pub(super) fn high(&self, frame: u64, seen: &mut impl FnMut()) -> Option<*mut Block<D>> {
         let word = self.high_word(frame, seen)?;
         seen();
         // Acquire: pairs with `section-word`; the leaf is seen as it was made.
-        let leaf = word.load(Ordering::Acquire);
-        seen();
-        // SAFETY: as in `low`.
-        let block = unsafe { leaf.add(block_of(frame) % BLOCKS) };
-        // SAFETY: as in `low`.
-        Some(unsafe { &*block })
+        Some(word.load(Ordering::Acquire))
     }
 
     fn high_word(&self, frame: u64, seen: &mut impl FnMut()) -> Option<&Word<D>> {
@@ -205,17 +212,19 @@ impl<D> Private<D> {
     }
 
     /// The leaf of a section that was prepared, and is not near.
-    pub(super) fn leaf(&self, section: u64) -> Option<Leaf<D>> {
+    pub(super) fn leaf(&self, section: u64) -> Leaf<D> {
         // Relaxed: the writer's own word.
-        let blocks = self.word(section).load(Ordering::Relaxed);
+        let word = self.word(section).load(Ordering::Relaxed);
+        let first = word.wrapping_add(section as usize * BLOCKS);
         // SAFETY: leaves that words lead to are alive.
-        unsafe { Leaf::from_ptr(blocks) }
+        unsafe { Leaf::from_ptr(first) }.expect("words lead somewhere")
     }
 
     /// Puts a leaf in the place of a section's, for readers to see.
     pub(super) fn set_leaf(&self, section: u64, leaf: Leaf<D>) {
+        let word = word_of(section as usize, leaf.as_ptr());
         // Release, `section-word`: pairs with the loads in `low` and `high`.
-        self.word(section).store(leaf.as_ptr(), Ordering::Release);
+        self.word(section).store(word, Ordering::Release);
     }
 
     fn middle(&self, at: u64) -> Option<NonNull<Word<D>>> {
@@ -265,8 +274,8 @@ impl<D> Private<D> {
             // Relaxed: the writer's own word.
             let old = old.get(at).map(|word| word.load(Ordering::Relaxed));
             let near = near.filter(|leaf| at * BLOCKS < leaf.blocks());
-            let near = near.map(|leaf| leaf.part(at * BLOCKS));
-            AtomicPtr::new(old.or(near).unwrap_or(empty))
+            let near = near.map(Leaf::as_ptr);
+            AtomicPtr::new(old.or(near).unwrap_or(word_of(at, empty)))
         };
         let room = sections.next_power_of_two();
         let old = self.words.grow(memory, room, copy)?;
@@ -311,7 +320,8 @@ impl<D> Private<D> {
     fn add_middle(&mut self, memory: &mut Memory, at: u64) -> Result<(), NoMemory> {
         let empty = self.empty.expect("there is an empty leaf first");
         let mut middle = Words::new();
-        let make = |_: &Words<Word<D>>, _| AtomicPtr::new(empty.as_ptr());
+        let first = at as usize * MIDDLE_SECTIONS;
+        let make = |_: &_, section| AtomicPtr::new(word_of(first + section, empty.as_ptr()));
         middle.grow(memory, MIDDLE_SECTIONS, make)?;
         self.bytes += middle.bytes();
         let place = self.top.get(at as usize).expect("the top was grown");

@@ -168,10 +168,7 @@ fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frame
         start,
         end: start + SECTION_FRAMES,
     };
-    let old = site
-        .private
-        .leaf(section)
-        .expect("the section was prepared");
+    let old = site.private.leaf(section);
     let is_own = old.kind() == Kind::Own;
     let new = match want(site.truth, whole) {
         Want::Empty => site.private.empty,
@@ -310,7 +307,7 @@ fn update_blocks<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, first: u64, f
     for start in (start..end).step_by(BLOCK_FRAMES as usize) {
         let (want, done) = wanted(site.truth, near, start);
         near = &near[done..];
-        update_block(site, leaf.block(block_of(start - first)), &want);
+        update_block(site, &leaf.all()[block_of(start - first)], &want);
     }
 }
 
@@ -405,7 +402,7 @@ pub(super) fn clear<D>(site: &mut Site<'_, Direct, D>) {
     let private = &mut *site.private;
     let own = |leaf: &Leaf<D>| leaf.kind() == Kind::Own;
     for section in private.sections() {
-        if let Some(leaf) = private.leaf(section).filter(own) {
+        if let Some(leaf) = Some(private.leaf(section)).filter(own) {
             // SAFETY: there are no readers, and the words go next.
             unsafe { leaf.free(site.memory) };
         }
