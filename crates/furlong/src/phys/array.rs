@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Site};
+use super::lookup::{Arm, Found, Site};
 use super::segment::Frames;
 use super::truth::{Piece, rebuild};
 
@@ -171,8 +171,10 @@ impl<S: Strategy, const M: usize> Arm for Array<S, M> {
     }
 
     #[inline]
-    fn find<D>(pieces: &[Piece<D>], frame: u64, seen: impl FnMut()) -> Option<u32> {
-        S::search(pieces, frame, seen).map(|at| pieces[at].index)
+    fn find<D>(pieces: &[Piece<D>], frame: u64, seen: impl FnMut()) -> Found {
+        S::search(pieces, frame, seen)
+            .map(|at| pieces[at].index)
+            .into()
     }
 
     #[inline]

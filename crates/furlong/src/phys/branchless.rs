@@ -1,7 +1,9 @@
 //! Arm `array-branchless`: the best that a sorted array can do.
 //!
-//! The starts stand alone, eight a cache line, and are halved without a branch that depends on the
-//! frame; hit or miss is a selection.
+//! The starts stand alone, eight a cache line, and are halved by a load, a comparison and a selection
+//! each time, without a branch that depends on the frame and without a test of bounds. Hit or miss
+//! is a selection too. Filling them up to a power of two saves two instructions a step, but brings
+//! the first steps of all lookups into the same few sets of a cache.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -10,7 +12,7 @@ use core::ptr::NonNull;
 
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Site};
+use super::lookup::{Arm, Found, Site};
 use super::pages::Pages;
 use super::segment::Frames;
 use super::truth::{Piece, rebuild};
@@ -27,22 +29,27 @@ pub struct Sorted<D> {
 
 struct Rest<D> {
     end: u64,
-    pages: Option<Pages<D>>,
+    /// The same, or 0 if there are no descriptors.
+    pages_end: u64,
+    pages: Pages<D>,
     index: u32,
 }
 
 impl<D> Sorted<D> {
     /// The last piece that does not begin behind `frame`, or the first one.
-    #[inline]
+    #[inline(always)]
     fn search(&self, frame: u64, mut seen: impl FnMut()) -> Option<(u64, &Rest<D>)> {
-        let (mut at, mut len) = (0, self.starts.len());
-        while len > 1 {
-            let half = len / 2;
+        let mut left = self.starts.as_slice();
+        while left.len() > 1 {
+            // Both have the same length, so that only where it begins is selected; the length, and
+            // with it the number of steps, does not depend on the frame.
+            let half = left.len() / 2;
+            let (low, high) = (&left[..left.len() - half], &left[half..]);
             seen();
-            at = select_unpredictable(self.starts[at + half] <= frame, at + half, at);
-            len -= half;
+            left = select_unpredictable(high[0] <= frame, high, low);
         }
-        Some((*self.starts.get(at)?, self.rest.get(at)?))
+        let at = left.as_ptr().addr() - self.starts.as_ptr().addr();
+        Some((*left.first()?, self.rest.get(at / size_of::<u64>())?))
     }
 
     /// Makes room for what one change adds.
@@ -68,8 +75,13 @@ impl<D> Sorted<D> {
         } = piece;
         let at = self.starts.partition_point(|start| *start < frames.start);
         self.starts.insert(at, frames.start);
-        let end = frames.end;
-        self.rest.insert(at, Rest { end, pages, index });
+        let rest = Rest {
+            end: frames.end,
+            pages_end: pages.map_or(0, |_| frames.end),
+            pages: pages.unwrap_or(Pages::at(core::ptr::null_mut())),
+            index,
+        };
+        self.rest.insert(at, rest);
     }
 }
 
@@ -93,9 +105,14 @@ impl Arm for Branchless {
     }
 
     #[inline]
-    fn find<D>(sorted: &Sorted<D>, frame: u64, seen: impl FnMut()) -> Option<u32> {
-        let (start, rest) = sorted.search(frame, seen)?;
-        (start <= frame && frame < rest.end).then_some(rest.index)
+    fn find<D>(sorted: &Sorted<D>, frame: u64, seen: impl FnMut()) -> Found {
+        let Some((start, rest)) = sorted.search(frame, seen) else {
+            return None.into();
+        };
+        Found {
+            is_found: (start <= frame) & (frame < rest.end),
+            index: rest.index,
+        }
     }
 
     #[inline]
@@ -106,8 +123,8 @@ impl Arm for Branchless {
         seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
         let (start, rest) = sorted.search(frame, seen)?;
-        let page = rest.pages?.of(frame)?.as_ptr();
-        let is_in = (start <= frame) & (frame < rest.end);
+        let is_in = (start <= frame) & (frame < rest.pages_end);
+        let page = rest.pages.start().wrapping_add(frame as usize);
         NonNull::new(select_unpredictable(is_in, page, core::ptr::null_mut()))
     }
 

@@ -41,7 +41,7 @@ use core::ptr::NonNull;
 
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Beside, Site};
+use super::lookup::{Arm, Beside, Found, Site};
 use super::segment::Frames;
 use crate::sync::atomic::Ordering;
 use geometry::BLOCK_FRAMES;
@@ -88,10 +88,13 @@ impl Arm for Direct {
     }
 
     #[inline]
-    fn find<D>(root: &Root<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
+    fn find<D>(root: &Root<D>, frame: u64, mut seen: impl FnMut()) -> Found {
         let word = match root.low(frame, &mut seen) {
             Some(word) => word,
-            None => root.high(frame, &mut seen)?,
+            None => match root.high(frame, &mut seen) {
+                Some(word) => word,
+                None => return None.into(),
+            },
         };
         find_in(block(word, frame), frame, seen)
     }
@@ -160,14 +163,15 @@ impl Beside for Direct {
 }
 
 #[inline(always)]
-fn find_in<D>(block: &Block<D>, frame: u64, mut seen: impl FnMut()) -> Option<u32> {
+fn find_in<D>(block: &Block<D>, frame: u64, mut seen: impl FnMut()) -> Found {
     seen();
     // Acquire: pairs with `block-valid`; the runs that the bit speaks of are seen.
     let valid = block.valid.load(Ordering::Acquire);
-    if valid >> (frame % BLOCK_FRAMES) & 1 == 0 {
-        return None;
+    let at = frame % BLOCK_FRAMES;
+    Found {
+        is_found: valid >> at & 1 == 1,
+        index: block.runs().segment(at, seen),
     }
-    block.runs().segment(frame % BLOCK_FRAMES, &mut seen)
 }
 
 /// What a page lookup reads of a block: valid, and base.
@@ -205,8 +209,8 @@ fn elsewhere<D>(
     let block = block(word, frame);
     let (valid, base) = words_of(block);
     if Base::is_special(base) {
-        let index = find_in(block, frame, seen)?;
-        return all.get(index).page(frame);
+        let Found { is_found, index } = find_in(block, frame, seen);
+        return all.get(index).page(frame).filter(|_| is_found);
     }
     seen();
     select(valid, frame, base)

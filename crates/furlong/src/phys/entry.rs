@@ -14,9 +14,14 @@ use crate::addr::{Extent, Pfn};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::sync::const_unless_loom;
 
-/// A segment. Only the writer writes; readers read `start`, `pages`, `slab` and `generation`.
+/// A segment. Only the writer writes; readers read `start` and `generation`, which stand together,
+/// `pages` and `slab`.
+#[repr(C)]
 pub(super) struct Entry<D> {
     start: AtomicU64,
+    /// Odd while the segment lives.
+    generation: AtomicU32,
+    node: AtomicU32,
     end: AtomicU64,
     avail_start: AtomicU64,
     avail_end: AtomicU64,
@@ -28,9 +33,6 @@ pub(super) struct Entry<D> {
     slab: AtomicPtr<()>,
     /// Words of the lookup structure's own.
     marks: [AtomicPtr<()>; 2],
-    node: AtomicU32,
-    /// Odd while the segment lives.
-    generation: AtomicU32,
 }
 
 impl<D> Entry<D> {

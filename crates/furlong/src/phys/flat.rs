@@ -10,7 +10,7 @@ use core::ptr::NonNull;
 use super::branchless::{Branchless, Sorted};
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Site};
+use super::lookup::{Arm, Found, Site};
 use super::segment::Frames;
 use super::truth::rebuild;
 use super::words::Words;
@@ -98,7 +98,7 @@ impl Arm for Flat {
     }
 
     #[inline]
-    fn find<D>(reader: Reader<'_, D>, frame: u64, seen: impl FnMut()) -> Option<u32> {
+    fn find<D>(reader: Reader<'_, D>, frame: u64, seen: impl FnMut()) -> Found {
         Branchless::find(reader.sorted, frame, seen)
     }
 

@@ -18,7 +18,7 @@
 //! [`Flat`]: super::Flat
 #![forbid(unsafe_code)]
 
-pub(super) use arm::{Arm, Beside, Site};
+pub(super) use arm::{Arm, Beside, Found, Site};
 
 /// How the segment and the descriptor of a frame are found: one of the arms `Array`,
 /// `Branchless`, `Tree`, [`Direct`](super::Direct) and `Flat`. The trait is sealed.
@@ -40,6 +40,24 @@ mod arm {
     use super::super::memory::Memory;
     use super::super::segment::Frames;
     use super::super::truth::Truth;
+
+    /// Whether a segment was found, and the index of its entry: of any entry if not, so that nobody
+    /// has to branch before it is known what to do about it.
+    #[derive(Clone, Copy)]
+    pub struct Found {
+        pub(in super::super) is_found: bool,
+        pub(in super::super) index: u32,
+    }
+
+    impl From<Option<u32>> for Found {
+        #[inline]
+        fn from(index: Option<u32>) -> Self {
+            Self {
+                is_found: index.is_some(),
+                index: index.unwrap_or(0),
+            }
+        }
+    }
 
     /// All that an arm needs for a change.
     pub struct Site<'a, L: Arm, D> {
@@ -71,7 +89,7 @@ mod arm {
         ) -> Self::Reader<'a, D>;
 
         /// The entry of the segment that has `frame`. Calls `seen` for each cell looked at.
-        fn find<D>(reader: Self::Reader<'_, D>, frame: u64, seen: impl FnMut()) -> Option<u32>;
+        fn find<D>(reader: Self::Reader<'_, D>, frame: u64, seen: impl FnMut()) -> Found;
 
         /// The descriptor of `frame`. Calls `seen` for each cell looked at.
         fn page<D>(

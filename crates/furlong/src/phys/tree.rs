@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Site};
+use super::lookup::{Arm, Found, Site};
 use super::segment::Frames;
 use super::truth::{Piece, rebuild};
 use crate::rbtree::{Augment, NodeId, Nodes, RbTree, Side, VecArena};
@@ -109,9 +109,9 @@ impl Arm for Tree {
     }
 
     #[inline]
-    fn find<D>(pieces: &Pieces<D>, frame: u64, seen: impl FnMut()) -> Option<u32> {
-        let at = pieces.search(frame, seen)?;
-        Some(pieces.tree.item(at).index)
+    fn find<D>(pieces: &Pieces<D>, frame: u64, seen: impl FnMut()) -> Found {
+        let at = pieces.search(frame, seen);
+        at.map(|at| pieces.tree.item(at).index).into()
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::entry::All;
-use super::lookup::Arm;
+use super::lookup::{Arm, Found};
 use super::{Concurrent, Config, SegmentId};
 use crate::addr::{Address, Pfn, PhysAddr};
 
@@ -57,9 +57,11 @@ impl<'a, D, C: Config> View<'a, D, C> {
     /// As the arm has it; [`Direct`](super::Direct): O(1), wait-free, writes nothing.
     #[inline]
     pub fn find(&self, frame: Pfn) -> Option<(SegmentId, u64)> {
-        let index = C::Lookup::find(self.reader, frame.raw(), || ())?;
-        let offset = frame.raw().wrapping_sub(self.all.get(index).start());
-        Some((self.all.id(index), offset))
+        let Found { is_found, index } = C::Lookup::find(self.reader, frame.raw(), || ());
+        let entry = self.all.get(index);
+        let generation = entry.generation();
+        let offset = frame.raw().wrapping_sub(entry.start());
+        is_found.then_some((SegmentId { index, generation }, offset))
     }
 
     /// The descriptor of the frame that has `address`; `None` where [`find`](Self::find) finds

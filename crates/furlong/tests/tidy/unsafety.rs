@@ -8,7 +8,7 @@ use super::tree::{File, Finding, Tree, places};
 const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong/src/phys/direct/leaf.rs",
-        "leaves: headers, pairs and runs of one allocation",
+        "leaves: a header and blocks in one allocation",
     ),
     (
         "crates/furlong/src/phys/direct/root.rs",

@@ -15,7 +15,11 @@ pub(super) const BLOCKS: usize = 1 << (SECTION_BITS - BLOCK_BITS);
 
 /// Frames below this have one leaf in a table that has no others: 2^18, for 96 KiB of blocks.
 /// They stay in a core's cache, so that nothing would be won by sections.
-pub(super) const NEAR_FRAMES: u64 = if cfg!(loom) { 2 << SECTION_BITS } else { 1 << 18 };
+pub(super) const NEAR_FRAMES: u64 = if cfg!(loom) {
+    2 << SECTION_BITS
+} else {
+    1 << 18
+};
 
 /// Sections below this stand in the root.
 const LOW_BITS: u32 = if cfg!(loom) { 9 } else { 28 };

@@ -169,7 +169,8 @@ impl<D> Private<D> {
 
     /// Frames below it are in the near leaf.
     pub(super) fn near_end(&self) -> u64 {
-        self.near.map_or(0, |leaf| leaf.blocks() as u64 * BLOCK_FRAMES)
+        self.near
+            .map_or(0, |leaf| leaf.blocks() as u64 * BLOCK_FRAMES)
     }
 
     /// Lets readers see what there is.

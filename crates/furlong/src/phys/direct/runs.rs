@@ -1,9 +1,9 @@
 //! Runs: which segments the frames of a block belong to, in one word.
 //!
-//! The word is null; or, where no octet of frames has two segments and their indices are near each
-//! other, the least index, what each octet's is above it, and a tag; or a tagged pointer to a piece
-//! of memory that never changes: a bit for each frame where a segment begins, and the segments'
-//! indices in order.
+//! Where no octet of frames has two segments and their indices are near each
+//! other, the word is the least index, what each octet's is above it, and a tag. Else it is a tagged
+//! pointer to a piece of memory that never changes: a bit for each frame where a segment begins, and
+//! the segments' indices in order.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -102,7 +102,9 @@ const SPARE_LAYOUT: Layout = match Layout::from_size_align(8 + 4 * BLOCK_FRAMES 
 };
 
 impl Runs {
-    pub(super) const NONE: Self = Self(core::ptr::null_mut());
+    /// There are no segments: the word of the entry at 0, so that a lookup of a hole does as any
+    /// other does.
+    pub(super) const NONE: Self = Self(core::ptr::without_provenance_mut(INLINE));
 
     fn tag(self) -> usize {
         self.0.addr() & TAGS
@@ -113,24 +115,29 @@ impl Runs {
     }
 
     fn is_piece(self) -> bool {
-        !self.0.is_null() && self.tag() != INLINE
+        self.tag() != INLINE
     }
 
-    /// The segment of the frame at `at` in the block, whose valid bit was set.
-    #[inline]
-    pub(super) fn segment(self, at: u64, seen: &mut impl FnMut()) -> Option<u32> {
-        if self.tag() == INLINE {
-            let word = self.0.addr() as u64;
-            let rank = word >> (u64::from(RANKS_SHIFT) + at / OCTET * u64::from(RANK_BITS));
-            return Some((word as u32 >> LEAST_SHIFT) + (rank as u32 % RANK_END));
+    /// The segment of the frame at `at` in the block, if its valid bit was set; else one that there
+    /// has been, or the entry at 0.
+    #[inline(always)]
+    pub(super) fn segment(self, at: u64, seen: impl FnMut()) -> u32 {
+        if self.tag() != INLINE {
+            return self.segment_in_piece(at, seen);
         }
-        let starts = NonNull::new(self.starts())?;
+        let word = self.0.addr() as u64;
+        let rank = word >> (u64::from(RANKS_SHIFT) + at / OCTET * u64::from(RANK_BITS));
+        (word as u32 >> LEAST_SHIFT) + (rank as u32 % RANK_END)
+    }
+
+    #[inline(never)]
+    fn segment_in_piece(self, at: u64, mut seen: impl FnMut()) -> u32 {
         seen();
-        // SAFETY: the writer publishes a piece when it is complete, never changes it, and gives it
-        // back after a grace period.
-        let mask = unsafe { starts.as_ref() }.0 & (u64::MAX >> (BLOCK_FRAMES - 1 - at));
-        let position = (mask.count_ones() as usize).checked_sub(1)?;
-        Some(self.index(position))
+        // SAFETY: the word leads to a piece, as its tag says. The writer publishes it when it is
+        // complete, never changes it, and gives it back after a grace period.
+        let starts = unsafe { (*self.starts()).0 };
+        let mask = starts & (u64::MAX >> (BLOCK_FRAMES - 1 - at));
+        self.index((mask.count_ones() as usize).saturating_sub(1))
     }
 
     /// The index at a position, of a piece that has it.
@@ -157,7 +164,7 @@ impl Runs {
             return None;
         }
         let start = NonNull::new(self.starts())?;
-        // SAFETY: as in `segment`; or the caller has it alone.
+        // SAFETY: as in `segment_in_piece`; or the caller has it alone.
         let len = unsafe { start.as_ref() }.0.count_ones() as usize;
         let layout = match self.tag() {
             SHORT => Self::layout(len, 2),
@@ -188,7 +195,7 @@ impl Runs {
         if !self.is_piece() {
             return false;
         }
-        // SAFETY: as in `segment`; the writer asks about what it has published.
+        // SAFETY: as in `segment_in_piece`; the writer asks about what it has published.
         let starts = unsafe { (*self.starts()).0 };
         let same = |(position, index): (usize, &u32)| self.index(position) == *index;
         starts == list.starts && list.indices().iter().enumerate().all(same)
