@@ -46,8 +46,11 @@ impl Drop for Page {
 type Config = Custom<Direct, SpinLock, Domain<[ReaderSlot; 1]>>;
 type Table = SegmentTable<Page, Config, 4>;
 
-/// Frames of a section, as small as it is here.
+/// Frames of a section, frames that have one leaf without sections, and the first high frame, as
+/// small as they are here.
 const SECTION: u64 = 128;
+const NEAR: u64 = 2 * SECTION;
+const HIGH: u64 = 8 * SECTION;
 
 fn frames(start: u64, end: u64) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).unwrap()
@@ -171,17 +174,57 @@ fn a_frame_stays_found_while_segments_outgrow_the_static_ones() {
 
 #[test]
 fn a_high_frame_is_found_or_not_while_its_tables_are_made() {
-    const HIGH: u64 = 1 << 9;
     beside(&[(0, 2)], &[1], &[(HIGH + 1, HIGH)], |writer| {
         writer.plug(frames(HIGH, HIGH + 2)).unwrap();
     });
 }
 
 #[test]
-fn a_frame_stays_found_while_the_index_grows_to_more_sections() {
-    beside(&[(0, 4)], &[3], &[(SECTION + 1, SECTION)], |writer| {
-        writer.plug(frames(SECTION, SECTION + 2)).unwrap();
+fn a_frame_comes_into_an_empty_block_between_others() {
+    beside(&[(0, 1), (128, 129)], &[128], &[(65, 64)], |writer| {
+        writer.plug(frames(64, 66)).unwrap();
     });
+}
+
+#[test]
+fn a_descriptor_that_is_made_late_is_found_whole_or_not() {
+    loom::model(|| {
+        let table = table(&[(0, 1)]);
+        let reader = reader(&table);
+        let mut writer = table.lock();
+        let hosted = frames(64, 128);
+        let bytes = writer.hosted_bytes(hosted).unwrap();
+        let memory = Box::leak(Box::new_uninit_slice(bytes));
+        writer.plug_hosted(hosted, memory).unwrap();
+        drop(writer);
+        let mine = Arc::clone(&table);
+        let looking = thread::spawn(move || {
+            look(&mine, &reader, &[], &[(100, 64)]);
+            drop(reader);
+        });
+        assert_eq!(table.lock().make(Pfn::new(100)), Ok(true));
+        looking.join().unwrap();
+    });
+}
+
+#[test]
+fn a_frame_stays_found_while_sections_take_the_place_of_one_leaf() {
+    beside(&[(0, 4)], &[3], &[(NEAR + 1, NEAR)], |writer| {
+        writer.plug(frames(NEAR, NEAR + 2)).unwrap();
+    });
+}
+
+#[test]
+fn a_frame_stays_found_while_there_come_more_sections() {
+    const FAR: u64 = 2 * NEAR;
+    beside(
+        &[(0, 2), (NEAR, NEAR + 2)],
+        &[1, NEAR + 1],
+        &[(FAR + 1, FAR)],
+        |writer| {
+            writer.plug(frames(FAR, FAR + 2)).unwrap();
+        },
+    );
 }
 
 #[test]
@@ -203,11 +246,11 @@ fn a_split_keeps_what_is_above_it_found() {
 #[test]
 fn a_whole_section_that_comes_and_goes_is_found_or_not() {
     beside(
-        &[(0, 4), (SECTION, 2 * SECTION)],
+        &[(0, 4), (NEAR, NEAR + SECTION)],
         &[1],
-        &[(SECTION, SECTION)],
+        &[(NEAR, NEAR)],
         |writer| {
-            let isolated = writer.isolate(frames(SECTION, 2 * SECTION)).unwrap();
+            let isolated = writer.isolate(frames(NEAR, NEAR + SECTION)).unwrap();
             writer.abort(isolated);
         },
     );

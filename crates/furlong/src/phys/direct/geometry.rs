@@ -22,7 +22,7 @@ pub(super) const NEAR_FRAMES: u64 = if cfg!(loom) {
 };
 
 /// Sections below this stand in the root.
-const LOW_BITS: u32 = if cfg!(loom) { 9 } else { 28 };
+const LOW_BITS: u32 = if cfg!(loom) { 10 } else { 28 };
 pub(super) const LOW_SECTIONS: u64 = 1 << (LOW_BITS - SECTION_BITS);
 pub(super) const LOW_FRAMES: u64 = LOW_SECTIONS << SECTION_BITS;
 
