@@ -1,32 +1,51 @@
 //! Arm `direct`: a table of tables, by frame number. Constant time, readers beside a writer.
 //!
-//! Frames are grouped in blocks of 64 and sections of 4,096. A *leaf* has for each block of its
-//! section a pair of words, *valid* and *base*: bit `i` of the one says whether frame `i` is found,
-//! and the other is where the descriptor of frame 0 would be, so that that of frame `f` is `f`
-//! strides further on. One base serves all segments with descriptors in the same slab: 1 or
-//! 8,161 fragments are looked up by the same few instructions, and hit or miss is a selection, not
-//! a branch. Beside the pairs stand the *runs*: which segment a block's frames belong to.
+//! Frames are grouped in *blocks* of 64, of three words each. *valid*: bit `i` says whether frame `i`
+//! is found. *base*: where the descriptor of frame 0 would be, so that that of frame `f` is `f`
+//! strides further on; one base serves all segments with descriptors in the same slab. *runs*: which
+//! segments the frames belong to. 1 or 8,161 fragments are looked up by the same few instructions,
+//! an empty block looks like any other, and hit or miss is a selection, not a branch.
 //!
-//! - A section that is one segment's has no leaf of its own but shares that segment's, all of whose
-//!   blocks are alike: a terabyte takes 512 KiB of section words and one leaf.
-//! - An empty section shares the empty leaf.
-//! - The last section's leaf ends with its last block.
-//! - Sections below 2^28 frames (1 TiB) stand in one array, the *root*, as long as the highest of
-//!   them needs; those above in arrays of 4,096, under a *top*.
+//! Blocks stand in *leaves*.
+//! - A table that begins with few frames, below 2^18 (1 GiB), has one leaf for all, the near leaf.
+//! - Any other has *sections* of 4,096 frames, 64 blocks each. A section that is one segment's has
+//!   no leaf of its own but shares that segment's, all of whose blocks are alike; an empty one
+//!   shares the empty leaf. When a table outgrows its near leaf, words of sections lead into it.
+//! - A section's *word* is where the block of frame 0 would be. Those below 2^28 frames (1 TiB)
+//!   stand in one array, those above in arrays of 4,096, under a *top*.
 //!
-//! Memory: 25 bytes a block of 64 frames in sections with holes or borders, and 8 + 2 n bytes more
-//! for a block with pieces of n > 1 segments; 8 bytes a section everywhere below the highest frame,
-//! or in 64 GiB around a segment above 1 TiB; 1.6 KiB a segment that has whole sections.
+//! A page lookup loads the limit, the near leaf, or the array and the word, and then valid and base.
+//! Where base says that there is more to it, because segments of one block have descriptors in
+//! different slabs or in none, the lookup goes on through runs and the segment.
 //!
-//! A page lookup loads the limit, the root, the section's word, valid and base. Where segments of
-//! one block have descriptors in different slabs, base says so, and the lookup goes on through runs
-//! and the segment.
+//! # Memory
+//!
+//! A table of pointers takes 512 bytes for 64 frames. This takes, to the byte but for the allocator,
+//! which rounds what has more than 264 bytes up to 64:
+//!
+//! | bytes | for each |
+//! |---|---|
+//! | 24 | block of the near leaf, from frame 0 to the highest; up to an eighth more after growth |
+//! | 16 | leaf |
+//! | 1,552 | section with holes or borders that is not near |
+//! | 1,552 | segment that has whole sections, and 1,552 for those without descriptors |
+//! | 1,552 | table with sections: the empty leaf |
+//! | 8 | section from frame 0 to the highest below 1 TiB, rounded up to a power of two |
+//! | 32,768 | 64 GiB with a segment above 1 TiB |
+//! | 8 | 64 GiB from frame 0 to the highest above 1 TiB, rounded up to a power of two |
+//! | 8 + 2 n | block with n segments, two of which share 8 frames, or have indices more than 15 apart |
+//! | 8 + 4 n | such a block, where an index is 65,536 or more |
+//!
+//! So 32 segments of 8 frames take 112 bytes, 1/18 of a table of pointers; 256 MiB in 8,161 fragments
+//! 24,640 bytes, 1/21; a terabyte in one segment 512 KiB and two leaves.
 //!
 //! # Order of changes
 //!
 //! Readers never look twice, so each word must be right by itself. The writer
-//! - publishes a leaf, runs, or a longer root by one store when it is complete, and gives the old
+//! - publishes a leaf, runs, or a longer array by one store when it is complete, and gives the old
 //!   one back after a grace period;
+//! - publishes sections before it takes the near leaf's limit away, and goes on with that leaf's
+//!   blocks: who still looks there sees what the others see;
 //! - stores runs, then base, and then sets valid bits; to take frames out it clears valid bits, and
 //!   changes base and runs only after a grace period: who saw a bit finds its base and its runs.
 

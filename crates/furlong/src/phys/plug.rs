@@ -149,6 +149,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     fn build_index(&mut self, run: Run<D>) -> Result<(), Refusal> {
+        // For the highest segment first, so that nothing grows step by step.
+        if let Some(last) = self.core.order.as_slice().last() {
+            let frames = self.all.get(*last).frames();
+            C::Lookup::prepare(&mut self.site(), frames, true)?;
+        }
         let mut end = None;
         for position in 0..self.len() {
             let entry = self.all.get(self.core.order.as_slice()[position]);

@@ -16,8 +16,8 @@ use super::root::Private;
 use super::runs::{List, Runs, Spares};
 use crate::sync::atomic::Ordering;
 
-/// Leaves that one change takes at most: for the sections at its two ends, and one for all that
-/// are a segment's alone.
+/// Leaves of sections that one change takes at most: at its two ends, and one for all that are a
+/// segment's alone. Near frames take none.
 const LEAVES: usize = 3;
 /// Leaves that removing isolated frames, or taking them back, takes at most.
 const LEAVES_HELD: usize = 2;

@@ -4,6 +4,7 @@
 use core::mem::MaybeUninit;
 
 use super::{Page, found, frames, table};
+use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::{
     Array, BinarySearch, Custom, Direct, Flat, Lookup, PlugError, Segment, SegmentTable,
@@ -14,7 +15,7 @@ type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 
 /// Repeats `change` on fresh tables made by `make`, with the k-th allocation failing, for every k
 /// until none fails. Each refusal has to leave the table as it was.
-fn refuses_cleanly<L: Lookup>(make: fn() -> Table<L>, change: fn(&Table<L>) -> bool) {
+fn refuses_cleanly<L: Lookup>(make: fn() -> Table<L>, change: impl Fn(&Table<L>) -> bool) {
     for allocations in 0.. {
         let table = make();
         let list = |table: &Table<L>| -> Vec<Segment> { table.lock().iter().collect() };
@@ -45,6 +46,26 @@ fn four_segments<L: Lookup>() -> Table<L> {
     table
 }
 
+/// Beyond the frames that have one leaf.
+const FAR: u64 = 1 << 18;
+
+/// The lowest segment has a whole section.
+fn four_far_segments() -> Table<Direct> {
+    let table = table::<Direct>();
+    table.lock().grow_on_heap();
+    for start in [FAR + 5000, FAR + 20_000, FAR + 60_000] {
+        table.lock().plug(frames(start, start + 9000)).unwrap();
+    }
+    table.lock().plug(frames(10, 20)).unwrap();
+    table
+}
+
+fn far_started() -> Table<Direct> {
+    let table = four_far_segments();
+    table.lock().start().unwrap();
+    table
+}
+
 fn started<L: Lookup>() -> Table<L> {
     let table = four_segments();
     table.lock().start().unwrap();
@@ -58,6 +79,7 @@ fn a_start_without_memory_changes_nothing() {
         Err(error) => error != StartError::NoMemory,
     };
     refuses_cleanly(four_segments::<Direct>, start);
+    refuses_cleanly(four_far_segments, start);
 }
 
 #[test]
@@ -88,17 +110,47 @@ fn a_split_without_memory_changes_nothing() {
 }
 
 #[test]
+fn a_plug_beyond_the_leaf_of_few_frames_without_memory_changes_nothing() {
+    let plug = |start: u64| {
+        move |table: &Table<Direct>| match table.lock().plug(frames(start, start + 9000)) {
+            Ok(_) => true,
+            Err(PlugError::NoMemory | PlugError::Full(4)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    refuses_cleanly(started::<Direct>, plug(FAR - 100));
+    refuses_cleanly(started::<Direct>, plug(FAR + 77));
+    refuses_cleanly(started::<Direct>, plug(1 << 30));
+    refuses_cleanly(far_started, plug(FAR + 100_000));
+    refuses_cleanly(far_started, plug(1000));
+    refuses_cleanly(far_started, |table| {
+        match table.lock().unplug(frames(FAR + 6000, FAR + 6001)) {
+            Ok(()) => true,
+            Err(UnplugError::NoMemory | UnplugError::Full(4)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    });
+}
+
+#[test]
 fn removing_and_aborting_take_no_memory() {
-    let table = started::<Direct>();
+    for (table, base) in [(started::<Direct>(), 0), (far_started(), FAR + 5000)] {
+        removing_and_aborting_in(&table, base);
+    }
+}
+
+fn removing_and_aborting_in(table: &Table<Direct>, base: u64) {
+    let stretch = |start: u64, end: u64| frames(base + start, base + end);
     let mut segments = table.lock();
-    let first = segments.isolate(frames(4010, 4050)).unwrap();
-    let second = segments.isolate(frames(20, 70)).unwrap();
+    let first = segments.isolate(stretch(4010, 4050)).unwrap();
+    let second = segments.isolate(stretch(20, 70)).unwrap();
     segments.core.memory.until_failure = Some(0);
     segments.remove(first).unwrap();
     segments.abort(second);
     segments.check().unwrap();
-    drop(segments);
-    assert!(!found(&table, 9000).contains(&4020) && found(&table, 9000).contains(&20));
+    let finds = |frame: u64| segments.view().find(Pfn::new(base + frame)).is_some();
+    assert!(!finds(4020) && finds(20));
+    segments.core.memory.until_failure = None;
 }
 
 #[test]
