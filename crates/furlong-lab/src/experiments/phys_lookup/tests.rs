@@ -1,0 +1,2 @@
+//! Whole samples of all arms.
+#![forbid(unsafe_code)]
