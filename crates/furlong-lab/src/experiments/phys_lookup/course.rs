@@ -200,7 +200,7 @@ impl<L: Contestant, D: Page> Field<L, D> {
                 })
             }),
             _ => L::look(&self.table, reader, |view| {
-                source.ask(rounds, calls, |frame| {
+                source.ask(rounds, calls, move |frame| {
                     address(view.page_of(Pfn::new(frame)))
                 })
             }),

@@ -30,12 +30,17 @@ impl<'a, F: Copy + Into<u64>> Source<'a, F> {
 
     /// Asks `calls` times, `rounds` times over; the sum of the answers.
     #[inline]
-    pub(super) fn ask(&mut self, rounds: u64, calls: u64, look: impl Fn(u64) -> usize) -> usize {
+    pub(super) fn ask(
+        &mut self,
+        rounds: u64,
+        calls: u64,
+        look: impl Fn(u64) -> usize + Copy,
+    ) -> usize {
         let mut sum = 0_usize;
         for _ in 0..rounds {
             let answers = match self {
-                Self::Beforehand { frames, at } => sweep(frames, at, calls, &look),
-                Self::Inside { random, start, end } => draw(random, *start, *end, calls, &look),
+                Self::Beforehand { frames, at } => sweep(frames, at, calls, look),
+                Self::Inside { random, start, end } => draw(random, *start, *end, calls, look),
             };
             sum = sum.wrapping_add(answers);
         }
@@ -69,7 +74,7 @@ fn sweep<F: Copy + Into<u64>>(
     frames: &[F],
     at: &mut usize,
     calls: u64,
-    look: &impl Fn(u64) -> usize,
+    look: impl Fn(u64) -> usize + Copy,
 ) -> usize {
     let mut sum = 0_usize;
     let mut left = calls;
@@ -85,8 +90,11 @@ fn sweep<F: Copy + Into<u64>>(
 
 /// The loop with frames that were made beforehand. Nothing in it depends on an answer: neither a
 /// branch nor the next lookup.
+///
+/// `look` comes by value: behind a reference, what it has captured would be loaded again after each
+/// acquiring load of a lookup.
 #[inline(never)]
-fn stroll<F: Copy + Into<u64>>(frames: &[F], look: &impl Fn(u64) -> usize) -> usize {
+fn stroll<F: Copy + Into<u64>>(frames: &[F], look: impl Fn(u64) -> usize) -> usize {
     let answers = frames.iter().map(|frame| look((*frame).into()));
     answers.fold(0, usize::wrapping_add)
 }
@@ -98,7 +106,7 @@ fn draw(
     start: u64,
     end: u64,
     calls: u64,
-    look: &impl Fn(u64) -> usize,
+    look: impl Fn(u64) -> usize,
 ) -> usize {
     let answers = (0..calls).map(|_| {
         let address = Asks::address(start, end, random.next());
