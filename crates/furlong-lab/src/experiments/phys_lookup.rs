@@ -3,6 +3,7 @@
 
 mod contestant;
 mod course;
+mod figures;
 mod layout;
 mod page;
 mod race;

@@ -37,6 +37,13 @@ pub(super) enum Status {
     Skipped(String),
 }
 
+/// Seconds of all cases together.
+pub(super) fn total<'a>(cases: impl IntoIterator<Item = &'a Case<'a>>) -> f64 {
+    let seconds = cases.into_iter().filter_map(|case| case.seconds);
+    // The sum of nothing would be -0.
+    seconds.fold(0.0, |sum, seconds| sum + seconds)
+}
+
 /// The programs of an experiment, as its first workload orders the arms.
 pub(super) fn programs(e: &ExperimentResult) -> Vec<Program<'_>> {
     let arms = outline::arms(e).into_iter();

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use super::cases::{Case, Status, programs};
+use super::cases::{Case, Status, programs, total};
 use super::finite::finite;
 use super::outline;
 use super::quantity::Scale;
@@ -37,7 +37,6 @@ pub fn render(file: &ResultFile) -> String {
         .collect();
     let all = || cases.iter().flat_map(|(_, cases)| cases);
     let count = |is: fn(&Status) -> bool| all().filter(|case| is(&case.status)).count();
-    let seconds: f64 = all().filter_map(|case| case.seconds).sum();
     let mut xml = Xml(String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
     xml.open(
         "testsuite",
@@ -53,7 +52,7 @@ pub fn render(file: &ResultFile) -> String {
                 "skipped",
                 &count(|s| matches!(s, Status::Skipped(_))).to_string(),
             ),
-            ("time", &time(seconds)),
+            ("time", &time(total(all()))),
             ("timestamp", &file.run.started),
         ],
     );

@@ -16,8 +16,8 @@ pub(super) trait Contestant: Lookup + 'static {
 
     /// Goes in, looks, and leaves again.
     ///
-    /// An arm whose readers cannot look beside a writer is looked at under the table's lock, as a
-    /// kernel would have to; with one reader it makes no difference whether that is a reader's lock.
+    /// An arm whose readers cannot look beside a writer is looked at under the table's lock. A
+    /// kernel would take a lock that readers share; for one reader that is no cheaper.
     fn look<D, T>(
         table: &Table<D, Self>,
         _: &Reader<'_>,

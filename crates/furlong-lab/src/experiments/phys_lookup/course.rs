@@ -8,6 +8,7 @@ use furlong::addr::{Pfn, PhysAddr};
 use furlong::rcu::Reader;
 
 use super::contestant::{Contestant, Table};
+use super::figures::{Index, exact, sampled};
 use super::layout::{Asks, Layout, Memory, PAGE_BITS};
 use super::page::{Page, address, answer, check, said, table};
 use super::shape::{Kind, Shape};
@@ -16,10 +17,7 @@ use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
 
 /// Frames that are made beforehand: so many that no branch predictor learns them by heart.
-const FRAMES: usize = 1 << 18;
-
-/// Bytes of 1 GiB.
-const GIB: f64 = (1_u64 << 30) as f64;
+const FRAMES: u64 = 1 << 18;
 
 /// Runs one sample of a workload on one thread.
 ///
@@ -30,77 +28,34 @@ pub(super) fn run<L: Contestant, D: Page>(
     request: &Request,
 ) -> Result<Outcome, Failure> {
     let layouts = shape.layouts(request.seed)?;
-    let field = |layout: &Layout| Field::<L, D>::new(shape, layout, request);
+    let calls_of_all = shape.calls * layouts.len() as u64;
+    let rounds = request.operations.div_ceil(calls_of_all).max(1);
+    let lookups = match request.exact {
+        true => request.operations.div_ceil(layouts.len() as u64).max(1),
+        false => rounds * shape.calls,
+    };
+    let field = |layout: &Layout| Field::<L, D>::new(shape, layout, request.seed, lookups);
     let fields = layouts.iter().map(field).collect::<Result<Vec<_>, _>>()?;
-    let metrics = Metrics::of(&fields);
     let answers = fields.iter().map(|field| field.digest);
     let mut outcome = Outcome {
         digest: digest(0, answers),
         ..Outcome::default()
     };
     if request.exact {
-        let each = request.operations.div_ceil(fields.len() as u64).max(1);
-        let probes: u64 = fields.iter().map(|field| field.count(shape, each)).sum();
-        outcome.operations = each * fields.len() as u64;
-        outcome.metrics = metrics.exact(probes as f64 / outcome.operations as f64);
+        let probes: u64 = fields.iter().map(|field| field.count(shape, lookups)).sum();
+        outcome.operations = lookups * fields.len() as u64;
+        let tables = fields.iter().map(|field| Index::of(&field.table));
+        outcome.metrics = exact(tables, probes, outcome.operations);
         return Ok(outcome);
     }
-    let calls_of_all = shape.calls * fields.len() as u64;
-    let rounds = request.operations.div_ceil(calls_of_all).max(1);
     let mut timed = Duration::ZERO;
     for field in &fields {
         timed += field.time(shape, rounds)?;
     }
     outcome.operations = rounds * calls_of_all;
     outcome.elapsed_s = timed.as_secs_f64();
-    outcome.metrics = Metrics::sampled(outcome.elapsed_s, outcome.operations);
+    outcome.metrics = sampled(timed, outcome.operations);
     Ok(outcome)
-}
-
-/// What is measured, by name.
-pub(super) struct Metrics {
-    index_bytes: usize,
-    frames: u64,
-}
-
-impl Metrics {
-    fn of<L: Contestant, D: Page>(fields: &[Field<L, D>]) -> Self {
-        let tables = fields.iter().map(|field| Self::of_table(&field.table));
-        tables.fold(
-            Self {
-                index_bytes: 0,
-                frames: 0,
-            },
-            |sum, one| Self {
-                index_bytes: sum.index_bytes + one.index_bytes,
-                frames: sum.frames + one.frames,
-            },
-        )
-    }
-
-    pub(super) fn of_table<L: Contestant, D: Page>(table: &Table<D, L>) -> Self {
-        let segments = table.lock();
-        Self {
-            index_bytes: segments.index_bytes(),
-            frames: segments.iter().map(|segment| segment.len()).sum(),
-        }
-    }
-
-    /// The counted ones.
-    pub(super) fn exact(&self, probes_per_lookup: f64) -> std::collections::BTreeMap<String, f64> {
-        let gib = (self.frames << PAGE_BITS) as f64 / GIB;
-        let metrics = [
-            ("probes_per_lookup", probes_per_lookup),
-            ("index_bytes_per_gib", self.index_bytes as f64 / gib),
-        ];
-        metrics.map(|(name, value)| (name.to_owned(), value)).into()
-    }
-
-    /// The timed one.
-    pub(super) fn sampled(elapsed_s: f64, lookups: u64) -> std::collections::BTreeMap<String, f64> {
-        let time = elapsed_s * 1e9 / lookups as f64;
-        [("time_ns_per_lookup".to_owned(), time)].into()
-    }
 }
 
 /// A table, what it is asked, and the answers that are right.
@@ -116,18 +71,18 @@ struct Field<L: Contestant, D: Page> {
 }
 
 impl<L: Contestant, D: Page> Field<L, D> {
-    /// Every answer that will be asked for is held against the plain list.
-    fn new(shape: &Shape, layout: &Layout, request: &Request) -> Result<Self, Failure> {
+    /// For so many lookups. Every answer that will be asked for is held against the plain list.
+    fn new(shape: &Shape, layout: &Layout, seed: u64, lookups: u64) -> Result<Self, Failure> {
         let table = table::<L, D>(layout)?;
         check(&table)?;
         let memory = Memory::new(layout.segments());
         let inside = match (shape.random, layout.asks) {
-            (true, Asks::Remainder { start, end }) => Some((start, end, request.seed)),
+            (true, Asks::Remainder { start, end }) => Some((start, end, seed)),
             _ => None,
         };
         let frames = match layout.reach().filter(|_| inside.is_some()) {
             Some(reach) => (0..reach).collect(),
-            None => layout.frames(FRAMES, request.seed),
+            None => layout.frames(lookups.min(FRAMES) as usize, seed),
         };
         let reader = table.rcu().register().map_err(said)?;
         let mut answers = Vec::with_capacity(frames.len());
@@ -167,7 +122,7 @@ impl<L: Contestant, D: Page> Field<L, D> {
     fn time(&self, shape: &Shape, rounds: u64) -> Result<Duration, Failure> {
         let reader = self.table.rcu().register().map_err(said)?;
         let mut source = self.source();
-        let warm = (rounds * shape.calls).min(FRAMES as u64);
+        let warm = (rounds * shape.calls).min(FRAMES);
         let mut sum = self.ask(shape.kind, &reader, &mut source, 1, warm);
         let begin = Instant::now();
         let timed = self.ask(shape.kind, &reader, &mut source, rounds, shape.calls);
@@ -221,5 +176,63 @@ impl<L: Contestant, D: Page> Field<L, D> {
             view.probes_of_page(PhysAddr::new(frame << PAGE_BITS))
         })
         .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use furlong::phys::{Direct, Tree};
+
+    use super::{Contestant, Field, Kind, Memory, Page, Shape, answer, table};
+    use crate::experiments::Workload;
+    use crate::experiments::phys_lookup::page::Wide;
+
+    fn field(random: bool) -> (Shape, Field<Direct, Wide>) {
+        let name = if random { "frag-1m-rand" } else { "frag-1m" };
+        let params = [("calls", 100), ("start_mib", 1), ("end_mib", 2)];
+        let shape = Shape::of(&Workload {
+            name: name.to_owned(),
+            params: params.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Workload::default()
+        });
+        let shape = shape.unwrap();
+        let layout = &shape.layouts(1).unwrap()[0];
+        let field = Field::new(&shape, layout, 1, 1000).unwrap();
+        (shape, field)
+    }
+
+    #[test]
+    fn an_answer_that_changes_on_the_clock_is_a_failure() {
+        for random in [false, true] {
+            let (shape, mut field) = field(random);
+            assert_eq!(shape.kind, Kind::Frag);
+            field.time(&shape, 20).unwrap();
+            let key = field.source().next_key();
+            field.answers[key] += size_of::<Wide>();
+            let failure = field.time(&shape, 20).unwrap_err().0;
+            assert!(failure.contains("answered before"), "{failure}");
+        }
+    }
+
+    fn refuses_a_wrong_list<L: Contestant, D: Page>() {
+        let shape = field(false).0;
+        let mut layout = shape.layouts(1).unwrap().remove(0);
+        let table = table::<L, D>(&layout).unwrap();
+        let hole = layout.holes[3].clone();
+        layout.holes[3].end -= 1;
+        let memory = Memory::new(layout.segments());
+        let segments = table.lock();
+        let asked = |frame| answer::<L, D>(segments.view(), frame, memory.find(frame));
+        asked(hole.start - 1).unwrap();
+        let failure = asked(hole.end - 1).unwrap_err().0;
+        assert!(failure.contains("right is Some(0)"), "{failure}");
+        // The segment behind it begins elsewhere in the list.
+        assert!(asked(hole.end).is_err());
+    }
+
+    #[test]
+    fn an_answer_that_is_not_the_lists_is_a_failure() {
+        refuses_a_wrong_list::<Direct, Wide>();
+        refuses_a_wrong_list::<Tree, Wide>();
     }
 }

@@ -1,6 +1,7 @@
 //! Memory: what is plugged, what is taken out again, and which frames are asked for.
 #![forbid(unsafe_code)]
 
+use std::iter;
 use std::ops::Range;
 
 use furlong::addr::{Address, Extent, Pfn};
@@ -78,7 +79,7 @@ impl Layout {
         let mut random = Random::new(seed);
         let hole = |from: u64| from..from + 1 + random.below(STEP - 1);
         Self {
-            boot: vec![0..MIB],
+            boot: iter::once(0..MIB).collect(),
             chunk: Some(start..end),
             holes: (start..end).step_by(STEP as usize).map(hole).collect(),
             asks: Asks::Remainder {

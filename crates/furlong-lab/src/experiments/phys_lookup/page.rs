@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use furlong::addr::{Address, Pfn};
 use furlong::check::Check;
-use furlong::phys::{Descriptor, View};
+use furlong::phys::{Custom, Descriptor, View};
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 
@@ -100,7 +100,7 @@ pub(super) fn table<L: Contestant, D: Page>(layout: &Layout) -> Result<Table<D, 
 /// # Errors
 /// The answers are not those of the list.
 pub(super) fn answer<L: Contestant, D: Page>(
-    view: View<'_, D, furlong::phys::Custom<L>>,
+    view: View<'_, D, Custom<L>>,
     frame: u64,
     expected: Option<&Range<u64>>,
 ) -> Result<(usize, u64), Failure> {
@@ -108,17 +108,17 @@ pub(super) fn answer<L: Contestant, D: Page>(
     let found = view.find(Pfn::new(frame)).map(|(_, offset)| offset);
     let wanted = expected.map(|segment| frame - segment.start);
     // Descriptors of a segment lie in a row.
-    let place = expected.and_then(|segment| {
+    let place = expected.map(|segment| {
         let first = address(view.page_of(Pfn::new(segment.start)));
-        Some(first + (frame - segment.start) as usize * size_of::<D>())
+        first + (frame - segment.start) as usize * size_of::<D>()
     });
+    let place = place.unwrap_or(0);
     let is_right = page.is_none_or(|page| page.is_of(frame));
-    if found != wanted || address(page) != place.unwrap_or(0) || !is_right {
+    if found != wanted || address(page) != place || !is_right {
         return Err(Failure(format!(
             "frame {frame:#x} was answered with offset {found:?}, page {:#x}; right is {wanted:?}, \
-             {:#x}",
-            address(page),
-            place.unwrap_or(0)
+             {place:#x}",
+            address(page)
         )));
     }
     Ok((address(page), wanted.map_or(0, |offset| offset + 1)))

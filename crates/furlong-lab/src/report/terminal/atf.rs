@@ -4,7 +4,7 @@
 
 use super::Page;
 use crate::record::result::ExperimentResult;
-use crate::report::cases::{Case, Status, document_programs};
+use crate::report::cases::{Case, Status, document_programs, total};
 use crate::report::text::plain;
 
 /// Writes the section where the experiment has such workloads.
@@ -19,8 +19,7 @@ pub(super) fn write(page: &mut Page, e: &ExperimentResult) {
         let cases = counted(program.cases.len(), "test case");
         page.line(&format!("{name} ({number}/{all}): {cases}"), 2);
         program.cases.iter().for_each(|case| write_case(page, case));
-        let seconds: f64 = program.cases.iter().filter_map(|case| case.seconds).sum();
-        page.line(&format!("[{seconds:.6}s]"), 2);
+        page.line(&format!("[{:.6}s]", total(&program.cases)), 2);
         page.gap();
     }
     page.line(&format!("Summary for {}:", counted(all, "test program")), 2);
