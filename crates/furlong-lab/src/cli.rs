@@ -89,6 +89,9 @@ pub struct Reports {
     /// Write the report as one HTML file; `-` is standard output, `none` writes none
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Write the result as JUnit XML, an arm on a workload a test case; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }
 
 /// The word for "not at all" in the place of a file.
@@ -107,6 +110,7 @@ impl Reports {
             csv: first(&self.csv, &settings.csv),
             markdown: first(&self.md, &settings.md),
             html: first(&self.html, &settings.html),
+            junit: first(&self.junit, &settings.junit),
         }
     }
 

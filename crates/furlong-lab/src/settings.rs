@@ -40,6 +40,8 @@ pub struct Settings {
     pub md: Option<PathBuf>,
     /// `--html`.
     pub html: Option<PathBuf>,
+    /// `--junit`.
+    pub junit: Option<PathBuf>,
     /// `--tag`.
     pub tag: Option<String>,
     /// `--note`.

@@ -6,6 +6,7 @@ pub mod iova_gap;
 pub mod iova_magazine;
 pub mod iova_propagation;
 pub mod ordered;
+pub mod phys_lookup;
 pub mod plan;
 mod rounds;
 pub mod traffic;
@@ -113,6 +114,7 @@ pub fn all() -> Vec<Experiment> {
         iova_propagation::experiment(),
         iova_gap::experiment(),
         iova_magazine::experiment(),
+        phys_lookup::experiment(),
         tree_order::experiment(),
     ]
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{csv, html, json, markdown};
+use super::{csv, html, json, junit, markdown};
 use crate::record::result::ResultFile;
 
 /// The reports that were asked for; `-` is standard output.
@@ -21,6 +21,8 @@ pub struct Targets {
     pub markdown: Option<PathBuf>,
     /// `--html`.
     pub html: Option<PathBuf>,
+    /// `--junit`.
+    pub junit: Option<PathBuf>,
 }
 
 /// A report that cannot be written: a line that says which, why and what to do.
@@ -97,6 +99,7 @@ impl Targets {
             ("--csv", &self.csv, csv::render),
             ("--md", &self.markdown, markdown::render),
             ("--html", &self.html, html::render),
+            ("--junit", &self.junit, junit::render),
         ]
         .into_iter()
         .filter_map(|(option, path, render)| Some((option, path.as_deref()?, render)))
