@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::ArgAction::SetTrue;
 
+use crate::error::cause;
 use crate::ministat::classic::{self, Classic, Refusal};
 use crate::ministat::fault::shown;
 use crate::ministat::input::{self, Fault, InputError, Reading, Set};
@@ -172,8 +173,9 @@ fn save_json(report: &Report, name: &OsStr) -> Result<(), Failure> {
     saved.map_err(|error| Failure {
         code: BAD_INPUT,
         message: format!(
-            "{}: cannot be written: {error}",
-            shown(name.as_encoded_bytes())
+            "{}: cannot be written: {}",
+            shown(name.as_encoded_bytes()),
+            cause(&error)
         ),
     })
 }
@@ -246,7 +248,7 @@ fn written(outcome: io::Result<()>) -> Result<(), Failure> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {
             code: FAILED,
-            message: format!("cannot write: {error}"),
+            message: format!("cannot write: {}", cause(&error)),
         }),
         _ => Ok(()),
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{csv, html, json, markdown};
+use crate::error::cause;
 use crate::record::result::ResultFile;
 
 /// The reports that were asked for; `-` is standard output.
@@ -79,12 +80,6 @@ impl fmt::Display for TargetError {
 }
 
 impl std::error::Error for TargetError {}
-
-/// What the system says, without its number.
-fn cause(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
 
 /// Makes a report of a result.
 type Render = fn(&ResultFile) -> String;
