@@ -194,7 +194,7 @@ impl Evidence {
 }
 
 /// Said of a comparison whose baseline is zero.
-const FROM_ZERO: &str = "the baseline is zero: per cent of the mean of all values";
+pub const FROM_ZERO: &str = "the baseline is zero: per cent of the mean of all values";
 
 /// The tests that stand beside the verdict.
 fn test(comparison: &mut Comparison, blocks: &Blocks, effects: &[f64]) {

@@ -7,7 +7,7 @@ use comfy_table::{LineStyle, Table, TableStyle, Width};
 use crate::report::text::width;
 
 /// Columns that a name may take in a table.
-pub(super) const NAME_MAX: usize = 24;
+pub(super) const NAME_MAX: usize = 26;
 /// Blanks between two columns.
 const GAP: u16 = 2;
 
@@ -22,6 +22,7 @@ pub(super) struct Column {
     heading: String,
     cells: Vec<Cell>,
     align: CellAlignment,
+    spare: u8,
 }
 
 impl Column {
@@ -31,6 +32,7 @@ impl Column {
             heading: heading.to_owned(),
             cells: vec![],
             align: CellAlignment::Left,
+            spare: 0,
         }
     }
 
@@ -40,7 +42,13 @@ impl Column {
             heading: heading.trim_end().to_owned(),
             cells: vec![],
             align: CellAlignment::Right,
+            spare: 0,
         }
+    }
+
+    /// The same, left out where there is no room: the greater the number, the sooner.
+    pub(super) fn spare(self, spare: u8) -> Self {
+        Self { spare, ..self }
     }
 
     /// One more cell at the bottom.
@@ -70,8 +78,21 @@ pub(super) fn total(columns: &[Column]) -> usize {
     columns.iter().map(Column::width).sum::<usize>() + gaps
 }
 
-/// The table; what does not fit into `columns_max` is folded within its cell.
-pub(super) fn table(columns: &[Column], columns_max: usize, colour: bool) -> String {
+/// The columns without those that can be spared, as long as they do not fit.
+fn spared(mut columns: Vec<Column>, columns_max: usize) -> Vec<Column> {
+    while total(&columns) > columns_max {
+        let places = columns.iter().enumerate();
+        match places.max_by_key(|(_, column)| column.spare) {
+            Some((place, column)) if column.spare > 0 => drop(columns.remove(place)),
+            _ => break,
+        }
+    }
+    columns
+}
+
+/// The table; what does not fit into `columns_max` and cannot be spared is folded within its cell.
+pub(super) fn table(columns: Vec<Column>, columns_max: usize, colour: bool) -> String {
+    let columns = &spared(columns, columns_max);
     let mut table = Table::new();
     table.load_style(RULED);
     if colour {
