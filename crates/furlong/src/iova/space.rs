@@ -53,6 +53,7 @@ pub struct Space<C: Config, S: Storage<C>> {
     pub(super) shift: u32,
     /// Nodes in no tree.
     pub(super) spare: Spare,
+    pub(super) tag: Tag,
 }
 
 impl<S: Storage<Standard>> Space<Standard, S> {
@@ -100,6 +101,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             ends: None,
             shift,
             spare: Spare::NONE,
+            tag: Tag::fresh(),
         };
         for id in ids.rev() {
             space.spare.give(&mut space.tree, id);
@@ -136,7 +138,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.joined(at);
         Ok(Grant {
             at,
-            tag: Tag::NONE,
+            tag: self.tag,
             extent: self.bytes(reserved),
             data,
         })
@@ -208,7 +210,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let at = at.map_err(|_| ReserveAtError::NoMemory)?;
         Ok(Grant {
             at,
-            tag: Tag::NONE,
+            tag: self.tag,
             extent,
             data: extent,
         })
@@ -292,7 +294,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Whether the extent of a grant is reserved as it was granted.
     #[inline]
     pub fn holds(&self, grant: &Grant) -> bool {
-        grant.at.index() < self.tree.nodes().len()
+        grant.tag.is_with(self.tag)
+            && grant.at.index() < self.tree.nodes().len()
             && self.tree.is_linked(grant.at)
             && self.kind(grant.at) == Kind::Granted
             && self.bytes(*self.tree.item(grant.at)) == grant.extent
