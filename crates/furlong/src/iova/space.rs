@@ -70,6 +70,21 @@ impl<S: Storage<Standard>> Space<Standard, S> {
     ///
     /// # Cost
     /// O(nodes).
+    ///
+    /// # Example
+    /// Without an allocator, over an array of the caller's; what its nodes hold at first does not
+    /// matter:
+    /// ```
+    /// use furlong::addr::{Extent, Iova};
+    /// use furlong::iova::{Lowest, Request, Reserved, Space, SpaceNode, Standard};
+    ///
+    /// let mut nodes = [SpaceNode::<Standard>::new(Reserved { start: 0, last: 0 }); 64];
+    /// let low = Extent::from_last(Iova::new(0), Iova::new(0xffff_ffff)).unwrap();
+    /// let mut space = Space::new(low, 4096, &mut nodes[..])?;
+    /// let grant = space.reserve(&Request::new(4096), Lowest)?;
+    /// # let _ = grant;
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
     pub fn new(extent: Extent<Iova>, granule: u64, nodes: S) -> Result<Self, GeometryError> {
         Self::with_config(extent, granule, nodes)
     }
