@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{csv, html, json, markdown};
-use crate::error::cause;
 use crate::record::result::ResultFile;
 
 /// The reports that were asked for; `-` is standard output.
@@ -73,7 +72,7 @@ impl fmt::Display for TargetError {
             Reason::Io(error) => write!(
                 f,
                 "{option} {path}: cannot be written ({}): name a file that can",
-                cause(error)
+                crate::error::cause(error)
             ),
         }
     }
