@@ -62,6 +62,6 @@ fn rows(page: &Page, file: &ResultFile, found: &[Finding<'_>]) -> String {
         intervals.push(signed_interval(c).unwrap_or_default());
         verdicts.push(paint::cell(c.verdict, page.style.colour));
     }
-    let columns = vec![places, arms, baselines, changes, intervals, verdicts];
-    table(columns, page.style.width, page.style.colour)
+    let columns = [places, arms, baselines, changes, intervals, verdicts];
+    table(&columns, page.style.width, page.style.colour)
 }

@@ -75,7 +75,7 @@ pub(super) fn write(
         let shown = not_applicable(reason, layout.reasons).is_some();
         (!shown).then(|| format!("{}: n/a: {}", plain(&arm.name), plain(reason)))
     }));
-    let mut text = table(columns, style.width, style.colour);
+    let mut text = table(&columns, style.width, style.colour);
     if !below.is_empty() {
         text.push_str("\n\n");
         text.push_str(&others(w, &below, style));
@@ -260,7 +260,7 @@ fn others(w: &WorkloadResult, metrics: &[Named<'_>], style: &Style) -> String {
             .into_iter()
             .filter(|c| !c.is_blank()),
     );
-    table(columns, style.width, style.colour)
+    table(&columns, style.width, style.colour)
 }
 
 /// One scale for all arms, so that they can be compared at a glance.
