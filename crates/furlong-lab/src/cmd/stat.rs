@@ -14,7 +14,7 @@ use crate::ministat::fault::shown;
 use crate::ministat::input::{self, Fault, InputError, Reading, Set};
 use crate::ministat::options::{self, OptionError};
 use crate::ministat::picture::{Picture, SYMBOLS};
-use crate::ministat::report::{Overflow, Report};
+use crate::ministat::report::{OutOfRange, Report};
 
 /// Exit code for bad usage and bad input.
 const BAD_INPUT: u8 = 2;
@@ -118,9 +118,9 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl From<Overflow> for Failure {
-    fn from(overflow: Overflow) -> Self {
-        Self::usage(overflow.to_string())
+impl From<OutOfRange> for Failure {
+    fn from(refused: OutOfRange) -> Self {
+        Self::usage(refused.to_string())
     }
 }
 
