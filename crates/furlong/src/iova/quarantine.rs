@@ -11,9 +11,9 @@ use super::{Config, Grant, Space, Stale, Storage};
 /// Tokens, in the order in which they were released, that wait for a flush of the device's TLB; and
 /// the count of those that are anywhere.
 ///
-/// It goes with one [`Space`], that of the first grant it is given, for users that have both to themselves; a [`Domain`](super::Domain)
-/// has one a CPU inside. Its memory is the caller's: an array of [`TokenSlot`]s, in which as many
-/// tokens wait as it has slots.
+/// It goes with one [`Space`], that of the first grant it is given, for users that have both to
+/// themselves; a [`Domain`](super::Domain) has one a CPU inside. Its memory is the caller's: an
+/// array of [`TokenSlot`]s, in which as many tokens wait as it has slots.
 ///
 /// # Example
 /// ```
