@@ -7,7 +7,7 @@ use furlong::rbtree::{Off, Tally};
 use furlong_spec::Random;
 
 use super::{AddressAllocator, Ask, PAGE, Place, Scan, Summary, experiment, run};
-use crate::experiments::{Failure, Outcome, Profile, Request};
+use crate::experiments::{Failure, Outcome, Request};
 
 const PAGES: u64 = 48;
 

@@ -10,7 +10,7 @@ use furlong::rbtree::Off;
 
 use super::{LockedTree, Magazines, SharedAllocator, experiment, run};
 use crate::experiments::traffic::Buffer;
-use crate::experiments::{Failure, Outcome, Profile, Request};
+use crate::experiments::{Failure, Outcome, Request};
 
 fn all(run: fn(&Request) -> Result<Outcome, Failure>, exact: bool) -> Vec<Outcome> {
     let plan = experiment().plan;
