@@ -100,6 +100,18 @@ impl Experiment {
         }
     }
 
+    /// What a sample of a workload is asked under the smallest profile.
+    #[cfg(test)]
+    fn request(&self, workload: &str, operations: u64, exact: bool) -> Request {
+        let workload = self.plan.workload(workload).expect("the plan has it");
+        Request {
+            workload: workload.under(Profile::Smoke),
+            seed: 11,
+            operations,
+            exact,
+        }
+    }
+
     /// The arm of that name.
     #[must_use]
     pub fn arm(&self, name: &str) -> Option<&Arm> {

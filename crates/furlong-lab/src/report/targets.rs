@@ -74,19 +74,13 @@ impl fmt::Display for TargetError {
             Reason::Io(error) => write!(
                 f,
                 "{option} {path}: cannot be written ({}): name a file that can",
-                cause(error)
+                crate::error::cause(error)
             ),
         }
     }
 }
 
 impl std::error::Error for TargetError {}
-
-/// What the system says, without its number.
-fn cause(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
 
 /// Makes a report of a result.
 type Render = fn(&ResultFile) -> String;

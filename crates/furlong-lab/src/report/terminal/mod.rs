@@ -235,7 +235,11 @@ pub(super) fn params(w: &WorkloadResult) -> String {
 fn machine(m: &Machine) -> String {
     let mut parts = vec![plain(&m.host)];
     parts.extend(m.cpu.as_deref().map(plain));
-    parts.push(format!("{} cpus", m.cpus));
+    parts.push(format!(
+        "{} {}",
+        m.cpus,
+        if m.cpus == 1 { "cpu" } else { "cpus" }
+    ));
     if let Some(bytes) = m.memory_bytes {
         #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
         let bytes = bytes as f64;
