@@ -102,11 +102,7 @@ impl Evidence {
             test(&mut comparison, blocks, &effects);
             comparison.ci95_pct = Some(pct(scale, effect.interval(1.0 - ALPHA)));
             comparison.paired = effect.test();
-            // Where noise raises the bar, an effect has to get over that.
-            let bar = rule
-                .floor
-                .map_or(rule.margin, |floor| rule.margin.max(floor));
-            let reach = scale.pct(bar + effect.reach());
+            let reach = scale.pct(rule.margin + effect.reach());
             comparison.mde_pct = Some(reach.min(f64::MAX));
             comparison.n_needed = Some(effect.blocks_needed(rule.margin, BLOCKS_MIN as u32));
         }
