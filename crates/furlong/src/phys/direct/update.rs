@@ -400,18 +400,17 @@ pub(super) fn footprint<D>(private: &Private<D>, frames: Frames, held: usize) ->
 pub(super) fn clear<D>(site: &mut Site<'_, Direct, D>) {
     trim(site, 0, 0);
     let private = &mut *site.private;
-    let own = |leaf: &Leaf<D>| leaf.kind() == Kind::Own;
     for section in private.sections() {
-        if let Some(leaf) = Some(private.leaf(section)).filter(own) {
+        let leaf = private.leaf(section);
+        if leaf.kind() == Kind::Own {
             // SAFETY: there are no readers, and the words go next.
             unsafe { leaf.free(site.memory) };
         }
     }
-    for leaf in [private.near.take(), private.empty.take()] {
-        if let Some(leaf) = leaf {
-            // SAFETY: as above.
-            unsafe { leaf.free(site.memory) };
-        }
+    let leaves = [private.near.take(), private.empty.take()];
+    for leaf in leaves.into_iter().flatten() {
+        // SAFETY: as above.
+        unsafe { leaf.free(site.memory) };
     }
     private.free_arrays(site.memory);
 }
