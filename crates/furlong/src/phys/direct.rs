@@ -64,7 +64,7 @@ use super::lookup::{Arm, Beside, Found, Site};
 use super::segment::Frames;
 use crate::sync::atomic::Ordering;
 use geometry::BLOCK_FRAMES;
-use leaf::{Base, Block};
+use leaf::Block;
 use root::block;
 pub(super) use root::{Private, Root};
 
@@ -130,7 +130,7 @@ impl Arm for Direct {
         };
         seen();
         let (valid, base) = words_of(block(word, frame));
-        if Base::is_special(base) {
+        if base.is_null() {
             return elsewhere(root, frame, all, seen);
         }
         select(valid, frame, base)
@@ -211,8 +211,7 @@ fn select<D>(valid: u64, frame: u64, base: *mut D) -> Option<NonNull<D>> {
     NonNull::new(select_unpredictable(is_valid, page, core::ptr::null_mut()))
 }
 
-/// The page of a frame that is high, or to which base does not lead: there are no descriptors, or
-/// several slabs have those of the block.
+/// The page of a frame that is high, or to which base does not lead.
 #[cold]
 #[inline(never)]
 fn elsewhere<D>(
@@ -227,9 +226,10 @@ fn elsewhere<D>(
     };
     let block = block(word, frame);
     let (valid, base) = words_of(block);
-    if Base::is_special(base) {
+    if base.is_null() {
         let Found { is_found, index } = find_in(block, frame, seen);
-        return all.get(index).page(frame).filter(|_| is_found);
+        // An entry that was not found may be of a segment whose descriptors are gone.
+        return is_found.then(|| all.get(index).page(frame))?;
     }
     seen();
     select(valid, frame, base)

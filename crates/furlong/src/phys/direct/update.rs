@@ -239,11 +239,7 @@ fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32, frame: u64) -> Lea
 }
 
 fn base_of<D>(pages: Option<Pages<D>>) -> *mut D {
-    match pages.map(Pages::start) {
-        None => Base::none(),
-        Some(base) if Base::is_special(base) => Base::many(),
-        Some(base) => base,
-    }
+    pages.map_or(Base::elsewhere(), Pages::start)
 }
 
 /// All frames of a block, counted from its first.
@@ -286,7 +282,7 @@ fn wanted<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Wanted<D>, usize
         runs.push(part(frames), *index);
         let its = base_of(entry.pages_at(start));
         base = Some(match base {
-            Some(base) if base != its => Base::many(),
+            Some(base) if base != its => Base::elsewhere(),
             _ => its,
         });
     }
