@@ -4,6 +4,7 @@
 mod host;
 mod invariants;
 mod memory;
+mod price;
 mod readers;
 
 use super::{
