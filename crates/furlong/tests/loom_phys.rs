@@ -208,7 +208,7 @@ fn a_whole_section_that_comes_and_goes_is_found_or_not() {
         &[(SECTION, SECTION)],
         |writer| {
             let isolated = writer.isolate(frames(SECTION, 2 * SECTION)).unwrap();
-            writer.abort(isolated);
+            writer.abort(isolated).unwrap();
         },
     );
 }

@@ -71,6 +71,10 @@ pub enum UnplugError {
     Bookkeeping(Extent<Pfn>),
     /// Readers are inside: isolate, and remove later.
     Readers,
+    /// The table has not started: frames are unplugged in one step.
+    NotStarted,
+    /// The frames were isolated in another table, or another token has been made for them.
+    StaleToken,
     /// A hole in the middle needs a second segment, and there is room for so many.
     Full(usize),
     /// There is no memory for the second segment that a hole in the middle needs.
@@ -87,6 +91,8 @@ impl fmt::Display for UnplugError {
             Self::Pinned(frame) => write!(f, "frame {frame} is pinned"),
             Self::Bookkeeping(frames) => write!(f, "{frames:?} hold the table's bookkeeping"),
             Self::Readers => f.write_str("readers are inside: isolate, and remove later"),
+            Self::NotStarted => f.write_str("the table has not started: unplug in one step"),
+            Self::StaleToken => StaleToken::SAID.fmt(f),
             Self::Full(segments) => write!(f, "the table is full with {segments} segments"),
             Self::NoMemory => f.write_str("there is no memory for a split"),
         }
@@ -111,6 +117,23 @@ impl fmt::Display for RemoveError {
 }
 
 impl Error for RemoveError {}
+
+/// The frames were isolated in another table, or another token has been made for them. It comes
+/// back; nothing has changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StaleToken(pub super::Isolated);
+
+impl StaleToken {
+    const SAID: &str = "the token is of another table, or a newer one is valid";
+}
+
+impl fmt::Display for StaleToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Self::SAID.fmt(f)
+    }
+}
+
+impl Error for StaleToken {}
 
 /// Why the table did not start; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -91,7 +91,8 @@ pub use config::{Config, Custom, Standard};
 pub use descriptor::Descriptor;
 pub use direct::Direct;
 pub use error::{
-    MakeError, PlugError, RemoveError, SetError, Stale, StartError, StealError, UnplugError,
+    MakeError, PlugError, RemoveError, SetError, Stale, StaleToken, StartError, StealError,
+    UnplugError,
 };
 #[cfg(feature = "alloc")]
 pub use flat::Flat;

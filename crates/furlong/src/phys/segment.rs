@@ -109,11 +109,18 @@ impl From<Extent<Pfn>> for Plug {
 
 /// Frames that nobody finds any more, on their way out of the table.
 ///
-/// To be given back, to `remove` or to `abort`; dropped, its frames stay isolated.
+/// It is not `Copy`, and no other is valid for these frames: what it stands for is removed or
+/// aborted once, by the table that made it; any other table refuses it. Dropped, its frames stay
+/// isolated: nobody finds them, and they cannot be unplugged. They are not lost:
+/// [`Segments::isolated`] lists them and [`Segments::adopt`] makes another token.
+///
+/// [`Segments::isolated`]: super::Segments::isolated
+/// [`Segments::adopt`]: super::Segments::adopt
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "its frames stay isolated until it is removed or aborted"]
 pub struct Isolated {
     pub(super) frames: Extent<Pfn>,
+    /// No other isolation of any table has it.
     pub(super) serial: u64,
 }
 

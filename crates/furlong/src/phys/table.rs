@@ -76,7 +76,6 @@ pub(super) struct Core<D, L: Lookup, const N: usize> {
     /// A dead entry, or [`NO_ENTRY`]; its user value is the index of another.
     pub(super) dead: u32,
     pub(super) dead_len: u32,
-    pub(super) serial: u64,
     /// Whether there are descriptors and an index.
     pub(super) started: bool,
     /// Available frames that have descriptors.
@@ -99,7 +98,6 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
             used: 0,
             dead: NO_ENTRY,
             dead_len: 0,
-            serial: 0,
             started: false,
             managed: 0,
             slabs: Slabs::new(),

@@ -1,6 +1,6 @@
 //! Unplugging: isolate, wait for readers to leave, remove; or abort.
 
-use super::error::{RemoveError, UnplugError};
+use super::error::{RemoveError, StaleToken, UnplugError};
 use super::lookup::Arm;
 use super::segment::Frames;
 use super::slab::Run;
@@ -9,6 +9,7 @@ use super::writer::Segments;
 use super::{Config, Descriptor, Isolated};
 use crate::addr::{Address, Extent, Pfn};
 use crate::rcu::Rcu;
+use crate::sync::unique;
 
 /// Tries of `unplug` to end a grace period for which nobody has to leave.
 const TRIES: usize = 3;
@@ -40,7 +41,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             };
             tries += 1;
             if refused.why != UnplugError::Readers || tries == TRIES {
-                self.abort(refused.frames);
+                let aborted = self.abort(refused.frames);
+                debug_assert!(aborted.is_ok(), "it was isolated above");
                 return Err(refused.why);
             }
             isolated = refused.frames;
@@ -83,13 +85,12 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// # Errors
     /// [`UnplugError`]; nothing has changed.
     ///
-    /// # Panics
-    /// At boot, when frames are unplugged in one step.
-    ///
     /// # Cost
     /// O(log n). All memory that removing them may need is taken here.
     pub fn isolate(&mut self, frames: Extent<Pfn>) -> Result<Isolated, UnplugError> {
-        assert!(self.core.started, "frames are isolated after boot");
+        if !self.core.started {
+            return Err(UnplugError::NotStarted);
+        }
         let (frames, index) = self.judge_unplug(frames)?;
         let whole = self.truth().pieces_of(index);
         let piece = whole.into_iter().find(|piece| piece.frames.covers(frames));
@@ -107,8 +108,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             return Err(refusal.into());
         }
         let core = &mut *self.core;
-        core.serial += 1;
-        let serial = core.serial;
+        let serial = unique();
         let hidden = core.hidden.as_slice();
         let position = hidden.partition_point(|hidden| hidden.frames.end <= frames.start);
         let period = None;
@@ -134,18 +134,17 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// # Errors
     /// [`RemoveError`] with the frames, which stay isolated.
     ///
-    /// # Panics
-    /// If the frames were isolated in another table.
-    ///
     /// # Cost
     /// As [`unplug`](Self::unplug). Takes no memory.
     pub fn remove(&mut self, isolated: Isolated) -> Result<(), RemoveError> {
-        let position = self.hidden_position(&isolated);
-        let Hidden { frames, period, .. } = self.core.hidden.as_slice()[position];
-        if let Err(why) = self.may_leave(frames, period) {
-            let frames = isolated;
-            return Err(RemoveError { why, frames });
-        }
+        let position = match self.removable(&isolated) {
+            Ok(position) => position,
+            Err(why) => {
+                let frames = isolated;
+                return Err(RemoveError { why, frames });
+            }
+        };
+        let frames = self.core.hidden.as_slice()[position].frames;
         self.core.hidden.remove(position);
         let index = self.truth().find(frames.start).expect("a segment has them");
         let run = self.run_of(index, frames);
@@ -171,19 +170,17 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(())
     }
 
-    fn hidden_position(&self, isolated: &Isolated) -> usize {
+    fn hidden_position(&self, isolated: &Isolated) -> Option<usize> {
         let hidden = self.core.hidden.as_slice();
         let is_it = |hidden: &Hidden| hidden.serial == isolated.serial;
-        let position = hidden.iter().position(is_it);
-        position.expect("the frames were isolated in another table")
+        hidden.iter().position(is_it)
     }
 
-    /// Whether isolated frames can be removed now.
-    fn may_leave(
-        &self,
-        frames: Frames,
-        period: Option<crate::rcu::Period>,
-    ) -> Result<(), UnplugError> {
+    /// Where isolated frames stand, if they can be removed now.
+    fn removable(&self, isolated: &Isolated) -> Result<usize, UnplugError> {
+        let position = self.hidden_position(isolated);
+        let position = position.ok_or(UnplugError::StaleToken)?;
+        let Hidden { frames, period, .. } = self.core.hidden.as_slice()[position];
         let index = self.truth().find(frames.start).expect("a segment has them");
         if self.all.get(index).frames() == frames && self.len() == 1 {
             return Err(UnplugError::LastSegment);
@@ -202,7 +199,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             // SAFETY: descriptors stay until they are removed, which takes the writer.
             unsafe { run.position(frames.start, Descriptor::is_pinned) }
         });
-        pinned.map_or(Ok(()), |at| {
+        pinned.map_or(Ok(position), |at| {
             Err(UnplugError::Pinned(Pfn::new(frames.start + at)))
         })
     }
@@ -215,20 +212,43 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     /// Takes isolated frames back: lookups find them again.
     ///
-    /// # Panics
-    /// If the frames were isolated in another table.
+    /// # Errors
+    /// [`StaleToken`] with the token; nothing has changed.
     ///
     /// # Cost
     /// As [`isolate`](Self::isolate). Takes no memory.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "what is aborted cannot be removed afterwards"
-    )]
-    pub fn abort(&mut self, isolated: Isolated) {
-        let position = self.hidden_position(&isolated);
+    pub fn abort(&mut self, isolated: Isolated) -> Result<(), StaleToken> {
+        let Some(position) = self.hidden_position(&isolated) else {
+            return Err(StaleToken(isolated));
+        };
         let frames = self.core.hidden.remove(position).frames;
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
+        Ok(())
+    }
+
+    /// All stretches of frames that are isolated, in order.
+    pub fn isolated(&self) -> impl ExactSizeIterator<Item = Extent<Pfn>> {
+        let hidden = self.core.hidden.as_slice().iter();
+        hidden.map(|hidden| hidden.frames.extent().expect("no isolation is empty"))
+    }
+
+    /// Another token for the isolated stretch that has `frame`, in place of one that was lost; that
+    /// one is refused from now on. `None` if the frame is not isolated.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn adopt(&mut self, frame: Pfn) -> Option<Isolated> {
+        let hidden = self.core.hidden.as_mut_slice();
+        let position = hidden.partition_point(|hidden| hidden.frames.end <= frame.raw());
+        let hidden = hidden.get_mut(position)?;
+        if !hidden.frames.contains(frame.raw()) {
+            return None;
+        }
+        let serial = unique();
+        hidden.serial = serial;
+        let frames = hidden.frames.extent()?;
+        Some(Isolated { frames, serial })
     }
 
     /// Takes frames out of the segment that has them, and returns those for which lookups have to

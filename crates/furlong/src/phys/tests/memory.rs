@@ -95,7 +95,7 @@ fn removing_and_aborting_take_no_memory() {
     let second = segments.isolate(frames(20, 70)).unwrap();
     segments.core.memory.until_failure = Some(0);
     segments.remove(first).unwrap();
-    segments.abort(second);
+    segments.abort(second).unwrap();
     segments.check().unwrap();
     drop(segments);
     assert!(!found(&table, 9000).contains(&4020) && found(&table, 9000).contains(&20));

@@ -5,6 +5,7 @@ mod host;
 mod invariants;
 mod memory;
 mod readers;
+mod tokens;
 
 use super::{
     Array, BigFirst, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Linear, Lookup,
