@@ -6,9 +6,9 @@ use core::ptr::NonNull;
 
 use super::error::NoMemory;
 use super::memory::Memory;
-use super::pages::Pages;
+use super::pages::{Pages, Share};
 use super::segment::Frames;
-use super::slab::{Run, is_made};
+use super::slab::is_made;
 use super::{Node, SegmentId};
 use crate::addr::{Extent, Pfn};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -174,9 +174,9 @@ impl<D> Entry<D> {
         }
     }
 
-    /// The descriptors in their slab, if there are any.
-    pub(super) fn run(&self) -> Option<Run<D>> {
-        Run::of(self.pages()?, self.slab(), self.frames())
+    /// What it has of a slab, if it has descriptors.
+    pub(super) fn share(&self) -> Option<Share<D>> {
+        Share::of(self.pages()?, self.slab(), self.frames())
     }
 
     /// There are no descriptors.

@@ -51,6 +51,7 @@
 //! the last segment, and a range that is not all in one segment, are refused instead of fatal.
 
 mod array;
+mod bits;
 mod boot;
 #[cfg(feature = "alloc")]
 mod branchless;
@@ -63,12 +64,13 @@ mod error;
 #[cfg(feature = "alloc")]
 mod flat;
 mod host;
-mod late;
 mod limbo;
 mod lookup;
+mod making;
 mod memory;
 mod pages;
 mod plug;
+mod pool;
 mod row;
 mod segment;
 mod slab;
@@ -91,8 +93,8 @@ pub use config::{Config, Custom, Standard};
 pub use descriptor::Descriptor;
 pub use direct::Direct;
 pub use error::{
-    MakeError, PlugError, RemoveError, SetError, Stale, StaleToken, StartError, StealError,
-    UnplugError,
+    HostError, MakeError, PlugError, RemoveError, SetError, Stale, StaleToken, StartError,
+    StealError, UnplugError,
 };
 #[cfg(feature = "alloc")]
 pub use flat::Flat;

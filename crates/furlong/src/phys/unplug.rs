@@ -1,14 +1,15 @@
 //! Unplugging: isolate, wait for readers to leave, remove; or abort.
 
-use super::error::{RemoveError, StaleToken, UnplugError};
+use super::error::{Refusal, RemoveError, StaleToken, UnplugError};
 use super::lookup::Arm;
+use super::memory::Host;
+use super::pages::Share;
 use super::segment::Frames;
-use super::slab::Run;
 use super::truth::Hidden;
 use super::writer::Segments;
 use super::{Config, Descriptor, Isolated};
 use crate::addr::{Address, Extent, Pfn};
-use crate::rcu::Rcu;
+use crate::rcu::{Period, Rcu};
 use crate::sync::unique;
 
 /// Tries of `unplug` to end a grace period for which nobody has to leave.
@@ -51,7 +52,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     fn unplug_at_boot(&mut self, extent: Extent<Pfn>) -> Result<(), UnplugError> {
         let (frames, _) = self.judge_unplug(extent)?;
-        self.reserve_entry()?;
+        self.reserve_entries(usize::from(self.splits(frames)))?;
         self.cut(frames);
         Ok(())
     }
@@ -67,10 +68,16 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if frames == whole && self.len() == 1 {
             return Err(UnplugError::LastSegment);
         }
-        let hosts = self.core.hosts.as_slice();
-        if let Some(host) = hosts.iter().find(|host| host.overlaps(frames)) {
-            let host = host.extent().unwrap_or(extent);
-            return Err(UnplugError::Bookkeeping(host));
+        if let Some((host, at)) = self.host_in(frames) {
+            let share = self.all.get(index).share();
+            let has_all = |share: Share<D>| {
+                frames == whole
+                    && share.is_all()
+                    && self.core.memory.live_in(at) == share.slab_bytes()
+            };
+            if !share.is_some_and(has_all) {
+                return Err(UnplugError::Bookkeeping(host.extent().unwrap_or(extent)));
+            }
         }
         if let Some(hidden) = self.truth().hidden_in(frames).first() {
             let isolated = hidden.frames.extent().unwrap_or(extent);
@@ -91,6 +98,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if !self.core.started {
             return Err(UnplugError::NotStarted);
         }
+        // What waits in a host for readers that have left is no reason for it to stay.
+        self.sweep();
         let (frames, index) = self.judge_unplug(frames)?;
         let whole = self.truth().pieces_of(index);
         let piece = whole.into_iter().find(|piece| piece.frames.covers(frames));
@@ -98,12 +107,9 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             .expect("frames that are not isolated are found")
             .frames;
         let one_more = piece.start < frames.start && frames.end < piece.end;
-        self.reserve_entry()?;
-        let core = &mut *self.core;
-        let room = core.hidden.reserve(&mut core.memory, 1);
-        room.map_err(|_| UnplugError::NoMemory)?;
-        let prepared = C::Lookup::prepare(&mut self.site(), frames, one_more);
-        if let Err(refusal) = prepared {
+        self.close_host(frames, true);
+        if let Err(refusal) = self.prepare_isolation(frames, one_more) {
+            self.close_host(frames, false);
             self.settle();
             return Err(refusal.into());
         }
@@ -111,21 +117,39 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let serial = unique();
         let hidden = core.hidden.as_slice();
         let position = hidden.partition_point(|hidden| hidden.frames.end <= frames.start);
-        let period = None;
-        core.hidden.insert(
-            position,
-            Hidden {
-                frames,
-                serial,
-                period,
-            },
-        );
+        let fresh = Hidden {
+            frames,
+            serial,
+            ..Hidden::NONE
+        };
+        core.hidden.insert(position, fresh);
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
         let period = self.rcu.snapshot();
         self.core.hidden.as_mut_slice()[position].period = Some(period);
         let frames = frames.extent().expect("it was one before");
         Ok(Isolated { frames, serial })
+    }
+
+    /// Takes all that isolating these frames takes, and what removing them will.
+    fn prepare_isolation(&mut self, frames: Frames, one_more: bool) -> Result<(), Refusal> {
+        self.reserve_entries(usize::from(self.splits(frames)))?;
+        let core = &mut *self.core;
+        core.hidden.reserve(&mut core.memory, 1)?;
+        C::Lookup::prepare(&mut self.site(), frames, one_more)
+    }
+
+    /// The host that has some of these frames.
+    fn host_in(&self, frames: Frames) -> Option<(Frames, Host)> {
+        let mut hosts = self.core.memory.hosted();
+        hosts.find(|(host, _)| host.overlaps(frames))
+    }
+
+    /// A host of these frames gets nothing more while it is about to leave.
+    fn close_host(&mut self, frames: Frames, closed: bool) {
+        if let Some((_, host)) = self.host_in(frames) {
+            self.core.memory.set_closed(host, closed);
+        }
     }
 
     /// The second phase: the frames leave the table, once no reader has them. Their descriptors are
@@ -147,7 +171,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let frames = self.core.hidden.as_slice()[position].frames;
         self.core.hidden.remove(position);
         let index = self.truth().find(frames.start).expect("a segment has them");
-        let run = self.run_of(index, frames);
+        let share = self.share_of(index, frames);
         let changed = self.cut(frames);
         C::Lookup::update(&mut self.site(), changed);
         for part in [index, self.truth().find(frames.end).unwrap_or(index)] {
@@ -159,14 +183,12 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             };
             C::Lookup::shrunk(&mut self.site(), part, left);
         }
-        self.settle();
-        if let Some(run) = run {
+        if let Some(share) = share {
             // SAFETY: lookups have not found them since they were isolated, and a grace period that
             // began then is over, or there are no readers.
-            unsafe { run.unmake(frames.start) };
-            let core = &mut *self.core;
-            core.slabs.give_back(&mut core.memory, run);
+            unsafe { self.core.slabs.unmake(share) };
         }
+        self.settle();
         Ok(())
     }
 
@@ -185,29 +207,27 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if self.all.get(index).frames() == frames && self.len() == 1 {
             return Err(UnplugError::LastSegment);
         }
-        let over = |period| {
-            self.rcu.elapsed(period) || {
-                self.rcu.advance();
-                self.rcu.elapsed(period)
-            }
-        };
-        if !self.is_alone() && !period.is_some_and(over) {
+        if !self.is_alone() && !period.is_some_and(|period| self.is_over(period)) {
             return Err(UnplugError::Readers);
         }
-        let run = self.run_of(index, frames);
-        let pinned = run.and_then(|run| {
-            // SAFETY: descriptors stay until they are removed, which takes the writer.
-            unsafe { run.position(frames.start, Descriptor::is_pinned) }
-        });
-        pinned.map_or(Ok(position), |at| {
-            Err(UnplugError::Pinned(Pfn::new(frames.start + at)))
-        })
+        let share = self.share_of(index, frames);
+        let pinned = share.and_then(|share| self.core.slabs.find(share, Descriptor::is_pinned));
+        if let Some(frame) = pinned {
+            return Err(UnplugError::Pinned(Pfn::new(frame)));
+        }
+        Ok(position)
     }
 
-    fn run_of(&self, index: u32, frames: Frames) -> Option<Run<D>> {
-        let entry = self.all.get(index);
-        let run = entry.run()?;
-        Some(run.part(frames.start - entry.start(), frames.len()))
+    fn is_over(&self, period: Period) -> bool {
+        self.rcu.elapsed(period) || {
+            self.rcu.advance();
+            self.rcu.elapsed(period)
+        }
+    }
+
+    fn share_of(&self, index: u32, frames: Frames) -> Option<Share<D>> {
+        let share = self.all.get(index).share()?;
+        Some(share.part(frames))
     }
 
     /// Takes isolated frames back: lookups find them again.
@@ -222,6 +242,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             return Err(StaleToken(isolated));
         };
         let frames = self.core.hidden.remove(position).frames;
+        self.close_host(frames, false);
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
         Ok(())

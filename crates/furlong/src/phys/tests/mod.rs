@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod host;
+mod hosted_unplug;
 mod invariants;
 mod memory;
+mod panics;
 mod readers;
 mod tokens;
 
