@@ -225,6 +225,12 @@ impl<D> Entry<D> {
         self.generation.store(next, Ordering::Relaxed);
     }
 
+    #[cfg(feature = "alloc")]
+    pub(super) fn set_generation(&self, generation: u32) {
+        // Relaxed: as in `generation`.
+        self.generation.store(generation, Ordering::Relaxed);
+    }
+
     pub(super) fn is_live(&self) -> bool {
         !self.generation().is_multiple_of(2)
     }
@@ -316,6 +322,12 @@ impl<'a, D> All<'a, D> {
         let chunks = self.chunks.iter();
         let full = chunks.take_while(|chunk| !chunk.load(Ordering::Relaxed).is_null());
         first << full.count()
+    }
+
+    /// How many there can be at most.
+    #[cfg(feature = "alloc")]
+    pub(super) fn count_max(self) -> usize {
+        self.first.len() << self.chunks.len()
     }
 
     /// Adds a chunk: twice as many entries.

@@ -271,6 +271,14 @@ impl Error for Stale {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
 
+impl fmt::Display for NoMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is no memory")
+    }
+}
+
+impl Error for NoMemory {}
+
 /// What an index cannot take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {

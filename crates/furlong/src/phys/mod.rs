@@ -65,6 +65,7 @@ mod error;
 mod flat;
 mod host;
 mod limbo;
+mod listing;
 mod lookup;
 mod making;
 mod memory;
@@ -74,6 +75,8 @@ mod pool;
 mod row;
 mod segment;
 mod slab;
+#[cfg(feature = "alloc")]
+mod state;
 mod table;
 #[cfg(all(test, not(loom), feature = "alloc"))]
 mod tests;
@@ -93,13 +96,16 @@ pub use config::{Config, Custom, Standard};
 pub use descriptor::Descriptor;
 pub use direct::Direct;
 pub use error::{
-    HostError, MakeError, PlugError, RemoveError, SetError, Stale, StaleToken, StartError,
-    StealError, UnplugError,
+    HostError, MakeError, NoMemory, PlugError, RemoveError, SetError, Stale, StaleToken,
+    StartError, StealError, UnplugError,
 };
 #[cfg(feature = "alloc")]
 pub use flat::Flat;
+pub use listing::Listing;
 pub use lookup::{Concurrent, Lookup};
 pub use segment::{FRAME_BITS, Isolated, Node, Plug, Segment, SegmentId};
+#[cfg(feature = "alloc")]
+pub use state::{RestoreError, SavedFrames, SavedHandle, SavedSegment, State};
 pub use table::SegmentTable;
 #[cfg(feature = "alloc")]
 pub use tree::Tree;

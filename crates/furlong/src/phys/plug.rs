@@ -112,17 +112,21 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if self.core.started {
             return Err(StartError::Started);
         }
-        self.build()?;
+        let making = self.build()?;
         self.open();
+        if let Some(making) = making {
+            making.keep();
+        }
         Ok(self.core.managed)
     }
 
-    /// Makes descriptors and index for all segments. Nothing is seen of them.
-    pub(super) fn build(&mut self) -> Result<(), StartError> {
+    /// Makes descriptors and index for all segments. Nothing is seen of them; they are to be kept
+    /// when they are, else [unbuilt](Self::unbuild) before the descriptors are dropped.
+    pub(super) fn build(&mut self) -> Result<Option<Making<D>>, StartError> {
         let places = Self::places(self.truth());
         let len = places.map(|(_, frames, skip)| skip + frames.len()).sum();
         if len == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let core = &mut *self.core;
         let run = core.slabs.take(&mut core.memory, len);
@@ -143,8 +147,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             self.settle();
             return Err(refusal.into());
         }
-        making.keep();
-        Ok(())
+        Ok(Some(making))
     }
 
     /// The segments, and how many places in a slab are between the descriptors of one and those of
@@ -174,7 +177,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     /// Undoes [`build`](Self::build): no lookup has seen any of it.
-    fn unbuild(&mut self) {
+    pub(super) fn unbuild(&mut self) {
         C::Lookup::clear(&mut self.site());
         for index in self.core.order.as_slice() {
             let entry = self.all.get(*index);

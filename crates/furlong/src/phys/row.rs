@@ -109,4 +109,9 @@ impl<T: Copy, const N: usize> Row<T, N> {
         self.as_mut_slice().copy_within(count.., 0);
         self.len -= count;
     }
+
+    #[cfg(feature = "alloc")]
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
 }

@@ -7,10 +7,13 @@ use crate::addr::{Address, Extent, Pfn};
 
 /// Where the memory of a segment belongs: a free list, or a NUMA node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node(pub u32);
 
-/// Names a segment for as long as it lives, however it shrinks; refused afterwards.
+/// Names a segment for as long as it lives, however it shrinks; refused afterwards. A restored table
+/// knows the handles of the one that was saved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SegmentId {
     pub(super) index: u32,
     /// Odd.

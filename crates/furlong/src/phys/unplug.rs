@@ -51,14 +51,14 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     fn unplug_at_boot(&mut self, extent: Extent<Pfn>) -> Result<(), UnplugError> {
-        let (frames, _) = self.judge_unplug(extent)?;
+        let frames = self.judge_unplug(extent)?;
         self.reserve_entries(usize::from(self.splits(frames)))?;
         self.cut(frames);
         Ok(())
     }
 
-    /// The frames as numbers, and the segment that has them all.
-    fn judge_unplug(&self, extent: Extent<Pfn>) -> Result<(Frames, u32), UnplugError> {
+    /// The frames as numbers, if a segment may lose them.
+    fn judge_unplug(&self, extent: Extent<Pfn>) -> Result<Frames, UnplugError> {
         let unknown = UnplugError::Unknown(extent.start());
         let index = self.truth().find(extent.start().raw()).ok_or(unknown)?;
         let whole = self.all.get(index).frames();
@@ -83,7 +83,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             let isolated = hidden.frames.extent().unwrap_or(extent);
             return Err(UnplugError::Isolated(isolated));
         }
-        Ok((frames, index))
+        Ok(frames)
     }
 
     /// The first phase: no lookup that begins from now on finds the frames. Readers that are inside
@@ -100,39 +100,43 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
         // What waits in a host for readers that have left is no reason for it to stay.
         self.sweep();
-        let (frames, index) = self.judge_unplug(frames)?;
-        let whole = self.truth().pieces_of(index);
-        let piece = whole.into_iter().find(|piece| piece.frames.covers(frames));
-        let piece = piece
-            .expect("frames that are not isolated are found")
-            .frames;
-        let one_more = piece.start < frames.start && frames.end < piece.end;
-        self.close_host(frames, true);
-        if let Err(refusal) = self.prepare_isolation(frames, one_more) {
-            self.close_host(frames, false);
-            self.settle();
-            return Err(refusal.into());
+        let wanted = self.judge_unplug(frames)?;
+        self.close_host(wanted, true);
+        match self.hide(wanted) {
+            Ok(serial) => Ok(Isolated { frames, serial }),
+            Err(refusal) => {
+                self.close_host(wanted, false);
+                Err(refusal.into())
+            }
         }
-        let core = &mut *self.core;
+    }
+
+    /// Lookups do not find these frames of a segment any more. Returns the isolation's number.
+    pub(super) fn hide(&mut self, frames: Frames) -> Result<u64, Refusal> {
+        if let Err(refusal) = self.prepare_isolation(frames) {
+            self.settle();
+            return Err(refusal);
+        }
         let serial = unique();
-        let hidden = core.hidden.as_slice();
+        let hidden = self.core.hidden.as_slice();
         let position = hidden.partition_point(|hidden| hidden.frames.end <= frames.start);
         let fresh = Hidden {
             frames,
             serial,
-            ..Hidden::NONE
+            period: None,
         };
-        core.hidden.insert(position, fresh);
+        self.core.hidden.insert(position, fresh);
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
         let period = self.rcu.snapshot();
         self.core.hidden.as_mut_slice()[position].period = Some(period);
-        let frames = frames.extent().expect("it was one before");
-        Ok(Isolated { frames, serial })
+        Ok(serial)
     }
 
     /// Takes all that isolating these frames takes, and what removing them will.
-    fn prepare_isolation(&mut self, frames: Frames, one_more: bool) -> Result<(), Refusal> {
+    fn prepare_isolation(&mut self, frames: Frames) -> Result<(), Refusal> {
+        let piece = self.truth().piece_with(frames);
+        let one_more = piece.start < frames.start && frames.end < piece.end;
         self.reserve_entries(usize::from(self.splits(frames)))?;
         let core = &mut *self.core;
         core.hidden.reserve(&mut core.memory, 1)?;
@@ -246,12 +250,6 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
         Ok(())
-    }
-
-    /// All stretches of frames that are isolated, in order.
-    pub fn isolated(&self) -> impl ExactSizeIterator<Item = Extent<Pfn>> {
-        let hidden = self.core.hidden.as_slice().iter();
-        hidden.map(|hidden| hidden.frames.extent().expect("no isolation is empty"))
     }
 
     /// Another token for the isolated stretch that has `frame`, in place of one that was lost; that

@@ -13,7 +13,7 @@ use super::table::{Core, NO_ENTRY};
 use super::truth::Truth;
 use super::view::View;
 use super::{Config, Node, Segment, SegmentId, SegmentTable};
-use crate::addr::{Address, Pfn};
+use crate::addr::{Address, Extent, Pfn};
 use crate::sync::LockGuard;
 
 /// The segments of a table, to be changed and asked by one at a time.
@@ -104,6 +104,18 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     /// once; before the memory itself is taken away, for it is still written on where it is.
     pub fn take_back(&mut self) -> Option<&'static mut [MaybeUninit<u8>]> {
         self.core.memory.take_back()
+    }
+
+    /// All stretches of frames that are isolated, in order.
+    pub fn isolated(&self) -> impl ExactSizeIterator<Item = Extent<Pfn>> {
+        let hidden = self.core.hidden.as_slice().iter();
+        hidden.map(|hidden| hidden.frames.extent().expect("no isolation is empty"))
+    }
+
+    /// All stretches of frames that host bookkeeping, in the order in which they were plugged.
+    pub fn hosted(&self) -> impl Iterator<Item = Extent<Pfn>> {
+        let hosts = self.core.memory.hosted();
+        hosts.filter_map(|(frames, _)| frames.extent())
     }
 
     /// The number of segments.

@@ -225,3 +225,32 @@ fn a_hosted_plug_succeeds_whatever_other_memory_fails() {
         }
     }
 }
+
+#[test]
+fn a_listing_names_every_part_of_every_segment() {
+    let table = table();
+    let mut segments = table.lock();
+    let range = frames(4096, 40_000);
+    let (_, bytes) = plug(&mut segments, range);
+    let id = segments.last().unwrap();
+    segments.set_user(id, 0xfee).unwrap();
+    segments.set_start_hint(id, 5).unwrap();
+    drop(segments.isolate(frames(30_000, 30_016)).unwrap());
+    let hosting = 4096 + bytes.div_ceil(4096);
+    let expected = format!(
+        "0000000000000-0000000009fff : segment 0.0, node 0, 10 frames\n  \
+           0000000000000-0000000009fff : available\n\
+         0000001000000-0000009c3ffff : segment 1.0, node 0, 35904 frames, hint 5, user 0xfee\n  \
+           0000001000000-{:013x} : bookkeeping\n  \
+           {:013x}-0000009c3ffff : available\n  \
+           0000007530000-000000753ffff : isolated\n\
+         2 segments, 35914 frames; {} managed\n\
+         {} bytes of index, {} bytes of bookkeeping in all\n",
+        (hosting << 12) - 1,
+        hosting << 12,
+        10 + 40_000 - hosting,
+        segments.index_bytes(),
+        segments.memory_bytes(),
+    );
+    assert_eq!(segments.listing().to_string(), expected);
+}

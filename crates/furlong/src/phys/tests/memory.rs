@@ -7,8 +7,8 @@ use super::{Page, found, frames, table};
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::{
-    Array, BinarySearch, Custom, Direct, Flat, Lookup, PlugError, Segment, SegmentTable,
-    StartError, StealError, UnplugError,
+    Array, BinarySearch, Custom, Direct, Flat, Lookup, PlugError, RestoreError, Segment,
+    SegmentTable, StartError, StealError, UnplugError,
 };
 
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
@@ -132,6 +132,28 @@ fn an_isolation_without_memory_changes_nothing() {
         }
     }
     refuses_cleanly(started, isolate);
+}
+
+#[test]
+fn a_restore_without_memory_changes_nothing() {
+    fn empty<L: Lookup>() -> Table<L> {
+        let table = table::<L>();
+        table.lock().grow_on_heap();
+        table
+    }
+    fn restore<L: Lookup>(table: &Table<L>) -> bool {
+        let saved = started::<Direct>();
+        for start in [10, 60, 4010, 9000] {
+            let isolated = saved.lock().isolate(frames(start, start + 5));
+            drop(isolated.unwrap());
+        }
+        saved.lock().unplug(frames(20, 21)).unwrap();
+        let state = saved.lock().save().unwrap();
+        is_done(table.lock().restore(&state), &RestoreError::NoMemory)
+    }
+    refuses_cleanly(empty::<Direct>, restore);
+    refuses_cleanly(empty::<Flat>, restore);
+    refuses_cleanly(empty::<Array<BinarySearch>>, restore);
 }
 
 #[test]

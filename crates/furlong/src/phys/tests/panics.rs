@@ -104,6 +104,21 @@ fn a_plug_that_panics_plugs_nothing() {
 }
 
 #[test]
+fn a_restore_that_panics_restores_nothing() {
+    fn empty() -> Table<Direct> {
+        let table = SegmentTable::with_config(SpinLock::new(), Domain::new());
+        table.lock().grow_on_heap();
+        table
+    }
+    fn restore(table: &Table<Direct>) {
+        let mut state = self::table::<Direct>().lock().save().unwrap();
+        state.started = true;
+        table.lock().restore(&state).unwrap();
+    }
+    survives(empty, restore);
+}
+
+#[test]
 fn memory_of_plugs_that_panicked_is_used_again() {
     let table = started::<Direct>();
     let mut used = Vec::new();
