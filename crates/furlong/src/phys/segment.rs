@@ -10,8 +10,9 @@ use crate::addr::{Address, Extent, Pfn};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node(pub u32);
 
-/// Names a segment for as long as it lives, however it shrinks; refused afterwards. A restored table
-/// knows the handles of the one that was saved.
+/// Names a segment for as long as it lives, however it shrinks; refused afterwards.
+///
+/// A restored table knows the handles of the one that was saved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SegmentId {
