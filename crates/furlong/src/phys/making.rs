@@ -69,12 +69,13 @@ impl<D: Descriptor> Making<D> {
         Self { run, done: 0 }
     }
 
-    /// Makes the descriptors of `frames`, which stand `skip` places behind those before; what is
-    /// between is free.
-    pub(super) fn make(&mut self, skip: u64, frames: Frames) {
-        let slab = self.run.header();
-        let from = self.done + skip as usize;
-        slab.give(self.run.from + self.done, skip as usize);
+    /// Makes the descriptors of `frames` from the place `from` on, which is not below those of
+    /// before; what is between is free.
+    pub(super) fn make(&mut self, from: u64, frames: Frames) -> Share<D> {
+        let share = self.share(from, frames);
+        let from = from as usize;
+        let gap = from.checked_sub(self.done).expect("one above the other");
+        self.run.header().give(self.run.from + self.done, gap);
         for (at, frame) in (from..).zip(frames.start..frames.end) {
             self.done = at;
             let page = D::of_frame(Pfn::new(frame));
@@ -82,11 +83,17 @@ impl<D: Descriptor> Making<D> {
             unsafe { self.run.at(at).write(page) };
         }
         self.done = from + frames.len() as usize;
+        share
     }
+}
 
-    /// The descriptors of `frames`, which were made from the place `from` on.
+impl<D> Making<D> {
+    /// Where the descriptors of `frames` are, from the place `from` on, made or not.
     pub(super) fn share(&self, from: u64, frames: Frames) -> Share<D> {
-        assert!(from + frames.len() <= self.done as u64, "they were made");
+        assert!(
+            from + frames.len() <= self.run.len as u64,
+            "as many as were taken"
+        );
         Share {
             slab: self.run.slab,
             pages: self.run.at(from as usize),

@@ -75,6 +75,7 @@ mod pool;
 mod row;
 mod segment;
 mod slab;
+mod start;
 #[cfg(feature = "alloc")]
 mod state;
 mod table;

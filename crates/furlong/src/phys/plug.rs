@@ -1,13 +1,11 @@
 //! Plugging: at boot a segment, at run time a segment with descriptors.
 #![forbid(unsafe_code)]
 
-use super::direct::geometry::BLOCK_FRAMES;
-use super::error::{NoMemory, PlugError, Refusal, StartError};
+use super::error::{NoMemory, PlugError};
 use super::lookup::Arm;
 use super::making::Making;
 use super::pages::Share;
 use super::segment::Frames;
-use super::truth::Truth;
 use super::writer::Segments;
 use super::{Config, Descriptor, Plug, SegmentId};
 use crate::addr::{Address, Pfn};
@@ -47,8 +45,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             return Err(refusal.into());
         }
         let mut making = Making::new(run);
-        making.make(0, wanted.frames);
-        let share = making.share(0, wanted.frames);
+        let share = making.make(0, wanted.frames);
         making.keep();
         let id = self.link(wanted, Some(share));
         C::Lookup::update(&mut self.site(), wanted.frames);
@@ -97,99 +94,5 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
         self.core.order.insert(position, index);
         self.all.id(index)
-    }
-
-    /// Ends boot: every frame gets a descriptor, all of them in one slab, and lookups find them.
-    /// From now on frames are not stolen, and segments are plugged with descriptors. Returns the
-    /// number of available frames.
-    ///
-    /// # Errors
-    /// [`StartError`]; nothing has changed. Nor has it if [`Descriptor::of_frame`] panics.
-    ///
-    /// # Cost
-    /// O(frames).
-    pub fn start(&mut self) -> Result<u64, StartError> {
-        if self.core.started {
-            return Err(StartError::Started);
-        }
-        let making = self.build()?;
-        self.open();
-        if let Some(making) = making {
-            making.keep();
-        }
-        Ok(self.core.managed)
-    }
-
-    /// Makes descriptors and index for all segments. Nothing is seen of them; they are to be kept
-    /// when they are, else [unbuilt](Self::unbuild) before the descriptors are dropped.
-    pub(super) fn build(&mut self) -> Result<Option<Making<D>>, StartError> {
-        let places = Self::places(self.truth());
-        let len = places.map(|(_, frames, skip)| skip + frames.len()).sum();
-        if len == 0 {
-            return Ok(None);
-        }
-        let core = &mut *self.core;
-        let run = core.slabs.take(&mut core.memory, len);
-        let run = run.map_err(|NoMemory| StartError::NoMemory)?;
-        let mut making = Making::new(run);
-        for (_, frames, skip) in Self::places(self.truth()) {
-            making.make(skip, frames);
-        }
-        let mut at = 0;
-        for (index, frames, skip) in Self::places(self.truth()) {
-            let share = making.share(at + skip, frames);
-            self.all.get(index).set_pages(share.pages(), share.slab());
-            at += skip + frames.len();
-        }
-        if let Err(refusal) = self.build_index() {
-            self.unbuild();
-            drop(making);
-            self.settle();
-            return Err(refusal.into());
-        }
-        Ok(Some(making))
-    }
-
-    /// The segments, and how many places in a slab are between the descriptors of one and those of
-    /// the one below. Segments that share a block of 64 frames keep their distance, so that one
-    /// address serves both; the descriptors between them are free for others.
-    fn places(truth: Truth<'_, D>) -> impl Iterator<Item = (u32, Frames, u64)> {
-        let mut end: Option<u64> = None;
-        truth.order.iter().map(move |index| {
-            let frames = truth.all.get(*index).frames();
-            let below = end.replace(frames.end);
-            let shares_block = |end: &u64| (end - 1) / BLOCK_FRAMES == frames.start / BLOCK_FRAMES;
-            let skip = below
-                .filter(shares_block)
-                .map_or(0, |end| frames.start - end);
-            (*index, frames, skip)
-        })
-    }
-
-    fn build_index(&mut self) -> Result<(), Refusal> {
-        for position in 0..self.len() {
-            let frames = self.all.get(self.core.order.as_slice()[position]).frames();
-            C::Lookup::prepare(&mut self.site(), frames, true)?;
-            C::Lookup::update(&mut self.site(), frames);
-            self.settle();
-        }
-        Ok(())
-    }
-
-    /// Undoes [`build`](Self::build): no lookup has seen any of it.
-    pub(super) fn unbuild(&mut self) {
-        C::Lookup::clear(&mut self.site());
-        for index in self.core.order.as_slice() {
-            let entry = self.all.get(*index);
-            entry.forget_pages();
-        }
-    }
-
-    /// What was built is seen from now on.
-    pub(super) fn open(&mut self) {
-        let avail = |index: &u32| self.all.get(*index).avail().len();
-        self.core.managed = self.core.order.as_slice().iter().map(avail).sum();
-        self.core.started = true;
-        C::Lookup::open(&mut self.site());
     }
 }

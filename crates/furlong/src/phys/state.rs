@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt;
 
-use super::error::{NoMemory, Refusal, StartError};
-use super::making::Making;
+use super::error::{NoMemory, Refusal};
 use super::segment::{FRAME_BITS, Frames};
+use super::start::Starting;
 use super::table::NO_ENTRY;
 use super::writer::Segments;
 use super::{Config, Descriptor, Node};
@@ -338,11 +338,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let undo = Undo(self);
         undo.0.link_saved(state);
         if state.started {
-            let making = undo.0.wake(state)?;
-            undo.0.open();
-            if let Some(making) = making {
-                making.keep();
+            let starting = Starting::new(undo.0)?;
+            for isolated in &state.isolated {
+                starting.segments.hide(isolated.frames())?;
             }
+            starting.open();
         }
         core::mem::forget(undo);
         Ok(())
@@ -368,21 +368,6 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
         self.core.dead_len = state.gone.len() as u32;
         self.core.used = (state.segments.len() + state.gone.len()) as u32;
-    }
-
-    /// Makes descriptors and index, and hides what is isolated. Nobody sees it yet.
-    fn wake(&mut self, state: &State) -> Result<Option<Making<D>>, RestoreError> {
-        let making = self.build().map_err(|error| match error {
-            StartError::Full(segments) => RestoreError::Full(segments),
-            _ => RestoreError::NoMemory,
-        })?;
-        for isolated in &state.isolated {
-            if let Err(refusal) = self.hide(isolated.frames()) {
-                self.unbuild();
-                return Err(refusal.into());
-            }
-        }
-        Ok(making)
     }
 }
 
