@@ -11,7 +11,7 @@ use super::segment::Frames;
 use super::slab::is_made;
 use super::{Node, SegmentId};
 use crate::addr::{Extent, Pfn};
-use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::const_unless_loom;
 
 /// A segment. Only the writer writes; readers read `start`, `pages`, `slab` and `generation`.
@@ -124,10 +124,10 @@ impl<D> Entry<D> {
 
     /// Where the descriptor of frame 0 would be; `None` if there are no descriptors.
     pub(super) fn pages(&self) -> Option<Pages<D>> {
-        // Relaxed: set before the index publishes the segment, and not changed while it does; a
-        // reader that comes in between finds none, as it was just before.
-        // Acquire: pairs with `entry-slab`; the descriptors and `pages` are seen.
+        // Acquire: pairs with `entry-slab`; `pages` is seen. Who comes through the index sees it
+        // anyway, for that is published later; who comes with a handle has nothing else.
         let slab = self.slab.load(Ordering::Acquire);
+        // Relaxed: as above.
         (!slab.is_null()).then(|| Pages::at(self.pages.load(Ordering::Relaxed)))
     }
 
@@ -223,6 +223,9 @@ impl<D> Entry<D> {
         // Relaxed: as in `generation`.
         let next = self.generation().wrapping_add(1);
         self.generation.store(next, Ordering::Relaxed);
+        // Release, `entry-turn`: pairs with the fence in `still_lives`; who sees another word that
+        // is written from now on sees the generation too.
+        fence(Ordering::Release);
     }
 
     #[cfg(feature = "alloc")]
@@ -305,7 +308,8 @@ impl<'a, D> All<'a, D> {
     fn in_chunk(self, at: usize) -> &'a Entry<D> {
         let first = self.first.len();
         let chunk = (at >> first.trailing_zeros()).ilog2();
-        // Acquire: pairs with `chunk-add`; the entries are seen as they were made.
+        // Acquire: pairs with `chunk-add`; the entries are seen as they were made, also by who comes
+        // with a handle and not through the index, which is published later.
         let start = self.chunks[chunk as usize].load(Ordering::Acquire);
         let start = NonNull::new(start).expect("an index comes from the table");
         // SAFETY: the chunk has `first << chunk` entries from this index on, and `at` is among
@@ -361,6 +365,13 @@ impl<'a, D> All<'a, D> {
     pub(super) fn id(self, index: u32) -> SegmentId {
         let generation = self.get(index).generation();
         SegmentId { index, generation }
+    }
+
+    /// Whether all that was read of an entry since [`resolve`](Self::resolve) was of that segment.
+    pub(super) fn still_lives(self, id: SegmentId) -> bool {
+        // Acquire: pairs with `entry-turn`.
+        fence(Ordering::Acquire);
+        self.get(id.index).generation() == id.generation
     }
 
     /// The entry of a handle; `None` if that is stale or of another table.
