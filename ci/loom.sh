@@ -13,5 +13,5 @@ export CARGO_PROFILE_RELEASE_LTO=off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 export CARGO_PROFILE_RELEASE_DEBUG=false
 
-exec cargo test --release --package furlong --test loom --test loom_iova --test loom_phys -- \
-    --test-threads 1 "$@"
+exec cargo test --release --package furlong --test loom --test loom_iova --test loom_phys \
+    --test loom_phys_table -- --test-threads 1 "$@"

@@ -251,7 +251,7 @@ fn a_whole_section_that_comes_and_goes_is_found_or_not() {
         &[(NEAR, NEAR)],
         |writer| {
             let isolated = writer.isolate(frames(NEAR, NEAR + SECTION)).unwrap();
-            writer.abort(isolated);
+            writer.abort(isolated).unwrap();
         },
     );
 }

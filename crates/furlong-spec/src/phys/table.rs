@@ -220,7 +220,8 @@ impl<L: Lookup> TableSubject<L> {
                 }
             }
             Operation::Abort(slot) => {
-                segments.abort(self.held[*slot].take().ok_or(Refusal::Held)?);
+                let isolated = self.held[*slot].take().ok_or(Refusal::Held)?;
+                segments.abort(isolated).expect("it is this table's");
             }
             _ => unreachable!("all others are elsewhere"),
         }

@@ -151,8 +151,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         let mut found = 0;
         for index in order {
             let entry = self.all.get(*index);
-            let run = entry.run();
-            let in_place = run.is_some_and(|run| self.core.slabs.has(&run));
+            let share = entry.share();
+            let in_place = share.is_some_and(|share| self.core.slabs.has(&share));
             if in_place != self.core.started {
                 return Err(BrokenTable::Descriptors(self.all.id(*index)));
             }

@@ -167,6 +167,7 @@ impl Arm for Direct {
 
     fn clear<D>(site: &mut Site<'_, Self, D>) {
         update::clear(site);
+        update::free_shared(site);
     }
 
     fn bytes<D>(_: &Root<D>, private: &Private<D>) -> usize {

@@ -51,6 +51,7 @@
 //! the last segment, and a range that is not all in one segment, are refused instead of fatal.
 
 mod array;
+mod bits;
 mod boot;
 #[cfg(feature = "alloc")]
 mod branchless;
@@ -63,15 +64,20 @@ mod error;
 #[cfg(feature = "alloc")]
 mod flat;
 mod host;
-mod late;
 mod limbo;
+mod listing;
 mod lookup;
+mod making;
 mod memory;
 mod pages;
 mod plug;
+mod pool;
 mod row;
 mod segment;
 mod slab;
+mod start;
+#[cfg(feature = "alloc")]
+mod state;
 mod table;
 #[cfg(all(test, not(loom), feature = "alloc"))]
 mod tests;
@@ -91,12 +97,16 @@ pub use config::{Config, Custom, Standard};
 pub use descriptor::Descriptor;
 pub use direct::Direct;
 pub use error::{
-    MakeError, PlugError, RemoveError, SetError, Stale, StartError, StealError, UnplugError,
+    HostError, MakeError, NoMemory, PlugError, RemoveError, SetError, Stale, StaleToken,
+    StartError, StealError, UnplugError,
 };
 #[cfg(feature = "alloc")]
 pub use flat::Flat;
+pub use listing::Listing;
 pub use lookup::{Concurrent, Lookup};
 pub use segment::{FRAME_BITS, Isolated, Node, Plug, Segment, SegmentId};
+#[cfg(feature = "alloc")]
+pub use state::{RestoreError, SavedFrames, SavedHandle, SavedSegment, State};
 pub use table::SegmentTable;
 #[cfg(feature = "alloc")]
 pub use tree::Tree;

@@ -1,4 +1,4 @@
-//! Arrays of atomic words that readers follow, and that grow by being replaced.
+//! Arrays in the table's memory, which grow by being replaced.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -7,14 +7,21 @@ use super::error::NoMemory;
 use super::limbo::Limbo;
 use super::memory::Memory;
 
-/// An array that grows by being replaced.
+/// An array of values that need no drop. It is given back by hand, to the memory that it came from.
 pub(super) struct Words<T> {
+    /// So many values, all of them written.
     start: Option<NonNull<T>>,
     room: usize,
 }
 
+// SAFETY: it owns its values, as a box does.
+unsafe impl<T: Send> Send for Words<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Words<T> {}
+
 impl<T> Words<T> {
     pub(super) const fn new() -> Self {
+        const { assert!(!core::mem::needs_drop::<T>(), "nobody drops the values") };
         Self {
             start: None,
             room: 0,
@@ -35,20 +42,35 @@ impl<T> Words<T> {
         self.start.map_or(core::ptr::null_mut(), NonNull::as_ptr)
     }
 
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[T] {
+        let start = self.start.unwrap_or(NonNull::dangling());
+        // SAFETY: so many values were written there, or there are none; `self` is borrowed.
+        unsafe { core::slice::from_raw_parts(start.as_ptr(), self.room) }
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+        let start = self.start.unwrap_or(NonNull::dangling());
+        // SAFETY: as in `as_slice`; `self` is mutably borrowed.
+        unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), self.room) }
+    }
+
+    #[inline]
     pub(super) fn get(&self, at: usize) -> Option<&T> {
-        let start = self.start.filter(|_| at < self.room)?;
-        // SAFETY: the array has room for so many, all of them written.
-        let place = unsafe { start.add(at) };
-        // SAFETY: as above; they live as long as the array.
-        Some(unsafe { place.as_ref() })
+        self.as_slice().get(at)
     }
 
     fn layout(room: usize) -> Result<Layout, NoMemory> {
         Layout::array::<T>(room).map_err(|_| NoMemory)
     }
 
+    /// Bytes that an array of `room` values takes.
+    pub(super) fn footprint(room: usize) -> usize {
+        Self::layout(room).map_or(usize::MAX, Memory::footprint)
+    }
+
     pub(super) fn bytes(&self) -> usize {
-        Self::layout(self.room).map_or(0, Memory::footprint)
+        Self::footprint(self.room)
     }
 
     /// Replaces it by one with room for `room`: at first `make` says what is at each place.

@@ -27,40 +27,32 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "chunks of entries that never move",
     ),
     (
-        "crates/furlong/src/phys/flat.rs",
-        "a table of pointers that readers follow",
-    ),
-    (
-        "crates/furlong/src/phys/late.rs",
-        "bits beside a slab that readers ask for",
-    ),
-    (
         "crates/furlong/src/phys/limbo.rs",
         "gives memory back when no reader has it",
     ),
     (
+        "crates/furlong/src/phys/making.rs",
+        "makes descriptors in place, and drops them if that panics",
+    ),
+    (
         "crates/furlong/src/phys/memory.rs",
-        "an allocator over ranges that it is given",
+        "takes memory over, and describes a host inside itself",
     ),
     (
         "crates/furlong/src/phys/pages.rs",
-        "addresses of descriptors may go to another thread",
+        "addresses of descriptors, and parts of a slab",
     ),
     (
-        "crates/furlong/src/phys/plug.rs",
-        "drops descriptors where a start is undone",
-    ),
-    (
-        "crates/furlong/src/phys/row.rs",
-        "an array that moves from a static to memory of the table's",
+        "crates/furlong/src/phys/pool.rs",
+        "carves pieces from ranges that it is given",
     ),
     (
         "crates/furlong/src/phys/slab.rs",
         "arrays of descriptors, made and dropped by hand",
     ),
     (
-        "crates/furlong/src/phys/table.rs",
-        "drops descriptors with the table",
+        "crates/furlong/src/phys/words.rs",
+        "arrays in the table's memory, which readers may follow",
     ),
     (
         "crates/furlong/src/phys/unplug.rs",
@@ -69,10 +61,6 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong/src/phys/view.rs",
         "from a descriptor's address to a reference",
-    ),
-    (
-        "crates/furlong/src/phys/words.rs",
-        "arrays of words that readers follow, replaced to grow",
     ),
     (
         "crates/furlong/src/rbtree/intrusive.rs",
@@ -143,11 +131,23 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "descriptors whose drop loom sees",
     ),
     (
+        "crates/furlong/tests/loom_phys_table.rs",
+        "descriptors whose every access loom sees",
+    ),
+    (
+        "crates/furlong/tests/phys_boot.rs",
+        "maps a terabyte, and counts what is asked of the heap",
+    ),
+    (
         "crates/furlong-spec/src/tree/intrusive.rs",
         "names such structs for the specification",
     ),
     (
         "crates/furlong-spec/tests/iova_memory/heap.rs",
+        "an allocator that fails when it is told to",
+    ),
+    (
+        "crates/furlong-spec/tests/phys_memory/heap.rs",
         "an allocator that fails when it is told to",
     ),
     (

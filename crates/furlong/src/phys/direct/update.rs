@@ -365,6 +365,18 @@ pub(super) fn shrunk<D>(site: &mut Site<'_, Direct, D>, index: u32, left: Frames
     flush(site);
 }
 
+/// Gives back the shared leaves of all segments, once nothing leads to them any more.
+pub(super) fn free_shared<D>(site: &mut Site<'_, Direct, D>) {
+    for index in site.truth.order {
+        let entry = site.truth.all.get(*index);
+        for leaf in (0..SHARED).filter_map(|which| mark(entry, which)) {
+            // SAFETY: there are no readers, and the words that led to it are gone.
+            unsafe { leaf.free(site.memory) };
+        }
+        entry.forget_marks();
+    }
+}
+
 /// See [`Arm::settle`](super::super::lookup::Arm::settle).
 pub(super) fn settle<D>(site: &mut Site<'_, Direct, D>, held: usize) {
     trim(site, LEAVES + LEAVES_HELD * held, RUNS * (1 + held));

@@ -29,10 +29,8 @@ fn a_terabyte_is_plugged_without_any_other_memory() {
     static TABLE: SegmentTable<Small> = SegmentTable::new();
     let range = frames(1 << 20, (1 << 20) + TIB);
     let mut segments = TABLE.lock();
-    assert_eq!(
-        segments.plug_hosted(range, memory(0)),
-        Err(PlugError::NotStarted)
-    );
+    let refused = segments.plug_hosted(range, memory(0)).unwrap_err();
+    assert_eq!(refused.why, PlugError::NotStarted);
     segments.start().unwrap();
     let need = segments.hosted_bytes(range).unwrap();
     let rest = need as u64 - TIB * size_of::<Small>() as u64;
@@ -116,6 +114,8 @@ fn too_little_memory_for_the_bookkeeping_is_refused_before_it_is_taken() {
     segments.start().unwrap();
     let need = segments.hosted_bytes(frames(0, 40_000)).unwrap();
     let refused = segments.plug_hosted(frames(0, 40_000), memory(need - 1));
-    assert_eq!(refused, Err(PlugError::TooSmall(need)));
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.why, PlugError::TooSmall(need));
+    assert_eq!(refused.memory.unwrap().len(), need - 1, "it comes back");
     assert_eq!((segments.len(), segments.memory_bytes()), (0, 0));
 }

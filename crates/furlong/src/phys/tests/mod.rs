@@ -2,10 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod host;
+mod hosted_unplug;
 mod invariants;
 mod memory;
+mod panics;
 mod price;
 mod readers;
+mod tokens;
 
 use super::{
     Array, BigFirst, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Linear, Lookup,
