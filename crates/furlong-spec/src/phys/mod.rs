@@ -4,6 +4,7 @@
 
 mod model;
 mod operation;
+pub mod race;
 mod stream;
 mod table;
 
