@@ -143,6 +143,14 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "watches the memory that is obtained, and counts locks",
     ),
     (
+        "crates/furlong-spec/tests/phys_interrupt/signal.rs",
+        "signals are the interrupts that a program has",
+    ),
+    (
+        "crates/furlong-spec/tests/phys_read_only/mapping.rs",
+        "takes the right to write from memory that is read",
+    ),
+    (
         "crates/furlong-lab/launcher/main.rs",
         "a program without a runtime starts and waits",
     ),
