@@ -2,12 +2,14 @@
 //! frames, streams of operations, and the library's table in every arm as a subject.
 #![forbid(unsafe_code)]
 
+mod list;
 mod model;
 mod operation;
 pub mod race;
 mod stream;
 mod table;
 
+pub use list::SortedList;
 pub use model::Model;
 pub use operation::{HELD, Name, Operation, Outcome, Refusal, Shown};
 pub use stream::operations;
