@@ -18,7 +18,7 @@ const RULED: TableStyle = TableStyle::new()
     .content_lines(ContentLineStyle::none());
 
 /// One column: its heading (lines) and its cells, top to bottom.
-pub(super) struct Column {
+pub(crate) struct Column {
     heading: String,
     cells: Vec<Cell>,
     align: CellAlignment,
@@ -26,7 +26,7 @@ pub(super) struct Column {
 
 impl Column {
     /// A column of words.
-    pub(super) fn words(heading: &str) -> Self {
+    pub(crate) fn words(heading: &str) -> Self {
         Self {
             heading: heading.to_owned(),
             cells: vec![],
@@ -35,7 +35,7 @@ impl Column {
     }
 
     /// A column of numbers.
-    pub(super) fn numbers(heading: &str) -> Self {
+    pub(crate) fn numbers(heading: &str) -> Self {
         Self {
             heading: heading.trim_end().to_owned(),
             cells: vec![],
@@ -44,7 +44,7 @@ impl Column {
     }
 
     /// One more cell at the bottom.
-    pub(super) fn push(&mut self, cell: impl Into<Cell>) {
+    pub(crate) fn push(&mut self, cell: impl Into<Cell>) {
         self.cells.push(cell.into());
     }
 
@@ -71,7 +71,7 @@ pub(super) fn total(columns: &[Column]) -> usize {
 }
 
 /// The table; what does not fit into `columns_max` is folded within its cell.
-pub(super) fn table(columns: &[Column], columns_max: usize, colour: bool) -> String {
+pub(crate) fn table(columns: &[Column], columns_max: usize, colour: bool) -> String {
     let mut table = Table::new();
     table.load_style(RULED);
     if colour {

@@ -1,7 +1,7 @@
 //! A result on a terminal: tables, pictures, verdicts.
 #![forbid(unsafe_code)]
 
-mod columns;
+pub(crate) mod columns;
 mod paint;
 mod summary;
 mod table;
