@@ -252,7 +252,11 @@ mod tests {
         assert_eq!((sound.page_shift, sound.operations.len()), (13, 2));
         let error = error.unwrap();
         assert_eq!(error.line, Some(5));
-        assert!(error.to_string().starts_with("f: line 5: `find`: expected "));
+        assert!(
+            error
+                .to_string()
+                .starts_with("f: line 5: `find`: expected ")
+        );
         assert!(Recording::is_one(b"furlong.plugs/2\n"));
         assert_eq!(fault("furlong.plugs/2\n").0, Some(1));
     }
