@@ -24,6 +24,9 @@ pub(super) struct Look {
     pub(super) during: Range<u64>,
 }
 
+/// So many versions are told of a wrong one.
+const EXPLAINED: usize = 8;
+
 /// What the history says of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -75,9 +78,9 @@ impl Look {
         Ok(false)
     }
 
-    /// What was found, and what was there at each moment.
+    /// What was found, and what was there at its first moments.
     pub(super) fn explain(&self, history: &History) -> String {
-        let states = self.during.clone().map(|version| {
+        let states = self.during.clone().take(EXPLAINED).map(|version| {
             let known = history.at(version, self.frame);
             format!("version {version} has {known:?}")
         });
