@@ -131,6 +131,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "descriptors whose drop loom sees",
     ),
     (
+        "crates/furlong-spec/src/phys/ground.rs",
+        "memory lent for good to a table that it outlives",
+    ),
+    (
         "crates/furlong-spec/src/tree/intrusive.rs",
         "names such structs for the specification",
     ),

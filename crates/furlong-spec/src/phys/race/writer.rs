@@ -248,8 +248,7 @@ impl<'a> Writer<'a> {
         after.hidden.remove(which);
         self.change(at, &[], after, |table, held| {
             let isolated = held.remove(which);
-            table.lock().abort(isolated);
-            true
+            table.lock().abort(isolated).is_ok()
         });
         self.changes.aborted += 1;
     }
