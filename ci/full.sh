@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
 # Parts: simulation (the verdict, 10,000 runs a cell), iova-oracle (the address allocator against
-# its model, 10,000,000 operations and every small case) and each experiment's name (full profile);
-# all of them when none is named. Each leaves its record: the figures that documents may quote.
+# its model, 10,000,000 operations and every small case), phys-oracle (the table of segments
+# likewise), phys-race (100,000,000 lookups beside a thread that plugs and unplugs) and each
+# experiment's name (full profile); all of them when none is named. Each leaves its record: the
+# figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -45,6 +47,14 @@ iova_oracle() {
   record iova-oracle cargo run --release -p furlong-spec --example iova_oracle
 }
 
+phys_oracle() {
+  record phys-oracle cargo run --release -p furlong-spec --example phys_oracle
+}
+
+phys_race() {
+  record phys-race cargo run --release -p furlong-spec --example phys_race
+}
+
 # experiment NAME: the full profile, into the experiment's own results.
 experiment() {
   local results=experiments/$1/results
@@ -56,7 +66,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation iova-oracle)
+  parts=(simulation iova-oracle phys-oracle phys-race)
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
@@ -65,6 +75,8 @@ for part in "${parts[@]}"; do
   case $part in
     simulation) simulation ;;
     iova-oracle) iova_oracle ;;
+    phys-oracle) phys_oracle ;;
+    phys-race) phys_race ;;
     *) experiment "$part" ;;
   esac
 done

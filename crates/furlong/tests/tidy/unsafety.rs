@@ -139,6 +139,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "maps a terabyte, and counts what is asked of the heap",
     ),
     (
+        "crates/furlong-spec/src/phys/ground.rs",
+        "memory lent for good to a table that it outlives",
+    ),
+    (
         "crates/furlong-spec/src/tree/intrusive.rs",
         "names such structs for the specification",
     ),
@@ -153,6 +157,14 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong-spec/tests/iova_domain_memory.rs",
         "watches the memory that is obtained, and counts locks",
+    ),
+    (
+        "crates/furlong-spec/tests/phys_interrupt/signal.rs",
+        "signals are the interrupts that a program has",
+    ),
+    (
+        "crates/furlong-spec/tests/phys_read_only/mapping.rs",
+        "takes the right to write from memory that is read",
     ),
     (
         "crates/furlong-lab/launcher/main.rs",
