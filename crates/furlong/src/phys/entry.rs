@@ -308,8 +308,8 @@ impl<'a, D> All<'a, D> {
     fn in_chunk(self, at: usize) -> &'a Entry<D> {
         let first = self.first.len();
         let chunk = (at >> first.trailing_zeros()).ilog2();
-        // Acquire: pairs with `chunk-add`; the entries are seen as they were made, also by who comes
-        // with a handle and not through the index, which is published later.
+        // Acquire: pairs with `chunk-add`; the entries are seen as they were made, also by who
+        // comes with a handle and not through the index, which is published later.
         let start = self.chunks[chunk as usize].load(Ordering::Acquire);
         let start = NonNull::new(start).expect("an index comes from the table");
         // SAFETY: the chunk has `first << chunk` entries from this index on, and `at` is among

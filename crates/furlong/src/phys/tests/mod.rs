@@ -9,6 +9,10 @@ mod panics;
 mod readers;
 mod tokens;
 
+use core::mem::MaybeUninit;
+use core::sync::atomic::AtomicPtr;
+use std::sync::Mutex;
+
 use super::{
     Array, BigFirst, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Linear, Lookup,
     Plug, SegmentTable, Tree, UnplugError,
@@ -25,6 +29,16 @@ impl Descriptor for Page {
     fn of_frame(frame: Pfn) -> Self {
         Self(frame)
     }
+}
+
+/// Memory as the caller sees the first frames of a range, or what a table is given: nobody's for
+/// ever. It stays within reach of who looks for leaks.
+fn lent(bytes: usize) -> &'static mut [MaybeUninit<u8>] {
+    static ALL: Mutex<Vec<AtomicPtr<MaybeUninit<u8>>>> = Mutex::new(Vec::new());
+    let memory = Box::leak(Box::<[u8]>::new_uninit_slice(bytes));
+    let start = AtomicPtr::new(memory.as_mut_ptr());
+    ALL.lock().unwrap().push(start);
+    memory
 }
 
 fn frames(start: u64, end: u64) -> Extent<Pfn> {
