@@ -10,7 +10,7 @@ mod readers;
 mod tokens;
 
 use core::mem::MaybeUninit;
-use core::sync::atomic::AtomicPtr;
+
 use std::sync::Mutex;
 
 use super::{
@@ -21,6 +21,7 @@ use crate::addr::{Address, Extent, Pfn, PhysAddr};
 use crate::check::Check;
 use crate::rcu::Domain;
 use crate::sync::SpinLock;
+use crate::sync::atomic::AtomicPtr;
 
 #[derive(Debug, PartialEq)]
 struct Page(Pfn);
