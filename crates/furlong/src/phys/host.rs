@@ -112,7 +112,8 @@ where
         let run = core.slabs.take_late(&mut core.memory, host, wanted.frames);
         let run = run.map_err(|NoMemory| PlugError::NoMemory)?;
         if let Err(refusal) = C::Lookup::prepare(&mut self.site(), wanted.frames, true) {
-            drop(run);
+            let core = &mut *self.core;
+            core.slabs.give_back(&mut core.memory, run);
             self.settle();
             return Err(refusal.into());
         }

@@ -133,8 +133,8 @@ impl<D: Descriptor> Slabs<D> {
         let mut hull: Option<Frames> = None;
         for share in section.shares.clone() {
             let Frames { start, end } = share.frames;
-            let is_fresh = !is_made::<D>(share.slab(), start) && self.has(&share);
-            assert!(is_fresh, "descriptors that are to be made");
+            assert!(!is_made::<D>(share.slab(), start), "they are to be made");
+            debug_assert!(self.has(&share), "a share of one of the slabs");
             for frame in start..end {
                 let page = D::of_frame(Pfn::new(frame));
                 // SAFETY: there are as many descriptors as frames.

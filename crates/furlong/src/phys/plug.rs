@@ -3,7 +3,7 @@
 
 use super::error::{NoMemory, PlugError};
 use super::lookup::Arm;
-use super::making::Making;
+use super::making::{Making, Run};
 use super::pages::Share;
 use super::segment::Frames;
 use super::writer::Segments;
@@ -36,11 +36,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if !self.core.started {
             return Ok(self.link(wanted, None));
         }
-        let core = &mut *self.core;
-        let run = core.slabs.take(&mut core.memory, wanted.frames.len());
+        let run = self.take_descriptors(wanted.frames);
         let run = run.map_err(|NoMemory| PlugError::NoMemory)?;
         if let Err(refusal) = C::Lookup::prepare(&mut self.site(), wanted.frames, true) {
-            drop(run);
+            let core = &mut *self.core;
+            core.slabs.give_back(&mut core.memory, run);
             self.settle();
             return Err(refusal.into());
         }
@@ -51,6 +51,21 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         C::Lookup::update(&mut self.site(), wanted.frames);
         self.settle();
         Ok(id)
+    }
+
+    /// Descriptors that go on from those of a neighbour, if they are free; else any.
+    fn take_descriptors(&mut self, frames: Frames) -> Result<Run<D>, NoMemory> {
+        let above = self.truth().position(frames.start);
+        for position in [above.checked_sub(1), Some(above)].into_iter().flatten() {
+            let index = self.core.order.as_slice().get(position);
+            let share = index.and_then(|index| self.all.get(*index).share());
+            let beside = |share| self.core.slabs.take_beside(share, frames);
+            if let Some(run) = share.and_then(beside) {
+                return Ok(run);
+            }
+        }
+        let core = &mut *self.core;
+        core.slabs.take(&mut core.memory, frames.len())
     }
 
     pub(super) fn judge(&self, plug: Plug) -> Result<Wanted, PlugError> {

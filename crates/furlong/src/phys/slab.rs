@@ -18,6 +18,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 /// look at of it never changes.
 pub(super) struct Slab<D> {
     next: Cell<Option<NonNull<Slab<D>>>>,
+    before: Cell<Option<NonNull<Slab<D>>>>,
     pub(super) pages: NonNull<D>,
     /// Descriptors.
     len: usize,
@@ -93,6 +94,7 @@ impl<D> Slab<D> {
         }
         let header = Self {
             next: Cell::new(None),
+            before: Cell::new(None),
             pages: piece.cast(),
             len,
             used: Cell::new(0),
@@ -120,6 +122,13 @@ impl<D> Slab<D> {
             return None;
         }
         bits::clear_run(self.used_words(), self.low.get(), self.len, len)
+    }
+
+    /// Whether `from..from + len` are there, and nobody's.
+    fn is_free(&self, from: usize, len: usize) -> bool {
+        let is_inside = from.checked_add(len).is_some_and(|end| end <= self.len);
+        let has_bits = matches!(self.state, State::Used(_));
+        has_bits && is_inside && bits::count(self.used_words(), from, len) == 0
     }
 
     fn take(&self, from: usize, len: usize) {
@@ -188,6 +197,7 @@ pub(super) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
 /// All slabs, the oldest first.
 pub(super) struct Slabs<D> {
     first: Option<NonNull<Slab<D>>>,
+    last: Option<NonNull<Slab<D>>>,
 }
 
 // SAFETY: it owns the slabs.
@@ -195,7 +205,8 @@ unsafe impl<D: Send> Send for Slabs<D> {}
 
 impl<D> Slabs<D> {
     pub(super) const fn new() -> Self {
-        Self { first: None }
+        let (first, last) = (None, None);
+        Self { first, last }
     }
 
     fn iter(&self) -> impl Iterator<Item = NonNull<Slab<D>>> + use<D> {
@@ -204,10 +215,41 @@ impl<D> Slabs<D> {
     }
 
     fn append(&mut self, slab: NonNull<Slab<D>>) {
-        match self.iter().last() {
-            // SAFETY: slabs in the list are ours.
-            Some(last) => unsafe { last.as_ref() }.next.set(Some(slab)),
+        let before = self.last.replace(slab);
+        // SAFETY: slabs in the list are ours.
+        unsafe { slab.as_ref() }.before.set(before);
+        match before {
+            // SAFETY: as above.
+            Some(before) => unsafe { before.as_ref() }.next.set(Some(slab)),
             None => self.first = Some(slab),
+        }
+    }
+
+    /// Gives a slab back of which nothing is used.
+    fn remove(&mut self, memory: &mut Memory, slab: NonNull<Slab<D>>) {
+        // SAFETY: slabs in the list are ours.
+        let header = unsafe { slab.as_ref() };
+        let (before, next) = (header.before.get(), header.next.get());
+        match before {
+            // SAFETY: as above.
+            Some(before) => unsafe { before.as_ref() }.next.set(next),
+            None => self.first = next,
+        }
+        match next {
+            // SAFETY: as above.
+            Some(next) => unsafe { next.as_ref() }.before.set(before),
+            None => self.last = before,
+        }
+        let host = match &header.state {
+            State::Used(_) => None,
+            State::Late(late) => Some(late.host),
+        };
+        if let Ok(parts) = header.parts_of() {
+            // SAFETY: allocated so, none of it is used, and no list has it.
+            unsafe { memory.free(header.pages.cast(), parts.all) };
+        }
+        if let Some(host) = host {
+            memory.leave(host);
         }
     }
 
@@ -227,6 +269,23 @@ impl<D> Slabs<D> {
             unsafe { Slab::build(piece, &parts, (room, words), || Cell::new(0), State::Used) };
         self.append(slab);
         self.scavenge(len).ok_or(NoMemory)
+    }
+
+    /// Descriptors for `frames` where those of a segment with this share would go on to, if they
+    /// are free: one address then serves both segments.
+    pub(super) fn take_beside(&mut self, share: Share<D>, frames: Frames) -> Option<Run<D>> {
+        let (header, slab) = (share.header(), share.slab);
+        let first = header.index_of(share.pages) as u64;
+        let from = (first + frames.start).checked_sub(share.frames.start)?;
+        let (from, len) = (
+            usize::try_from(from).ok()?,
+            usize::try_from(frames.len()).ok()?,
+        );
+        if !header.is_free(from, len) {
+            return None;
+        }
+        header.take(from, len);
+        Some(Run { slab, from, len })
     }
 
     fn scavenge(&mut self, len: usize) -> Option<Run<D>> {
@@ -274,34 +333,27 @@ impl<D> Slabs<D> {
         Ok(Run { slab, from: 0, len })
     }
 
-    /// Gives back slabs of which nothing is used, and tells of their hosts.
+    /// Takes a run back whose descriptors were not made. A slab of which nothing is used goes.
+    pub(super) fn give_back(&mut self, memory: &mut Memory, run: Run<D>) {
+        let slab = run.slab;
+        drop(run);
+        self.remove_unused(memory, slab);
+    }
+
+    fn remove_unused(&mut self, memory: &mut Memory, slab: NonNull<Slab<D>>) {
+        // SAFETY: slabs in the list are ours.
+        if unsafe { slab.as_ref() }.used.get() == 0 {
+            self.remove(memory, slab);
+        }
+    }
+
+    /// Gives back all slabs of which nothing is used, as there may be after a panic.
     pub(super) fn collect(&mut self, memory: &mut Memory) {
-        let mut before: Option<NonNull<Slab<D>>> = None;
         let mut next = self.first;
         while let Some(slab) = next {
             // SAFETY: slabs in the list are ours.
-            let header = unsafe { slab.as_ref() };
-            next = header.next.get();
-            if header.used.get() > 0 {
-                before = Some(slab);
-                continue;
-            }
-            match before {
-                // SAFETY: slabs in the list are ours.
-                Some(before) => unsafe { before.as_ref() }.next.set(next),
-                None => self.first = next,
-            }
-            let host = match &header.state {
-                State::Used(_) => None,
-                State::Late(late) => Some(late.host),
-            };
-            if let Ok(parts) = header.parts_of() {
-                // SAFETY: allocated so, none of it is used, and no list has it.
-                unsafe { memory.free(header.pages.cast(), parts.all) };
-            }
-            if let Some(host) = host {
-                memory.leave(host);
-            }
+            next = unsafe { slab.as_ref() }.next.get();
+            self.remove_unused(memory, slab);
         }
     }
 
@@ -343,11 +395,12 @@ impl<D> Slabs<D> {
         })
     }
 
-    /// Drops the descriptors of a share as far as they have been made; their places are free.
+    /// Drops the descriptors of a share as far as they have been made; their places are free, and a
+    /// slab of which nothing is used goes.
     ///
     /// # Safety
     /// Nobody looks at them any more, and no segment keeps the share.
-    pub(super) unsafe fn unmake(&mut self, share: Share<D>) {
+    pub(super) unsafe fn unmake(&mut self, memory: &mut Memory, share: Share<D>) {
         let (from, len) = (
             share.header().index_of(share.pages),
             share.frames.len() as usize,
@@ -362,12 +415,13 @@ impl<D> Slabs<D> {
             // SAFETY: they have been made; the caller's promise.
             unsafe { part.as_slice().drop_in_place() };
         }
-        drop(run);
+        self.give_back(memory, run);
     }
 
     /// Drops the descriptors of all segments, which these are in order.
     pub(super) fn unmake_all<const N: usize>(
         &mut self,
+        memory: &mut Memory,
         entries: &mut Entries<D, N>,
         order: &[u32],
     ) {
@@ -378,7 +432,7 @@ impl<D> Slabs<D> {
                 entry.forget_pages();
                 // SAFETY: whoever looks at a descriptor borrows the entries, which are mutably
                 // borrowed here.
-                unsafe { self.unmake(share) };
+                unsafe { self.unmake(memory, share) };
             }
         }
     }

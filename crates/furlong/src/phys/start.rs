@@ -105,6 +105,7 @@ impl<D, C: Config, const N: usize> Drop for Starting<'_, '_, D, C, N> {
         }
         drop(making);
         self.segments.settle();
+        self.segments.sweep();
     }
 }
 

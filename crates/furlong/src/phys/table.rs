@@ -220,7 +220,8 @@ impl<D, C: Config, const N: usize> Drop for SegmentTable<D, C, N> {
     fn drop(&mut self) {
         let core = self.core.get_mut();
         let order = core.order.as_slice();
-        core.slabs.unmake_all(&mut self.entries, order);
+        core.slabs
+            .unmake_all(&mut core.memory, &mut self.entries, order);
     }
 }
 

@@ -99,7 +99,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             return Err(UnplugError::NotStarted);
         }
         // What waits in a host for readers that have left is no reason for it to stay.
-        self.sweep();
+        self.sweep_limbo();
         let wanted = self.judge_unplug(frames)?;
         self.close_host(wanted, true);
         match self.hide(wanted) {
@@ -188,9 +188,10 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             C::Lookup::shrunk(&mut self.site(), part, left);
         }
         if let Some(share) = share {
+            let core = &mut *self.core;
             // SAFETY: lookups have not found them since they were isolated, and a grace period that
             // began then is over, or there are no readers.
-            unsafe { self.core.slabs.unmake(share) };
+            unsafe { core.slabs.unmake(&mut core.memory, share) };
         }
         self.settle();
         Ok(())

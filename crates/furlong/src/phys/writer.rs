@@ -103,6 +103,7 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     /// Memory that hosted a range which has been unplugged: the caller's again. For each such range
     /// once; before the memory itself is taken away, for it is still written on where it is.
     pub fn take_back(&mut self) -> Option<&'static mut [MaybeUninit<u8>]> {
+        self.sweep();
         self.core.memory.take_back()
     }
 
@@ -368,14 +369,18 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         C::Lookup::settle(&mut self.site(), held);
         let rcu = self.rcu;
         self.core.limbo.stamp(rcu);
-        self.sweep();
+        self.sweep_limbo();
+    }
+
+    /// Gives back what no reader has any more, and what a change left that panicked. Each change
+    /// does the first by itself; call it to have the memory back earlier.
+    pub fn sweep(&mut self) {
+        self.sweep_limbo();
         let core = &mut *self.core;
         core.slabs.collect(&mut core.memory);
     }
 
-    /// Gives back what no reader has any more. A change does it by itself; call it to have the
-    /// memory back earlier.
-    pub fn sweep(&mut self) {
+    pub(super) fn sweep_limbo(&mut self) {
         let alone = self.is_alone();
         let rcu = self.rcu;
         let core = &mut *self.core;

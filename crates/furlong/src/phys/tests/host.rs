@@ -1,9 +1,7 @@
 //! Ranges that host their own bookkeeping.
 #![forbid(unsafe_code)]
 
-use core::mem::MaybeUninit;
-
-use super::{Page, frames};
+use super::{Page, frames, lent};
 use crate::addr::{Address, Extent, Pfn, PhysAddr};
 use crate::check::Check;
 use crate::phys::{Descriptor, MakeError, PlugError, SegmentTable, UnplugError};
@@ -17,11 +15,6 @@ impl Descriptor for Small {
     }
 }
 
-/// Memory as the caller sees the first frames of a range.
-fn memory(bytes: usize) -> &'static mut [MaybeUninit<u8>] {
-    Box::leak(Box::<[u8]>::new_uninit_slice(bytes))
-}
-
 const TIB: u64 = 1 << 28;
 
 #[test]
@@ -29,7 +22,7 @@ fn a_terabyte_is_plugged_without_any_other_memory() {
     static TABLE: SegmentTable<Small> = SegmentTable::new();
     let range = frames(1 << 20, (1 << 20) + TIB);
     let mut segments = TABLE.lock();
-    let refused = segments.plug_hosted(range, memory(0)).unwrap_err();
+    let refused = segments.plug_hosted(range, lent(0)).unwrap_err();
     assert_eq!(refused.why, PlugError::NotStarted);
     segments.start().unwrap();
     let need = segments.hosted_bytes(range).unwrap();
@@ -38,7 +31,7 @@ fn a_terabyte_is_plugged_without_any_other_memory() {
         rest * 10_000 <= TIB * 4096 * 2,
         "{rest} bytes are more than 0.02 %"
     );
-    let id = segments.plug_hosted(range, memory(need)).unwrap();
+    let id = segments.plug_hosted(range, lent(need)).unwrap();
     segments.check().unwrap();
     let last = Pfn::new((1 << 20) + TIB - 1);
     assert_eq!(segments.view().find(last), Some((id, TIB - 1)));
@@ -69,7 +62,7 @@ fn hosted(table: &SegmentTable<Page>, range: Extent<Pfn>) {
     let mut segments = table.lock();
     segments.start().unwrap();
     let need = segments.hosted_bytes(range).unwrap();
-    segments.plug_hosted(range, memory(need)).unwrap();
+    segments.plug_hosted(range, lent(need)).unwrap();
 }
 
 #[test]
@@ -113,7 +106,7 @@ fn too_little_memory_for_the_bookkeeping_is_refused_before_it_is_taken() {
     let mut segments = table.lock();
     segments.start().unwrap();
     let need = segments.hosted_bytes(frames(0, 40_000)).unwrap();
-    let refused = segments.plug_hosted(frames(0, 40_000), memory(need - 1));
+    let refused = segments.plug_hosted(frames(0, 40_000), lent(need - 1));
     let refused = refused.unwrap_err();
     assert_eq!(refused.why, PlugError::TooSmall(need));
     assert_eq!(refused.memory.unwrap().len(), need - 1, "it comes back");

@@ -3,7 +3,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::frames;
+use super::{frames, lent};
 use crate::addr::{Address, Extent, Pfn};
 use crate::check::Check;
 use crate::phys::{Descriptor, Isolated, SegmentTable, Segments, Standard, UnplugError};
@@ -29,7 +29,7 @@ type Table = SegmentTable<Page, Standard, 4>;
 /// Plugs a range that hosts itself; where its memory is, and how much.
 fn plug(segments: &mut Writer<'_>, range: Extent<Pfn>) -> (*const MaybeUninit<u8>, usize) {
     let need = segments.hosted_bytes(range).unwrap();
-    let memory = Box::leak(Box::<[u8]>::new_uninit_slice(need));
+    let memory = lent(need);
     let place = (memory.as_ptr(), memory.len());
     segments.plug_hosted(range, memory).unwrap();
     place

@@ -1,9 +1,7 @@
 //! Memory that runs out, at every allocation in turn: refused, and nothing has changed.
 #![forbid(unsafe_code)]
 
-use core::mem::MaybeUninit;
-
-use super::{Page, found, frames, table};
+use super::{Page, found, frames, lent, table};
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::{
@@ -258,12 +256,11 @@ fn a_table_without_any_memory_is_full_when_its_entries_are() {
 #[test]
 fn a_table_lives_on_memory_that_it_was_given() {
     let table = four_segments::<Direct>();
-    let given = Box::leak(vec![MaybeUninit::uninit(); 1 << 17].into_boxed_slice());
     let bare = super::table::<Direct>();
     for segment in table.lock().iter() {
         bare.lock().plug(segment.frames).unwrap();
     }
-    bare.lock().donate(given);
+    bare.lock().donate(lent(1 << 17));
     bare.lock().start().unwrap();
     let segments = bare.lock();
     segments.check().unwrap();

@@ -5,7 +5,7 @@ use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
-use super::frames;
+use super::{frames, lent};
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::{Custom, Descriptor, Direct, Lookup, SegmentTable, Tree};
@@ -141,8 +141,7 @@ fn a_section_whose_making_panics_is_not_made() {
         segments.grow_on_heap();
         let range = frames(0, 40_000);
         let need = segments.hosted_bytes(range).unwrap();
-        let memory = Box::leak(Box::<[u8]>::new_uninit_slice(need));
-        segments.plug_hosted(range, memory).unwrap();
+        segments.plug_hosted(range, lent(need)).unwrap();
         for start in [20_500, 20_520, 24_570] {
             segments.unplug(frames(start, start + 10)).unwrap();
         }
