@@ -3,6 +3,12 @@
 //! Frames have small sections here (see `direct/geometry.rs`), so that every change of the index's
 //! shape happens within a few frames. Every descriptor is dropped by a write that loom sees: a
 //! reader that still had it would fail the model.
+//!
+//! Each ordering that readers of the index rely on was weakened once, and each pair of stores
+//! swapped: a model failed, by an assertion or by an address that there is not. What no model can
+//! show is that a table above 1 TiB, a top or a middle one, is seen as it was made: it is made of
+//! atomic words, and loom lets every thread read what an atomic word was created with. Nor does
+//! loom watch the plain memory of runs; there a reader fails by the entry that they lead to.
 #![cfg(loom)]
 
 use std::sync::Arc;
