@@ -154,7 +154,8 @@ fn a_frame_stays_found_while_its_neighbour_in_the_block_is_plugged() {
 
 #[test]
 fn a_frame_stays_found_while_its_block_gets_descriptors_in_two_places() {
-    beside(&[(0, 4)], &[3], &[(6, 5)], |writer| {
+    // The second segment has the places beside those of the first.
+    beside(&[(0, 4), (64, 67)], &[3], &[(6, 5)], |writer| {
         writer.plug(frames(5, 7)).unwrap();
     });
 }

@@ -4,7 +4,7 @@
 use super::{Page, frames, lent};
 use crate::addr::{Address, Extent, Pfn, PhysAddr};
 use crate::check::Check;
-use crate::phys::{Descriptor, MakeError, PlugError, SegmentTable, UnplugError};
+use crate::phys::{Descriptor, MakeError, PlugError, SegmentTable, Standard, UnplugError};
 
 /// A descriptor of one byte.
 struct Small(u8);
@@ -111,4 +111,46 @@ fn too_little_memory_for_the_bookkeeping_is_refused_before_it_is_taken() {
     assert_eq!(refused.why, PlugError::TooSmall(need));
     assert_eq!(refused.memory.unwrap().len(), need - 1, "it comes back");
     assert_eq!((segments.len(), segments.memory_bytes()), (0, 0));
+}
+
+/// Numbers in no order, below `end`.
+fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |end| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % end
+    }
+}
+
+#[test]
+fn what_a_range_hosts_is_enough_whatever_the_table_keeps() {
+    for seed in 0..12 {
+        let mut below = numbers(seed);
+        let table = SegmentTable::<Small, Standard, 2>::new();
+        let reader = table.rcu().register().unwrap();
+        let mut guard = None;
+        table.lock().start().unwrap();
+        let mut start = below(1 << 20);
+        for step in 0..14 {
+            // What is unlinked while a reader is inside has to be kept.
+            if step == 4 {
+                guard = Some(reader.enter());
+            }
+            let range = frames(start, start + 20_000 + below(100_000));
+            let mut segments = table.lock();
+            let need = segments.hosted_bytes(range).unwrap();
+            let plugged = segments.plug_hosted(range, lent(need));
+            assert!(plugged.is_ok(), "seed {seed}, step {step}: {plugged:?}");
+            segments.check().unwrap();
+            let last = range.last().raw();
+            let hole = frames(last - 600 - below(3000), last - below(500));
+            // There may be no memory for it.
+            drop(segments.isolate(hole));
+            let gap_bits = below(28);
+            start = last + 1 + below(1 << gap_bits);
+        }
+        assert!(guard.is_some() && table.lock().len() == 14);
+    }
 }

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Page, frames, table};
-use crate::addr::Pfn;
+use crate::addr::{Pfn, PhysAddr};
 use crate::check::Check;
 use crate::phys::{Custom, Direct, SegmentTable, Segments, Stale, UnplugError};
 use crate::rcu::Domain;
@@ -104,12 +104,18 @@ fn a_guard_of_another_domain_is_refused() {
 fn frames_of_a_block_with_descriptors_in_many_slabs_have_their_own() {
     let table = started();
     let mut segments = table.lock();
+    // Others have the places that would be beside.
+    segments.plug(frames(1000, 1028)).unwrap();
     for start in [103, 107, 113, 119] {
         segments.plug(frames(start, start + 3)).unwrap();
     }
     segments.unplug(frames(20, 60)).unwrap();
+    segments.plug(frames(2000, 2040)).unwrap();
     segments.plug(frames(22, 24)).unwrap();
     segments.check().unwrap();
+    let view = segments.view();
+    let probes = |frame: u64| view.probes_of_page(PhysAddr::new(frame << 12));
+    assert!(probes(23) > probes(1010) && probes(104) > probes(1010));
     drop(segments);
     let expected = (0..20).chain(22..24).chain(60..100);
     let expected = expected.chain(103..106).chain(107..110);
