@@ -7,6 +7,7 @@ mod hosting;
 mod page;
 mod refusals;
 
+use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
@@ -37,6 +38,8 @@ pub struct TableSubject<L: Lookup> {
     /// Descriptors that were alive when it was made.
     alive_before: usize,
     hosting: Option<Hosting<L>>,
+    /// Whether it has changed since the last check, or may have.
+    changed: Cell<bool>,
 }
 
 impl TableSubject<Direct> {
@@ -82,6 +85,7 @@ impl<L: Lookup> TableSubject<L> {
             held: [const { None }; HELD],
             alive_before: alive(),
             hosting: None,
+            changed: Cell::new(true),
         }
     }
 
@@ -160,14 +164,18 @@ impl<L: Lookup> Subject for TableSubject<L> {
             | Operation::SetHint(..)
             | Operation::SetUser(..)
             | Operation::SetNode(..) => self.set(operation),
-            _ => self.ask(operation),
+            _ => return self.ask(operation).unwrap_or_else(Outcome::Refused),
         };
+        self.changed.set(true);
         self.name_new();
         self.take_back();
         answer.unwrap_or_else(Outcome::Refused)
     }
 
     fn check(&self) -> Result<(), String> {
+        if !self.changed.replace(false) {
+            return Ok(());
+        }
         let checked = self.lock().check();
         checked.map_err(|broken| broken.to_string())
     }
