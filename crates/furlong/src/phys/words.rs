@@ -9,8 +9,8 @@ use super::memory::Memory;
 
 /// An array of values that need no drop. It is given back by hand, to the memory that it came from.
 pub(super) struct Words<T> {
-    /// So many values, all of them written.
-    start: Option<NonNull<T>>,
+    /// So many values, all of them written; dangling where there are none.
+    start: NonNull<T>,
     room: usize,
 }
 
@@ -23,14 +23,13 @@ impl<T> Words<T> {
     pub(super) const fn new() -> Self {
         const { assert!(!core::mem::needs_drop::<T>(), "nobody drops the values") };
         Self {
-            start: None,
+            start: NonNull::dangling(),
             room: 0,
         }
     }
 
     /// `room` words at `start`, made elsewhere.
     pub(super) fn from_start(start: NonNull<T>, room: usize) -> Self {
-        let start = Some(start);
         Self { start, room }
     }
 
@@ -39,20 +38,21 @@ impl<T> Words<T> {
     }
 
     pub(super) fn as_ptr(&self) -> *mut T {
-        self.start.map_or(core::ptr::null_mut(), NonNull::as_ptr)
+        match self.room {
+            0 => core::ptr::null_mut(),
+            _ => self.start.as_ptr(),
+        }
     }
 
     #[inline]
     pub(super) fn as_slice(&self) -> &[T] {
-        let start = self.start.unwrap_or(NonNull::dangling());
         // SAFETY: so many values were written there, or there are none; `self` is borrowed.
-        unsafe { core::slice::from_raw_parts(start.as_ptr(), self.room) }
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.room) }
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
-        let start = self.start.unwrap_or(NonNull::dangling());
         // SAFETY: as in `as_slice`; `self` is mutably borrowed.
-        unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), self.room) }
+        unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.room) }
     }
 
     #[inline]
@@ -88,24 +88,27 @@ impl<T> Words<T> {
             // SAFETY: the memory is ours.
             unsafe { place.write(make(self, at)) };
         }
-        let start = Some(start);
         Ok(core::mem::replace(self, Self { start, room }))
     }
 
     /// # Safety
     /// Only readers that are inside now can still reach it.
     pub(super) unsafe fn retire(self, limbo: &mut Limbo) {
-        if let (Some(start), Ok(layout)) = (self.start, Self::layout(self.room)) {
+        if let Some(layout) = self.allocated() {
             // SAFETY: it was allocated so; the caller's promise.
-            unsafe { limbo.put(start.cast(), layout) };
+            unsafe { limbo.put(self.start.cast(), layout) };
         }
     }
 
     pub(super) fn free(&mut self, memory: &mut Memory) {
-        if let (Some(start), Ok(layout)) = (self.start.take(), Self::layout(self.room)) {
+        if let Some(layout) = self.allocated() {
             // SAFETY: it was allocated so, and nobody has it.
-            unsafe { memory.free(start.cast(), layout) };
+            unsafe { memory.free(self.start.cast(), layout) };
         }
-        self.room = 0;
+        *self = Self::new();
+    }
+
+    fn allocated(&self) -> Option<Layout> {
+        Self::layout(self.room).ok().filter(|_| self.room > 0)
     }
 }
