@@ -1,7 +1,7 @@
 //! Lookups beside a writer, each answer held against everything that was true while it was made.
 //!
 //! One thread plugs, splits, isolates, removes and takes back without a pause; others look frames
-//! up. Before and after each change the writer tells a [history](history) what is and what will be,
+//! up. Before and after each change the writer tells a history what is and what will be,
 //! so that the answer to a lookup is right if and only if it was true at a moment of the lookup.
 //! Descriptors say which frame and which plug they are of, and are poisoned when they are dropped;
 //! a reader that has found one reads it again before it leaves.
