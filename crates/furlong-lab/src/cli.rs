@@ -187,7 +187,7 @@ pub enum FailOn {
 /// A margin of more is one that nothing exceeds: ten times the baseline and more.
 pub(crate) const PERCENT_MAX: f64 = 1000.0;
 
-/// A number of per cent from 0 to [`PERCENT_MAX`]; the sign `%` may be there.
+/// A number of per cent from 0 to `PERCENT_MAX`; the sign `%` may be there.
 ///
 /// # Errors
 ///
