@@ -217,7 +217,7 @@ impl Error for StealError {}
 pub enum SetError {
     /// The handle is stale.
     Stale(SegmentId),
-    /// The available frames are reversed or not all in the segment.
+    /// The available frames are reversed, not all in the segment, or host bookkeeping.
     Avail,
     /// The hint is beyond the available frames.
     Hint(u64),
@@ -227,7 +227,7 @@ impl fmt::Display for SetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stale(id) => write!(f, "{id:?} is gone"),
-            Self::Avail => f.write_str("the available frames are not in the segment"),
+            Self::Avail => f.write_str("the frames are not in the segment, or host bookkeeping"),
             Self::Hint(hint) => write!(f, "hint {hint} is beyond the available frames"),
         }
     }

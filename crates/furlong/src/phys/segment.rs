@@ -36,7 +36,7 @@ pub struct Segment {
     pub frames: Extent<Pfn>,
     /// The frames in it that the page allocator may have; none where it is `None`.
     pub avail: Option<Extent<Pfn>>,
-    /// The first frame after `avail`'s start, or where an empty avail stands.
+    /// The first frame of `avail`, or where an empty one stands.
     pub avail_start: Pfn,
     /// The first frame behind `avail`.
     pub avail_end: Pfn,

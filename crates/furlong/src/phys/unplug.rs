@@ -2,7 +2,6 @@
 
 use super::error::{Refusal, RemoveError, StaleToken, UnplugError};
 use super::lookup::Arm;
-use super::memory::Host;
 use super::pages::Share;
 use super::segment::Frames;
 use super::truth::Hidden;
@@ -141,12 +140,6 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let core = &mut *self.core;
         core.hidden.reserve(&mut core.memory, 1)?;
         C::Lookup::prepare(&mut self.site(), frames, one_more)
-    }
-
-    /// The host that has some of these frames.
-    fn host_in(&self, frames: Frames) -> Option<(Frames, Host)> {
-        let mut hosts = self.core.memory.hosted();
-        hosts.find(|(host, _)| host.overlaps(frames))
     }
 
     /// A host of these frames gets nothing more while it is about to leave.

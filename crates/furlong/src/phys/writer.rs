@@ -8,6 +8,7 @@ use core::ops::{Deref, DerefMut};
 use super::entry::{All, segment};
 use super::error::{NoMemory, Refusal, SetError, Stale};
 use super::lookup::{Arm, Site};
+use super::memory::Host;
 use super::segment::Frames;
 use super::table::{Core, NO_ENTRY};
 use super::truth::Truth;
@@ -111,6 +112,12 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     pub fn isolated(&self) -> impl ExactSizeIterator<Item = Extent<Pfn>> {
         let hidden = self.core.hidden.as_slice().iter();
         hidden.map(|hidden| hidden.frames.extent().expect("no isolation is empty"))
+    }
+
+    /// The host that has some of these frames.
+    pub(super) fn host_in(&self, frames: Frames) -> Option<(Frames, Host)> {
+        let mut hosts = self.core.memory.hosted();
+        hosts.find(|(host, _)| host.overlaps(frames))
     }
 
     /// All stretches of frames that host bookkeeping, in the order in which they were plugged.
@@ -249,7 +256,7 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
             start: start.raw(),
             end: end.raw(),
         };
-        if avail.start > avail.end || avail.start < frames.start || frames.end < avail.end {
+        if avail.start > avail.end || !frames.covers(avail) || self.host_in(avail).is_some() {
             return Err(SetError::Avail);
         }
         if self.core.started {

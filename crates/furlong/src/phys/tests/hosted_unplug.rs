@@ -6,7 +6,11 @@ use core::mem::MaybeUninit;
 use super::{frames, lent};
 use crate::addr::{Address, Extent, Pfn};
 use crate::check::Check;
-use crate::phys::{Descriptor, Isolated, SegmentTable, Segments, Standard, UnplugError};
+use crate::phys::segment::Frames;
+use crate::phys::{
+    BrokenTable, Descriptor, Isolated, Segment, SegmentTable, Segments, SetError, Standard,
+    UnplugError,
+};
 
 /// A descriptor of 16 bytes; one frame is pinned.
 struct Page(Pfn, u64);
@@ -258,4 +262,34 @@ fn a_listing_names_every_part_of_every_segment() {
         segments.memory_bytes(),
     );
     assert_eq!(segments.listing().to_string(), expected);
+}
+
+#[test]
+fn frames_that_host_bookkeeping_are_not_made_available() {
+    let table = table();
+    let mut segments = table.lock();
+    plug(&mut segments, frames(4096, 40_000));
+    let segment = segments.iter().last().unwrap();
+    let Segment {
+        id, avail_start, ..
+    } = segment;
+    let below = Pfn::new(avail_start.raw() - 1);
+    for (start, end) in [(Pfn::new(4096), Pfn::new(4097)), (below, Pfn::new(40_000))] {
+        assert_eq!(segments.set_avail(id, start, end), Err(SetError::Avail));
+    }
+    assert_eq!(segments.get(id), Ok(segment));
+    segments.set_avail(id, avail_start, avail_start).unwrap();
+    segments
+        .set_avail(id, avail_start, Pfn::new(40_000))
+        .unwrap();
+    segments.check().unwrap();
+    let all = Frames {
+        start: 4096,
+        end: 40_000,
+    };
+    let managed = all.len() - segment.avail.unwrap().len().unwrap();
+    segments.all.get(id.index).set_avail(all);
+    segments.core.managed += managed;
+    let broken = segments.check().unwrap_err();
+    assert_eq!(broken, BrokenTable::Host(Pfn::new(4096)));
 }
