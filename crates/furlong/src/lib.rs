@@ -1,7 +1,7 @@
 //! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
 //!
 //! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it
-//! [`rbtree`], augmented trees, and [`iova`], device addresses.
+//! [`rbtree`], augmented trees, [`iova`], device addresses, and `vmspace`, address spaces.
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
 //! operating system; `lock_api` takes its locks; `serde` serialises saved states. Without any the
@@ -17,3 +17,5 @@ pub mod iova;
 pub mod rbtree;
 pub mod rcu;
 pub mod sync;
+#[cfg(feature = "alloc")]
+pub mod vmspace;
