@@ -12,6 +12,7 @@ pub mod phys_map;
 pub mod random;
 pub mod subject;
 pub mod tree;
+pub mod vmspace;
 
 pub use compare::{Divergence, Judge, compare, judge};
 pub use random::Random;

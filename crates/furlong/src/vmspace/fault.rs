@@ -1,7 +1,9 @@
 //! Faults: the area that has an address, and stacks that grow to have it.
 #![forbid(unsafe_code)]
 
-use super::{Access, Area, Config, Entry, FaultError, Flags, Index, Pages, Prot, Space, Value};
+use super::{
+    Access, Area, Attr, Config, Entry, FaultError, Flags, Index, Mode, Pages, Prot, Space, Value,
+};
 use crate::addr::VirtAddr;
 
 impl<A: Value, C: Config> Space<A, C> {
@@ -9,28 +11,31 @@ impl<A: Value, C: Config> Space<A, C> {
     /// down to the address.
     ///
     /// # Errors
-    /// See [`FaultError`]; nothing has changed.
+    /// See [`FaultError`]; nothing has changed, except in the mode [`Linux`](super::Linux) a stack
+    /// that does not allow the access.
     ///
     /// # Cost
     /// O(log n), no memory; where a stack grows one change of the index.
     pub fn fault(&mut self, address: VirtAddr, access: Access) -> Result<Area<'_, A>, FaultError> {
         let page = self.grid.page(address);
         let above = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
+        let is_allowed = above.attr.prot.allows(access);
         if page < above.pages.first {
-            self.grow(page, above.pages)?;
+            let whole = self.plan_growth(page, above)?;
+            if is_allowed || C::Mode::keeps_part() {
+                self.grow(above.pages.first, whole, above.attr)?;
+            }
         }
-        let found = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
-        if !found.attr.prot.allows(access) {
+        if !is_allowed {
             return Err(FaultError::Access);
         }
+        let found = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
         Ok(self.area(found))
     }
 
-    /// Lets the area of `stack` begin at `page`.
-    fn grow(&mut self, page: u64, stack: Pages) -> Result<(), FaultError> {
-        let above = self.index.at_or_after(stack.first);
-        let attr = above.ok_or(FaultError::NotMapped)?.attr;
-        if !attr.flags.contains(Flags::GROWS_DOWN) {
+    /// The pages of `stack` when it begins at `page`.
+    fn plan_growth(&self, page: u64, stack: Entry<'_, A>) -> Result<Pages, FaultError> {
+        if !stack.attr.flags.contains(Flags::GROWS_DOWN) {
             return Err(FaultError::NotMapped);
         }
         if page < self.grid.low {
@@ -46,20 +51,24 @@ impl<A: Value, C: Config> Space<A, C> {
         }
         let whole = Pages {
             first: page,
-            ..stack
+            ..stack.pages
         };
         if whole.len() > self.layout.stack_max {
             return Err(FaultError::TooLarge);
         }
-        let more = stack.first - page;
-        if !self.fits(more, 0) {
+        if !self.fits(stack.pages.first - page, 0) {
             return Err(FaultError::TooManyPages);
         }
+        Ok(whole)
+    }
+
+    /// Lets the area that begins at `first` be `whole`. One change.
+    fn grow(&mut self, first: u64, whole: Pages, attr: Attr) -> Result<(), FaultError> {
         let room = self.index.prepare_extend();
         room.map_err(|_| FaultError::NoMemory)?;
-        self.count_in(more, attr);
+        self.count_in(first - whole.first, attr);
         let nothing = |_| debug_assert!(false, "nothing is below it");
-        self.index.extend(stack.first, whole, nothing);
+        self.index.extend(first, whole, nothing);
         Ok(())
     }
 }

@@ -175,7 +175,11 @@ impl<A: Value, C: Config> Space<A, C> {
             return Ok(attr);
         }
         let offset = plan.first.wrapping_add(attr.origin);
-        if offset.checked_add(plan.new_len).is_none() {
+        let objects_end = (u64::MAX >> self.grid.shift) + 1;
+        if offset
+            .checked_add(plan.new_len)
+            .is_none_or(|end| end > objects_end)
+        {
             return Err(RemapError::OffsetOverflow);
         }
         if is_fixed {

@@ -1,6 +1,8 @@
 //! The index that Linux had until 6.0: a balanced tree of areas with the largest gap below each.
 #![forbid(unsafe_code)]
 
+use alloc::vec::Vec;
+
 use super::gaps::{Gaps, View};
 use super::{Attr, Entry, Flags, Index, NoMemory, Pages, Piece, Prot, Value};
 use crate::check::Check;
@@ -43,7 +45,7 @@ const NO_ATTR: Attr = Attr {
 impl<A: Value, K: Counters> Default for TreeIndex<A, K> {
     fn default() -> Self {
         Self {
-            tree: RbTree::with_config(VecArena::new(alloc::vec::Vec::new())),
+            tree: RbTree::with_config(VecArena::new(Vec::new())),
             free: None,
             free_count: 0,
         }

@@ -1,0 +1,234 @@
+//! The library's space as a subject.
+#![forbid(unsafe_code)]
+
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+
+use furlong::addr::VirtAddr;
+use furlong::check::Check;
+use furlong::vmspace::{Area, Config, Freed, Layout, Prot, Request, Space, Standard, Value};
+
+use super::{Gone, Operation, Outcome, Refusal, Seen};
+use crate::Subject;
+
+/// The value of an area: the number of its object, which knows how many of it there are.
+#[derive(Debug)]
+pub struct Kept {
+    object: u32,
+    alive: Rc<Cell<usize>>,
+}
+
+impl Kept {
+    /// One more of `alive`.
+    fn new(object: u32, alive: &Rc<Cell<usize>>) -> Self {
+        alive.set(alive.get() + 1);
+        Self {
+            object,
+            alive: Rc::clone(alive),
+        }
+    }
+
+    /// Whether areas of these objects may become one: of the same one, except every fourth.
+    #[must_use]
+    pub fn may_merge(one: u32, other: u32) -> bool {
+        one == other && one % 4 != 3
+    }
+}
+
+impl Clone for Kept {
+    fn clone(&self) -> Self {
+        Self::new(self.object, &self.alive)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.alive.set(self.alive.get() - 1);
+    }
+}
+
+impl Value for Kept {
+    fn merges(&self, next: &Self) -> bool {
+        Self::may_merge(self.object, next.object)
+    }
+}
+
+/// A space, and how many values it should have.
+pub struct SpaceSubject<C: Config = Standard> {
+    space: Space<Kept, C>,
+    alive: Rc<Cell<usize>>,
+}
+
+impl<C: Config> SpaceSubject<C> {
+    /// An empty space.
+    ///
+    /// # Panics
+    /// If the layout is none.
+    #[must_use]
+    pub fn new(layout: Layout) -> Self {
+        let space = Space::with_config(layout);
+        Self {
+            space: space.expect("the layout makes sense"),
+            alive: Rc::default(),
+        }
+    }
+
+    /// The space.
+    #[must_use]
+    pub fn space(&self) -> &Space<Kept, C> {
+        &self.space
+    }
+
+    fn map(&mut self, request: &Request<u32>) -> Outcome {
+        let value = Kept::new(request.value, &self.alive);
+        let request = Request {
+            len: request.len,
+            at: request.at,
+            prot: request.prot,
+            may: request.may,
+            flags: request.flags,
+            offset: request.offset,
+            align: request.align,
+            window: request.window,
+            refusal: request.refusal,
+            value,
+        };
+        let would = self.space.would_map(&request);
+        let mut gone = Vec::new();
+        let mapped = self.space.map(request, |freed| note(&mut gone, freed));
+        let mapped = mapped.map_err(|refused| refused.cause);
+        assert_eq!(would, mapped, "it was said beforehand");
+        match mapped {
+            Ok(start) => Outcome::At(start, gone),
+            Err(cause) => Outcome::Refused(Refusal::Map(cause), gone),
+        }
+    }
+
+    fn brk(&mut self, end: VirtAddr) -> Outcome {
+        let mut gone = Vec::new();
+        let value = Kept::new(0, &self.alive);
+        let set = self
+            .space
+            .set_brk(end, value, |freed| note(&mut gone, freed));
+        answer(set.map_err(Refusal::Brk), gone)
+    }
+
+    fn remap(&mut self, remap: &furlong::vmspace::Remap) -> Outcome {
+        let mut gone = Vec::new();
+        match self.space.remap(remap, |freed| note(&mut gone, freed)) {
+            Ok(start) => Outcome::At(start, gone),
+            Err(cause) => Outcome::Refused(Refusal::Remap(cause), gone),
+        }
+    }
+
+    fn fork(&mut self) -> Outcome {
+        let copy = |area: Area<'_, Kept>| Ok::<_, ()>(area.value.clone());
+        let child = self.space.fork(copy).map_err(|(cause, _)| cause);
+        self.space = child.expect("there is memory for a child");
+        self.areas()
+    }
+
+    fn areas(&self) -> Outcome {
+        Outcome::Areas(self.space.areas().map(seen).collect())
+    }
+
+    fn usage(&self) -> Outcome {
+        let with = |bits: usize| self.space.usage().with(Prot::from_bits(bits as u32));
+        Outcome::Usage(core::array::from_fn(with), self.space.brk())
+    }
+}
+
+fn seen(area: Area<'_, Kept>) -> Seen {
+    Seen {
+        extent: area.extent,
+        prot: area.prot,
+        may: area.may,
+        flags: area.flags,
+        offset: area.offset,
+        object: area.value.object,
+    }
+}
+
+fn note(gone: &mut Vec<Gone>, freed: Freed<Kept>) {
+    if let Freed::Unmapped(piece) = freed {
+        gone.push(Gone {
+            extent: piece.extent,
+            prot: piece.prot,
+            flags: piece.flags,
+            offset: piece.offset,
+            object: piece.value.as_ref().map(|value| value.object),
+        });
+    }
+}
+
+fn answer(result: Result<(), Refusal>, gone: Vec<Gone>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Done(gone),
+        Err(refusal) => Outcome::Refused(refusal, gone),
+    }
+}
+
+impl<C: Config> fmt::Debug for SpaceSubject<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.space.fmt(f)
+    }
+}
+
+impl<C: Config> Subject for SpaceSubject<C> {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        let mut gone = Vec::new();
+        let space = &mut self.space;
+        match *operation {
+            Operation::Map(ref request) => self.map(request),
+            Operation::Unmap(start, len) => {
+                let done = space.unmap(start, len, |freed| note(&mut gone, freed));
+                answer(done.map_err(Refusal::Unmap), gone)
+            }
+            Operation::Protect(start, len, prot) => {
+                let done = space.protect(start, len, prot, |freed| note(&mut gone, freed));
+                answer(done.map_err(Refusal::Protect), gone)
+            }
+            Operation::Advise(start, len, advice) => {
+                let done = space.advise(start, len, advice, |freed| note(&mut gone, freed));
+                answer(done.map_err(Refusal::Advise), gone)
+            }
+            Operation::Remap(ref remap) => self.remap(remap),
+            Operation::StartBrk(start) => {
+                space.start_brk(start);
+                Outcome::Done(gone)
+            }
+            Operation::Brk(end) => self.brk(end),
+            Operation::Fault(address, access) => match space.fault(address, access) {
+                Ok(area) => Outcome::Area(Some(seen(area))),
+                Err(error) => Outcome::Refused(Refusal::Fault(error), gone),
+            },
+            Operation::Find(address) => Outcome::Area(space.find(address).map(seen)),
+            Operation::Next(address) => Outcome::Area(space.next(address).map(seen)),
+            Operation::AreasIn(extent) => {
+                Outcome::Areas(space.areas_in(extent).map(seen).collect())
+            }
+            Operation::Areas => self.areas(),
+            Operation::Usage => self.usage(),
+            Operation::Fork => self.fork(),
+            Operation::Clear => {
+                space.clear(|freed| note(&mut gone, freed));
+                gone.sort_by_key(|piece| piece.extent.start());
+                Outcome::Done(gone)
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.space.check().map_err(|broken| broken.to_string())?;
+        // Values are cloned where an area is cut and handed back where nothing of it is left.
+        let (alive, areas) = (self.alive.get(), self.space.len());
+        if alive != areas {
+            return Err(format!("{alive} values for {areas} areas"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! The library's space against the model, over random operations: every index, both modes, anywhere
+//! in 64 bits.
+#![forbid(unsafe_code)]
+
+use furlong::vmspace::{Atomic, Config, Custom, Linux, Mode, Rbtree};
+use furlong_spec::vmspace::{
+    Coverage, Mix, Model, Operation, Outcome, SpaceSubject, WORLDS, operations,
+};
+use furlong_spec::{Subject, compare};
+
+/// Notes what a subject answers.
+struct Noted<S>(S, Coverage);
+
+impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Noted<S> {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        let outcome = self.0.apply(operation);
+        self.1.note(operation, &outcome);
+        outcome
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.0.check()
+    }
+}
+
+/// Two hundred thousand operations, and as many comparisons of all that is there.
+fn agrees<C: Config>(keeps_part: bool) {
+    let mut seen = Coverage::default();
+    for seed in 0..28 {
+        for world in WORLDS {
+            for mix in [Mix::Growing, Mix::Steady, Mix::Shrinking] {
+                let stream = operations(world, mix, 300, seed)
+                    .flat_map(|operation| [operation, Operation::Areas, Operation::Usage]);
+                let subject = SpaceSubject::<C>::new(world.layout());
+                let mut subject = Noted(subject, Coverage::default());
+                let compared = compare(&mut Model::new(world, keeps_part), &mut subject, stream);
+                compared.unwrap_or_else(|divergence| {
+                    panic!(
+                        "seed {seed}, {mix:?}, {world:?}, {:?}: {divergence}",
+                        subject.0
+                    )
+                });
+                seen.add(&subject.1);
+            }
+        }
+    }
+    // A stream that is never refused, or always, compares nothing.
+    let missing = seen.missing(10);
+    assert!(missing.is_empty(), "seen too seldom: {missing:?}");
+}
+
+fn mode_agrees<M: Mode>(keeps_part: bool) {
+    agrees::<Custom<Rbtree, M>>(keeps_part);
+}
+
+#[test]
+fn every_answer_is_that_of_the_model() {
+    mode_agrees::<Atomic>(false);
+}
+
+#[test]
+fn every_answer_is_that_of_linux_where_an_operation_fails_in_the_middle() {
+    mode_agrees::<Linux>(true);
+}
