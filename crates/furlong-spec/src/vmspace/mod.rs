@@ -5,7 +5,7 @@
 //! - `operation`: what is asked and answered; `space`: the library's space as a subject.
 //! - `model`, `gaps`, `moves`: the naive model.
 //! - `world`: small spaces; `stream`: operations from a seed; `sweep`: all short sequences.
-//! - `coverage`: which answers were seen.
+//! - `coverage`: which answers were seen. `trace`: recordings of real programs, and their replay.
 #![forbid(unsafe_code)]
 
 mod coverage;
@@ -17,6 +17,7 @@ mod ranges;
 mod space;
 mod stream;
 mod sweep;
+pub mod trace;
 mod world;
 
 pub use coverage::Coverage;
