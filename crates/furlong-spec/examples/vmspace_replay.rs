@@ -14,7 +14,12 @@ fn main() -> ExitCode {
         let trace = read(&path);
         let script = Script::new(&trace.events);
         let report = replay::<Space<u32>>(&script, &mut Unwatched);
-        println!("{}: {} events", path.display(), script.events);
+        println!(
+            "{}: {} events, {} of them no execs",
+            path.display(),
+            script.events,
+            script.no_execs.len()
+        );
         print!("{report}");
         if let Some(error) = trace.error {
             eprintln!("{error}");

@@ -24,6 +24,9 @@ const LINE_BYTES_MAX: u64 = 1 << 16;
 const LINES_MAX: u32 = 1 << 28;
 
 /// What a file holds: the events up to its end, or up to the first line that is wrong.
+///
+/// Of a packed file that is cut off, what lies in the packer's window before the cut cannot be had:
+/// up to 8 MiB of text, unless it was packed with a smaller one.
 #[derive(Debug)]
 pub struct Trace {
     /// In order of time.

@@ -170,6 +170,16 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
             }
             Step::UnknownHeap => self.note(at, Class::Brk, Kind::UnknownHeap),
             Step::Fault(address, access) => self.fault(at, *address, *access),
+            Step::Moved(start, len) => {
+                let moved = self.on(at, Class::Image, |space| space.unmap(*start, *len));
+                self.compare(at, Class::Image, Ok(0), nothing(moved));
+            }
+            Step::Grown(start) => {
+                let grow = |space: &mut S| space.fault(*start, Access::Write);
+                if let Err(error) = self.on(at, Class::Image, grow) {
+                    self.note(at, Class::Image, Kind::Fault(*start, error));
+                }
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use furlong::addr::VirtAddr;
-use furlong::vmspace::linux::prot;
+use furlong::vmspace::linux::{Mmap, prot};
 use furlong::vmspace::{Access, At, Flags, Layout, Prot, Remap, RemapFlags, Request};
 
 use super::{Answer, Event, What};
@@ -49,6 +49,10 @@ pub enum Step {
     UnknownHeap,
     /// Fault.
     Fault(VirtAddr, Access),
+    /// The stack has grown down to here.
+    Grown(VirtAddr),
+    /// The stack that an exec began with is not here any more, but where it was moved to.
+    Moved(VirtAddr, u64),
 }
 
 /// A step, the space that it is for, and the line of the trace that it comes from.
@@ -71,6 +75,12 @@ pub struct Script {
     pub spaces: usize,
     /// How many events the steps come from.
     pub events: usize,
+    /// Lines that call a process's stack that has grown an exec. Recorders tell an exec by the
+    /// stack that the kernel maps then, and the kernel reports one that grows in the same way; but
+    /// a new stack ends elsewhere.
+    pub no_execs: Vec<u32>,
+    /// Lines with a new stack, which only an exec makes, where no exec was said.
+    pub unsaid_execs: Vec<u32>,
 }
 
 /// A process.
@@ -90,6 +100,8 @@ struct Known {
     began: usize,
     /// Where its stack ends, if there is one.
     stack: Option<u64>,
+    /// Where what may become its stack begins, and its bytes.
+    nascent: Option<(u64, u64)>,
 }
 
 /// A script in the making.
@@ -113,8 +125,9 @@ impl Script {
             known: Vec::new(),
             names: HashMap::new(),
         };
-        for event in events {
-            cast.event(event);
+        for (at, event) in events.iter().enumerate() {
+            let next = events[at + 1..].iter().find(|next| next.pid == event.pid);
+            cast.event(event, next);
         }
         cast.script.events = events.len();
         cast.script
@@ -134,6 +147,7 @@ impl Cast {
             has_heap: false,
             began: self.script.steps.len(),
             stack: None,
+            nascent: None,
         });
         self.script.spaces += 1;
         self.push(line, space, Step::New(Layout::LINUX_X86_64));
@@ -157,9 +171,13 @@ impl Cast {
         }
     }
 
-    fn event(&mut self, event: &Event) {
+    /// `next` is the next event of the same process.
+    fn event(&mut self, event: &Event, next: Option<&Event>) {
         let (line, pid) = (event.line, event.pid);
         match &event.what {
+            What::Exec if next.is_some_and(|next| self.is_grown(next)) => {
+                self.script.no_execs.push(line);
+            }
             What::Exec => {
                 if let Some(process) = self.processes.get(&pid).copied() {
                     self.leave(line, process.space);
@@ -169,6 +187,10 @@ impl Cast {
             What::Task { child, flags } => self.task(line, pid, *child, *flags),
             What::Exit { .. } => self.exit(line, pid),
             What::Brk { end, answer } => self.brk(line, pid, *end, *answer),
+            What::Image { start, .. } if self.is_grown(event) => {
+                let space = self.space(line, pid);
+                self.push(line, space, Step::Grown(VirtAddr::new(*start)));
+            }
             What::Image {
                 start,
                 len,
@@ -247,9 +269,27 @@ impl Cast {
         }
     }
 
+    /// Whether an event is the stack of its process, which has grown.
+    fn is_grown(&self, event: &Event) -> bool {
+        let What::Image {
+            start, len, name, ..
+        } = &event.what
+        else {
+            return false;
+        };
+        let process = self.processes.get(&event.pid);
+        let stack = process.and_then(|process| self.known[process.space].stack);
+        &**name == "[stack]" && stack.is_some() && stack == start.checked_add(*len)
+    }
+
     fn image(&mut self, line: u32, pid: u32, image: [u64; 3], name: &str) {
         let [start, len, bits] = image;
-        let space = self.space(line, pid);
+        let mut space = self.space(line, pid);
+        if name == "[stack]" && self.known[space].stack.is_some() {
+            self.script.unsaid_execs.push(line);
+            self.leave(line, space);
+            space = self.begin(line, pid);
+        }
         let next = IMAGES + u32::try_from(self.names.len()).unwrap_or(u32::MAX - IMAGES);
         let object = *self.names.entry(name.into()).or_insert(next);
         let at = At::Fixed(VirtAddr::new(start));
@@ -259,10 +299,18 @@ impl Cast {
             "anon" => memory,
             _ => Request::object(len, prot(bits), 0, object).at(at),
         };
-        if name == "[stack]" {
-            self.known[space].stack = start.checked_add(len);
-        } else {
-            self.lift(space, start, len);
+        match name {
+            "[stack]" => {
+                self.known[space].stack = start.checked_add(len);
+                if let Some((start, len)) = self.known[space].nascent.take() {
+                    self.push(line, space, Step::Moved(VirtAddr::new(start), len));
+                }
+            }
+            // An exec fills its stack at the end of the space, and then moves it.
+            _ if self.known[space].stack.is_none() => {
+                self.known[space].nascent = Some((start, len))
+            }
+            _ => self.lift(space, start, len),
         }
         self.push(line, space, Step::Image(request));
     }
@@ -272,7 +320,7 @@ impl Cast {
     fn lift(&mut self, space: usize, start: u64, len: u64) {
         let known = self.known[space];
         let end = start.checked_add(len).filter(|end| *end > 0);
-        let end = end.filter(|end| known.stack.is_none_or(|stack| *end < stack));
+        let end = end.filter(|end| known.stack.is_some_and(|stack| *end < stack));
         let Step::New(layout) = &mut self.script.steps[known.began].step else {
             return;
         };
@@ -294,6 +342,8 @@ fn call(what: &What) -> Step {
             // The object is the file, as far as a trace knows it.
             let object = u32::try_from(fd).map_or(0, |fd| fd + 1);
             let request = call.request(object);
+            let align = if is_huge(&call, fd) { HUGE_PAGE } else { 0 };
+            let request = request.align(align);
             Step::Map { request, answer }
         }
         What::Unmap { start, len, answer } => Step::Unmap(at(start), len, answer),
@@ -324,6 +374,15 @@ fn call(what: &What) -> Step {
         What::Fault { address, code } => Step::Fault(at(address), access(code)),
         _ => unreachable!("the others are no calls"),
     }
+}
+
+/// Bytes of a huge page on x86-64.
+const HUGE_PAGE: u64 = 1 << 21;
+
+/// Whether the kernel looks for a place at a huge page: for a file that has one, since 6.7, and for
+/// anonymous memory that is made of them, since 6.13.
+fn is_huge(call: &Mmap, fd: i32) -> bool {
+    call.len >= HUGE_PAGE && (fd >= 0 || call.len.is_multiple_of(HUGE_PAGE))
 }
 
 /// The access of a fault, by the error code of x86.
