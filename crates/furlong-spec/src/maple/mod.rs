@@ -1,0 +1,13 @@
+//! Maps from extents to entries: a list that is searched from its start, the library's tree, and
+//! streams of operations for both.
+#![forbid(unsafe_code)]
+
+mod model;
+mod operation;
+mod stream;
+mod tree;
+
+pub use model::Model;
+pub use operation::{Operation, Outcome, Piece, Refusal};
+pub use stream::{Mix, operations};
+pub use tree::{Tree, Value};
