@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use furlong::maple::{Custom, Fan, Heap, Standard};
-use furlong_spec::maple::{Mix, Model, Operation, Outcome, Tree, operations};
+use furlong::rcu::RcuBox;
+use furlong_spec::maple::{Mix, Model, Operation, Outcome, SharedTree, Tree, operations};
 use furlong_spec::{Subject, compare};
 
 /// Splits, merges and spanning stores at once.
@@ -50,4 +51,22 @@ fn counted_references_agree_with_the_model() {
 #[test]
 fn wide_nodes_agree_with_the_model() {
     agrees(Tree::<u32, Standard>::new, 100_000, 6, 6000);
+}
+
+#[test]
+fn tiny_nodes_with_readers_agree_with_the_model() {
+    agrees(SharedTree::<u32, Tiny>::new, 60, 60, 300);
+    agrees(SharedTree::<u32, Tiny>::new, 2000, 60, 600);
+    agrees(SharedTree::<u32, Tiny>::new, 0, 30, 600);
+    agrees(SharedTree::<RcuBox<u32>, Tiny>::new, 300, 30, 400);
+}
+
+#[test]
+fn odd_nodes_with_readers_agree_with_the_model() {
+    agrees(SharedTree::<u32, Odd>::new, 2000, 60, 600);
+}
+
+#[test]
+fn wide_nodes_with_readers_agree_with_the_model() {
+    agrees(SharedTree::<RcuBox<u32>, Standard>::new, 100_000, 6, 6000);
 }

@@ -4,10 +4,12 @@
 
 mod model;
 mod operation;
+mod shared;
 mod stream;
 mod tree;
 
 pub use model::Model;
 pub use operation::{Operation, Outcome, Piece, Refusal};
+pub use shared::{RCU, SharedTree};
 pub use stream::{Mix, operations};
 pub use tree::{Tree, Value};

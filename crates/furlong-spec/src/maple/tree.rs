@@ -6,7 +6,7 @@ use std::sync::Arc;
 use furlong::addr::{Address, Extent, VirtAddr};
 use furlong::check::Check;
 use furlong::maple::{
-    Config, Entry, EraseError, InsertError, Maple, Place, ResizeError, Split, StoreError,
+    Config, Entry, EraseError, InsertError, Maple, Place, ResizeError, Split, StoreError, View,
 };
 
 use super::operation::{Operation, Outcome, Piece, Refusal};
@@ -132,42 +132,50 @@ impl<E: Value, C: Config> Tree<E, C> {
                     Err(ResizeError::NoMemory) => NO_MEMORY,
                 }
             }
-            _ => self.ask(operation),
+            _ => self.room(operation),
         }
     }
 
-    fn ask(&self, operation: &Operation) -> Outcome {
-        let tree = &self.0;
-        let pieces = |found: Option<_>| Outcome::Pieces(found.into_iter().map(lent::<E>).collect());
-        let room = |found: Option<Extent<VirtAddr>>| Outcome::Room(found.map(ends));
+    fn room(&self, operation: &Operation) -> Outcome {
         match *operation {
-            Operation::Walk(index) => {
-                let place = placed::<E>(tree.walk(VirtAddr::new(index)));
-                let loaded = tree.load(VirtAddr::new(index)).map(E::lent);
-                let agrees = match &place {
-                    Outcome::Pieces(pieces) => pieces.first().map(|piece| piece.2) == loaded,
-                    _ => loaded.is_none(),
-                };
-                if agrees {
-                    place
-                } else {
-                    Outcome::Length(u64::from(loaded.unwrap_or(0)))
-                }
+            Operation::LowestGap(size, lo, hi) => {
+                Outcome::Room(self.0.lowest_gap(size, extent(lo, hi)).map(ends))
             }
-            Operation::Find(index) => pieces(tree.find(VirtAddr::new(index))),
-            Operation::FindBack(index) => pieces(tree.find_back(VirtAddr::new(index))),
-            Operation::Range(start, last) => {
-                Outcome::Pieces(tree.range(extent(start, last)).map(lent::<E>).collect())
+            Operation::HighestGap(size, lo, hi) => {
+                Outcome::Room(self.0.highest_gap(size, extent(lo, hi)).map(ends))
             }
-            Operation::RangeBack(start, last) => Outcome::Pieces(
-                tree.range_back(extent(start, last))
-                    .map(lent::<E>)
-                    .collect(),
-            ),
-            Operation::LowestGap(size, lo, hi) => room(tree.lowest_gap(size, extent(lo, hi))),
-            Operation::HighestGap(size, lo, hi) => room(tree.highest_gap(size, extent(lo, hi))),
-            _ => Outcome::Length(tree.largest_gap()),
+            Operation::LargestGap => Outcome::Length(self.0.largest_gap()),
+            _ => answer(self.0.view(), operation),
         }
+    }
+}
+
+/// What a look at a tree answers.
+pub(super) fn answer<E: Value, C: Config>(
+    view: View<'_, VirtAddr, E, C>,
+    operation: &Operation,
+) -> Outcome {
+    let pieces = |found: Option<_>| Outcome::Pieces(found.into_iter().map(lent::<E>).collect());
+    match *operation {
+        Operation::Walk(index) => {
+            let place = placed::<E>(view.walk(VirtAddr::new(index)));
+            let loaded = pieces(view.get(VirtAddr::new(index)));
+            match place {
+                Outcome::Gap(..) if loaded == Outcome::Pieces(vec![]) => place,
+                _ => loaded,
+            }
+        }
+        Operation::Find(index) => pieces(view.find(VirtAddr::new(index))),
+        Operation::FindBack(index) => pieces(view.find_back(VirtAddr::new(index))),
+        Operation::Range(start, last) => {
+            Outcome::Pieces(view.range(extent(start, last)).map(lent::<E>).collect())
+        }
+        Operation::RangeBack(start, last) => Outcome::Pieces(
+            view.range_back(extent(start, last))
+                .map(lent::<E>)
+                .collect(),
+        ),
+        _ => Outcome::Room(None),
     }
 }
 

@@ -4,6 +4,8 @@
 use core::num::{NonZeroU32, NonZeroUsize};
 use core::ptr::{self, NonNull};
 
+use crate::rcu::Batch;
+
 /// A value that a tree keeps in one word, which is never zero.
 ///
 /// # Safety
@@ -51,6 +53,18 @@ pub trait Split: Entry {
 /// An entry that is nothing but its number or its address: dropping one does nothing, and readers
 /// that still have it mind nothing.
 pub trait Plain: Entry + Copy {}
+
+/// An entry that readers may still have when it is taken out, and that is dropped after them.
+///
+/// Where it is given up it is retired, which allocates nothing and waits for nobody.
+pub trait Retire: Entry {
+    /// Adds what has to be dropped, if anything has, to what is retired.
+    fn retire(self, batch: &mut Batch);
+}
+
+impl<E: Plain> Retire for E {
+    fn retire(self, _: &mut Batch) {}
+}
 
 fn number(value: usize) -> NonNull<()> {
     NonNull::new(ptr::without_provenance_mut(value)).expect("the number is not 0")
@@ -152,12 +166,6 @@ unsafe impl<T> Entry for &'static T {
 }
 
 #[cfg(target_pointer_width = "64")]
-impl Plain for u32 {}
-impl Plain for NonZeroU32 {}
-impl Plain for NonZeroUsize {}
-impl<T> Plain for &'static T {}
-
-#[cfg(target_pointer_width = "64")]
 impl Split for u32 {
     fn split(entry: Self) -> Option<Self> {
         Some(entry)
@@ -181,3 +189,12 @@ impl<T> Split for &'static T {
         Some(entry)
     }
 }
+
+#[cfg(target_pointer_width = "64")]
+impl Plain for u32 {}
+
+impl Plain for NonZeroU32 {}
+
+impl Plain for NonZeroUsize {}
+
+impl<T> Plain for &'static T {}

@@ -6,13 +6,15 @@ use super::geometry::Geometry;
 use super::leaf::Leaf;
 use super::link::{Node, Ptr};
 use super::tree::Tree;
+use super::typed::extent;
+use crate::addr::{Address, Extent};
 
 /// A size and a window, both ends inclusive.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
-    pub(super) size: u64,
-    pub(super) lo: u64,
-    pub(super) hi: u64,
+struct Wanted {
+    size: u64,
+    lo: u64,
+    hi: u64,
 }
 
 /// From which end places are tried.
@@ -20,6 +22,24 @@ pub(super) struct Wanted {
 pub(super) enum End {
     Lowest,
     Highest,
+}
+
+/// The place for `size` in `window`; none for size 0.
+pub(super) fn gap<A: Address, G: Geometry>(
+    tree: &Tree<G>,
+    count: &impl Counters,
+    size: u64,
+    window: Extent<A>,
+    end: End,
+) -> Option<Extent<A>> {
+    let wanted = Wanted {
+        size,
+        lo: window.start().raw(),
+        hi: window.last().raw(),
+    };
+    let above = size.checked_sub(1)?;
+    let start = tree.find_gap(wanted, end, count)?;
+    Some(extent(start, start + above))
 }
 
 impl Wanted {
@@ -46,7 +66,7 @@ impl<G: Geometry> Tree<G> {
     ///
     /// Subtrees wholly in the window are entered only if they have room, so at most the nodes on
     /// the ways to the window's two ends are entered in vain.
-    pub(super) fn find_gap(&self, wanted: Wanted, end: End, count: &impl Counters) -> Option<u64> {
+    fn find_gap(&self, wanted: Wanted, end: End, count: &impl Counters) -> Option<u64> {
         if wanted.size > self.largest_gap() {
             return None;
         }

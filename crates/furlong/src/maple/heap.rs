@@ -8,7 +8,8 @@ use alloc::{boxed::Box, sync::Arc};
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use super::entry::{Entry, Split};
+use super::entry::{Entry, Retire, Split};
+use crate::rcu::{Batch, RcuBox};
 
 // SAFETY: the word is the box's pointer, which has one owner.
 unsafe impl<T> Entry for Box<T> {
@@ -108,5 +109,46 @@ unsafe impl<T> Entry for Arc<T> {
 impl<T> Split for Arc<T> {
     fn split(entry: Shared<'_, T>) -> Option<Self> {
         Some(entry.share())
+    }
+}
+
+// SAFETY: the word is the address of the box's block, which has one owner.
+unsafe impl<T> Entry for RcuBox<T> {
+    type Ref<'a>
+        = &'a T
+    where
+        T: 'a;
+
+    #[inline]
+    fn into_word(self) -> NonNull<()> {
+        self.into_address()
+    }
+
+    #[inline]
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the address came out of a box, and no other box was made of it since.
+        unsafe { Self::from_address(word) }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(word: NonNull<()>) -> &'a T
+    where
+        T: 'a,
+    {
+        // SAFETY: the block lives while nobody makes a box of the address and drops that, and a
+        // retired one until the guards that may know it are gone.
+        unsafe { Self::at_address(word) }
+    }
+}
+
+impl<T: Clone> Split for RcuBox<T> {
+    fn split(entry: &T) -> Option<Self> {
+        Self::try_new(entry.clone()).ok()
+    }
+}
+
+impl<T: Send + 'static> Retire for RcuBox<T> {
+    fn retire(self, batch: &mut Batch) {
+        self.push_to(batch);
     }
 }

@@ -11,26 +11,18 @@ use super::counters::Off;
 use super::displaced::{Displaced, Slots};
 use super::entry::{Entry, Split};
 use super::error::{EraseError, InsertError, ResizeError, StoreError};
-use super::gaps::{End, Wanted};
-use super::iter::{Iter, IterBack, Scan, ScanBack};
-use super::leaf::{Slot, Word};
+use super::gaps::{End, gap};
+use super::iter::{Iter, IterBack};
+use super::leaf::Slot;
 use super::pool::{NoMemory, Nodes, Pool};
-use super::resize::NotResized;
-use super::tree::{Found, Tree};
-use super::typed::{Typed, Words, extent};
-use super::write::{NotInserted, Refused, Write};
+use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::tree::Tree;
+use super::typed::{Typed, Words};
+use super::view::{Place, View};
+use super::write::Write;
 use crate::addr::{Address, Extent};
 use crate::check::Check;
 use crate::sync::const_unless_loom;
-
-/// What is at an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<A: Address, R> {
-    /// This entry, with its extent.
-    Entry(Extent<A>, R),
-    /// Nothing, and nothing in this extent, up to the entries around it.
-    Gap(Extent<A>),
-}
 
 /// A map from extents of addresses to entries of one word, which do not overlap.
 ///
@@ -98,74 +90,55 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         }
     }
 
-    /// Whether there is no entry.
-    pub fn is_empty(&self) -> bool {
-        self.tree.root.load().is_none()
-    }
-
     /// The work that was done so far.
     pub fn counters(&self) -> &C::Counters {
         &self.count
     }
 
-    /// The entry that has `index`.
-    ///
-    /// # Cost
-    /// O(log n).
+    /// The tree, to be looked at.
+    pub fn view(&self) -> View<'_, A, E, C> {
+        View::new(&self.tree, &self.count)
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.view().is_empty()
+    }
+
+    /// See [`View::load`].
     #[inline]
     pub fn load(&self, index: A) -> Option<E::Ref<'_>> {
-        let slot = self.tree.load(index.raw(), &self.count)?;
-        Some(Words::<A, E>::lend(slot).1)
+        self.view().load(index)
     }
 
-    /// What is at `index`, with its extent: an entry, or a gap.
-    ///
-    /// # Cost
-    /// O(log n).
+    /// See [`View::walk`].
     pub fn walk(&self, index: A) -> Place<A, E::Ref<'_>> {
-        place::<A, E>(self.tree.walk(index.raw(), &self.count))
+        self.view().walk(index)
     }
 
-    /// The first entry that has `index` or lies behind it.
-    ///
-    /// # Cost
-    /// O(log n).
+    /// See [`View::find`].
     pub fn find(&self, index: A) -> Option<(Extent<A>, E::Ref<'_>)> {
-        self.range(extent(index.raw(), u64::MAX)).next()
+        self.view().find(index)
     }
 
-    /// The last entry that has `index` or lies before it.
-    ///
-    /// # Cost
-    /// O(log n).
+    /// See [`View::find_back`].
     pub fn find_back(&self, index: A) -> Option<(Extent<A>, E::Ref<'_>)> {
-        self.range_back(extent(0, index.raw())).next()
+        self.view().find_back(index)
     }
 
     /// All entries, in order.
     pub fn iter(&self) -> Iter<'_, A, E, C> {
-        self.range(extent(0, u64::MAX))
+        self.view().iter()
     }
 
-    /// The entries that overlap `window`, in order.
-    ///
-    /// # Cost
-    /// O(log n), and O(1) an entry.
+    /// See [`View::range`].
     pub fn range(&self, window: Extent<A>) -> Iter<'_, A, E, C> {
-        let (from, last) = (window.start().raw(), window.last().raw());
-        Iter {
-            scan: Scan::new(&self.tree, &self.count, from, last),
-            typed: PhantomData,
-        }
+        self.view().range(window)
     }
 
-    /// The entries that overlap `window`, from the last on.
+    /// See [`View::range_back`].
     pub fn range_back(&self, window: Extent<A>) -> IterBack<'_, A, E, C> {
-        let (start, upto) = (window.start().raw(), window.last().raw());
-        IterBack {
-            scan: ScanBack::new(&self.tree, &self.count, start, upto),
-            typed: PhantomData,
-        }
+        self.view().range_back(window)
     }
 
     /// The length of the largest gap; `u64::MAX` also for the whole space, which has one more.
@@ -182,7 +155,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// O(log n), whatever the window: at most the nodes on the ways to its ends are visited in
     /// vain. O(1) if no gap is large enough.
     pub fn lowest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        self.gap(size, window, End::Lowest)
+        gap(&self.tree, &self.count, size, window, End::Lowest)
     }
 
     /// The highest place in `window` for something of `size`, which is not 0.
@@ -190,18 +163,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// # Cost
     /// As [`lowest_gap`](Self::lowest_gap).
     pub fn highest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        self.gap(size, window, End::Highest)
-    }
-
-    fn gap(&self, size: u64, window: Extent<A>, end: End) -> Option<Extent<A>> {
-        let wanted = Wanted {
-            size,
-            lo: window.start().raw(),
-            hi: window.last().raw(),
-        };
-        let above = size.checked_sub(1)?;
-        let start = self.tree.find_gap(wanted, end, &self.count)?;
-        Some(extent(start, start + above))
+        gap(&self.tree, &self.count, size, window, End::Highest)
     }
 
     /// Gives `extent` an entry.
@@ -216,16 +178,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         let (start, last) = (at.start().raw(), at.last().raw());
         let result = self.write().insert(Slot { start, last, word });
         self.end();
-        result.map_err(|refused| {
-            let entry = give_back::<A, E>(word);
-            match refused {
-                NotInserted::Occupied(slot) => InsertError::Occupied {
-                    conflict: extent(slot.start, slot.last),
-                    entry,
-                },
-                NotInserted::NoMemory => InsertError::NoMemory { entry },
-            }
-        })
+        result.map_err(|refused| not_inserted(refused, Words::<A, E>::give_back(word)))
     }
 
     /// Takes out the entry that has `index`.
@@ -238,10 +191,8 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     pub fn erase(&mut self, index: A) -> Result<Option<(Extent<A>, E)>, NoMemory> {
         let result = self.write().erase(index.raw());
         self.end();
-        match result {
-            Ok(slot) => Ok(slot.map(Words::<A, E>::take)),
-            Err(_) => Err(NoMemory),
-        }
+        let slot = result.map_err(|_| NoMemory)?;
+        Ok(slot.map(Words::<A, E>::take))
     }
 
     /// Gives the entry that has `index` another extent, which has `index` too: it grows and shrinks
@@ -256,11 +207,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         let (start, last) = (to.start().raw(), to.last().raw());
         let result = self.write().resize(index.raw(), start, last);
         self.end();
-        result.map_err(|refused| match refused {
-            NotResized::Vacant => ResizeError::Vacant,
-            NotResized::Occupied(slot) => ResizeError::Occupied(extent(slot.start, slot.last)),
-            NotResized::NoMemory => ResizeError::NoMemory,
-        })
+        result.map_err(not_resized)
     }
 
     /// Takes all entries out, and drops them.
@@ -318,15 +265,14 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
     ) -> Result<Displaced<'_, A, E, C>, StoreError<E>> {
         let word = entry.into_word();
         let (start, last) = (at.start().raw(), at.last().raw());
-        match self.write().store(start, last, Some(word), split::<E>) {
+        match self
+            .write()
+            .store(start, last, Some(word), Words::<A, E>::split)
+        {
             Ok(one) => Ok(self.displaced(start, last, one)),
             Err(refused) => {
                 self.end();
-                let entry = give_back::<A, E>(word);
-                Err(match refused {
-                    Refused::NoMemory => StoreError::NoMemory { entry },
-                    Refused::NoSplit => StoreError::NoSplit { entry },
-                })
+                Err(not_stored(refused, Words::<A, E>::give_back(word)))
             }
         }
     }
@@ -341,49 +287,13 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
     /// O(log n), and O(1) a displaced entry.
     pub fn erase_range(&mut self, at: Extent<A>) -> Result<Displaced<'_, A, E, C>, EraseError> {
         let (start, last) = (at.start().raw(), at.last().raw());
-        match self.write().store(start, last, None, split::<E>) {
+        match self.write().store(start, last, None, Words::<A, E>::split) {
             Ok(one) => Ok(self.displaced(start, last, one)),
             Err(refused) => {
                 self.end();
-                Err(match refused {
-                    Refused::NoMemory => EraseError::NoMemory,
-                    Refused::NoSplit => EraseError::NoSplit,
-                })
+                Err(not_erased(refused))
             }
         }
-    }
-}
-
-fn lent<'a, E: Entry + 'a>(word: Word) -> E::Ref<'a> {
-    let slot = Slot {
-        start: 0,
-        last: 0,
-        word,
-    };
-    Words::<crate::addr::VirtAddr, E>::lend(slot).1
-}
-
-fn split<E: Split>(word: Word) -> Option<Word> {
-    E::split(lent::<E>(word)).map(Entry::into_word)
-}
-
-/// The entry of a word that was not put into the tree.
-fn give_back<A: Address, E: Entry>(word: Word) -> E {
-    let slot = Slot {
-        start: 0,
-        last: 0,
-        word,
-    };
-    Words::<A, E>::take(slot).1
-}
-
-pub(super) fn place<'a, A: Address, E: Entry + 'a>(found: Found) -> Place<A, E::Ref<'a>> {
-    match found {
-        Found::Entry(slot) => {
-            let (at, entry) = Words::<A, E>::lend(slot);
-            Place::Entry(at, entry)
-        }
-        Found::Gap { start, last } => Place::Gap(extent(start, last)),
     }
 }
 

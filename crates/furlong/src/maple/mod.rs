@@ -91,10 +91,15 @@ mod link;
 mod map;
 mod pool;
 mod rebuild;
+mod refusal;
+mod removed;
 mod resize;
+mod session;
+mod shared;
 mod source;
 mod tree;
 mod typed;
+mod view;
 mod write;
 
 pub use check::Broken;
@@ -103,14 +108,18 @@ pub use config::Standard;
 pub use config::{Config, Custom};
 pub use counters::{Counters, Event, Off, Tally};
 pub use displaced::Displaced;
-pub use entry::{Entry, Plain, Split};
+pub use entry::{Entry, Plain, Retire, Split};
 pub use error::{EraseError, InsertError, ResizeError, StoreError};
 pub use geometry::{Fan, Geometry, Row, Wide};
 #[cfg(feature = "alloc")]
 pub use heap::Shared;
 pub use iter::{Iter, IterBack};
-pub use map::{Maple, Place};
+pub use map::Maple;
 pub use pool::{NoMemory, Nodes};
+pub use removed::{Removed, Unlinked};
+pub use session::Session;
+pub use shared::RcuMaple;
 #[cfg(feature = "alloc")]
 pub use source::Heap;
 pub use source::Source;
+pub use view::{Place, View};

@@ -7,7 +7,10 @@
 
 use core::marker::PhantomData;
 
-use super::{entry::Entry, leaf::Slot};
+use super::{
+    entry::{Entry, Split},
+    leaf::{Slot, Word},
+};
 use crate::addr::{Address, Extent};
 
 /// What a tree's words stand for: entries at addresses.
@@ -37,6 +40,22 @@ impl<A: Address, E: Entry> Words<A, E> {
         (extent(slot.start, slot.last), unsafe {
             E::from_word(slot.word)
         })
+    }
+
+    /// The entry of a word that was not put into the tree.
+    pub(super) fn give_back(word: Word) -> E {
+        // SAFETY: the word came from an entry just now, and is nowhere else (I7).
+        unsafe { E::from_word(word) }
+    }
+
+    /// A word of another entry for the same as that of a word in the tree.
+    pub(super) fn split(word: Word) -> Option<Word>
+    where
+        E: Split,
+    {
+        // SAFETY: the word came from an entry (I7), and nothing is taken out before this returns.
+        let entry = unsafe { E::borrow(word) };
+        E::split(entry).map(Entry::into_word)
     }
 }
 
