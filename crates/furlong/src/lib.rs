@@ -14,6 +14,8 @@ extern crate alloc;
 pub mod addr;
 pub mod check;
 pub mod iova;
+#[cfg(target_has_atomic = "64")]
+pub mod maple;
 pub mod rbtree;
 pub mod rcu;
 pub mod sync;

@@ -7,6 +7,30 @@ use super::tree::{File, Finding, Tree, places};
 /// Every file that may have `unsafe`, and why it must. All others forbid it.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     (
+        "crates/furlong/src/maple/entry.rs",
+        "the contract of entries, and words that stand for them",
+    ),
+    (
+        "crates/furlong/src/maple/heap.rs",
+        "gives boxes and counted references away as words",
+    ),
+    (
+        "crates/furlong/src/maple/link.rs",
+        "nodes by their pointers",
+    ),
+    (
+        "crates/furlong/src/maple/pool.rs",
+        "obtains nodes, links them and gives them back",
+    ),
+    (
+        "crates/furlong/src/maple/source.rs",
+        "the contract of memory for nodes",
+    ),
+    (
+        "crates/furlong/src/maple/typed.rs",
+        "makes entries of a tree's words again",
+    ),
+    (
         "crates/furlong/src/rbtree/intrusive.rs",
         "structs of the caller's, reached by their address",
     ),

@@ -1,0 +1,205 @@
+//! An inner node: children, the pivots between them, and the largest gap below each.
+#![forbid(unsafe_code)]
+
+use super::geometry::{Geometry, Row};
+use super::leaf::rank;
+use super::link::{Link, Node};
+use crate::rcu::RcuHead;
+use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// One child of an inner node.
+pub(super) struct Item<'a, G: Geometry> {
+    pub(super) node: Node<'a, G>,
+    /// The last index that belongs to the child.
+    pub(super) pivot: u64,
+    /// The largest gap below it.
+    pub(super) gap: u64,
+}
+
+impl<G: Geometry> Clone for Item<'_, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<G: Geometry> Copy for Item<'_, G> {}
+
+/// Children in three arrays. The pivot of the last child is MAX, whatever the node's own end is,
+/// and so are those that are not used.
+///
+/// Readers use pivots and children; the rest is the writer's.
+#[repr(C)]
+pub(super) struct Inner<G: Geometry> {
+    pivot: G::Inner<AtomicU64>,
+    child: G::Inner<Link<G>>,
+    gap: G::Inner<AtomicU64>,
+    largest: AtomicU64,
+    len: AtomicU8,
+    /// Which child has the largest gap.
+    widest: AtomicU8,
+    _room: [u8; 6],
+    pub(super) head: RcuHead,
+}
+
+impl<G: Geometry> Inner<G> {
+    /// A node without children.
+    pub(super) fn new() -> Self {
+        Self {
+            pivot: G::Inner::from_fn(|_| AtomicU64::new(u64::MAX)),
+            child: G::Inner::from_fn(|_| Link::none()),
+            gap: G::Inner::from_fn(|_| AtomicU64::new(0)),
+            largest: AtomicU64::new(0),
+            len: AtomicU8::new(0),
+            widest: AtomicU8::new(0),
+            _room: [0; 6],
+            head: RcuHead::new(),
+        }
+    }
+
+    /// The number of children.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        // Relaxed: only the writer uses it.
+        usize::from(self.len.load(Ordering::Relaxed))
+    }
+
+    /// The child that `key` belongs to.
+    #[inline(always)]
+    pub(super) fn rank(&self, key: u64) -> usize {
+        rank(self.pivot.as_slice(), key)
+    }
+
+    #[inline(always)]
+    pub(super) fn pivot(&self, at: usize) -> u64 {
+        // Relaxed: a pivot moves only over indices that have no entry on either side, so that the
+        // old one and the new one lead to the same answer.
+        self.pivot.as_slice()[at].load(Ordering::Relaxed)
+    }
+
+    /// The link to a child.
+    #[inline(always)]
+    pub(super) fn link(&self, at: usize) -> &Link<G> {
+        &self.child.as_slice()[at]
+    }
+
+    #[inline(always)]
+    pub(super) fn gap(&self, at: usize) -> u64 {
+        // Relaxed: only the writer uses it.
+        self.gap.as_slice()[at].load(Ordering::Relaxed)
+    }
+
+    /// The largest gap below the node.
+    #[inline(always)]
+    pub(super) fn largest_gap(&self) -> u64 {
+        // Relaxed: only the writer uses it.
+        self.largest.load(Ordering::Relaxed)
+    }
+
+    /// Moves the pivot between two children. Beside readers, only over indices without entries.
+    pub(super) fn set_pivot(&self, at: usize, pivot: u64) {
+        // Relaxed: see `pivot`.
+        self.pivot.as_slice()[at].store(pivot, Ordering::Relaxed);
+    }
+
+    /// Notes the largest gap below a child; returns whether the node's own changed.
+    #[inline]
+    pub(super) fn set_gap(&self, at: usize, gap: u64) -> bool {
+        let old = self.gap(at);
+        // Relaxed here and below: only the writer uses gaps.
+        self.gap.as_slice()[at].store(gap, Ordering::Relaxed);
+        let largest = self.largest_gap();
+        if gap > largest {
+            self.largest.store(gap, Ordering::Relaxed);
+            self.widest.store(at as u8, Ordering::Relaxed);
+            return true;
+        }
+        let was_widest = usize::from(self.widest.load(Ordering::Relaxed)) == at;
+        if !was_widest || gap >= old {
+            return false;
+        }
+        self.find_widest();
+        self.largest_gap() != largest
+    }
+
+    /// Finds the largest gap anew.
+    pub(super) fn find_widest(&self) {
+        let (mut widest, mut largest) = (0, 0);
+        for at in 0..self.len() {
+            if self.gap(at) > largest {
+                (widest, largest) = (at, self.gap(at));
+            }
+        }
+        // Relaxed: only the writer uses them.
+        self.largest.store(largest, Ordering::Relaxed);
+        self.widest.store(widest as u8, Ordering::Relaxed);
+    }
+
+    /// Puts a child behind all others. Not beside readers. The node is whole after `finish`.
+    #[inline(always)]
+    pub(super) fn push(&self, item: Item<'_, G>) {
+        let at = self.len();
+        self.put(at, item);
+        self.set_len(at + 1);
+    }
+
+    /// Writes a child anew. Not beside readers.
+    #[inline(always)]
+    pub(super) fn put(&self, at: usize, item: Item<'_, G>) {
+        self.set_pivot(at, item.pivot);
+        self.link(at).put(item.node);
+        // Relaxed: only the writer uses it.
+        self.gap.as_slice()[at].store(item.gap, Ordering::Relaxed);
+    }
+
+    /// Copies the children `from..` to `to..`, and sets the length for it. Not beside readers. The
+    /// node is whole after `finish`.
+    pub(super) fn shift(&self, from: usize, to: usize) {
+        let len = self.len();
+        if to > from {
+            for at in (from..len).rev() {
+                self.copy_child(at, at + to - from);
+            }
+        } else {
+            for at in from..len {
+                self.copy_child(at, at - (from - to));
+            }
+            for at in len - (from - to)..len {
+                self.clear(at);
+            }
+        }
+        self.set_len(len + to - from);
+    }
+
+    fn copy_child(&self, from: usize, to: usize) {
+        self.set_pivot(to, self.pivot(from));
+        self.link(to).copy(self.link(from));
+        // Relaxed: only the writer uses it.
+        self.gap.as_slice()[to].store(self.gap(from), Ordering::Relaxed);
+    }
+
+    fn clear(&self, at: usize) {
+        self.set_pivot(at, u64::MAX);
+        self.link(at).clear();
+    }
+
+    /// Makes the last pivot MAX, and finds the largest gap.
+    pub(super) fn finish(&self) {
+        if let Some(last) = self.len().checked_sub(1) {
+            self.set_pivot(last, u64::MAX);
+        }
+        self.find_widest();
+    }
+
+    /// Makes what was a node of any tree one without children. Not beside readers.
+    pub(super) fn reset(&self) {
+        for at in 0..G::INNER {
+            self.clear(at);
+        }
+        self.set_len(0);
+    }
+
+    fn set_len(&self, len: usize) {
+        // Relaxed: only the writer uses it.
+        self.len.store(len as u8, Ordering::Relaxed);
+    }
+}
