@@ -2,7 +2,8 @@
 //! in 64 bits.
 #![forbid(unsafe_code)]
 
-use furlong::vmspace::{Atomic, Config, Custom, Linux, Mode, Rbtree};
+use furlong::maple::{self, Fan, Heap};
+use furlong::vmspace::{Atomic, Config, Custom, Linux, Maple, Rbtree};
 use furlong_spec::vmspace::{
     Coverage, Mix, Model, Operation, Outcome, SpaceSubject, WORLDS, operations,
 };
@@ -52,16 +53,30 @@ fn agrees<C: Config>(keeps_part: bool) {
     assert!(missing.is_empty(), "seen too seldom: {missing:?}");
 }
 
-fn mode_agrees<M: Mode>(keeps_part: bool) {
-    agrees::<Custom<Rbtree, M>>(keeps_part);
+/// Three slots a leaf and three children a node: splits, merges and spanning stores at once.
+type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
+
+#[test]
+fn a_tree_of_areas_answers_as_the_model() {
+    agrees::<Custom<Rbtree, Atomic>>(false);
 }
 
 #[test]
-fn every_answer_is_that_of_the_model() {
-    mode_agrees::<Atomic>(false);
+fn a_tree_of_areas_answers_as_linux_where_an_operation_fails_in_the_middle() {
+    agrees::<Custom<Rbtree, Linux>>(true);
 }
 
 #[test]
-fn every_answer_is_that_of_linux_where_an_operation_fails_in_the_middle() {
-    mode_agrees::<Linux>(true);
+fn a_tree_of_ranges_answers_as_the_model() {
+    agrees::<Custom<Maple, Atomic>>(false);
+}
+
+#[test]
+fn a_tree_of_ranges_answers_as_linux_where_an_operation_fails_in_the_middle() {
+    agrees::<Custom<Maple, Linux>>(true);
+}
+
+#[test]
+fn a_tree_of_ranges_with_tiny_nodes_answers_as_the_model() {
+    agrees::<Custom<Maple<Tiny>, Atomic>>(false);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use furlong::addr::VirtAddr;
 use furlong::vmspace::{
-    Access, Config, Custom, Errno, FaultError, Layout, Prot, Rbtree, Remap, Request, Space,
+    Access, Config, Custom, Errno, FaultError, Layout, Maple, Prot, Rbtree, Remap, Request, Space,
 };
 use furlong_spec::vmspace::trace::{
     AddressSpace, Class, Event, Fault, Report, Script, Trace, Unwatched, parse, read, replay,
@@ -56,6 +56,7 @@ fn the_kernel_build_is_answered_as_the_kernel_did() {
     assert_eq!((script.events, script.spaces), (789_712, 904));
     assert_eq!((script.no_execs.len(), script.unsaid_execs.len()), (28, 1));
     answers_as_the_kernel::<Custom<Rbtree>>(&script);
+    answers_as_the_kernel::<Custom<Maple>>(&script);
 }
 
 #[test]

@@ -51,6 +51,16 @@ pub struct Attr {
     pub origin: u64,
 }
 
+impl Attr {
+    /// Of no area.
+    pub(super) const NONE: Self = Self {
+        prot: Prot::NONE,
+        may: Prot::NONE,
+        flags: Flags::NONE,
+        origin: 0,
+    };
+}
+
 /// An area of a space, as it is seen.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Area<'a, A> {

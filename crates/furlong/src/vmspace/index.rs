@@ -3,13 +3,16 @@
 //! | arm | what it stands for |
 //! |---|---|
 //! | [`Rbtree`] | Linux until 6.0: a red-black tree of areas, each with the largest gap below it |
+//! | [`Maple`] | Linux since 6.1: a B-tree of ranges, with the largest gap below each child |
 #![forbid(unsafe_code)]
 
 use core::error::Error;
 use core::marker::PhantomData;
 
+use super::ranges::MapleIndex;
 use super::tree::TreeIndex;
 use super::{Attr, Entry, NoMemory, Pages, Piece, Value};
+use crate::maple;
 use crate::rbtree::{Counters, Off};
 
 /// Areas in order of their pages, of which no two overlap, and the gaps between them.
@@ -39,11 +42,10 @@ pub trait Index<A: Value>: Default {
     where
         A: 'a;
 
-    /// The lowest stretch of `len` or more pages in `window` that are in no area, as far as it goes
-    /// in the window.
+    /// The lowest `len` pages in `window` that are in no area, or more of the same gap.
     fn lowest(&self, window: Pages, len: u64) -> Option<Pages>;
 
-    /// The highest one.
+    /// The highest ones.
     fn highest(&self, window: Pages, len: u64) -> Option<Pages>;
 
     /// Makes sure that the next `changes` changes need no memory.
@@ -97,9 +99,6 @@ pub trait Index<A: Value>: Default {
     /// Takes all areas out, and hands each to `removed`, in any order.
     fn clear(&mut self, removed: impl FnMut(Piece<A>));
 
-    /// Bytes of memory that it has, in use or not.
-    fn bytes(&self) -> usize;
-
     /// Walks every invariant.
     ///
     /// # Errors
@@ -120,4 +119,13 @@ pub struct Rbtree<K = Off>(PhantomData<K>);
 
 impl<K: Counters> Structure for Rbtree<K> {
     type Index<A: Value> = TreeIndex<A, K>;
+}
+
+/// A B-tree of ranges, [`maple`](crate::maple): what Linux has since 6.1. `C` has the sizes of its
+/// nodes and counts its work.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Maple<C = maple::Standard>(PhantomData<C>);
+
+impl<C: maple::Config> Structure for Maple<C> {
+    type Index<A: Value> = MapleIndex<A, C>;
 }

@@ -35,7 +35,8 @@
 //!   much is mapped.
 //! - `place`: the choice of a place. `map`, `unmap`, `change`, `remap`, `brk`, `fault`, `fork`: the
 //!   operations.
-//! - `index`: the seam, and its arms; `tree`, `gaps`: a tree of areas, and what it knows of gaps.
+//! - `index`: the seam, and its arms; `tree`, `gaps`: a tree of areas, and what it knows of gaps;
+//!   `ranges`: a B-tree of areas.
 //! - `mode`: the seam of operations that fail in the middle.
 //! - `linux`: the numbers of system calls.
 //!
@@ -70,6 +71,7 @@ mod map;
 mod mode;
 mod pages;
 mod place;
+mod ranges;
 mod remap;
 mod request;
 mod space;
@@ -90,11 +92,12 @@ pub use error::{
 };
 pub use fork::ForkError;
 pub use gaps::{Gaps, Half, Summary};
-pub use index::{Index, Rbtree, Structure};
+pub use index::{Index, Maple, Rbtree, Structure};
 pub use layout::{Direction, Layout};
 pub use map::MAP_CHANGES;
 pub use mode::{Atomic, Linux, Mode};
 pub use pages::Pages;
+pub use ranges::MapleIndex;
 pub use remap::{REMAP_CHANGES, Remap};
 pub use request::{At, Refused, Request};
 pub use space::Space;

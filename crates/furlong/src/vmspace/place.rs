@@ -135,6 +135,12 @@ impl<A: Value, C: Config> Space<A, C> {
                 Direction::TopDown => self.index.highest(window, least),
                 Direction::BottomUp => self.index.lowest(window, least),
             }?;
+            let is_plain = need.align == 1 && self.growing == 0;
+            let gap = if is_plain {
+                gap
+            } else {
+                self.whole(gap, window)
+            };
             let fits = |gap: &Pages| gap.len() >= least;
             if let Some(first) = self
                 .usable(gap)
@@ -147,6 +153,18 @@ impl<A: Value, C: Config> Space<A, C> {
                 Direction::TopDown => Pages::new(window.first, gap.first.checked_sub(1)?),
                 Direction::BottomUp => Pages::new(gap.last.checked_add(1)?, window.last),
             }?;
+        }
+    }
+
+    /// All of the gap of which `part` is a part, as far as it goes in `window`.
+    fn whole(&self, part: Pages, window: Pages) -> Pages {
+        let below = self.index.before(part.first);
+        let above = self.index.at_or_after(part.last);
+        let first = below.map_or(0, |below| below.pages.last.saturating_add(1));
+        let last = above.map_or(u64::MAX, |above| above.pages.first.saturating_sub(1));
+        Pages {
+            first: first.max(window.first),
+            last: last.min(window.last),
         }
     }
 

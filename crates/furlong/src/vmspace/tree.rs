@@ -4,9 +4,9 @@
 use alloc::vec::Vec;
 
 use super::gaps::{Gaps, View};
-use super::{Attr, Entry, Flags, Index, NoMemory, Pages, Piece, Prot, Value};
+use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::check::Check;
-use crate::rbtree::{Broken, Checked, Counters, Custom, NodeId, Off, RbTree, Side, VecArena};
+use crate::rbtree::{self, Broken, Checked, Counters, Custom, NodeId, Off, RbTree, Side, VecArena};
 
 /// What a node holds: an area, or a link of the list of nodes that have none.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +35,6 @@ pub struct TreeIndex<A: Value, K: Counters = Off> {
 /// Nodes that a change needs at most: one for what it stores, one for what is left above it.
 const CHANGE_NODES: usize = 2;
 
-const NO_ATTR: Attr = Attr {
-    prot: Prot::NONE,
-    may: Prot::NONE,
-    flags: Flags::NONE,
-    origin: 0,
-};
-
 impl<A: Value, K: Counters> Default for TreeIndex<A, K> {
     fn default() -> Self {
         Self {
@@ -56,6 +49,11 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
     /// What the tree has counted.
     pub fn counters(&self) -> &K {
         self.tree.counters()
+    }
+
+    /// Bytes of the nodes, in use or not.
+    pub fn bytes(&self) -> usize {
+        self.tree.capacity() * size_of::<rbtree::Node<Gaps<A>>>()
     }
 
     fn entry(&self, at: NodeId) -> Entry<'_, A> {
@@ -101,7 +99,7 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
         let last = u64::MAX;
         let link = Node {
             pages: Pages { first, last },
-            attr: NO_ATTR,
+            attr: Attr::NONE,
             value: None,
         };
         self.free = Some(at);
@@ -326,10 +324,6 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
                 });
             }
         }
-    }
-
-    fn bytes(&self) -> usize {
-        self.tree.capacity() * size_of::<crate::rbtree::Node<Gaps<A>>>()
     }
 
     fn check(&self) -> Result<(), Broken<NodeId>> {
