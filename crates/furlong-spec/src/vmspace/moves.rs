@@ -118,7 +118,8 @@ impl Model {
         if to + new > i128::from(self.world.last()) + 1 {
             return Err(RemapError::Beyond);
         }
-        if first + old > to && to + new > first {
+        let wrapped = (first + old) % ((1 << 64) / i128::from(self.world.page));
+        if wrapped > to && to + new > first {
             return Err(RemapError::Overlap);
         }
         if self.areas().len() + 5 >= self.world.areas_max {

@@ -100,7 +100,7 @@ impl Mmap {
             MAP_PRIVATE => (Flags::NONE, None),
             // Of what has no object, only the two above can be.
             MAP_SHARED_VALIDATE if self.flags & MAP_ANONYMOUS == 0 => {
-                let unknown = self.flags & !(LEGACY | MAP_FIXED_NOREPLACE) != 0;
+                let unknown = self.flags & !LEGACY != 0;
                 (Flags::SHARED, unknown.then_some(MapError::Unsupported))
             }
             _ => (Flags::NONE, Some(MapError::Kind)),

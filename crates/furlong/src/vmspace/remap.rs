@@ -273,9 +273,10 @@ impl<A: Value, C: Config> Space<A, C> {
             .grid
             .within(self.grid.page(remap.new_start), plan.new_len);
         let to = to.ok_or(RemapError::Beyond)?;
-        // As Linux has it, the end of an empty range counts: it overlaps what is around it.
-        let old_end = u128::from(plan.first) + u128::from(plan.old_len);
-        if old_end > u128::from(to.first) && to.last >= plan.first {
+        // As Linux has it: the end is computed in 64 bits, and that of an empty range counts.
+        let pages_max = u64::MAX >> self.grid.shift;
+        let old_end = plan.first.wrapping_add(plan.old_len) & pages_max;
+        if old_end > to.first && to.last >= plan.first {
             return Err(RemapError::Overlap);
         }
         if self.len() + 5 >= self.layout.areas_max {

@@ -1,0 +1,188 @@
+//! Memory that runs out: for every operation and every k the k-th call for memory fails, and all is
+//! as it was; and what was prepared is enough.
+#![deny(unsafe_code)]
+
+#[path = "iova_memory/heap.rs"]
+mod heap;
+
+use furlong::addr::{Extent, VirtAddr};
+use furlong::check::Check;
+use furlong::vmspace::{
+    AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, Freed, MAP_CHANGES,
+    MapError, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError, Space, UNMAP_CHANGES,
+    UnmapError,
+};
+use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
+
+use heap::failing_at;
+
+/// No call for memory is made this often.
+const NEVER: u64 = u64::MAX;
+
+type Seen = (Extent<VirtAddr>, Prot, u64, u32);
+
+fn seen<C: Config>(space: &Space<u32, C>) -> Vec<Seen> {
+    let areas = space.areas();
+    areas
+        .map(|area| (area.extent, area.prot, area.offset, *area.value))
+        .collect()
+}
+
+/// The child of a fork, which has memory for no more areas than it has.
+fn tight<C: Config>(space: &Space<u32, C>) -> Space<u32, C> {
+    let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
+    space.fork(copy).ok().expect("there is memory for a child")
+}
+
+/// Carries an operation out; says why not, where it refuses.
+fn apply<C: Config>(
+    space: &mut Space<u32, C>,
+    operation: &Operation,
+    freed: &mut dyn FnMut(Freed<u32>),
+) -> Result<(), Refusal> {
+    match *operation {
+        Operation::Map(ref request) => {
+            let mapped = space.map(request.clone(), freed);
+            mapped.map(drop).map_err(|error| Refusal::Map(error.cause))
+        }
+        Operation::Unmap(start, len) => space.unmap(start, len, freed).map_err(Refusal::Unmap),
+        Operation::Protect(start, len, prot) => {
+            let done = space.protect(start, len, prot, freed);
+            done.map_err(Refusal::Protect)
+        }
+        Operation::Advise(start, len, advice) => {
+            let done = space.advise(start, len, advice, freed);
+            done.map_err(Refusal::Advise)
+        }
+        Operation::Remap(ref remap) => {
+            let moved = space.remap(remap, freed);
+            moved.map(drop).map_err(Refusal::Remap)
+        }
+        Operation::Brk(end) => space.set_brk(end, 0, freed).map_err(Refusal::Brk),
+        Operation::Fault(address, access) => {
+            let found = space.fault(address, access).map(drop);
+            found.map_err(Refusal::Fault)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How many changes to prepare for an operation.
+fn changes<C: Config>(space: &Space<u32, C>, operation: &Operation) -> usize {
+    match *operation {
+        Operation::Map(_) => MAP_CHANGES,
+        Operation::Unmap(..) => UNMAP_CHANGES,
+        Operation::Protect(start, len, prot) if prot.contains(Prot::GROWS_DOWN) => {
+            space.len().max(space.changes_in(start, len))
+        }
+        Operation::Protect(start, len, _) | Operation::Advise(start, len, _) => {
+            space.changes_in(start, len)
+        }
+        Operation::Remap(_) => REMAP_CHANGES,
+        Operation::Brk(_) | Operation::Fault(..) => BRK_CHANGES,
+        _ => 0,
+    }
+}
+
+const NO_MEMORY: [Refusal; 7] = [
+    Refusal::Map(MapError::NoMemory),
+    Refusal::Unmap(UnmapError::NoMemory),
+    Refusal::Protect(ProtectError::NoMemory),
+    Refusal::Advise(AdviseError::NoMemory),
+    Refusal::Remap(RemapError::NoMemory),
+    Refusal::Brk(BrkError::NoMemory),
+    Refusal::Fault(FaultError::NoMemory),
+];
+
+/// Streams of operations in worlds of all kinds.
+fn streams() -> impl Iterator<Item = (Space<u32, Custom<Rbtree>>, Vec<Operation>)> {
+    let cases = (0..6).flat_map(|seed| WORLDS.into_iter().map(move |world| (seed, world)));
+    cases.map(|(seed, world)| {
+        let space = Space::with_config(world.layout()).expect("a layout");
+        (space, operations(world, Mix::Growing, 200, seed).collect())
+    })
+}
+
+#[test]
+fn an_operation_without_memory_changes_nothing() {
+    let mut refused = NO_MEMORY.map(|refusal| (refusal, 0));
+    for (mut space, operations) in streams() {
+        for operation in operations {
+            space = tight(&space);
+            let before = seen(&space);
+            for failing in 0.. {
+                let mut freed = 0;
+                let (done, calls) = failing_at(failing, || {
+                    apply(&mut space, &operation, &mut |_| freed += 1)
+                });
+                space
+                    .check()
+                    .unwrap_or_else(|broken| panic!("{operation:?}: {broken}"));
+                if calls <= failing {
+                    assert!(
+                        !NO_MEMORY.iter().any(|error| done == Err(*error)),
+                        "{done:?}"
+                    );
+                    break;
+                }
+                let refusal = done.expect_err("a call for memory failed");
+                let count = refused.iter_mut().find(|(error, _)| *error == refusal);
+                count.expect("it was refused for lack of memory").1 += 1;
+                assert_eq!((seen(&space), freed), (before.clone(), 0), "{operation:?}");
+            }
+        }
+    }
+    // A stack grows in place: with a tree that takes no memory.
+    let seldom: Vec<_> = refused.iter().filter(|(_, count)| *count < 5).collect();
+    let fault = (Refusal::Fault(FaultError::NoMemory), 0);
+    assert_eq!(seldom, [&fault], "{refused:?}");
+}
+
+#[test]
+fn what_was_prepared_takes_no_memory() {
+    let mut done = 0;
+    for (mut space, operations) in streams() {
+        for operation in operations {
+            space = tight(&space);
+            let changes = changes(&space, &operation);
+            space.prepare(changes).expect("there is memory");
+            let (result, calls) = failing_at(0, || apply(&mut space, &operation, &mut |_| ()));
+            assert_eq!(calls, 0, "{operation:?}: {result:?}");
+            done += u64::from(result.is_ok());
+        }
+    }
+    assert!(done > 2000, "{done} operations did something");
+}
+
+#[test]
+fn a_fork_without_memory_gives_back_what_was_copied() {
+    for (mut space, operations) in streams().take(8) {
+        for operation in operations {
+            let _ = apply(&mut space, &operation, &mut |_| ());
+        }
+        let before = seen(&space);
+        let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
+        let (child, calls) = failing_at(0, || space.fork(copy));
+        assert_eq!(
+            (child.is_err(), calls),
+            (!space.is_empty(), u64::from(!space.is_empty()))
+        );
+        assert_eq!(seen(&space), before);
+        // The caller refuses the second area: the first one is handed back.
+        let mut copied = 0;
+        let refuses = |area: Area<'_, u32>| {
+            copied += 1;
+            if copied == 2 {
+                Err("enough")
+            } else {
+                Ok(*area.value)
+            }
+        };
+        let (child, _) = failing_at(NEVER, || space.fork(refuses));
+        if let Err((cause, partial)) = child {
+            assert!(cause.to_string().contains("enough"), "{cause}");
+            assert_eq!(partial.len(), 1);
+            partial.check().expect("a part of a space is whole");
+        }
+    }
+}
