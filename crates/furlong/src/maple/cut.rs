@@ -66,7 +66,7 @@ impl Cut {
         last: u64,
         new: Option<Slot>,
     ) -> Self {
-        let leaf = spot.leaf;
+        let leaf = spot.leaf();
         let from = leaf.rank(start);
         let len = leaf.len();
         let mut cut = Self::erasing(from, from, 0);
@@ -92,17 +92,17 @@ impl Cut {
         last: u64,
         new: Option<Slot>,
     ) -> Self {
-        let from = left.leaf.rank(start);
-        let mut to = right.leaf.rank(last);
-        if to < right.leaf.len() && right.leaf.start(to) <= last {
+        let from = left.leaf().rank(start);
+        let mut to = right.leaf().rank(last);
+        if to < right.leaf().len() && right.leaf().start(to) <= last {
             to += 1;
         }
-        let first = if from < left.leaf.len() {
-            left.leaf.read(from)
+        let first = if from < left.leaf().len() {
+            left.leaf().read(from)
         } else {
             None
         };
-        let end = to.checked_sub(1).and_then(|at| right.leaf.read(at));
+        let end = to.checked_sub(1).and_then(|at| right.leaf().read(at));
         let mut cut = Self::erasing(from, to, usize::MAX);
         cut.pieces = [
             first.and_then(|old| parts(old, start, last).0),

@@ -34,7 +34,7 @@ impl<'a, C: Config> Scan<'a, C> {
         let spot = tree.descend(from, count);
         let (at, len) = spot
             .as_ref()
-            .map_or((0, 0), |spot| (spot.leaf.rank(from), spot.leaf.len()));
+            .map_or((0, 0), |spot| (spot.leaf().rank(from), spot.leaf().len()));
         Self {
             count,
             spot,
@@ -54,7 +54,7 @@ impl<C: Config> Iterator for Scan<'_, C> {
         let spot = self.spot.as_mut()?;
         loop {
             while self.at < self.len {
-                let slot = spot.leaf.read(self.at);
+                let slot = spot.leaf().read(self.at);
                 self.at += 1;
                 let Some(slot) = slot else { continue };
                 if slot.start > self.last {
@@ -76,7 +76,7 @@ impl<C: Config> Iterator for Scan<'_, C> {
                 return None;
             }
             self.at = 0;
-            self.len = spot.leaf.len().min(C::Geometry::LEAF);
+            self.len = spot.leaf().len().min(C::Geometry::LEAF);
         }
     }
 }
@@ -101,8 +101,8 @@ impl<'a, C: Config> ScanBack<'a, C> {
     ) -> Self {
         let spot = tree.descend(upto, count);
         let at = spot.as_ref().map_or(0, |spot| {
-            let at = spot.leaf.rank(upto);
-            spot.leaf.len().min(at + 1)
+            let at = spot.leaf().rank(upto);
+            spot.leaf().len().min(at + 1)
         });
         Self {
             count,
@@ -122,7 +122,7 @@ impl<C: Config> Iterator for ScanBack<'_, C> {
         loop {
             while self.at > 0 {
                 self.at -= 1;
-                let Some(slot) = spot.leaf.read(self.at) else {
+                let Some(slot) = spot.leaf().read(self.at) else {
                     continue;
                 };
                 if slot.start > self.upto {
@@ -142,7 +142,7 @@ impl<C: Config> Iterator for ScanBack<'_, C> {
                 self.spot = None;
                 return None;
             }
-            self.at = spot.leaf.len();
+            self.at = spot.leaf().len();
         }
     }
 }

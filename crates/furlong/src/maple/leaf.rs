@@ -245,20 +245,53 @@ impl<G: Geometry> Leaf<G> {
         self.word.as_slice()[at].store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Makes what was a leaf of any tree one without entries. Not beside readers.
-    pub(super) fn reset(&self) {
-        for at in 0..G::LEAF {
-            self.clear(at);
+    /// Copies entries of `other` from slot `from` on to the slots `to..to + len`. Not beside readers
+    /// of this leaf.
+    #[inline(always)]
+    pub(super) fn copy(&self, to: usize, other: &Self, from: usize, len: usize) {
+        // Relaxed, both: the writer has written them all, and nobody reads beside it here.
+        let copy = |to: &[AtomicU64], from: &[AtomicU64]| {
+            for (to, from) in to.iter().zip(from) {
+                to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        };
+        let (to, from) = (to..to + len, from..from + len);
+        let at = to.clone();
+        copy(
+            &self.last.as_slice()[at],
+            &other.last.as_slice()[from.clone()],
+        );
+        let at = to.clone();
+        copy(
+            &self.start.as_slice()[at],
+            &other.start.as_slice()[from.clone()],
+        );
+        let words = &other.word.as_slice()[from];
+        for (to, from) in self.word.as_slice()[to].iter().zip(words) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        self.set_len(0);
-        self.set_live(0);
-        self.forget_kinds();
     }
 
-    /// Forgets what was stored again: no reader was here before. Not beside readers.
-    pub(super) fn forget_kinds(&self) {
+    /// Makes it a leaf of the first `len` slots, all of which have been written, whatever it was
+    /// before. Not beside readers.
+    #[inline(always)]
+    pub(super) fn close(&self, len: usize) {
+        for at in len..G::LEAF {
+            self.clear(at);
+        }
+        self.set_len(len);
+        self.set_live(len);
         // Relaxed: only the writer uses it.
         self.kinds.store(0, Ordering::Relaxed);
+    }
+
+    /// Keeps the first `len` slots. Not beside readers.
+    pub(super) fn truncate(&self, len: usize) {
+        for at in len..self.len() {
+            self.clear(at);
+        }
+        self.set_len(len);
+        self.set_live(len);
     }
 
     #[inline(always)]

@@ -49,7 +49,6 @@ struct Stack<T, S> {
 unsafe trait Kind: Sized {
     const HEAD: usize;
     fn fresh() -> Self;
-    fn renew(&self);
 }
 
 // SAFETY: the offset of the field.
@@ -59,10 +58,6 @@ unsafe impl<G: Geometry> Kind for Leaf<G> {
     fn fresh() -> Self {
         Self::new()
     }
-
-    fn renew(&self) {
-        self.reset();
-    }
 }
 
 // SAFETY: the offset of the field.
@@ -71,10 +66,6 @@ unsafe impl<G: Geometry> Kind for Inner<G> {
 
     fn fresh() -> Self {
         Self::new()
-    }
-
-    fn renew(&self) {
-        self.reset();
     }
 }
 
@@ -198,15 +189,13 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         self.inners.trim(keep.inners);
     }
 
-    /// A leaf without entries, for `tree`.
+    /// A leaf for `tree`, to be filled and closed.
     pub(super) fn leaf<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Leaf<G>> {
         let _ = tree;
         let leaf = self.leaves.pop().expect("the change has reserved leaves");
         // SAFETY: it lives until it is given up here again and freed, which is not before the end
         // of this change; see `Ptr`.
-        let leaf = unsafe { Ptr::new(leaf) };
-        leaf.renew();
-        leaf
+        unsafe { Ptr::new(leaf) }
     }
 
     /// An inner node without children, for `tree`.
@@ -218,7 +207,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             .expect("the change has reserved inner nodes");
         // SAFETY: as for a leaf.
         let inner = unsafe { Ptr::new(inner) };
-        inner.renew();
+        inner.reset();
         inner
     }
 
