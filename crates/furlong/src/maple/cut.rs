@@ -38,12 +38,17 @@ impl Cut {
         }
     }
 
+    #[inline(always)]
     pub(super) fn pieces(&self) -> impl Iterator<Item = Slot> {
         self.pieces.into_iter().flatten()
     }
 
+    #[inline(always)]
     pub(super) fn len(&self) -> usize {
-        self.pieces().count()
+        self.pieces
+            .iter()
+            .map(|piece| usize::from(piece.is_some()))
+            .sum()
     }
 
     /// Whether nothing of an entry in the cut is left.

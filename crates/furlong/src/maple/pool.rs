@@ -96,6 +96,7 @@ impl<T: Kind, S: Source> Stack<T, S> {
         }
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.batch.len()
     }
@@ -169,6 +170,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Nodes that are ready.
+    #[inline]
     pub(super) fn ready(&self) -> Nodes {
         Nodes {
             leaves: self.leaves.len(),
@@ -231,6 +233,25 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         self.old_leaves.push(leaf);
         // SAFETY: it is freed or used again only when the change has ended.
         Some(unsafe { Ptr::new(leaf) })
+    }
+
+    /// Whether a leaf with displaced entries was given up and not gone through.
+    #[inline]
+    pub(super) fn has_displaced(&self) -> bool {
+        self.displaced.len() > 0
+    }
+
+    /// After a change without readers: nodes that were given up are ready again, and go back to
+    /// their source beyond `keep`.
+    #[inline]
+    pub(super) fn end(&mut self, keep: Nodes) {
+        if self.displaced.len() + self.old_leaves.len() + self.old_inners.len() > 0 {
+            self.recycle();
+        }
+        let ready = self.ready();
+        if ready.leaves > keep.leaves || ready.inners > keep.inners {
+            self.trim(keep);
+        }
     }
 
     /// Makes nodes that were given up ready again. There are no readers.

@@ -50,8 +50,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         cut: &Cut,
     ) -> Plan<'a, C> {
         let capacity = C::Geometry::LEAF;
-        let before = count_live::<C>(left.leaf(), 0, cut.from);
-        let after = count_live::<C>(right.leaf(), cut.to, right.leaf().len());
+        let before = left.leaf().live_in(0, cut.from);
+        let after = right.leaf().live_in(cut.to, right.leaf().len());
         let rest = before + cut.len() + after;
         let ascending = cut.to >= right.leaf().len() && rest > capacity;
         let helper = if ascending {
@@ -114,7 +114,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         plan: Plan<'a, C>,
     ) {
         let items = self.new_leaves(left, right, cut, &plan);
-        let starts = count_live::<C>(left.leaf(), 0, cut.from) == 0;
+        let starts = left.leaf().live_in(0, cut.from) == 0;
         self.give_up_between(left, right, cut.displaces());
         let mut stretch = None;
         if let Some(depth) = left.height.checked_sub(1) {
@@ -404,12 +404,4 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         self.tree.root.publish(root.node);
         self.tree.set_largest_gap(root.gap);
     }
-}
-
-/// The number of entries in the slots `from..to`.
-fn count_live<C: Config>(leaf: Leaf_<'_, C>, from: usize, to: usize) -> usize {
-    if leaf.live() == leaf.len() {
-        return to.saturating_sub(from);
-    }
-    (from..to).filter(|at| leaf.word(*at).is_some()).count()
 }

@@ -5,8 +5,8 @@ use super::config::Config;
 use super::counters::{Counters, Event};
 use super::cut::Cut;
 use super::geometry::{Geometry, least, spare};
-use super::leaf::{Kind, Slot, Word};
-use super::link::Node;
+use super::leaf::{Kind, Leaf, Slot, Word};
+use super::link::{Node, Ptr};
 use super::pool::{NoMemory, Nodes, Pool};
 use super::tree::{Spot, Tree};
 
@@ -146,8 +146,12 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if one && !cut.splits && !self.is_to_merge(left, &cut) {
             let free = self.free_around(left, &cut);
             if let Some(displaced) = self.in_place(left, &cut) {
-                self.after(left, free);
+                self.after(left, left.leaf(), free);
                 return Ok(displaced);
+            }
+            if READERS && self.fits_alone(left, &cut) {
+                self.copy_leaf(left, &cut, free)?;
+                return Ok(None);
             }
         }
         let plan = self.plan(left, right, &cut);
@@ -157,12 +161,54 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
             cut.splits = false;
             if !READERS && self.in_place(left, &cut).is_some() {
-                self.after(left, Free::Unknown);
+                self.after(left, left.leaf(), Free::Unknown);
                 return Ok(None);
             }
         }
         self.rebuild(left, right, &cut, plan);
         Ok(None)
+    }
+
+    /// Whether what a cut leaves of a leaf is one leaf, and no sibling has to take part.
+    #[inline]
+    fn fits_alone(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
+        let live = spot.leaf().live();
+        let rest = live + cut.len() - spot.leaf().live_in(cut.from, cut.to);
+        rest <= C::Geometry::LEAF && (rest >= live || rest >= least(C::Geometry::LEAF))
+    }
+
+    /// Puts a copy of a leaf with the change in its place.
+    #[inline]
+    fn copy_leaf(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        cut: &Cut,
+        free: Free,
+    ) -> Result<(), NoMemory> {
+        self.pool.ensure(Nodes {
+            leaves: 1,
+            inners: 0,
+        })?;
+        let (old, new) = (spot.leaf(), self.pool.leaf(self.tree));
+        let mut len = new.copy_entries(0, old.get(), 0, cut.from);
+        for piece in cut.pieces() {
+            new.put(len, piece);
+            len += 1;
+        }
+        len = new.copy_entries(len, old.get(), cut.to, old.len());
+        new.close(len);
+        self.count.count(Event::NodeStore);
+        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
+            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
+            None => self.tree.root.publish(Node::Leaf(new)),
+        }
+        if cut.displaces() {
+            self.pool.give_up_displaced(old);
+        } else {
+            self.pool.give_up(Node::Leaf(old));
+        }
+        self.after(spot, new, free);
+        Ok(())
     }
 
     /// Whether the leaf would have too few entries, and a sibling has room for them.
@@ -172,8 +218,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if live > least(capacity) || len > 0 && len >= cut.to - cut.from {
             return false;
         }
-        let gone = (cut.from..cut.to).filter(|at| spot.leaf().word(*at).is_some());
-        let rest = live - gone.count() + len;
+        let rest = live + len - spot.leaf().live_in(cut.from, cut.to);
         if rest == 0 {
             return true;
         }
@@ -256,15 +301,23 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// After a leaf was changed in place: its gaps, and where it begins. `free` was free around the
     /// cut before, if that was one gap, and is free now, if it is one now.
     #[inline]
-    fn after(&mut self, spot: &Spot<'a, C::Geometry>, free: Free) {
+    fn after(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        leaf: Ptr<'a, Leaf<C::Geometry>>,
+        free: Free,
+    ) {
         match free {
             Free::Before(gap) if gap < self.gap_of(spot) => {}
             Free::Now(gap) if gap <= self.gap_of(spot) => {}
             Free::Now(gap) => self.climb(spot, spot.height, gap),
-            _ => self.regap(spot),
+            _ => {
+                let gap = leaf.largest_gap(spot.is_first(), spot.max);
+                self.climb(spot, spot.height, gap);
+            }
         }
         if !spot.is_first() {
-            let first = spot.leaf().first_from(0);
+            let first = leaf.first_from(0);
             if let Some((_, first)) = first
                 && first.start != spot.min
             {
