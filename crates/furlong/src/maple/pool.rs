@@ -82,8 +82,19 @@ fn head_of<T: Kind>(node: NonNull<T>) -> NonNull<RcuHead> {
 unsafe fn reclaim<T: Kind, S: Source>(head: NonNull<RcuHead>) {
     // SAFETY: the head is that far inside the node, and its pointer is good for all of it.
     let node = unsafe { head.byte_sub(T::HEAD) };
-    // SAFETY: it came from the source with this layout, and the caller is its last user. There is
-    // nothing in a node to be dropped.
+    // SAFETY: the caller is the node's last user.
+    unsafe { dispose::<T, S>(node.cast()) };
+}
+
+/// Gives a node back to its source.
+///
+/// # Safety
+///
+/// The node came from `S`, and nobody uses it any more.
+unsafe fn dispose<T, S: Source>(node: NonNull<T>) {
+    // SAFETY: nobody uses it any more. Only under loom there is something to be dropped.
+    unsafe { node.drop_in_place() };
+    // SAFETY: it came from the source with this layout.
     unsafe { S::free(node.cast(), Layout::new::<T>()) };
 }
 
@@ -137,7 +148,7 @@ impl<T: Kind, S: Source> Stack<T, S> {
         while self.len() > len {
             let Some(node) = self.pop() else { return };
             // SAFETY: it was popped, so it is this one's alone; it came from `S`.
-            unsafe { S::free(node.cast(), Layout::new::<T>()) };
+            unsafe { dispose::<T, S>(node) };
         }
     }
 }
