@@ -71,7 +71,7 @@ impl Shares {
     }
 
     /// What node `at` gets.
-    fn of(&self, at: usize) -> usize {
+    pub(super) fn of(&self, at: usize) -> usize {
         match (self.first, at) {
             (Some(first), 0) => first,
             (Some(first), _) => self.total - first,
@@ -84,6 +84,8 @@ impl Shares {
 pub(super) struct Leaves<'a, G: Geometry> {
     shares: Shares,
     leaf: Option<Ptr<'a, Leaf<G>>>,
+    /// Slots of the leaf that are written, and that are to be.
+    len: usize,
     room: usize,
     is_first: bool,
     items: Items<'a, G>,
@@ -95,23 +97,37 @@ impl<'a, G: Geometry> Leaves<'a, G> {
         Self {
             shares,
             leaf: None,
+            len: 0,
             room: 0,
             is_first,
             items: Items::new(),
         }
     }
 
+    /// The leaf that takes the next entry, which begins at `start`.
+    #[inline]
+    fn open<S: Source>(
+        &mut self,
+        start: u64,
+        tree: &'a Tree<G>,
+        pool: &mut Pool<G, S>,
+    ) -> Ptr<'a, Leaf<G>> {
+        if let Some(leaf) = self.leaf.filter(|_| self.room > 0) {
+            return leaf;
+        }
+        self.close(start.wrapping_sub(1));
+        let leaf = pool.leaf(tree);
+        self.leaf = Some(leaf);
+        self.len = 0;
+        self.room = self.shares.of(self.items.len());
+        leaf
+    }
+
     #[inline]
     pub(super) fn push<S: Source>(&mut self, slot: Slot, tree: &'a Tree<G>, pool: &mut Pool<G, S>) {
-        if self.room == 0 {
-            self.close(slot.start.wrapping_sub(1));
-            self.leaf = Some(pool.leaf(tree));
-            self.room = self.shares.of(self.items.len());
-        }
+        self.open(slot.start, tree, pool).put(self.len, slot);
+        self.len += 1;
         self.room -= 1;
-        if let Some(leaf) = self.leaf {
-            leaf.push(slot);
-        }
     }
 
     /// The entries of a leaf in the slots from `from` to `to`.
@@ -124,15 +140,28 @@ impl<'a, G: Geometry> Leaves<'a, G> {
         tree: &'a Tree<G>,
         pool: &mut Pool<G, S>,
     ) {
-        for at in from..to {
-            if let Some(slot) = leaf.read(at) {
-                self.push(slot, tree, pool);
+        let mut from = from;
+        if leaf.live() < leaf.len() {
+            for at in from..to {
+                if let Some(slot) = leaf.read(at) {
+                    self.push(slot, tree, pool);
+                }
             }
+            return;
+        }
+        while from < to {
+            let new = self.open(leaf.start(from), tree, pool);
+            let some = self.room.min(to - from);
+            new.copy(self.len, leaf.get(), from, some);
+            self.len += some;
+            self.room -= some;
+            from += some;
         }
     }
 
     fn close(&mut self, max: u64) {
         if let Some(leaf) = self.leaf.take() {
+            leaf.close(self.len);
             let is_first = self.is_first && self.items.len() == 0;
             self.items.push(Item {
                 node: Node::Leaf(leaf),

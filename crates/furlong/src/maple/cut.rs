@@ -38,12 +38,17 @@ impl Cut {
         }
     }
 
+    #[inline(always)]
     pub(super) fn pieces(&self) -> impl Iterator<Item = Slot> {
         self.pieces.into_iter().flatten()
     }
 
+    #[inline(always)]
     pub(super) fn len(&self) -> usize {
-        self.pieces().count()
+        self.pieces
+            .iter()
+            .map(|piece| usize::from(piece.is_some()))
+            .sum()
     }
 
     /// Whether nothing of an entry in the cut is left.
@@ -66,7 +71,7 @@ impl Cut {
         last: u64,
         new: Option<Slot>,
     ) -> Self {
-        let leaf = spot.leaf;
+        let leaf = spot.leaf();
         let from = leaf.rank(start);
         let len = leaf.len();
         let mut cut = Self::erasing(from, from, 0);
@@ -92,17 +97,17 @@ impl Cut {
         last: u64,
         new: Option<Slot>,
     ) -> Self {
-        let from = left.leaf.rank(start);
-        let mut to = right.leaf.rank(last);
-        if to < right.leaf.len() && right.leaf.start(to) <= last {
+        let from = left.leaf().rank(start);
+        let mut to = right.leaf().rank(last);
+        if to < right.leaf().len() && right.leaf().start(to) <= last {
             to += 1;
         }
-        let first = if from < left.leaf.len() {
-            left.leaf.read(from)
+        let first = if from < left.leaf().len() {
+            left.leaf().read(from)
         } else {
             None
         };
-        let end = to.checked_sub(1).and_then(|at| right.leaf.read(at));
+        let end = to.checked_sub(1).and_then(|at| right.leaf().read(at));
         let mut cut = Self::erasing(from, to, usize::MAX);
         cut.pieces = [
             first.and_then(|old| parts(old, start, last).0),

@@ -27,6 +27,14 @@ pub(super) struct Slots<'a, C: Config> {
     pub(super) leaf: Option<(Ptr<'a, Leaf<C::Geometry>>, usize)>,
 }
 
+impl<C: Config> Slots<'_, C> {
+    /// Whether there is surely nothing more.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.one.is_none() && self.leaf.is_none() && !self.pool.has_displaced()
+    }
+}
+
 impl<C: Config> Iterator for Slots<'_, C> {
     type Item = Slot;
 
@@ -68,11 +76,12 @@ impl<A: Address, E: Entry, C: Config> Iterator for Displaced<'_, A, E, C> {
 }
 
 impl<A: Address, E: Entry, C: Config> Drop for Displaced<'_, A, E, C> {
+    #[inline]
     fn drop(&mut self) {
-        self.by_ref().for_each(drop);
-        self.slots.leaf = None;
-        self.slots.pool.recycle();
-        self.slots.pool.trim(self.keep);
+        if !self.slots.is_empty() {
+            self.by_ref().for_each(drop);
+        }
+        self.slots.pool.end(self.keep);
     }
 }
 

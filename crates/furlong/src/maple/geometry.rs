@@ -61,7 +61,7 @@ pub trait Geometry: sealed::Sealed + Debug + 'static {
 pub struct Fan<const LEAF: usize, const INNER: usize, const DEPTH: usize>;
 
 /// 15 slots a leaf, which is 384 bytes, and 32 children an inner node.
-pub type Wide = Fan<15, 32, 16>;
+pub type Wide = Fan<15, 32, 12>;
 
 impl<const L: usize, const I: usize, const D: usize> sealed::Sealed for Fan<L, I, D> {}
 

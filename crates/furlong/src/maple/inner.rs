@@ -35,9 +35,7 @@ pub(super) struct Inner<G: Geometry> {
     gap: G::Inner<AtomicU64>,
     largest: AtomicU64,
     len: AtomicU8,
-    /// Which child has the largest gap.
-    widest: AtomicU8,
-    _room: [u8; 6],
+    _room: [u8; 7],
     pub(super) head: RcuHead,
 }
 
@@ -50,8 +48,7 @@ impl<G: Geometry> Inner<G> {
             gap: G::Inner::from_fn(|_| AtomicU64::new(0)),
             largest: AtomicU64::new(0),
             len: AtomicU8::new(0),
-            widest: AtomicU8::new(0),
-            _room: [0; 6],
+            _room: [0; 7],
             head: RcuHead::new(),
         }
     }
@@ -66,7 +63,7 @@ impl<G: Geometry> Inner<G> {
     /// The child that `key` belongs to.
     #[inline(always)]
     pub(super) fn rank(&self, key: u64) -> usize {
-        rank(self.pivot.as_slice(), key)
+        rank::<true>(self.pivot.as_slice(), key)
     }
 
     #[inline(always)]
@@ -110,28 +107,22 @@ impl<G: Geometry> Inner<G> {
         let largest = self.largest_gap();
         if gap > largest {
             self.largest.store(gap, Ordering::Relaxed);
-            self.widest.store(at as u8, Ordering::Relaxed);
             return true;
         }
-        let was_widest = usize::from(self.widest.load(Ordering::Relaxed)) == at;
-        if !was_widest || gap >= old {
+        if old < largest || gap == old {
             return false;
         }
-        self.find_widest();
+        self.find_largest();
         self.largest_gap() != largest
     }
 
     /// Finds the largest gap anew.
-    pub(super) fn find_widest(&self) {
-        let (mut widest, mut largest) = (0, 0);
-        for at in 0..self.len() {
-            if self.gap(at) > largest {
-                (widest, largest) = (at, self.gap(at));
-            }
-        }
-        // Relaxed: only the writer uses them.
-        self.largest.store(largest, Ordering::Relaxed);
-        self.widest.store(widest as u8, Ordering::Relaxed);
+    pub(super) fn find_largest(&self) {
+        let gaps = &self.gap.as_slice()[..self.len()];
+        // Relaxed, both: only the writer uses them.
+        let gaps = gaps.iter().map(|gap| gap.load(Ordering::Relaxed));
+        self.largest
+            .store(gaps.fold(0, u64::max), Ordering::Relaxed);
     }
 
     /// Puts a child behind all others. Not beside readers. The node is whole after `finish`.
@@ -187,7 +178,7 @@ impl<G: Geometry> Inner<G> {
         if let Some(last) = self.len().checked_sub(1) {
             self.set_pivot(last, u64::MAX);
         }
-        self.find_widest();
+        self.find_largest();
     }
 
     /// Makes what was a node of any tree one without children. Not beside readers.

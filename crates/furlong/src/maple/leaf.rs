@@ -49,18 +49,22 @@ pub(super) struct Leaf<G: Geometry> {
 /// How many of `keys`, which ascend, are below `key`.
 ///
 /// Two rounds of comparisons that do not wait for each other: every fourth key, then the three
-/// before the one that was found.
+/// before the one that was found. With `LAST_IS_MAX` the last key need not be compared.
 #[inline(always)]
-pub(super) fn rank(keys: &[AtomicU64], key: u64) -> usize {
+pub(super) fn rank<const LAST_IS_MAX: bool>(keys: &[AtomicU64], key: u64) -> usize {
     // Relaxed: what a key leads to is read later, with orderings of its own.
     let below = |at: usize| usize::from(keys[at].load(Ordering::Relaxed) < key);
+    let compared = keys.len() - usize::from(LAST_IS_MAX);
     let mut fours = 0;
     let mut at = 3;
-    while at < keys.len() {
+    while at < compared {
         fours += below(at);
         at += 4;
     }
-    let from = (fours * 4).min(keys.len() - 3);
+    let mut from = fours * 4;
+    if compared % 4 != 3 {
+        from = from.min(keys.len() - 3);
+    }
     from + below(from) + below(from + 1) + below(from + 2)
 }
 
@@ -93,10 +97,19 @@ impl<G: Geometry> Leaf<G> {
         usize::from(self.live.load(Ordering::Relaxed))
     }
 
+    /// The number of entries in the slots `from..to`.
+    #[inline]
+    pub(super) fn live_in(&self, from: usize, to: usize) -> usize {
+        if self.live() == self.len() {
+            return to.saturating_sub(from);
+        }
+        (from..to).filter(|at| self.word(*at).is_some()).count()
+    }
+
     /// The first slot that ends at `key` or later; one past the last slot if none does.
     #[inline(always)]
     pub(super) fn rank(&self, key: u64) -> usize {
-        rank(self.last.as_slice(), key)
+        rank::<false>(self.last.as_slice(), key)
     }
 
     #[inline(always)]
@@ -245,20 +258,69 @@ impl<G: Geometry> Leaf<G> {
         self.word.as_slice()[at].store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Makes what was a leaf of any tree one without entries. Not beside readers.
-    pub(super) fn reset(&self) {
-        for at in 0..G::LEAF {
-            self.clear(at);
+    /// Copies entries of `other` from slot `from` on to the slots `to..to + len`. Not beside readers
+    /// of this leaf.
+    #[inline(always)]
+    pub(super) fn copy(&self, to: usize, other: &Self, from: usize, len: usize) {
+        // Relaxed, both: the writer has written them all, and nobody reads beside it here.
+        let copy = |to: &[AtomicU64], from: &[AtomicU64]| {
+            for (to, from) in to.iter().zip(from) {
+                to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        };
+        let (to, from) = (to..to + len, from..from + len);
+        let at = to.clone();
+        copy(
+            &self.last.as_slice()[at],
+            &other.last.as_slice()[from.clone()],
+        );
+        let at = to.clone();
+        copy(
+            &self.start.as_slice()[at],
+            &other.start.as_slice()[from.clone()],
+        );
+        let words = &other.word.as_slice()[from];
+        for (to, from) in self.word.as_slice()[to].iter().zip(words) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        self.set_len(0);
-        self.set_live(0);
-        self.forget_kinds();
     }
 
-    /// Forgets what was stored again: no reader was here before. Not beside readers.
-    pub(super) fn forget_kinds(&self) {
+    /// Copies the entries of `other` in the slots `from..to`, without erased ones, to the slots from
+    /// `at` on; returns where they end. Not beside readers of this leaf.
+    #[inline(always)]
+    pub(super) fn copy_entries(&self, at: usize, other: &Self, from: usize, to: usize) -> usize {
+        if other.live() == other.len() {
+            self.copy(at, other, from, to - from);
+            return at + to - from;
+        }
+        let mut at = at;
+        for slot in (from..to).filter_map(|from| other.read(from)) {
+            self.put(at, slot);
+            at += 1;
+        }
+        at
+    }
+
+    /// Makes it a leaf of the first `len` slots, all of which have been written, whatever it was
+    /// before. Not beside readers.
+    #[inline(always)]
+    pub(super) fn close(&self, len: usize) {
+        for at in len..G::LEAF {
+            self.clear(at);
+        }
+        self.set_len(len);
+        self.set_live(len);
         // Relaxed: only the writer uses it.
         self.kinds.store(0, Ordering::Relaxed);
+    }
+
+    /// Keeps the first `len` slots. Not beside readers.
+    pub(super) fn truncate(&self, len: usize) {
+        for at in len..self.len() {
+            self.clear(at);
+        }
+        self.set_len(len);
+        self.set_live(len);
     }
 
     #[inline(always)]
@@ -284,10 +346,14 @@ impl<G: Geometry> Leaf<G> {
     /// the first leaf of the tree.
     #[inline]
     pub(super) fn largest_gap(&self, is_first: bool, max: u64) -> u64 {
+        let len = self.len();
+        if self.live() == len && len > 0 {
+            return self.largest_gap_of_all(len, is_first, max);
+        }
         let mut largest = 0;
         // What follows the last entry so far; none before the first entry of a later leaf.
         let mut free = is_first.then_some(0);
-        for at in 0..self.len() {
+        for at in 0..len {
             if self.word(at).is_none() {
                 continue;
             }
@@ -300,5 +366,16 @@ impl<G: Geometry> Leaf<G> {
         // Behind an entry that ends at `max` there is nothing.
         let rest = free.filter(|free| *free <= max);
         largest.max(rest.map_or(0, |free| (max - free).saturating_add(1)))
+    }
+
+    /// The same where no slot is erased.
+    #[inline(always)]
+    fn largest_gap_of_all(&self, len: usize, is_first: bool, max: u64) -> u64 {
+        let first = if is_first { self.start(0) } else { 0 };
+        let mut largest = first.max(max - self.last(len - 1));
+        for at in 1..len {
+            largest = largest.max(self.start(at) - self.last(at - 1) - 1);
+        }
+        largest
     }
 }

@@ -229,8 +229,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
 
     /// After a change that displaced nothing.
     fn end(&mut self) {
-        self.pool.recycle();
-        self.pool.trim(self.keep);
+        self.pool.end(self.keep);
     }
 
     fn displaced(&mut self, start: u64, last: u64, one: Option<Slot>) -> Displaced<'_, A, E, C> {

@@ -49,7 +49,6 @@ struct Stack<T, S> {
 unsafe trait Kind: Sized {
     const HEAD: usize;
     fn fresh() -> Self;
-    fn renew(&self);
 }
 
 // SAFETY: the offset of the field.
@@ -59,10 +58,6 @@ unsafe impl<G: Geometry> Kind for Leaf<G> {
     fn fresh() -> Self {
         Self::new()
     }
-
-    fn renew(&self) {
-        self.reset();
-    }
 }
 
 // SAFETY: the offset of the field.
@@ -71,10 +66,6 @@ unsafe impl<G: Geometry> Kind for Inner<G> {
 
     fn fresh() -> Self {
         Self::new()
-    }
-
-    fn renew(&self) {
-        self.reset();
     }
 }
 
@@ -91,8 +82,19 @@ fn head_of<T: Kind>(node: NonNull<T>) -> NonNull<RcuHead> {
 unsafe fn reclaim<T: Kind, S: Source>(head: NonNull<RcuHead>) {
     // SAFETY: the head is that far inside the node, and its pointer is good for all of it.
     let node = unsafe { head.byte_sub(T::HEAD) };
-    // SAFETY: it came from the source with this layout, and the caller is its last user. There is
-    // nothing in a node to be dropped.
+    // SAFETY: the caller is the node's last user.
+    unsafe { dispose::<T, S>(node.cast()) };
+}
+
+/// Gives a node back to its source.
+///
+/// # Safety
+///
+/// The node came from `S`, and nobody uses it any more.
+unsafe fn dispose<T, S: Source>(node: NonNull<T>) {
+    // SAFETY: nobody uses it any more. Only under loom there is something to be dropped.
+    unsafe { node.drop_in_place() };
+    // SAFETY: it came from the source with this layout.
     unsafe { S::free(node.cast(), Layout::new::<T>()) };
 }
 
@@ -105,6 +107,7 @@ impl<T: Kind, S: Source> Stack<T, S> {
         }
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.batch.len()
     }
@@ -145,7 +148,7 @@ impl<T: Kind, S: Source> Stack<T, S> {
         while self.len() > len {
             let Some(node) = self.pop() else { return };
             // SAFETY: it was popped, so it is this one's alone; it came from `S`.
-            unsafe { S::free(node.cast(), Layout::new::<T>()) };
+            unsafe { dispose::<T, S>(node) };
         }
     }
 }
@@ -178,6 +181,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Nodes that are ready.
+    #[inline]
     pub(super) fn ready(&self) -> Nodes {
         Nodes {
             leaves: self.leaves.len(),
@@ -198,15 +202,13 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         self.inners.trim(keep.inners);
     }
 
-    /// A leaf without entries, for `tree`.
+    /// A leaf for `tree`, to be filled and closed.
     pub(super) fn leaf<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Leaf<G>> {
         let _ = tree;
         let leaf = self.leaves.pop().expect("the change has reserved leaves");
         // SAFETY: it lives until it is given up here again and freed, which is not before the end
         // of this change; see `Ptr`.
-        let leaf = unsafe { Ptr::new(leaf) };
-        leaf.renew();
-        leaf
+        unsafe { Ptr::new(leaf) }
     }
 
     /// An inner node without children, for `tree`.
@@ -218,7 +220,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             .expect("the change has reserved inner nodes");
         // SAFETY: as for a leaf.
         let inner = unsafe { Ptr::new(inner) };
-        inner.renew();
+        inner.reset();
         inner
     }
 
@@ -242,6 +244,25 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         self.old_leaves.push(leaf);
         // SAFETY: it is freed or used again only when the change has ended.
         Some(unsafe { Ptr::new(leaf) })
+    }
+
+    /// Whether a leaf with displaced entries was given up and not gone through.
+    #[inline]
+    pub(super) fn has_displaced(&self) -> bool {
+        self.displaced.len() > 0
+    }
+
+    /// After a change without readers: nodes that were given up are ready again, and go back to
+    /// their source beyond `keep`.
+    #[inline]
+    pub(super) fn end(&mut self, keep: Nodes) {
+        if self.displaced.len() + self.old_leaves.len() + self.old_inners.len() > 0 {
+            self.recycle();
+        }
+        let ready = self.ready();
+        if ready.leaves > keep.leaves || ready.inners > keep.inners {
+            self.trim(keep);
+        }
     }
 
     /// Makes nodes that were given up ready again. There are no readers.

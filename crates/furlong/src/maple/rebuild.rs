@@ -50,10 +50,10 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         cut: &Cut,
     ) -> Plan<'a, C> {
         let capacity = C::Geometry::LEAF;
-        let before = count_live::<C>(left.leaf, 0, cut.from);
-        let after = count_live::<C>(right.leaf, cut.to, right.leaf.len());
+        let before = left.leaf().live_in(0, cut.from);
+        let after = right.leaf().live_in(cut.to, right.leaf().len());
         let rest = before + cut.len() + after;
-        let ascending = cut.to >= right.leaf.len() && rest > capacity;
+        let ascending = cut.to >= right.leaf().len() && rest > capacity;
         let helper = if ascending {
             None
         } else {
@@ -71,7 +71,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         } else {
             Shares::even(total, capacity)
         };
-        let alone = left.leaf.is(right.leaf) && helper.is_none() && shares.nodes() == 1;
+        let alone = left.leaf().is(right.leaf()) && helper.is_none() && shares.nodes() == 1;
         let none = left.height == 0 && shares.nodes() == 0;
         let inners = if alone || none {
             0
@@ -114,7 +114,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         plan: Plan<'a, C>,
     ) {
         let items = self.new_leaves(left, right, cut, &plan);
-        let starts = count_live::<C>(left.leaf, 0, cut.from) == 0;
+        let starts = left.leaf().live_in(0, cut.from) == 0;
         self.give_up_between(left, right, cut.displaces());
         let mut stretch = None;
         if let Some(depth) = left.height.checked_sub(1) {
@@ -145,10 +145,10 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if let Some(Helper::Before(Node::Leaf(leaf))) = plan.helper {
             leaves.extend(leaf, 0, leaf.len(), tree, pool);
         }
-        leaves.extend(left.leaf, 0, cut.from, tree, pool);
+        leaves.extend(left.leaf(), 0, cut.from, tree, pool);
         cut.pieces()
             .for_each(|piece| leaves.push(piece, tree, pool));
-        leaves.extend(right.leaf, cut.to, right.leaf.len(), tree, pool);
+        leaves.extend(right.leaf(), cut.to, right.leaf().len(), tree, pool);
         let mut max = right.max;
         if let Some(Helper::After(Node::Leaf(leaf))) = plan.helper {
             leaves.extend(leaf, 0, leaf.len(), tree, pool);
@@ -196,8 +196,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         right: &Spot<'a, C::Geometry>,
         displaces: bool,
     ) {
-        self.give_up_leaf(right.leaf, displaces);
-        if left.leaf.is(right.leaf) {
+        self.give_up_leaf(right.leaf(), displaces);
+        if left.leaf().is(right.leaf()) {
             return;
         }
         let height = left.height;
@@ -215,7 +215,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.give_up_children(step.node, step.at + 1, step.node.len());
             self.pool.give_up(Node::Inner(step.node));
         }
-        self.give_up_leaf(left.leaf, displaces);
+        self.give_up_leaf(left.leaf(), displaces);
     }
 
     fn give_up_leaf(&mut self, leaf: Leaf_<'a, C>, displaces: bool) {
@@ -404,12 +404,4 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         self.tree.root.publish(root.node);
         self.tree.set_largest_gap(root.gap);
     }
-}
-
-/// The number of entries in the slots `from..to`.
-fn count_live<C: Config>(leaf: Leaf_<'_, C>, from: usize, to: usize) -> usize {
-    if leaf.live() == leaf.len() {
-        return to.saturating_sub(from);
-    }
-    (from..to).filter(|at| leaf.word(*at).is_some()).count()
 }

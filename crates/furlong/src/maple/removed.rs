@@ -86,7 +86,9 @@ impl<'m, A: Address, E: Retire, R: Rcu, C: Config> Iterator for Removed<'_, 'm, 
 
 impl<A: Address, E: Retire, R: Rcu, C: Config> Drop for Removed<'_, '_, A, E, R, C> {
     fn drop(&mut self) {
-        self.by_ref().for_each(drop);
+        if !self.slots.is_empty() {
+            self.by_ref().for_each(drop);
+        }
     }
 }
 

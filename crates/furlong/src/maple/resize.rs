@@ -18,9 +18,9 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
     /// Lets the entry that has `index` reach from `start` to `last`.
     pub(super) fn resize(&mut self, index: u64, start: u64, last: u64) -> Result<(), NotResized> {
         let mut spot = self.descend(index).ok_or(NotResized::Vacant)?;
-        let mut at = spot.leaf.rank(index);
+        let mut at = spot.leaf().rank(index);
         let found = spot
-            .leaf
+            .leaf()
             .first_from(at)
             .filter(|(_, old)| old.start <= index);
         let Some((_, old)) = found else {
@@ -38,14 +38,20 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
             let moved = self.descend(index);
             let Some(moved) = moved else { return Ok(()) };
             spot = moved;
-            at = spot.leaf.rank(index);
+            at = spot.leaf().rank(index);
         }
         // Erased slots that the new extent would reach go with it.
         let (mut from, mut to) = (at, at + 1);
-        while from > 0 && spot.leaf.word(from - 1).is_none() && spot.leaf.last(from - 1) >= start {
+        while from > 0
+            && spot.leaf().word(from - 1).is_none()
+            && spot.leaf().last(from - 1) >= start
+        {
             from -= 1;
         }
-        while to < spot.leaf.len() && spot.leaf.word(to).is_none() && spot.leaf.start(to) <= last {
+        while to < spot.leaf().len()
+            && spot.leaf().word(to).is_none()
+            && spot.leaf().start(to) <= last
+        {
             to += 1;
         }
         let cut = Cut::resizing(from, to, new);

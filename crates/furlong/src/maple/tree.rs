@@ -36,7 +36,7 @@ impl<G: Geometry> Copy for Step<'_, G> {}
 pub(super) struct Spot<'a, G: Geometry> {
     steps: G::Path<Option<Step<'a, G>>>,
     pub(super) height: usize,
-    pub(super) leaf: Ptr<'a, Leaf<G>>,
+    leaf: Option<Ptr<'a, Leaf<G>>>,
     /// The first index that belongs to the leaf.
     pub(super) min: u64,
     /// The last one.
@@ -93,10 +93,23 @@ impl<G: Geometry> Tree<G> {
     }
 
     /// The leaf that `key` belongs to, and the way to it; none in an empty tree.
-    #[inline(always)]
+    #[inline]
     pub(super) fn descend(&self, key: u64, count: &impl Counters) -> Option<Spot<'_, G>> {
-        let mut node = self.root.load()?;
-        let mut steps = G::Path::from_fn(|_| None);
+        let mut spot = Spot::new();
+        self.descend_to(key, &mut spot, count).then_some(spot)
+    }
+
+    /// As `descend`, into a spot that the caller has, which is large.
+    #[inline(always)]
+    pub(super) fn descend_to<'a>(
+        &'a self,
+        key: u64,
+        spot: &mut Spot<'a, G>,
+        count: &impl Counters,
+    ) -> bool {
+        let Some(mut node) = self.root.load() else {
+            return false;
+        };
         let (mut height, mut min, mut max) = (0, 0, u64::MAX);
         loop {
             count.count(Event::Visit);
@@ -107,18 +120,17 @@ impl<G: Geometry> Tree<G> {
                         min = inner.pivot(at - 1) + 1;
                     }
                     max = max.min(inner.pivot(at));
-                    steps.as_mut_slice()[height] = Some(Step { node: inner, at });
+                    spot.steps.as_mut_slice()[height] = Some(Step { node: inner, at });
                     height += 1;
-                    node = inner.get().link(at).load()?;
+                    let Some(child) = inner.get().link(at).load() else {
+                        return false;
+                    };
+                    node = child;
                 }
                 Node::Leaf(leaf) => {
-                    return Some(Spot {
-                        steps,
-                        height,
-                        leaf,
-                        min,
-                        max,
-                    });
+                    spot.leaf = Some(leaf);
+                    (spot.height, spot.min, spot.max) = (height, min, max);
+                    return true;
                 }
             }
         }
@@ -132,14 +144,14 @@ impl<G: Geometry> Tree<G> {
                 last: u64::MAX,
             };
         };
-        let at = spot.leaf.rank(key);
-        let next = spot.leaf.first_from(at);
+        let at = spot.leaf().rank(key);
+        let next = spot.leaf().first_from(at);
         if let Some((_, slot)) = next.filter(|(_, slot)| slot.start <= key && key <= slot.last) {
             return Found::Entry(slot);
         }
         // Beside a writer what was found may have moved; the gap then ends at `key`.
         let above = next.map_or(spot.max, |(_, slot)| slot.start.saturating_sub(1));
-        let before = spot.leaf.last_before(at);
+        let before = spot.leaf().last_before(at);
         let below = before.map_or(spot.min, |(_, slot)| slot.last.saturating_add(1));
         Found::Gap {
             start: below.min(key),
@@ -149,6 +161,24 @@ impl<G: Geometry> Tree<G> {
 }
 
 impl<'a, G: Geometry> Spot<'a, G> {
+    /// A spot that is none yet.
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self {
+            steps: G::Path::from_fn(|_| None),
+            height: 0,
+            leaf: None,
+            min: 0,
+            max: u64::MAX,
+        }
+    }
+
+    /// The leaf.
+    #[inline(always)]
+    pub(super) fn leaf(&self) -> Ptr<'a, Leaf<G>> {
+        self.leaf.expect("a spot has a leaf when it was found")
+    }
+
     /// The step at a depth, counted from the root.
     #[inline(always)]
     pub(super) fn step(&self, depth: usize) -> Step<'a, G> {
@@ -206,7 +236,7 @@ impl<'a, G: Geometry> Spot<'a, G> {
                     at = if to_last { inner.len() - 1 } else { 0 };
                 }
                 Some(Node::Leaf(leaf)) => {
-                    self.leaf = leaf;
+                    self.leaf = Some(leaf);
                     return true;
                 }
                 None => return false,

@@ -5,8 +5,8 @@ use super::config::Config;
 use super::counters::{Counters, Event};
 use super::cut::Cut;
 use super::geometry::{Geometry, least, spare};
-use super::leaf::{Kind, Slot, Word};
-use super::link::Node;
+use super::leaf::{Kind, Leaf, Slot, Word};
+use super::link::{Node, Ptr};
 use super::pool::{NoMemory, Nodes, Pool};
 use super::tree::{Spot, Tree};
 
@@ -58,9 +58,10 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         split: impl FnOnce(Word) -> Option<Word>,
     ) -> Result<Option<Slot>, Refused> {
         let new = word.map(|word| Slot { start, last, word });
-        let Some(left) = self.descend(start) else {
+        let mut left = Spot::new();
+        if !self.tree.descend_to(start, &mut left, self.count) {
             return self.plant(new).map(|()| None).map_err(Refused::from);
-        };
+        }
         if last <= left.max {
             let cut = Cut::inside(&left, start, last, new);
             return self.apply(&left, &left, cut, split);
@@ -76,14 +77,15 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Takes out the entry that has `index`.
     #[inline]
     pub(super) fn erase(&mut self, index: u64) -> Result<Option<Slot>, Refused> {
-        let Some(spot) = self.descend(index) else {
-            return Ok(None);
-        };
-        let at = spot.leaf.rank(index);
-        if at >= spot.leaf.len() || spot.leaf.start(at) > index {
+        let mut spot = Spot::new();
+        if !self.tree.descend_to(index, &mut spot, self.count) {
             return Ok(None);
         }
-        let Some(slot) = spot.leaf.read(at) else {
+        let at = spot.leaf().rank(index);
+        if at >= spot.leaf().len() || spot.leaf().start(at) > index {
+            return Ok(None);
+        }
+        let Some(slot) = spot.leaf().read(at) else {
             return Ok(None);
         };
         let cut = Cut::erasing(at, at + 1, 0);
@@ -94,15 +96,16 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Puts `new` where nothing is.
     #[inline]
     pub(super) fn insert(&mut self, new: Slot) -> Result<(), NotInserted> {
-        let Some(spot) = self.descend(new.start) else {
+        let mut spot = Spot::new();
+        if !self.tree.descend_to(new.start, &mut spot, self.count) {
             return self.plant(Some(new)).map_err(|_| NotInserted::NoMemory);
-        };
+        }
         let last = new.last.min(spot.max);
         let cut = Cut::inside(&spot, new.start, last, Some(new));
         if cut.covered > 0 || cut.len() > 1 || last < new.last {
             // A leaf that is not the first begins with an entry (I5).
             let next = spot.max.wrapping_add(1);
-            let there = (cut.from..cut.to).find_map(|at| spot.leaf.read(at));
+            let there = (cut.from..cut.to).find_map(|at| spot.leaf().read(at));
             let there = there.or_else(|| self.tree.load(next, self.count));
             return Err(there.map_or(NotInserted::NoMemory, NotInserted::Occupied));
         }
@@ -120,6 +123,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             inners: 0,
         })?;
         let leaf = self.pool.leaf(self.tree);
+        leaf.close(0);
         leaf.push(slot);
         self.count.count(Event::NodeStore);
         self.tree.root.publish(Node::Leaf(leaf));
@@ -135,17 +139,20 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         mut cut: Cut,
         split: impl FnOnce(Word) -> Option<Word>,
     ) -> Result<Option<Slot>, Refused> {
-        let one = left.leaf.is(right.leaf);
+        let one = left.leaf().is(right.leaf());
         if one && cut.from == cut.to && cut.len() == 0 {
             return Ok(None);
         }
-        if one
-            && !cut.splits
-            && !self.is_to_merge(left, &cut)
-            && let Some(displaced) = self.in_place(left, &cut)
-        {
-            self.after(left);
-            return Ok(displaced);
+        if one && !cut.splits && !self.is_to_merge(left, &cut) {
+            let free = self.free_around(left, &cut);
+            if let Some(displaced) = self.in_place(left, &cut) {
+                self.after(left, left.leaf(), free);
+                return Ok(displaced);
+            }
+            if READERS && self.fits_alone(left, &cut) {
+                self.copy_leaf(left, &cut, free)?;
+                return Ok(None);
+            }
         }
         let plan = self.plan(left, right, &cut);
         self.pool.ensure(plan.need())?;
@@ -154,7 +161,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
             cut.splits = false;
             if !READERS && self.in_place(left, &cut).is_some() {
-                self.after(left);
+                self.after(left, left.leaf(), Free::Unknown);
                 return Ok(None);
             }
         }
@@ -162,15 +169,56 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         Ok(None)
     }
 
+    /// Whether what a cut leaves of a leaf is one leaf, and no sibling has to take part.
+    #[inline]
+    fn fits_alone(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
+        let live = spot.leaf().live();
+        let rest = live + cut.len() - spot.leaf().live_in(cut.from, cut.to);
+        rest <= C::Geometry::LEAF && (rest >= live || rest >= least(C::Geometry::LEAF))
+    }
+
+    /// Puts a copy of a leaf with the change in its place.
+    #[inline]
+    fn copy_leaf(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        cut: &Cut,
+        free: Free,
+    ) -> Result<(), NoMemory> {
+        self.pool.ensure(Nodes {
+            leaves: 1,
+            inners: 0,
+        })?;
+        let (old, new) = (spot.leaf(), self.pool.leaf(self.tree));
+        let mut len = new.copy_entries(0, old.get(), 0, cut.from);
+        for piece in cut.pieces() {
+            new.put(len, piece);
+            len += 1;
+        }
+        len = new.copy_entries(len, old.get(), cut.to, old.len());
+        new.close(len);
+        self.count.count(Event::NodeStore);
+        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
+            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
+            None => self.tree.root.publish(Node::Leaf(new)),
+        }
+        if cut.displaces() {
+            self.pool.give_up_displaced(old);
+        } else {
+            self.pool.give_up(Node::Leaf(old));
+        }
+        self.after(spot, new, free);
+        Ok(())
+    }
+
     /// Whether the leaf would have too few entries, and a sibling has room for them.
     fn is_to_merge(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
-        let (capacity, live) = (C::Geometry::LEAF, spot.leaf.live());
+        let (capacity, live) = (C::Geometry::LEAF, spot.leaf().live());
         let len = cut.len();
         if live > least(capacity) || len > 0 && len >= cut.to - cut.from {
             return false;
         }
-        let gone = (cut.from..cut.to).filter(|at| spot.leaf.word(*at).is_some());
-        let rest = live - gone.count() + len;
+        let rest = live + len - spot.leaf().live_in(cut.from, cut.to);
         if rest == 0 {
             return true;
         }
@@ -183,7 +231,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if READERS {
             return self.beside_readers(spot, cut);
         }
-        let (leaf, len) = (spot.leaf, cut.len());
+        let (leaf, len) = (spot.leaf(), cut.len());
         if leaf.len() + len > C::Geometry::LEAF + cut.to - cut.from || cut.covered > 1 {
             return None;
         }
@@ -209,7 +257,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// The changes that one store makes, so that readers see all of it or nothing (L4, L5).
     fn beside_readers(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Option<Option<Slot>> {
-        let leaf = spot.leaf;
+        let leaf = spot.leaf();
         let mut pieces = cut.pieces();
         let (piece, more) = (pieces.next(), pieces.next());
         if more.is_some() {
@@ -250,23 +298,74 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         Some(displaced)
     }
 
-    /// After a leaf was changed in place: its gaps, and where it begins.
+    /// After a leaf was changed in place: its gaps, and where it begins. `free` was free around the
+    /// cut before, if that was one gap, and is free now, if it is one now.
     #[inline]
-    fn after(&mut self, spot: &Spot<'a, C::Geometry>) {
-        self.regap(spot);
-        let first = spot.leaf.first_from(0);
-        if let Some((_, first)) = first
-            && first.start != spot.min
-            && !spot.is_first()
-        {
-            self.move_min(spot, first.start);
+    fn after(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        leaf: Ptr<'a, Leaf<C::Geometry>>,
+        free: Free,
+    ) {
+        match free {
+            Free::Before(gap) if gap < self.gap_of(spot) => {}
+            Free::Now(gap) if gap <= self.gap_of(spot) => {}
+            Free::Now(gap) => self.climb(spot, spot.height, gap),
+            _ => {
+                let gap = leaf.largest_gap(spot.is_first(), spot.max);
+                self.climb(spot, spot.height, gap);
+            }
+        }
+        if !spot.is_first() {
+            let first = leaf.first_from(0);
+            if let Some((_, first)) = first
+                && first.start != spot.min
+            {
+                self.move_min(spot, first.start);
+            }
+        }
+    }
+
+    /// What is noted as the largest gap of a leaf.
+    #[inline]
+    fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
+        match spot.height.checked_sub(1) {
+            Some(depth) => spot.step(depth).node.gap(spot.step(depth).at),
+            None => self.tree.largest_gap(),
+        }
+    }
+
+    /// What is free around a cut: one gap before an insertion, one after an erasure.
+    #[inline]
+    fn free_around(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Free {
+        let (inserts, erases) = (cut.from == cut.to, cut.len() == 0);
+        if !inserts && !erases {
+            return Free::Unknown;
+        }
+        let leaf = spot.leaf();
+        let before = leaf.last_before(cut.from);
+        if before.is_none() && !spot.is_first() {
+            return Free::Unknown;
+        }
+        let start = before.map_or(Some(0), |(_, slot)| slot.last.checked_add(1));
+        let next = leaf
+            .first_from(cut.to)
+            .map_or(Some(spot.max), |(_, slot)| slot.start.checked_sub(1));
+        let (Some(start), Some(last)) = (start, next) else {
+            return Free::Unknown;
+        };
+        let gap = (last.wrapping_sub(start)).wrapping_add(1);
+        if inserts {
+            Free::Before(gap)
+        } else {
+            Free::Now(gap)
         }
     }
 
     /// Notes the largest gap of a leaf, up to where it changes nothing.
     #[inline]
     pub(super) fn regap(&self, spot: &Spot<'a, C::Geometry>) {
-        let gap = spot.leaf.largest_gap(spot.is_first(), spot.max);
+        let gap = spot.leaf().largest_gap(spot.is_first(), spot.max);
         self.climb(spot, spot.height, gap);
     }
 
@@ -290,7 +389,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return;
         };
         let start = spot
-            .leaf
+            .leaf()
             .first_from(0)
             .map_or(spot.min, |(_, slot)| slot.start);
         if spot.is_first() || start == spot.min {
@@ -352,6 +451,16 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         None
     }
+}
+
+/// What is free around a cut.
+#[derive(Clone, Copy, Debug)]
+enum Free {
+    /// One gap of this length was.
+    Before(u64),
+    /// One gap of this length is.
+    Now(u64),
+    Unknown,
 }
 
 /// A sibling that takes part in a change.
