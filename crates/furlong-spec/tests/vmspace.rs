@@ -5,7 +5,7 @@
 use furlong::maple::{self, Fan, Heap};
 use furlong::vmspace::{Atomic, Config, Custom, Linux, Maple, Rbtree};
 use furlong_spec::vmspace::{
-    Coverage, Mix, Model, Operation, Outcome, SpaceSubject, WORLDS, operations,
+    Coverage, Kept, Mix, Model, Operation, Outcome, SpaceSubject, WORLDS, operations,
 };
 use furlong_spec::{Subject, compare};
 
@@ -28,7 +28,7 @@ impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Noted<S> 
 }
 
 /// Two hundred thousand operations, and as many comparisons of all that is there.
-fn agrees<C: Config>(keeps_part: bool) {
+fn agrees<C: Config<Index<Kept>: Default>>(keeps_part: bool) {
     let mut seen = Coverage::default();
     for seed in 0..28 {
         for world in WORLDS {

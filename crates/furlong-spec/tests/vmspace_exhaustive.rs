@@ -6,7 +6,7 @@ use furlong::vmspace::{
     Access, Advice, At, Config, Custom, Flags, Linux, Maple, Prot, Rbtree, Remap, RemapFlags,
     Request,
 };
-use furlong_spec::vmspace::{Model, Operation, SpaceSubject, World, sequences};
+use furlong_spec::vmspace::{Kept, Model, Operation, SpaceSubject, World, sequences};
 
 type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
 
@@ -34,7 +34,10 @@ fn maps(
     ranges(world, lens).into_iter().map(request).collect()
 }
 
-fn holds<C: Config>(world: World, keeps_part: bool, alphabet: &[Operation], length: u32) -> u64 {
+fn holds<C>(world: World, keeps_part: bool, alphabet: &[Operation], length: u32) -> u64
+where
+    C: Config<Index<Kept>: Default>,
+{
     let model = Model::new(world, keeps_part);
     let build = || SpaceSubject::<C>::new(world.layout());
     let compared = sequences(build, &model, alphabet, length);

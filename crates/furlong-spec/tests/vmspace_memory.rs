@@ -29,7 +29,7 @@ fn seen<C: Config>(space: &Space<u32, C>) -> Vec<Seen> {
 }
 
 /// The child of a fork, which has memory for no more areas than it has.
-fn tight<C: Config>(space: &Space<u32, C>) -> Space<u32, C> {
+fn tight<C: Config<Index<u32>: Default>>(space: &Space<u32, C>) -> Space<u32, C> {
     let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
     space.fork(copy).ok().expect("there is memory for a child")
 }

@@ -29,7 +29,7 @@ fn replayed<S: AddressSpace>(script: &Script) -> Report {
 }
 
 /// The kernel's answers to the whole build, all of them.
-fn answers_as_the_kernel<C: Config>(script: &Script) {
+fn answers_as_the_kernel<C: Config<Index<u32>: Default>>(script: &Script) {
     let report = replayed::<Space<u32, C>>(script);
     assert!(report.mismatches.is_empty(), "{report}");
     let expected = [

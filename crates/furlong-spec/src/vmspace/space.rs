@@ -1,9 +1,9 @@
 //! The library's space as a subject.
 #![forbid(unsafe_code)]
 
-use std::cell::Cell;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use furlong::addr::VirtAddr;
 use furlong::check::Check;
@@ -16,16 +16,16 @@ use crate::Subject;
 #[derive(Debug)]
 pub struct Kept {
     object: u32,
-    alive: Rc<Cell<usize>>,
+    alive: Arc<AtomicUsize>,
 }
 
 impl Kept {
     /// One more of `alive`.
-    fn new(object: u32, alive: &Rc<Cell<usize>>) -> Self {
-        alive.set(alive.get() + 1);
+    fn new(object: u32, alive: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Ordering::SeqCst);
         Self {
             object,
-            alive: Rc::clone(alive),
+            alive: Arc::clone(alive),
         }
     }
 
@@ -44,7 +44,7 @@ impl Clone for Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.alive.set(self.alive.get() - 1);
+        self.alive.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -57,10 +57,10 @@ impl Value for Kept {
 /// A space, and how many values it should have.
 pub struct SpaceSubject<C: Config = Standard> {
     space: Space<Kept, C>,
-    alive: Rc<Cell<usize>>,
+    alive: Arc<AtomicUsize>,
 }
 
-impl<C: Config> SpaceSubject<C> {
+impl<C: Config<Index<Kept>: Default>> SpaceSubject<C> {
     /// An empty space.
     ///
     /// # Panics
@@ -70,7 +70,7 @@ impl<C: Config> SpaceSubject<C> {
         let space = Space::with_config(layout);
         Self {
             space: space.expect("the layout makes sense"),
-            alive: Rc::default(),
+            alive: Arc::default(),
         }
     }
 
@@ -175,7 +175,7 @@ impl<C: Config> fmt::Debug for SpaceSubject<C> {
     }
 }
 
-impl<C: Config> Subject for SpaceSubject<C> {
+impl<C: Config<Index<Kept>: Default>> Subject for SpaceSubject<C> {
     type Operation = Operation;
     type Outcome = Outcome;
 
@@ -225,7 +225,7 @@ impl<C: Config> Subject for SpaceSubject<C> {
     fn check(&self) -> Result<(), String> {
         self.space.check().map_err(|broken| broken.to_string())?;
         // Values are cloned where an area is cut and handed back where nothing of it is left.
-        let (alive, areas) = (self.alive.get(), self.space.len());
+        let (alive, areas) = (self.alive.load(Ordering::SeqCst), self.space.len());
         if alive != areas {
             return Err(format!("{alive} values for {areas} areas"));
         }

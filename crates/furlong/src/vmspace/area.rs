@@ -8,7 +8,9 @@ use crate::addr::{Extent, VirtAddr};
 ///
 /// Where an area is cut, both parts have a clone, which must not fail: keep what is large behind a
 /// reference or an `Arc`.
-pub trait Value: Clone {
+///
+/// It goes to whatever thread changes or drops the area.
+pub trait Value: Clone + Send + 'static {
     /// Whether this area and the one right behind it, whose value is `next`, may become one. It is
     /// asked where everything else is equal and the offsets go on; the answer has to be transitive.
     /// Of two areas that become one, the value of the first stays.

@@ -18,14 +18,14 @@ const HEAP: Attr = Attr {
 impl<A: Value, C: Config> Space<A, C> {
     /// Says where the heap begins, as a loader does; it is empty.
     pub fn start_brk(&mut self, start: VirtAddr) {
-        self.heap.start = start;
-        self.heap.end = start;
+        self.state.heap.start = start;
+        self.state.heap.end = start;
     }
 
     /// Where the heap ends, in bytes: what Linux's `brk` answers, whether it could do what it was
     /// asked for or not.
     pub fn brk(&self) -> VirtAddr {
-        self.heap.end
+        self.state.heap.end
     }
 
     /// Lets the heap end at `end`, in bytes. Where it grows it goes on with the area before it, if
@@ -43,12 +43,17 @@ impl<A: Value, C: Config> Space<A, C> {
         value: A,
         mut freed: impl FnMut(Freed<A>),
     ) -> Result<(), BrkError> {
-        if end < self.heap.start {
+        if end < self.state.heap.start {
             return Err(BrkError::BelowStart);
         }
-        let page = self.layout.page;
-        let old = self.heap.end.align_up(page).map(|at| self.grid.page(at));
-        let new = end.align_up(page).map(|at| self.grid.page(at));
+        let page = self.state.layout.page;
+        let old = self
+            .state
+            .heap
+            .end
+            .align_up(page)
+            .map(|at| self.state.grid.page(at));
+        let new = end.align_up(page).map(|at| self.state.grid.page(at));
         let (Some(old), Some(new)) = (old, new) else {
             return Err(BrkError::Beyond);
         };
@@ -64,7 +69,7 @@ impl<A: Value, C: Config> Space<A, C> {
         } else {
             freed(Freed::Merged(value));
         }
-        self.heap.end = end;
+        self.state.heap.end = end;
         Ok(())
     }
 
@@ -88,8 +93,8 @@ impl<A: Value, C: Config> Space<A, C> {
         value: A,
         mut freed: impl FnMut(Freed<A>),
     ) -> Result<(), BrkError> {
-        let pages = self.grid.within(first, len).ok_or(BrkError::Beyond)?;
-        if first < self.grid.low {
+        let pages = self.state.grid.within(first, len).ok_or(BrkError::Beyond)?;
+        if first < self.state.grid.low {
             return Err(BrkError::BelowLow);
         }
         // One page stays free behind the heap.
@@ -101,13 +106,13 @@ impl<A: Value, C: Config> Space<A, C> {
         if !self.fits(len, 0) {
             return Err(BrkError::TooManyPages);
         }
-        if self.len() > self.layout.areas_max {
+        if self.len() > self.state.layout.areas_max {
             return Err(BrkError::TooManyAreas);
         }
         self.prepare(BRK_CHANGES).map_err(|_| BrkError::NoMemory)?;
-        self.count_in(len, HEAP);
+        self.state.count_in(len, HEAP);
         // The heap goes on with an area of its own only, not with what the loader has put before it.
-        let start = self.grid.page(self.heap.start);
+        let start = self.state.grid.page(self.state.heap.start);
         let left = self.index.before(first).filter(|left| {
             let is_heap = left.pages.last >= start && left.attr == HEAP;
             is_heap && left.pages.abuts(pages) && left.value.merges(&value)

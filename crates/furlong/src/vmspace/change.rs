@@ -121,7 +121,7 @@ impl<A: Value, C: Config> Space<A, C> {
         if prot.contains(both) {
             return Err(ProtectError::NotGrowing);
         }
-        if !self.grid.is_aligned(start) {
+        if !self.state.grid.is_aligned(start) {
             return Err(ProtectError::Unaligned);
         }
         let pages = self.plan_change(start, len);
@@ -160,7 +160,7 @@ impl<A: Value, C: Config> Space<A, C> {
         advice: Advice,
         freed: impl FnMut(Freed<A>),
     ) -> Result<(), AdviseError> {
-        if !self.grid.is_aligned(start) {
+        if !self.state.grid.is_aligned(start) {
             return Err(AdviseError::Unaligned);
         }
         let pages = self.plan_change(start, len);
@@ -188,13 +188,13 @@ impl<A: Value, C: Config> Space<A, C> {
     /// The range in pages, if there are any; `None` where its end is no address: Linux computes it
     /// in 64 bits.
     fn plan_change(&self, start: VirtAddr, len: u64) -> Option<Option<Pages>> {
-        let count = self.grid.count(len);
+        let count = self.state.grid.count(len);
         if count == 0 {
             return Some(None);
         }
-        let first = self.grid.page(start);
+        let first = self.state.grid.page(start);
         let end = first.checked_add(count);
-        let end = end.filter(|end| *end <= u64::MAX >> self.grid.shift);
+        let end = end.filter(|end| *end <= u64::MAX >> self.state.grid.shift);
         let last = end
             .map(|end| end - 1)
             .or_else(|| self.last_of_all(first, count))?;
@@ -204,7 +204,7 @@ impl<A: Value, C: Config> Space<A, C> {
     /// The last page of a range that ends with 64 bits, in a space that does.
     fn last_of_all(&self, first: u64, count: u64) -> Option<u64> {
         let last = first.checked_add(count - 1)?;
-        (last == self.grid.last).then_some(last)
+        (last == self.state.grid.last).then_some(last)
     }
 
     /// From the start of the stack in which `pages` begin.
@@ -245,7 +245,7 @@ impl<A: Value, C: Config> Space<A, C> {
                 return reach;
             };
             if let Some(step) = self.step(left, area, piece, new) {
-                let Some(less) = step.count(count, self.layout.areas_max) else {
+                let Some(less) = step.count(count, self.state.layout.areas_max) else {
                     reach.failure = Some(Stop::TooManyAreas);
                     return reach;
                 };
@@ -329,8 +329,8 @@ impl<A: Value, C: Config> Space<A, C> {
         let &Step {
             piece, old, new, ..
         } = step;
-        self.count_out(piece.len(), old);
-        self.count_in(piece.len(), new);
+        self.state.count_out(piece.len(), old);
+        self.state.count_in(piece.len(), new);
         let (of, whole) = match (step.left, step.right) {
             (None, None) => return self.index.change(piece, new),
             (Some(left), None) => (left, left.through(piece)),

@@ -51,13 +51,12 @@ impl<A: Value, C: Config> Check for Space<A, C> {
         let mut next = Some(0);
         let mut usage = Usage::default();
         let (mut growing, mut count) = (0, 0);
-        let last = u64::MAX;
-        for area in self.index.iter(Pages { first: 0, last }) {
+        for area in self.index.iter(Pages::ALL) {
             let (pages, attr) = (area.pages, area.attr);
             if next.is_none_or(|next| pages.first < next) || pages.last < pages.first {
                 return Err(BrokenSpace::Overlap(pages));
             }
-            if pages.first < self.grid.low || self.grid.last < pages.last {
+            if pages.first < self.state.grid.low || self.state.grid.last < pages.last {
                 return Err(BrokenSpace::Outside(pages));
             }
             if attr.prot != attr.prot.known() || !attr.may.contains(attr.prot) {
@@ -70,10 +69,10 @@ impl<A: Value, C: Config> Check for Space<A, C> {
             count += 1;
             next = pages.last.checked_add(1);
         }
-        if usage != self.usage {
+        if usage != self.state.usage {
             return Err(BrokenSpace::Usage(usage));
         }
-        if growing != self.growing {
+        if growing != self.state.growing {
             return Err(BrokenSpace::Growing(growing));
         }
         if count != self.len() {

@@ -17,7 +17,7 @@ impl<A: Value, C: Config> Space<A, C> {
     /// # Cost
     /// O(log n), no memory; where a stack grows one change of the index.
     pub fn fault(&mut self, address: VirtAddr, access: Access) -> Result<Area<'_, A>, FaultError> {
-        let page = self.grid.page(address);
+        let page = self.state.grid.page(address);
         let above = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
         let is_allowed = above.attr.prot.allows(access);
         if page < above.pages.first {
@@ -38,13 +38,13 @@ impl<A: Value, C: Config> Space<A, C> {
         if !stack.attr.flags.contains(Flags::GROWS_DOWN) {
             return Err(FaultError::NotMapped);
         }
-        if page < self.grid.low {
+        if page < self.state.grid.low {
             return Err(FaultError::BelowLow);
         }
         let is_close = |below: &Entry<'_, A>| {
             let is_stack = below.attr.flags.contains(Flags::GROWS_DOWN);
             let is_used = below.attr.prot != Prot::NONE;
-            !is_stack && is_used && page - below.pages.last <= self.layout.guard
+            !is_stack && is_used && page - below.pages.last <= self.state.layout.guard
         };
         if self.index.before(page).as_ref().is_some_and(is_close) {
             return Err(FaultError::Guard);
@@ -53,7 +53,7 @@ impl<A: Value, C: Config> Space<A, C> {
             first: page,
             ..stack.pages
         };
-        if whole.len() > self.layout.stack_max {
+        if whole.len() > self.state.layout.stack_max {
             return Err(FaultError::TooLarge);
         }
         if !self.fits(stack.pages.first - page, 0) {
@@ -66,7 +66,7 @@ impl<A: Value, C: Config> Space<A, C> {
     fn grow(&mut self, first: u64, whole: Pages, attr: Attr) -> Result<(), FaultError> {
         let room = self.index.prepare_extend();
         room.map_err(|_| FaultError::NoMemory)?;
-        self.count_in(first - whole.first, attr);
+        self.state.count_in(first - whole.first, attr);
         let nothing = |_| debug_assert!(false, "nothing is below it");
         self.index.extend(first, whole, nothing);
         Ok(())

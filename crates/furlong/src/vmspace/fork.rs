@@ -4,6 +4,7 @@
 use core::error::Error;
 use core::fmt;
 
+use super::space::State;
 use super::{Area, Config, Flags, Index, Space, Value};
 
 /// Why there is no child.
@@ -27,42 +28,60 @@ impl<E: fmt::Display> fmt::Display for ForkError<E> {
 impl<E: fmt::Debug + fmt::Display> Error for ForkError<E> {}
 
 impl<A: Value, C: Config> Space<A, C> {
-    /// A space with the same areas, limits and break, without those areas that a fork
-    /// [does not copy](Flags::DONT_COPY). `copy` makes the child's value of each area, in ascending
-    /// order; an area that is to be [wiped](Flags::WIPE_ON_FORK) or is
-    /// [shared](Flags::SHARED) says so.
+    /// Makes this space, which is empty, the child of a fork of `parent`: with the same areas,
+    /// limits and break, without those areas that a fork [does not copy](Flags::DONT_COPY). `copy`
+    /// makes the child's value of each area, in ascending order; an area that is to be
+    /// [wiped](Flags::WIPE_ON_FORK) or is [shared](Flags::SHARED) says so.
     ///
     /// # Errors
-    /// What was refused, and the areas that were copied before it. Nothing has changed.
+    /// See [`ForkError`]. The parent has not changed; this space has the areas that were copied
+    /// before, to be dropped where it suits.
+    ///
+    /// # Panics
+    /// If this space is not empty.
     ///
     /// # Cost
     /// O(n); with a tree one allocation for all nodes.
-    pub fn fork<E>(
-        &self,
+    pub fn copy_from<D: Config, E>(
+        &mut self,
+        parent: &Space<A, D>,
         mut copy: impl FnMut(Area<'_, A>) -> Result<A, E>,
-    ) -> Result<Self, (ForkError<E>, Self)> {
-        let mut child = Self {
-            index: C::Index::default(),
-            layout: self.layout,
-            grid: self.grid,
+    ) -> Result<(), ForkError<E>> {
+        assert!(self.is_empty(), "a child has nothing before");
+        let State { layout, heap, .. } = parent.state;
+        self.state = State {
+            layout,
+            heap,
             usage: super::Usage::default(),
             growing: 0,
-            heap: self.heap,
+            ..parent.state
         };
-        let mut index = core::mem::take(&mut child.index);
-        let copied = index.copy_from(&self.index, |entry| {
+        let state = &mut self.state;
+        let copied = self.index.copy_from(&parent.index, |entry| {
             if entry.attr.flags.contains(Flags::DONT_COPY) {
                 return Ok(None);
             }
-            let value = copy(self.area(entry))?;
-            child.count_in(entry.pages.len(), entry.attr);
+            let value = copy(parent.area(entry))?;
+            state.count_in(entry.pages.len(), entry.attr);
             Ok(Some(value))
         });
-        child.index = index;
-        match copied {
+        copied.map_err(|cause| cause.map_or(ForkError::NoMemory, ForkError::Refused))
+    }
+}
+
+impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
+    /// The child of a fork; otherwise as [`copy_from`](Self::copy_from).
+    ///
+    /// # Errors
+    /// See [`ForkError`], and the areas that were copied before it.
+    pub fn fork<E>(
+        &self,
+        copy: impl FnMut(Area<'_, A>) -> Result<A, E>,
+    ) -> Result<Self, (ForkError<E>, Self)> {
+        let mut child = Self::over(C::Index::default(), self.state);
+        match child.copy_from(self, copy) {
             Ok(()) => Ok(child),
-            Err(None) => Err((ForkError::NoMemory, child)),
-            Err(Some(cause)) => Err((ForkError::Refused(cause), child)),
+            Err(cause) => Err((cause, child)),
         }
     }
 }

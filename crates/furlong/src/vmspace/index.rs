@@ -9,17 +9,19 @@
 use core::error::Error;
 use core::marker::PhantomData;
 
-use super::ranges::MapleIndex;
+use super::ranges::{MapleIndex, Record};
 use super::tree::TreeIndex;
 use super::{Attr, Entry, NoMemory, Pages, Piece, Value};
+use crate::addr::VirtAddr;
 use crate::maple;
 use crate::rbtree::{Counters, Off};
+use crate::rcu::RcuBox;
 
 /// Areas in order of their pages, of which no two overlap, and the gaps between them.
 ///
 /// The space decides; an index only carries out. Changes allocate nothing where
 /// [`prepare`](Index::prepare) has been called for them, and cannot fail.
-pub trait Index<A: Value>: Default {
+pub trait Index<A: Value> {
     /// What is broken in it.
     type Broken: Error;
 
@@ -90,9 +92,9 @@ pub trait Index<A: Value>: Default {
     ///
     /// # Errors
     /// What `copy` refused, or `None` for lack of memory; `self` has the areas before that one.
-    fn copy_from<E>(
+    fn copy_from<E, S: Index<A>>(
         &mut self,
-        source: &Self,
+        source: &S,
         copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>>;
 
@@ -109,7 +111,7 @@ pub trait Index<A: Value>: Default {
 /// An arm of the seam.
 pub trait Structure {
     /// The index for areas with values `A`.
-    type Index<A: Value>: Index<A>;
+    type Index<A: Value>: Index<A> + Default;
 }
 
 /// A tree of areas with the largest gap below each, on [`rbtree`](crate::rbtree): what Linux had
@@ -127,5 +129,5 @@ impl<K: Counters> Structure for Rbtree<K> {
 pub struct Maple<C = maple::Standard>(PhantomData<C>);
 
 impl<C: maple::Config> Structure for Maple<C> {
-    type Index<A: Value> = MapleIndex<A, C>;
+    type Index<A: Value> = MapleIndex<A, maple::Maple<VirtAddr, RcuBox<Record<A>>, C>>;
 }

@@ -34,7 +34,7 @@ impl<A: Value, C: Config> Space<A, C> {
         match place {
             Ok(pages) => {
                 self.put(pages, self.attr_of(&request, pages), request.value, freed);
-                Ok(self.grid.address(pages.first))
+                Ok(self.state.grid.address(pages.first))
             }
             Err(cause) => {
                 let value = request.value;
@@ -49,27 +49,27 @@ impl<A: Value, C: Config> Space<A, C> {
     /// As [`map`](Self::map), except for memory.
     pub fn would_map(&self, request: &Request<A>) -> Result<VirtAddr, MapError> {
         let pages = self.plan_map(request)?;
-        Ok(self.grid.address(pages.first))
+        Ok(self.state.grid.address(pages.first))
     }
 
     /// The pages of a mapping that nothing is wrong with.
     fn plan_map(&self, request: &Request<A>) -> Result<Pages, MapError> {
         let offset = request.offset.unwrap_or(0);
-        if !self.grid.is_aligned(VirtAddr::new(offset)) {
+        if !self.state.grid.is_aligned(VirtAddr::new(offset)) {
             return Err(MapError::Offset);
         }
         if request.len == 0 {
             return Err(MapError::ZeroLen);
         }
-        let len = self.grid.count(request.len);
-        if len > self.grid.last.saturating_add(1) {
+        let len = self.state.grid.count(request.len);
+        if len > self.state.grid.last.saturating_add(1) {
             return Err(MapError::TooLong);
         }
-        let pages_of_object = u64::MAX >> self.grid.shift;
-        if (len - 1) > pages_of_object - (offset >> self.grid.shift) {
+        let pages_of_object = u64::MAX >> self.state.grid.shift;
+        if (len - 1) > pages_of_object - (offset >> self.state.grid.shift) {
             return Err(MapError::OffsetOverflow);
         }
-        if self.len() > self.layout.areas_max {
+        if self.len() > self.state.layout.areas_max {
             return Err(MapError::TooManyAreas);
         }
         let pages = self.place(request, len)?;
@@ -100,7 +100,7 @@ impl<A: Value, C: Config> Space<A, C> {
 
     fn attr_of(&self, request: &Request<A>, pages: Pages) -> Attr {
         let origin = request.offset.map_or(0, |offset| {
-            (offset >> self.grid.shift).wrapping_sub(pages.first)
+            (offset >> self.state.grid.shift).wrapping_sub(pages.first)
         });
         let object = request.offset.map_or(Flags::NONE, |_| Flags::OBJECT);
         Attr {
@@ -122,7 +122,7 @@ impl<A: Value, C: Config> Space<A, C> {
         if !self.is_vacant(pages) {
             self.cut(pages, &mut freed);
         }
-        self.count_in(pages.len(), attr);
+        self.state.count_in(pages.len(), attr);
         let joins = |one: &A, other: &A| one.merges(other);
         let left = self.index.before(pages.first).filter(|left| {
             left.pages.abuts(pages) && left.attr == attr && joins(left.value, &value)
@@ -148,15 +148,15 @@ impl<A: Value, C: Config> Space<A, C> {
 
     /// Whether there is room for `len` pages where `replaced` go.
     pub(super) fn fits(&self, len: u64, replaced: u64) -> bool {
-        let left = self.usage.pages() - replaced;
+        let left = self.state.usage.pages() - replaced;
         left.checked_add(len)
-            .is_some_and(|pages| pages <= self.layout.pages_max)
+            .is_some_and(|pages| pages <= self.state.layout.pages_max)
     }
 
     /// Whether taking `pages` out would cut an area in two where there may be no more areas.
     pub(super) fn cuts_in_vain(&self, pages: Pages) -> bool {
         let owner = self.index.at_or_after(pages.first);
-        self.len() >= self.layout.areas_max
+        self.len() >= self.state.layout.areas_max
             && owner.is_some_and(|owner| {
                 owner.pages.first < pages.first && pages.last < owner.pages.last
             })
@@ -175,21 +175,5 @@ impl<A: Value, C: Config> Space<A, C> {
             .iter(pages)
             .filter_map(|area| area.pages.and(pages));
         parts.map(|part| part.len()).sum()
-    }
-
-    /// Notes that `len` pages with these attributes are there.
-    pub(super) fn count_in(&mut self, len: u64, attr: Attr) {
-        self.usage.add(attr.prot, len);
-        if attr.flags.contains(Flags::GROWS_DOWN) {
-            self.growing += len;
-        }
-    }
-
-    /// Notes that they are there no more.
-    pub(super) fn count_out(&mut self, len: u64, attr: Attr) {
-        self.usage.sub(attr.prot, len);
-        if attr.flags.contains(Flags::GROWS_DOWN) {
-            self.growing -= len;
-        }
     }
 }

@@ -97,7 +97,7 @@ pub use layout::{Direction, Layout};
 pub use map::MAP_CHANGES;
 pub use mode::{Atomic, Linux, Mode};
 pub use pages::Pages;
-pub use ranges::MapleIndex;
+pub use ranges::{MapleIndex, Ranges, Record};
 pub use remap::{REMAP_CHANGES, Remap};
 pub use request::{At, Refused, Request};
 pub use space::Space;

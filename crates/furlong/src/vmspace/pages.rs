@@ -13,6 +13,12 @@ pub struct Pages {
 }
 
 impl Pages {
+    /// All that there could be.
+    pub const ALL: Self = Self {
+        first: 0,
+        last: u64::MAX,
+    };
+
     /// From `first` to `last`; `None` where that is reversed.
     #[inline]
     #[must_use]

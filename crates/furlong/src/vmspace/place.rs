@@ -22,13 +22,13 @@ impl<A: Value, C: Config> Space<A, C> {
         if let Some(start) = request.fixed() {
             return self.fixed_place(start, len);
         }
-        let align = request.align.max(self.layout.page);
+        let align = request.align.max(self.state.layout.page);
         if !align.is_power_of_two() {
             return Err(MapError::Unaligned);
         }
         let need = Need {
             len,
-            align: align >> self.grid.shift,
+            align: align >> self.state.grid.shift,
         };
         let first = match self.window(request) {
             Some(window) => {
@@ -42,15 +42,15 @@ impl<A: Value, C: Config> Space<A, C> {
     }
 
     fn fixed_place(&self, start: VirtAddr, len: u64) -> Result<Pages, MapError> {
-        let end = u128::from(start.raw()) + (u128::from(len) << self.grid.shift);
-        if end > u128::from(self.layout.last.raw()) + 1 {
+        let end = u128::from(start.raw()) + (u128::from(len) << self.state.grid.shift);
+        if end > u128::from(self.state.layout.last.raw()) + 1 {
             return Err(MapError::Beyond);
         }
-        if !self.grid.is_aligned(start) {
+        if !self.state.grid.is_aligned(start) {
             return Err(MapError::Unaligned);
         }
-        let first = self.grid.page(start);
-        if first < self.grid.low {
+        let first = self.state.grid.page(start);
+        if first < self.state.grid.low {
             return Err(MapError::BelowLow);
         }
         Ok(Pages::of_len(first, len).expect("it was found to be in the space"))
@@ -59,30 +59,33 @@ impl<A: Value, C: Config> Space<A, C> {
     /// The pages to which a request limits the search, if it does; none where there are none.
     fn window(&self, request: &Request<A>) -> Option<Option<Pages>> {
         let (first, last) = request.window?;
-        let first = first.align_up(self.layout.page);
+        let first = first.align_up(self.state.layout.page);
         // Half a page at the end is no page.
-        let end = last.raw().checked_add(1).map(|end| end >> self.grid.shift);
-        let last = end.map_or(Some(self.grid.last), |end| end.checked_sub(1));
+        let end = last
+            .raw()
+            .checked_add(1)
+            .map(|end| end >> self.state.grid.shift);
+        let last = end.map_or(Some(self.state.grid.last), |end| end.checked_sub(1));
         Some(first.zip(last).and_then(|(first, last)| {
-            let first = self.grid.page(first).max(self.grid.low);
-            Pages::new(first, last.min(self.grid.last))
+            let first = self.state.grid.page(first).max(self.state.grid.low);
+            Pages::new(first, last.min(self.state.grid.last))
         }))
     }
 
     /// The place of a hint or, where that will not do, any.
     pub(super) fn anywhere(&self, hint: Option<VirtAddr>, need: Need) -> Option<u64> {
-        let hinted = self.hinted(hint, need, Some(self.grid.last));
+        let hinted = self.hinted(hint, need, Some(self.state.grid.last));
         hinted.or_else(|| self.vacant(need))
     }
 
     /// The place of the hint, if all of it is free, and not too close below a stack.
     fn hinted(&self, hint: Option<VirtAddr>, need: Need, last: Option<u64>) -> Option<u64> {
-        let hint = self.grid.page(hint?);
+        let hint = self.state.grid.page(hint?);
         // A hint within the first page is none; another one is lifted.
         let first = if hint == 0 {
             return None;
         } else {
-            hint.max(self.grid.low)
+            hint.max(self.state.grid.low)
         };
         let pages = Pages::of_len(first, need.len).filter(|pages| Some(pages.last) <= last)?;
         let next = self.index.at_or_after(first);
@@ -93,11 +96,11 @@ impl<A: Value, C: Config> Space<A, C> {
 
     /// A place wherever a search without a hint finds one.
     pub(super) fn vacant(&self, need: Need) -> Option<u64> {
-        let up = || self.search(self.grid.up?, need, Direction::BottomUp);
-        match self.layout.direction {
+        let up = || self.search(self.state.grid.up?, need, Direction::BottomUp);
+        match self.state.layout.direction {
             Direction::BottomUp => up(),
             Direction::TopDown => {
-                let down = self.grid.down;
+                let down = self.state.grid.down;
                 let found = down.and_then(|down| self.search(down, need, Direction::TopDown));
                 found.or_else(up)
             }
@@ -135,7 +138,7 @@ impl<A: Value, C: Config> Space<A, C> {
                 Direction::TopDown => self.index.highest(window, least),
                 Direction::BottomUp => self.index.lowest(window, least),
             }?;
-            let is_plain = need.align == 1 && self.growing == 0;
+            let is_plain = need.align == 1 && self.state.growing == 0;
             let gap = if is_plain {
                 gap
             } else {
@@ -170,7 +173,7 @@ impl<A: Value, C: Config> Space<A, C> {
 
     /// What of a gap is not too close below an area that grows.
     fn usable(&self, gap: Pages) -> Option<Pages> {
-        if self.growing == 0 {
+        if self.state.growing == 0 {
             return Some(gap);
         }
         let Some(next) = self.index.at_or_after(gap.last) else {
@@ -183,7 +186,7 @@ impl<A: Value, C: Config> Space<A, C> {
     /// The first page that belongs to an area, what it keeps free below itself included.
     pub(super) fn lower_end(&self, first: u64, flags: Flags) -> u64 {
         if flags.contains(Flags::GROWS_DOWN) {
-            first.saturating_sub(self.layout.guard)
+            first.saturating_sub(self.state.layout.guard)
         } else {
             first
         }

@@ -6,26 +6,154 @@ use alloc::vec::Vec;
 use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::check::Check;
-use crate::maple::{Broken, Config, Maple, Standard};
-use crate::rcu::RcuBox;
+use crate::maple::{Broken, Config, Maple, Session, View};
+use crate::rcu::{Rcu, RcuBox};
+use crate::sync::RawLock;
 
-/// What an entry of the tree holds.
+/// What an entry of the tree holds. It never changes: readers may have it.
 #[derive(Clone, Debug)]
-struct Record<A> {
-    attr: Attr,
+pub struct Record<A> {
+    pub(super) attr: Attr,
     /// None in a record that waits to be used.
     value: Option<A>,
 }
 
-type Boxed<A> = RcuBox<Record<A>>;
+/// A record on the heap.
+pub(super) type Boxed<A> = RcuBox<Record<A>>;
+
+/// A tree that can be changed: of one owner, or beside readers.
+pub trait Ranges<A: Value> {
+    /// The configuration of the tree.
+    type Config: Config;
+
+    /// The tree, to be looked at.
+    fn view(&self) -> View<'_, VirtAddr, RcuBox<Record<A>>, Self::Config>;
+    /// See [`Maple::lowest_gap`].
+    fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>>;
+    /// See [`Maple::highest_gap`].
+    fn highest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>>;
+    /// See [`Maple::insert`]; the place is free.
+    fn insert(&mut self, at: Extent<VirtAddr>, record: RcuBox<Record<A>>);
+    /// See [`Maple::resize`]; the place is free.
+    fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>);
+    /// See [`Maple::store`]; no entry is cut in two.
+    fn store(
+        &mut self,
+        at: Extent<VirtAddr>,
+        record: RcuBox<Record<A>>,
+        displaced: impl FnMut(Piece<A>),
+    );
+    /// See [`Maple::erase_range`]; no entry is cut in two.
+    fn erase(&mut self, at: Extent<VirtAddr>, displaced: impl FnMut(Piece<A>));
+    /// Walks every invariant.
+    ///
+    /// # Errors
+    /// The first broken one.
+    fn check(&self) -> Result<(), Broken>;
+}
+
+/// What changes cannot fail for: they were prepared.
+const PREPARED: &str = "the change was prepared, and no entry is in its way";
+
+impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
+    type Config = C;
+
+    fn view(&self) -> View<'_, VirtAddr, Boxed<A>, C> {
+        Self::view(self)
+    }
+
+    fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
+        Self::lowest_gap(self, len, window)
+    }
+
+    fn highest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
+        Self::highest_gap(self, len, window)
+    }
+
+    fn insert(&mut self, at: Extent<VirtAddr>, record: Boxed<A>) {
+        Self::insert(self, at, record).ok().expect(PREPARED);
+    }
+
+    fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>) {
+        Self::resize(self, of, to).expect(PREPARED);
+    }
+
+    fn store(&mut self, at: Extent<VirtAddr>, record: Boxed<A>, displaced: impl FnMut(Piece<A>)) {
+        let taken = Self::store(self, at, record).ok().expect(PREPARED);
+        taken
+            .map(|(at, record)| piece(at, record.into_inner()))
+            .for_each(displaced);
+    }
+
+    fn erase(&mut self, at: Extent<VirtAddr>, displaced: impl FnMut(Piece<A>)) {
+        let taken = self.erase_range(at).expect(PREPARED);
+        taken
+            .map(|(at, record)| piece(at, record.into_inner()))
+            .for_each(displaced);
+    }
+
+    fn check(&self) -> Result<(), Broken> {
+        Check::check(self)
+    }
+}
+
+/// What is handed back is a clone: readers may have the record, whose value is dropped after them.
+impl<A, R, L, C> Ranges<A> for Session<'_, VirtAddr, Boxed<A>, R, L, C>
+where
+    A: Value,
+    R: Rcu,
+    L: RawLock,
+    C: Config,
+{
+    type Config = C;
+
+    fn view(&self) -> View<'_, VirtAddr, Boxed<A>, C> {
+        Self::view(self)
+    }
+
+    fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
+        Self::lowest_gap(self, len, window)
+    }
+
+    fn highest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
+        Self::highest_gap(self, len, window)
+    }
+
+    fn insert(&mut self, at: Extent<VirtAddr>, record: Boxed<A>) {
+        Self::insert(self, at, record).ok().expect(PREPARED);
+    }
+
+    fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>) {
+        Self::resize(self, of, to).expect(PREPARED);
+    }
+
+    fn store(&mut self, at: Extent<VirtAddr>, record: Boxed<A>, displaced: impl FnMut(Piece<A>)) {
+        let taken = Self::store(self, at, record).ok().expect(PREPARED);
+        taken
+            .map(|(at, record)| piece(at, Record::clone(&record)))
+            .for_each(displaced);
+    }
+
+    fn erase(&mut self, at: Extent<VirtAddr>, displaced: impl FnMut(Piece<A>)) {
+        let taken = self.erase_range(at).expect(PREPARED);
+        taken
+            .map(|(at, record)| piece(at, Record::clone(&record)))
+            .for_each(displaced);
+    }
+
+    /// The tree is checked when the lock is free: see `Shared`.
+    fn check(&self) -> Result<(), Broken> {
+        Ok(())
+    }
+}
 
 /// Areas in a B-tree, whose indices are pages.
 ///
 /// # Cost
 /// Every search, every gap and every change takes O(log n), however many areas a change takes out,
 /// and O(1) for each of these. An area has a record on the heap, and a change needs two at most.
-pub struct MapleIndex<A: Value, C: Config = Standard> {
-    tree: Maple<VirtAddr, Boxed<A>, C>,
+pub struct MapleIndex<A: Value, T: Ranges<A>> {
+    tree: T,
     /// Records for the next changes.
     spare: Vec<Boxed<A>>,
     len: usize,
@@ -34,25 +162,20 @@ pub struct MapleIndex<A: Value, C: Config = Standard> {
 /// Records that a change needs at most: one for what it stores, one for what is left above it.
 const CHANGE_RECORDS: usize = 2;
 
-const ALL: Pages = Pages {
-    first: 0,
-    last: u64::MAX,
-};
-
 /// Pages as the tree has them.
-fn extent(pages: Pages) -> Extent<VirtAddr> {
+pub(super) fn extent(pages: Pages) -> Extent<VirtAddr> {
     let [first, last] = [pages.first, pages.last].map(VirtAddr::new);
     Extent::from_last(first, last).expect("pages are in order")
 }
 
-fn pages(extent: Extent<VirtAddr>) -> Pages {
+pub(super) fn pages(extent: Extent<VirtAddr>) -> Pages {
     Pages {
         first: extent.start().raw(),
         last: extent.last().raw(),
     }
 }
 
-fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_, A> {
+pub(super) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_, A> {
     Entry {
         pages: pages(at),
         attr: record.attr,
@@ -61,8 +184,8 @@ fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_, A> {
 }
 
 /// An area that was taken out whole.
-fn whole<A>((at, record): (Extent<VirtAddr>, Boxed<A>)) -> Piece<A> {
-    let Record { attr, value } = record.into_inner();
+fn piece<A>(at: Extent<VirtAddr>, record: Record<A>) -> Piece<A> {
+    let Record { attr, value } = record;
     Piece {
         pages: pages(at),
         attr,
@@ -70,7 +193,7 @@ fn whole<A>((at, record): (Extent<VirtAddr>, Boxed<A>)) -> Piece<A> {
     }
 }
 
-impl<A: Value, C: Config> Default for MapleIndex<A, C> {
+impl<A: Value, C: Config> Default for MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
     fn default() -> Self {
         Self {
             tree: Maple::with_config(),
@@ -80,10 +203,22 @@ impl<A: Value, C: Config> Default for MapleIndex<A, C> {
     }
 }
 
-impl<A: Value, C: Config> MapleIndex<A, C> {
+impl<A: Value, C: Config> MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
     /// What the tree has counted.
     pub fn counters(&self) -> &C::Counters {
         self.tree.counters()
+    }
+}
+
+impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
+    /// An index over a tree with `len` areas, with records for changes to come.
+    pub(super) fn over(tree: T, (spare, len): (Vec<Boxed<A>>, usize)) -> Self {
+        Self { tree, spare, len }
+    }
+
+    /// The records, and how many areas there are.
+    pub(super) fn take(&mut self) -> (Vec<Boxed<A>>, usize) {
+        (core::mem::take(&mut self.spare), self.len)
     }
 
     fn get(&self, page: u64) -> Option<Entry<'_, A>> {
@@ -133,21 +268,17 @@ impl<A: Value, C: Config> MapleIndex<A, C> {
     }
 
     fn resize(&mut self, of: u64, to: Pages) {
-        let resized = self.tree.resize(VirtAddr::new(of), extent(to));
-        resized.expect("the change was prepared");
+        self.tree.resize(VirtAddr::new(of), extent(to));
     }
 
     fn insert(&mut self, pages: Pages, attr: Attr, value: A) {
         let record = self.record(attr, value);
-        let inserted = self.tree.insert(extent(pages), record);
-        inserted
-            .ok()
-            .expect("the change was prepared, and the place is free");
+        self.tree.insert(extent(pages), record);
         self.len += 1;
     }
 }
 
-impl<A: Value, C: Config> Index<A> for MapleIndex<A, C> {
+impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
     type Broken = Broken;
 
     fn len(&self) -> usize {
@@ -156,19 +287,19 @@ impl<A: Value, C: Config> Index<A> for MapleIndex<A, C> {
 
     #[inline]
     fn at_or_after(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.tree.find(VirtAddr::new(page)).map(entry)
+        self.tree.view().find(VirtAddr::new(page)).map(entry)
     }
 
     fn before(&self, page: u64) -> Option<Entry<'_, A>> {
         let page = VirtAddr::new(page.checked_sub(1)?);
-        self.tree.find_back(page).map(entry)
+        self.tree.view().find_back(page).map(entry)
     }
 
     fn iter<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
     where
         A: 'a,
     {
-        self.tree.range(extent(pages)).map(entry)
+        self.tree.view().range(extent(pages)).map(entry)
     }
 
     fn lowest(&self, window: Pages, len: u64) -> Option<Pages> {
@@ -197,24 +328,23 @@ impl<A: Value, C: Config> Index<A> for MapleIndex<A, C> {
         let [first, last] = self.cut_ends(pages);
         first.into_iter().for_each(&mut removed);
         let record = self.record(attr, value);
-        let displaced = self.tree.store(extent(pages), record);
-        let displaced = displaced.ok().expect("the change was prepared");
-        self.len += 1;
-        for taken in displaced {
-            self.len -= 1;
-            removed(whole(taken));
-        }
+        let len = &mut self.len;
+        *len += 1;
+        self.tree.store(extent(pages), record, |piece| {
+            *len -= 1;
+            removed(piece);
+        });
         last.into_iter().for_each(removed);
     }
 
     fn erase(&mut self, cut: Pages, mut removed: impl FnMut(Piece<A>)) {
         let [first, last] = self.cut_ends(cut);
         first.into_iter().for_each(&mut removed);
-        let displaced = self.tree.erase_range(extent(cut));
-        for taken in displaced.expect("the change was prepared") {
-            self.len -= 1;
-            removed(whole(taken));
-        }
+        let len = &mut self.len;
+        self.tree.erase(extent(cut), |piece| {
+            *len -= 1;
+            removed(piece);
+        });
         last.into_iter().for_each(removed);
     }
 
@@ -239,12 +369,12 @@ impl<A: Value, C: Config> Index<A> for MapleIndex<A, C> {
         self.store(pages, attr, value, drop);
     }
 
-    fn copy_from<E>(
+    fn copy_from<E, S: Index<A>>(
         &mut self,
-        source: &Self,
+        source: &S,
         mut copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>> {
-        for area in source.iter(ALL) {
+        for area in source.iter(Pages::ALL) {
             if let Some(value) = copy(area).map_err(Some)? {
                 self.prepare(1).map_err(|_| None)?;
                 self.insert(area.pages, area.attr, value);
@@ -254,7 +384,7 @@ impl<A: Value, C: Config> Index<A> for MapleIndex<A, C> {
     }
 
     fn clear(&mut self, removed: impl FnMut(Piece<A>)) {
-        self.erase(ALL, removed);
+        self.erase(Pages::ALL, removed);
     }
 
     fn check(&self) -> Result<(), Broken> {

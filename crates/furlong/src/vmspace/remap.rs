@@ -88,7 +88,7 @@ impl<A: Value, C: Config> Space<A, C> {
             align: 1,
         };
         let place = self.vacant(need).ok_or(RemapError::NoGap)?;
-        if self.len() + 3 >= self.layout.areas_max {
+        if self.len() + 3 >= self.state.layout.areas_max {
             return Err(RemapError::TooManyAreas);
         }
         self.prepare(REMAP_CHANGES)
@@ -108,16 +108,16 @@ impl<A: Value, C: Config> Space<A, C> {
         if is_refused {
             return Err(RemapError::Options);
         }
-        if !self.grid.is_aligned(remap.start) {
+        if !self.state.grid.is_aligned(remap.start) {
             return Err(RemapError::Unaligned);
         }
         // A length that does not fit 64 bits when it is rounded up is 0, in Linux too.
         let rounded = |len: u64| {
-            let end = len.checked_add(self.layout.page - 1);
-            end.map_or(0, |end| end >> self.grid.shift)
+            let end = len.checked_add(self.state.layout.page - 1);
+            end.map_or(0, |end| end >> self.state.grid.shift)
         };
         let plan = Move {
-            first: self.grid.page(remap.start),
+            first: self.state.grid.page(remap.start),
             old_len: rounded(remap.old_len),
             new_len: rounded(remap.new_len),
         };
@@ -151,7 +151,7 @@ impl<A: Value, C: Config> Space<A, C> {
 
     /// What lies behind the new length, which is the shorter one.
     fn tail(&self, plan: Move) -> Result<Pages, RemapError> {
-        let tail = plan.tail().filter(|tail| tail.last <= self.grid.last);
+        let tail = plan.tail().filter(|tail| tail.last <= self.state.grid.last);
         tail.ok_or(RemapError::OldBeyond)
     }
 
@@ -175,7 +175,7 @@ impl<A: Value, C: Config> Space<A, C> {
             return Ok(attr);
         }
         let offset = plan.first.wrapping_add(attr.origin);
-        let objects_end = (u64::MAX >> self.grid.shift) + 1;
+        let objects_end = (u64::MAX >> self.state.grid.shift) + 1;
         if offset
             .checked_add(plan.new_len)
             .is_none_or(|end| end > objects_end)
@@ -195,7 +195,7 @@ impl<A: Value, C: Config> Space<A, C> {
         if owner.pages.last != old.last {
             return None;
         }
-        let whole = self.grid.within(plan.first, plan.new_len)?;
+        let whole = self.state.grid.within(plan.first, plan.new_len)?;
         let more = Pages::new(old.last.checked_add(1)?, whole.last)?;
         self.is_vacant(more).then_some(more)
     }
@@ -223,7 +223,7 @@ impl<A: Value, C: Config> Space<A, C> {
             last,
             ..owner.pages
         };
-        self.count_in(more.len(), attr);
+        self.state.count_in(more.len(), attr);
         self.index
             .extend(first, whole, |value| freed(Freed::Merged(value)));
         Ok(())
@@ -266,20 +266,21 @@ impl<A: Value, C: Config> Space<A, C> {
 
     /// The new place, which has to make sense even where it is only a hint.
     fn target(&self, remap: &Remap, plan: Move) -> Result<Option<Pages>, RemapError> {
-        if !self.grid.is_aligned(remap.new_start) {
+        if !self.state.grid.is_aligned(remap.new_start) {
             return Err(RemapError::Unaligned);
         }
         let to = self
+            .state
             .grid
-            .within(self.grid.page(remap.new_start), plan.new_len);
+            .within(self.state.grid.page(remap.new_start), plan.new_len);
         let to = to.ok_or(RemapError::Beyond)?;
         // As Linux has it: the end is computed in 64 bits, and that of an empty range counts.
-        let pages_max = u64::MAX >> self.grid.shift;
+        let pages_max = u64::MAX >> self.state.grid.shift;
         let old_end = plan.first.wrapping_add(plan.old_len) & pages_max;
         if old_end > to.first && to.last >= plan.first {
             return Err(RemapError::Overlap);
         }
-        if self.len() + 5 >= self.layout.areas_max {
+        if self.len() + 5 >= self.state.layout.areas_max {
             return Err(RemapError::TooManyAreas);
         }
         Ok(Some(to))
@@ -320,7 +321,7 @@ impl<A: Value, C: Config> Space<A, C> {
             return Err(RemapError::TooManyPages);
         }
         if let Some(replaced) = replaced {
-            let is_low = replaced.first < self.grid.low;
+            let is_low = replaced.first < self.state.grid.low;
             return (!is_low)
                 .then_some(replaced.first)
                 .ok_or(RemapError::BelowLow);
@@ -355,6 +356,6 @@ impl<A: Value, C: Config> Space<A, C> {
         if let Some(old) = old {
             self.cut(old, freed);
         }
-        self.grid.address(place)
+        self.state.grid.address(place)
     }
 }

@@ -5,8 +5,8 @@ use core::fmt;
 
 use super::layout::Grid;
 use super::{
-    Area, Attr, Config, Entry, Freed, Index, Layout, LayoutError, NoMemory, Pages, Piece, Standard,
-    Unmapped, Usage, Value,
+    Area, Attr, Config, Entry, Flags, Freed, Index, Layout, LayoutError, NoMemory, Pages, Piece,
+    Standard, Unmapped, Usage, Value,
 };
 use crate::addr::{Extent, VirtAddr};
 
@@ -37,12 +37,47 @@ use crate::addr::{Extent, VirtAddr};
 /// ```
 pub struct Space<A: Value, C: Config = Standard> {
     pub(super) index: C::Index<A>,
+    pub(super) state: State,
+}
+
+/// What a space knows beside its areas.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
     pub(super) layout: Layout,
     pub(super) grid: Grid,
     pub(super) usage: Usage,
     /// Pages of areas that grow.
     pub(super) growing: u64,
     pub(super) heap: Heap,
+}
+
+impl State {
+    /// Of an empty space.
+    pub(super) fn new(layout: Layout) -> Result<Self, LayoutError> {
+        Ok(Self {
+            grid: layout.grid()?,
+            layout,
+            usage: Usage::default(),
+            growing: 0,
+            heap: Heap::default(),
+        })
+    }
+
+    /// Notes that `len` pages with these attributes are there.
+    pub(super) fn count_in(&mut self, len: u64, attr: Attr) {
+        self.usage.add(attr.prot, len);
+        if attr.flags.contains(Flags::GROWS_DOWN) {
+            self.growing += len;
+        }
+    }
+
+    /// Notes that they are there no more.
+    pub(super) fn count_out(&mut self, len: u64, attr: Attr) {
+        self.usage.sub(attr.prot, len);
+        if attr.flags.contains(Flags::GROWS_DOWN) {
+            self.growing -= len;
+        }
+    }
 }
 
 /// The break: where the heap begins and ends, in bytes.
@@ -62,20 +97,20 @@ impl<A: Value> Space<A> {
     }
 }
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
     /// An empty space with any configuration.
     ///
     /// # Errors
     /// See [`LayoutError`].
     pub fn with_config(layout: Layout) -> Result<Self, LayoutError> {
-        Ok(Self {
-            index: C::Index::default(),
-            grid: layout.grid()?,
-            layout,
-            usage: Usage::default(),
-            growing: 0,
-            heap: Heap::default(),
-        })
+        Ok(Self::over(C::Index::default(), State::new(layout)?))
+    }
+}
+
+impl<A: Value, C: Config> Space<A, C> {
+    /// A space whose areas are in `index`.
+    pub(super) fn over(index: C::Index<A>, state: State) -> Self {
+        Self { index, state }
     }
 
     /// Makes sure that the next `changes` changes of the index need no memory: the part of an
@@ -95,7 +130,7 @@ impl<A: Value, C: Config> Space<A, C> {
     #[inline]
     #[must_use]
     pub fn find(&self, address: VirtAddr) -> Option<Area<'_, A>> {
-        let page = self.grid.page(address);
+        let page = self.state.grid.page(address);
         let area = self.index.at_or_after(page)?;
         (area.pages.first <= page).then(|| self.area(area))
     }
@@ -106,7 +141,7 @@ impl<A: Value, C: Config> Space<A, C> {
     /// O(log n).
     #[must_use]
     pub fn next(&self, address: VirtAddr) -> Option<Area<'_, A>> {
-        let area = self.index.at_or_after(self.grid.page(address))?;
+        let area = self.index.at_or_after(self.state.grid.page(address))?;
         Some(self.area(area))
     }
 
@@ -116,16 +151,15 @@ impl<A: Value, C: Config> Space<A, C> {
     /// O(log n) for the first, O(1) on average for each other.
     pub fn areas_in(&self, extent: Extent<VirtAddr>) -> impl Iterator<Item = Area<'_, A>> {
         let pages = Pages {
-            first: self.grid.page(extent.start()),
-            last: self.grid.page(extent.last()),
+            first: self.state.grid.page(extent.start()),
+            last: self.state.grid.page(extent.last()),
         };
         self.index.iter(pages).map(|area| self.area(area))
     }
 
     /// All areas, in ascending order.
     pub fn areas(&self) -> impl Iterator<Item = Area<'_, A>> {
-        let last = u64::MAX;
-        let all = self.index.iter(Pages { first: 0, last });
+        let all = self.index.iter(Pages::ALL);
         all.map(|area| self.area(area))
     }
 
@@ -141,12 +175,12 @@ impl<A: Value, C: Config> Space<A, C> {
 
     /// What is mapped, by protection.
     pub fn usage(&self) -> &Usage {
-        &self.usage
+        &self.state.usage
     }
 
     /// The geometry and the limits.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        &self.state.layout
     }
 
     /// What keeps the areas: its counters, its memory.
@@ -159,25 +193,20 @@ impl<A: Value, C: Config> Space<A, C> {
     /// # Cost
     /// O(n), no memory.
     pub fn clear(&mut self, mut freed: impl FnMut(Freed<A>)) {
-        let grid = self.grid;
+        let grid = self.state.grid;
         self.index
             .clear(|piece| freed(Freed::Unmapped(unmapped(&grid, piece))));
-        self.usage = Usage::default();
-        self.growing = 0;
-        self.heap = Heap::default();
+        self.state.usage = Usage::default();
+        self.state.growing = 0;
+        self.state.heap = Heap::default();
     }
 
     /// Takes `pages` out. One change.
     pub(super) fn cut(&mut self, pages: Pages, mut freed: impl FnMut(Freed<A>)) {
-        let grid = self.grid;
-        let (usage, growing) = (&mut self.usage, &mut self.growing);
+        let state = &mut self.state;
         self.index.erase(pages, |piece| {
-            let len = piece.pages.len();
-            usage.sub(piece.attr.prot, len);
-            if piece.attr.flags.contains(super::Flags::GROWS_DOWN) {
-                *growing -= len;
-            }
-            freed(Freed::Unmapped(unmapped(&grid, piece)));
+            state.count_out(piece.pages.len(), piece.attr);
+            freed(Freed::Unmapped(unmapped(&state.grid, piece)));
         });
     }
 
@@ -186,11 +215,11 @@ impl<A: Value, C: Config> Space<A, C> {
             prot, may, flags, ..
         } = entry.attr;
         Area {
-            extent: self.grid.extent(entry.pages),
+            extent: self.state.grid.extent(entry.pages),
             prot,
             may,
             flags,
-            offset: offset(&self.grid, entry.pages, entry.attr),
+            offset: offset(&self.state.grid, entry.pages, entry.attr),
             value: entry.value,
         }
     }

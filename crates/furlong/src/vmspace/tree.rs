@@ -293,17 +293,17 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
         self.link_after(previous, node);
     }
 
-    fn copy_from<E>(
+    fn copy_from<E, S: Index<A>>(
         &mut self,
-        source: &Self,
+        source: &S,
         mut copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>> {
         let room = self.tree.try_reserve(source.len());
         room.map_err(|_| None)?;
         let mut last = None;
-        for at in &source.tree {
-            let Entry { pages, attr, .. } = source.entry(at);
-            let value = copy(source.entry(at)).map_err(Some)?;
+        for area in source.iter(Pages::ALL) {
+            let Entry { pages, attr, .. } = area;
+            let value = copy(area).map_err(Some)?;
             if value.is_some() {
                 last = Some(self.link_after(last, Node { pages, attr, value }));
             }

@@ -36,14 +36,14 @@ impl<A: Value, C: Config> Space<A, C> {
     }
 
     pub(super) fn plan_unmap(&self, start: VirtAddr, len: u64) -> Result<Pages, UnmapError> {
-        if !self.grid.is_aligned(start) {
+        if !self.state.grid.is_aligned(start) {
             return Err(UnmapError::Unaligned);
         }
-        let pages = self.grid.count(len);
-        let end = u128::from(self.grid.page(start)) + u128::from(pages);
-        if end > u128::from(self.grid.last) + 1 {
+        let pages = self.state.grid.count(len);
+        let end = u128::from(self.state.grid.page(start)) + u128::from(pages);
+        if end > u128::from(self.state.grid.last) + 1 {
             return Err(UnmapError::Beyond);
         }
-        Pages::of_len(self.grid.page(start), pages).ok_or(UnmapError::ZeroLen)
+        Pages::of_len(self.state.grid.page(start), pages).ok_or(UnmapError::ZeroLen)
     }
 }

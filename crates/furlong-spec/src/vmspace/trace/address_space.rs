@@ -60,7 +60,7 @@ pub trait AddressSpace: Sized {
     fn areas(&self) -> usize;
 }
 
-impl<C: Config> AddressSpace for Space<u32, C> {
+impl<C: Config<Index<u32>: Default>> AddressSpace for Space<u32, C> {
     fn new(layout: &Layout) -> Self {
         Self::with_config(*layout).expect("the layout makes sense")
     }
