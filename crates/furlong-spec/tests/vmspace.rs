@@ -2,10 +2,12 @@
 //! in 64 bits.
 #![forbid(unsafe_code)]
 
+use std::fmt;
+
 use furlong::maple::{self, Fan, Heap};
-use furlong::vmspace::{Atomic, Config, Custom, Linux, Maple, Rbtree};
+use furlong::vmspace::{Atomic, Config, Custom, Layout, Linux, Maple, Rbtree};
 use furlong_spec::vmspace::{
-    Coverage, Kept, Mix, Model, Operation, Outcome, SpaceSubject, WORLDS, operations,
+    Coverage, Kept, Mix, Model, Operation, Outcome, SharedSubject, SpaceSubject, WORLDS, operations,
 };
 use furlong_spec::{Subject, compare};
 
@@ -29,13 +31,20 @@ impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Noted<S> 
 
 /// Two hundred thousand operations, and as many comparisons of all that is there.
 fn agrees<C: Config<Index<Kept>: Default>>(keeps_part: bool) {
+    subject_agrees(SpaceSubject::<C>::new, keeps_part);
+}
+
+fn subject_agrees<S>(build: impl Fn(Layout) -> S, keeps_part: bool)
+where
+    S: Subject<Operation = Operation, Outcome = Outcome> + fmt::Debug,
+{
     let mut seen = Coverage::default();
     for seed in 0..28 {
         for world in WORLDS {
             for mix in [Mix::Growing, Mix::Steady, Mix::Shrinking] {
                 let stream = operations(world, mix, 300, seed)
                     .flat_map(|operation| [operation, Operation::Areas, Operation::Usage]);
-                let subject = SpaceSubject::<C>::new(world.layout());
+                let subject = build(world.layout());
                 let mut subject = Noted(subject, Coverage::default());
                 let compared = compare(&mut Model::new(world, keeps_part), &mut subject, stream);
                 compared.unwrap_or_else(|divergence| {
@@ -79,4 +88,14 @@ fn a_tree_of_ranges_answers_as_linux_where_an_operation_fails_in_the_middle() {
 #[test]
 fn a_tree_of_ranges_with_tiny_nodes_answers_as_the_model() {
     agrees::<Custom<Maple<Tiny>, Atomic>>(false);
+}
+
+#[test]
+fn a_space_that_is_looked_at_without_a_lock_answers_as_the_model() {
+    subject_agrees(SharedSubject::<Custom<Maple, Atomic>>::new, false);
+}
+
+#[test]
+fn a_space_that_is_looked_at_without_a_lock_answers_so_with_tiny_nodes() {
+    subject_agrees(SharedSubject::<Custom<Maple<Tiny>, Linux>>::new, true);
 }

@@ -23,7 +23,7 @@ mod world;
 pub use coverage::Coverage;
 pub use model::Model;
 pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
-pub use space::{Kept, SpaceSubject};
+pub use space::{Kept, SharedSubject, SpaceSubject};
 pub use stream::{Mix, operations};
 pub use sweep::sequences;
 pub use world::{WORLDS, World};

@@ -7,7 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use furlong::addr::VirtAddr;
 use furlong::check::Check;
-use furlong::vmspace::{Area, Config, Freed, Layout, Prot, Request, Space, Standard, Value};
+use furlong::rcu::{Domain, Rcu};
+use furlong::sync::SpinLock;
+use furlong::vmspace::{
+    Area, Config, Freed, Layout, Prot, Remap, Request, Shared, SharedConfig, Space, Standard, Value,
+};
 
 use super::{Gone, Operation, Outcome, Refusal, Seen};
 use crate::Subject;
@@ -80,63 +84,115 @@ impl<C: Config<Index<Kept>: Default>> SpaceSubject<C> {
         &self.space
     }
 
-    fn map(&mut self, request: &Request<u32>) -> Outcome {
-        let value = Kept::new(request.value, &self.alive);
-        let request = Request {
-            len: request.len,
-            at: request.at,
-            prot: request.prot,
-            may: request.may,
-            flags: request.flags,
-            offset: request.offset,
-            align: request.align,
-            window: request.window,
-            refusal: request.refusal,
-            value,
-        };
-        let would = self.space.would_map(&request);
-        let mut gone = Vec::new();
-        let mapped = self.space.map(request, |freed| note(&mut gone, freed));
-        let mapped = mapped.map_err(|refused| refused.cause);
-        assert_eq!(would, mapped, "it was said beforehand");
-        match mapped {
-            Ok(start) => Outcome::At(start, gone),
-            Err(cause) => Outcome::Refused(Refusal::Map(cause), gone),
-        }
-    }
-
-    fn brk(&mut self, end: VirtAddr) -> Outcome {
-        let mut gone = Vec::new();
-        let value = Kept::new(0, &self.alive);
-        let set = self
-            .space
-            .set_brk(end, value, |freed| note(&mut gone, freed));
-        answer(set.map_err(Refusal::Brk), gone)
-    }
-
-    fn remap(&mut self, remap: &furlong::vmspace::Remap) -> Outcome {
-        let mut gone = Vec::new();
-        match self.space.remap(remap, |freed| note(&mut gone, freed)) {
-            Ok(start) => Outcome::At(start, gone),
-            Err(cause) => Outcome::Refused(Refusal::Remap(cause), gone),
-        }
-    }
-
     fn fork(&mut self) -> Outcome {
         let copy = |area: Area<'_, Kept>| Ok::<_, ()>(area.value.clone());
         let child = self.space.fork(copy).map_err(|(cause, _)| cause);
         self.space = child.expect("there is memory for a child");
-        self.areas()
+        areas(&self.space)
     }
+}
 
-    fn areas(&self) -> Outcome {
-        Outcome::Areas(self.space.areas().map(seen).collect())
+fn map<C: Config>(
+    space: &mut Space<Kept, C>,
+    alive: &Arc<AtomicUsize>,
+    request: &Request<u32>,
+) -> Outcome {
+    let value = Kept::new(request.value, alive);
+    let request = Request {
+        len: request.len,
+        at: request.at,
+        prot: request.prot,
+        may: request.may,
+        flags: request.flags,
+        offset: request.offset,
+        align: request.align,
+        window: request.window,
+        refusal: request.refusal,
+        value,
+    };
+    let would = space.would_map(&request);
+    let mut gone = Vec::new();
+    let mapped = space.map(request, |freed| note(&mut gone, freed));
+    let mapped = mapped.map_err(|refused| refused.cause);
+    assert_eq!(would, mapped, "it was said beforehand");
+    match mapped {
+        Ok(start) => Outcome::At(start, gone),
+        Err(cause) => Outcome::Refused(Refusal::Map(cause), gone),
     }
+}
 
-    fn usage(&self) -> Outcome {
-        let with = |bits: usize| self.space.usage().with(Prot::from_bits(bits as u32));
-        Outcome::Usage(core::array::from_fn(with), self.space.brk())
+fn remap<C: Config>(space: &mut Space<Kept, C>, remap: &Remap) -> Outcome {
+    let mut gone = Vec::new();
+    match space.remap(remap, |freed| note(&mut gone, freed)) {
+        Ok(start) => Outcome::At(start, gone),
+        Err(cause) => Outcome::Refused(Refusal::Remap(cause), gone),
     }
+}
+
+fn areas<C: Config>(space: &Space<Kept, C>) -> Outcome {
+    Outcome::Areas(space.areas().map(seen).collect())
+}
+
+fn usage<C: Config>(space: &Space<Kept, C>) -> Outcome {
+    let with = |bits: usize| space.usage().with(Prot::from_bits(bits as u32));
+    Outcome::Usage(core::array::from_fn(with), space.brk())
+}
+
+/// Carries out any operation but a fork.
+fn apply<C: Config>(
+    space: &mut Space<Kept, C>,
+    alive: &Arc<AtomicUsize>,
+    operation: &Operation,
+) -> Outcome {
+    let mut gone = Vec::new();
+    match *operation {
+        Operation::Map(ref request) => map(space, alive, request),
+        Operation::Unmap(start, len) => {
+            let done = space.unmap(start, len, |freed| note(&mut gone, freed));
+            answer(done.map_err(Refusal::Unmap), gone)
+        }
+        Operation::Protect(start, len, prot) => {
+            let done = space.protect(start, len, prot, |freed| note(&mut gone, freed));
+            answer(done.map_err(Refusal::Protect), gone)
+        }
+        Operation::Advise(start, len, advice) => {
+            let done = space.advise(start, len, advice, |freed| note(&mut gone, freed));
+            answer(done.map_err(Refusal::Advise), gone)
+        }
+        Operation::Remap(ref arguments) => remap(space, arguments),
+        Operation::StartBrk(start) => {
+            space.start_brk(start);
+            Outcome::Done(gone)
+        }
+        Operation::Brk(end) => {
+            let value = Kept::new(0, alive);
+            let set = space.set_brk(end, value, |freed| note(&mut gone, freed));
+            answer(set.map_err(Refusal::Brk), gone)
+        }
+        Operation::Fault(address, access) => match space.fault(address, access) {
+            Ok(area) => Outcome::Area(Some(seen(area))),
+            Err(error) => Outcome::Refused(Refusal::Fault(error), gone),
+        },
+        Operation::Find(address) => Outcome::Area(space.find(address).map(seen)),
+        Operation::Next(address) => Outcome::Area(space.next(address).map(seen)),
+        Operation::AreasIn(extent) => Outcome::Areas(space.areas_in(extent).map(seen).collect()),
+        Operation::Areas | Operation::Fork => areas(space),
+        Operation::Usage => usage(space),
+        Operation::Clear => {
+            space.clear(|freed| note(&mut gone, freed));
+            gone.sort_by_key(|piece| piece.extent.start());
+            Outcome::Done(gone)
+        }
+    }
+}
+
+/// Values are cloned where an area is cut and handed back where nothing of it is left.
+fn check_alive(alive: &AtomicUsize, areas: usize) -> Result<(), String> {
+    let alive = alive.load(Ordering::SeqCst);
+    if alive != areas {
+        return Err(format!("{alive} values for {areas} areas"));
+    }
+    Ok(())
 }
 
 fn seen(area: Area<'_, Kept>) -> Seen {
@@ -180,55 +236,86 @@ impl<C: Config<Index<Kept>: Default>> Subject for SpaceSubject<C> {
     type Outcome = Outcome;
 
     fn apply(&mut self, operation: &Operation) -> Outcome {
-        let mut gone = Vec::new();
-        let space = &mut self.space;
-        match *operation {
-            Operation::Map(ref request) => self.map(request),
-            Operation::Unmap(start, len) => {
-                let done = space.unmap(start, len, |freed| note(&mut gone, freed));
-                answer(done.map_err(Refusal::Unmap), gone)
-            }
-            Operation::Protect(start, len, prot) => {
-                let done = space.protect(start, len, prot, |freed| note(&mut gone, freed));
-                answer(done.map_err(Refusal::Protect), gone)
-            }
-            Operation::Advise(start, len, advice) => {
-                let done = space.advise(start, len, advice, |freed| note(&mut gone, freed));
-                answer(done.map_err(Refusal::Advise), gone)
-            }
-            Operation::Remap(ref remap) => self.remap(remap),
-            Operation::StartBrk(start) => {
-                space.start_brk(start);
-                Outcome::Done(gone)
-            }
-            Operation::Brk(end) => self.brk(end),
-            Operation::Fault(address, access) => match space.fault(address, access) {
-                Ok(area) => Outcome::Area(Some(seen(area))),
-                Err(error) => Outcome::Refused(Refusal::Fault(error), gone),
-            },
-            Operation::Find(address) => Outcome::Area(space.find(address).map(seen)),
-            Operation::Next(address) => Outcome::Area(space.next(address).map(seen)),
-            Operation::AreasIn(extent) => {
-                Outcome::Areas(space.areas_in(extent).map(seen).collect())
-            }
-            Operation::Areas => self.areas(),
-            Operation::Usage => self.usage(),
+        match operation {
             Operation::Fork => self.fork(),
-            Operation::Clear => {
-                space.clear(|freed| note(&mut gone, freed));
-                gone.sort_by_key(|piece| piece.extent.start());
-                Outcome::Done(gone)
-            }
+            _ => apply(&mut self.space, &self.alive, operation),
         }
     }
 
     fn check(&self) -> Result<(), String> {
         self.space.check().map_err(|broken| broken.to_string())?;
-        // Values are cloned where an area is cut and handed back where nothing of it is left.
-        let (alive, areas) = (self.alive.load(Ordering::SeqCst), self.space.len());
-        if alive != areas {
-            return Err(format!("{alive} values for {areas} areas"));
+        check_alive(&self.alive, self.space.len())
+    }
+}
+
+/// A space whose areas are looked up without a lock, too.
+pub struct SharedSubject<C: SharedConfig = Standard> {
+    space: Shared<Kept, Arc<Domain>, SpinLock, C>,
+    alive: Arc<AtomicUsize>,
+}
+
+impl<C: SharedConfig> SharedSubject<C> {
+    /// An empty space.
+    ///
+    /// # Panics
+    /// If the layout is none.
+    #[must_use]
+    pub fn new(layout: Layout) -> Self {
+        let domain = Arc::new(Domain::new());
+        let space = Shared::new(layout, domain, SpinLock::new());
+        Self {
+            space: space.expect("the layout makes sense"),
+            alive: Arc::default(),
         }
-        Ok(())
+    }
+
+    /// What is found without the lock; it has to be what is found with it.
+    fn look(&self, address: VirtAddr) -> Outcome {
+        let reader = self.space.rcu().register().expect("there is a slot");
+        let guard = reader.enter();
+        let seen_without = self.space.look(&guard, address);
+        let found = seen_without.as_ref().map(|glimpse| {
+            assert!(glimpse.is_current(), "nobody changes it meanwhile");
+            seen(glimpse.area())
+        });
+        assert_eq!(found, self.space.lock().find(address).map(seen));
+        Outcome::Area(found)
+    }
+
+    fn fork(&mut self) -> Outcome {
+        let child = Self::new(*self.space.lock().layout());
+        let copy = |area: Area<'_, Kept>| Ok::<_, ()>(area.value.clone());
+        let copied = child.space.lock().copy_from(&self.space.lock(), copy);
+        copied.expect("there is memory for a child");
+        let alive = Arc::clone(&self.alive);
+        *self = Self { alive, ..child };
+        areas(&self.space.lock())
+    }
+}
+
+impl<C: SharedConfig> Subject for SharedSubject<C> {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        match operation {
+            Operation::Fork => self.fork(),
+            Operation::Find(address) => self.look(*address),
+            _ => apply(&mut self.space.lock(), &self.alive, operation),
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.space.check().map_err(|broken| broken.to_string())?;
+        while self.space.rcu().pending() > 0 {
+            self.space.rcu().poll(usize::MAX);
+        }
+        check_alive(&self.alive, self.space.lock().len())
+    }
+}
+
+impl<C: SharedConfig> fmt::Debug for SharedSubject<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.space.lock().fmt(f)
     }
 }

@@ -3,7 +3,8 @@
 
 use core::marker::PhantomData;
 
-use super::{Atomic, Index, Mode, Rbtree, Structure, Value};
+use super::{Atomic, Index, Maple, Mode, Rbtree, Structure, Value};
+use crate::maple;
 
 /// What may differ between two spaces.
 pub trait Config {
@@ -20,6 +21,25 @@ pub struct Standard;
 impl Config for Standard {
     type Index<A: Value> = <Rbtree as Structure>::Index<A>;
     type Mode = Atomic;
+}
+
+/// What may differ between two spaces that are [`Shared`](super::Shared): they are always over the
+/// B-tree, which alone can have readers beside a writer.
+pub trait SharedConfig: 'static {
+    /// The sizes of its nodes, where they come from, and whether its work is counted.
+    type Tree: maple::Config;
+    /// What an operation over a range leaves behind where it fails in the middle.
+    type Mode: Mode;
+}
+
+impl SharedConfig for Standard {
+    type Tree = maple::Standard;
+    type Mode = Atomic;
+}
+
+impl<T: maple::Config, M: Mode + 'static> SharedConfig for Custom<Maple<T>, M> {
+    type Tree = T;
+    type Mode = M;
 }
 
 /// Any index in any mode.

@@ -37,6 +37,7 @@
 //!   operations.
 //! - `index`: the seam, and its arms; `tree`, `gaps`: a tree of areas, and what it knows of gaps;
 //!   `ranges`: a B-tree of areas.
+//! - `shared`: a space under the caller's lock, and faults without it.
 //! - `mode`: the seam of operations that fail in the middle.
 //! - `linux`: the numbers of system calls.
 //!
@@ -74,6 +75,7 @@ mod place;
 mod ranges;
 mod remap;
 mod request;
+mod shared;
 mod space;
 mod tree;
 mod unmap;
@@ -84,7 +86,7 @@ pub use bits::{Access, Flags, Prot, RemapFlags};
 pub use brk::BRK_CHANGES;
 pub use change::Advice;
 pub use check::BrokenSpace;
-pub use config::{Config, Custom, Standard};
+pub use config::{Config, Custom, SharedConfig, Standard};
 pub use errno::Errno;
 pub use error::{
     AdviseError, BrkError, FaultError, LayoutError, MapError, NoMemory, ProtectError, RemapError,
@@ -100,6 +102,7 @@ pub use pages::Pages;
 pub use ranges::{MapleIndex, Ranges, Record};
 pub use remap::{REMAP_CHANGES, Remap};
 pub use request::{At, Refused, Request};
+pub use shared::{Glimpse, InSession, Locked, Shared};
 pub use space::Space;
 pub use tree::{Node, TreeIndex};
 pub use unmap::UNMAP_CHANGES;

@@ -211,17 +211,22 @@ impl<A: Value, C: Config> Space<A, C> {
     }
 
     pub(super) fn area<'a>(&self, entry: Entry<'a, A>) -> Area<'a, A> {
-        let Attr {
-            prot, may, flags, ..
-        } = entry.attr;
-        Area {
-            extent: self.state.grid.extent(entry.pages),
-            prot,
-            may,
-            flags,
-            offset: offset(&self.state.grid, entry.pages, entry.attr),
-            value: entry.value,
-        }
+        area(&self.state.grid, entry)
+    }
+}
+
+/// An area of the index as it is seen.
+pub(super) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
+    let Attr {
+        prot, may, flags, ..
+    } = entry.attr;
+    Area {
+        extent: grid.extent(entry.pages),
+        prot,
+        may,
+        flags,
+        offset: offset(grid, entry.pages, entry.attr),
+        value: entry.value,
     }
 }
 
