@@ -233,7 +233,7 @@ impl Model {
     /// Pages that `len` bytes fill.
     pub(super) fn count(&self, len: u64) -> i128 {
         i128::from(len).div_euclid(i128::from(self.world.page))
-            + i128::from(len % self.world.page != 0)
+            + i128::from(!len.is_multiple_of(self.world.page))
     }
 
     pub(super) fn number_of(&self, address: VirtAddr) -> i128 {
@@ -287,7 +287,7 @@ impl Model {
     /// The pages of a mapping.
     fn check_len(&self, request: &Request<u32>) -> Result<i128, MapError> {
         let offset = request.offset.unwrap_or(0);
-        if offset % self.world.page != 0 {
+        if !offset.is_multiple_of(self.world.page) {
             return Err(MapError::Offset);
         }
         if request.len == 0 {

@@ -43,35 +43,14 @@ impl Model {
                 pages
             }
         };
-        let (mut old, new) = (round(remap.old_len), round(remap.new_len));
+        let (old, new) = (round(remap.old_len), round(remap.new_len));
         if new == 0 {
             return Err(RemapError::ZeroLen);
         }
         let first = self.number_of(remap.start);
         let area = self.area_at(first).ok_or(RemapError::NotMapped)?;
         if has(RemapFlags::FIXED) || keeps {
-            let to = self.check_target(remap, first, old, new)?;
-            if has(RemapFlags::FIXED) {
-                gone.extend(self.take_out(self.run(to, to + new)));
-            }
-            if old > new {
-                self.cut_tail(first + new, first + old, gone)?;
-                old = new;
-            }
-            self.check_resize(remap, first, old, new)?;
-            let more = if keeps { old } else { 0 };
-            if !self.fits(more, 0) {
-                return Err(RemapError::TooManyPages);
-            }
-            let to = match has(RemapFlags::FIXED) {
-                true if to < i128::from(self.world.first) => return Err(RemapError::BelowLow),
-                true => to,
-                false => {
-                    let place = self.anywhere(Some(remap.new_start), new, 1);
-                    place.ok_or(RemapError::NoGap)?
-                }
-            };
-            return Ok(self.carry([first, old, to, new], keeps, gone));
+            return self.remap_to(remap, [first, old, new], gone);
         }
         if old >= new {
             if old > new {
@@ -101,6 +80,39 @@ impl Model {
             return Err(RemapError::TooManyAreas);
         }
         Ok(self.carry([first, old, to, new], false, gone))
+    }
+
+    /// Moves to a place that is said, or leaves the old one mapped.
+    fn remap_to(
+        &mut self,
+        remap: &Remap,
+        [first, mut old, new]: [i128; 3],
+        gone: &mut Vec<Gone>,
+    ) -> Result<i128, RemapError> {
+        let is_fixed = remap.flags.contains(RemapFlags::FIXED);
+        let keeps = remap.flags.contains(RemapFlags::DONT_UNMAP);
+        let to = self.check_target(remap, first, old, new)?;
+        if is_fixed {
+            gone.extend(self.take_out(self.run(to, to + new)));
+        }
+        if old > new {
+            self.cut_tail(first + new, first + old, gone)?;
+            old = new;
+        }
+        self.check_resize(remap, first, old, new)?;
+        let more = if keeps { old } else { 0 };
+        if !self.fits(more, 0) {
+            return Err(RemapError::TooManyPages);
+        }
+        let to = match is_fixed {
+            true if to < i128::from(self.world.first) => return Err(RemapError::BelowLow),
+            true => to,
+            false => {
+                let place = self.anywhere(Some(remap.new_start), new, 1);
+                place.ok_or(RemapError::NoGap)?
+            }
+        };
+        Ok(self.carry([first, old, to, new], keeps, gone))
     }
 
     /// The new place.

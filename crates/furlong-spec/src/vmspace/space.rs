@@ -86,7 +86,7 @@ impl<C: Config<Index<Kept>: Default>> SpaceSubject<C> {
 
     fn fork(&mut self) -> Outcome {
         let copy = |area: Area<'_, Kept>| Ok::<_, ()>(area.value.clone());
-        let child = self.space.fork(copy).map_err(|(cause, _)| cause);
+        let child = self.space.fork(copy);
         self.space = child.expect("there is memory for a child");
         areas(&self.space)
     }

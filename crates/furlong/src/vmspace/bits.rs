@@ -5,7 +5,10 @@ use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
 
 macro_rules! bits {
-    ($(#[$doc:meta])* $name:ident: $repr:ty { $($(#[$bit_doc:meta])* $bit:ident = $value:expr;)* }) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident: $repr:ty { $($(#[$bit_doc:meta])* $bit:ident = $value:expr;)* }
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name($repr);
@@ -108,7 +111,8 @@ bits!(
         WIPE_ON_FORK = 8;
         /// [`remap`](super::Space::remap) must not enlarge it.
         DONT_EXPAND = 16;
-        /// It is part of an object; [`map`](super::Space::map) sets it for all but anonymous memory.
+        /// It is part of an object; [`map`](super::Space::map) sets it for all but anonymous
+        /// memory.
         OBJECT = 32;
     }
 );

@@ -111,7 +111,7 @@ impl<A: Value, C: Config> Space<A, C> {
         }
         self.prepare(BRK_CHANGES).map_err(|_| BrkError::NoMemory)?;
         self.state.count_in(len, HEAP);
-        // The heap goes on with an area of its own only, not with what the loader has put before it.
+        // The heap goes on with an area of its own only, not with what the loader put before it.
         let start = self.state.grid.page(self.state.heap.start);
         let left = self.index.before(first).filter(|left| {
             let is_heap = left.pages.last >= start && left.attr == HEAP;

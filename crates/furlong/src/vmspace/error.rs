@@ -19,7 +19,12 @@ impl fmt::Display for NoMemory {
 impl Error for NoMemory {}
 
 macro_rules! refusals {
-    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident: $errno:ident, $text:literal;)* }) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident {
+            $($(#[$case_doc:meta])* $case:ident: $errno:ident, $text:literal;)*
+        }
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {

@@ -70,18 +70,17 @@ impl<A: Value, C: Config> Space<A, C> {
 }
 
 impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
-    /// The child of a fork; otherwise as [`copy_from`](Self::copy_from).
+    /// The child of a fork; otherwise as [`copy_from`](Self::copy_from), which leaves it to the
+    /// caller where to drop what was copied before a failure. Here it is dropped.
     ///
     /// # Errors
-    /// See [`ForkError`], and the areas that were copied before it.
+    /// See [`ForkError`]; nothing has changed.
     pub fn fork<E>(
         &self,
         copy: impl FnMut(Area<'_, A>) -> Result<A, E>,
-    ) -> Result<Self, (ForkError<E>, Self)> {
+    ) -> Result<Self, ForkError<E>> {
         let mut child = Self::over(C::Index::default(), self.state);
-        match child.copy_from(self, copy) {
-            Ok(()) => Ok(child),
-            Err(cause) => Err((cause, child)),
-        }
+        child.copy_from(self, copy)?;
+        Ok(child)
     }
 }

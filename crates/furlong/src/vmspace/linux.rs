@@ -111,5 +111,5 @@ impl Mmap {
 /// A protection; bits that do not fit stand for one that does not exist.
 #[must_use]
 pub fn prot(bits: u64) -> Prot {
-    Prot::from_bits(u32::try_from(bits).unwrap_or(u32::MAX & !Prot::GROWS_UP.bits()))
+    Prot::from_bits(u32::try_from(bits).unwrap_or(!Prot::GROWS_UP.bits()))
 }

@@ -30,9 +30,10 @@
 //!
 //! # Files
 //! - `space`: the type and look-ups; `config`: what may differ; `check`: the invariants.
-//! - `layout`, `request`: geometry and limits; what is asked for. `error`, `errno`: what is refused.
-//! - `area`, `bits`, `pages`, `usage`: areas and values; protections and flags; ranges of pages; how
-//!   much is mapped.
+//! - `layout`, `request`: geometry and limits; what is asked for. `error`, `errno`: what is
+//!   refused.
+//! - `area`, `bits`, `pages`, `usage`: areas and values; protections and flags; ranges of pages;
+//!   how much is mapped.
 //! - `place`: the choice of a place. `map`, `unmap`, `change`, `remap`, `brk`, `fault`, `fork`: the
 //!   operations.
 //! - `index`: the seam, and its arms; `tree`, `gaps`: a tree of areas, and what it knows of gaps;
@@ -51,7 +52,10 @@
 //! What differs from Linux: where several operations have begun before one fails, nothing has
 //! changed unless the mode [`Linux`] says otherwise; a search with an alignment goes on to gaps
 //! that are only just large enough before it gives up; the guard below a stack keeps its nearest
-//! neighbour away, not whatever a first try has met.
+//! neighbour away, not whatever a first try has met; areas merge whether one of them has ever been
+//! writable or not, which Linux tells apart for its accounting; and what moves keeps its offsets,
+//! whether it was touched or not. Since Linux 6.17 one `mremap` may move several areas, and says of
+//! several mistakes in its arguments another one first.
 #![forbid(unsafe_code)]
 
 mod area;

@@ -107,6 +107,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "an allocator that fails when it is told to",
     ),
     (
+        "crates/furlong-spec/tests/vmspace_memory/heap.rs",
+        "an allocator that fails when it is told to",
+    ),
+    (
         "crates/furlong-spec/tests/iova_domain_memory.rs",
         "watches the memory that is obtained, and counts locks",
     ),

@@ -67,7 +67,7 @@ impl<C: Config<Index<u32>: Default>> AddressSpace for Space<u32, C> {
 
     fn fork(&self) -> Self {
         let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
-        let child = Self::fork(self, copy).map_err(|(cause, _)| cause);
+        let child = Self::fork(self, copy);
         child.expect("there is memory for a child")
     }
 

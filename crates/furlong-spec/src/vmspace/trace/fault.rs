@@ -126,7 +126,8 @@ impl fmt::Display for Fault {
             Self::Field { field, word } => write!(f, "`{word}` is no {field}"),
             Self::Order { at_us, before_us } => write!(
                 f,
-                "{at_us} us is earlier than {before_us} us in the line before; keep the order of time"
+                "{at_us} us is earlier than {before_us} us in the line before; keep the order of \
+                 time"
             ),
         }
     }

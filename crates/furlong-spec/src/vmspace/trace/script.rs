@@ -308,15 +308,15 @@ impl Cast {
             }
             // An exec fills its stack at the end of the space, and then moves it.
             _ if self.known[space].stack.is_none() => {
-                self.known[space].nascent = Some((start, len))
+                self.known[space].nascent = Some((start, len));
             }
             _ => self.lift(space, start, len),
         }
         self.push(line, space, Step::Image(request));
     }
 
-    /// The kernel maps the loader of an image as the first thing below where it searches: so that is
-    /// where the highest image below the stack ends.
+    /// The kernel maps the loader of an image as the first thing below where it searches: so that
+    /// is where the highest image below the stack ends.
     fn lift(&mut self, space: usize, start: u64, len: u64) {
         let known = self.known[space];
         let end = start.checked_add(len).filter(|end| *end > 0);
