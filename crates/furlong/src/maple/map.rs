@@ -16,6 +16,7 @@ use super::iter::{Iter, IterBack};
 use super::leaf::Slot;
 use super::pool::{NoMemory, Nodes, Pool};
 use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::reservation::bound;
 use super::tree::Tree;
 use super::typed::{Typed, Words};
 use super::view::{Place, View};
@@ -59,6 +60,12 @@ pub struct Maple<A: Address, E: Entry, C: Config> {
 const KEEP: Nodes = Nodes {
     leaves: 1,
     inners: 0,
+};
+
+/// All nodes, after a reservation.
+const KEEP_ALL: Nodes = Nodes {
+    leaves: usize::MAX,
+    inners: usize::MAX,
 };
 
 #[cfg(feature = "alloc")]
@@ -210,12 +217,33 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         result.map_err(not_resized)
     }
 
+    /// Obtains nodes for so many changes, so that they neither allocate, nor free, nor fail for
+    /// memory of the tree's. They are kept until [`trim`](Self::trim).
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed but nodes that are kept.
+    pub fn reserve(&mut self, changes: usize) -> Result<(), NoMemory> {
+        self.keep = KEEP_ALL;
+        self.pool.ensure(bound(changes, self.tree.levels()))
+    }
+
+    /// Gives nodes that are not in the tree back, and keeps none from now on.
+    pub fn trim(&mut self) {
+        self.keep = KEEP;
+        self.pool.trim(KEEP);
+    }
+
+    /// The nodes of the tree.
+    ///
+    /// # Cost
+    /// O(n).
+    pub fn nodes(&self) -> Nodes {
+        self.tree.nodes()
+    }
+
     /// Takes all entries out, and drops them.
     pub fn clear(&mut self) {
-        let all = |word| Some(word);
-        // The whole space cuts no entry, and what is left of the tree is nothing.
-        let result = self.write().store(0, u64::MAX, None, all);
-        debug_assert!(result.is_ok(), "to remove all nodes needs none");
+        self.write().uproot();
         drop(self.displaced(0, u64::MAX, None));
     }
 

@@ -23,8 +23,8 @@ use crate::sync::{Lock, RawLock};
 /// A map from extents of addresses to entries of one word, for readers that never wait.
 ///
 /// Readers hold a guard of the domain `R`, take no lock and write nothing. Writers take the lock
-/// `L`; what they unlink, nodes and entries, is retired to the domain and dropped when whoever polls
-/// it says so.
+/// `L`; what they unlink, nodes and entries, is retired to the domain and dropped when whoever
+/// polls it says so.
 ///
 /// # Example
 /// ```
@@ -131,8 +131,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, 
             pool: &mut pool,
             count,
         };
-        let result = write.store(0, u64::MAX, None, Some);
-        debug_assert!(result.is_ok(), "to remove all nodes needs none");
+        write.uproot();
         let slots = Slots::<C> {
             tree,
             pool: &mut pool,
