@@ -3,7 +3,6 @@
 
 use core::{fmt, marker::PhantomData};
 
-#[cfg(feature = "alloc")]
 use super::Standard;
 use super::check::Broken;
 use super::config::Config;
@@ -47,7 +46,7 @@ use crate::sync::const_unless_loom;
 /// assert_eq!((at, *stack), (extent(0x8000, 0x1000), "stack"));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-pub struct Maple<A: Address, E: Entry, C: Config> {
+pub struct Maple<A: Address, E: Entry, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
     pub(super) pool: Pool<C::Geometry, C::Source>,
     pub(super) count: C::Counters,
@@ -68,7 +67,6 @@ const KEEP_ALL: Nodes = Nodes {
     inners: usize::MAX,
 };
 
-#[cfg(feature = "alloc")]
 impl<A: Address, E: Entry> Maple<A, E, Standard> {
     const_unless_loom! {
         /// An empty map. It allocates when it gets its first entry.
@@ -324,7 +322,6 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
     }
 }
 
-#[cfg(feature = "alloc")]
 impl<A: Address, E: Entry> Default for Maple<A, E, Standard> {
     fn default() -> Self {
         Self::new()

@@ -114,9 +114,7 @@ mod write;
 
 pub use bulk::BulkError;
 pub use check::Broken;
-#[cfg(feature = "alloc")]
-pub use config::Standard;
-pub use config::{Config, Custom};
+pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
 pub use displaced::Displaced;
 pub use duplicate::DuplicateError;
@@ -132,7 +130,5 @@ pub use removed::{Removed, Unlinked};
 pub use reservation::{NotEnough, Reservation};
 pub use session::{OneRemoved, Session};
 pub use shared::RcuMaple;
-#[cfg(feature = "alloc")]
-pub use source::Heap;
-pub use source::Source;
+pub use source::{Heap, Source};
 pub use view::{Place, View};

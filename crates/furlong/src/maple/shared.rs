@@ -4,9 +4,7 @@
 use core::{fmt, marker::PhantomData};
 
 use super::check::Broken;
-use super::config::Config;
-#[cfg(feature = "alloc")]
-use super::config::Standard;
+use super::config::{Config, Standard};
 use super::displaced::Slots;
 use super::entry::Retire;
 use super::pool::{Nodes, Pool};
@@ -48,7 +46,7 @@ use crate::sync::{Lock, RawLock};
 /// # RCU.poll(usize::MAX);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
+pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
     pub(super) pool: Lock<L, Pool<C::Geometry, C::Source>>,
     pub(super) count: C::Counters,
@@ -58,7 +56,6 @@ pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
     pub(super) owns: PhantomData<Lock<L, E>>,
 }
 
-#[cfg(feature = "alloc")]
 impl<A: Address, E: Retire, R: Rcu, L: RawLock> RcuMaple<A, E, R, L, Standard> {
     /// An empty map, whose readers hold guards of `rcu` and whose writers take `lock`.
     pub fn new(rcu: R, lock: L) -> Self {
