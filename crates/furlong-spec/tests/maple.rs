@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use furlong::maple::{Custom, Fan, Heap, Standard};
+use furlong::addr::{Extent, VirtAddr};
+use furlong::maple::{BulkError, Config, Custom, Fan, Heap, Maple, Standard};
 use furlong::rcu::RcuBox;
 use furlong_spec::maple::{Mix, Model, Operation, Outcome, SharedTree, Tree, operations};
 use furlong_spec::{Subject, compare};
@@ -69,4 +70,40 @@ fn odd_nodes_with_readers_agree_with_the_model() {
 #[test]
 fn wide_nodes_with_readers_agree_with_the_model() {
     agrees(SharedTree::<RcuBox<u32>, Standard>::new, 100_000, 6, 6000);
+}
+
+/// Copies a tree and loads its entries anew; both agree with it, and with the model from then on.
+fn copies_agree<C: Config>(space: u64, length: usize) {
+    for seed in 0..20 {
+        let (mut model, mut tree) = (Model::new(), Tree::<u32, C>::new());
+        let grow = operations(space, Mix::Growing, length, seed);
+        compare(&mut model, &mut tree, grow).unwrap();
+        let copy = tree.0.duplicate(|_, entry| Ok::<_, ()>(entry)).unwrap();
+        let loaded = Maple::from_sorted(tree.0.iter()).unwrap();
+        assert_eq!(copy.nodes(), tree.0.nodes());
+        for copy in [copy, loaded] {
+            let (mut model, mut copy) = (model.clone(), Tree(copy));
+            let all = Operation::Range(0, u64::MAX);
+            let stream = operations(space, Mix::Steady, length, seed + 1000);
+            compare(&mut model, &mut copy, std::iter::once(all).chain(stream))
+                .unwrap_or_else(|divergence| panic!("seed {seed}: {divergence}"));
+        }
+    }
+}
+
+#[test]
+fn copied_and_loaded_trees_agree_with_the_model() {
+    copies_agree::<Tiny>(500, 300);
+    copies_agree::<Odd>(2000, 500);
+    copies_agree::<Standard>(50_000, 2000);
+}
+
+#[test]
+fn entries_out_of_order_are_not_loaded() {
+    let at = |start| Extent::from_len(VirtAddr::new(start), 10).unwrap();
+    let overlapping = Maple::<_, _, Tiny>::from_sorted([(at(10), 1_u32), (at(19), 2)]);
+    assert_eq!(overlapping.err(), Some(BulkError::Order(at(19), 2)));
+    let last = Extent::from_len(VirtAddr::new(u64::MAX), 1).unwrap();
+    let behind = Maple::<_, _, Tiny>::from_sorted([(last, 1_u32), (last, 2)]);
+    assert_eq!(behind.err(), Some(BulkError::Order(last, 2)));
 }

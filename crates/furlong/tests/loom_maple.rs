@@ -1,10 +1,25 @@
 //! Loom models of a tree with readers beside its writer, with nodes of three slots; `ci/loom.sh`
 //! runs them.
 //!
-//! In each, one thread looks twice for one index while another carries out changes of one kind. What
-//! is found must be one of the states that the index goes through, and the second look must not find
-//! an earlier one than the first. What the look finds is an object whose end is a write that loom
-//! sees: a reader that still had it would fail the model.
+//! In each, one thread looks twice for one index while another carries out changes of one kind.
+//! What is found must be one of the states that the index goes through, and the second look must
+//! not find an earlier one than the first. What the look finds is an object whose end is a write
+//! that loom sees: a reader that still had it would fail the model.
+//!
+//! Each rule below was broken by hand, one at a time; these models failed:
+//!
+//! | broken | models that then fail |
+//! |---|---|
+//! | `slot-look` relaxed | replaced, behind, last |
+//! | `slot-fill` relaxed | behind, last |
+//! | `slot-replace` relaxed | replaced |
+//! | `link-publish` relaxed | erased, shrinks, copied, split, merged, over, at once, keeps |
+//! | more than one word of a slot stored where it stands (I8) | shrinks |
+//! | the last index of a slot not looked at again | taken |
+//! | an entry dropped, not retired | replaced, erased, shrinks, behind, over, at once |
+//! | nodes used again before their readers have left | copied, over |
+//!
+//! The names are words of those of the models.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -216,6 +231,17 @@ fn an_entry_behind_all_others_of_its_leaf_is_there_whole_or_not() {
         },
         index: 55,
         states: &[None, Some(5), None],
+    }
+    .run();
+}
+
+#[test]
+fn an_index_behind_an_entry_that_is_put_in_is_not_taken_for_it() {
+    Model {
+        entries: ROOMY,
+        change: |map| store(map, 50, 52, 5),
+        index: 55,
+        states: &[None],
     }
     .run();
 }

@@ -99,7 +99,7 @@ impl Model {
             (start <= last && last - start >= above).then_some((start, last))
         });
         if highest {
-            rooms.last().map(|(_, last)| (last - above, last))
+            rooms.next_back().map(|(_, last)| (last - above, last))
         } else {
             rooms.next().map(|(start, _)| (start, start + above))
         }

@@ -48,7 +48,8 @@ impl<E: Value + Retire, C: Config> SharedTree<E, C> {
         }
     }
 
-    fn change(&mut self, operation: &Operation) -> Option<Outcome> {
+    /// Carries out an operation that takes the lock; none of the others.
+    pub fn change(&mut self, operation: &Operation) -> Option<Outcome> {
         const NO_MEMORY: Outcome = Outcome::Refused(Refusal::NoMemory);
         let mut session = self.map.lock();
         Some(match *operation {

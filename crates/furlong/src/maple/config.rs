@@ -3,7 +3,7 @@
 
 use core::marker::PhantomData;
 
-use super::{Counters, Geometry, Off, Source};
+use super::{Counters, Geometry, Heap, Off, Source, Wide};
 #[cfg(feature = "alloc")]
 use super::{Heap, Wide};
 
@@ -18,11 +18,9 @@ pub trait Config: 'static {
 }
 
 /// Nodes of 15 slots and 32 children, from the heap; nothing counted.
-#[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 
-#[cfg(feature = "alloc")]
 impl Config for Standard {
     type Geometry = Wide;
     type Source = Heap;

@@ -258,8 +258,8 @@ impl<G: Geometry> Leaf<G> {
         self.word.as_slice()[at].store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Copies entries of `other` from slot `from` on to the slots `to..to + len`. Not beside readers
-    /// of this leaf.
+    /// Copies entries of `other` from slot `from` on to the slots `to..to + len`. Not beside
+    /// readers of this leaf.
     #[inline(always)]
     pub(super) fn copy(&self, to: usize, other: &Self, from: usize, len: usize) {
         // Relaxed, both: the writer has written them all, and nobody reads beside it here.
@@ -285,8 +285,8 @@ impl<G: Geometry> Leaf<G> {
         }
     }
 
-    /// Copies the entries of `other` in the slots `from..to`, without erased ones, to the slots from
-    /// `at` on; returns where they end. Not beside readers of this leaf.
+    /// Copies the entries of `other` in the slots `from..to`, without erased ones, to the slots
+    /// from `at` on; returns where they end. Not beside readers of this leaf.
     #[inline(always)]
     pub(super) fn copy_entries(&self, at: usize, other: &Self, from: usize, to: usize) -> usize {
         if other.live() == other.len() {
@@ -312,15 +312,6 @@ impl<G: Geometry> Leaf<G> {
         self.set_live(len);
         // Relaxed: only the writer uses it.
         self.kinds.store(0, Ordering::Relaxed);
-    }
-
-    /// Keeps the first `len` slots. Not beside readers.
-    pub(super) fn truncate(&self, len: usize) {
-        for at in len..self.len() {
-            self.clear(at);
-        }
-        self.set_len(len);
-        self.set_live(len);
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 
 use core::{marker::PhantomData, ops::Deref, ptr, ptr::NonNull};
 
-use super::{geometry::Geometry, inner::Inner, leaf::Leaf};
+use super::{geometry::Geometry, inner::Inner, leaf::Leaf, pool::Nodes};
 use crate::sync::{
     atomic::{AtomicPtr, Ordering},
     const_unless_loom,
@@ -88,6 +88,33 @@ impl<G: Geometry> Clone for Node<'_, G> {
 }
 
 impl<G: Geometry> Copy for Node<'_, G> {}
+
+impl<'a, G: Geometry> Node<'a, G> {
+    /// The first child of an inner node.
+    pub(super) fn first_child(&self) -> Option<Node<'a, G>> {
+        match self {
+            Self::Leaf(_) => None,
+            Self::Inner(inner) => inner.get().link(0).load(),
+        }
+    }
+
+    /// The nodes from this one down.
+    pub(super) fn count(&self) -> Nodes {
+        let mut nodes = Nodes::default();
+        match self {
+            Self::Leaf(_) => nodes.leaves = 1,
+            Self::Inner(inner) => {
+                nodes.inners = 1;
+                let children = (0..inner.len()).filter_map(|at| inner.get().link(at).load());
+                for below in children.map(|child| child.count()) {
+                    nodes.leaves += below.leaves;
+                    nodes.inners += below.inners;
+                }
+            }
+        }
+        nodes
+    }
+}
 
 /// Where a tree or an inner node leads to: null, or a node's pointer, odd if it is a leaf.
 pub(super) struct Link<G: Geometry> {

@@ -3,7 +3,6 @@
 
 use core::{fmt, marker::PhantomData};
 
-#[cfg(feature = "alloc")]
 use super::Standard;
 use super::check::Broken;
 use super::config::Config;
@@ -16,6 +15,7 @@ use super::iter::{Iter, IterBack};
 use super::leaf::Slot;
 use super::pool::{NoMemory, Nodes, Pool};
 use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::reservation::bound;
 use super::tree::Tree;
 use super::typed::{Typed, Words};
 use super::view::{Place, View};
@@ -46,7 +46,7 @@ use crate::sync::const_unless_loom;
 /// assert_eq!((at, *stack), (extent(0x8000, 0x1000), "stack"));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-pub struct Maple<A: Address, E: Entry, C: Config> {
+pub struct Maple<A: Address, E: Entry, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
     pub(super) pool: Pool<C::Geometry, C::Source>,
     pub(super) count: C::Counters,
@@ -61,7 +61,12 @@ const KEEP: Nodes = Nodes {
     inners: 0,
 };
 
-#[cfg(feature = "alloc")]
+/// All nodes, after a reservation.
+const KEEP_ALL: Nodes = Nodes {
+    leaves: usize::MAX,
+    inners: usize::MAX,
+};
+
 impl<A: Address, E: Entry> Maple<A, E, Standard> {
     const_unless_loom! {
         /// An empty map. It allocates when it gets its first entry.
@@ -210,12 +215,33 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         result.map_err(not_resized)
     }
 
+    /// Obtains nodes for so many changes, so that they neither allocate, nor free, nor fail for
+    /// memory of the tree's. They are kept until [`trim`](Self::trim).
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed but nodes that are kept.
+    pub fn reserve(&mut self, changes: usize) -> Result<(), NoMemory> {
+        self.keep = KEEP_ALL;
+        self.pool.ensure(bound(changes, self.tree.levels()))
+    }
+
+    /// Gives nodes that are not in the tree back, and keeps none from now on.
+    pub fn trim(&mut self) {
+        self.keep = KEEP;
+        self.pool.trim(KEEP);
+    }
+
+    /// The nodes of the tree.
+    ///
+    /// # Cost
+    /// O(n).
+    pub fn nodes(&self) -> Nodes {
+        self.tree.nodes()
+    }
+
     /// Takes all entries out, and drops them.
     pub fn clear(&mut self) {
-        let all = |word| Some(word);
-        // The whole space cuts no entry, and what is left of the tree is nothing.
-        let result = self.write().store(0, u64::MAX, None, all);
-        debug_assert!(result.is_ok(), "to remove all nodes needs none");
+        self.write().uproot();
         drop(self.displaced(0, u64::MAX, None));
     }
 
@@ -296,7 +322,6 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
     }
 }
 
-#[cfg(feature = "alloc")]
 impl<A: Address, E: Entry> Default for Maple<A, E, Standard> {
     fn default() -> Self {
         Self::new()

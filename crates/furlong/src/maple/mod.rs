@@ -6,13 +6,16 @@
 //! number. It knows the largest gap of every subtree, so that the lowest and the highest place for
 //! a size in a window are found in O(log n), and that there is none in O(1).
 //!
-//! [`Maple`] has one owner, is changed through `&mut` and in place. The same tree takes readers
-//! beside its writer: they never wait and write nothing, and see of each change all or nothing.
+//! [`Maple`] has one owner, is changed through `&mut` and in place. [`RcuMaple`] has readers beside
+//! its writer: they never wait and write nothing, and see of each change all or nothing.
 //!
 //! A leaf has three arrays, of first indices, last indices and entries, and no slots for gaps. An
 //! inner node has children, the pivots between them, and the largest gap below each. No node knows
 //! its parent: a change remembers its way down. There is no mode for small maps: up to 15 entries
 //! are one leaf, up to some 350 two levels.
+//!
+//! A change needs at most `3 h + 1` nodes for a tree of `h` levels. They can be obtained beforehand
+//! ([`Reservation`], [`Maple::reserve`]): then it neither allocates, nor frees, nor fails for them.
 //!
 //! A change takes one of three ways, and each is counted ([`Event`]):
 //! - one word is stored in a leaf that stays: to replace an entry, erase it, move one of its ends,
@@ -51,8 +54,10 @@
 //!   readers find nothing there whichever way they go.
 //!
 //! # Files
-//! - `map`: the type and its operations; `config`, `geometry`, `counters`: what may differ, how
-//!   large nodes are, what is counted; `error`: what is refused.
+//! - `map`: the type and its operations; `shared`, `session`, `removed`: the same beside readers;
+//!   `view`: looking at either; `reservation`: nodes for changes to come; `duplicate`, `bulk`: a
+//!   tree at once. `config`, `geometry`, `counters`: what may differ, how
+//!   large nodes are, what is counted; `error`, `refusal`: what is refused.
 //! - `entry`, `heap`, `typed`: entries and their words. `source`, `pool`: memory for nodes.
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
 //! - `write`: changes in place; `cut`: what a change replaces; `resize`: moving ends; `rebuild`,
@@ -73,11 +78,13 @@
 #![deny(unsafe_code)]
 
 mod build;
+mod bulk;
 mod check;
 mod config;
 mod counters;
 mod cut;
 mod displaced;
+mod duplicate;
 mod entry;
 mod error;
 mod gaps;
@@ -93,21 +100,24 @@ mod pool;
 mod rebuild;
 mod refusal;
 mod removed;
+mod reservation;
 mod resize;
 mod session;
 mod shared;
 mod source;
+#[cfg(all(test, feature = "alloc", not(loom)))]
+mod tests;
 mod tree;
 mod typed;
 mod view;
 mod write;
 
+pub use bulk::BulkError;
 pub use check::Broken;
-#[cfg(feature = "alloc")]
-pub use config::Standard;
-pub use config::{Config, Custom};
+pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
 pub use displaced::Displaced;
+pub use duplicate::DuplicateError;
 pub use entry::{Entry, Plain, Retire, Split};
 pub use error::{EraseError, InsertError, ResizeError, StoreError};
 pub use geometry::{Fan, Geometry, Row, Wide};
@@ -117,9 +127,8 @@ pub use iter::{Iter, IterBack};
 pub use map::Maple;
 pub use pool::{NoMemory, Nodes};
 pub use removed::{Removed, Unlinked};
-pub use session::Session;
+pub use reservation::{NotEnough, Reservation};
+pub use session::{OneRemoved, Session};
 pub use shared::RcuMaple;
-#[cfg(feature = "alloc")]
-pub use source::Heap;
-pub use source::Source;
+pub use source::{Heap, Source};
 pub use view::{Place, View};

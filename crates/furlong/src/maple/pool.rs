@@ -169,6 +169,19 @@ unsafe impl<G: Geometry, S: Source> Send for Pool<G, S> {}
 // SAFETY: through a shared reference a pool tells only how many nodes it has.
 unsafe impl<G: Geometry, S: Source> Sync for Pool<G, S> {}
 
+impl Nodes {
+    /// The bytes of as many nodes of a tree of that configuration.
+    #[must_use]
+    pub const fn bytes<C: super::Config>(self) -> usize {
+        self.leaves * size_of::<Leaf<C::Geometry>>() + self.inners * size_of::<Inner<C::Geometry>>()
+    }
+
+    /// Whether there are as many of both kinds.
+    pub(super) const fn covers(self, need: Self) -> bool {
+        self.leaves >= need.leaves && self.inners >= need.inners
+    }
+}
+
 impl<G: Geometry, S: Source> Pool<G, S> {
     pub(super) const fn new() -> Self {
         Self {
@@ -280,7 +293,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         batch
     }
 
-    /// Takes all nodes of `other` that are ready.
+    /// Takes all nodes of `other` that are ready; there they are no more.
     pub(super) fn absorb(&mut self, other: &mut Self) {
         self.leaves.append(&mut other.leaves);
         self.inners.append(&mut other.inners);

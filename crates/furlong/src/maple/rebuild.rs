@@ -111,9 +111,9 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         left: &Spot<'a, C::Geometry>,
         right: &Spot<'a, C::Geometry>,
         cut: &Cut,
-        plan: Plan<'a, C>,
+        plan: &Plan<'a, C>,
     ) {
-        let items = self.new_leaves(left, right, cut, &plan);
+        let items = self.new_leaves(left, right, cut, plan);
         let starts = left.leaf().live_in(0, cut.from) == 0;
         self.give_up_between(left, right, cut.displaces());
         let mut stretch = None;
@@ -224,6 +224,20 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         } else {
             self.pool.give_up(Node::Leaf(leaf));
         }
+    }
+
+    /// Takes all nodes out, with all entries displaced. It needs no memory.
+    pub(super) fn uproot(&mut self) {
+        match self.tree.root.load() {
+            Some(Node::Leaf(leaf)) => self.give_up_leaf(leaf, true),
+            Some(Node::Inner(inner)) => {
+                self.give_up_children(inner, 0, inner.len());
+                self.pool.give_up(Node::Inner(inner));
+            }
+            None => {}
+        }
+        self.tree.root.clear();
+        self.tree.set_largest_gap(u64::MAX);
     }
 
     /// Gives up the children of a node from `from` to `to` with all that is below them.

@@ -9,9 +9,10 @@ use super::entry::{Retire, Split};
 use super::error::{EraseError, InsertError, ResizeError, StoreError};
 use super::gaps::{End, gap};
 use super::leaf::Slot;
-use super::pool::{NoMemory, Pool};
+use super::pool::{NoMemory, Nodes, Pool};
 use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
 use super::removed::{Removed, Unlinked};
+use super::reservation::{NotEnough, Reservation, bound};
 use super::shared::RcuMaple;
 use super::typed::Words;
 use super::view::View;
@@ -19,6 +20,9 @@ use super::write::Write;
 use crate::addr::{Address, Extent};
 use crate::rcu::Rcu;
 use crate::sync::{LockGuard, RawLock};
+
+/// An entry that was taken out, with its extent.
+pub type OneRemoved<'m, A, E, R> = (Extent<A>, Unlinked<'m, E, R>);
 
 /// The right to change an [`RcuMaple`], until it is dropped. Then nodes that were unlinked are
 /// retired, all at once, and the lock is released.
@@ -64,7 +68,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
-    pub fn erase(&mut self, index: A) -> Result<Option<(Extent<A>, Unlinked<'m, E, R>)>, NoMemory> {
+    pub fn erase(&mut self, index: A) -> Result<Option<OneRemoved<'m, A, E, R>>, NoMemory> {
         let slot = self.write().erase(index.raw()).map_err(|_| NoMemory)?;
         let rcu = &self.map.rcu;
         Ok(slot.map(|slot| Unlinked::of(slot, rcu)))
@@ -78,6 +82,36 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         let (start, last) = (to.start().raw(), to.last().raw());
         let result = self.write().resize(index.raw(), start, last);
         result.map_err(not_resized)
+    }
+
+    /// Takes the nodes of `reservation`, if they and what is left of others are enough for
+    /// `changes`: these then neither allocate nor free.
+    ///
+    /// # Errors
+    /// [`NotEnough`] where the tree has grown since; nothing has changed.
+    pub fn supply(
+        &mut self,
+        reservation: &mut Reservation<C>,
+        changes: usize,
+    ) -> Result<(), NotEnough> {
+        let levels = self.map.tree.levels();
+        let (mine, more) = (self.pool.ready(), reservation.nodes());
+        let all = Nodes {
+            leaves: mine.leaves + more.leaves,
+            inners: mine.inners + more.inners,
+        };
+        if !all.covers(bound(changes, levels)) {
+            return Err(NotEnough { levels });
+        }
+        self.pool.absorb(&mut reservation.pool);
+        Ok(())
+    }
+
+    /// The nodes that are left, to be kept for the next time or dropped after the lock.
+    pub fn unused(&mut self) -> Reservation<C> {
+        let mut pool = Pool::new();
+        pool.absorb(&mut self.pool);
+        Reservation { pool }
     }
 
     fn write(&mut self) -> Write<'_, C, true> {

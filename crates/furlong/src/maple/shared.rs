@@ -4,9 +4,7 @@
 use core::{fmt, marker::PhantomData};
 
 use super::check::Broken;
-use super::config::Config;
-#[cfg(feature = "alloc")]
-use super::config::Standard;
+use super::config::{Config, Standard};
 use super::displaced::Slots;
 use super::entry::Retire;
 use super::pool::{Nodes, Pool};
@@ -23,8 +21,8 @@ use crate::sync::{Lock, RawLock};
 /// A map from extents of addresses to entries of one word, for readers that never wait.
 ///
 /// Readers hold a guard of the domain `R`, take no lock and write nothing. Writers take the lock
-/// `L`; what they unlink, nodes and entries, is retired to the domain and dropped when whoever polls
-/// it says so.
+/// `L`; what they unlink, nodes and entries, is retired to the domain and dropped when whoever
+/// polls it says so.
 ///
 /// # Example
 /// ```
@@ -48,7 +46,7 @@ use crate::sync::{Lock, RawLock};
 /// # RCU.poll(usize::MAX);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
+pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
     pub(super) pool: Lock<L, Pool<C::Geometry, C::Source>>,
     pub(super) count: C::Counters,
@@ -58,7 +56,6 @@ pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
     pub(super) owns: PhantomData<Lock<L, E>>,
 }
 
-#[cfg(feature = "alloc")]
 impl<A: Address, E: Retire, R: Rcu, L: RawLock> RcuMaple<A, E, R, L, Standard> {
     /// An empty map, whose readers hold guards of `rcu` and whose writers take `lock`.
     pub fn new(rcu: R, lock: L) -> Self {
@@ -131,8 +128,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, 
             pool: &mut pool,
             count,
         };
-        let result = write.store(0, u64::MAX, None, Some);
-        debug_assert!(result.is_ok(), "to remove all nodes needs none");
+        write.uproot();
         let slots = Slots::<C> {
             tree,
             pool: &mut pool,

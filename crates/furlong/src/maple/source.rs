@@ -25,23 +25,31 @@ pub unsafe trait Source: 'static {
     unsafe fn free(memory: NonNull<u8>, layout: Layout);
 }
 
-/// The heap of the global allocator.
-#[cfg(feature = "alloc")]
+/// The heap of the global allocator. Without the feature `alloc` there is none, and never memory:
+/// bring a [`Source`] of your own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-#[cfg(feature = "alloc")]
 // SAFETY: the global allocator promises as much.
 unsafe impl Source for Heap {
     #[inline]
     fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+        #[cfg(feature = "alloc")]
         // SAFETY: the trait says that the layout is not of size zero.
-        NonNull::new(unsafe { alloc::alloc::alloc(layout) })
+        let memory = NonNull::new(unsafe { alloc::alloc::alloc(layout) });
+        #[cfg(not(feature = "alloc"))]
+        let memory = (layout.size() == 0).then_some(NonNull::dangling());
+        memory
     }
 
     #[inline]
     unsafe fn free(memory: NonNull<u8>, layout: Layout) {
+        #[cfg(feature = "alloc")]
         // SAFETY: it came from `alloc` with this layout, as the caller promises.
-        unsafe { alloc::alloc::dealloc(memory.as_ptr(), layout) };
+        unsafe {
+            alloc::alloc::dealloc(memory.as_ptr(), layout);
+        };
+        #[cfg(not(feature = "alloc"))]
+        let _ = (memory, layout);
     }
 }

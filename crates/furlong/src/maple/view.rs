@@ -48,6 +48,12 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
         }
     }
 
+    /// Levels of the tree, that of the leaves among them: what a
+    /// [`Reservation`](super::Reservation) is made for.
+    pub fn levels(self) -> usize {
+        self.tree.levels()
+    }
+
     /// Whether there is no entry.
     pub fn is_empty(self) -> bool {
         self.tree.root.load().is_none()

@@ -165,7 +165,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
                 return Ok(None);
             }
         }
-        self.rebuild(left, right, &cut, plan);
+        self.rebuild(left, right, &cut, &plan);
         Ok(None)
     }
 
@@ -478,14 +478,5 @@ pub(super) fn wants(rest: usize, len: usize, capacity: usize) -> bool {
         len + rest <= capacity - spare(capacity)
     } else {
         rest > capacity && len + spare(capacity).max(1) <= capacity && len + rest <= 2 * capacity
-    }
-}
-
-/// The need of nodes that an insertion or an erasure can have in a tree with `height` levels of
-/// inner nodes: `3 height + 4`, with the leaves.
-pub(super) const fn bound(height: usize) -> Nodes {
-    Nodes {
-        leaves: 3,
-        inners: 3 * height + 1,
     }
 }

@@ -115,6 +115,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "watches the memory that is obtained, and counts locks",
     ),
     (
+        "crates/furlong-spec/tests/maple_memory.rs",
+        "memory for nodes that fails when it is told to",
+    ),
+    (
         "crates/furlong-lab/launcher/main.rs",
         "a program without a runtime starts and waits",
     ),
