@@ -4,8 +4,6 @@
 use core::marker::PhantomData;
 
 use super::{Counters, Geometry, Heap, Off, Source, Wide};
-#[cfg(feature = "alloc")]
-use super::{Heap, Wide};
 
 /// What may differ between two trees.
 pub trait Config: 'static {

@@ -158,7 +158,8 @@ where
         let new = self.pool.leaf(self.tree);
         let mut len = 0;
         let mut result = Ok(());
-        for slot in (0..old.len()).filter_map(|at| old.read(at)) {
+        for at in 0..old.len() {
+            let Some(slot) = old.read(at) else { continue };
             match (self.copy)(slot) {
                 Ok(word) => new.put(len, Slot { word, ..slot }),
                 Err(refused) => {

@@ -250,6 +250,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
             tree: &self.tree,
             pool: &mut self.pool,
             count: &self.count,
+            one: None,
         }
     }
 
@@ -290,11 +291,11 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
     ) -> Result<Displaced<'_, A, E, C>, StoreError<E>> {
         let word = entry.into_word();
         let (start, last) = (at.start().raw(), at.last().raw());
-        match self
-            .write()
-            .store(start, last, Some(word), Words::<A, E>::split)
-        {
-            Ok(one) => Ok(self.displaced(start, last, one)),
+        let mut write = self.write();
+        let stored = write.store(start, last, Some(word), Words::<A, E>::split);
+        let one = write.one;
+        match stored {
+            Ok(()) => Ok(self.displaced(start, last, one)),
             Err(refused) => {
                 self.end();
                 Err(not_stored(refused, Words::<A, E>::give_back(word)))
@@ -312,8 +313,11 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
     /// O(log n), and O(1) a displaced entry.
     pub fn erase_range(&mut self, at: Extent<A>) -> Result<Displaced<'_, A, E, C>, EraseError> {
         let (start, last) = (at.start().raw(), at.last().raw());
-        match self.write().store(start, last, None, Words::<A, E>::split) {
-            Ok(one) => Ok(self.displaced(start, last, one)),
+        let mut write = self.write();
+        let erased = write.store(start, last, None, Words::<A, E>::split);
+        let one = write.one;
+        match erased {
+            Ok(()) => Ok(self.displaced(start, last, one)),
             Err(refused) => {
                 self.end();
                 Err(not_erased(refused))

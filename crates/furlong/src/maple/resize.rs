@@ -54,9 +54,9 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
         {
             to += 1;
         }
-        let cut = Cut::resizing(from, to, new);
-        match self.apply(&spot, &spot, cut, |_| None) {
-            Ok(_) => Ok(()),
+        let mut cut = Cut::resizing(from, to, new);
+        match self.apply(&spot, &spot, &mut cut, |_| None) {
+            Ok(()) => Ok(()),
             Err(Refused::NoMemory | Refused::NoSplit) => {
                 if lowered {
                     self.move_min(&spot, old.start);

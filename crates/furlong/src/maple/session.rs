@@ -119,6 +119,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
             tree: &self.map.tree,
             pool: &mut self.pool,
             count: &self.map.count,
+            one: None,
         }
     }
 
@@ -150,11 +151,11 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
     ) -> Result<Removed<'_, 'm, A, E, R, C>, StoreError<E>> {
         let word = entry.into_word();
         let (start, last) = (at.start().raw(), at.last().raw());
-        let result = self
-            .write()
-            .store(start, last, Some(word), Words::<A, E>::split);
-        match result {
-            Ok(one) => Ok(self.removed(start, last, one)),
+        let mut write = self.write();
+        let stored = write.store(start, last, Some(word), Words::<A, E>::split);
+        let one = write.one;
+        match stored {
+            Ok(()) => Ok(self.removed(start, last, one)),
             Err(refused) => Err(not_stored(refused, Words::<A, E>::give_back(word))),
         }
     }
@@ -169,8 +170,10 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
         at: Extent<A>,
     ) -> Result<Removed<'_, 'm, A, E, R, C>, EraseError> {
         let (start, last) = (at.start().raw(), at.last().raw());
-        let result = self.write().store(start, last, None, Words::<A, E>::split);
-        let one = result.map_err(not_erased)?;
+        let mut write = self.write();
+        let erased = write.store(start, last, None, Words::<A, E>::split);
+        let one = write.one;
+        erased.map_err(not_erased)?;
         Ok(self.removed(start, last, one))
     }
 }

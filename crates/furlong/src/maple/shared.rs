@@ -127,6 +127,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, 
             tree,
             pool: &mut pool,
             count,
+            one: None,
         };
         write.uproot();
         let slots = Slots::<C> {

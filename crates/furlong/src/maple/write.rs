@@ -15,6 +15,9 @@ pub(super) struct Write<'a, C: Config, const READERS: bool> {
     pub(super) tree: &'a Tree<C::Geometry>,
     pub(super) pool: &'a mut Pool<C::Geometry, C::Source>,
     pub(super) count: &'a C::Counters,
+    /// The displaced entry, if it was taken out of a leaf that stays. Displaced entries in leaves
+    /// that do not are found through the pool.
+    pub(super) one: Option<Slot>,
 }
 
 /// Why nothing was changed.
@@ -47,8 +50,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// Puts `word`, or nothing, in place of all that is from `start` to `last`.
     ///
-    /// Returns the displaced entry if it was taken out of a leaf that stays; displaced entries in
-    /// leaves that do not are found through the pool.
+    /// Displaced entries are then in `one` and in the pool.
     #[inline]
     pub(super) fn store(
         &mut self,
@@ -56,22 +58,23 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         last: u64,
         word: Option<Word>,
         split: impl FnOnce(Word) -> Option<Word>,
-    ) -> Result<Option<Slot>, Refused> {
+    ) -> Result<(), Refused> {
         let new = word.map(|word| Slot { start, last, word });
         let mut left = Spot::new();
         if !self.tree.descend_to(start, &mut left, self.count) {
-            return self.plant(new).map(|()| None).map_err(Refused::from);
+            return self.plant(new).map_err(Refused::from);
         }
         if last <= left.max {
-            let cut = Cut::inside(&left, start, last, new);
-            return self.apply(&left, &left, cut, split);
+            let mut cut = Cut::inside(&left, start, last, new);
+            return self.apply(&left, &left, &mut cut, split);
         }
-        let Some(right) = self.descend(last) else {
-            return Ok(None);
-        };
-        let cut = Cut::between(&left, &right, start, last, new);
+        let mut right = Spot::new();
+        if !self.tree.descend_to(last, &mut right, self.count) {
+            return Ok(());
+        }
+        let mut cut = Cut::between(&left, &right, start, last, new);
         self.count.count(Event::SpanningStore);
-        self.apply(&left, &right, cut, split)
+        self.apply(&left, &right, &mut cut, split)
     }
 
     /// Takes out the entry that has `index`.
@@ -88,8 +91,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         let Some(slot) = spot.leaf().read(at) else {
             return Ok(None);
         };
-        let cut = Cut::erasing(at, at + 1, 0);
-        self.apply(&spot, &spot, cut, |_| None)?;
+        let mut cut = Cut::erasing(at, at + 1, 0);
+        self.apply(&spot, &spot, &mut cut, |_| None)?;
         Ok(Some(slot))
     }
 
@@ -101,7 +104,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return self.plant(Some(new)).map_err(|_| NotInserted::NoMemory);
         }
         let last = new.last.min(spot.max);
-        let cut = Cut::inside(&spot, new.start, last, Some(new));
+        let mut cut = Cut::inside(&spot, new.start, last, Some(new));
         if cut.covered > 0 || cut.len() > 1 || last < new.last {
             // A leaf that is not the first begins with an entry (I5).
             let next = spot.max.wrapping_add(1);
@@ -109,10 +112,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             let there = there.or_else(|| self.tree.load(next, self.count));
             return Err(there.map_or(NotInserted::NoMemory, NotInserted::Occupied));
         }
-        match self.apply(&spot, &spot, cut, |_| None) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(NotInserted::NoMemory),
-        }
+        let applied = self.apply(&spot, &spot, &mut cut, |_| None);
+        applied.map_err(|_| NotInserted::NoMemory)
     }
 
     /// The first entry of an empty tree.
@@ -136,37 +137,37 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         &mut self,
         left: &Spot<'a, C::Geometry>,
         right: &Spot<'a, C::Geometry>,
-        mut cut: Cut,
+        cut: &mut Cut,
         split: impl FnOnce(Word) -> Option<Word>,
-    ) -> Result<Option<Slot>, Refused> {
+    ) -> Result<(), Refused> {
         let one = left.leaf().is(right.leaf());
         if one && cut.from == cut.to && cut.len() == 0 {
-            return Ok(None);
+            return Ok(());
         }
-        if one && !cut.splits && !self.is_to_merge(left, &cut) {
-            let free = self.free_around(left, &cut);
-            if let Some(displaced) = self.in_place(left, &cut) {
+        if one && !cut.splits && !self.is_to_merge(left, cut) {
+            let free = self.free_around(left, cut);
+            if self.in_place(left, cut) {
                 self.after(left, left.leaf(), free);
-                return Ok(displaced);
+                return Ok(());
             }
-            if READERS && self.fits_alone(left, &cut) {
-                self.copy_leaf(left, &cut, free)?;
-                return Ok(None);
+            if READERS && self.fits_alone(left, cut) {
+                self.copy_leaf(left, cut, free)?;
+                return Ok(());
             }
         }
-        let plan = self.plan(left, right, &cut);
+        let plan = self.plan(left, right, cut);
         self.pool.ensure(plan.need())?;
         if cut.splits {
             let upper = cut.pieces[2].as_mut().ok_or(Refused::NoSplit)?;
             upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
             cut.splits = false;
-            if !READERS && self.in_place(left, &cut).is_some() {
+            if !READERS && self.in_place(left, cut) {
                 self.after(left, left.leaf(), Free::Unknown);
-                return Ok(None);
+                return Ok(());
             }
         }
-        self.rebuild(left, right, &cut, &plan);
-        Ok(None)
+        self.rebuild(left, right, cut, &plan);
+        Ok(())
     }
 
     /// Whether what a cut leaves of a leaf is one leaf, and no sibling has to take part.
@@ -225,38 +226,40 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         rest < live && rest < least(capacity) && self.find_helper(spot, spot, rest).is_some()
     }
 
-    /// Changes a leaf where it stands, if that can be done; returns the displaced entry.
+    /// Changes a leaf where it stands, if that can be done.
     #[inline]
-    fn in_place(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Option<Option<Slot>> {
+    fn in_place(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
         if READERS {
-            return self.beside_readers(spot, cut);
+            return self.beside_readers(spot, cut).is_some();
         }
         let (leaf, len) = (spot.leaf(), cut.len());
         if leaf.len() + len > C::Geometry::LEAF + cut.to - cut.from || cut.covered > 1 {
-            return None;
+            return false;
         }
-        let displaced = match cut.covered {
-            0 => None,
-            _ => (cut.from..cut.to)
-                .filter_map(|at| leaf.read(at))
-                .find(|slot| cut.covers(slot)),
-        };
+        if cut.covered > 0 {
+            let mut old = (cut.from..cut.to).filter_map(|at| leaf.read(at));
+            self.one = old.find(|slot| cut.covers(slot));
+        }
         if cut.to != cut.from + len {
             leaf.shift(cut.to, cut.from + len);
         }
-        for (at, piece) in (cut.from..).zip(cut.pieces()) {
-            leaf.put(at, piece);
+        let mut at = cut.from;
+        for piece in &cut.pieces {
+            if let Some(piece) = *piece {
+                leaf.put(at, piece);
+                at += 1;
+            }
         }
         self.count.count(if len == 1 && cut.to == cut.from + 1 {
             Event::SlotStore
         } else {
             Event::NodeStore
         });
-        Some(displaced)
+        true
     }
 
-    /// The changes that one store makes, so that readers see all of it or nothing (L4, L5).
-    fn beside_readers(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Option<Option<Slot>> {
+    /// The changes that one store makes, so that readers see all of it or nothing (I8).
+    fn beside_readers(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Option<()> {
         let leaf = spot.leaf();
         let mut pieces = cut.pieces();
         let (piece, more) = (pieces.next(), pieces.next());
@@ -267,35 +270,29 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             let piece = piece.filter(|_| cut.from == leaf.len() && cut.from < C::Geometry::LEAF)?;
             leaf.push(piece);
             self.count.count(Event::SlotStore);
-            return Some(None);
+            return Some(());
         }
         let at = cut.from;
         let old = leaf.read(at).filter(|_| cut.to == at + 1)?;
-        let whole = (cut.covered > 0).then_some(old);
-        let displaced = match piece {
-            None => {
-                leaf.erase(at);
-                whole
-            }
+        match piece {
+            None => leaf.erase(at),
             Some(new) if (new.start, new.last) == (old.start, old.last) => {
                 leaf.may_store(at, Kind::Word).then_some(())?;
                 leaf.set_word(at, new.word);
-                whole
             }
             Some(new) if new.word == old.word && new.start == old.start => {
                 leaf.may_store(at, Kind::Last).then_some(())?;
                 leaf.set_last(at, new.last);
-                whole
             }
             Some(new) if new.word == old.word && new.last == old.last => {
                 leaf.may_store(at, Kind::Start).then_some(())?;
                 leaf.set_start(at, new.start);
-                whole
             }
             Some(_) => return None,
-        };
+        }
+        self.one = (cut.covered > 0).then_some(old);
         self.count.count(Event::SlotStore);
-        Some(displaced)
+        Some(())
     }
 
     /// After a leaf was changed in place: its gaps, and where it begins. `free` was free around the
