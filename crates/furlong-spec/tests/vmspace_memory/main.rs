@@ -6,14 +6,17 @@ mod heap;
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::check::Check;
+use furlong::maple::{self, Fan, Heap};
 use furlong::vmspace::{
     AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, Freed, MAP_CHANGES,
-    MapError, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError, Space, UNMAP_CHANGES,
+    MapError, Maple, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError, Space, UNMAP_CHANGES,
     UnmapError,
 };
 use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
 
 use heap::failing_at;
+
+type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
 
 /// No call for memory is made this often.
 const NEVER: u64 = u64::MAX;
@@ -94,7 +97,10 @@ const NO_MEMORY: [Refusal; 7] = [
 ];
 
 /// Streams of operations in worlds of all kinds.
-fn streams() -> impl Iterator<Item = (Space<u32, Custom<Rbtree>>, Vec<Operation>)> {
+fn streams<C>() -> impl Iterator<Item = (Space<u32, C>, Vec<Operation>)>
+where
+    C: Config<Index<u32>: Default>,
+{
     let cases = (0..6).flat_map(|seed| WORLDS.into_iter().map(move |world| (seed, world)));
     cases.map(|(seed, world)| {
         let space = Space::with_config(world.layout()).expect("a layout");
@@ -102,10 +108,10 @@ fn streams() -> impl Iterator<Item = (Space<u32, Custom<Rbtree>>, Vec<Operation>
     })
 }
 
-#[test]
-fn an_operation_without_memory_changes_nothing() {
+/// What was refused for lack of memory less than five times.
+fn fails_whole<C: Config<Index<u32>: Default>>() -> Vec<Refusal> {
     let mut refused = NO_MEMORY.map(|refusal| (refusal, 0));
-    for (mut space, operations) in streams() {
+    for (mut space, operations) in streams::<C>() {
         for operation in operations {
             space = tight(&space);
             let before = seen(&space);
@@ -131,16 +137,28 @@ fn an_operation_without_memory_changes_nothing() {
             }
         }
     }
-    // A stack grows in place: with a tree that takes no memory.
-    let seldom: Vec<_> = refused.iter().filter(|(_, count)| *count < 5).collect();
-    let fault = (Refusal::Fault(FaultError::NoMemory), 0);
-    assert_eq!(seldom, [&fault], "{refused:?}");
+    let seldom = refused.into_iter().filter(|(_, count)| *count < 5);
+    seldom.map(|(refusal, _)| refusal).collect()
 }
 
 #[test]
-fn what_was_prepared_takes_no_memory() {
+fn an_operation_without_memory_changes_nothing_in_a_tree_of_areas() {
+    // A stack grows where it is, and that takes no memory.
+    let seldom = fails_whole::<Custom<Rbtree>>();
+    assert_eq!(seldom, [Refusal::Fault(FaultError::NoMemory)]);
+}
+
+#[test]
+fn an_operation_without_memory_changes_nothing_in_a_tree_of_ranges() {
+    // The nodes that a fork has left over are enough for a stack that grows.
+    let seldom = [Refusal::Fault(FaultError::NoMemory)];
+    assert_eq!(fails_whole::<Custom<Maple>>(), seldom);
+    assert_eq!(fails_whole::<Custom<Maple<Tiny>>>(), seldom);
+}
+
+fn is_enough<C: Config<Index<u32>: Default>>() {
     let mut done = 0;
-    for (mut space, operations) in streams() {
+    for (mut space, operations) in streams::<C>() {
         for operation in operations {
             space = tight(&space);
             let changes = changes(&space, &operation);
@@ -154,8 +172,15 @@ fn what_was_prepared_takes_no_memory() {
 }
 
 #[test]
+fn what_was_prepared_takes_no_memory() {
+    is_enough::<Custom<Rbtree>>();
+    is_enough::<Custom<Maple>>();
+    is_enough::<Custom<Maple<Tiny>>>();
+}
+
+#[test]
 fn a_fork_without_memory_gives_back_what_was_copied() {
-    for (mut space, operations) in streams().take(8) {
+    for (mut space, operations) in streams::<Custom<Rbtree>>().take(8) {
         for operation in operations {
             let _ = apply(&mut space, &operation, &mut |_| ());
         }

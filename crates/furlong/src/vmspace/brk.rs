@@ -109,7 +109,8 @@ impl<A: Value, C: Config> Space<A, C> {
         if self.len() > self.state.layout.areas_max {
             return Err(BrkError::TooManyAreas);
         }
-        self.prepare(BRK_CHANGES).map_err(|_| BrkError::NoMemory)?;
+        let room = self.index.prepare_put(None);
+        room.map_err(|_| BrkError::NoMemory)?;
         self.state.count_in(len, HEAP);
         // The heap goes on with an area of its own only, not with what the loader put before it.
         let start = self.state.grid.page(self.state.heap.start);

@@ -34,6 +34,11 @@ struct Step {
 }
 
 impl Step {
+    /// Whether it does more than to change one whole area.
+    fn is_shaping(&self) -> bool {
+        self.cuts != [false; 2] || self.left.is_some() || self.right.is_some()
+    }
+
     /// How the number of areas changes, starting from `count`; `None` where an area would be cut
     /// and there are `max`. What joins a neighbour only moves the border between the two.
     fn count(&self, count: usize, max: usize) -> Option<usize> {
@@ -86,8 +91,9 @@ impl From<Stop> for AdviseError {
 struct Reach {
     /// The pages up to the failure, if there is one; none where it fails at once.
     pages: Option<Pages>,
-    /// Areas that change.
+    /// Areas that change, and those of them that are cut or become one with a neighbour.
     steps: usize,
+    shaping: usize,
     failure: Option<Stop>,
 }
 
@@ -228,6 +234,7 @@ impl<A: Value, C: Config> Space<A, C> {
         let mut reach = Reach {
             pages: None,
             steps: 0,
+            shaping: 0,
             failure: None,
         };
         let mut has_hole = false;
@@ -251,6 +258,7 @@ impl<A: Value, C: Config> Space<A, C> {
                 };
                 count = less;
                 reach.steps += 1;
+                reach.shaping += usize::from(step.is_shaping());
             }
             reach.pages = Some(pages.through(piece));
             left = Some((area, new));
@@ -304,7 +312,8 @@ impl<A: Value, C: Config> Space<A, C> {
         let Some(pages) = reach.pages.filter(|_| is_made) else {
             return result;
         };
-        self.prepare(reach.steps).map_err(|_| Stop::NoMemory)?;
+        let room = self.index.prepare_changes(reach.steps, reach.shaping);
+        room.map_err(|_| Stop::NoMemory)?;
         let mut next = Some(pages.first);
         while let Some(rest) = next.and_then(|first| Pages::new(first, pages.last)) {
             let Some(area) = self.index.at_or_after(rest.first) else {

@@ -56,6 +56,24 @@ pub trait Index<A: Value> {
     /// [`NoMemory`]; nothing has changed.
     fn prepare(&mut self, changes: usize) -> Result<(), NoMemory>;
 
+    /// Makes sure that `all` changes of attributes need no memory, of which no more than `shaping`
+    /// cut an area or make it one with a neighbour.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn prepare_changes(&mut self, all: usize, shaping: usize) -> Result<(), NoMemory> {
+        self.prepare(all.max(shaping))
+    }
+
+    /// Makes sure that a new area needs no memory, nor that one of its neighbours grows over it and
+    /// the other one; nor that `over` is taken out before.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn prepare_put(&mut self, over: Option<Pages>) -> Result<(), NoMemory> {
+        self.prepare(1 + usize::from(over.is_some()))
+    }
+
     /// Makes sure that taking `pages` out needs no memory.
     ///
     /// # Errors

@@ -28,7 +28,8 @@ impl<A: Value, C: Config> Space<A, C> {
         freed: impl FnMut(Freed<A>),
     ) -> Result<VirtAddr, Refused<A>> {
         let place = self.plan_map(&request).and_then(|pages| {
-            let room = self.prepare(MAP_CHANGES);
+            let over = (!self.is_vacant(pages)).then_some(pages);
+            let room = self.index.prepare_put(over);
             room.map(|()| pages).map_err(|_| MapError::NoMemory)
         });
         match place {

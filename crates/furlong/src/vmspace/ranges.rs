@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::check::Check;
-use crate::maple::{Broken, Config, Maple, Session, View};
+use crate::maple::{Broken, Config, Maple, Reservation, Session, View};
 use crate::rcu::{Rcu, RcuBox};
 use crate::sync::RawLock;
 
@@ -28,6 +28,11 @@ pub trait Ranges<A: Value> {
 
     /// The tree, to be looked at.
     fn view(&self) -> View<'_, VirtAddr, RcuBox<Record<A>>, Self::Config>;
+    /// See [`Maple::reserve`].
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn reserve(&mut self, steps: usize) -> Result<(), NoMemory>;
     /// See [`Maple::lowest_gap`].
     fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>>;
     /// See [`Maple::highest_gap`].
@@ -60,6 +65,10 @@ impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
 
     fn view(&self) -> View<'_, VirtAddr, Boxed<A>, C> {
         Self::view(self)
+    }
+
+    fn reserve(&mut self, steps: usize) -> Result<(), NoMemory> {
+        Self::reserve(self, steps).map_err(|_| NoMemory)
     }
 
     fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
@@ -109,6 +118,16 @@ where
 
     fn view(&self) -> View<'_, VirtAddr, Boxed<A>, C> {
         Self::view(self)
+    }
+
+    fn reserve(&mut self, steps: usize) -> Result<(), NoMemory> {
+        let levels = Self::view(self).levels();
+        let nodes = |steps| Reservation::new(steps, levels).map_err(|_| NoMemory);
+        // What is left of others may do.
+        if self.supply(&mut nodes(0)?, steps).is_ok() {
+            return Ok(());
+        }
+        self.supply(&mut nodes(steps)?, steps).map_err(|_| NoMemory)
     }
 
     fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
@@ -161,6 +180,10 @@ pub struct MapleIndex<A: Value, T: Ranges<A>> {
 
 /// Records that a change needs at most: one for what it stores, one for what is left above it.
 const CHANGE_RECORDS: usize = 2;
+
+/// Steps of the tree that make up a change at most: it ends an area below, puts back what is left
+/// above and stores; or it erases on both sides and lets an area grow.
+const CHANGE_STEPS: usize = 3;
 
 /// Pages as the tree has them.
 pub(super) fn extent(pages: Pages) -> Extent<VirtAddr> {
@@ -267,6 +290,33 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         ends
     }
 
+    /// Records and steps that taking `cut` out needs.
+    fn to_erase(&self, cut: Pages) -> (usize, usize) {
+        let area = self.get(cut.first);
+        let is_middle =
+            |area: Entry<'_, A>| area.pages.first < cut.first && cut.last < area.pages.last;
+        // The area ends below, and its upper part becomes another one.
+        if area.is_some_and(is_middle) {
+            (1, 2)
+        } else {
+            (0, 1)
+        }
+    }
+
+    /// Obtains records, and nodes for steps of the tree.
+    fn obtain(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
+        let more = records.saturating_sub(self.spare.len());
+        self.spare.try_reserve(more).map_err(|_| NoMemory)?;
+        for _ in 0..more {
+            let record = RcuBox::try_new(Record {
+                attr: Attr::NONE,
+                value: None,
+            });
+            self.spare.push(record.map_err(|_| NoMemory)?);
+        }
+        self.tree.reserve(steps)
+    }
+
     fn resize(&mut self, of: u64, to: Pages) {
         self.tree.resize(VirtAddr::new(of), extent(to));
     }
@@ -311,17 +361,28 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
     }
 
     fn prepare(&mut self, changes: usize) -> Result<(), NoMemory> {
-        let records = changes.checked_mul(CHANGE_RECORDS).ok_or(NoMemory)?;
-        let more = records.saturating_sub(self.spare.len());
-        self.spare.try_reserve(more).map_err(|_| NoMemory)?;
-        for _ in 0..more {
-            let record = RcuBox::try_new(Record {
-                attr: Attr::NONE,
-                value: None,
-            });
-            self.spare.push(record.map_err(|_| NoMemory)?);
-        }
-        Ok(())
+        self.prepare_changes(changes, changes)
+    }
+
+    fn prepare_changes(&mut self, all: usize, shaping: usize) -> Result<(), NoMemory> {
+        let records = all.checked_mul(CHANGE_RECORDS).ok_or(NoMemory)?;
+        let steps = shaping.checked_mul(CHANGE_STEPS).ok_or(NoMemory)?;
+        self.obtain(records, steps)
+    }
+
+    fn prepare_put(&mut self, over: Option<Pages>) -> Result<(), NoMemory> {
+        // One stores, or one erases a neighbour and one lets the other grow over it.
+        let (records, steps) = over.map_or((0, 0), |over| self.to_erase(over));
+        self.obtain(records + 1, steps + 2)
+    }
+
+    fn prepare_erase(&mut self, cut: Pages) -> Result<(), NoMemory> {
+        let (records, steps) = self.to_erase(cut);
+        self.obtain(records, steps)
+    }
+
+    fn prepare_extend(&mut self) -> Result<(), NoMemory> {
+        self.obtain(0, 1)
     }
 
     fn store(&mut self, pages: Pages, attr: Attr, value: A, mut removed: impl FnMut(Piece<A>)) {
@@ -376,7 +437,7 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
     ) -> Result<(), Option<E>> {
         for area in source.iter(Pages::ALL) {
             if let Some(value) = copy(area).map_err(Some)? {
-                self.prepare(1).map_err(|_| None)?;
+                self.prepare_put(None).map_err(|_| None)?;
                 self.insert(area.pages, area.attr, value);
             }
         }
