@@ -5,7 +5,7 @@ use core::error::Error;
 use core::fmt;
 
 use super::space::State;
-use super::{Area, Config, Flags, Index, Space, Value};
+use super::{Area, Config, Flags, Index, Pages, Space, Value};
 
 /// Why there is no child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,15 +56,16 @@ impl<A: Value, C: Config> Space<A, C> {
             growing: 0,
             ..parent.state
         };
-        let state = &mut self.state;
         let copied = self.index.copy_from(&parent.index, |entry| {
             if entry.attr.flags.contains(Flags::DONT_COPY) {
                 return Ok(None);
             }
-            let value = copy(parent.area(entry))?;
-            state.count_in(entry.pages.len(), entry.attr);
-            Ok(Some(value))
+            copy(parent.area(entry)).map(Some)
         });
+        // What was copied is not always what is there, after a failure.
+        for area in self.index.iter(Pages::ALL) {
+            self.state.count_in(area.pages.len(), area.attr);
+        }
         copied.map_err(|cause| cause.map_or(ForkError::NoMemory, ForkError::Refused))
     }
 }

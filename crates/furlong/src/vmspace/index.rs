@@ -109,7 +109,7 @@ pub trait Index<A: Value> {
     /// order.
     ///
     /// # Errors
-    /// What `copy` refused, or `None` for lack of memory; `self` has the areas before that one.
+    /// What `copy` refused, or `None` for lack of memory; `self` has areas before that one.
     fn copy_from<E, S: Index<A>>(
         &mut self,
         source: &S,

@@ -50,6 +50,20 @@ pub trait Ranges<A: Value> {
     );
     /// See [`Maple::erase_range`]; no entry is cut in two.
     fn erase(&mut self, at: Extent<VirtAddr>, displaced: impl FnMut(Piece<A>));
+    /// Puts entries, in ascending order, into the tree, which is empty.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; perhaps none of the entries is there.
+    fn load(
+        &mut self,
+        entries: impl Iterator<Item = (Extent<VirtAddr>, RcuBox<Record<A>>)>,
+    ) -> Result<(), NoMemory> {
+        for (at, record) in entries {
+            self.reserve(1)?;
+            self.insert(at, record);
+        }
+        Ok(())
+    }
     /// Walks every invariant.
     ///
     /// # Errors
@@ -99,6 +113,14 @@ impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
         taken
             .map(|(at, record)| piece(at, record.into_inner()))
             .for_each(displaced);
+    }
+
+    fn load(
+        &mut self,
+        entries: impl Iterator<Item = (Extent<VirtAddr>, Boxed<A>)>,
+    ) -> Result<(), NoMemory> {
+        *self = Self::from_sorted(entries).map_err(|_| NoMemory)?;
+        Ok(())
     }
 
     fn check(&self) -> Result<(), Broken> {
@@ -435,13 +457,29 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         source: &S,
         mut copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>> {
-        for area in source.iter(Pages::ALL) {
-            if let Some(value) = copy(area).map_err(Some)? {
-                self.prepare_put(None).map_err(|_| None)?;
-                self.insert(area.pages, area.attr, value);
-            }
+        let mut failure = Ok(());
+        let len = &mut self.len;
+        let mut copied = |area: Entry<'_, A>| {
+            let Some(value) = copy(area).map_err(Some)? else {
+                return Ok(None);
+            };
+            let record = RcuBox::try_new(Record {
+                attr: area.attr,
+                value: Some(value),
+            });
+            let record = record.map_err(|_| None)?;
+            *len += 1;
+            Ok(Some((extent(area.pages), record)))
+        };
+        let entries = source.iter(Pages::ALL).map_while(|area| {
+            let entry = copied(area);
+            entry.map_err(|cause| failure = Err(cause)).ok()
+        });
+        if self.tree.load(entries.flatten()).is_err() {
+            self.len = self.tree.view().iter().count();
+            return Err(None);
         }
-        Ok(())
+        failure
     }
 
     fn clear(&mut self, removed: impl FnMut(Piece<A>)) {
