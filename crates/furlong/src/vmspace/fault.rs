@@ -18,19 +18,30 @@ impl<A: Value, C: Config> Space<A, C> {
     /// O(log n), no memory; where a stack grows one change of the index.
     pub fn fault(&mut self, address: VirtAddr, access: Access) -> Result<Area<'_, A>, FaultError> {
         let page = self.state.grid.page(address);
-        let above = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
-        let is_allowed = above.attr.prot.allows(access);
-        if page < above.pages.first {
-            let whole = self.plan_growth(page, above)?;
-            if is_allowed || C::Mode::keeps_part() {
-                self.grow(above.pages.first, whole, above.attr)?;
-            }
-        }
+        let allowed = self
+            .index
+            .get(page)
+            .map(|area| area.attr.prot.allows(access));
+        let is_allowed = match allowed {
+            Some(is_allowed) => is_allowed,
+            None => self.grow_to(page, access)?,
+        };
         if !is_allowed {
             return Err(FaultError::Access);
         }
-        let found = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
+        let found = self.index.get(page).ok_or(FaultError::NotMapped)?;
         Ok(self.area(found))
+    }
+
+    /// Lets the stack above `page` have it, and says whether it allows the access.
+    fn grow_to(&mut self, page: u64, access: Access) -> Result<bool, FaultError> {
+        let above = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
+        let is_allowed = above.attr.prot.allows(access);
+        let whole = self.plan_growth(page, above)?;
+        if is_allowed || C::Mode::keeps_part() {
+            self.grow(above.pages.first, whole, above.attr)?;
+        }
+        Ok(is_allowed)
     }
 
     /// The pages of `stack` when it begins at `page`.

@@ -33,6 +33,12 @@ pub trait Index<A: Value> {
         self.len() == 0
     }
 
+    /// The area that has `page`.
+    fn get(&self, page: u64) -> Option<Entry<'_, A>> {
+        let area = self.at_or_after(page);
+        area.filter(|area| area.pages.first <= page)
+    }
+
     /// The first area that ends at `page` or behind it.
     fn at_or_after(&self, page: u64) -> Option<Entry<'_, A>>;
 

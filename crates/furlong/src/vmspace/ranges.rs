@@ -266,10 +266,6 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         (core::mem::take(&mut self.spare), self.len)
     }
 
-    fn get(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.tree.view().get(VirtAddr::new(page)).map(entry)
-    }
-
     /// A record that is there for a change.
     fn record(&mut self, attr: Attr, value: A) -> Boxed<A> {
         let spare = self.spare.pop();
@@ -355,6 +351,11 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
 
     fn len(&self) -> usize {
         self.len
+    }
+
+    #[inline]
+    fn get(&self, page: u64) -> Option<Entry<'_, A>> {
+        self.tree.view().get(VirtAddr::new(page)).map(entry)
     }
 
     #[inline]

@@ -130,9 +130,8 @@ impl<A: Value, C: Config> Space<A, C> {
     #[inline]
     #[must_use]
     pub fn find(&self, address: VirtAddr) -> Option<Area<'_, A>> {
-        let page = self.state.grid.page(address);
-        let area = self.index.at_or_after(page)?;
-        (area.pages.first <= page).then(|| self.area(area))
+        let area = self.index.get(self.state.grid.page(address))?;
+        Some(self.area(area))
     }
 
     /// The first area that ends at `address` or behind it.
