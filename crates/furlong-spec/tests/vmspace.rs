@@ -5,9 +5,10 @@
 use std::fmt;
 
 use furlong::maple::{self, Fan, Heap};
-use furlong::vmspace::{Atomic, Config, Custom, Layout, Linux, Maple, Rbtree};
+use furlong::vmspace::{At, Atomic, Config, Custom, Layout, Linux, Maple, Prot, Rbtree, Request};
 use furlong_spec::vmspace::{
-    Coverage, Kept, Mix, Model, Operation, Outcome, SharedSubject, SpaceSubject, WORLDS, operations,
+    Coverage, Kept, Mix, Model, Operation, Outcome, SharedSubject, SpaceSubject, WORLDS, World,
+    operations,
 };
 use furlong_spec::{Subject, compare};
 
@@ -98,4 +99,29 @@ fn a_space_that_is_looked_at_without_a_lock_answers_as_the_model() {
 #[test]
 fn a_space_that_is_looked_at_without_a_lock_answers_so_with_tiny_nodes() {
     subject_agrees(SharedSubject::<Custom<Maple<Tiny>, Linux>>::new, true);
+}
+
+#[test]
+fn what_merges_makes_room_for_what_is_cut_behind_it() {
+    let world = World::low(24).limits(4, u64::MAX);
+    let map = |first: u64, pages: u64, prot: Prot, object: u32| {
+        let request = Request::anonymous(pages * world.page, prot, object);
+        Operation::Map(request.at(At::Fixed(world.address(first))))
+    };
+    let both = Prot::READ | Prot::WRITE;
+    // As many areas as there may be, and one more: the second becomes one with its neighbours, and
+    // only then may the fourth be cut.
+    let operations = [
+        map(1, 2, Prot::READ, 0),
+        map(3, 2, both, 0),
+        map(5, 2, Prot::READ, 0),
+        map(7, 4, both, 1),
+        map(20, 1, both, 2),
+        Operation::Protect(world.address(3), 6 * world.page, Prot::READ),
+        Operation::Areas,
+    ];
+    let mut subject = SpaceSubject::<Custom<Rbtree>>::new(world.layout());
+    let compared = compare(&mut Model::new(world, false), &mut subject, operations);
+    compared.unwrap_or_else(|divergence| panic!("{divergence}"));
+    assert_eq!(subject.space().len(), 4);
 }
