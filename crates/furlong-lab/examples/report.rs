@@ -48,6 +48,7 @@ fn write(folder: &Path, name: &str, file: &ResultFile) -> Result<(), String> {
         csv: path("csv"),
         markdown: path("md"),
         html: path("html"),
+        junit: path("xml"),
     };
     targets.check().map_err(|e| e.to_string())?;
     targets.write(file).map_err(|failed| {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::error::Error;
 use crate::measure::Agenda;
+use crate::peers;
 use crate::record::build;
 use crate::record::machine::Files;
 use crate::record::place::data_dir;
@@ -125,6 +126,13 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
         let id = &run.id;
         return Err(Error::usage(format!(
             "run {id} is finished: `furlong show {id}` shows it"
+        )));
+    }
+    if peers::are_in(&run.command) != peers::are_here() {
+        let (id, option) = (&run.id, peers::OPTION);
+        let how = if peers::are_here() { "without" } else { "with" };
+        return Err(Error::usage(format!(
+            "run {id} was begun {how} {option}: resume it {how} {option}"
         )));
     }
     if run.version != build::version() {

@@ -89,6 +89,9 @@ pub struct Reports {
     /// Write the report as one HTML file; `-` is standard output, `none` writes none
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Write the result as JUnit XML, an arm on a workload a test case; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }
 
 /// The word for "not at all" in the place of a file.
@@ -107,6 +110,7 @@ impl Reports {
             csv: first(&self.csv, &settings.csv),
             markdown: first(&self.md, &settings.md),
             html: first(&self.html, &settings.html),
+            junit: first(&self.junit, &settings.junit),
         }
     }
 
@@ -177,7 +181,10 @@ pub enum FailOn {
     Inconclusive,
 }
 
-/// A number of per cent that is not negative; the sign `%` may be there.
+/// A margin of more is one that nothing exceeds: ten times the baseline and more.
+pub(crate) const PERCENT_MAX: f64 = 1000.0;
+
+/// A number of per cent from 0 to [`PERCENT_MAX`]; the sign `%` may be there.
 ///
 /// # Errors
 ///
@@ -185,10 +192,15 @@ pub enum FailOn {
 pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     match number.parse::<f64>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        _ => Err("give a number of per cent that is not negative, for example 0.5".to_owned()),
+        Ok(value) if (0.0..=PERCENT_MAX).contains(&value) => Ok(value),
+        _ => Err(format!(
+            "give a number of per cent from 0 to {PERCENT_MAX}, for example 0.5"
+        )),
     }
 }
+
+/// Nobody waits longer for a sample.
+pub(crate) const SECONDS_MAX: f64 = 1e9;
 
 /// A number of seconds that is more than 0.
 ///
@@ -197,7 +209,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 /// What a number of seconds looks like.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('s').parse::<f64>() {
-        Ok(value) if value > 0.0 && value <= 1e9 => Ok(value),
+        Ok(value) if value > 0.0 && value <= SECONDS_MAX => Ok(value),
         _ => Err("give a number of seconds that is more than 0, for example 30".to_owned()),
     }
 }
@@ -217,7 +229,8 @@ mod tests {
     fn per_cent_may_have_its_sign() {
         assert_eq!(percent("0.5"), Ok(0.5));
         assert_eq!(percent("2 %"), Ok(2.0));
-        for wrong in ["", "-1", "nan", "inf", "five", "1%2"] {
+        assert_eq!(percent("1000"), Ok(1000.0));
+        for wrong in ["", "-1", "nan", "inf", "five", "1%2", "1001", "1e308"] {
             assert!(percent(wrong).is_err(), "{wrong}");
         }
     }

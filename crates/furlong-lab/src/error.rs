@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 /// What the exit code says.
@@ -66,6 +67,13 @@ impl Error {
             message: message.into(),
         }
     }
+}
+
+/// What the system says, without its number.
+#[must_use]
+pub fn cause(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 impl fmt::Display for Error {

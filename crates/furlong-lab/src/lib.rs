@@ -40,6 +40,7 @@ use crate::experiments::Experiment;
 #[must_use]
 pub fn main(experiments: &[Experiment]) -> ExitCode {
     let cli = cli::Cli::parse();
+    measure::interrupt::outlive_file_limit();
     cli.run(experiments).unwrap_or_else(|error| {
         talk::error(&error);
         error.exit.into()

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use terminal_size::{Width, terminal_size_of};
 
-use crate::error::Error;
+use crate::error::{Error, cause};
 use crate::record::place::data_dir;
 use crate::record::result::ResultFile;
 use crate::report::Targets;
@@ -49,17 +49,18 @@ pub fn publish(result: &ResultFile, targets: &Targets) -> Result<(), Error> {
 pub fn keep_page(result: &ResultFile, voice: Voice) {
     match page(result) {
         Ok(path) => voice.note(&format!("report: {}", path.display())),
-        Err(why) => voice.warn(&format!(
-            "no HTML report: {why}; ask for one with --html FILE"
-        )),
+        Err(why) => voice.warn(&format!("no HTML report: {why}")),
     }
 }
 
 fn page(result: &ResultFile) -> Result<PathBuf, String> {
     let dir = data_dir()
-        .ok_or("neither XDG_DATA_HOME nor HOME says where")?
+        .ok_or("neither XDG_DATA_HOME nor HOME says where: ask for one with --html FILE")?
         .join("reports");
-    fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+    fs::create_dir_all(&dir).map_err(|error| {
+        let (dir, why) = (dir.display(), cause(&error));
+        format!("{dir} cannot be made ({why}): ask for one with --html FILE")
+    })?;
     let path = dir.join(format!("{}.html", result.run.id));
     let targets = Targets {
         html: Some(path.clone()),

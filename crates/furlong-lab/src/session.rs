@@ -15,6 +15,7 @@ use crate::measure::campaign::{Campaign, End};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
+use crate::peers;
 use crate::publish;
 use crate::record::build;
 use crate::record::judged::{deciding, judged};
@@ -69,7 +70,7 @@ impl<'a> Session<'a> {
         let run = Run {
             id: new_id()?,
             started: Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
-            command: std::env::args().skip(1).collect(),
+            command: command(),
             profile: agenda.profile.name().to_owned(),
             seed: agenda.seed,
             version: build::version(),
@@ -262,9 +263,16 @@ impl<'a> Session<'a> {
         } else {
             "compare"
         };
-        let id = &self.ledger.result().run.id;
+        let run = &self.ledger.result().run;
+        let peers = if peers::are_in(&run.command) {
+            " --peers"
+        } else {
+            ""
+        };
+        let id = &run.id;
         format!(
-            "{blocks} finished blocks are kept, go on with: furlong {verb} --resume {id}{place}"
+            "{blocks} finished blocks are kept, go on with: \
+             furlong {verb}{peers} --resume {id}{place}"
         )
     }
 
@@ -285,6 +293,18 @@ impl<'a> Session<'a> {
             None => Exit::Done,
         }
     }
+}
+
+/// The arguments, as `furlong` would take them.
+fn command() -> Vec<String> {
+    let given = std::env::args_os().skip(1);
+    // A path need not be text; the record shows where it is not.
+    let given = given.map(|argument| argument.to_string_lossy().into_owned());
+    let mut command: Vec<String> = given.collect();
+    if peers::are_here() && !peers::are_in(&command) {
+        command.insert(0, peers::OPTION.to_owned());
+    }
+    command
 }
 
 /// What spoils a measurement from the start.
@@ -308,7 +328,26 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
             machine.cpus
         ));
     }
+    let workloads = result.experiments.iter().flat_map(|one| &one.workloads);
+    let threads = workloads
+        .filter_map(|load| Some((load.name.as_str(), load.params.get("threads")?.as_u64()?)));
+    spoilers.extend(crowded(threads, machine.cpus));
     spoilers
+}
+
+/// Threads that have to take turns measure the scheduler, whatever the workload asks.
+fn crowded<'a>(threads: impl Iterator<Item = (&'a str, u64)>, cpus: u32) -> Option<String> {
+    let crowded: Vec<&str> = threads
+        .filter(|(_, threads)| *threads > u64::from(cpus))
+        .map(|(workload, _)| workload)
+        .collect();
+    (!crowded.is_empty()).then(|| {
+        format!(
+            "more threads than processors that furlong may use ({cpus}), so that they take turns, \
+             in: {}; allow it more (`taskset`, a container's limit), or leave these out",
+            crowded.join(", ")
+        )
+    })
 }
 
 /// How many blocks are finished.
@@ -384,5 +423,21 @@ fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
         Err(error) => Err(Error::failed(format!(
             "the system has no random numbers: {error}"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::crowded;
+
+    #[test]
+    fn more_threads_than_processors_are_told() {
+        let loads = [("one", 1), ("two", 2), ("four", 4)];
+        assert_eq!(crowded(loads.into_iter(), 4), None);
+        let said = crowded(loads.into_iter(), 1).unwrap();
+        assert!(
+            said.contains("(1)") && said.contains("in: two, four;"),
+            "{said}"
+        );
     }
 }

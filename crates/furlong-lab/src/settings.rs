@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::error::Error;
+use crate::cli::{PERCENT_MAX, SECONDS_MAX};
+use crate::error::{Error, cause};
 use crate::experiments::Profile;
 use crate::measure::counters::Counters;
 
@@ -40,6 +41,8 @@ pub struct Settings {
     pub md: Option<PathBuf>,
     /// `--html`.
     pub html: Option<PathBuf>,
+    /// `--junit`.
+    pub junit: Option<PathBuf>,
     /// `--tag`.
     pub tag: Option<String>,
     /// `--note`.
@@ -78,8 +81,9 @@ impl Settings {
                 Err(error) if absent(&error) => {}
                 Err(error) => {
                     return Err(Error::usage(format!(
-                        "cannot read {}: {error}",
-                        path.display()
+                        "cannot read {}: {}",
+                        path.display(),
+                        cause(&error)
                     )));
                 }
             }
@@ -99,12 +103,21 @@ impl Settings {
         if settings.blocks == Some(0) {
             return Err(wrong("`blocks` must be at least 1".to_owned()));
         }
-        for (name, value) in [("margin", settings.margin), ("timeout", settings.timeout)] {
-            if value.is_some_and(|value| !value.is_finite() || value < 0.0) {
-                return Err(wrong(format!(
-                    "`{name}` must be a number that is not negative"
-                )));
-            }
+        if settings
+            .margin
+            .is_some_and(|pct| !(0.0..=PERCENT_MAX).contains(&pct))
+        {
+            return Err(wrong(format!(
+                "`margin` must be a number from 0 to {PERCENT_MAX}"
+            )));
+        }
+        if settings
+            .timeout
+            .is_some_and(|s| !(s > 0.0 && s <= SECONDS_MAX))
+        {
+            return Err(wrong(
+                "`timeout` must be a number of seconds above 0".to_owned(),
+            ));
         }
         let dir = path.parent().unwrap_or(Path::new(""));
         let Settings {
@@ -185,6 +198,8 @@ mod tests {
         assert!(parsed("blocks = 0").unwrap_err().contains("at least 1"));
         assert!(parsed("margin = nan").unwrap_err().contains("`margin`"));
         assert!(parsed("margin = -1").unwrap_err().contains("`margin`"));
+        assert!(parsed("margin = 1001").unwrap_err().contains("1000"));
+        assert!(parsed("timeout = 0").unwrap_err().contains("`timeout`"));
         assert!(parsed("blocks = ").unwrap_err().contains("line 1"));
     }
 }

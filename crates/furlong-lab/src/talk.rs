@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::error::Error;
+use crate::error::{Error, cause};
 
 /// How much is said besides the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,8 @@ pub fn data(text: &str) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::failed(format!(
-            "cannot write to standard output: {error}"
+            "cannot write to standard output: {}",
+            cause(&error)
         ))),
         _ => Ok(()),
     }

@@ -94,11 +94,20 @@ fn a_dash_puts_the_json_alone_on_stdout() {
 #[test]
 fn every_report_is_written_where_it_was_asked_for() {
     let home = Home::new();
-    home.smoke(&["--csv", "r.csv", "--md", "r.md", "--html", "r.html"]);
+    let reports = ["--csv", "r.csv", "--md", "r.md", "--html", "r.html"];
+    home.smoke(&[&reports[..], &["--junit", "r.xml"]].concat());
     let of = |name| fs::read_to_string(home.path(name)).unwrap();
     assert!(of("r.csv").lines().count() > 9);
     assert!(of("r.md").contains(EXPERIMENT));
     assert!(of("r.html").contains("<html"));
+    let suite = of("r.xml");
+    let cases = roxmltree::Document::parse(&suite).unwrap();
+    let cases = cases
+        .descendants()
+        .filter(|node| node.has_tag_name("testcase"));
+    let class = format!("{EXPERIMENT}.");
+    let mut classes = cases.map(|case| case.attribute("classname").unwrap().to_owned());
+    assert!(classes.next().unwrap().starts_with(&class) && classes.count() > 2);
     assert!(!home.path("data/furlong/reports").exists());
 }
 

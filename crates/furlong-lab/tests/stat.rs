@@ -29,6 +29,7 @@ fn folder() -> TempDir {
         ("inf", "1\n2\n3\n-Infinity\n"),
         ("huge", "1\n1e999\n2\n"),
         ("wide", "1e200\n-1e200\n3e200\n"),
+        ("faint", "1e-320\n2e-320\n5e-320\n"),
         ("binary", "1\n2\n3\n\0\u{1}\n"),
         ("offset", "1000000000\n1000000000.1\n1000000000.2\n"),
     ] {
@@ -260,6 +261,10 @@ fn each_bad_file_is_refused_with_its_name_its_line_and_what_to_do() {
         ("inf", "inf: line 4: `-Infinity` is not finite"),
         ("huge", "huge: line 2: `1e999` is too large"),
         ("wide", "wide: the variance of such large values overflows"),
+        (
+            "faint",
+            "faint: the variance of such small values underflows; scale them up",
+        ),
         ("binary", "binary: line 4: holds a NUL byte"),
         ("directory", "directory: is a directory; name a file"),
     ] {

@@ -1,7 +1,7 @@
 //! The command with the peers: every arm runs, and what one cannot do has a reason.
 #![forbid(unsafe_code)]
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use furlong_lab::experiments::Profile;
 use furlong_lab::record::result::{ResultFile, WorkloadResult};
@@ -117,4 +117,59 @@ fn the_list_has_the_peers_and_the_option_changes_nothing_here() {
     );
     let with_option = furlong_peers(&["list", "--peers"]);
     assert_eq!(String::from_utf8_lossy(&with_option.stdout), list);
+}
+
+/// A run that goes on for so long that it can be interrupted, and its database.
+struct Long(tempfile::TempDir);
+
+impl Long {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_furlong-peers"));
+        command.args(arguments).current_dir(self.0.path());
+        command.args(["--db", "runs.db"]);
+        command
+    }
+
+    /// What is stored, once there is a finished block.
+    fn shown(&self) -> String {
+        let output = self.command(&["show", "--json", "-"]).output();
+        String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned()
+    }
+}
+
+#[test]
+fn an_interrupted_run_with_the_peers_says_how_to_go_on_with_them() {
+    const BLOCKS: u32 = 200;
+    let long = Long(tempfile::tempdir().expect("there is a place for files"));
+    let blocks = BLOCKS.to_string();
+    let run = ["run", EXPERIMENT, "--profile", "smoke", "--html", "none"];
+    let what = ["--arms", "scan,free-map", "--workloads", "checkerboard-100"];
+    let mut run = long.command(&[&run[..], &what, &["--blocks", &blocks]].concat());
+    let child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("it runs");
+    let finished = |text: &str| {
+        let result = serde_json::from_str::<ResultFile>(text).ok()?;
+        let loads = &result.experiments.first()?.workloads;
+        Some(loads.first()?.blocks.clone())
+    };
+    while finished(&long.shown()).is_none_or(|blocks| blocks.is_empty()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(sent.expect("there is `kill`").success());
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    let how = said.lines().last().expect("it says how to go on");
+    let (_, how) = how.split_once("furlong run --peers --resume ").expect(how);
+    let id = how.split_whitespace().next().expect("a name");
+    let output = long
+        .command(&["run", "--peers", "--resume", id, "--html", "none"])
+        .output();
+    let output = output.expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let blocks = finished(&long.shown()).expect("a result");
+    assert_eq!(blocks, (1..=BLOCKS).collect::<Vec<_>>());
 }

@@ -9,6 +9,7 @@
 pub mod compare;
 pub mod iova;
 pub mod maple;
+pub mod phys;
 pub mod phys_map;
 pub mod random;
 pub mod subject;

@@ -4,8 +4,8 @@
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    GeometryError, Guard, Kind, Lowest, ReleaseError, Request, ReserveAtError, ReserveError, Space,
-    SpaceNode, Split, Stale, Standard, VecSpace,
+    GeometryError, Guard, Kind, Lowest, PartError, ReleaseError, Request, ReserveAtError,
+    ReserveError, Space, SpaceNode, Split, Stale, Standard, VecSpace,
 };
 
 const PAGE: u64 = 4096;
@@ -275,6 +275,32 @@ fn a_grant_of_another_space_is_refused() {
         .expect("there is space");
     let Stale(back) = refused(|space| space.release(grant));
     assert_eq!(other.release(back), Ok(()));
+}
+
+#[test]
+fn a_grant_of_another_space_is_refused_where_both_have_the_same_extent() {
+    let (mut ours, mut other) = (space(), space());
+    let page = Request::new(PAGE);
+    let [own, foreign] = [&mut ours, &mut other].map(|space| space.reserve(&page, Lowest));
+    let (own, foreign) = (
+        own.expect("there is space"),
+        foreign.expect("there is space"),
+    );
+    assert_eq!(
+        (own.extent(), own.index()),
+        (foreign.extent(), foreign.index())
+    );
+    assert!(!ours.holds(&foreign) && ours.holds(&own));
+    let part = foreign.extent();
+    let error = ours.release_part(foreign, part).expect_err("it is foreign");
+    assert_eq!(error.cause, PartError::Stale);
+    let Err(Stale(foreign)) = ours.release(error.grant) else {
+        panic!("it is foreign");
+    };
+    assert_eq!(
+        (other.release(foreign), ours.release(own)),
+        (Ok(()), Ok(()))
+    );
 }
 
 #[test]

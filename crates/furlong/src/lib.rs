@@ -16,6 +16,7 @@ pub mod check;
 pub mod iova;
 #[cfg(target_has_atomic = "64")]
 pub mod maple;
+pub mod phys;
 pub mod rbtree;
 pub mod rcu;
 pub mod sync;

@@ -158,10 +158,16 @@ impl<const QUARANTINE: usize> World<QUARANTINE> {
         grant
     }
 
-    fn try_reserve(&self) -> Option<Grant> {
-        let grant = self.domain.try_reserve(&Request::new(PAGE), Lowest).ok()?;
-        self.machine.map(&grant);
-        Some(grant)
+    /// Reserves as many pages as there are, up to so many, and releases them.
+    fn have_and_release<const PAGES: usize>(&self) {
+        let grants = [(); PAGES].map(|()| {
+            let grant = self.domain.try_reserve(&Request::new(PAGE), Lowest).ok()?;
+            self.machine.map(&grant);
+            Some(grant)
+        });
+        for grant in grants.into_iter().flatten() {
+            self.release(grant);
+        }
     }
 
     /// Invalidates the one page, and releases it at once.
@@ -204,10 +210,7 @@ fn an_extent_that_crosses_the_depot_has_one_owner() {
             }),
             body(|world: &World| {
                 on_cpu(1);
-                let grants = [(); 2].map(|()| world.try_reserve());
-                for grant in grants.into_iter().flatten() {
-                    world.release(grant);
-                }
+                world.have_and_release::<2>();
             }),
         ];
         (world, threads)
@@ -270,10 +273,7 @@ fn a_flush_frees_what_was_pushed_before_it_was_sealed() {
             body(|world: &World| {
                 on_cpu(0);
                 world.domain.flush();
-                let grants = [(); 2].map(|()| world.try_reserve());
-                for grant in grants.into_iter().flatten() {
-                    world.release(grant);
-                }
+                world.have_and_release::<2>();
             }),
         ];
         (world, threads)
@@ -296,9 +296,7 @@ fn a_seal_by_hand_covers_what_was_there() {
                 let sealed = world.domain.seal();
                 world.machine.flush();
                 world.domain.redeem_sealed(sealed).unwrap();
-                if let Some(grant) = world.try_reserve() {
-                    world.release(grant);
-                }
+                world.have_and_release::<1>();
             }),
         ];
         (world, threads)
@@ -345,11 +343,7 @@ fn a_magazine_that_is_fetched_displaces_nothing() {
         }
         on_cpu(0);
         let threads = [
-            body(|world: &World| {
-                if let Some(grant) = world.try_reserve() {
-                    world.release(grant);
-                }
-            }),
+            body(World::have_and_release::<1>),
             body(move |world: &World| world.release(fourth)),
         ];
         (world, threads)

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
-use crate::error::Error;
+use crate::error::{Error, cause};
 use crate::experiments::{Profile, Workload};
 use crate::measure::agenda::{Agenda, Batch, Entry, Load};
 use crate::measure::command::{Command, CommandError, Commands, Shell, in_shell, metrics};
@@ -339,7 +339,8 @@ impl Ready {
         if let Err(error) = File::open(&subject.input) {
             let input = subject.input.display();
             return Err(Error::usage(format!(
-                "--input {input} cannot be read: {error}"
+                "--input {input} cannot be read: {}",
+                cause(&error)
             )));
         }
         let arms = agenda

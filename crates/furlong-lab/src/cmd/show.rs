@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let saved = store.load(&brief.id).map_err(refuse)?;
     if saved.status != Status::Finished {
         let status = saved.status.name();
-        voice.note(&format!("run {} is not complete: {status}", brief.id));
+        voice.warn(&format!("run {} is not complete: {status}", brief.id));
     }
     publish::publish(&judged(&saved.result, saved.margin_pct), &options.targets)?;
     Ok(Exit::Done.into())

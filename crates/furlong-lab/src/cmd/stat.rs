@@ -8,12 +8,13 @@ use std::process::ExitCode;
 
 use clap::ArgAction::SetTrue;
 
+use crate::error::cause;
 use crate::ministat::classic::{self, Classic, Refusal};
 use crate::ministat::fault::shown;
 use crate::ministat::input::{self, Fault, InputError, Reading, Set};
 use crate::ministat::options::{self, OptionError};
 use crate::ministat::picture::{Picture, SYMBOLS};
-use crate::ministat::report::{Overflow, Report};
+use crate::ministat::report::{OutOfRange, Report};
 
 /// Exit code for bad usage and bad input.
 const BAD_INPUT: u8 = 2;
@@ -117,9 +118,9 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl From<Overflow> for Failure {
-    fn from(overflow: Overflow) -> Self {
-        Self::usage(overflow.to_string())
+impl From<OutOfRange> for Failure {
+    fn from(refused: OutOfRange) -> Self {
+        Self::usage(refused.to_string())
     }
 }
 
@@ -172,8 +173,9 @@ fn save_json(report: &Report, name: &OsStr) -> Result<(), Failure> {
     saved.map_err(|error| Failure {
         code: BAD_INPUT,
         message: format!(
-            "{}: cannot be written: {error}",
-            shown(name.as_encoded_bytes())
+            "{}: cannot be written: {}",
+            shown(name.as_encoded_bytes()),
+            cause(&error)
         ),
     })
 }
@@ -246,7 +248,7 @@ fn written(outcome: io::Result<()>) -> Result<(), Failure> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {
             code: FAILED,
-            message: format!("cannot write: {error}"),
+            message: format!("cannot write: {}", cause(&error)),
         }),
         _ => Ok(()),
     }

@@ -6,6 +6,7 @@ pub mod iova_gap;
 pub mod iova_magazine;
 pub mod iova_propagation;
 pub mod ordered;
+pub mod phys_lookup;
 pub mod plan;
 mod rounds;
 pub mod traffic;
@@ -99,6 +100,18 @@ impl Experiment {
         }
     }
 
+    /// What a sample of a workload is asked under the smallest profile.
+    #[cfg(test)]
+    fn request(&self, workload: &str, operations: u64, exact: bool) -> Request {
+        let workload = self.plan.workload(workload).expect("the plan has it");
+        Request {
+            workload: workload.under(Profile::Smoke),
+            seed: 11,
+            operations,
+            exact,
+        }
+    }
+
     /// The arm of that name.
     #[must_use]
     pub fn arm(&self, name: &str) -> Option<&Arm> {
@@ -113,6 +126,7 @@ pub fn all() -> Vec<Experiment> {
         iova_propagation::experiment(),
         iova_gap::experiment(),
         iova_magazine::experiment(),
+        phys_lookup::experiment(),
         tree_order::experiment(),
     ]
 }

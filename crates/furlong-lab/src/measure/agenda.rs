@@ -42,7 +42,7 @@ pub struct Entry {
     pub question: String,
     /// The primary one first.
     pub metrics: Vec<MetricPlan>,
-    /// The baseline first.
+    /// The baseline first; where that cannot run a workload, the next arm that can is its baseline.
     pub arms: Vec<String>,
     /// Those of them that do not count the exact metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -135,6 +135,13 @@ impl Agenda {
 }
 
 impl Entry {
+    /// The arms that can run a workload, its baseline first.
+    #[must_use]
+    pub fn runners<'a>(&'a self, load: &Load) -> Vec<&'a str> {
+        let names = self.arms.iter().map(String::as_str);
+        names.filter(|arm| load.has(arm)).collect()
+    }
+
     fn blank(&self) -> ExperimentResult {
         let named =
             |(place, plan): (usize, &MetricPlan)| (plan.name.clone(), plan.metric(place == 0));
@@ -157,12 +164,16 @@ impl Entry {
     }
 
     fn blank_workload(&self, load: &Load) -> WorkloadResult {
-        let arm = |name: &String| ArmResult {
-            name: name.clone(),
-            na: load.na.get(name).cloned(),
+        let arm = |name: &&str| ArmResult {
+            name: (*name).to_owned(),
+            na: load.na.get(*name).cloned(),
             samples: BTreeMap::new(),
             summary: BTreeMap::new(),
         };
+        // Those that cannot run it come last, so that the baseline is the first.
+        let mut arms = self.runners(load);
+        let idle = self.arms.iter().map(String::as_str);
+        arms.extend(idle.filter(|arm| !load.has(arm)));
         let params = load.workload.params.iter();
         let control = self
             .metrics
@@ -175,7 +186,7 @@ impl Entry {
                 .collect(),
             blocks: vec![],
             order: vec![],
-            arms: self.arms.iter().map(arm).collect(),
+            arms: arms.iter().map(arm).collect(),
             control: control
                 .map(|metric| (metric.name.clone(), Control::blank()))
                 .collect(),

@@ -58,7 +58,7 @@ struct Round<'a> {
     load: &'a Load,
     operations: u64,
     deal: Deal,
-    /// Arms that can run the workload, then the control.
+    /// Arms that can run the workload, its baseline first, then the control.
     runners: Vec<&'a str>,
 }
 
@@ -102,6 +102,10 @@ impl<'a> Campaign<'a> {
             return Ok(Some(operations));
         }
         let entry = self.entry(place);
+        let Some(baseline) = entry.runners(load).first().copied() else {
+            self.give_up(place, "no arm can run it");
+            return Ok(None);
+        };
         let found = match load.batch {
             Batch::Operations(operations) => Ok(operations),
             Batch::Seconds(wanted_s) => {
@@ -114,7 +118,7 @@ impl<'a> Campaign<'a> {
                     let job = Job {
                         experiment: &entry.name,
                         workload: &load.workload,
-                        arm: &entry.arms[0],
+                        arm: baseline,
                         seed: self.agenda.seed,
                         operations,
                         exact: false,
@@ -134,10 +138,7 @@ impl<'a> Campaign<'a> {
             Err(Miss::Interrupted) => Err(Stop::Interrupted),
             Err(Miss::Fatal(why)) => Err(Stop::Fatal(why)),
             Err(Miss::Failed(why)) => {
-                self.give_up(
-                    place,
-                    &format!("the baseline `{}` failed: {why}", entry.arms[0]),
-                );
+                self.give_up(place, &format!("the baseline `{baseline}` failed: {why}"));
                 Ok(None)
             }
         }
@@ -145,12 +146,8 @@ impl<'a> Campaign<'a> {
 
     fn blocks(&mut self, place: Place, load: &'a Load, operations: u64) -> Result<(), Stop> {
         let entry = self.entry(place);
-        let arms = entry
-            .arms
-            .iter()
-            .map(String::as_str)
-            .filter(|arm| load.has(arm));
-        let runners: Vec<&str> = arms.chain([CONTROL]).collect();
+        let mut runners = entry.runners(load);
+        runners.push(CONTROL);
         for number in 1..=load.blocks {
             if self.ledger.has_block(place, number) {
                 self.progress.done(load.guess_s() * runners.len() as f64);
@@ -236,7 +233,7 @@ impl<'a> Campaign<'a> {
         for place in &round.deal.order {
             let runner = round.runners[*place];
             let arm = if runner == CONTROL {
-                &entry.arms[0]
+                round.runners[0]
             } else {
                 runner
             };

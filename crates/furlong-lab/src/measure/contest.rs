@@ -16,6 +16,7 @@ use super::finished::{Ending, Finished};
 use super::interrupt::Interrupt;
 use super::launcher::{LaunchError, Launcher, Layout, Output, Task};
 use super::sampler::{Job, Miss, Sampler};
+use crate::error::cause;
 use crate::experiments::Outcome;
 
 /// One command of a contest.
@@ -138,7 +139,7 @@ impl Contest {
         run: impl FnOnce(&Launcher, &PipeReader) -> T,
     ) -> Result<T, Miss> {
         let done = watched(&self.interrupt, |stop| run(&self.launcher, stop));
-        done.map_err(|error| Miss::Fatal(format!("there is no pipe: {error}")))?
+        done.map_err(|error| Miss::Fatal(format!("there is no pipe: {}", cause(&error))))?
             .ok_or(Miss::Interrupted)
     }
 

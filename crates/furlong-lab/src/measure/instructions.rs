@@ -19,8 +19,9 @@ use super::finished::Ending;
 use super::interrupt::Interrupt;
 use super::launcher::{LaunchError, Launcher, Output, Task};
 use super::sampler::{Job, Miss, Pass, Sampler};
-use crate::error::Error;
+use crate::error::{Error, cause};
 use crate::experiments::{MetricPlan, Outcome, Profile};
+use crate::record::build;
 use crate::record::result::{Better, Kind};
 
 /// Instructions of a command.
@@ -61,10 +62,8 @@ pub fn of_commands(contest: &Rc<Contest>) -> Result<Pass<'static>, Error> {
 ///
 /// There is no valgrind, or no launcher.
 pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static>, Error> {
-    let program = std::env::current_exe()
-        .map_err(|error| Error::failed(format!("cannot find this executable: {error}")))?;
     let sampler = SampleCounts {
-        program,
+        program: build::executable()?,
         profile,
         interrupt,
         callgrind: callgrind()?,
@@ -137,7 +136,8 @@ struct SampleCounts {
 impl SampleCounts {
     /// Counts one process: the operations that it really did, and its instructions.
     fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), Miss> {
-        let lost = |error: std::io::Error| Miss::Failed(format!("there is no place: {error}"));
+        let lost =
+            |error: std::io::Error| Miss::Failed(format!("there is no place: {}", cause(&error)));
         let place = tempfile::tempdir().map_err(lost)?;
         let said = place.path().join("said");
         let mut task = Task::new(&self.program, &["sample", job.experiment]);

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
-use crate::error::{Error, Exit};
+use crate::error::{Error, Exit, cause};
 
 type Waker = Box<dyn Fn() + Send>;
 
@@ -31,7 +32,7 @@ impl Interrupt {
     ///
     /// The system has no handler or thread to give.
     pub fn listen() -> Result<Interrupt, Error> {
-        let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {error}"));
+        let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {}", cause(&error)));
         let interrupt = Interrupt::default();
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(refused)?;
         let heard = interrupt.clone();
@@ -73,6 +74,13 @@ impl Interrupt {
         let mut place = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(Box::new(waker));
     }
+}
+
+/// A file that must not grow further (`ulimit -f`) shall be a failed write, which is told, and not
+/// the end of a run: measuring goes on without that file.
+pub fn outlive_file_limit() {
+    // Where no handler is to be had, the system's own stays.
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 fn exit_of(signal: i32) -> Exit {

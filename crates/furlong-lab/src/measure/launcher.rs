@@ -22,6 +22,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::finished::{Finished, RECORD_BYTES, Record, What};
+use crate::error::cause;
 
 /// The launcher itself; empty where it was not built.
 const IMAGE: &[u8] = include_bytes!(env!("FURLONG_LAUNCHER"));
@@ -115,10 +116,11 @@ impl fmt::Display for LaunchError {
             ),
             Self::NoPlace(error) => write!(
                 f,
-                "there is nowhere to run the launcher from ({error}): set TMPDIR to a directory \
-                 that may hold programs"
+                "there is nowhere to run the launcher from ({}): set TMPDIR to a directory \
+                 that may hold programs",
+                cause(error)
             ),
-            Self::NoLauncher(error) => write!(f, "the launcher failed: {error}"),
+            Self::NoLauncher(error) => write!(f, "the launcher failed: {}", cause(error)),
             Self::NotExecuted(program, error) if error.raw_os_error() == Some(8) => write!(
                 f,
                 "{} is no program that the kernel knows (a script without a `#!` line?): say \
@@ -126,10 +128,15 @@ impl fmt::Display for LaunchError {
                 program.display()
             ),
             Self::NotExecuted(program, error) => {
-                write!(f, "{} cannot be started: {error}", program.display())
+                write!(
+                    f,
+                    "{} cannot be started: {}",
+                    program.display(),
+                    cause(error)
+                )
             }
             Self::NoInput(path, error) | Self::NoOutput(path, error) => {
-                write!(f, "{} cannot be opened: {error}", path.display())
+                write!(f, "{} cannot be opened: {}", path.display(), cause(error))
             }
             Self::Interrupted => f.write_str("the command was interrupted from outside"),
         }

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use std::io::{self, Read};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{self, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -15,11 +15,15 @@ use std::time::{Duration, Instant};
 
 use super::interrupt::Interrupt;
 use super::sampler::{Job, Miss, Sampler};
-use crate::error::Error;
+use crate::error::{Error, cause};
 use crate::experiments::{Outcome, Profile};
+use crate::record::build;
 
 /// Name of the variable that makes the environment longer.
 const PADDING: &str = "FURLONG_PAD";
+
+/// What a sample is called in a list of processes.
+const NAME: &str = "furlong";
 
 /// No process says more than this on either stream; what is beyond is not kept.
 const SAID_MAX: u64 = 1 << 20;
@@ -54,12 +58,8 @@ impl Processes {
     ///
     /// The system does not say where it is.
     pub fn of_this(profile: Profile, interrupt: Interrupt) -> Result<Processes, Error> {
-        match std::env::current_exe() {
-            Ok(program) => Ok(Processes::of(program, profile, interrupt)),
-            Err(error) => Err(Error::failed(format!(
-                "cannot find this executable: {error}"
-            ))),
-        }
+        let program = build::executable()?;
+        Ok(Processes::of(program, profile, interrupt))
     }
 
     /// Samples another executable.
@@ -83,6 +83,8 @@ impl Processes {
             command.arg("--exact");
         }
         command.env(PADDING, "x".repeat(job.padding));
+        // Of a failed sample the last line is shown: it shall be the message, not a frame.
+        command.env("RUST_BACKTRACE", "0").arg0(NAME);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -91,7 +93,7 @@ impl Processes {
     }
 
     fn remains(&self, mut command: Command, timeout: Duration) -> Result<Remains, Miss> {
-        let lost = |error: io::Error| Miss::Failed(format!("cannot be run: {error}"));
+        let lost = |error: io::Error| Miss::Failed(format!("cannot be run: {}", cause(&error)));
         let (sender, events) = mpsc::channel();
         let waker = sender.clone();
         self.interrupt.wake(move || {
@@ -222,13 +224,13 @@ fn outcome(remains: &Remains) -> Result<Outcome, Miss> {
     })
 }
 
+/// What a panic and a failed allocation end with says nothing of the cause, which stands above it.
+const ASIDES: [&str; 2] = ["note: ", "skipping backtrace"];
+
 fn last_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let last = text
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty());
+    let says = |line: &&str| !line.is_empty() && !ASIDES.iter().any(|with| line.starts_with(with));
+    let last = text.lines().rev().map(str::trim).find(says);
     last.unwrap_or_default().chars().take(300).collect()
 }
 
@@ -308,6 +310,18 @@ mod tests {
         let why = failure_of("echo first >&2; echo last >&2; echo >&2; exit 3");
         assert_eq!(why, "exit status: 3: last");
         assert_eq!(failure_of("exit 4"), "exit status: 4: it said nothing");
+    }
+
+    #[test]
+    fn what_follows_the_message_of_a_panic_does_not_hide_it() {
+        let why = failure_of("echo the reason >&2; echo 'note: run with X' >&2; exit 101");
+        assert_eq!(why, "exit status: 101: the reason");
+        let why = failure_of("echo no memory >&2; echo 'skipping backtrace printing' >&2; exit 1");
+        assert_eq!(why, "exit status: 1: no memory");
+        assert_eq!(
+            failure_of("echo \"$RUST_BACKTRACE\" >&2; exit 1"),
+            "exit status: 1: 0"
+        );
     }
 
     #[test]

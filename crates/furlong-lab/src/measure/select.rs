@@ -244,11 +244,10 @@ impl Selection {
                 na.insert(name.clone(), why);
             }
         }
-        if let Some(why) = na.get(&arms[0]) {
-            return Ok(Err(Some(format!(
-                "the baseline `{}` cannot run it: {why}",
-                arms[0]
-            ))));
+        if arms.len() - na.len() < 2 {
+            let cannot = |(arm, why): (&String, &String)| format!("`{arm}` cannot run it: {why}");
+            let reasons: Vec<String> = na.iter().map(cannot).collect();
+            return Ok(Err(Some(reasons.join("; "))));
         }
         let batch = match plan.seed_operations {
             Some(operations) if self.seed_sizes => Batch::Operations(operations),

@@ -7,6 +7,7 @@ use std::{fmt, io};
 use super::input::VALUES_MIN;
 use super::number::NumberError;
 use super::scanner::WORD_BYTES_MAX;
+use crate::error::cause;
 
 /// So much of a word is shown in a message.
 const SHOWN_CHARS: usize = 40;
@@ -76,9 +77,11 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", shown(self.name.as_encoded_bytes()))?;
         match &self.fault {
-            Fault::Open(error) => write!(f, "cannot be opened: {error}"),
+            Fault::Open(error) => write!(f, "cannot be opened: {}", cause(error)),
             Fault::Directory => write!(f, "is a directory; name a file of numbers"),
-            Fault::Read { line, error } => write!(f, "line {line}: cannot be read: {error}"),
+            Fault::Read { line, error } => {
+                write!(f, "line {line}: cannot be read: {}", cause(error))
+            }
             Fault::Binary { line } => {
                 write!(
                     f,

@@ -53,37 +53,46 @@ pub struct Described {
     pub notes: Vec<String>,
 }
 
-/// The values of a set are so large that their variance is beyond a double.
+/// The variance of a set is beyond what a double holds; its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overflow {
-    /// The set.
-    pub name: String,
+pub enum OutOfRange {
+    /// The values are so large that it is not finite.
+    Large(String),
+    /// The values are so small that it is 0, though they differ.
+    Small(String),
 }
 
-impl fmt::Display for Overflow {
+impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = &self.name;
+        let (name, size, becomes, way) = match self {
+            Self::Large(name) => (name, "large", "overflows", "down"),
+            Self::Small(name) => (name, "small", "underflows", "up"),
+        };
         write!(
             f,
-            "{name}: the variance of such large values overflows; scale them down"
+            "{name}: the variance of such {size} values {becomes}; scale them {way}"
         )
     }
 }
 
-impl std::error::Error for Overflow {}
+impl std::error::Error for OutOfRange {}
 
 impl Report {
     /// Describes the sets and, where `tests` are wanted, compares each with the first.
     ///
     /// # Errors
-    /// The first set whose values are so large that their variance is not finite.
-    pub fn new(sets: &[Set], confidence_pct: f64, tests: bool) -> Result<Self, Overflow> {
+    /// The first set whose variance is not finite, or lost.
+    pub fn new(sets: &[Set], confidence_pct: f64, tests: bool) -> Result<Self, OutOfRange> {
         let described: Vec<Described> = sets
             .iter()
             .zip(SYMBOLS)
             .map(|(set, symbol)| {
                 let name = shown(set.name.as_encoded_bytes());
-                describe_set(&name, symbol, &set.values, set.skipped).ok_or(Overflow { name })
+                match describe_set(&name, symbol, &set.values, set.skipped) {
+                    None => Err(OutOfRange::Large(name)),
+                    Some(set) if is_lost(&set.summary) => Err(OutOfRange::Small(name)),
+                    Some(set) => Ok(set),
+                }
             })
             .collect::<Result<_, _>>()?;
         let sides: Vec<Side<'_>> = sets
@@ -178,6 +187,11 @@ impl Report {
         }
         Ok(())
     }
+}
+
+/// Whether values differ and their deviation is 0 all the same.
+fn is_lost(summary: &Summary) -> bool {
+    summary.min < summary.max && summary.stddev == Some(0.0)
 }
 
 fn describe_set(name: &str, symbol: char, values: &[f64], skipped: Skipped) -> Option<Described> {

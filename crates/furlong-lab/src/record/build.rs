@@ -1,8 +1,10 @@
 //! What this binary is.
 #![forbid(unsafe_code)]
 
-use std::fs;
+use std::path::PathBuf;
+use std::{env, fs, io, process};
 
+use crate::error::{Error, cause};
 use crate::hash::fingerprint;
 
 /// Version, with the commit where one is known.
@@ -38,10 +40,31 @@ pub fn is_release() -> bool {
     env!("FURLONG_PROFILE") == "release"
 }
 
+/// What other processes run to run this executable. By its name it would be what a build has put
+/// there meanwhile, and a run would hold the figures of two binaries; the system keeps the file
+/// that is running.
+///
+/// # Errors
+///
+/// The system does not say where it is.
+pub fn executable() -> Result<PathBuf, Error> {
+    running()
+        .map_err(|error| Error::failed(format!("cannot find this executable: {}", cause(&error))))
+}
+
+fn running() -> io::Result<PathBuf> {
+    let kept = PathBuf::from(format!("/proc/{}/exe", process::id()));
+    if kept.exists() {
+        Ok(kept)
+    } else {
+        env::current_exe()
+    }
+}
+
 /// A fingerprint of the executable that is running: figures of two binaries are not one run's.
 #[must_use]
 pub fn binary() -> String {
-    let bytes = std::env::current_exe().and_then(fs::read);
+    let bytes = running().and_then(fs::read);
     bytes.map_or_else(
         |_| "unknown".to_owned(),
         |bytes| format!("{:016x}", fingerprint(&bytes)),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::finite::finite;
 use super::outline::{self, Named};
+use super::overview::overview;
 use super::picture::picture;
 use super::quantity::{Scale, percent};
 use super::text::{command_line, plain};
@@ -110,11 +111,30 @@ impl Document {
         for workload in &e.workloads {
             self.workload(e, workload);
         }
+        self.overview(e);
         self.items(
             e.left_out
                 .iter()
                 .map(|what| format!("left out: {}", escape(what))),
         );
+    }
+
+    fn overview(&mut self, e: &ExperimentResult) {
+        let Some(overview) = overview(e) else {
+            return;
+        };
+        self.block("### All workloads");
+        self.block(&format!("{}.", escape(&overview.caption)));
+        let arms: Vec<String> = overview.arms.iter().map(|arm| escape(arm)).collect();
+        let mut head = vec!["workload"];
+        head.extend(arms.iter().map(String::as_str));
+        let rows = overview.rows.into_iter().map(|(workload, values)| {
+            let mut row = vec![escape(workload)];
+            row.extend(values);
+            row
+        });
+        let numbers: Vec<usize> = (1..head.len()).collect();
+        self.table(&head, &numbers, &rows.collect::<Vec<_>>());
     }
 
     fn workload(&mut self, e: &ExperimentResult, w: &WorkloadResult) {

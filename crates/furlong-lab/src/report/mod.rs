@@ -3,17 +3,22 @@
 //! # Files
 //! - `terminal`: tables, pictures and verdicts for a terminal
 //! - `markdown`, `csv`, `json`, `html`: the same for a document, a program and a browser
+//! - `junit`: the same as test cases; `cases`: a result as test programs
 //! - `targets`: where the reports go
 //! - `wording`: the sentences; `quantity`: the numbers; `text`: what names may do
+//! - `overview`: all workloads at a glance
 //! - `outline`: lookups in a result; `finite`: keeps what is no number out; `picture`: ministat's
 #![forbid(unsafe_code)]
 
+mod cases;
 pub mod csv;
 mod finite;
 pub mod html;
 pub mod json;
+pub mod junit;
 pub mod markdown;
 mod outline;
+mod overview;
 mod picture;
 mod quantity;
 mod targets;

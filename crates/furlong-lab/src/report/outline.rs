@@ -98,6 +98,17 @@ pub(super) fn comparison<'a>(
         .or(first)
 }
 
+/// The names of all arms, as the first workload that has them orders them.
+pub(super) fn arms(e: &ExperimentResult) -> Vec<&str> {
+    let mut names: Vec<&str> = vec![];
+    for arm in e.workloads.iter().flat_map(|w| &w.arms) {
+        if !names.contains(&arm.name.as_str()) {
+            names.push(&arm.name);
+        }
+    }
+    names
+}
+
 /// The name of the workload's first arm.
 pub(super) fn baseline(w: &WorkloadResult) -> Option<&str> {
     w.arms.first().map(|arm| arm.name.as_str())

@@ -98,7 +98,12 @@ impl Scale {
         if self.each { "" } else { &self.symbol }
     }
 
-    /// The value in the unit that [`Scale::symbol`] names.
+    /// The unit of an axis, on which all values stand, however unlike their sizes.
+    pub(super) fn axis(&self) -> &str {
+        &self.symbol
+    }
+
+    /// The value in the unit that [`Scale::axis`] names.
     pub(super) fn scaled(&self, value: f64) -> f64 {
         value / self.factor
     }
@@ -248,7 +253,7 @@ pub(super) fn chosen_percent(value: f64) -> String {
 }
 
 /// Without the zeros that end a fraction.
-fn trimmed(text: &str) -> &str {
+pub(super) fn trimmed(text: &str) -> &str {
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => text,
@@ -269,10 +274,12 @@ fn exponent_or_zero(value: f64) -> i32 {
     if value == 0.0 { 0 } else { exponent(value) }
 }
 
-/// Decimals that an effect and its interval deserve: as many as the interval's width supports.
+/// Decimals that an effect and its interval deserve: as many as the interval's width supports; for
+/// an exact effect two digits of it, and of what it leaves of the baseline.
 pub(super) fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize {
     let half = match interval {
         Some([low, high]) if low.is_finite() && high.is_finite() => (high - low).abs() / 2.0,
+        _ if effect < 0.0 && effect > -100.0 => (-effect).min(100.0 + effect) / 50.0,
         _ => (effect / 50.0).abs(),
     };
     match half {
@@ -332,7 +339,7 @@ mod tests {
         let scale = Scale::of("ns", [3.0, 5e9]);
         assert_eq!(scale.show(3.0), "3 ns");
         assert_eq!(scale.number(5e9), "5.000 s");
-        assert_eq!(scale.symbol(), "");
+        assert_eq!((scale.symbol(), scale.axis()), ("", "s"));
     }
 
     #[test]
@@ -358,6 +365,9 @@ mod tests {
         assert_eq!(percent(1500.0), "1500 %");
         assert_eq!(effect_decimals(-26.1, Some([-26.8, -25.4])), 1);
         assert_eq!(effect_decimals(0.31, Some([0.26, 0.36])), 2);
+        assert_eq!(effect_decimals(-51.7, None), 1);
+        assert_eq!(effect_decimals(-99.0, None), 2);
+        assert_eq!(effect_decimals(-99.99, None), 3);
         assert_eq!(chosen_percent(12.5), "12.5 %");
         assert_eq!(spread(0.844), "0.84");
         assert_eq!(spread(2.0), "2.0");

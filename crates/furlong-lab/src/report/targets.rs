@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{csv, html, json, markdown};
+use super::{csv, html, json, junit, markdown};
 use crate::record::result::ResultFile;
 
 /// The reports that were asked for; `-` is standard output.
@@ -21,6 +21,8 @@ pub struct Targets {
     pub markdown: Option<PathBuf>,
     /// `--html`.
     pub html: Option<PathBuf>,
+    /// `--junit`.
+    pub junit: Option<PathBuf>,
 }
 
 /// A report that cannot be written: a line that says which, why and what to do.
@@ -72,19 +74,13 @@ impl fmt::Display for TargetError {
             Reason::Io(error) => write!(
                 f,
                 "{option} {path}: cannot be written ({}): name a file that can",
-                cause(error)
+                crate::error::cause(error)
             ),
         }
     }
 }
 
 impl std::error::Error for TargetError {}
-
-/// What the system says, without its number.
-fn cause(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
 
 /// Makes a report of a result.
 type Render = fn(&ResultFile) -> String;
@@ -97,6 +93,7 @@ impl Targets {
             ("--csv", &self.csv, csv::render),
             ("--md", &self.markdown, markdown::render),
             ("--html", &self.html, html::render),
+            ("--junit", &self.junit, junit::render),
         ]
         .into_iter()
         .filter_map(|(option, path, render)| Some((option, path.as_deref()?, render)))

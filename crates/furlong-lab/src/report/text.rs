@@ -93,7 +93,7 @@ pub(super) fn fold_marked(
 /// The words; neither is `%` parted from its number nor an interval broken.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![];
-    let open = |before: &str| before.starts_with('[') && before.ends_with(',');
+    let open = |before: &str| before.starts_with('[') && !before.contains(']');
     for word in text.split_whitespace() {
         match words.last_mut() {
             Some(before) if word.starts_with('%') || open(before) => {
@@ -160,6 +160,7 @@ mod tests {
         assert!(folded.lines().all(|l| width(l) <= 20), "{folded}");
         assert_eq!(folded.replace(['\n', ' '], ""), text.replace(' ', ""));
         assert_eq!(fold("a margin of 1 %, and", 13, 0), "a margin of\n1 %, and");
+        assert_eq!(fold("from [1.5, 2.5], at", 16, 0), "from [1.5, 2.5],\nat");
     }
 
     #[test]

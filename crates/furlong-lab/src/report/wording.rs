@@ -1,9 +1,10 @@
 //! The sentences of a report: one place decides how a verdict is worded.
 #![forbid(unsafe_code)]
 
-use super::quantity::{chosen_percent, count, effect_decimals, fixed, percent, signed};
+use super::quantity::{chosen_percent, count, effect_decimals, fixed, percent, signed, trimmed};
 use super::text::plain;
 use crate::record::result::{Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
+use crate::stats::comparison::FROM_ZERO;
 
 /// From so many blocks on the estimate of what is needed has hit its cap.
 const BLOCKS_CAP: u32 = 10_000;
@@ -63,8 +64,35 @@ pub(super) fn better(metric: &Metric) -> &'static str {
     }
 }
 
+/// From this factor on a change is told as one: near -100 %, per cent hide what is still to gain.
+/// A half and the double read well as they are.
+const FACTOR_FROM: f64 = 2.05;
+
+/// A large change as a ratio: `21 times as fast`; `None` where per cent say it well, or where what
+/// they are of is not the baseline.
+fn factor(metric: &Metric, c: &Comparison) -> Option<String> {
+    let ratio = 1.0 + c.effect_pct / 100.0;
+    if c.scale.as_deref() == Some("difference") || c.reason.as_deref() == Some(FROM_ZERO) {
+        return None;
+    }
+    let times = |factor: f64| {
+        let decimals = 2 - usize::from(factor >= 10.0) - usize::from(factor >= 100.0);
+        trimmed(&fixed(factor, decimals)).to_owned()
+    };
+    let told = match (is_time(metric), ratio) {
+        (true, r) if r >= FACTOR_FROM => format!("{} times as long", times(r)),
+        (false, r) if r >= FACTOR_FROM => format!("{} times as much", times(r)),
+        (true, r) if r > 0.0 && 1.0 / r >= FACTOR_FROM => {
+            format!("{} times as fast", times(1.0 / r))
+        }
+        (false, r) if r > 0.0 && 1.0 / r >= FACTOR_FROM => format!("1/{} as much", times(1.0 / r)),
+        _ => return None,
+    };
+    Some(told)
+}
+
 /// The effect with its interval, counted in the direction of its word:
-/// `26.1 % faster [25.4, 26.8]`.
+/// `26.1 % faster [25.4, 26.8]`, `21 times as fast, 95.2 % faster [95.1, 95.3]`.
 pub(super) fn effect(metric: &Metric, c: &Comparison) -> String {
     let decimals = effect_decimals(c.effect_pct, c.ci95_pct);
     let size = fixed(c.effect_pct.abs(), decimals);
@@ -80,7 +108,11 @@ pub(super) fn effect(metric: &Metric, c: &Comparison) -> String {
     let interval = c
         .ci95_pct
         .map(|ci| format!(" {}", interval(ci, decimals, sign)));
-    format!("{size} % {word}{worth}{}", interval.unwrap_or_default())
+    let factor = factor(metric, c).map_or(String::new(), |factor| format!("{factor}, "));
+    format!(
+        "{factor}{size} % {word}{worth}{}",
+        interval.unwrap_or_default()
+    )
 }
 
 fn interval([low, high]: [f64; 2], decimals: usize, sign: f64) -> String {
@@ -185,7 +217,7 @@ pub(super) fn adjusted(c: &Comparison) -> Option<String> {
     {
         return None;
     }
-    let level = chosen_percent((level * 1e6).round() / 1e4);
+    let level = chosen_percent((level * 1e4).round() / 1e2);
     Some(format!("adjusted {wider} at {level}"))
 }
 
@@ -200,9 +232,9 @@ pub(super) fn blocks(n: u64) -> String {
 
 /// What an inconclusive run could have seen and what would do.
 pub(super) fn outlook(c: &Comparison) -> Option<String> {
-    let seen = c
-        .mde_pct
-        .map(|mde| format!("it would have seen {} or more", percent(mde)));
+    // An effect that was large enough, and got no verdict, lacks something else: `reason` says what.
+    let seen = c.mde_pct.filter(|mde| *mde > c.effect_pct.abs());
+    let seen = seen.map(|mde| format!("it would have seen {} or more", percent(mde)));
     // Where the blocks were enough already, something else is missing, and `reason` says what.
     let needed = c.n_needed.filter(|n| (*n as usize) > c.n).map(|n| match n {
         BLOCKS_CAP.. => format!(
@@ -331,6 +363,35 @@ mod tests {
             effect(&metric("s", Better::Higher), &up),
             "10.6 % higher (better) [9.9, 11.3]"
         );
+    }
+
+    #[test]
+    fn a_large_change_is_told_as_a_ratio_too() {
+        let (time, count) = (metric("ns", Better::Lower), metric("1", Better::Lower));
+        let faster = compared(-99.09, [-99.14, -99.03], Verdict::Keep);
+        assert_eq!(
+            effect(&time, &faster),
+            "110 times as fast, 99.09 % faster [99.03, 99.14]"
+        );
+        let slower = compared(1755.0, [1728.0, 1783.0], Verdict::Revert);
+        assert_eq!(
+            effect(&time, &slower),
+            "18.6 times as long, 1755 % slower [1728, 1783]"
+        );
+        let exactly = |pct| Comparison {
+            ci95_pct: None,
+            ..compared(pct, [0.0; 2], Verdict::Keep)
+        };
+        let told = |pct| effect(&count, &exactly(pct));
+        assert_eq!(told(-99.0), "1/100 as much, 99.00 % lower (better)");
+        assert_eq!(told(-99.99), "1/10,000 as much, 99.990 % lower (better)");
+        assert_eq!(told(205.0), "3.05 times as much, 205.0 % higher (worse)");
+        assert_eq!(told(101.0), "101.0 % higher (worse)");
+        assert_eq!(told(-49.0), "49.0 % lower (better)");
+        assert_eq!(told(-100.0), "100.0 % lower (better)");
+        let mut shares = faster;
+        shares.scale = Some("difference".to_owned());
+        assert!(effect(&time, &shares).starts_with("99.09 %"));
     }
 
     #[test]

@@ -17,7 +17,6 @@ const ALARM_P: f64 = 0.01;
 #[must_use]
 pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String> {
     let mut found = vec![];
-    found.extend(too_few_blocks(workload));
     for (name, metric) in metrics {
         if metric.kind == Kind::Exact {
             found.extend(not_matched(workload, name));
@@ -35,27 +34,14 @@ pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String>
     found
 }
 
-fn too_few_blocks(workload: &WorkloadResult) -> Option<String> {
-    let least = workload
-        .comparisons
-        .iter()
-        .filter(|c| c.scale.is_some())
-        .map(|c| c.n)
-        .min()?;
-    (least < BLOCKS_MIN).then(|| {
-        format!(
-            "at least {BLOCKS_MIN} blocks are needed for a verdict, and a comparison here has \
-             {least}; run it with --blocks {BLOCKS_MIN} or more"
-        )
-    })
-}
-
 fn not_matched(workload: &WorkloadResult, metric: &str) -> Option<String> {
-    let runs = |arm: &&crate::record::result::ArmResult| {
-        arm.na.is_none() && arm.samples.contains_key(metric)
+    // An arm that failed has no value to match, and its failure was told.
+    let counted = |arm: &&crate::record::result::ArmResult| {
+        let values = arm.samples.get(metric);
+        arm.na.is_none() && values.is_some_and(|values| !present(values).is_empty())
     };
-    let baseline = workload.arms.first().filter(runs)?;
-    let lost = workload.arms[1..].iter().filter(runs).find(|arm| {
+    let baseline = workload.arms.first().filter(counted)?;
+    let lost = workload.arms[1..].iter().filter(counted).find(|arm| {
         !workload
             .comparisons
             .iter()
@@ -134,8 +120,7 @@ fn drift(metric: &str, series: &[(f64, f64)]) -> Option<String> {
     }
     Some(format!(
         "{metric} of the baseline drifted by {change:+.1} % over the run (Mann-Kendall p = {:.4}): \
-         blocks cancel it, but look for heat, a changing clock or another program with `furlong \
-         doctor`",
+         blocks cancel it, but look for heat, a changing clock or another program",
         trend.p
     ))
 }

@@ -1,10 +1,12 @@
 //! Reports hold on every result, from usual to hostile.
 #![forbid(unsafe_code)]
 
+mod cases;
 mod documents;
 mod figures;
 mod fixture;
 mod odd;
+mod overview;
 mod page;
 mod schema;
 mod screen;

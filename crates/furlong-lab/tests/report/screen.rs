@@ -88,7 +88,7 @@ fn a_usual_result_reads_as_it_should() {
         "checked against deferred: revert: 2.2 % slower [2.0, 2.5]",
         "inconclusive: this run cannot tell: 0.4 % faster [-0.4, 1.3]",
         "about 340 blocks",
-        "augment_calls_per_op (exact): deferred 15.24, 54.7 % lower (better)",
+        "augment_calls_per_op (exact): deferred 15.24, 1/2.21 as much, 54.7 % lower",
         "x eager, + deferred, * checked",
         "left out: gas-1k, gas-64k, gas-1m",
         "warning: No hardware counters on this machine",
@@ -98,6 +98,22 @@ fn a_usual_result_reads_as_it_should() {
         let found = text.contains(wanted) || text.replace("\n  ", " ").contains(&folded);
         assert!(found, "{wanted:?} is not in\n{text}");
     }
+}
+
+#[test]
+fn a_narrow_screen_spares_columns_before_it_breaks_words() {
+    let width = 40;
+    let text = render(
+        &odd::named("rich"),
+        &Style {
+            width,
+            colour: false,
+        },
+    );
+    let heading = "arm       median  change  verdict";
+    assert!(text.lines().any(|line| line == heading), "{text}");
+    let row = "checked    109.0   -26.3  keep";
+    assert!(text.lines().any(|line| line == row), "{text}");
 }
 
 #[test]

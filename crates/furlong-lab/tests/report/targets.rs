@@ -67,6 +67,7 @@ fn every_form_is_written_and_nothing_else_is_left() {
         csv: path("a.csv"),
         markdown: path("a.md"),
         html: path("a.html"),
+        junit: path("a.xml"),
     };
     targets.check().expect("they can be written");
     assert!(
@@ -76,7 +77,7 @@ fn every_form_is_written_and_nothing_else_is_left() {
     write(&targets);
     assert_eq!(
         entries(folder.path()),
-        ["a.csv", "a.html", "a.json", "a.md"]
+        ["a.csv", "a.html", "a.json", "a.md", "a.xml"]
     );
     assert_eq!(
         fs::read_to_string(folder.path().join("a.json")).expect("text"),

@@ -112,7 +112,7 @@ impl<P: Peer> Subject for PeerSubject<P> {
                 if self.peer.release_at(*extent) {
                     Outcome::ReleasedAt(Kind::Granted)
                 } else {
-                    Outcome::NotReleased(ReleaseError::NoMemory)
+                    Outcome::NotReleased(ReleaseError::NotReserved)
                 }
             }
             Operation::Reserved => {

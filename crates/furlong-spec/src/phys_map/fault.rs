@@ -120,6 +120,13 @@ pub enum Fault {
     },
 }
 
+/// Line and fault of a file that is refused, for the tests of the readers.
+#[cfg(test)]
+pub(super) fn refused<T: fmt::Debug>(outcome: Result<T, MapError>) -> (Option<usize>, Fault) {
+    let error = outcome.expect_err("it is refused");
+    (error.line, error.fault)
+}
+
 impl MapError {
     /// `fault` in a line of a file that [`MapError::named`] has still to name.
     pub(super) fn at(line: usize, fault: Fault) -> MapError {

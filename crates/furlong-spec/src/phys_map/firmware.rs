@@ -151,11 +151,7 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::{Fault, Kind, read};
-
-    fn fault(text: &str) -> (Option<usize>, Fault) {
-        let error = read(text).unwrap_err();
-        (error.line, error.fault)
-    }
+    use crate::phys_map::fault::refused;
 
     #[test]
     fn both_texts_give_the_same_map() {
@@ -172,7 +168,7 @@ mod tests {
     fn entries_that_lack_a_part_or_have_it_twice_are_named() {
         let text = "0/start:0x0\n7/type:Reserved\n0/type:Reserved\n0/end:0x1\n7/end:0x1\n";
         assert!(matches!(
-            fault(text),
+            refused(read(text)),
             (
                 Some(2),
                 Fault::Part {
@@ -182,7 +178,7 @@ mod tests {
             )
         ));
         assert!(matches!(
-            fault("0/start:1\n0/start:2\n"),
+            refused(read("0/start:1\n0/start:2\n")),
             (Some(2), Fault::Part { .. })
         ));
     }
@@ -190,25 +186,25 @@ mod tests {
     #[test]
     fn malformed_lines_are_named() {
         assert!(matches!(
-            fault("0/end:0x1\n0/stop:0x1\n"),
+            refused(read("0/end:0x1\n0/stop:0x1\n")),
             (Some(2), Fault::Syntax { .. })
         ));
         assert!(matches!(
-            fault("0x0 0x1 System Ram\n"),
+            refused(read("0x0 0x1 System Ram\n")),
             (Some(1), Fault::UnknownKind { .. })
         ));
         assert!(matches!(
-            fault("0x0 x System RAM\n"),
+            refused(read("0x0 x System RAM\n")),
             (Some(1), Fault::Number { .. })
         ));
         assert!(matches!(
-            fault("0x2 0x1 Reserved\n"),
+            refused(read("0x2 0x1 Reserved\n")),
             (Some(1), Fault::Reversed { .. })
         ));
         assert!(matches!(
-            fault("0x0 0x10000000000000 Reserved\n"),
+            refused(read("0x0 0x10000000000000 Reserved\n")),
             (Some(1), Fault::BeyondWidth { .. })
         ));
-        assert!(matches!(fault(""), (None, Fault::Empty)));
+        assert!(matches!(refused(read("")), (None, Fault::Empty)));
     }
 }

@@ -155,16 +155,12 @@ fn nested(outer: Kind, own: Option<Kind>) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::{Address, Fault, Kind, read};
+    use crate::phys_map::fault::refused;
 
     fn list(text: &str) -> Vec<(u64, u64, Kind)> {
         let map = read(text).unwrap();
         let one = |e: &super::Entry| (e.extent.start().raw(), e.extent.last().raw(), e.kind);
         map.entries().iter().map(one).collect()
-    }
-
-    fn fault(text: &str) -> (Option<usize>, Fault) {
-        let error = read(text).unwrap_err();
-        (error.line, error.fault)
     }
 
     #[test]
@@ -208,7 +204,7 @@ mod tests {
                     00001000-0009ffff : System RAM\n  00000000-00000000 : PCI Bus 0000:00\n";
         assert_eq!(list(text).len(), 2);
         let zeros = "# taken by nobody\n00000000-00000000 : System RAM\n  00000000-00000000 : a\n";
-        assert!(matches!(fault(zeros), (Some(2), Fault::Zeros)));
+        assert!(matches!(refused(read(zeros)), (Some(2), Fault::Zeros)));
     }
 
     #[test]
@@ -223,27 +219,27 @@ mod tests {
     fn lost_indentation_and_lost_order_are_named() {
         let text = "0-ff : System RAM\n10-1f : Kernel code\n";
         assert!(matches!(
-            fault(text),
+            refused(read(text)),
             (Some(2), Fault::Overlap { other: 1 })
         ));
         let text = "100-1ff : a\n0-ff : b\n";
         assert!(matches!(
-            fault(text),
+            refused(read(text)),
             (Some(2), Fault::Overlap { other: 1 })
         ));
         let text = "0-ff : a\n  10-1f : b\n  18-2f : c\n";
         assert!(matches!(
-            fault(text),
+            refused(read(text)),
             (Some(3), Fault::Overlap { other: 2 })
         ));
         let text = "10-ff : a\n  20-100 : b\n";
         assert!(matches!(
-            fault(text),
+            refused(read(text)),
             (Some(2), Fault::Outside { outer: 1 })
         ));
         let text = "10-ff : a\n  8-1f : b\n";
         assert!(matches!(
-            fault(text),
+            refused(read(text)),
             (Some(2), Fault::Outside { outer: 1 })
         ));
     }
@@ -251,25 +247,31 @@ mod tests {
     #[test]
     fn malformed_lines_are_named() {
         assert!(matches!(
-            fault("\n0-ff System RAM\n"),
+            refused(read("\n0-ff System RAM\n")),
             (Some(2), Fault::Syntax { .. })
         ));
         assert!(matches!(
-            fault("0ff : System RAM\n"),
+            refused(read("0ff : System RAM\n")),
             (Some(1), Fault::Syntax { .. })
         ));
         assert!(matches!(
-            fault("0-fg : a\n"),
+            refused(read("0-fg : a\n")),
             (Some(1), Fault::Number { .. })
         ));
         assert!(matches!(
-            fault("f-e : a\n"),
+            refused(read("f-e : a\n")),
             (Some(1), Fault::Reversed { .. })
         ));
         let text = "0-1ffffffffffffffff : a\n";
-        assert!(matches!(fault(text), (Some(1), Fault::LargeNumber { .. })));
+        assert!(matches!(
+            refused(read(text)),
+            (Some(1), Fault::LargeNumber { .. })
+        ));
         let text = "0-1fffffffffffff : a\n";
-        assert!(matches!(fault(text), (Some(1), Fault::BeyondWidth { .. })));
-        assert!(matches!(fault("# nothing\n"), (None, Fault::Empty)));
+        assert!(matches!(
+            refused(read(text)),
+            (Some(1), Fault::BeyondWidth { .. })
+        ));
+        assert!(matches!(refused(read("# nothing\n")), (None, Fault::Empty)));
     }
 }

@@ -98,11 +98,7 @@ impl fmt::Display for MemoryMap {
 #[cfg(test)]
 mod tests {
     use super::{Fault, MemoryMap, read};
-
-    fn fault(text: &str) -> (Option<usize>, Fault) {
-        let error = read(text).unwrap_err();
-        (error.line, error.fault)
-    }
+    use crate::phys_map::fault::refused;
 
     #[test]
     fn what_is_written_is_what_is_read() {
@@ -115,10 +111,10 @@ mod tests {
     #[test]
     fn malformed_lines_are_named() {
         assert!(matches!(
-            fault("# a\nfurlong.map/2\n"),
+            refused(read("# a\nfurlong.map/2\n")),
             (Some(2), Fault::Syntax { .. })
         ));
-        let of = |line: &str| fault(&format!("furlong.map/1\n\n0 8 usable 0\n{line}\n"));
+        let of = |line: &str| refused(read(&format!("furlong.map/1\n\n0 8 usable 0\n{line}\n")));
         assert!(matches!(of("8 10 usable"), (Some(4), Fault::Syntax { .. })));
         assert!(matches!(
             of("8 10 usable 0 0"),
@@ -148,6 +144,6 @@ mod tests {
             of("8 20000000000000 usable 0"),
             (Some(4), Fault::BeyondWidth { .. })
         ));
-        assert!(matches!(fault(""), (None, Fault::Empty)));
+        assert!(matches!(refused(read("")), (None, Fault::Empty)));
     }
 }

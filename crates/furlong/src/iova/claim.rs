@@ -51,7 +51,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let at = self.exactly(extent).map_err(|error| match error {
             ReleaseError::Ragged(extent) => ClaimError::Ragged(extent),
             ReleaseError::Partial(owner) => ClaimError::Partial(owner),
-            ReleaseError::NotReserved | ReleaseError::NoMemory => ClaimError::NotReserved,
+            ReleaseError::NotReserved => ClaimError::NotReserved,
         })?;
         match self.kind(at) {
             Kind::Granted => Err(ClaimError::Granted),

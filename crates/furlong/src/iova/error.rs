@@ -58,7 +58,7 @@ pub enum ReserveError {
     NoSpace {
         /// Bytes that a gap must have for the request: data in whole granules, and guards.
         wanted: u64,
-        /// Bytes of the largest gap anywhere in the space.
+        /// Bytes of the largest gap anywhere in the space; `u64::MAX` where they are 2^64.
         largest: u64,
     },
     /// There is no memory for another node.
@@ -145,8 +145,6 @@ pub enum ReleaseError {
     Partial(Extent<Iova>),
     /// It is not made of whole granules.
     Ragged(Extent<Iova>),
-    /// There is no memory for the node that a cut in the middle of an extent needs.
-    NoMemory,
 }
 
 impl fmt::Display for ReleaseError {
@@ -155,7 +153,6 @@ impl fmt::Display for ReleaseError {
             Self::NotReserved => f.write_str("nothing of it is reserved"),
             Self::Partial(owner) => write!(f, "{owner:?} is reserved as a whole"),
             Self::Ragged(extent) => write!(f, "{extent:?} is not made of whole granules"),
-            Self::NoMemory => f.write_str("there is no memory for another node"),
         }
     }
 }

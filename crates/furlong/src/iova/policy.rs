@@ -61,7 +61,8 @@ pub struct Lowest;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Highest;
 
-/// The place whose start is nearest to the hint, the lower one of two.
+/// The place whose start is nearest to the hint, the lower one of two. Distances are counted in
+/// granules, from the one that has the hint.
 ///
 /// It costs a search on each side of the hint; the second one ends where nothing is nearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

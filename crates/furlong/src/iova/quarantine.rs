@@ -5,15 +5,15 @@ use core::ops::DerefMut;
 
 use super::ring::{Level, Ring, TokenSlot};
 use super::tag::Tag;
-use super::token::{QuarantineError, Sealed, StaleSeal, StaleToken, Token};
+use super::token::{Parked, QuarantineError, Sealed, StaleSeal, StaleToken, Token};
 use super::{Config, Grant, Space, Stale, Storage};
 
 /// Tokens, in the order in which they were released, that wait for a flush of the device's TLB; and
 /// the count of those that are anywhere.
 ///
-/// It goes with one [`Space`], for users that have both to themselves; a [`Domain`](super::Domain)
-/// has one a CPU inside. Its memory is the caller's: an array of [`TokenSlot`]s, in which as many
-/// tokens wait as it has slots.
+/// It goes with one [`Space`], that of the first grant it is given, for users that have both to
+/// themselves; a [`Domain`](super::Domain) has one a CPU inside. Its memory is the caller's: an
+/// array of [`TokenSlot`]s, in which as many tokens wait as it has slots.
 ///
 /// # Example
 /// ```
@@ -42,6 +42,8 @@ use super::{Config, Grant, Space, Stale, Storage};
 pub struct Quarantine<M> {
     ring: Ring<M>,
     tag: Tag,
+    /// Of the space that all of it is of.
+    space: Option<Tag>,
     issued: u64,
     redeemed: u64,
 }
@@ -55,6 +57,7 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         Self {
             ring: Ring::new(slots, high_water),
             tag: Tag::fresh(),
+            space: None,
             issued: 0,
             redeemed: 0,
         }
@@ -64,11 +67,14 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
     /// nobody has it from now on, and nobody gets it before the token is redeemed.
     ///
     /// # Errors
-    /// The grant comes back if it is a domain's; nothing has changed.
+    /// The grant comes back if a domain made it, or another space than the one of the first grant
+    /// that was released here; nothing has changed.
     pub fn release(&mut self, grant: Grant) -> Result<Token, Stale> {
-        if grant.tag != Tag::NONE {
+        let is_other = self.space.is_some_and(|space| space != grant.tag);
+        if is_other || !grant.tag.is_of_space() {
             return Err(Stale(grant));
         }
+        self.space = Some(grant.tag);
         self.issued += 1;
         Ok(Token::of(&grant, self.tag))
     }
@@ -115,8 +121,7 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         space: &mut Space<C, S>,
     ) -> Result<(), StaleToken> {
         let is_ours = token.parked().tag.is_with(self.tag);
-        let grant = token.parked().into_grant();
-        if !is_ours || space.release(grant).is_err() {
+        if !is_ours || space.release(self.grant(&token)).is_err() {
             return Err(StaleToken(token));
         }
         self.redeemed += 1;
@@ -130,7 +135,8 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
     /// address, has nothing to free; it is not counted.
     ///
     /// # Errors
-    /// The seal comes back if it is another quarantine's; nothing has changed.
+    /// The seal comes back if it is another quarantine's, or if the tokens are of another space;
+    /// nothing has changed.
     ///
     /// # Cost
     /// A [`Space::release`] a token.
@@ -139,15 +145,26 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         sealed: Sealed,
         space: &mut Space<C, S>,
     ) -> Result<usize, StaleSeal> {
-        if sealed.tag != self.tag {
+        let is_other = self.space.is_some_and(|of| !of.is_with(space.tag));
+        if is_other || sealed.tag != self.tag {
             return Err(StaleSeal(sealed));
         }
         let mut freed = 0;
         while let Some(token) = self.ring.take_below(sealed.end) {
             self.redeemed += 1;
-            freed += usize::from(space.release(token.parked().into_grant()).is_ok());
+            freed += usize::from(space.release(self.grant(&token)).is_ok());
         }
         Ok(freed)
+    }
+
+    /// The grant of a token of here, as the space made it.
+    fn grant(&self, token: &Token) -> Grant {
+        let tag = self.space.unwrap_or(Tag::NONE);
+        Parked {
+            tag,
+            ..*token.parked()
+        }
+        .into_grant()
     }
 
     /// How many tokens wait here.
@@ -172,8 +189,8 @@ mod tests {
     use super::Quarantine;
     use crate::addr::{Extent, Iova};
     use crate::iova::{
-        Grant, Level, Lowest, QuarantineError, Request, ReserveError, Space, SpaceNode, StaleSeal,
-        StaleToken, Standard, TokenSlot, VecSpace,
+        Grant, Level, Lowest, QuarantineError, Request, ReserveError, Space, SpaceNode, Stale,
+        StaleSeal, StaleToken, Standard, TokenSlot, VecSpace,
     };
 
     const PAGE: u64 = 4096;
@@ -292,6 +309,28 @@ mod tests {
         };
         assert_eq!((ours.outstanding(), space.len()), (0, 1));
         assert_eq!(other.redeem_sealed(sealed, &mut space), Ok(1));
+    }
+
+    #[test]
+    fn a_quarantine_goes_with_the_space_of_its_first_grant() {
+        let (mut ours, mut other, mut quarantine) = (space(2), space(2), quarantine(2));
+        let token = quarantine.release(page(&mut ours)).unwrap();
+        let grant = page(&mut other);
+        let Err(Stale(grant)) = quarantine.release(grant) else {
+            panic!("it is of another space");
+        };
+        let Err(StaleToken(token)) = quarantine.redeem(token, &mut other) else {
+            panic!("the other space has the same extent, and not this token's");
+        };
+        let _ = quarantine.push(token).unwrap();
+        let sealed = quarantine.seal();
+        let Err(StaleSeal(sealed)) = quarantine.redeem_sealed(sealed, &mut other) else {
+            panic!("the tokens are of another space");
+        };
+        assert_eq!((quarantine.len(), other.len()), (1, 1));
+        assert_eq!(quarantine.redeem_sealed(sealed, &mut ours), Ok(1));
+        other.release(grant).unwrap();
+        assert!(ours.is_empty() && other.is_empty());
     }
 
     #[test]

@@ -7,7 +7,6 @@ use core::fmt;
 
 use super::query::Gap;
 use super::space::Tree;
-use super::tag::Tag;
 use super::{Config, Grant, Kind, Owned, ReserveAtError, Reserved, Space, Storage};
 use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{NoMemory, NodeId};
@@ -377,7 +376,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let extent = self.bytes(*self.tree.item(at));
         Grant {
             at,
-            tag: Tag::NONE,
+            tag: self.tag,
             extent,
             data: extent,
         }

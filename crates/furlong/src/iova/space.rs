@@ -53,6 +53,7 @@ pub struct Space<C: Config, S: Storage<C>> {
     pub(super) shift: u32,
     /// Nodes in no tree.
     pub(super) spare: Spare,
+    pub(super) tag: Tag,
 }
 
 impl<S: Storage<Standard>> Space<Standard, S> {
@@ -69,6 +70,21 @@ impl<S: Storage<Standard>> Space<Standard, S> {
     ///
     /// # Cost
     /// O(nodes).
+    ///
+    /// # Example
+    /// Without an allocator, over an array of the caller's; what its nodes hold at first does not
+    /// matter:
+    /// ```
+    /// use furlong::addr::{Extent, Iova};
+    /// use furlong::iova::{Lowest, Request, Reserved, Space, SpaceNode, Standard};
+    ///
+    /// let mut nodes = [SpaceNode::<Standard>::new(Reserved { start: 0, last: 0 }); 64];
+    /// let low = Extent::from_last(Iova::new(0), Iova::new(0xffff_ffff)).unwrap();
+    /// let mut space = Space::new(low, 4096, &mut nodes[..])?;
+    /// let grant = space.reserve(&Request::new(4096), Lowest)?;
+    /// # let _ = grant;
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
     pub fn new(extent: Extent<Iova>, granule: u64, nodes: S) -> Result<Self, GeometryError> {
         Self::with_config(extent, granule, nodes)
     }
@@ -100,6 +116,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             ends: None,
             shift,
             spare: Spare::NONE,
+            tag: Tag::fresh(),
         };
         for id in ids.rev() {
             space.spare.give(&mut space.tree, id);
@@ -136,7 +153,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.joined(at);
         Ok(Grant {
             at,
-            tag: Tag::NONE,
+            tag: self.tag,
             extent: self.bytes(reserved),
             data,
         })
@@ -208,7 +225,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let at = at.map_err(|_| ReserveAtError::NoMemory)?;
         Ok(Grant {
             at,
-            tag: Tag::NONE,
+            tag: self.tag,
             extent,
             data: extent,
         })
@@ -292,7 +309,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Whether the extent of a grant is reserved as it was granted.
     #[inline]
     pub fn holds(&self, grant: &Grant) -> bool {
-        grant.at.index() < self.tree.nodes().len()
+        grant.tag.is_with(self.tag)
+            && grant.at.index() < self.tree.nodes().len()
             && self.tree.is_linked(grant.at)
             && self.kind(grant.at) == Kind::Granted
             && self.bytes(*self.tree.item(grant.at)) == grant.extent

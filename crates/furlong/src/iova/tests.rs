@@ -4,8 +4,8 @@
 use std::vec::Vec;
 
 use super::{
-    BrokenSpace, Counts, Custom, Guard, Lowest, Random, Request, Reserved, Runs, Space, SpaceNode,
-    Standard, Storage, VecSpace,
+    BrokenSpace, Counts, Custom, Domain, Guard, Lowest, NoTlb, OneCpu, Random, Request, Reserved,
+    Runs, Space, SpaceNode, Standard, Storage, VecSpace,
 };
 use crate::addr::{Address, Extent, Iova};
 use crate::check::Check;
@@ -284,4 +284,20 @@ fn a_stale_grant_releases_no_extent_of_another_kind() {
     assert!(!space.holds(&stale));
     assert!(space.release(stale).is_err());
     assert_eq!(space.len(), 1);
+}
+
+#[test]
+fn a_grant_is_good_in_the_domain_of_its_space_and_behind_it() {
+    let mut space = VecSpace::new(extent(0, 1 << 20), 4096, Vec::new()).unwrap();
+    let [before, kept] = [(); 2].map(|()| space.reserve(&Request::new(1), Lowest).unwrap());
+    let domain: Domain<NoTlb> = Domain::new(space, NoTlb, OneCpu, 1).unwrap();
+    domain.release_flushed(before).unwrap();
+    let after = domain.reserve(&Request::new(1), Lowest).unwrap();
+    domain.check().unwrap();
+    let mut space = domain.into_space();
+    assert_eq!(space.len(), 2);
+    for grant in [kept, after] {
+        space.release(grant).unwrap();
+    }
+    assert!(space.is_empty());
 }

@@ -85,13 +85,13 @@ impl Parked {
         Extent::from_last(self.start, self.last).expect("it was an extent")
     }
 
-    /// The grant again, for the space that made it.
+    /// The grant again, for the owner that its tag names.
     #[inline]
     pub(super) fn into_grant(self) -> Grant {
         let extent = self.extent();
         Grant {
             at: self.at,
-            tag: Tag::NONE,
+            tag: self.tag,
             extent,
             data: extent,
         }
@@ -126,7 +126,8 @@ impl fmt::Display for StaleToken {
 
 impl Error for StaleToken {}
 
-/// Another quarantine was sealed. It comes back; nothing has changed.
+/// Another quarantine was sealed, or its tokens are of another space. It comes back; nothing has
+/// changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StaleSeal(pub Sealed);
 

@@ -107,6 +107,9 @@ impl<A: Augment> Node<A> {
 }
 
 /// Nodes in an array of the caller's: a `Vec`, a boxed or a borrowed slice of [`Node`]s.
+///
+/// # Panics
+/// Whatever takes a [`NodeId`], here and in a tree, if the array has no node of that name.
 #[derive(Debug)]
 pub struct Arena<A: Augment, S> {
     nodes: S,

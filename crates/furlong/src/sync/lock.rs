@@ -147,6 +147,14 @@ impl<L, T> Lock<L, T> {
         }
     }
 
+    /// The value, without the lock: the borrow shows that nobody has it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.with_mut(|value| {
+            // SAFETY: `&mut self` excludes every other access for as long as the result lives.
+            unsafe { &mut *value }
+        })
+    }
+
     /// The value; the lock is gone.
     pub fn into_inner(self) -> T {
         self.value.into_inner()

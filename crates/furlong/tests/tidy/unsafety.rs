@@ -31,6 +31,74 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "makes entries of a tree's words again",
     ),
     (
+        "crates/furlong/src/phys/direct/leaf.rs",
+        "leaves: a header and blocks in one allocation",
+    ),
+    (
+        "crates/furlong/src/phys/direct/root.rs",
+        "arrays of words that readers follow",
+    ),
+    (
+        "crates/furlong/src/phys/direct/runs.rs",
+        "a tagged word, and what it points to",
+    ),
+    (
+        "crates/furlong/src/phys/direct/update.rs",
+        "hands unlinked leaves and runs to the limbo",
+    ),
+    (
+        "crates/furlong/src/phys/entry.rs",
+        "chunks of entries that never move",
+    ),
+    (
+        "crates/furlong/src/phys/flat.rs",
+        "a table of pointers that readers follow",
+    ),
+    (
+        "crates/furlong/src/phys/late.rs",
+        "bits beside a slab that readers ask for",
+    ),
+    (
+        "crates/furlong/src/phys/limbo.rs",
+        "gives memory back when no reader has it",
+    ),
+    (
+        "crates/furlong/src/phys/memory.rs",
+        "an allocator over ranges that it is given",
+    ),
+    (
+        "crates/furlong/src/phys/pages.rs",
+        "addresses of descriptors may go to another thread",
+    ),
+    (
+        "crates/furlong/src/phys/plug.rs",
+        "drops descriptors where a start is undone",
+    ),
+    (
+        "crates/furlong/src/phys/row.rs",
+        "an array that moves from a static to memory of the table's",
+    ),
+    (
+        "crates/furlong/src/phys/slab.rs",
+        "arrays of descriptors, made and dropped by hand",
+    ),
+    (
+        "crates/furlong/src/phys/table.rs",
+        "drops descriptors with the table",
+    ),
+    (
+        "crates/furlong/src/phys/unplug.rs",
+        "drops descriptors after a grace period",
+    ),
+    (
+        "crates/furlong/src/phys/view.rs",
+        "from a descriptor's address to a reference",
+    ),
+    (
+        "crates/furlong/src/phys/words.rs",
+        "arrays of words that readers follow, replaced to grow",
+    ),
+    (
         "crates/furlong/src/rbtree/intrusive.rs",
         "structs of the caller's, reached by their address",
     ),
@@ -97,6 +165,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong/tests/loom_maple.rs",
         "objects in models, whose end loom sees",
+    ),
+    (
+        "crates/furlong/tests/loom_phys.rs",
+        "descriptors whose drop loom sees",
     ),
     (
         "crates/furlong-spec/src/tree/intrusive.rs",

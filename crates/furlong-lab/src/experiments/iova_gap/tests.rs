@@ -7,7 +7,7 @@ use furlong::rbtree::{Off, Tally};
 use furlong_spec::Random;
 
 use super::{AddressAllocator, Ask, PAGE, Place, Scan, Summary, experiment, run};
-use crate::experiments::{Failure, Outcome, Profile, Request};
+use crate::experiments::{Failure, Outcome, Request};
 
 const PAGES: u64 = 48;
 
@@ -158,21 +158,11 @@ fn the_scan_draws_every_place_about_as_often() {
     );
 }
 
-fn request(name: &str, operations: u64, exact: bool) -> Request {
-    let plan = experiment().plan;
-    Request {
-        workload: plan.workload(name).unwrap().under(Profile::Smoke),
-        seed: 11,
-        operations,
-        exact,
-    }
-}
-
 fn samples(run: fn(&Request) -> Result<Outcome, Failure>) -> Vec<Option<Outcome>> {
     let plan = experiment().plan;
     let loads = plan.workloads.iter().map(|load| load.name.as_str());
     loads
-        .map(|load| run(&request(load, 700, true)).ok())
+        .map(|load| run(&experiment().request(load, 700, true)).ok())
         .collect()
 }
 
@@ -196,9 +186,9 @@ fn the_arms_give_the_same_answers() {
 
 #[test]
 fn exact_counts_are_the_same_every_time() {
-    let count = || run::<Scan<Tally>>(&request("churn-top-down", 500, true)).unwrap();
+    let count = || run::<Scan<Tally>>(&experiment().request("churn-top-down", 500, true)).unwrap();
     assert_eq!(count().metrics, count().metrics);
-    let board = run::<Scan<Tally>>(&request("checkerboard-10k", 300, true)).unwrap();
+    let board = run::<Scan<Tally>>(&experiment().request("checkerboard-10k", 300, true)).unwrap();
     assert_eq!(board.metrics["nodes_visited_per_op"], 100.0);
 }
 
@@ -236,7 +226,11 @@ impl AddressAllocator for Wrong {
 
 #[test]
 fn a_wrong_answer_is_a_failure() {
-    let wrong = |load| run::<Wrong>(&request(load, 10, false)).unwrap_err().0;
+    let wrong = |load| {
+        run::<Wrong>(&experiment().request(load, 10, false))
+            .unwrap_err()
+            .0
+    };
     assert!(wrong("checkerboard-10k").contains("is reserved"));
     assert!(wrong("aligned").contains("was answered with"));
     assert!(wrong("churn-top-down").contains("granted"));

@@ -25,7 +25,7 @@ const LAST: u64 = (1 << 32) - 1;
 /// Turns in which every grant is looked at, before the clock runs.
 const WATCHED: u64 = 256;
 
-/// What a workload's name says.
+/// What a workload's name and parameters say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     kind: Kind,
@@ -45,16 +45,16 @@ enum Kind {
 impl Shape {
     fn of(workload: &Workload) -> Result<Self, Failure> {
         let unknown = || Failure(format!("`{}` is no such workload", workload.name));
-        let (kind, threads) = workload.name.rsplit_once('-').ok_or_else(unknown)?;
+        let (kind, _) = workload.name.rsplit_once('-').ok_or_else(unknown)?;
         let kind = match kind {
             "nic" => Kind::Card,
             "nvme" => Kind::Queue,
             "cross-cpu" => Kind::Cross,
             _ => return Err(unknown()),
         };
-        let threads = match threads {
-            "1t" => 1,
-            "2t" => 2,
+        let threads = match workload.params.get("threads") {
+            Some(1) => 1,
+            Some(2) => 2,
             _ => return Err(unknown()),
         };
         Ok(Self { kind, threads })

@@ -10,24 +10,14 @@ use furlong::rbtree::Off;
 
 use super::{LockedTree, Magazines, SharedAllocator, experiment, run};
 use crate::experiments::traffic::Buffer;
-use crate::experiments::{Failure, Outcome, Profile, Request};
-
-fn request(name: &str, operations: u64, exact: bool) -> Request {
-    let plan = experiment().plan;
-    Request {
-        workload: plan.workload(name).unwrap().under(Profile::Smoke),
-        seed: 3,
-        operations,
-        exact,
-    }
-}
+use crate::experiments::{Failure, Outcome, Request};
 
 fn all(run: fn(&Request) -> Result<Outcome, Failure>, exact: bool) -> Vec<Outcome> {
     let plan = experiment().plan;
     let loads = plan
         .workloads
         .iter()
-        .map(|load| request(&load.name, 5000, exact));
+        .map(|load| experiment().request(&load.name, 5000, exact));
     loads.map(|request| run(&request).unwrap()).collect()
 }
 
@@ -126,7 +116,7 @@ impl<const DEFECT: u8> SharedAllocator for Erring<DEFECT> {
 #[test]
 fn a_wrong_grant_and_a_lost_one_are_failures() {
     for load in ["nic-2t", "nvme-1t", "cross-cpu-2t"] {
-        let request = request(load, 64, false);
+        let request = experiment().request(load, 64, false);
         let twice = run::<Erring<TWICE>>(&request).unwrap_err().0;
         assert!(
             twice.contains("somebody had it") || twice.contains("nobody had it"),
@@ -135,7 +125,7 @@ fn a_wrong_grant_and_a_lost_one_are_failures() {
         let short = run::<Erring<SHORT>>(&request).unwrap_err().0;
         assert!(short.contains("shorter"), "{short}");
     }
-    let lost = run::<Erring<LEAK>>(&request("nvme-1t", 64, false))
+    let lost = run::<Erring<LEAK>>(&experiment().request("nvme-1t", 64, false))
         .unwrap_err()
         .0;
     assert!(lost.contains("left behind"), "{lost}");

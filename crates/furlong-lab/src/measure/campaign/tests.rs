@@ -1,6 +1,7 @@
 //! The schedule against a sampler that only pretends.
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod uncounted;
 
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use comfy_table::{LineStyle, Table, TableStyle, Width};
 use crate::report::text::width;
 
 /// Columns that a name may take in a table.
-pub(super) const NAME_MAX: usize = 24;
+pub(super) const NAME_MAX: usize = 26;
 /// Blanks between two columns.
 const GAP: u16 = 2;
 
@@ -22,6 +22,7 @@ pub(super) struct Column {
     heading: String,
     cells: Vec<Cell>,
     align: CellAlignment,
+    spare: u8,
 }
 
 impl Column {
@@ -31,6 +32,7 @@ impl Column {
             heading: heading.to_owned(),
             cells: vec![],
             align: CellAlignment::Left,
+            spare: 0,
         }
     }
 
@@ -40,7 +42,13 @@ impl Column {
             heading: heading.trim_end().to_owned(),
             cells: vec![],
             align: CellAlignment::Right,
+            spare: 0,
         }
+    }
+
+    /// The same, left out where there is no room: the greater the number, the sooner.
+    pub(super) fn spare(self, spare: u8) -> Self {
+        Self { spare, ..self }
     }
 
     /// One more cell at the bottom.
@@ -65,13 +73,30 @@ impl Column {
 }
 
 /// Columns of text that these take side by side.
-pub(super) fn total(columns: &[Column]) -> usize {
-    let gaps = columns.len().saturating_sub(1) * usize::from(GAP);
-    columns.iter().map(Column::width).sum::<usize>() + gaps
+pub(super) fn total<'a>(columns: impl IntoIterator<Item = &'a Column>) -> usize {
+    let widths = columns
+        .into_iter()
+        .map(|column| column.width() + usize::from(GAP));
+    widths.sum::<usize>().saturating_sub(usize::from(GAP))
 }
 
-/// The table; what does not fit into `columns_max` is folded within its cell.
+/// The columns without those that can be spared, as long as they do not fit.
+fn spared(columns: &[Column], columns_max: usize) -> Vec<&Column> {
+    let mut kept: Vec<&Column> = columns.iter().collect();
+    while total(kept.iter().copied()) > columns_max {
+        let places = kept.iter().enumerate();
+        match places.max_by_key(|(_, column)| column.spare) {
+            Some((place, column)) if column.spare > 0 => drop(kept.remove(place)),
+            _ => break,
+        }
+    }
+    kept
+}
+
+/// The table; what does not fit into `columns_max` and cannot be spared is folded within its cell.
 pub(super) fn table(columns: &[Column], columns_max: usize, colour: bool) -> String {
+    let columns = spared(columns, columns_max);
+    let is_wide = total(columns.iter().copied()) > columns_max;
     let mut table = Table::new();
     table.load_style(RULED);
     if colour {
@@ -80,7 +105,7 @@ pub(super) fn table(columns: &[Column], columns_max: usize, colour: bool) -> Str
     } else {
         table.force_no_tty();
     }
-    if total(columns) > columns_max {
+    if is_wide {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(u16::try_from(columns_max).unwrap_or(u16::MAX));
     }
@@ -96,7 +121,7 @@ pub(super) fn table(columns: &[Column], columns_max: usize, colour: bool) -> Str
     }
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if i + 1 == columns.len() { 0 } else { GAP }));
-        if i == 0 && total(columns) > columns_max {
+        if i == 0 && is_wide {
             column.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(40)));
         }
     }

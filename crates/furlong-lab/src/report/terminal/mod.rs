@@ -1,7 +1,9 @@
 //! A result on a terminal: tables, pictures, verdicts.
 #![forbid(unsafe_code)]
 
+mod atf;
 mod columns;
+mod overview;
 mod paint;
 mod summary;
 mod table;
@@ -81,6 +83,14 @@ impl Page {
         self.raw(&fold(text, self.style.width, indent));
     }
 
+    /// A paragraph whose every line begins four columns further in.
+    fn indented(&mut self, text: &str) {
+        let room = self.style.width - 4;
+        for line in fold(text, room, 2).lines() {
+            self.raw(&format!("    {line}"));
+        }
+    }
+
     /// Lines as they are, without their trailing blanks.
     fn raw(&mut self, text: &str) {
         for line in text.lines() {
@@ -138,6 +148,8 @@ impl Page {
             self.workload(e, workload);
             self.gap();
         }
+        overview::write(self, e);
+        atf::write(self, e);
         for what in &e.left_out {
             self.line(&format!("left out: {}", plain(what)), 2);
         }
@@ -223,7 +235,11 @@ pub(super) fn params(w: &WorkloadResult) -> String {
 fn machine(m: &Machine) -> String {
     let mut parts = vec![plain(&m.host)];
     parts.extend(m.cpu.as_deref().map(plain));
-    parts.push(format!("{} cpus", m.cpus));
+    parts.push(format!(
+        "{} {}",
+        m.cpus,
+        if m.cpus == 1 { "cpu" } else { "cpus" }
+    ));
     if let Some(bytes) = m.memory_bytes {
         #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
         let bytes = bytes as f64;

@@ -8,6 +8,9 @@ use crate::report::outline::{self, Finding};
 use crate::report::text::shorten;
 use crate::report::wording::{self, change, signed_interval};
 
+/// Columns that the name of an arm may take here.
+const ARM_MAX: usize = 16;
+
 /// Writes the table of verdicts where there are many, and their tally where there are any.
 pub(super) fn write(page: &mut Page, file: &ResultFile) {
     let found = outline::findings(file);
@@ -27,9 +30,9 @@ pub(super) fn write(page: &mut Page, file: &ResultFile) {
 fn rows(page: &Page, file: &ResultFile, found: &[Finding<'_>]) -> String {
     let mut places = Column::words("workload");
     let mut arms = Column::words("arm");
-    let mut baselines = Column::words("against");
-    let (mut changes, mut intervals) =
-        (Column::numbers("change %"), Column::words("95 % interval"));
+    let mut baselines = Column::words("against").spare(1);
+    let mut changes = Column::numbers("change\n%");
+    let mut intervals = Column::words("95 %\ninterval").spare(2);
     let mut verdicts = Column::words("verdict");
     let mut last = None;
     for finding in found {
@@ -53,8 +56,8 @@ fn rows(page: &Page, file: &ResultFile, found: &[Finding<'_>]) -> String {
         let indent = if file.experiments.len() > 1 { "  " } else { "" };
         let name = shorten(&e.workloads[finding.workload].name, NAME_MAX - 2);
         places.push(format!("{indent}{name}"));
-        arms.push(shorten(&c.arm, NAME_MAX / 2));
-        baselines.push(shorten(&c.baseline, NAME_MAX / 2));
+        arms.push(shorten(&c.arm, ARM_MAX));
+        baselines.push(shorten(&c.baseline, ARM_MAX));
         changes.push(change(c));
         intervals.push(signed_interval(c).unwrap_or_default());
         verdicts.push(paint::cell(c.verdict, page.style.colour));

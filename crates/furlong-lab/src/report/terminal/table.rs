@@ -134,9 +134,9 @@ fn primary_columns(
     let mut arms = Column::words("arm");
     let mut medians = Column::numbers(&format!("median\n{unit}"));
     let mut means = Column::numbers(&format!("mean\n{unit}"));
-    let mut cvs = Column::numbers("CV\n%");
+    let mut cvs = Column::numbers("CV\n%").spare(2);
     let mut changes = Column::numbers("change\n%");
-    let mut intervals = Column::words("95 %\ninterval");
+    let mut intervals = Column::words("95 %\ninterval").spare(1);
     let mut verdicts = Column::words("verdict");
     for (i, arm) in w.arms.iter().enumerate() {
         let c = outline::comparison(w, &arm.name, name);
@@ -225,10 +225,10 @@ fn exact_sentence(w: &WorkloadResult, (name, metric): Named<'_>) -> Option<Strin
 /// The other metrics, a group each.
 fn others(w: &WorkloadResult, metrics: &[Named<'_>], style: &Style) -> String {
     let mut names = Column::words("also measured");
-    let (mut medians, mut cvs) = (Column::numbers("median"), Column::numbers("CV %"));
-    let mut changes = Column::numbers("change %");
-    let mut intervals = Column::words("95 % interval");
-    let mut verdicts = Column::words("verdict");
+    let (mut medians, mut cvs) = (Column::numbers("median"), Column::numbers("CV %").spare(3));
+    let mut changes = Column::numbers("change\n%");
+    let mut intervals = Column::words("95 % interval").spare(2);
+    let mut verdicts = Column::words("verdict").spare(1);
     for &(name, metric) in metrics {
         let scale = scale(w, (name, metric));
         names.push(shorten(name, NAME_MAX));

@@ -5,6 +5,7 @@ use furlong::addr::Address;
 
 use super::{Fault, Kind, read};
 use crate::phys_map::Entry;
+use crate::phys_map::fault::refused;
 
 fn list(text: &str) -> Vec<(u64, u64, Kind, Option<u32>)> {
     let map = read(text).unwrap();
@@ -13,11 +14,6 @@ fn list(text: &str) -> Vec<(u64, u64, Kind, Option<u32>)> {
         (start, last, e.kind, e.node)
     };
     map.entries().iter().map(one).collect()
-}
-
-fn fault(text: &str) -> (Option<usize>, Fault) {
-    let error = read(text).unwrap_err();
-    (error.line, error.fault)
 }
 
 #[test]
@@ -95,7 +91,7 @@ fn memory_of_two_nodes_is_refused() {
     let log = "BIOS-e820: [mem 0x0-0xffff] usable\nSRAT: Node 1 PXM 1 [mem 0x4000-0xffff]\n\
                SRAT: Node 0 PXM 0 [mem 0x0-0x7fff]\n";
     assert!(matches!(
-        fault(log),
+        refused(read(log)),
         (Some(3), Fault::TwoNodes { other: 2 })
     ));
     let same = log.replace("Node 0", "Node 1");
@@ -104,7 +100,7 @@ fn memory_of_two_nodes_is_refused() {
 
 #[test]
 fn malformed_lines_are_named() {
-    let of = |said: &str| fault(&format!("Linux\nBIOS-e820: {said}\n"));
+    let of = |said: &str| refused(read(&format!("Linux\nBIOS-e820: {said}\n")));
     assert!(matches!(of(""), (Some(2), Fault::Syntax { .. })));
     assert!(matches!(
         of("[mem 0x0-0x1 usable"),
@@ -132,7 +128,7 @@ fn malformed_lines_are_named() {
     ));
     let wide = "ffffffffffffffff @ 1 (usable)";
     assert!(matches!(of(wide), (Some(2), Fault::BeyondWidth { .. })));
-    let said = |said: &str| fault(&format!("SRAT: Node {said}\n"));
+    let said = |said: &str| refused(read(&format!("SRAT: Node {said}\n")));
     assert!(matches!(said("0"), (Some(1), Fault::Syntax { .. })));
     assert!(matches!(
         said("0 PXM 0 [mem 0x2-0x1]"),

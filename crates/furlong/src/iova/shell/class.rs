@@ -9,6 +9,11 @@ use crate::iova::{Guard, Request, Split};
 /// Size classes: 1, 2, 4, 8, 16 and 32 granules, as Linux's `IOVA_RANGE_CACHE_MAX_SIZE` has it.
 pub const CLASSES: usize = 6;
 
+const _: () = assert!(
+    CLASSES < Tag::OF_SPACE as usize,
+    "a tag has room for a class"
+);
+
 /// A size class by its order: extents of `1 << order` granules that start at a multiple of their
 /// length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_tag_keeps_owner_and_class() {
-        let owner = Tag::fresh();
+        assert_eq!(Tag::fresh().class(), None);
+        let owner = Tag::fresh().of_domain();
         assert_eq!(owner.class(), None);
         for class in Class::all() {
             let tag = owner.with_class(class);

@@ -40,9 +40,9 @@ pub(super) struct Padded<T>(pub(super) T);
 /// Where freed extents go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sink {
-    /// Sink the magazines, if they are of a class.
+    /// The magazines, for those of a class, and the tree for others.
     Magazines,
-    /// Sink the tree, where anybody can get them.
+    /// The tree, where anybody can get them.
     Tree,
 }
 

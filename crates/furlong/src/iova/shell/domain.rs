@@ -171,7 +171,8 @@ pub(super) type PartGuard<'a, C> =
     LockGuard<'a, <C as DomainConfig>::Lock, Part<<C as DomainConfig>::Counters>>;
 
 impl<F: Flush, C: DomainConfig> Domain<F, C> {
-    /// A domain for `cpus` CPUs over a space; what is reserved in that stays so.
+    /// A domain for `cpus` CPUs over a space; what is reserved in that stays so, and its grants are
+    /// good here.
     ///
     /// Magazines are obtained when they are needed; see [`stock`](Self::stock).
     ///
@@ -195,7 +196,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         let Some((parts, depots)) = Self::try_parts(cpus).zip(Self::try_depots()) else {
             return Err(NoDomain { space, flush, cpu });
         };
-        let shift = space.shift;
+        let (shift, tag) = (space.shift, space.tag.of_domain());
         let root = Root {
             space,
             counters: C::Counters::default(),
@@ -206,7 +207,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
             parts,
             flush,
             cpu,
-            tag: Tag::fresh(),
+            tag,
             shift,
         })
     }
@@ -306,7 +307,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 
     /// The space, with everything that was cached or in quarantine freed, after a last flush. What
-    /// is granted or stands for an outstanding token stays reserved.
+    /// is granted or stands for an outstanding token stays reserved; the grants are good there.
     pub fn into_space(self) -> VecSpace<C::Space> {
         self.drain_all();
         self.tree.0.into_inner().space

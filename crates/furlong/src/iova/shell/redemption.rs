@@ -21,7 +21,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// from now on, and nobody gets it before the token is redeemed.
     ///
     /// # Errors
-    /// The grant comes back if another domain or a space made it; nothing has changed.
+    /// The grant comes back if another domain or another space made it; nothing has changed.
     ///
     /// # Cost
     /// O(1), the CPU's lock.
@@ -53,7 +53,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// forgotten it already.
     ///
     /// # Errors
-    /// The grant comes back if another domain or a space made it; nothing has changed.
+    /// The grant comes back if another domain or another space made it; nothing has changed.
     ///
     /// # Cost
     /// As [`redeem`](Self::redeem).
@@ -72,7 +72,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// the caller may leave to somebody who can wait.
     ///
     /// # Errors
-    /// The grant comes back if another domain or a space made it; nothing has changed.
+    /// The grant comes back if another domain or another space made it; nothing has changed.
     ///
     /// # Cost
     /// O(1), the CPU's lock; a flush every [`DomainConfig::QUARANTINE`] calls.

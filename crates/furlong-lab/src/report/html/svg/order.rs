@@ -157,11 +157,7 @@ impl Distance {
     }
 
     fn symbol(&self) -> &str {
-        if self.relative {
-            "%"
-        } else {
-            self.unit.symbol()
-        }
+        if self.relative { "%" } else { self.unit.axis() }
     }
 }
 

@@ -46,7 +46,7 @@ pub(in crate::report::html) fn draw(id: &str, w: &WorkloadResult, m: Named<'_>) 
         @for (row, top) in rows.iter().zip(tops()) {
             (row.draw(top, &scale, &unit, w))
         }
-        (axis::horizontal(&scale, bottom, unit.symbol()))
+        (axis::horizontal(&scale, bottom, unit.axis()))
     };
     let title = format!("Distributions of {}", shorten(name, 60));
     let about = format!("Medians: {}.", medians.join(", "));

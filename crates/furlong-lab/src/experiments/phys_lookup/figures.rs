@@ -1,0 +1,51 @@
+//! What is measured, under the names of the plan.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::contestant::{Contestant, Table};
+use super::layout::PAGE_BITS;
+
+/// Bytes of 1 GiB.
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// What an index takes, for how many frames.
+pub(super) struct Index {
+    bytes: usize,
+    frames: u64,
+}
+
+impl Index {
+    /// That of a table, for the frames that its segments have.
+    pub(super) fn of<D, L: Contestant>(table: &Table<D, L>) -> Self {
+        let segments = table.lock();
+        Self {
+            bytes: segments.index_bytes(),
+            frames: segments.iter().map(|segment| segment.len()).sum(),
+        }
+    }
+}
+
+/// The counted metrics.
+pub(super) fn exact(
+    indices: impl Iterator<Item = Index>,
+    probes: u64,
+    lookups: u64,
+) -> BTreeMap<String, f64> {
+    let (bytes, frames) = indices.fold((0, 0), |(bytes, frames), index| {
+        (bytes + index.bytes, frames + index.frames)
+    });
+    let gib = (frames << PAGE_BITS) as f64 / GIB;
+    let metrics = [
+        ("probes_per_lookup", probes as f64 / lookups as f64),
+        ("index_bytes_per_gib", bytes as f64 / gib),
+    ];
+    metrics.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// The timed metric.
+pub(super) fn sampled(timed: Duration, lookups: u64) -> BTreeMap<String, f64> {
+    let time = timed.as_secs_f64() * 1e9 / lookups as f64;
+    [("time_ns_per_lookup".to_owned(), time)].into()
+}

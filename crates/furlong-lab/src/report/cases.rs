@@ -1,0 +1,127 @@
+//! A result as test programs and their cases: an arm is a program, a workload one of its cases.
+#![forbid(unsafe_code)]
+
+use super::outline::{self, Named};
+use crate::record::ledger::OPERATIONS;
+use crate::record::result::{ArmResult, ExperimentResult, WorkloadResult};
+
+/// The parameter that says how many calls a case of the measured document made. Workloads that
+/// have it are shown as the document's cases.
+const CALLS: &str = "calls";
+
+/// An arm of an experiment.
+pub(super) struct Program<'a> {
+    pub(super) arm: &'a str,
+    /// In the order in which the workloads ran.
+    pub(super) cases: Vec<Case<'a>>,
+}
+
+/// An arm on a workload.
+pub(super) struct Case<'a> {
+    pub(super) workload: &'a WorkloadResult,
+    pub(super) arm: &'a ArmResult,
+    pub(super) status: Status,
+    /// What it takes: the document's number of calls where there is one, else a sample. `None`
+    /// where the primary metric is no time and no rate, and where there is no value.
+    pub(super) seconds: Option<f64>,
+}
+
+/// How a case ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    /// Every sample is there, and so every answer was right.
+    Passed,
+    /// Why samples are missing.
+    Failed(String),
+    /// Why the arm cannot run it.
+    Skipped(String),
+}
+
+/// Seconds of all cases together.
+pub(super) fn total<'a>(cases: impl IntoIterator<Item = &'a Case<'a>>) -> f64 {
+    let seconds = cases.into_iter().filter_map(|case| case.seconds);
+    // The sum of nothing would be -0.
+    seconds.fold(0.0, |sum, seconds| sum + seconds)
+}
+
+/// The programs of an experiment, as its first workload orders the arms.
+pub(super) fn programs(e: &ExperimentResult) -> Vec<Program<'_>> {
+    let arms = outline::arms(e).into_iter();
+    let program = |arm| Program {
+        arm,
+        cases: e.workloads.iter().filter_map(|w| case(e, w, arm)).collect(),
+    };
+    arms.map(program).collect()
+}
+
+/// The same with the cases of the measured document only; none where there are none.
+pub(super) fn document_programs(e: &ExperimentResult) -> Vec<Program<'_>> {
+    let mut programs = programs(e);
+    for program in &mut programs {
+        let is_of_document = |case: &Case<'_>| case.workload.params.contains_key(CALLS);
+        program.cases.retain(is_of_document);
+    }
+    programs.retain(|program| !program.cases.is_empty());
+    programs
+}
+
+fn case<'a>(e: &'a ExperimentResult, w: &'a WorkloadResult, arm: &str) -> Option<Case<'a>> {
+    let arm = w.arms.iter().find(|known| known.name == arm)?;
+    Some(Case {
+        workload: w,
+        arm,
+        status: status(e, w, arm),
+        seconds: outline::primary(e).and_then(|primary| seconds(w, arm, primary)),
+    })
+}
+
+fn status(e: &ExperimentResult, w: &WorkloadResult, arm: &ArmResult) -> Status {
+    if let Some(why) = &arm.na {
+        return Status::Skipped(why.clone());
+    }
+    let mut whys = vec![];
+    for (name, _) in outline::metrics(e) {
+        let samples = arm.samples.get(name).map_or(&[][..], Vec::as_slice);
+        let missing = samples.iter().filter(|value| value.is_none()).count();
+        if missing > 0 {
+            whys.push(format!(
+                "{name}: {missing} of {} samples are missing",
+                samples.len()
+            ));
+        }
+    }
+    let is_measured = outline::primary(e).is_some_and(|(name, _)| arm.samples.contains_key(name));
+    if !is_measured {
+        whys.push("nothing was measured".to_owned());
+    }
+    if whys.is_empty() {
+        return Status::Passed;
+    }
+    whys.extend(
+        w.warnings
+            .iter()
+            .filter(|text| text.starts_with("given up"))
+            .cloned(),
+    );
+    Status::Failed(whys.join("; "))
+}
+
+fn seconds(w: &WorkloadResult, arm: &ArmResult, (name, metric): Named<'_>) -> Option<f64> {
+    let value = outline::typical(arm, name)?;
+    let param = |name| w.params.get(name).and_then(serde_json::Value::as_f64);
+    let times = param(CALLS).or_else(|| param(OPERATIONS)).unwrap_or(1.0);
+    let (unit, is_rate) = match metric.unit.as_str() {
+        "ns" => (1e-9, false),
+        "us" | "µs" => (1e-6, false),
+        "ms" => (1e-3, false),
+        "s" => (1.0, false),
+        "ops/s" | "1/s" => (1.0, true),
+        _ => return None,
+    };
+    let seconds = if is_rate {
+        times / value
+    } else {
+        times * value * unit
+    };
+    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
+}

@@ -1,0 +1,31 @@
+//! The overview of an experiment, where it has many workloads.
+#![forbid(unsafe_code)]
+
+use super::Page;
+use super::columns::{Column, NAME_MAX, table};
+use crate::record::result::ExperimentResult;
+use crate::report::overview::overview;
+use crate::report::text::shorten;
+
+/// Writes the table of all workloads and arms.
+pub(super) fn write(page: &mut Page, e: &ExperimentResult) {
+    let Some(overview) = overview(e) else {
+        return;
+    };
+    page.line(&overview.caption, 2);
+    page.gap();
+    let mut names = Column::words("workload");
+    for (workload, _) in &overview.rows {
+        names.push(shorten(workload, NAME_MAX));
+    }
+    let mut columns = vec![names];
+    for (place, arm) in overview.arms.iter().enumerate() {
+        let mut column = Column::numbers(&shorten(arm, NAME_MAX));
+        for (_, values) in &overview.rows {
+            column.push(values[place].as_str());
+        }
+        columns.push(column);
+    }
+    page.raw(&table(&columns, page.style.width, page.style.colour));
+    page.gap();
+}

@@ -1,0 +1,146 @@
+//! Arm `array-branchless`: the best that a sorted array can do.
+//!
+//! The starts stand alone, eight a cache line, and are halved by a load, a comparison and a selection
+//! each time, without a branch that depends on the frame and without a test of bounds. Hit or miss
+//! is a selection too. Filling them up to a power of two saves two instructions a step, but brings
+//! the first steps of all lookups into the same few sets of a cache.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+use core::hint::select_unpredictable;
+use core::ptr::NonNull;
+
+use super::entry::All;
+use super::error::Refusal;
+use super::lookup::{Arm, Found, Site};
+use super::pages::Pages;
+use super::segment::Frames;
+use super::truth::{Piece, rebuild};
+
+/// The arm; see the [list of arms](super::Lookup).
+#[derive(Clone, Copy, Debug)]
+pub struct Branchless;
+
+/// Pieces in the order of their frames, in two arrays.
+pub struct Sorted<D> {
+    starts: Vec<u64>,
+    rest: Vec<Rest<D>>,
+}
+
+struct Rest<D> {
+    end: u64,
+    /// The same, or 0 if there are no descriptors.
+    pages_end: u64,
+    pages: Pages<D>,
+    index: u32,
+}
+
+impl<D> Sorted<D> {
+    /// The last piece that does not begin behind `frame`, or the first one.
+    #[inline(always)]
+    fn search(&self, frame: u64, mut seen: impl FnMut()) -> Option<(u64, &Rest<D>)> {
+        let mut left = self.starts.as_slice();
+        while left.len() > 1 {
+            // Both have the same length, so that only where it begins is selected; the length, and
+            // with it the number of steps, does not depend on the frame.
+            let half = left.len() / 2;
+            let (low, high) = (&left[..left.len() - half], &left[half..]);
+            seen();
+            left = select_unpredictable(high[0] <= frame, high, low);
+        }
+        let at = left.as_ptr().addr() - self.starts.as_ptr().addr();
+        Some((*left.first()?, self.rest.get(at / size_of::<u64>())?))
+    }
+
+    /// Makes room for what one change adds.
+    pub(super) fn reserve(&mut self) -> Result<(), Refusal> {
+        let Self { starts, rest } = self;
+        let more = starts.try_reserve(2).and_then(|()| rest.try_reserve(2));
+        more.map_err(|_| Refusal::NoMemory)
+    }
+
+    pub(super) fn take(&mut self, frames: Frames) -> Option<Frames> {
+        let at = self.rest.partition_point(|rest| rest.end <= frames.start);
+        let start = *self.starts.get(at).filter(|start| **start < frames.end)?;
+        self.starts.remove(at);
+        let end = self.rest.remove(at).end;
+        Some(Frames { start, end })
+    }
+
+    pub(super) fn put(&mut self, piece: Piece<D>) {
+        let Piece {
+            frames,
+            index,
+            pages,
+        } = piece;
+        let at = self.starts.partition_point(|start| *start < frames.start);
+        self.starts.insert(at, frames.start);
+        let rest = Rest {
+            end: frames.end,
+            pages_end: pages.map_or(0, |_| frames.end),
+            pages: pages.unwrap_or(Pages::at(core::ptr::null_mut())),
+            index,
+        };
+        self.rest.insert(at, rest);
+    }
+}
+
+impl Arm for Branchless {
+    type Shared<D> = ();
+    type Private<D> = Sorted<D>;
+    type Reader<'a, D: 'a> = &'a Sorted<D>;
+
+    fn shared<D>() {}
+
+    fn private<D>() -> Sorted<D> {
+        Sorted {
+            starts: Vec::new(),
+            rest: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn reader<'a, D>((): &'a (), private: &'a Sorted<D>) -> &'a Sorted<D> {
+        private
+    }
+
+    #[inline]
+    fn find<D>(sorted: &Sorted<D>, frame: u64, seen: impl FnMut()) -> Found {
+        let Some((start, rest)) = sorted.search(frame, seen) else {
+            return None.into();
+        };
+        Found {
+            is_found: (start <= frame) & (frame < rest.end),
+            index: rest.index,
+        }
+    }
+
+    #[inline]
+    fn page<D>(
+        sorted: &Sorted<D>,
+        frame: u64,
+        _: &All<'_, D>,
+        seen: impl FnMut(),
+    ) -> Option<NonNull<D>> {
+        let (start, rest) = sorted.search(frame, seen)?;
+        let is_in = (start <= frame) & (frame < rest.pages_end);
+        let page = rest.pages.start().wrapping_add(frame as usize);
+        NonNull::new(select_unpredictable(is_in, page, core::ptr::null_mut()))
+    }
+
+    fn prepare<D>(site: &mut Site<'_, Self, D>, _: Frames, _: bool) -> Result<(), Refusal> {
+        site.private.reserve()
+    }
+
+    fn update<D>(site: &mut Site<'_, Self, D>, frames: Frames) {
+        rebuild(site.truth, frames, site.private, Sorted::take, Sorted::put);
+    }
+
+    fn clear<D>(site: &mut Site<'_, Self, D>) {
+        *site.private = Self::private();
+    }
+
+    fn bytes<D>((): &(), private: &Sorted<D>) -> usize {
+        private.starts.len() * (size_of::<u64>() + size_of::<Rest<D>>())
+    }
+}

@@ -1,0 +1,223 @@
+//! `check()`: walks every invariant of a table and names the one that is broken.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::segment::{FRAME_BITS, Frames};
+use super::table::NO_ENTRY;
+use super::{Config, SegmentId, Segments};
+use crate::addr::Pfn;
+use crate::check::Check;
+
+/// A broken invariant of a table, numbered as in the module's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenTable {
+    /// I1: this segment is empty, beyond the frames that there can be, or not above the one before.
+    Order(SegmentId),
+    /// I2: of this segment more is available than it has, or its hint is beyond that.
+    Avail(SegmentId),
+    /// I3: this entry is not, once, a segment in order or a dead one in the list.
+    Entry(u32),
+    /// I4: these isolated frames are not all of one segment, or overlap those before.
+    Isolated(Pfn),
+    /// I5: so many frames are counted as managed, and so many are.
+    Managed {
+        /// Counted.
+        counted: u64,
+        /// Available frames of segments with descriptors.
+        found: u64,
+    },
+    /// I6: lookups find this frame where it is not to be found, or find something else.
+    Lookup(Pfn),
+    /// I7: the descriptors of this segment are not in a slab, or not marked as used there.
+    Descriptors(SegmentId),
+    /// I8: slabs count so many descriptors as used, mark so many, and segments have so many.
+    Slabs {
+        /// Counted.
+        counted: u64,
+        /// Marked.
+        marked: u64,
+        /// Frames of segments with descriptors.
+        found: u64,
+    },
+}
+
+impl fmt::Display for BrokenTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Order(id) => write!(f, "I1: {id:?} is empty, too high, or out of order"),
+            Self::Avail(id) => write!(f, "I2: what is available of {id:?} is not in it"),
+            Self::Entry(index) => write!(f, "I3: entry {index} is neither live nor dead once"),
+            Self::Isolated(frame) => write!(f, "I4: the isolation from {frame} is out of place"),
+            Self::Managed { counted, found } => {
+                write!(
+                    f,
+                    "I5: {counted} frames are counted as managed, {found} are"
+                )
+            }
+            Self::Lookup(frame) => write!(f, "I6: lookups are wrong about frame {frame}"),
+            Self::Descriptors(id) => write!(f, "I7: the descriptors of {id:?} are out of place"),
+            Self::Slabs {
+                counted,
+                marked,
+                found,
+            } => write!(
+                f,
+                "I8: slabs count {counted} descriptors and mark {marked}, segments have {found}"
+            ),
+        }
+    }
+}
+
+impl Error for BrokenTable {}
+
+impl<D, C: Config, const N: usize> Check for Segments<'_, D, C, N> {
+    type Broken = BrokenTable;
+
+    /// O(segments + frames / 64), and a lookup for each border of what is found.
+    fn check(&self) -> Result<(), BrokenTable> {
+        self.check_order()?;
+        self.check_entries()?;
+        self.check_isolated()?;
+        self.check_counts()?;
+        self.check_lookups()
+    }
+}
+
+impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
+    /// I1 and I2.
+    fn check_order(&self) -> Result<(), BrokenTable> {
+        let mut end = 0;
+        for index in self.core.order.as_slice() {
+            let (id, entry) = (self.all.id(*index), self.all.get(*index));
+            let (frames, avail) = (entry.frames(), entry.avail());
+            if frames.start < end || frames.is_empty() || frames.end > 1 << FRAME_BITS {
+                return Err(BrokenTable::Order(id));
+            }
+            let inside = frames.start <= avail.start && avail.end <= frames.end;
+            if !inside || avail.start > avail.end || entry.hint() > avail.len() {
+                return Err(BrokenTable::Avail(id));
+            }
+            end = frames.end;
+        }
+        Ok(())
+    }
+
+    /// I3: as many as there ever were are in order or in the list, and none is in both or twice.
+    fn check_entries(&self) -> Result<(), BrokenTable> {
+        let order = self.core.order.as_slice();
+        let dead = self.core.dead_len as usize;
+        if let Some(index) = order.iter().find(|index| !self.all.get(**index).is_live()) {
+            return Err(BrokenTable::Entry(*index));
+        }
+        let mut next = self.core.dead;
+        for _ in 0..dead {
+            if next >= self.core.used || self.all.get(next).is_live() {
+                return Err(BrokenTable::Entry(next));
+            }
+            next = self.all.get(next).user() as u32;
+        }
+        if next != NO_ENTRY || order.len() + dead != self.core.used as usize {
+            return Err(BrokenTable::Entry(next));
+        }
+        Ok(())
+    }
+
+    /// I4.
+    fn check_isolated(&self) -> Result<(), BrokenTable> {
+        let mut end = 0;
+        for hidden in self.core.hidden.as_slice() {
+            let frames = hidden.frames;
+            let owner = self.truth().find(frames.start);
+            let owned = owner.is_some_and(|index| self.all.get(index).frames().covers(frames));
+            if !owned || frames.start < end || frames.is_empty() {
+                return Err(BrokenTable::Isolated(Pfn::new(frames.start)));
+            }
+            end = frames.end;
+        }
+        Ok(())
+    }
+
+    /// I5, I7 and I8.
+    fn check_counts(&self) -> Result<(), BrokenTable> {
+        let order = self.core.order.as_slice();
+        let avail = order.iter().map(|index| self.all.get(*index).avail().len());
+        let found = if self.core.started { avail.sum() } else { 0 };
+        let counted = self.core.managed;
+        if counted != found {
+            return Err(BrokenTable::Managed { counted, found });
+        }
+        let mut found = 0;
+        for index in order {
+            let entry = self.all.get(*index);
+            let run = entry.run();
+            let in_place = run.is_some_and(|run| self.core.slabs.has(&run));
+            if in_place != self.core.started {
+                return Err(BrokenTable::Descriptors(self.all.id(*index)));
+            }
+            found += if in_place { entry.frames().len() } else { 0 };
+        }
+        let (counted, marked) = self.core.slabs.used();
+        if counted != found || marked != found {
+            return Err(BrokenTable::Slabs {
+                counted,
+                marked,
+                found,
+            });
+        }
+        Ok(())
+    }
+
+    /// I6, at every border of what is found, and in every block of 64 frames around one.
+    fn check_lookups(&self) -> Result<(), BrokenTable> {
+        for (position, index) in self.core.order.as_slice().iter().enumerate() {
+            let frames = self.all.get(*index).frames();
+            let edges = [frames.start, frames.end];
+            let below = position.checked_sub(1).map(|position| {
+                let below = self.core.order.as_slice()[position];
+                self.all.get(below).frames().end
+            });
+            for edge in edges {
+                self.check_around(edge)?;
+            }
+            if let Some(end) = below.filter(|end| *end < frames.start) {
+                self.check_frame(end + (frames.start - end) / 2)?;
+            }
+            self.check_frame(frames.start + frames.len() / 2)?;
+        }
+        for hidden in self.core.hidden.as_slice() {
+            self.check_around(hidden.frames.start)?;
+            self.check_around(hidden.frames.end)?;
+        }
+        self.check_frame((1 << FRAME_BITS) - 1)?;
+        self.check_frame(u64::MAX)
+    }
+
+    fn check_around(&self, edge: u64) -> Result<(), BrokenTable> {
+        let block = edge & !63;
+        for frame in block.saturating_sub(1)..=block + 64 {
+            self.check_frame(frame)?;
+        }
+        Ok(())
+    }
+
+    fn check_frame(&self, frame: u64) -> Result<(), BrokenTable> {
+        let one = Frames {
+            start: frame,
+            end: frame.saturating_add(1),
+        };
+        let isolated = !self.truth().hidden_in(one).is_empty();
+        let visible = self.core.started && !isolated;
+        let index = self.truth().find(frame).filter(|_| visible);
+        let page = index.and_then(|index| self.all.get(index).page(frame));
+        let view = self.view();
+        let wrong = BrokenTable::Lookup(Pfn::new(frame));
+        let found = view.find(Pfn::new(frame)).map(|(id, _)| id);
+        if found != index.map(|index| self.all.id(index)) {
+            return Err(wrong);
+        }
+        let found = view.page_of(Pfn::new(frame)).map(core::ptr::NonNull::from);
+        if found == page { Ok(()) } else { Err(wrong) }
+    }
+}

@@ -1,0 +1,44 @@
+//! The one configuration parameter of a table.
+#![forbid(unsafe_code)]
+
+use core::marker::PhantomData;
+
+use super::{Direct, Lookup};
+use crate::rcu::{Domain, Rcu};
+use crate::sync::{RawLock, SpinLock};
+
+/// What may differ between two tables.
+pub trait Config {
+    /// How a frame's segment and descriptor are found.
+    type Lookup: Lookup;
+    /// What keeps writers apart.
+    type Lock: RawLock;
+    /// What knows when readers have left.
+    type Rcu: Rcu;
+    /// The page size is 2 to this power, in bytes.
+    const PAGE_BITS: u32;
+}
+
+/// [`Direct`], a spin lock, a domain of its own for 64 readers, pages of 4 KiB.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standard;
+
+impl Config for Standard {
+    type Lookup = Direct;
+    type Lock = SpinLock;
+    type Rcu = Domain;
+    const PAGE_BITS: u32 = 12;
+}
+
+/// Any lookup with any lock, any RCU and any page size.
+pub struct Custom<L, K = SpinLock, R = Domain, const PAGE_BITS: u32 = 12>(PhantomData<(L, K, R)>);
+
+impl<L: Lookup, K: RawLock, R: Rcu, const PAGE_BITS: u32> Config for Custom<L, K, R, PAGE_BITS> {
+    type Lookup = L;
+    type Lock = K;
+    type Rcu = R;
+    const PAGE_BITS: u32 = {
+        assert!(PAGE_BITS < 64, "an address has 64 bits");
+        PAGE_BITS
+    };
+}

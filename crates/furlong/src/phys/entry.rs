@@ -1,0 +1,381 @@
+//! What is kept about a segment, and where: the first `N` in an array, the others in chunks that
+//! never move, so that readers may follow an index at any time.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use super::error::NoMemory;
+use super::memory::Memory;
+use super::pages::Pages;
+use super::segment::Frames;
+use super::slab::{Run, is_made};
+use super::{Node, SegmentId};
+use crate::addr::{Extent, Pfn};
+use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::sync::const_unless_loom;
+
+/// A segment. Only the writer writes; readers read `start` and `generation`, which stand together,
+/// `pages` and `slab`.
+#[repr(C)]
+pub(super) struct Entry<D> {
+    start: AtomicU64,
+    /// Odd while the segment lives.
+    generation: AtomicU32,
+    node: AtomicU32,
+    end: AtomicU64,
+    avail_start: AtomicU64,
+    avail_end: AtomicU64,
+    hint: AtomicU64,
+    user: AtomicU64,
+    /// Where the descriptor of frame 0 would be: that of frame f is f strides further on.
+    pages: AtomicPtr<D>,
+    /// The slab of the descriptors; null where there are none.
+    slab: AtomicPtr<()>,
+    /// Words of the lookup structure's own.
+    marks: [AtomicPtr<()>; 2],
+}
+
+impl<D> Entry<D> {
+    const_unless_loom! {
+        pub(super) const fn new() -> Self {
+            Self {
+                start: AtomicU64::new(0),
+                end: AtomicU64::new(0),
+                avail_start: AtomicU64::new(0),
+                avail_end: AtomicU64::new(0),
+                hint: AtomicU64::new(0),
+                user: AtomicU64::new(0),
+                pages: AtomicPtr::new(core::ptr::null_mut()),
+                slab: AtomicPtr::new(core::ptr::null_mut()),
+                marks: [
+                    AtomicPtr::new(core::ptr::null_mut()),
+                    AtomicPtr::new(core::ptr::null_mut()),
+                ],
+                node: AtomicU32::new(0),
+                generation: AtomicU32::new(0),
+            }
+        }
+    }
+}
+
+impl<D> Entry<D> {
+    pub(super) fn start(&self) -> u64 {
+        // Relaxed: an offset counts from a start of some moment of the call, and the writer reads
+        // its own words.
+        self.start.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn frames(&self) -> Frames {
+        Frames {
+            start: self.start(),
+            // Relaxed: the writer's own word.
+            end: self.end.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(super) fn set_frames(&self, frames: Frames) {
+        // Relaxed: the index publishes an entry; a start that moves only moves forward, and who
+        // reads the old one has an answer of an earlier moment.
+        self.start.store(frames.start, Ordering::Relaxed);
+        self.end.store(frames.end, Ordering::Relaxed);
+    }
+
+    pub(super) fn avail(&self) -> Frames {
+        Frames {
+            // Relaxed: the writer's own words, here and in all that follows but `generation`.
+            start: self.avail_start.load(Ordering::Relaxed),
+            end: self.avail_end.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(super) fn set_avail(&self, avail: Frames) {
+        // Relaxed: as in `avail`.
+        self.avail_start.store(avail.start, Ordering::Relaxed);
+        self.avail_end.store(avail.end, Ordering::Relaxed);
+    }
+
+    pub(super) fn hint(&self) -> u64 {
+        // Relaxed: as in `avail`.
+        self.hint.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_hint(&self, hint: u64) {
+        // Relaxed: as in `avail`.
+        self.hint.store(hint, Ordering::Relaxed);
+    }
+
+    pub(super) fn user(&self) -> u64 {
+        // Relaxed: as in `avail`.
+        self.user.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_user(&self, user: u64) {
+        // Relaxed: as in `avail`.
+        self.user.store(user, Ordering::Relaxed);
+    }
+
+    pub(super) fn node(&self) -> Node {
+        // Relaxed: as in `avail`.
+        Node(self.node.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_node(&self, node: Node) {
+        // Relaxed: as in `avail`.
+        self.node.store(node.0, Ordering::Relaxed);
+    }
+
+    /// Where the descriptor of frame 0 would be; `None` if there are no descriptors.
+    pub(super) fn pages(&self) -> Option<Pages<D>> {
+        // Relaxed: set before the index publishes the segment, and not changed while it does; a
+        // reader that comes in between finds none, as it was just before.
+        // Acquire: pairs with `entry-slab`; the descriptors and `pages` are seen.
+        let slab = self.slab.load(Ordering::Acquire);
+        (!slab.is_null()).then(|| Pages::at(self.pages.load(Ordering::Relaxed)))
+    }
+
+    pub(super) fn slab(&self) -> *mut () {
+        // Relaxed: as in `avail`.
+        self.slab.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_pages(&self, pages: Pages<D>, slab: *mut ()) {
+        // Relaxed: `entry-slab` publishes it.
+        self.pages.store(pages.start(), Ordering::Relaxed);
+        // Release, `entry-slab`: pairs with the load in `pages`.
+        self.slab.store(slab, Ordering::Release);
+    }
+
+    /// Only `frames` of it are left. What is available of them stays so, and the hint stays where
+    /// it pointed to, if that is left.
+    pub(super) fn shrink(&self, frames: Frames) {
+        let avail = self.avail();
+        let hint = avail.start + self.hint();
+        let left = avail.meet(frames);
+        let left = if left.is_empty() {
+            let at = left.start.clamp(frames.start, frames.end);
+            Frames { start: at, end: at }
+        } else {
+            left
+        };
+        self.set_avail(left);
+        self.set_hint(hint.clamp(left.start, left.end) - left.start);
+        self.set_frames(frames);
+    }
+
+    /// Becomes another segment with the same properties and descriptors.
+    pub(super) fn copy_from(&self, other: &Self) {
+        self.set_frames(other.frames());
+        self.set_avail(other.avail());
+        self.set_hint(other.hint());
+        self.set_user(other.user());
+        self.set_node(other.node());
+        self.forget_marks();
+        match other.pages() {
+            Some(pages) => self.set_pages(pages, other.slab()),
+            None => self.forget_pages(),
+        }
+    }
+
+    /// The descriptors in their slab, if there are any.
+    pub(super) fn run(&self) -> Option<Run<D>> {
+        Run::of(self.pages()?, self.slab(), self.frames())
+    }
+
+    /// There are no descriptors.
+    pub(super) fn forget_pages(&self) {
+        // Relaxed: no index leads here.
+        self.slab.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    pub(super) fn mark(&self, which: usize) -> *mut () {
+        // Relaxed: as in `avail`.
+        self.marks[which].load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_mark(&self, which: usize, mark: *mut ()) {
+        // Relaxed: as in `avail`.
+        self.marks[which].store(mark, Ordering::Relaxed);
+    }
+
+    /// There are no marks.
+    pub(super) fn forget_marks(&self) {
+        for which in 0..2 {
+            self.set_mark(which, core::ptr::null_mut());
+        }
+    }
+
+    /// The descriptor of `frame`, which the segment has, if it has been made.
+    pub(super) fn page(&self, frame: u64) -> Option<NonNull<D>> {
+        self.pages_at(frame)?.of(frame)
+    }
+
+    /// [`pages`](Self::pages), if the descriptor of `frame` has been made.
+    pub(super) fn pages_at(&self, frame: u64) -> Option<Pages<D>> {
+        self.pages().filter(|_| is_made::<D>(self.slab(), frame))
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        // Relaxed: the index publishes an entry after it came to life, and it does not die while
+        // a reader that found it is inside.
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// From dead to alive and back: handles of before are stale.
+    pub(super) fn turn(&self) {
+        // Relaxed: as in `generation`.
+        let next = self.generation().wrapping_add(1);
+        self.generation.store(next, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        !self.generation().is_multiple_of(2)
+    }
+}
+
+/// Chunks double, so that there are few, and one more of them is enough for long.
+const CHUNKS: usize = 24;
+
+/// All entries, dead or alive, by index.
+pub(super) struct Entries<D, const N: usize> {
+    first: [Entry<D>; N],
+    /// The chunk at `k` has the indices from `N << k` to `N << k + 1`.
+    chunks: [AtomicPtr<Entry<D>>; CHUNKS],
+}
+
+impl<D, const N: usize> Entries<D, N> {
+    #[cfg(not(loom))]
+    pub(super) const fn new() -> Self {
+        const {
+            assert!(
+                N.is_power_of_two(),
+                "the number of static entries is a power of two"
+            );
+        };
+        Self {
+            first: [const { Entry::new() }; N],
+            chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS],
+        }
+    }
+
+    #[cfg(loom)]
+    pub(super) fn new() -> Self {
+        Self {
+            first: core::array::from_fn(|_| Entry::new()),
+            chunks: core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())),
+        }
+    }
+
+    pub(super) fn all(&self) -> All<'_, D> {
+        All {
+            first: &self.first,
+            chunks: &self.chunks,
+        }
+    }
+}
+
+/// All entries, without their number in the type.
+pub struct All<'a, D> {
+    first: &'a [Entry<D>],
+    chunks: &'a [AtomicPtr<Entry<D>>],
+}
+
+impl<D> Clone for All<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for All<'_, D> {}
+
+impl<'a, D> All<'a, D> {
+    /// The entry at `index`, which there is.
+    #[inline]
+    pub(super) fn get(self, index: u32) -> &'a Entry<D> {
+        let at = index as usize;
+        match self.first.get(at) {
+            Some(entry) => entry,
+            None => self.in_chunk(at),
+        }
+    }
+
+    fn in_chunk(self, at: usize) -> &'a Entry<D> {
+        let first = self.first.len();
+        let chunk = (at >> first.trailing_zeros()).ilog2();
+        // Acquire: pairs with `chunk-add`; the entries are seen as they were made.
+        let start = self.chunks[chunk as usize].load(Ordering::Acquire);
+        let start = NonNull::new(start).expect("an index comes from the table");
+        // SAFETY: the chunk has `first << chunk` entries from this index on, and `at` is among
+        // them, for its highest bit says so.
+        let entry = unsafe { start.add(at - (first << chunk)) };
+        // SAFETY: chunks are given back with the table only, which `'a` borrows.
+        unsafe { entry.as_ref() }
+    }
+
+    /// How many entries there are; none beyond.
+    pub(super) fn count(self) -> usize {
+        let first = self.first.len();
+        // Relaxed: the writer's own words.
+        let chunks = self.chunks.iter();
+        let full = chunks.take_while(|chunk| !chunk.load(Ordering::Relaxed).is_null());
+        first << full.count()
+    }
+
+    /// Adds a chunk: twice as many entries.
+    pub(super) fn grow(self, memory: &mut Memory) -> Result<(), NoMemory> {
+        let count = self.count();
+        let chunk = (count / self.first.len()).ilog2() as usize;
+        let slot = self.chunks.get(chunk).ok_or(NoMemory)?;
+        let start = memory.alloc(Self::layout(count)?)?.cast::<Entry<D>>();
+        for at in 0..count {
+            // SAFETY: the chunk has room for so many.
+            let place = unsafe { start.add(at) };
+            // SAFETY: as above, and it is ours.
+            unsafe { place.write(Entry::new()) };
+        }
+        // Release, `chunk-add`: pairs with the load in `in_chunk`.
+        slot.store(start.as_ptr(), Ordering::Release);
+        Ok(())
+    }
+
+    fn layout(count: usize) -> Result<Layout, NoMemory> {
+        Layout::array::<Entry<D>>(count).map_err(|_| NoMemory)
+    }
+
+    /// What the next chunk takes.
+    pub(super) fn next_chunk(self) -> usize {
+        Self::layout(self.count()).map_or(0, Memory::footprint)
+    }
+
+    /// The handle of the live segment at `index`.
+    #[inline]
+    pub(super) fn id(self, index: u32) -> SegmentId {
+        let generation = self.get(index).generation();
+        SegmentId { index, generation }
+    }
+
+    /// The entry of a handle; `None` if that is stale or of another table.
+    pub(super) fn resolve(self, id: SegmentId) -> Option<&'a Entry<D>> {
+        if id.index as usize >= self.count() {
+            return None;
+        }
+        let entry = self.get(id.index);
+        (entry.generation() == id.generation && entry.is_live()).then_some(entry)
+    }
+}
+
+/// The segment in an entry, as it is now.
+pub(super) fn segment<D>(all: All<'_, D>, index: u32) -> super::Segment {
+    let entry = all.get(index);
+    let avail = entry.avail();
+    let frames = entry.frames().extent().expect("a segment is not empty");
+    super::Segment {
+        id: all.id(index),
+        frames,
+        avail: Extent::from_end(Pfn::new(avail.start), Pfn::new(avail.end)),
+        avail_start: Pfn::new(avail.start),
+        avail_end: Pfn::new(avail.end),
+        node: entry.node(),
+        start_hint: entry.hint(),
+        user: entry.user(),
+    }
+}

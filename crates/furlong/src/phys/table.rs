@@ -1,0 +1,242 @@
+//! The table: what readers share, and the rest under a lock.
+
+use core::fmt;
+
+use super::entry::{All, Entries};
+use super::limbo::Limbo;
+use super::lookup::{Arm, Site};
+use super::memory::Memory;
+use super::row::Row;
+use super::segment::Frames;
+use super::slab::Slabs;
+use super::truth::{Hidden, Truth};
+use super::view::View;
+use super::writer::Segments;
+use super::{Concurrent, Config, Custom, Direct, Lookup, Standard};
+#[cfg(not(loom))]
+use crate::rcu::Domain;
+use crate::rcu::Rcu;
+#[cfg(not(loom))]
+use crate::sync::SpinLock;
+use crate::sync::{Lock, RawLock};
+
+/// Physical segments and the descriptors of their frames; see the [module](super).
+///
+/// The first `N` segments (a power of two) need no allocation.
+///
+/// # Example
+///
+/// ```
+/// use furlong::addr::{Extent, Pfn, PhysAddr};
+/// use furlong::phys::{Descriptor, SegmentTable};
+///
+/// struct Page(Pfn);
+///
+/// impl Descriptor for Page {
+///     fn of_frame(frame: Pfn) -> Self {
+///         Self(frame)
+///     }
+/// }
+///
+/// static TABLE: SegmentTable<Page> = SegmentTable::new();
+///
+/// // At boot: what the firmware says.
+/// let frames = Extent::from_len(Pfn::new(0x100), 0x1000).unwrap();
+/// let low = TABLE.lock().plug(frames).unwrap();
+///
+/// // Once there is memory: descriptors, and readers that never wait.
+/// # #[cfg(feature = "alloc")] {
+/// TABLE.lock().grow_on_heap();
+/// TABLE.lock().start().unwrap();
+/// let reader = TABLE.rcu().register().unwrap();
+/// let guard = reader.enter();
+/// let view = TABLE.read(&guard);
+/// assert_eq!(view.find(Pfn::new(0x103)), Some((low, 3)));
+/// assert_eq!(view.page(PhysAddr::new(0x10_3456)).unwrap().0, Pfn::new(0x103));
+/// assert!(view.page(PhysAddr::new(0)).is_none());
+/// # }
+/// ```
+pub struct SegmentTable<D, C: Config = Standard, const N: usize = 32> {
+    pub(super) entries: Entries<D, N>,
+    pub(super) shared: <C::Lookup as Arm>::Shared<D>,
+    pub(super) rcu: C::Rcu,
+    pub(super) core: Lock<C::Lock, Core<D, C::Lookup, N>>,
+}
+
+/// What is under the lock.
+pub(super) struct Core<D, L: Lookup, const N: usize> {
+    /// Indices of live entries, in the order of their frames.
+    pub(super) order: Row<u32, N>,
+    /// In the order of their frames.
+    pub(super) hidden: Row<Hidden, 2>,
+    /// Frames that host the table's bookkeeping.
+    pub(super) hosts: Row<Frames, 2>,
+    /// Entries that have ever been alive.
+    pub(super) used: u32,
+    /// A dead entry, or [`NO_ENTRY`]; its user value is the index of another.
+    pub(super) dead: u32,
+    pub(super) dead_len: u32,
+    pub(super) serial: u64,
+    /// Whether there are descriptors and an index.
+    pub(super) started: bool,
+    /// Available frames that have descriptors.
+    pub(super) managed: u64,
+    pub(super) slabs: Slabs<D>,
+    pub(super) index: L::Private<D>,
+    pub(super) limbo: Limbo,
+    pub(super) memory: Memory,
+}
+
+/// Where the list of dead entries ends.
+pub(super) const NO_ENTRY: u32 = u32::MAX;
+
+impl<D, L: Lookup, const N: usize> Core<D, L, N> {
+    const fn new(index: L::Private<D>) -> Self {
+        Self {
+            order: Row::new(0),
+            hidden: Row::new(Hidden::NONE),
+            hosts: Row::new(Frames::NONE),
+            used: 0,
+            dead: NO_ENTRY,
+            dead_len: 0,
+            serial: 0,
+            started: false,
+            managed: 0,
+            slabs: Slabs::new(),
+            index,
+            limbo: Limbo::new(),
+            memory: Memory::new(),
+        }
+    }
+
+    pub(super) fn truth<'a>(&'a self, all: All<'a, D>) -> Truth<'a, D> {
+        Truth {
+            all,
+            order: self.order.as_slice(),
+            hidden: self.hidden.as_slice(),
+        }
+    }
+
+    pub(super) fn site<'a>(
+        &'a mut self,
+        all: All<'a, D>,
+        shared: &'a L::Shared<D>,
+    ) -> Site<'a, L, D> {
+        Site {
+            shared,
+            private: &mut self.index,
+            memory: &mut self.memory,
+            limbo: &mut self.limbo,
+            truth: Truth {
+                all,
+                order: self.order.as_slice(),
+                hidden: self.hidden.as_slice(),
+            },
+        }
+    }
+}
+
+impl<D, const N: usize> SegmentTable<D, Standard, N> {
+    /// An empty table, with a spin lock and a domain of its own.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            entries: Entries::new(),
+            shared: Direct::shared_part(),
+            rcu: Domain::new(),
+            core: Lock::new(SpinLock::new(), Core::new(Direct::private_part())),
+        }
+    }
+}
+
+#[cfg(not(loom))]
+impl<D, const N: usize> Default for SegmentTable<D, Standard, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<D, K: RawLock, R: Rcu, const BITS: u32, const N: usize>
+    SegmentTable<D, Custom<Direct, K, R, BITS>, N>
+{
+    /// An empty table under a lock of the caller's, whose readers hold guards of `rcu`.
+    #[cfg(not(loom))]
+    pub const fn with_parts(lock: K, rcu: R) -> Self {
+        Self {
+            entries: Entries::new(),
+            shared: Direct::shared_part(),
+            rcu,
+            core: Lock::new(lock, Core::new(Direct::private_part())),
+        }
+    }
+}
+
+impl<D, C: Config, const N: usize> SegmentTable<D, C, N> {
+    /// An empty table of any configuration.
+    pub fn with_config(lock: C::Lock, rcu: C::Rcu) -> Self {
+        Self {
+            entries: Entries::new(),
+            shared: C::Lookup::shared(),
+            rcu,
+            core: Lock::new(lock, Core::new(C::Lookup::private())),
+        }
+    }
+
+    /// Takes the lock: all that changes the table, and all that asks for more than a frame.
+    ///
+    /// Descriptors are made and dropped under it.
+    pub fn lock(&self) -> Segments<'_, D, C, N> {
+        Segments::locked(self)
+    }
+
+    /// The same without locking: the borrow shows that nobody else is there, no reader either, so
+    /// that no change waits for a grace period.
+    pub fn get_mut(&mut self) -> Segments<'_, D, C, N> {
+        Segments::alone(self)
+    }
+
+    /// What knows when readers have left.
+    pub fn rcu(&self) -> &C::Rcu {
+        &self.rcu
+    }
+
+    /// What a reader sees, as long as it is inside.
+    ///
+    /// # Panics
+    /// If the guard is not of this table's RCU.
+    ///
+    /// # Cost
+    /// One guard and one view serve any number of lookups.
+    #[inline]
+    pub fn read<'g>(&'g self, guard: &'g <C::Rcu as Rcu>::Guard<'_>) -> View<'g, D, C>
+    where
+        C::Lookup: Concurrent,
+    {
+        assert!(
+            self.rcu.covers(guard),
+            "the guard belongs to another domain"
+        );
+        View::beside(&self.shared, self.entries.all())
+    }
+}
+
+impl<D, C: Config, const N: usize> Drop for SegmentTable<D, C, N> {
+    fn drop(&mut self) {
+        let all = self.entries.all();
+        let core = self.core.get_mut();
+        for index in core.order.as_slice() {
+            let entry = all.get(*index);
+            if let Some(run) = entry.run() {
+                // SAFETY: whoever looks at a descriptor borrows the table.
+                unsafe { run.unmake(entry.start()) };
+            }
+        }
+    }
+}
+
+impl<D, C: Config, const N: usize> fmt::Debug for SegmentTable<D, C, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SegmentTable").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! Ranges that host their own bookkeeping.
+#![forbid(unsafe_code)]
+
+use core::mem::MaybeUninit;
+
+use super::{Page, frames};
+use crate::addr::{Address, Extent, Pfn, PhysAddr};
+use crate::check::Check;
+use crate::phys::{Descriptor, MakeError, PlugError, SegmentTable, UnplugError};
+
+/// A descriptor of one byte.
+struct Small(u8);
+
+impl Descriptor for Small {
+    fn of_frame(frame: Pfn) -> Self {
+        Self(frame.raw() as u8)
+    }
+}
+
+/// Memory as the caller sees the first frames of a range.
+fn memory(bytes: usize) -> &'static mut [MaybeUninit<u8>] {
+    Box::leak(Box::<[u8]>::new_uninit_slice(bytes))
+}
+
+const TIB: u64 = 1 << 28;
+
+#[test]
+fn a_terabyte_is_plugged_without_any_other_memory() {
+    static TABLE: SegmentTable<Small> = SegmentTable::new();
+    let range = frames(1 << 20, (1 << 20) + TIB);
+    let mut segments = TABLE.lock();
+    assert_eq!(
+        segments.plug_hosted(range, memory(0)),
+        Err(PlugError::NotStarted)
+    );
+    segments.start().unwrap();
+    let need = segments.hosted_bytes(range).unwrap();
+    let rest = need as u64 - TIB * size_of::<Small>() as u64;
+    assert!(
+        rest * 10_000 <= TIB * 4096 * 2,
+        "{rest} bytes are more than 0.02 %"
+    );
+    let id = segments.plug_hosted(range, memory(need)).unwrap();
+    segments.check().unwrap();
+    let last = Pfn::new((1 << 20) + TIB - 1);
+    assert_eq!(segments.view().find(last), Some((id, TIB - 1)));
+    assert!(segments.view().page_of(last).is_none(), "it is made later");
+    let address = PhysAddr::new(last.raw() << 12);
+    let page = segments.page_or_make(address).unwrap();
+    assert_eq!(page.0, last.raw() as u8);
+    assert!(segments.view().page(address).is_some());
+    assert!(
+        segments
+            .view()
+            .page_of(Pfn::new(last.raw() - 4096))
+            .is_none()
+    );
+    assert_eq!(segments.make(last), Ok(false));
+    segments.check().unwrap();
+    assert!(
+        segments.index_bytes() < 1 << 20,
+        "{}",
+        segments.index_bytes()
+    );
+    let host = need as u64 >> 12;
+    let managed = segments.managed();
+    assert!(managed + host <= TIB && managed + host + 1 >= TIB - 1);
+}
+
+fn hosted(table: &SegmentTable<Page>, range: Extent<Pfn>) {
+    let mut segments = table.lock();
+    segments.start().unwrap();
+    let need = segments.hosted_bytes(range).unwrap();
+    segments.plug_hosted(range, memory(need)).unwrap();
+}
+
+#[test]
+fn frames_that_hold_bookkeeping_are_not_unplugged() {
+    let table = SegmentTable::<Page>::new();
+    hosted(&table, frames(0, 40_000));
+    let mut segments = table.lock();
+    let avail = segments.iter().next().unwrap().avail_start.raw();
+    let refused = segments.unplug(frames(avail - 1, avail + 1));
+    assert_eq!(refused, Err(UnplugError::Bookkeeping(frames(0, avail))));
+    segments.unplug(frames(39_000, 40_000)).unwrap();
+    segments.check().unwrap();
+}
+
+#[test]
+fn parts_of_a_section_on_both_sides_of_a_hole_are_made_together() {
+    let table = SegmentTable::<Page>::new();
+    hosted(&table, frames(0, 40_000));
+    let mut segments = table.lock();
+    segments.unplug(frames(21_000, 21_100)).unwrap();
+    segments.check().unwrap();
+    assert_eq!(segments.make(Pfn::new(21_200)), Ok(true));
+    segments.check().unwrap();
+    for frame in [20_480, 20_999, 21_100, 24_575] {
+        let page = segments.view().page_of(Pfn::new(frame)).unwrap();
+        assert_eq!(page.0, Pfn::new(frame));
+    }
+    assert!(segments.view().page_of(Pfn::new(24_576)).is_none());
+    assert_eq!(
+        segments.make(Pfn::new(21_050)),
+        Err(MakeError::Unknown(Pfn::new(21_050)))
+    );
+    segments.unplug(frames(20_900, 20_950)).unwrap();
+    segments.unplug(frames(24_000, 30_000)).unwrap();
+    segments.check().unwrap();
+}
+
+#[test]
+fn too_little_memory_for_the_bookkeeping_is_refused_before_it_is_taken() {
+    let table = SegmentTable::<Page>::new();
+    let mut segments = table.lock();
+    segments.start().unwrap();
+    let need = segments.hosted_bytes(frames(0, 40_000)).unwrap();
+    let refused = segments.plug_hosted(frames(0, 40_000), memory(need - 1));
+    assert_eq!(refused, Err(PlugError::TooSmall(need)));
+    assert_eq!((segments.len(), segments.memory_bytes()), (0, 0));
+}

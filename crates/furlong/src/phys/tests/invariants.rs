@@ -1,0 +1,96 @@
+//! Every invariant broken once: `check` names it.
+#![forbid(unsafe_code)]
+
+use super::{Page, frames, table};
+use crate::check::Check;
+use crate::phys::segment::Frames;
+use crate::phys::truth::Hidden;
+use crate::phys::{BrokenTable, Custom, Direct, Segments};
+
+type Writer<'a> = Segments<'a, Page, Custom<Direct>, 4>;
+
+/// What `check` says of a table with segments 10..20 and 30..40 after something was broken.
+fn broken_by(damage: impl FnOnce(&mut Writer<'_>)) -> BrokenTable {
+    let table = table::<Direct>();
+    let mut segments = table.lock();
+    segments.grow_on_heap();
+    segments.plug(frames(10, 20)).unwrap();
+    segments.plug(frames(30, 40)).unwrap();
+    segments.start().unwrap();
+    segments.check().unwrap();
+    damage(&mut segments);
+    segments.check().unwrap_err()
+}
+
+fn hidden(start: u64, end: u64) -> Hidden {
+    Hidden {
+        frames: Frames { start, end },
+        ..Hidden::NONE
+    }
+}
+
+#[test]
+fn segments_out_of_order_break_i1() {
+    let broken = broken_by(|segments| segments.core.order.as_mut_slice().swap(0, 1));
+    assert!(matches!(broken, BrokenTable::Order(_)), "{broken}");
+}
+
+#[test]
+fn available_frames_outside_their_segment_break_i2() {
+    let outside = Frames { start: 15, end: 21 };
+    let broken = broken_by(|segments| segments.all.get(0).set_avail(outside));
+    assert!(matches!(broken, BrokenTable::Avail(_)), "{broken}");
+    let broken = broken_by(|segments| segments.all.get(0).set_hint(11));
+    assert!(matches!(broken, BrokenTable::Avail(_)), "{broken}");
+}
+
+#[test]
+fn a_lost_entry_breaks_i3() {
+    let broken = broken_by(|segments| segments.core.used += 1);
+    assert!(matches!(broken, BrokenTable::Entry(_)), "{broken}");
+    let broken = broken_by(|segments| segments.all.get(1).turn());
+    assert_eq!(broken, BrokenTable::Entry(1));
+}
+
+#[test]
+fn an_isolation_without_a_segment_breaks_i4() {
+    let broken = broken_by(|segments| segments.core.hidden.push(hidden(18, 22)));
+    assert!(matches!(broken, BrokenTable::Isolated(_)), "{broken}");
+}
+
+#[test]
+fn a_frame_too_many_in_the_count_breaks_i5() {
+    let broken = broken_by(|segments| segments.core.managed += 1);
+    let expected = BrokenTable::Managed {
+        counted: 21,
+        found: 20,
+    };
+    assert_eq!(broken, expected);
+}
+
+#[test]
+fn a_lookup_that_finds_what_is_isolated_breaks_i6() {
+    let broken = broken_by(|segments| segments.core.hidden.push(hidden(12, 13)));
+    assert!(matches!(broken, BrokenTable::Lookup(_)), "{broken}");
+}
+
+#[test]
+fn a_segment_without_descriptors_breaks_i7() {
+    let broken = broken_by(|segments| segments.all.get(0).forget_pages());
+    assert!(matches!(broken, BrokenTable::Descriptors(_)), "{broken}");
+}
+
+#[test]
+fn a_descriptor_that_no_segment_has_breaks_i8() {
+    let broken = broken_by(|segments| {
+        let core = &mut *segments.core;
+        assert!(core.slabs.take(&mut core.memory, 1).is_ok());
+    });
+    assert!(matches!(broken, BrokenTable::Slabs { .. }), "{broken}");
+}
+
+#[test]
+fn every_broken_invariant_says_its_number() {
+    let broken = broken_by(|segments| segments.core.managed += 1);
+    assert!(broken.to_string().starts_with("I5: 21 frames"));
+}

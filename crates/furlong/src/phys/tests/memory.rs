@@ -1,0 +1,186 @@
+//! Memory that runs out, at every allocation in turn: refused, and nothing has changed.
+#![forbid(unsafe_code)]
+
+use core::mem::MaybeUninit;
+
+use super::{Page, found, frames, table};
+use crate::addr::Pfn;
+use crate::check::Check;
+use crate::phys::{
+    Array, BinarySearch, Custom, Direct, Flat, Lookup, PlugError, Segment, SegmentTable,
+    StartError, UnplugError,
+};
+
+type Table<L> = SegmentTable<Page, Custom<L>, 4>;
+
+/// Repeats `change` on fresh tables made by `make`, with the k-th allocation failing, for every k
+/// until none fails. Each refusal has to leave the table as it was.
+fn refuses_cleanly<L: Lookup>(make: fn() -> Table<L>, change: impl Fn(&Table<L>) -> bool) {
+    for allocations in 0.. {
+        let table = make();
+        let list = |table: &Table<L>| -> Vec<Segment> { table.lock().iter().collect() };
+        let before = (list(&table), found(&table, 9000));
+        table.lock().core.memory.until_failure = Some(allocations);
+        let done = change(&table);
+        table.lock().core.memory.until_failure = None;
+        table.lock().check().unwrap();
+        if done {
+            assert!(allocations > 0, "nothing was ever refused");
+            return;
+        }
+        assert!(
+            before == (list(&table), found(&table, 9000)),
+            "k = {allocations}"
+        );
+        assert!(change(&table), "with memory it is done");
+        table.lock().check().unwrap();
+    }
+}
+
+fn four_segments<L: Lookup>() -> Table<L> {
+    let table = table::<L>();
+    table.lock().grow_on_heap();
+    for start in [0, 100, 4000, 8200] {
+        table.lock().plug(frames(start, start + 97)).unwrap();
+    }
+    table
+}
+
+/// Beyond the frames that have one leaf.
+const FAR: u64 = 1 << 18;
+
+/// The lowest segment has a whole section.
+fn four_far_segments() -> Table<Direct> {
+    let table = table::<Direct>();
+    table.lock().grow_on_heap();
+    for start in [FAR + 5000, FAR + 20_000, FAR + 60_000] {
+        table.lock().plug(frames(start, start + 9000)).unwrap();
+    }
+    table.lock().plug(frames(10, 20)).unwrap();
+    table
+}
+
+fn far_started() -> Table<Direct> {
+    let table = four_far_segments();
+    table.lock().start().unwrap();
+    table
+}
+
+fn started<L: Lookup>() -> Table<L> {
+    let table = four_segments();
+    table.lock().start().unwrap();
+    table
+}
+
+#[test]
+fn a_start_without_memory_changes_nothing() {
+    let start = |table: &Table<Direct>| match table.lock().start() {
+        Ok(_) => true,
+        Err(error) => error != StartError::NoMemory,
+    };
+    refuses_cleanly(four_segments::<Direct>, start);
+    refuses_cleanly(four_far_segments, start);
+}
+
+#[test]
+fn a_plug_without_memory_changes_nothing() {
+    fn plug<L: Lookup>(table: &Table<L>) -> bool {
+        match table.lock().plug(frames(210, 3500)) {
+            Ok(_) => true,
+            Err(PlugError::NoMemory | PlugError::Full(4)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    refuses_cleanly(started::<Direct>, plug);
+    refuses_cleanly(started::<Flat>, plug);
+    refuses_cleanly(started::<Array<BinarySearch>>, plug);
+}
+
+#[test]
+fn a_split_without_memory_changes_nothing() {
+    fn unplug<L: Lookup>(table: &Table<L>) -> bool {
+        match table.lock().unplug(frames(110, 120)) {
+            Ok(()) => true,
+            Err(UnplugError::NoMemory | UnplugError::Full(4)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    refuses_cleanly(started::<Direct>, unplug);
+    refuses_cleanly(started::<Array<BinarySearch>>, unplug);
+}
+
+#[test]
+fn a_plug_beyond_the_leaf_of_few_frames_without_memory_changes_nothing() {
+    let plug = |start: u64| {
+        move |table: &Table<Direct>| match table.lock().plug(frames(start, start + 9000)) {
+            Ok(_) => true,
+            Err(PlugError::NoMemory | PlugError::Full(4)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    refuses_cleanly(started::<Direct>, plug(FAR - 100));
+    refuses_cleanly(started::<Direct>, plug(FAR + 77));
+    refuses_cleanly(started::<Direct>, plug(1 << 30));
+    refuses_cleanly(far_started, plug(FAR + 100_000));
+    refuses_cleanly(far_started, plug(1000));
+    refuses_cleanly(far_started, |table| {
+        match table.lock().unplug(frames(FAR + 6000, FAR + 6001)) {
+            Ok(()) => true,
+            Err(UnplugError::NoMemory | UnplugError::Full(4)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    });
+}
+
+#[test]
+fn removing_and_aborting_take_no_memory() {
+    for (table, base) in [(started::<Direct>(), 0), (far_started(), FAR + 5000)] {
+        removing_and_aborting_in(&table, base);
+    }
+}
+
+fn removing_and_aborting_in(table: &Table<Direct>, base: u64) {
+    let stretch = |start: u64, end: u64| frames(base + start, base + end);
+    let mut segments = table.lock();
+    let first = segments.isolate(stretch(4010, 4050)).unwrap();
+    let second = segments.isolate(stretch(20, 70)).unwrap();
+    segments.core.memory.until_failure = Some(0);
+    segments.remove(first).unwrap();
+    segments.abort(second);
+    segments.check().unwrap();
+    let finds = |frame: u64| segments.view().find(Pfn::new(base + frame)).is_some();
+    assert!(!finds(4020) && finds(20));
+    segments.core.memory.until_failure = None;
+}
+
+#[test]
+fn a_table_without_any_memory_is_full_when_its_entries_are() {
+    let table = table::<Direct>();
+    for start in 0..4 {
+        table
+            .lock()
+            .plug(frames(10 * start, 10 * start + 5))
+            .unwrap();
+    }
+    assert_eq!(table.lock().plug(frames(90, 91)), Err(PlugError::Full(4)));
+    assert_eq!(table.lock().unplug(frames(2, 3)), Err(UnplugError::Full(4)));
+    assert_eq!(table.lock().start(), Err(StartError::NoMemory));
+    table.lock().check().unwrap();
+}
+
+#[test]
+fn a_table_lives_on_memory_that_it_was_given() {
+    let table = four_segments::<Direct>();
+    let given = Box::leak(vec![MaybeUninit::uninit(); 1 << 16].into_boxed_slice());
+    let bare = super::table::<Direct>();
+    for segment in table.lock().iter() {
+        bare.lock().plug(segment.frames).unwrap();
+    }
+    bare.lock().donate(given);
+    bare.lock().start().unwrap();
+    let segments = bare.lock();
+    segments.check().unwrap();
+    assert!(segments.memory_bytes() > segments.index_bytes());
+    drop(segments);
+    assert_eq!(found(&bare, 9000).len(), 4 * 97);
+}

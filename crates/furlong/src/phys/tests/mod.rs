@@ -1,0 +1,77 @@
+//! The table, by example.
+#![forbid(unsafe_code)]
+
+mod host;
+mod invariants;
+mod memory;
+mod readers;
+
+use super::{
+    Array, BigFirst, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Linear, Lookup,
+    Plug, SegmentTable, Tree, UnplugError,
+};
+use crate::addr::{Address, Extent, Pfn, PhysAddr};
+use crate::check::Check;
+use crate::rcu::Domain;
+use crate::sync::SpinLock;
+
+#[derive(Debug, PartialEq)]
+struct Page(Pfn);
+
+impl Descriptor for Page {
+    fn of_frame(frame: Pfn) -> Self {
+        Self(frame)
+    }
+}
+
+fn frames(start: u64, end: u64) -> Extent<Pfn> {
+    Extent::from_end(Pfn::new(start), Pfn::new(end)).unwrap()
+}
+
+fn table<L: Lookup>() -> SegmentTable<Page, Custom<L>, 4> {
+    SegmentTable::with_config(SpinLock::new(), Domain::new())
+}
+
+/// The frames below `end` that lookups find, each with its own descriptor.
+fn found<L: Lookup, const N: usize>(
+    table: &SegmentTable<Page, Custom<L>, N>,
+    end: u64,
+) -> Vec<u64> {
+    let segments = table.lock();
+    let view = segments.view();
+    (0..end)
+        .filter(|frame| {
+            let frame = Pfn::new(*frame);
+            let page = view.page(PhysAddr::new(frame.raw() << 12));
+            assert_eq!(page.is_some(), view.find(frame).is_some(), "{frame}");
+            assert!(page.is_none_or(|page| page.0 == frame), "{frame}: {page:?}");
+            page.is_some()
+        })
+        .collect()
+}
+
+fn a_hole_is_found_no_more<L: Lookup>() {
+    let table = table::<L>();
+    table.lock().grow_on_heap();
+    table.lock().plug(Plug::new(frames(10, 300))).unwrap();
+    table.lock().start().unwrap();
+    assert!(found(&table, 400).into_iter().eq(10..300));
+    table.lock().plug(frames(320, 330)).unwrap();
+    table.lock().unplug(frames(100, 200)).unwrap();
+    let left = (10..100).chain(200..300).chain(320..330);
+    assert!(found(&table, 400).into_iter().eq(left));
+    table.lock().check().unwrap();
+    let refused = table.lock().unplug(frames(90, 110));
+    assert!(matches!(refused, Err(UnplugError::Crosses(_))));
+}
+
+#[test]
+fn a_hole_in_the_middle_is_found_no_more() {
+    a_hole_is_found_no_more::<Array<BinarySearch>>();
+    a_hole_is_found_no_more::<Array<Linear>>();
+    a_hole_is_found_no_more::<Array<BigFirst>>();
+    a_hole_is_found_no_more::<Branchless>();
+    a_hole_is_found_no_more::<Tree>();
+    a_hole_is_found_no_more::<Direct>();
+    a_hole_is_found_no_more::<Flat>();
+}

@@ -1,0 +1,355 @@
+//! The writer's side: who may change the table, and what can be asked under the lock.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ops::{Deref, DerefMut};
+
+use super::entry::{All, segment};
+use super::error::{NoMemory, Refusal, SetError, Stale};
+use super::lookup::{Arm, Site};
+use super::segment::Frames;
+use super::table::{Core, NO_ENTRY};
+use super::truth::Truth;
+use super::view::View;
+use super::{Config, Node, Segment, SegmentId, SegmentTable};
+use crate::addr::{Address, Pfn};
+use crate::sync::LockGuard;
+
+/// The segments of a table, to be changed and asked by one at a time.
+pub struct Segments<'a, D, C: Config, const N: usize> {
+    pub(super) all: All<'a, D>,
+    pub(super) shared: &'a <C::Lookup as Arm>::Shared<D>,
+    pub(super) rcu: &'a C::Rcu,
+    pub(super) core: Hold<'a, D, C, N>,
+}
+
+/// Access to what is under the lock.
+pub(super) enum Hold<'a, D, C: Config, const N: usize> {
+    Locked(LockGuard<'a, C::Lock, Core<D, C::Lookup, N>>),
+    /// Nobody else is there, no reader either.
+    Alone(&'a mut Core<D, C::Lookup, N>),
+}
+
+impl<D, C: Config, const N: usize> Deref for Hold<'_, D, C, N> {
+    type Target = Core<D, C::Lookup, N>;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Locked(guard) => guard,
+            Self::Alone(core) => core,
+        }
+    }
+}
+
+impl<D, C: Config, const N: usize> DerefMut for Hold<'_, D, C, N> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Locked(guard) => guard,
+            Self::Alone(core) => core,
+        }
+    }
+}
+
+impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
+    pub(super) fn locked(table: &'a SegmentTable<D, C, N>) -> Self {
+        Self {
+            all: table.entries.all(),
+            shared: &table.shared,
+            rcu: &table.rcu,
+            core: Hold::Locked(table.core.lock()),
+        }
+    }
+
+    pub(super) fn alone(table: &'a mut SegmentTable<D, C, N>) -> Self {
+        Self {
+            all: table.entries.all(),
+            shared: &table.shared,
+            rcu: &table.rcu,
+            core: Hold::Alone(table.core.get_mut()),
+        }
+    }
+
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.core, Hold::Alone(_))
+    }
+
+    pub(super) fn truth(&self) -> Truth<'_, D> {
+        self.core.truth(self.all)
+    }
+
+    pub(super) fn site(&mut self) -> Site<'_, C::Lookup, D> {
+        self.core.site(self.all, self.shared)
+    }
+
+    /// What lookups see, without a guard: for as long as nothing is changed.
+    ///
+    /// The only way to look something up in an arm that readers cannot use beside a writer.
+    pub fn view(&self) -> View<'_, D, C> {
+        View::new(C::Lookup::reader(self.shared, &self.core.index), self.all)
+    }
+
+    /// Lets the table take memory from the heap.
+    #[cfg(feature = "alloc")]
+    pub fn grow_on_heap(&mut self) {
+        self.core.memory.grow_on_heap();
+    }
+
+    /// Gives memory to the table, for good: a static array, or a part of a plugged range.
+    pub fn donate(&mut self, memory: &'static mut [MaybeUninit<u8>]) {
+        self.core.memory.donate(memory);
+    }
+
+    /// The number of segments.
+    pub fn len(&self) -> usize {
+        self.core.order.as_slice().len()
+    }
+
+    /// Whether there are no segments.
+    pub fn is_empty(&self) -> bool {
+        self.core.order.as_slice().is_empty()
+    }
+
+    /// Whether frames have descriptors, and lookups find something.
+    pub fn is_started(&self) -> bool {
+        self.core.started
+    }
+
+    /// The number of available frames that have descriptors; 0 at boot.
+    pub fn managed(&self) -> u64 {
+        self.core.managed
+    }
+
+    /// The segment that has `frame`, isolated or not, at boot too, and the frame's offset in it.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn find(&self, frame: Pfn) -> Option<(SegmentId, u64)> {
+        let index = self.truth().find(frame.raw())?;
+        Some((
+            self.all.id(index),
+            frame.raw() - self.all.get(index).start(),
+        ))
+    }
+
+    /// The segment as it is now.
+    ///
+    /// # Errors
+    /// [`Stale`] if it is gone.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn get(&self, id: SegmentId) -> Result<Segment, Stale> {
+        self.all.resolve(id).ok_or(Stale(id))?;
+        Ok(segment(self.all, id.index))
+    }
+
+    /// The lowest segment.
+    pub fn first(&self) -> Option<SegmentId> {
+        self.core
+            .order
+            .as_slice()
+            .first()
+            .map(|index| self.all.id(*index))
+    }
+
+    /// The highest segment.
+    pub fn last(&self) -> Option<SegmentId> {
+        self.core
+            .order
+            .as_slice()
+            .last()
+            .map(|index| self.all.id(*index))
+    }
+
+    /// The segment above; `None` above the highest one.
+    ///
+    /// # Errors
+    /// [`Stale`] if `id` is gone.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn next(&self, id: SegmentId) -> Result<Option<SegmentId>, Stale> {
+        Ok(self.beside(self.position(id)?.checked_add(1)))
+    }
+
+    /// The segment below; `None` below the lowest one.
+    ///
+    /// # Errors
+    /// [`Stale`] if `id` is gone.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn prev(&self, id: SegmentId) -> Result<Option<SegmentId>, Stale> {
+        Ok(self.beside(self.position(id)?.checked_sub(1)))
+    }
+
+    fn beside(&self, position: Option<usize>) -> Option<SegmentId> {
+        let index = self.core.order.as_slice().get(position?)?;
+        Some(self.all.id(*index))
+    }
+
+    fn position(&self, id: SegmentId) -> Result<usize, Stale> {
+        let entry = self.all.resolve(id).ok_or(Stale(id))?;
+        Ok(self.truth().position(entry.start()))
+    }
+
+    /// All segments, in the order of their frames, from both ends.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Segment> + ExactSizeIterator {
+        let order = self.core.order.as_slice();
+        order.iter().map(|index| segment(self.all, *index))
+    }
+
+    /// The highest frame of all segments.
+    pub fn highest_frame(&self) -> Option<Pfn> {
+        let last = self.core.order.as_slice().last()?;
+        Some(Pfn::new(self.all.get(*last).frames().end - 1))
+    }
+
+    /// The lowest and the highest available frame of all segments.
+    pub fn avail_edges(&self) -> Option<(Pfn, Pfn)> {
+        let order = self.core.order.as_slice();
+        let avail = |index: &u32| self.all.get(*index).avail();
+        let first = order.iter().map(avail).find(|avail| !avail.is_empty())?;
+        let last = order
+            .iter()
+            .rev()
+            .map(avail)
+            .find(|avail| !avail.is_empty())?;
+        Some((Pfn::new(first.start), Pfn::new(last.end - 1)))
+    }
+
+    /// Says which frames of a segment the page allocator may have.
+    ///
+    /// # Errors
+    /// [`SetError`]; nothing has changed.
+    pub fn set_avail(&mut self, id: SegmentId, start: Pfn, end: Pfn) -> Result<(), SetError> {
+        let entry = self.all.resolve(id).ok_or(SetError::Stale(id))?;
+        let frames = entry.frames();
+        let avail = Frames {
+            start: start.raw(),
+            end: end.raw(),
+        };
+        if avail.start > avail.end || avail.start < frames.start || frames.end < avail.end {
+            return Err(SetError::Avail);
+        }
+        if self.core.started {
+            self.core.managed = self.core.managed - entry.avail().len() + avail.len();
+        }
+        entry.set_avail(avail);
+        entry.set_hint(entry.hint().min(avail.len()));
+        Ok(())
+    }
+
+    /// Sets where, counted from the first available frame, the next search for contiguous pages
+    /// begins.
+    ///
+    /// # Errors
+    /// [`SetError`]; nothing has changed.
+    pub fn set_start_hint(&mut self, id: SegmentId, hint: u64) -> Result<(), SetError> {
+        let entry = self.all.resolve(id).ok_or(SetError::Stale(id))?;
+        if hint > entry.avail().len() {
+            return Err(SetError::Hint(hint));
+        }
+        entry.set_hint(hint);
+        Ok(())
+    }
+
+    /// Sets the user's value of a segment.
+    ///
+    /// # Errors
+    /// [`Stale`] if it is gone.
+    pub fn set_user(&mut self, id: SegmentId, user: u64) -> Result<(), Stale> {
+        self.all.resolve(id).ok_or(Stale(id))?.set_user(user);
+        Ok(())
+    }
+
+    /// Sets the free list or NUMA node of a segment.
+    ///
+    /// # Errors
+    /// [`Stale`] if it is gone.
+    pub fn set_node(&mut self, id: SegmentId, node: Node) -> Result<(), Stale> {
+        self.all.resolve(id).ok_or(Stale(id))?.set_node(node);
+        Ok(())
+    }
+
+    /// Bytes that the index takes: what lookups look at, without the segments themselves.
+    pub fn index_bytes(&self) -> usize {
+        C::Lookup::bytes(self.shared, &self.core.index)
+    }
+
+    /// Bytes that the table has in use of the memory that it was given or took from the heap:
+    /// index, further segments and descriptors.
+    pub fn memory_bytes(&self) -> usize {
+        self.core.memory.live()
+    }
+}
+
+/// Entries come to life and die.
+impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
+    /// Makes room for a segment more, and for one a hidden stretch that may split another.
+    pub(super) fn reserve_entry(&mut self) -> Result<(), Refusal> {
+        let core = &mut *self.core;
+        let wanted = 1 + core.hidden.as_slice().len();
+        let count = self.all.count();
+        if (count - core.used as usize) + (core.dead_len as usize) < wanted {
+            let full = Refusal::Full(count);
+            self.all.grow(&mut core.memory).map_err(|_| full)?;
+        }
+        let NoMemory = match core.order.reserve(&mut core.memory, wanted) {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        Err(Refusal::NoMemory)
+    }
+
+    /// A dead entry, for which room was made, comes to life.
+    pub(super) fn take_entry(&mut self) -> u32 {
+        let core = &mut *self.core;
+        let index = if core.dead == NO_ENTRY {
+            core.used += 1;
+            core.used - 1
+        } else {
+            let index = core.dead;
+            core.dead = self.all.get(index).user() as u32;
+            core.dead_len -= 1;
+            index
+        };
+        self.all.get(index).turn();
+        index
+    }
+
+    pub(super) fn bury_entry(&mut self, index: u32) {
+        let core = &mut *self.core;
+        let entry = self.all.get(index);
+        entry.turn();
+        entry.set_user(u64::from(core.dead));
+        core.dead = index;
+        core.dead_len += 1;
+    }
+
+    /// A change is over: nothing prepared is kept but what isolated frames will need, and what was
+    /// unlinked waits for those who are inside now.
+    pub(super) fn settle(&mut self) {
+        let held = self.core.hidden.as_slice().len();
+        C::Lookup::settle(&mut self.site(), held);
+        let rcu = self.rcu;
+        self.core.limbo.stamp(rcu);
+        self.sweep();
+    }
+
+    /// Gives back what no reader has any more. A change does it by itself; call it to have the
+    /// memory back earlier.
+    pub fn sweep(&mut self) {
+        let alone = self.is_alone();
+        let rcu = self.rcu;
+        let core = &mut *self.core;
+        core.limbo.sweep(&mut core.memory, rcu, alone);
+    }
+}
+
+impl<D, C: Config, const N: usize> fmt::Debug for Segments<'_, D, C, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

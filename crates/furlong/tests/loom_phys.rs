@@ -1,0 +1,257 @@
+//! Loom models of `phys`: lookups beside plugs and unplugs; `ci/loom.sh` runs them.
+//!
+//! Frames have small sections here (see `direct/geometry.rs`), so that every change of the index's
+//! shape happens within a few frames. Every descriptor is dropped by a write that loom sees: a
+//! reader that still had it would fail the model.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use furlong::{
+    addr::{Address, Extent, Pfn},
+    phys::{Custom, Descriptor, Direct, Isolated, SegmentTable, Segments},
+    rcu::{Domain, Reader, ReaderSlot},
+    sync::{SpinLock, UnsafeCell},
+};
+use loom::thread;
+
+/// A descriptor whose reads and whose drop loom sees.
+struct Page(UnsafeCell<u64>);
+
+const DROPPED: u64 = u64::MAX;
+
+// SAFETY: loom checks every access to the cell.
+unsafe impl Sync for Page {}
+
+impl Descriptor for Page {
+    fn of_frame(frame: Pfn) -> Self {
+        Self(UnsafeCell::new(frame.raw()))
+    }
+}
+
+impl Page {
+    fn frame(&self) -> u64 {
+        // SAFETY: loom fails the model if anything writes at the same time.
+        self.0.with(|frame| unsafe { *frame })
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: loom fails the model if there is any other access at the same time.
+        self.0.with_mut(|frame| unsafe { *frame = DROPPED });
+    }
+}
+
+type Config = Custom<Direct, SpinLock, Domain<[ReaderSlot; 1]>>;
+type Table = SegmentTable<Page, Config, 4>;
+
+/// Frames of a section, frames that have one leaf without sections, and the first high frame, as
+/// small as they are here.
+const SECTION: u64 = 128;
+const NEAR: u64 = 2 * SECTION;
+const HIGH: u64 = 8 * SECTION;
+
+fn frames(start: u64, end: u64) -> Extent<Pfn> {
+    Extent::from_end(Pfn::new(start), Pfn::new(end)).unwrap()
+}
+
+/// A table that has started with these segments.
+fn table(segments: &[(u64, u64)]) -> Arc<Table> {
+    let domain = Domain::with_slots(ReaderSlot::array());
+    let table = Table::with_config(SpinLock::new(), domain);
+    let mut writer = table.lock();
+    writer.grow_on_heap();
+    for (start, end) in segments {
+        writer.plug(frames(*start, *end)).unwrap();
+    }
+    writer.start().unwrap();
+    drop(writer);
+    Arc::new(table)
+}
+
+/// A reader that may go to another thread of the model.
+fn reader(table: &Arc<Table>) -> Reader<'static> {
+    // SAFETY: each thread has an `Arc` of the table, which it drops after its reader.
+    let table: &'static Table = unsafe { &*Arc::as_ptr(table) };
+    table.rcu().register().unwrap()
+}
+
+/// Looks for frames that stay, and for frames that may come or go, of segments that begin where it
+/// says; whatever is found is right.
+fn look(table: &Table, reader: &Reader<'_>, stay: &[u64], change: &[(u64, u64)]) {
+    let guard = reader.enter();
+    let view = table.read(&guard);
+    for frame in stay {
+        let page = view.page_of(Pfn::new(*frame));
+        assert_eq!(page.map(Page::frame), Some(*frame), "it stays");
+        let (_, offset) = view.find(Pfn::new(*frame)).expect("it stays");
+        assert!(offset <= *frame, "an offset counts from a start");
+    }
+    for (frame, start) in change {
+        let found = view.find(Pfn::new(*frame));
+        assert!(found.is_none_or(|(_, offset)| start + offset == *frame));
+        let page = view.page_of(Pfn::new(*frame));
+        assert!(page.is_none_or(|page| page.frame() == *frame));
+    }
+}
+
+/// Removes what was isolated, if the reader has left; else leaves it isolated.
+fn remove(writer: &mut Segments<'_, Page, Config, 4>, isolated: Isolated) {
+    let mut isolated = isolated;
+    for _ in 0..2 {
+        match writer.remove(isolated) {
+            Ok(()) => return,
+            Err(error) => isolated = error.frames,
+        }
+    }
+}
+
+/// A reader looks while a writer makes a change.
+fn beside(
+    segments: &'static [(u64, u64)],
+    stay: &'static [u64],
+    change: &'static [(u64, u64)],
+    write: fn(&mut Segments<'_, Page, Config, 4>),
+) {
+    // Loom explores from the order that it meets first, and what it reaches depends on that.
+    for reader_first in [true, false] {
+        loom::model(move || {
+            let table = table(segments);
+            let reader = reader(&table);
+            let mine = Arc::clone(&table);
+            let looking = move || {
+                look(&mine, &reader, stay, change);
+                drop(reader);
+            };
+            let mine = Arc::clone(&table);
+            let writing = move || write(&mut mine.lock());
+            let threads = if reader_first {
+                [thread::spawn(looking), thread::spawn(writing)]
+            } else {
+                let writing = thread::spawn(writing);
+                [writing, thread::spawn(looking)]
+            };
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn a_frame_stays_found_while_its_neighbour_in_the_block_is_plugged() {
+    beside(&[(0, 4)], &[3], &[(4, 4)], |writer| {
+        writer.plug(frames(4, 6)).unwrap();
+    });
+}
+
+#[test]
+fn a_frame_stays_found_while_its_block_gets_descriptors_in_two_places() {
+    beside(&[(0, 4)], &[3], &[(6, 5)], |writer| {
+        writer.plug(frames(5, 7)).unwrap();
+    });
+}
+
+#[test]
+fn a_frame_stays_found_while_the_last_leaf_gets_longer() {
+    beside(&[(0, 4)], &[3], &[(65, 64)], |writer| {
+        writer.plug(frames(64, 66)).unwrap();
+    });
+}
+
+#[test]
+fn a_frame_stays_found_while_segments_outgrow_the_static_ones() {
+    beside(
+        &[(0, 1), (2, 3), (4, 5), (6, 7)],
+        &[6],
+        &[(8, 8)],
+        |writer| {
+            writer.plug(frames(8, 9)).unwrap();
+        },
+    );
+}
+
+#[test]
+fn a_high_frame_is_found_or_not_while_its_tables_are_made() {
+    beside(&[(0, 2)], &[1], &[(HIGH + 1, HIGH)], |writer| {
+        writer.plug(frames(HIGH, HIGH + 2)).unwrap();
+    });
+}
+
+#[test]
+fn a_frame_comes_into_an_empty_block_between_others() {
+    beside(&[(0, 1), (128, 129)], &[128], &[(65, 64)], |writer| {
+        writer.plug(frames(64, 66)).unwrap();
+    });
+}
+
+#[test]
+fn a_descriptor_that_is_made_late_is_found_whole_or_not() {
+    loom::model(|| {
+        let table = table(&[(0, 1)]);
+        let reader = reader(&table);
+        let mut writer = table.lock();
+        let hosted = frames(64, 128);
+        let bytes = writer.hosted_bytes(hosted).unwrap();
+        let memory = Box::leak(Box::new_uninit_slice(bytes));
+        writer.plug_hosted(hosted, memory).unwrap();
+        drop(writer);
+        let mine = Arc::clone(&table);
+        let looking = thread::spawn(move || {
+            look(&mine, &reader, &[], &[(100, 64)]);
+            drop(reader);
+        });
+        assert_eq!(table.lock().make(Pfn::new(100)), Ok(true));
+        looking.join().unwrap();
+    });
+}
+
+#[test]
+fn a_frame_stays_found_while_sections_take_the_place_of_one_leaf() {
+    beside(&[(0, 4)], &[3], &[(NEAR + 1, NEAR)], |writer| {
+        writer.plug(frames(NEAR, NEAR + 2)).unwrap();
+    });
+}
+
+#[test]
+fn a_frame_stays_found_while_there_come_more_sections() {
+    const FAR: u64 = 2 * NEAR;
+    beside(
+        &[(0, 2), (NEAR, NEAR + 2)],
+        &[1, NEAR + 1],
+        &[(FAR + 1, FAR)],
+        |writer| {
+            writer.plug(frames(FAR, FAR + 2)).unwrap();
+        },
+    );
+}
+
+#[test]
+fn a_descriptor_is_dropped_only_when_no_reader_has_it() {
+    beside(&[(0, 8)], &[7], &[(2, 0)], |writer| {
+        let isolated = writer.isolate(frames(0, 4)).unwrap();
+        remove(writer, isolated);
+    });
+}
+
+#[test]
+fn a_split_keeps_what_is_above_it_found() {
+    beside(&[(0, 8)], &[6], &[(3, 0)], |writer| {
+        let isolated = writer.isolate(frames(2, 4)).unwrap();
+        remove(writer, isolated);
+    });
+}
+
+#[test]
+fn a_whole_section_that_comes_and_goes_is_found_or_not() {
+    beside(
+        &[(0, 4), (NEAR, NEAR + SECTION)],
+        &[1],
+        &[(NEAR, NEAR)],
+        |writer| {
+            let isolated = writer.isolate(frames(NEAR, NEAR + SECTION)).unwrap();
+            writer.abort(isolated);
+        },
+    );
+}
