@@ -151,7 +151,7 @@ impl<G: Geometry> Inner<G> {
         self.widest.store(widest as u8, Ordering::Relaxed);
     }
 
-    /// Puts a child behind all others. Not beside readers. The node is whole after `finish`.
+    /// Puts a child behind all others. Not beside readers. The node is whole after `close`.
     #[inline(always)]
     pub(super) fn push(&self, item: Item<'_, G>) {
         let at = self.len();
@@ -207,12 +207,35 @@ impl<G: Geometry> Inner<G> {
         self.find_largest();
     }
 
-    /// Makes what was a node of any tree one without children. Not beside readers.
-    pub(super) fn reset(&self) {
-        for at in 0..G::INNER {
+    /// Makes what was a node of any tree one that is to be filled and closed. Not beside readers.
+    pub(super) fn open(&self) {
+        self.set_len(0);
+    }
+
+    /// After `open` and pushes: empties what is not used, and finishes the node.
+    pub(super) fn close(&self) {
+        for at in self.len()..G::INNER {
             self.clear(at);
         }
-        self.set_len(0);
+        self.finish();
+    }
+
+    /// Puts the children `from..from + len` of another node behind all others. Not beside readers
+    /// of this node, which is whole after `close`.
+    #[inline]
+    pub(super) fn append(&self, other: &Self, from: usize, len: usize) {
+        let to = self.len();
+        for at in 0..len {
+            self.set_pivot(to + at, other.pivot(from + at));
+        }
+        for at in 0..len {
+            self.link(to + at).copy(other.link(from + at));
+        }
+        for at in 0..len {
+            // Relaxed: only the writer uses it.
+            self.gap.as_slice()[to + at].store(other.gap(from + at), Ordering::Relaxed);
+        }
+        self.set_len(to + len);
     }
 
     fn set_len(&self, len: usize) {

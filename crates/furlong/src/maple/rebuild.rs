@@ -446,7 +446,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.count.count(Event::NodeStore);
             let inner = self.pool.inner(self.tree);
             items.iter().for_each(|item| inner.push(item));
-            inner.finish();
+            inner.close();
             root = Item {
                 node: Node::Inner(inner),
                 pivot: u64::MAX,
