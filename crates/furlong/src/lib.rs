@@ -1,7 +1,8 @@
 //! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
 //!
 //! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it
-//! [`rbtree`], augmented trees, [`iova`], device addresses, and `vmspace`, address spaces.
+//! [`rbtree`], augmented trees, `maple`, ranges in a B-tree with readers that never wait, [`iova`],
+//! device addresses, and `vmspace`, address spaces.
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
 //! operating system; `lock_api` takes its locks; `serde` serialises saved states. Without any the

@@ -283,6 +283,20 @@ fn an_entry_stays_while_its_leaf_is_split() {
 }
 
 #[test]
+fn an_entry_of_a_full_leaf_stays_or_goes_while_another_leaf_is_put_behind() {
+    Model {
+        entries: &[(10, 14, 1), (20, 24, 2), (30, 34, 3)],
+        change: |map| {
+            store(map, 40, 44, 5);
+            erase(map, 30);
+        },
+        index: 32,
+        states: &[Some(3), None],
+    }
+    .run();
+}
+
+#[test]
 fn an_entry_stays_while_its_leaf_is_merged() {
     Model {
         entries: TWO,
@@ -317,10 +331,9 @@ fn an_index_that_comes_from_the_leaf_before_is_found_here() {
         entries: TWO,
         change: |map| {
             assert!(map.lock().resize(VirtAddr::new(30), extent(26, 34)).is_ok());
-            assert!(map.lock().resize(VirtAddr::new(30), extent(30, 34)).is_ok());
         },
         index: 27,
-        states: &[None, Some(3), None],
+        states: &[None, Some(3)],
     }
     .run();
 }

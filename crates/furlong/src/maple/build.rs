@@ -218,15 +218,24 @@ impl<'a, G: Geometry> Inners<'a, G> {
         tree: &'a Tree<G>,
         pool: &mut Pool<G, S>,
     ) {
-        for at in from..to {
-            if let Some(child) = node.get().link(at).load() {
-                let item = Item {
-                    node: child,
-                    pivot: node.pivot(at),
-                    gap: node.gap(at),
-                };
-                self.push(item, tree, pool);
+        let mut from = from;
+        while from < to {
+            self.settle(tree, pool);
+            // The last one of a node, and the last one of all, wait for their pivots.
+            let some = self.room.saturating_sub(1).min(to - from - 1);
+            if let Some(inner) = self.inner.filter(|_| some > 0) {
+                inner.append(node.get(), from, some);
+                self.room -= some;
+                from += some;
             }
+            if let Some(child) = node.get().link(from).load() {
+                self.pending = Some(Item {
+                    node: child,
+                    pivot: node.pivot(from),
+                    gap: node.gap(from),
+                });
+            }
+            from += 1;
         }
     }
 
@@ -249,7 +258,7 @@ impl<'a, G: Geometry> Inners<'a, G> {
         let Some(inner) = self.inner else { return };
         inner.push(item);
         if self.room == 0 {
-            inner.finish();
+            inner.close();
             self.items.push(Item {
                 node: Node::Inner(inner),
                 pivot: item.pivot,

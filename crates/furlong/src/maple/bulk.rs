@@ -164,7 +164,7 @@ impl<'a, C: Config> Loading<'a, C> {
     }
 
     fn close_inner(&mut self, inner: Ptr<'a, Inner<C::Geometry>>, pivot: u64, level: usize) {
-        inner.finish();
+        inner.close();
         self.count.count(Event::NodeStore);
         let item = Item {
             node: Node::Inner(inner),
@@ -186,7 +186,7 @@ impl<'a, C: Config> Loading<'a, C> {
                 self.close_inner(inner, u64::MAX, level);
                 continue;
             }
-            inner.finish();
+            inner.close();
             let root = match Node::Inner(inner).first_child() {
                 Some(child) if inner.len() == 1 => {
                     self.pool.give_up(Node::Inner(inner));

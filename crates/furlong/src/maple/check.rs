@@ -98,7 +98,8 @@ impl<G: Geometry> Tree<G> {
             if before.is_some_and(|before| before.depth != seen.depth) {
                 return Err(Broken::Shape(start));
             }
-            if seen.gap != inner.gap(at) {
+            let (others, widest) = inner.others();
+            if seen.gap != inner.gap(at) || (at != widest && seen.gap > others) {
                 return Err(Broken::Gap(start));
             }
             largest = seen.gap.max(largest);

@@ -210,7 +210,7 @@ where
             self.pool.recycle();
             return (None, result);
         }
-        new.finish();
+        new.close();
         (Some(Node::Inner(new)), result)
     }
 }

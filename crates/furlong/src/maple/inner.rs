@@ -34,8 +34,12 @@ pub(super) struct Inner<G: Geometry> {
     child: G::Inner<Link<G>>,
     gap: G::Inner<AtomicU64>,
     largest: AtomicU64,
+    /// No gap below a child but the widest is larger.
+    others: AtomicU64,
     len: AtomicU8,
-    _room: [u8; 7],
+    /// A child with the largest gap.
+    widest: AtomicU8,
+    _room: [u8; 6],
     pub(super) head: RcuHead,
 }
 
@@ -47,8 +51,10 @@ impl<G: Geometry> Inner<G> {
             child: G::Inner::from_fn(|_| Link::none()),
             gap: G::Inner::from_fn(|_| AtomicU64::new(0)),
             largest: AtomicU64::new(0),
+            others: AtomicU64::new(0),
             len: AtomicU8::new(0),
-            _room: [0; 7],
+            widest: AtomicU8::new(0),
+            _room: [0; 6],
             head: RcuHead::new(),
         }
     }
@@ -98,34 +104,54 @@ impl<G: Geometry> Inner<G> {
         self.pivot.as_slice()[at].store(pivot, Ordering::Relaxed);
     }
 
+    /// What no gap below a child but the widest exceeds, and which child that is.
+    pub(super) fn others(&self) -> (u64, usize) {
+        // Relaxed, both: only the writer uses them.
+        let widest = usize::from(self.widest.load(Ordering::Relaxed));
+        (self.others.load(Ordering::Relaxed), widest)
+    }
+
     /// Notes the largest gap below a child; returns whether the node's own changed.
     #[inline]
     pub(super) fn set_gap(&self, at: usize, gap: u64) -> bool {
-        let old = self.gap(at);
         // Relaxed here and below: only the writer uses gaps.
         self.gap.as_slice()[at].store(gap, Ordering::Relaxed);
-        let largest = self.largest_gap();
-        if gap > largest {
-            self.largest.store(gap, Ordering::Relaxed);
-            return true;
+        let (largest, (others, widest)) = (self.largest_gap(), self.others());
+        if at == widest && gap < others {
+            self.find_largest();
+            return self.largest_gap() != largest;
         }
-        if old < largest || gap == old {
-            return false;
+        if at == widest || gap > largest {
+            let others = if at == widest { others } else { largest };
+            self.set_largest(gap, others, at);
+            return gap != largest;
         }
-        self.find_largest();
-        self.largest_gap() != largest
+        if gap > others {
+            self.others.store(gap, Ordering::Relaxed);
+        }
+        false
     }
 
     /// Finds the largest gap anew.
     pub(super) fn find_largest(&self) {
-        let gaps = &self.gap.as_slice()[..self.len()];
-        // Relaxed, both: only the writer uses them.
-        let gaps = gaps.iter().map(|gap| gap.load(Ordering::Relaxed));
-        self.largest
-            .store(gaps.fold(0, u64::max), Ordering::Relaxed);
+        let (mut largest, mut others, mut widest) = (0, 0, 0);
+        for at in 0..self.len() {
+            let gap = self.gap(at);
+            others = others.max(gap.min(largest));
+            widest = if gap > largest { at } else { widest };
+            largest = largest.max(gap);
+        }
+        self.set_largest(largest, others, widest);
     }
 
-    /// Puts a child behind all others. Not beside readers. The node is whole after `finish`.
+    fn set_largest(&self, largest: u64, others: u64, widest: usize) {
+        // Relaxed, all: only the writer uses them.
+        self.largest.store(largest, Ordering::Relaxed);
+        self.others.store(others, Ordering::Relaxed);
+        self.widest.store(widest as u8, Ordering::Relaxed);
+    }
+
+    /// Puts a child behind all others. Not beside readers. The node is whole after `close`.
     #[inline(always)]
     pub(super) fn push(&self, item: Item<'_, G>) {
         let at = self.len();
@@ -181,12 +207,35 @@ impl<G: Geometry> Inner<G> {
         self.find_largest();
     }
 
-    /// Makes what was a node of any tree one without children. Not beside readers.
-    pub(super) fn reset(&self) {
-        for at in 0..G::INNER {
+    /// Makes what was a node of any tree one that is to be filled and closed. Not beside readers.
+    pub(super) fn open(&self) {
+        self.set_len(0);
+    }
+
+    /// After `open` and pushes: empties what is not used, and finishes the node.
+    pub(super) fn close(&self) {
+        for at in self.len()..G::INNER {
             self.clear(at);
         }
-        self.set_len(0);
+        self.finish();
+    }
+
+    /// Puts the children `from..from + len` of another node behind all others. Not beside readers
+    /// of this node, which is whole after `close`.
+    #[inline]
+    pub(super) fn append(&self, other: &Self, from: usize, len: usize) {
+        let to = self.len();
+        for at in 0..len {
+            self.set_pivot(to + at, other.pivot(from + at));
+        }
+        for at in 0..len {
+            self.link(to + at).copy(other.link(from + at));
+        }
+        for at in 0..len {
+            // Relaxed: only the writer uses it.
+            self.gap.as_slice()[to + at].store(other.gap(from + at), Ordering::Relaxed);
+        }
+        self.set_len(to + len);
     }
 
     fn set_len(&self, len: usize) {

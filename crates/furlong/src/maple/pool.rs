@@ -224,7 +224,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         unsafe { Ptr::new(leaf) }
     }
 
-    /// An inner node without children, for `tree`.
+    /// An inner node without children, for `tree`, to be filled and closed.
     pub(super) fn inner<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Inner<G>> {
         let _ = tree;
         let inner = self
@@ -233,7 +233,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             .expect("the change has reserved inner nodes");
         // SAFETY: as for a leaf.
         let inner = unsafe { Ptr::new(inner) };
-        inner.reset();
+        inner.open();
         inner
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Plan<'a, C: Config> {
     helper: Option<Helper<'a, C>>,
     shares: Shares,
     need: Nodes,
+    /// The leaf is full and stays, and a new one behind it has what is new.
+    behind: bool,
 }
 
 impl<C: Config> Plan<'_, C> {
@@ -71,7 +73,21 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         } else {
             Shares::even(total, capacity)
         };
-        let alone = left.leaf().is(right.leaf()) && helper.is_none() && shares.nodes() == 1;
+        let one = left.leaf().is(right.leaf());
+        let behind =
+            one && cut.from == capacity && cut.len() == 1 && left.leaf().live() == capacity;
+        if behind {
+            return Plan {
+                helper: None,
+                shares: Shares::even(1, capacity),
+                need: Nodes {
+                    leaves: 1,
+                    inners: self.inners_needed(left, right),
+                },
+                behind,
+            };
+        }
+        let alone = one && helper.is_none() && shares.nodes() == 1;
         let none = left.height == 0 && shares.nodes() == 0;
         let inners = if alone || none {
             0
@@ -85,6 +101,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
                 leaves: shares.nodes(),
                 inners,
             },
+            behind,
         }
     }
 
@@ -113,9 +130,14 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         cut: &Cut,
         plan: &Plan<'a, C>,
     ) {
-        let items = self.new_leaves(left, right, cut, plan);
+        let items = if plan.behind {
+            self.leaf_behind(left, cut)
+        } else {
+            let items = self.new_leaves(left, right, cut, plan);
+            self.give_up_between(left, right, cut.displaces());
+            items
+        };
         let starts = left.leaf().live_in(0, cut.from) == 0;
-        self.give_up_between(left, right, cut.displaces());
         let mut stretch = None;
         if let Some(depth) = left.height.checked_sub(1) {
             stretch = Some(self.stretch(left, right, depth, plan.helper.as_ref()));
@@ -124,6 +146,25 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if starts {
             self.settle(left.min);
         }
+    }
+
+    /// A full leaf as it is, and one behind it with what is new.
+    fn leaf_behind(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Items<'a, C::Geometry> {
+        let mut items = Items::new();
+        let mut leaves = Leaves::new(Shares::even(1, C::Geometry::LEAF), false);
+        for piece in cut.pieces() {
+            let max = piece.start - 1;
+            items.push(Item {
+                node: Node::Leaf(spot.leaf()),
+                pivot: max,
+                gap: spot.leaf().largest_gap(spot.is_first(), max),
+            });
+            leaves.push(piece, self.tree, self.pool);
+        }
+        let new = leaves.finish(spot.max);
+        new.iter().for_each(|item| items.push(item));
+        self.count.count(Event::NodeStore);
+        items
     }
 
     /// The leaves that replace those from left to right, and a helper.
@@ -364,7 +405,12 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         {
             total += inner.len();
         }
-        let mut inners = Inners::new(Shares::even(total, C::Geometry::INNER));
+        let at_end = helper.is_none() && children.last + 1 == last.len();
+        let mut inners = Inners::new(if at_end {
+            Shares::ascending(total, C::Geometry::INNER)
+        } else {
+            Shares::even(total, C::Geometry::INNER)
+        });
         if let Some(Helper::Before(Node::Inner(inner))) = helper {
             inners.extend(*inner, 0, inner.len(), tree, pool);
             let above = left.step(depth - 1);
@@ -400,7 +446,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.count.count(Event::NodeStore);
             let inner = self.pool.inner(self.tree);
             items.iter().for_each(|item| inner.push(item));
-            inner.finish();
+            inner.close();
             root = Item {
                 node: Node::Inner(inner),
                 pivot: u64::MAX,

@@ -29,6 +29,9 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
         if index < start || last < index {
             return Err(NotResized::Occupied(old));
         }
+        if (start, last) == (old.start, old.last) {
+            return Ok(());
+        }
         self.is_free(old, start, last)?;
         let new = Slot { start, last, ..old };
         let lowered = start < spot.min;

@@ -236,6 +236,11 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if leaf.len() + len > C::Geometry::LEAF + cut.to - cut.from || cut.covered > 1 {
             return false;
         }
+        if let (true, Some(new)) = (cut.from == leaf.len(), cut.pieces[1]) {
+            leaf.push(new);
+            self.count.count(Event::SlotStore);
+            return true;
+        }
         if cut.covered > 0 {
             let mut old = (cut.from..cut.to).filter_map(|at| leaf.read(at));
             self.one = old.find(|slot| cut.covers(slot));
