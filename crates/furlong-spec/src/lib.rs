@@ -8,11 +8,13 @@
 
 pub mod compare;
 pub mod iova;
+pub mod maple;
 pub mod phys;
 pub mod phys_map;
 pub mod random;
 pub mod subject;
 pub mod tree;
+pub mod vmspace;
 
 pub use compare::{Divergence, Judge, compare, judge};
 pub use random::Random;

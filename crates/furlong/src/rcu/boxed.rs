@@ -12,7 +12,7 @@ use core::{
     ptr::NonNull,
 };
 
-use super::head::RcuHead;
+use super::{batch::Batch, head::RcuHead};
 
 /// A value on the heap together with the head that retiring it needs.
 ///
@@ -69,6 +69,44 @@ impl<T> RcuBox<T> {
         // SAFETY: `into_raw` gives up the only owner, and the block was allocated by the global
         // allocator with its layout.
         unsafe { Box::from_raw(self.into_raw().as_ptr()) }.value
+    }
+
+    /// Gives the block up for its address, which a structure of this library keeps.
+    pub(crate) fn into_address(self) -> NonNull<()> {
+        self.into_raw().cast()
+    }
+
+    /// Takes the block back.
+    ///
+    /// # Safety
+    ///
+    /// The address came from `into_address`, and the caller is the block's only owner.
+    pub(crate) unsafe fn from_address(address: NonNull<()>) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_raw(address.cast()) }
+    }
+
+    /// The value of a block that is not owned here.
+    ///
+    /// # Safety
+    ///
+    /// The address came from `into_address`, and the block is alive and not written for as long as
+    /// the reference is used.
+    pub(crate) unsafe fn at_address<'a>(address: NonNull<()>) -> &'a T {
+        // SAFETY: the caller's promise.
+        unsafe { Block::value(address.cast()) }
+    }
+
+    /// Adds the block to `batch`; it is dropped after the grace period.
+    pub(crate) fn push_to(self, batch: &mut Batch)
+    where
+        T: Send + 'static,
+    {
+        let block = self.into_raw();
+        // SAFETY: the box was the block's only owner, so no reader that enters later reaches it.
+        // The pointer is good for the whole block. It is dropped on any thread, for `T: Send`, and
+        // at any time, for `T: 'static`.
+        unsafe { batch.push(block.cast(), Block::<T>::reclaim) };
     }
 
     /// Gives the block up.

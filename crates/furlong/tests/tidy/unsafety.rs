@@ -7,6 +7,30 @@ use super::tree::{File, Finding, Tree, places};
 /// Every file that may have `unsafe`, and why it must. All others forbid it.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     (
+        "crates/furlong/src/maple/entry.rs",
+        "the contract of entries, and words that stand for them",
+    ),
+    (
+        "crates/furlong/src/maple/heap.rs",
+        "gives boxes and counted references away as words",
+    ),
+    (
+        "crates/furlong/src/maple/link.rs",
+        "nodes by their pointers",
+    ),
+    (
+        "crates/furlong/src/maple/pool.rs",
+        "obtains nodes, links them and gives them back",
+    ),
+    (
+        "crates/furlong/src/maple/source.rs",
+        "the contract of memory for nodes",
+    ),
+    (
+        "crates/furlong/src/maple/typed.rs",
+        "makes entries of a tree's words again",
+    ),
+    (
         "crates/furlong/src/phys/direct/leaf.rs",
         "leaves: a header and blocks in one allocation",
     ),
@@ -127,6 +151,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ),
     ("crates/furlong/tests/loom.rs", "retires by hand, in models"),
     (
+        "crates/furlong/tests/loom_maple.rs",
+        "objects in models, whose end loom sees",
+    ),
+    (
         "crates/furlong/tests/loom_phys.rs",
         "descriptors whose drop loom sees",
     ),
@@ -155,6 +183,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "an allocator that fails when it is told to",
     ),
     (
+        "crates/furlong-spec/tests/vmspace_memory/heap.rs",
+        "an allocator that fails when it is told to",
+    ),
+    (
         "crates/furlong-spec/tests/iova_domain_memory.rs",
         "watches the memory that is obtained, and counts locks",
     ),
@@ -165,6 +197,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong-spec/tests/phys_read_only/mapping.rs",
         "takes the right to write from memory that is read",
+    ),
+    (
+        "crates/furlong-spec/tests/maple_memory.rs",
+        "memory for nodes that fails when it is told to",
     ),
     (
         "crates/furlong-lab/launcher/main.rs",

@@ -1,0 +1,15 @@
+//! Maps from extents to entries: a list that is searched from its start, the library's tree, and
+//! streams of operations for both.
+#![forbid(unsafe_code)]
+
+mod model;
+mod operation;
+mod shared;
+mod stream;
+mod tree;
+
+pub use model::Model;
+pub use operation::{Operation, Outcome, Piece, Refusal};
+pub use shared::{RCU, SharedTree};
+pub use stream::{Mix, operations};
+pub use tree::{Tree, Value};

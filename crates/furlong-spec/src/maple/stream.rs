@@ -1,0 +1,83 @@
+//! Streams of operations from a seed.
+#![forbid(unsafe_code)]
+
+use super::operation::Operation;
+use crate::Random;
+
+/// What a stream does to the number of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mix {
+    /// It grows.
+    Growing,
+    /// It stays about the same.
+    Steady,
+    /// It shrinks.
+    Shrinking,
+}
+
+/// `n` operations on indices below `space`, with the last index of all now and then; `space` 0
+/// means all indices.
+pub fn operations(space: u64, mix: Mix, n: usize, seed: u64) -> impl Iterator<Item = Operation> {
+    let mut random = Random::new(seed);
+    (0..n).map(move |_| operation(space, mix, &mut random))
+}
+
+fn index(space: u64, random: &mut Random) -> u64 {
+    match random.below(32) {
+        0 => u64::MAX - random.below(3),
+        1 => random.below(3),
+        _ if space == 0 => random.next(),
+        _ => random.below(space),
+    }
+}
+
+/// Mostly short extents, sometimes any.
+fn extent(space: u64, random: &mut Random) -> (u64, u64) {
+    let start = index(space, random);
+    if random.below(12) == 0 {
+        let other = index(space, random);
+        return (start.min(other), start.max(other));
+    }
+    let longest = if space == 0 { 1 << 58 } else { 1 + space / 24 };
+    (start, start.saturating_add(random.below(longest)))
+}
+
+fn operation(space: u64, mix: Mix, random: &mut Random) -> Operation {
+    let (start, last) = extent(space, random);
+    let at = index(space, random);
+    let value = random.below(1 << 20) as u32;
+    let (adds, removes) = match mix {
+        Mix::Growing => (9, 3),
+        Mix::Steady => (6, 6),
+        Mix::Shrinking => (3, 9),
+    };
+    let pick = random.below(24);
+    if pick < adds {
+        return match random.below(3) {
+            0 => Operation::Store(start, last, value),
+            _ => Operation::Insert(start, last, value),
+        };
+    }
+    if pick < adds + removes {
+        return match random.below(6) {
+            0 => Operation::EraseRange(start, last),
+            _ => Operation::Erase(at),
+        };
+    }
+    let size = 1 + random.below(if space == 0 { 1 << 60 } else { 1 + space / 8 });
+    match random.below(12) {
+        0 => Operation::Walk(at),
+        1 => Operation::Find(at),
+        2 => Operation::FindBack(at),
+        3 => Operation::Range(start, last),
+        4 => Operation::RangeBack(start, last),
+        5 => Operation::LargestGap,
+        6 | 7 => Operation::LowestGap(size, start, at.max(start)),
+        8 | 9 => Operation::HighestGap(size, start, at.max(start)),
+        _ => {
+            let (low, high) = (random.below(4), random.below(4));
+            let to = at.saturating_add(high);
+            Operation::Resize(at, at.saturating_sub(low), to)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The library's tree as a subject.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use furlong::addr::{Address, Extent, VirtAddr};
+use furlong::check::Check;
+use furlong::maple::{
+    Config, Entry, EraseError, InsertError, Maple, Place, ResizeError, Split, StoreError, View,
+};
+
+use super::operation::{Operation, Outcome, Piece, Refusal};
+use crate::Subject;
+
+/// An entry that stands for a number.
+pub trait Value: Split {
+    /// The entry for a number.
+    fn of(number: u32) -> Self;
+    /// The number of an entry.
+    fn number(&self) -> u32;
+    /// The number of an entry that is lent.
+    fn lent(entry: Self::Ref<'_>) -> u32;
+}
+
+impl Value for u32 {
+    fn of(number: u32) -> Self {
+        number
+    }
+
+    fn number(&self) -> u32 {
+        *self
+    }
+
+    fn lent(entry: Self) -> u32 {
+        entry
+    }
+}
+
+impl Value for Arc<u32> {
+    fn of(number: u32) -> Self {
+        Self::new(number)
+    }
+
+    fn number(&self) -> u32 {
+        **self
+    }
+
+    fn lent(entry: Self::Ref<'_>) -> u32 {
+        *entry
+    }
+}
+
+/// A tree with one owner.
+#[derive(Debug)]
+pub struct Tree<E: Value, C: Config>(pub Maple<VirtAddr, E, C>);
+
+impl<E: Value, C: Config> Tree<E, C> {
+    /// An empty tree.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Maple::with_config())
+    }
+}
+
+impl<E: Value, C: Config> Default for Tree<E, C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The extent from one index to another.
+pub(super) fn extent(start: u64, last: u64) -> Extent<VirtAddr> {
+    Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).expect("streams order them")
+}
+
+pub(super) fn ends(extent: Extent<VirtAddr>) -> (u64, u64) {
+    (extent.start().raw(), extent.last().raw())
+}
+
+pub(super) fn lent<E: Value>((at, entry): (Extent<VirtAddr>, E::Ref<'_>)) -> Piece {
+    let (start, last) = ends(at);
+    (start, last, E::lent(entry))
+}
+
+pub(super) fn owned<E: Value>((at, entry): (Extent<VirtAddr>, E)) -> Piece {
+    let (start, last) = ends(at);
+    (start, last, entry.number())
+}
+
+pub(super) fn occupied(conflict: Extent<VirtAddr>) -> Outcome {
+    let (start, last) = ends(conflict);
+    Outcome::Refused(Refusal::Occupied(start, last))
+}
+
+pub(super) fn placed<E: Value>(place: Place<VirtAddr, <E as Entry>::Ref<'_>>) -> Outcome {
+    match place {
+        Place::Entry(at, entry) => Outcome::Pieces(vec![lent::<E>((at, entry))]),
+        Place::Gap(at) => Outcome::Gap(ends(at).0, ends(at).1),
+    }
+}
+
+impl<E: Value, C: Config> Tree<E, C> {
+    fn change(&mut self, operation: &Operation) -> Outcome {
+        const NO_MEMORY: Outcome = Outcome::Refused(Refusal::NoMemory);
+        match *operation {
+            Operation::Insert(start, last, value) => {
+                match self.0.insert(extent(start, last), E::of(value)) {
+                    Ok(()) => Outcome::Pieces(vec![]),
+                    Err(InsertError::Occupied { conflict, .. }) => occupied(conflict),
+                    Err(InsertError::NoMemory { .. }) => NO_MEMORY,
+                }
+            }
+            Operation::Store(start, last, value) => {
+                match self.0.store(extent(start, last), E::of(value)) {
+                    Ok(displaced) => Outcome::Pieces(displaced.map(owned).collect()),
+                    Err(StoreError::NoMemory { .. } | StoreError::NoSplit { .. }) => NO_MEMORY,
+                }
+            }
+            Operation::Erase(index) => match self.0.erase(VirtAddr::new(index)) {
+                Ok(found) => Outcome::Pieces(found.into_iter().map(owned).collect()),
+                Err(_) => NO_MEMORY,
+            },
+            Operation::EraseRange(start, last) => match self.0.erase_range(extent(start, last)) {
+                Ok(displaced) => Outcome::Pieces(displaced.map(owned).collect()),
+                Err(EraseError::NoMemory | EraseError::NoSplit) => NO_MEMORY,
+            },
+            Operation::Resize(index, start, last) => {
+                match self.0.resize(VirtAddr::new(index), extent(start, last)) {
+                    Ok(()) => Outcome::Pieces(vec![]),
+                    Err(ResizeError::Vacant) => Outcome::Refused(Refusal::Vacant),
+                    Err(ResizeError::Occupied(conflict)) => occupied(conflict),
+                    Err(ResizeError::NoMemory) => NO_MEMORY,
+                }
+            }
+            _ => self.room(operation),
+        }
+    }
+
+    fn room(&self, operation: &Operation) -> Outcome {
+        match *operation {
+            Operation::LowestGap(size, lo, hi) => {
+                Outcome::Room(self.0.lowest_gap(size, extent(lo, hi)).map(ends))
+            }
+            Operation::HighestGap(size, lo, hi) => {
+                Outcome::Room(self.0.highest_gap(size, extent(lo, hi)).map(ends))
+            }
+            Operation::LargestGap => Outcome::Length(self.0.largest_gap()),
+            _ => answer(self.0.view(), operation),
+        }
+    }
+}
+
+/// What a look at a tree answers.
+pub(super) fn answer<E: Value, C: Config>(
+    view: View<'_, VirtAddr, E, C>,
+    operation: &Operation,
+) -> Outcome {
+    let pieces = |found: Option<_>| Outcome::Pieces(found.into_iter().map(lent::<E>).collect());
+    match *operation {
+        Operation::Walk(index) => {
+            let place = placed::<E>(view.walk(VirtAddr::new(index)));
+            let loaded = pieces(view.get(VirtAddr::new(index)));
+            match place {
+                Outcome::Gap(..) if loaded == Outcome::Pieces(vec![]) => place,
+                _ => loaded,
+            }
+        }
+        Operation::Find(index) => pieces(view.find(VirtAddr::new(index))),
+        Operation::FindBack(index) => pieces(view.find_back(VirtAddr::new(index))),
+        Operation::Range(start, last) => {
+            Outcome::Pieces(view.range(extent(start, last)).map(lent::<E>).collect())
+        }
+        Operation::RangeBack(start, last) => Outcome::Pieces(
+            view.range_back(extent(start, last))
+                .map(lent::<E>)
+                .collect(),
+        ),
+        _ => Outcome::Room(None),
+    }
+}
+
+impl<E: Value, C: Config> Subject for Tree<E, C> {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        self.change(operation)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.0.check().map_err(|broken| broken.to_string())
+    }
+}

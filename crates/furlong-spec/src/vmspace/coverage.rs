@@ -1,0 +1,98 @@
+//! Which answers were seen: a stream that never meets a refusal has not shown it to be right.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use furlong::vmspace::{
+    AdviseError, BrkError, FaultError, MapError, ProtectError, RemapError, UnmapError,
+};
+
+use super::{Operation, Outcome, Refusal};
+
+/// How often each refusal, and each operation that did something, was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    refused: BTreeMap<Refusal, u64>,
+    done: BTreeMap<&'static str, u64>,
+}
+
+/// The operations that may do something.
+const VERBS: [&str; 12] = [
+    "map", "map over", "unmap", "protect", "advise", "remap", "brk", "fault", "find", "fork",
+    "clear", "areas",
+];
+
+impl Coverage {
+    /// Notes an answer.
+    pub fn note(&mut self, operation: &Operation, outcome: &Outcome) {
+        let verb = match (operation, outcome) {
+            (_, Outcome::Refused(refusal, _)) => {
+                *self.refused.entry(*refusal).or_default() += 1;
+                return;
+            }
+            (Operation::Map(_), Outcome::At(_, gone)) if !gone.is_empty() => "map over",
+            (Operation::Map(_), _) => "map",
+            (Operation::Unmap(..), Outcome::Done(gone)) if !gone.is_empty() => "unmap",
+            (Operation::Protect(..), _) => "protect",
+            (Operation::Advise(..), _) => "advise",
+            (Operation::Remap(_), _) => "remap",
+            (Operation::Brk(_), _) => "brk",
+            (Operation::Fault(..), _) => "fault",
+            (Operation::Find(_), Outcome::Area(Some(_))) => "find",
+            (Operation::Fork, Outcome::Areas(areas)) if !areas.is_empty() => "fork",
+            (Operation::Clear, Outcome::Done(gone)) if !gone.is_empty() => "clear",
+            (Operation::Areas, Outcome::Areas(areas)) if !areas.is_empty() => "areas",
+            _ => return,
+        };
+        *self.done.entry(verb).or_default() += 1;
+    }
+
+    /// Adds what another one has seen.
+    pub fn add(&mut self, other: &Self) {
+        for (refusal, count) in &other.refused {
+            *self.refused.entry(*refusal).or_default() += count;
+        }
+        for (verb, count) in &other.done {
+            *self.done.entry(verb).or_default() += count;
+        }
+    }
+
+    /// How often a refusal was seen.
+    #[must_use]
+    pub fn refusals(&self, refusal: Refusal) -> u64 {
+        self.refused.get(&refusal).copied().unwrap_or(0)
+    }
+
+    /// What was seen less than `least` times; lack of memory aside.
+    #[must_use]
+    pub fn missing(&self, least: u64) -> Vec<String> {
+        let seen = |refusal: &Refusal| self.refusals(*refusal) < least;
+        let refusals = every_refusal().into_iter().filter(seen);
+        let verbs = VERBS
+            .iter()
+            .filter(|verb| self.done.get(*verb) < Some(&least));
+        let refusals = refusals.map(|refusal| format!("{refusal:?}"));
+        refusals.chain(verbs.map(ToString::to_string)).collect()
+    }
+}
+
+/// All refusals but those for lack of memory.
+fn every_refusal() -> Vec<Refusal> {
+    let all = MapError::ALL.iter().copied().map(Refusal::Map);
+    let all = all.chain(UnmapError::ALL.iter().copied().map(Refusal::Unmap));
+    let all = all.chain(ProtectError::ALL.iter().copied().map(Refusal::Protect));
+    let all = all.chain(AdviseError::ALL.iter().copied().map(Refusal::Advise));
+    let all = all.chain(RemapError::ALL.iter().copied().map(Refusal::Remap));
+    let all = all.chain(BrkError::ALL.iter().copied().map(Refusal::Brk));
+    let all = all.chain(FaultError::ALL.iter().copied().map(Refusal::Fault));
+    let no_memory = [
+        Refusal::Map(MapError::NoMemory),
+        Refusal::Unmap(UnmapError::NoMemory),
+        Refusal::Protect(ProtectError::NoMemory),
+        Refusal::Advise(AdviseError::NoMemory),
+        Refusal::Remap(RemapError::NoMemory),
+        Refusal::Brk(BrkError::NoMemory),
+        Refusal::Fault(FaultError::NoMemory),
+    ];
+    all.filter(|refusal| !no_memory.contains(refusal)).collect()
+}

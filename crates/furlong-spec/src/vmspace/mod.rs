@@ -1,0 +1,29 @@
+//! The address space: a model of one entry a page, operations from a seed, and a recorded kernel
+//! build to be replayed.
+//!
+//! # Files
+//! - `operation`: what is asked and answered; `space`: the library's space as a subject.
+//! - `model`, `gaps`, `moves`: the naive model.
+//! - `world`: small spaces; `stream`: operations from a seed; `sweep`: all short sequences.
+//! - `coverage`: which answers were seen. `trace`: recordings of real programs, and their replay.
+#![forbid(unsafe_code)]
+
+mod coverage;
+mod gaps;
+mod model;
+mod moves;
+mod operation;
+mod ranges;
+mod space;
+mod stream;
+mod sweep;
+pub mod trace;
+mod world;
+
+pub use coverage::Coverage;
+pub use model::Model;
+pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
+pub use space::{Kept, SharedSubject, SpaceSubject};
+pub use stream::{Mix, operations};
+pub use sweep::sequences;
+pub use world::{WORLDS, World};

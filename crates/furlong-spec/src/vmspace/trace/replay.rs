@@ -1,0 +1,245 @@
+//! The replay of a script.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use furlong::addr::{Address, VirtAddr};
+use furlong::vmspace::{Access, At, Errno, Remap, RemapFlags, Request};
+
+use super::script::is_chosen;
+use super::{AddressSpace, Answer, Kind, Mismatch, Report, Script, Step, Stepped};
+
+/// What an operation is, for whoever tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// A new space.
+    New,
+    /// The end of a space.
+    End,
+    /// A fork.
+    Fork,
+    /// Part of an image.
+    Image,
+    /// A mapping whose place the kernel has chosen.
+    Map,
+    /// A mapping at a fixed place.
+    MapFixed,
+    /// Unmapping.
+    Unmap,
+    /// A protection.
+    Protect,
+    /// Moving or resizing.
+    Remap,
+    /// The heap.
+    Brk,
+    /// A fault.
+    Fault,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::New => "new",
+            Self::End => "end",
+            Self::Fork => "fork",
+            Self::Image => "image",
+            Self::Map => "map",
+            Self::MapFixed => "map-fixed",
+            Self::Unmap => "unmap",
+            Self::Protect => "protect",
+            Self::Remap => "remap",
+            Self::Brk => "brk",
+            Self::Fault => "fault",
+        })
+    }
+}
+
+/// Sees each operation that the subject carries out, and nothing else of the replay: a place to
+/// time and to count.
+pub trait Watch {
+    /// Carries out an operation.
+    fn carry_out<T>(&mut self, class: Class, operation: impl FnOnce() -> T) -> T;
+
+    /// Whether the subject is asked, beside the operations, what place it would choose.
+    fn asks_choice(&self) -> bool {
+        true
+    }
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn carry_out<T>(&mut self, _class: Class, operation: impl FnOnce() -> T) -> T {
+        operation()
+    }
+}
+
+/// Replays a script and compares every answer with the kernel's.
+pub fn replay<S: AddressSpace>(script: &Script, watch: &mut impl Watch) -> Report {
+    let mut stage = Stage {
+        spaces: (0..script.spaces).map(|_| None::<S>).collect(),
+        report: Report::default(),
+        watch,
+    };
+    for stepped in &script.steps {
+        stage.step(stepped);
+    }
+    stage.report
+}
+
+struct Stage<'a, S, W> {
+    spaces: Vec<Option<S>>,
+    report: Report,
+    watch: &'a mut W,
+}
+
+fn answer(result: Result<VirtAddr, Errno>) -> Answer {
+    let number = result.map_err(Errno::number);
+    number.map(Address::raw)
+}
+
+fn nothing(result: Result<(), Errno>) -> Answer {
+    result.map(|()| 0).map_err(Errno::number)
+}
+
+impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
+    /// Carries out an operation on a space.
+    fn on<T>(&mut self, at: &Stepped, class: Class, operation: impl FnOnce(&mut S) -> T) -> T {
+        *self.report.carried_out.entry(class).or_default() += 1;
+        let space = self.spaces[at.space].as_mut();
+        let space = space.expect("a script begins every space before it is used");
+        self.watch.carry_out(class, || operation(space))
+    }
+
+    fn note(&mut self, at: &Stepped, class: Class, kind: Kind) {
+        let line = at.line;
+        self.report.mismatches.push(Mismatch { line, class, kind });
+    }
+
+    fn compare(&mut self, at: &Stepped, class: Class, expected: Answer, found: Answer) {
+        if expected != found {
+            self.note(at, class, Kind::Answer { expected, found });
+        }
+    }
+
+    fn step(&mut self, at: &Stepped) {
+        match &at.step {
+            Step::New(layout) => {
+                *self.report.carried_out.entry(Class::New).or_default() += 1;
+                let space = self.watch.carry_out(Class::New, || S::new(layout));
+                self.spaces[at.space] = Some(space);
+            }
+            Step::Fork { child } => {
+                let space = self.on(at, Class::Fork, |space| space.fork());
+                self.spaces[*child] = Some(space);
+            }
+            Step::End => self.end(at),
+            Step::Image(request) => {
+                let found = answer(self.on(at, Class::Image, |space| space.map(request)));
+                if let At::Fixed(start) = request.at {
+                    self.compare(at, Class::Image, Ok(start.raw()), found);
+                }
+            }
+            Step::Map { request, answer } if is_chosen(request) => {
+                self.map_chosen(at, request, *answer);
+            }
+            Step::Map {
+                request,
+                answer: expected,
+            } => {
+                let found = answer(self.on(at, Class::MapFixed, |space| space.map(request)));
+                self.compare(at, Class::MapFixed, *expected, found);
+            }
+            Step::Unmap(start, len, expected) => {
+                let found = self.on(at, Class::Unmap, |space| space.unmap(*start, *len));
+                self.compare(at, Class::Unmap, *expected, nothing(found));
+            }
+            Step::Protect(start, len, prot, expected) => {
+                let done = self.on(at, Class::Protect, |space| {
+                    space.protect(*start, *len, *prot)
+                });
+                self.compare(at, Class::Protect, *expected, nothing(done));
+            }
+            Step::Remap(remap, expected) => self.remap(at, remap, *expected),
+            Step::StartBrk(start) => self.on(at, Class::Brk, |space| space.start_brk(*start)),
+            Step::Brk(end, expected) => {
+                let found = self.on(at, Class::Brk, |space| space.brk(*end));
+                self.compare(at, Class::Brk, *expected, Ok(found.raw()));
+            }
+            Step::UnknownHeap => self.note(at, Class::Brk, Kind::UnknownHeap),
+            Step::Fault(address, access) => self.fault(at, *address, *access),
+            Step::Moved(start, len) => {
+                let moved = self.on(at, Class::Image, |space| space.unmap(*start, *len));
+                self.compare(at, Class::Image, Ok(0), nothing(moved));
+            }
+            Step::Grown(start) => {
+                let grow = |space: &mut S| space.fault(*start, Access::Write);
+                if let Err(error) = self.on(at, Class::Image, grow) {
+                    self.note(at, Class::Image, Kind::Fault(*start, error));
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, at: &Stepped) {
+        let space = self.spaces[at.space].take();
+        let areas = space.as_ref().map_or(0, AddressSpace::areas);
+        self.report.areas_max = self.report.areas_max.max(areas);
+        *self.report.carried_out.entry(Class::End).or_default() += 1;
+        self.watch.carry_out(Class::End, || drop(space));
+    }
+
+    fn fault(&mut self, at: &Stepped, address: VirtAddr, access: Access) {
+        let found = self.on(at, Class::Fault, |space| space.fault(address, access));
+        if let Err(error) = found {
+            self.note(at, Class::Fault, Kind::Fault(address, error));
+        }
+    }
+
+    /// A mapping whose place the kernel has chosen: it has to be free, and is imposed.
+    fn map_chosen(&mut self, at: &Stepped, request: &Request<u32>, expected: Answer) {
+        let Ok(start) = expected.map(VirtAddr::new) else {
+            let found = answer(self.on(at, Class::Map, |space| space.map(request)));
+            self.compare(at, Class::Map, expected, found);
+            if let Ok(start) = found {
+                let undo = |space: &mut S| space.unmap(VirtAddr::new(start), request.len);
+                // It is put back to where the kernel is; that it can be is not what is compared.
+                let _ = self.on(at, Class::Unmap, undo);
+            }
+            return;
+        };
+        if self.watch.asks_choice() {
+            let space = self.spaces[at.space].as_ref();
+            let choice = space.and_then(|space| space.choice(request));
+            self.report.choices.0 += 1;
+            self.report.choices.1 += u64::from(choice == Some(start));
+        }
+        let vacant = request.clone().at(At::Vacant(start));
+        let found = self.on(at, Class::Map, |space| space.map(&vacant));
+        if let Err(errno) = found {
+            self.note(at, Class::Map, Kind::Place(start, errno.number()));
+            let fixed = request.clone().at(At::Fixed(start));
+            let found = answer(self.on(at, Class::Map, |space| space.map(&fixed)));
+            self.compare(at, Class::Map, expected, found);
+        }
+    }
+
+    /// What the kernel has moved goes to the same place.
+    fn remap(&mut self, at: &Stepped, remap: &Remap, expected: Answer) {
+        let moved = expected.ok().map(VirtAddr::new);
+        let moved = moved.filter(|start| *start != remap.start);
+        let is_fixed = remap.flags.contains(RemapFlags::FIXED);
+        let imposed = match moved {
+            Some(new_start) if !is_fixed => Remap {
+                flags: remap.flags | RemapFlags::FIXED,
+                new_start,
+                ..*remap
+            },
+            _ => *remap,
+        };
+        let found = answer(self.on(at, Class::Remap, |space| space.remap(&imposed)));
+        self.compare(at, Class::Remap, expected, found);
+    }
+}

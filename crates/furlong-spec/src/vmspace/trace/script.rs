@@ -1,0 +1,402 @@
+//! A trace whose processes have been told apart: what the replay of it has to do, step by step.
+#![forbid(unsafe_code)]
+
+use std::collections::HashMap;
+
+use furlong::addr::VirtAddr;
+use furlong::vmspace::linux::{Mmap, prot};
+use furlong::vmspace::{Access, At, Flags, Layout, Prot, Remap, RemapFlags, Request};
+
+use super::{Answer, Event, What};
+
+/// `clone`: the child shares the space.
+const CLONE_VM: u64 = 0x100;
+/// `clone`: the child is a thread of the process.
+const CLONE_THREAD: u64 = 0x1_0000;
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// The space begins, empty.
+    New(Layout),
+    /// Another space begins as a copy of this one.
+    Fork {
+        /// The other one.
+        child: usize,
+    },
+    /// The space ends.
+    End,
+    /// Map this as part of an image.
+    Image(Request<u32>),
+    /// Map this.
+    Map {
+        /// What is asked for.
+        request: Request<u32>,
+        /// Where the kernel has mapped it.
+        answer: Answer,
+    },
+    /// Unmap.
+    Unmap(VirtAddr, u64, Answer),
+    /// Change a protection.
+    Protect(VirtAddr, u64, Prot, Answer),
+    /// Move or resize.
+    Remap(Remap, Answer),
+    /// The heap begins here.
+    StartBrk(VirtAddr),
+    /// Let the heap end there.
+    Brk(VirtAddr, Answer),
+    /// Nobody has said where the heap begins that is to end there.
+    UnknownHeap,
+    /// Fault.
+    Fault(VirtAddr, Access),
+    /// The stack has grown down to here.
+    Grown(VirtAddr),
+    /// The stack that an exec began with is not here any more, but where it was moved to.
+    Moved(VirtAddr, u64),
+}
+
+/// A step, the space that it is for, and the line of the trace that it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stepped {
+    /// The line.
+    pub line: u32,
+    /// The space, counted from 0.
+    pub space: usize,
+    /// What is to be done.
+    pub step: Step,
+}
+
+/// The steps of a trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Script {
+    /// In order.
+    pub steps: Vec<Stepped>,
+    /// How many spaces there are.
+    pub spaces: usize,
+    /// How many events the steps come from.
+    pub events: usize,
+    /// Lines that call a process's stack that has grown an exec. Recorders tell an exec by the
+    /// stack that the kernel maps then, and the kernel reports one that grows in the same way; but
+    /// a new stack ends elsewhere.
+    pub no_execs: Vec<u32>,
+    /// Lines with a new stack, which only an exec makes, where no exec was said.
+    pub unsaid_execs: Vec<u32>,
+}
+
+/// A process.
+#[derive(Clone, Copy)]
+struct Process {
+    space: usize,
+    tasks: usize,
+}
+
+/// What has to be known of a space.
+#[derive(Clone, Copy)]
+struct Known {
+    /// Processes that have it.
+    processes: usize,
+    has_heap: bool,
+    /// The step with which it began.
+    began: usize,
+    /// Where its stack ends, if there is one.
+    stack: Option<u64>,
+    /// Where what may become its stack begins, and its bytes.
+    nascent: Option<(u64, u64)>,
+}
+
+/// A script in the making.
+struct Cast {
+    script: Script,
+    processes: HashMap<u32, Process>,
+    known: Vec<Known>,
+    names: HashMap<Box<str>, u32>,
+}
+
+/// The numbers of images begin here, above those of files.
+const IMAGES: u32 = 1 << 20;
+
+impl Script {
+    /// The script of these events. Where a process has no beginning, its first event is one.
+    #[must_use]
+    pub fn new(events: &[Event]) -> Self {
+        let mut cast = Cast {
+            script: Self::default(),
+            processes: HashMap::new(),
+            known: Vec::new(),
+            names: HashMap::new(),
+        };
+        for (at, event) in events.iter().enumerate() {
+            let next = events[at + 1..].iter().find(|next| next.pid == event.pid);
+            cast.event(event, next);
+        }
+        cast.script.events = events.len();
+        cast.script
+    }
+}
+
+impl Cast {
+    fn push(&mut self, line: u32, space: usize, step: Step) {
+        self.script.steps.push(Stepped { line, space, step });
+    }
+
+    /// A new space for a process.
+    fn begin(&mut self, line: u32, pid: u32) -> usize {
+        let space = self.known.len();
+        self.known.push(Known {
+            processes: 1,
+            has_heap: false,
+            began: self.script.steps.len(),
+            stack: None,
+            nascent: None,
+        });
+        self.script.spaces += 1;
+        self.push(line, space, Step::New(Layout::LINUX_X86_64));
+        let tasks = self.processes.get(&pid).map_or(1, |process| process.tasks);
+        self.processes.insert(pid, Process { space, tasks });
+        space
+    }
+
+    fn space(&mut self, line: u32, pid: u32) -> usize {
+        match self.processes.get(&pid) {
+            Some(process) => process.space,
+            None => self.begin(line, pid),
+        }
+    }
+
+    /// A process leaves its space, which may be the end of that.
+    fn leave(&mut self, line: u32, space: usize) {
+        self.known[space].processes -= 1;
+        if self.known[space].processes == 0 {
+            self.push(line, space, Step::End);
+        }
+    }
+
+    /// `next` is the next event of the same process.
+    fn event(&mut self, event: &Event, next: Option<&Event>) {
+        let (line, pid) = (event.line, event.pid);
+        match &event.what {
+            What::Exec if next.is_some_and(|next| self.is_grown(next)) => {
+                self.script.no_execs.push(line);
+            }
+            What::Exec => {
+                if let Some(process) = self.processes.get(&pid).copied() {
+                    self.leave(line, process.space);
+                }
+                self.begin(line, pid);
+            }
+            What::Task { child, flags } => self.task(line, pid, *child, *flags),
+            What::Exit { .. } => self.exit(line, pid),
+            What::Brk { end, answer } => self.brk(line, pid, *end, *answer),
+            What::Image { start, .. } if self.is_grown(event) => {
+                let space = self.space(line, pid);
+                self.push(line, space, Step::Grown(VirtAddr::new(*start)));
+            }
+            What::Image {
+                start,
+                len,
+                prot,
+                name,
+            } => self.image(line, pid, [*start, *len, *prot], name),
+            what => {
+                let space = self.space(line, pid);
+                self.push(line, space, call(what));
+            }
+        }
+    }
+
+    fn task(&mut self, line: u32, pid: u32, child: u32, flags: u64) {
+        let space = self.space(line, pid);
+        if flags & CLONE_THREAD != 0 {
+            let process = self.processes.entry(pid);
+            process.and_modify(|process| process.tasks += 1);
+            return;
+        }
+        let shares = flags & CLONE_VM != 0;
+        let of_child = if shares {
+            self.known[space].processes += 1;
+            space
+        } else {
+            let child = self.known.len();
+            let began = self.script.steps.len();
+            self.known.push(Known {
+                processes: 1,
+                began,
+                ..self.known[space]
+            });
+            self.script.spaces += 1;
+            self.push(line, space, Step::Fork { child });
+            child
+        };
+        let process = Process {
+            space: of_child,
+            tasks: 1,
+        };
+        // A number that is used again belongs to a process whose end was not seen.
+        if let Some(old) = self.processes.insert(child, process) {
+            self.leave(line, old.space);
+        }
+    }
+
+    fn exit(&mut self, line: u32, pid: u32) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        process.tasks -= 1;
+        if process.tasks == 0 {
+            let space = process.space;
+            self.processes.remove(&pid);
+            self.leave(line, space);
+        }
+    }
+
+    /// The first one tells where the heap begins.
+    fn brk(&mut self, line: u32, pid: u32, end: u64, answer: Answer) {
+        let space = self.space(line, pid);
+        let known = self.known[space].has_heap;
+        self.known[space].has_heap = true;
+        match answer {
+            Ok(is) if !known && is != end => {
+                self.push(line, space, Step::StartBrk(VirtAddr::new(is)));
+            }
+            Ok(is) if !known => {
+                self.push(line, space, Step::UnknownHeap);
+                self.push(line, space, Step::StartBrk(VirtAddr::new(is)));
+            }
+            _ => {}
+        }
+        if end != 0 || known {
+            self.push(line, space, Step::Brk(VirtAddr::new(end), answer));
+        }
+    }
+
+    /// Whether an event is the stack of its process, which has grown.
+    fn is_grown(&self, event: &Event) -> bool {
+        let What::Image {
+            start, len, name, ..
+        } = &event.what
+        else {
+            return false;
+        };
+        let process = self.processes.get(&event.pid);
+        let stack = process.and_then(|process| self.known[process.space].stack);
+        &**name == "[stack]" && stack.is_some() && stack == start.checked_add(*len)
+    }
+
+    fn image(&mut self, line: u32, pid: u32, image: [u64; 3], name: &str) {
+        let [start, len, bits] = image;
+        let mut space = self.space(line, pid);
+        if name == "[stack]" && self.known[space].stack.is_some() {
+            self.script.unsaid_execs.push(line);
+            self.leave(line, space);
+            space = self.begin(line, pid);
+        }
+        let next = IMAGES + u32::try_from(self.names.len()).unwrap_or(u32::MAX - IMAGES);
+        let object = *self.names.entry(name.into()).or_insert(next);
+        let at = At::Fixed(VirtAddr::new(start));
+        let memory = Request::anonymous(len, prot(bits), 0).at(at);
+        let request = match name {
+            "[stack]" => memory.flags(Flags::GROWS_DOWN),
+            "anon" => memory,
+            _ => Request::object(len, prot(bits), 0, object).at(at),
+        };
+        match name {
+            "[stack]" => {
+                self.known[space].stack = start.checked_add(len);
+                if let Some((start, len)) = self.known[space].nascent.take() {
+                    self.push(line, space, Step::Moved(VirtAddr::new(start), len));
+                }
+            }
+            // An exec fills its stack at the end of the space, and then moves it.
+            _ if self.known[space].stack.is_none() => {
+                self.known[space].nascent = Some((start, len));
+            }
+            _ => self.lift(space, start, len),
+        }
+        self.push(line, space, Step::Image(request));
+    }
+
+    /// The kernel maps the loader of an image as the first thing below where it searches: so that
+    /// is where the highest image below the stack ends.
+    fn lift(&mut self, space: usize, start: u64, len: u64) {
+        let known = self.known[space];
+        let end = start.checked_add(len).filter(|end| *end > 0);
+        let end = end.filter(|end| known.stack.is_some_and(|stack| *end < stack));
+        let Step::New(layout) = &mut self.script.steps[known.began].step else {
+            return;
+        };
+        let Some(last) = end.map(|end| VirtAddr::new(end - 1)) else {
+            return;
+        };
+        let is_first = layout.top == Layout::LINUX_X86_64.top;
+        if (is_first || last > layout.top) && last <= layout.last {
+            layout.top = last;
+        }
+    }
+}
+
+/// A system call or a fault as a step.
+fn call(what: &What) -> Step {
+    let at = VirtAddr::new;
+    match *what {
+        What::Map { call, fd, answer } => {
+            // The object is the file, as far as a trace knows it.
+            let object = u32::try_from(fd).map_or(0, |fd| fd + 1);
+            let request = call.request(object);
+            let align = if is_huge(&call, fd) { HUGE_PAGE } else { 0 };
+            let request = request.align(align);
+            Step::Map { request, answer }
+        }
+        What::Unmap { start, len, answer } => Step::Unmap(at(start), len, answer),
+        What::Protect {
+            start,
+            len,
+            prot: bits,
+            answer,
+        } => Step::Protect(at(start), len, prot(bits), answer),
+        What::Remap {
+            start,
+            old_len,
+            new_len,
+            flags,
+            new_start,
+            answer,
+        } => {
+            let flags = u32::try_from(flags).unwrap_or(u32::MAX);
+            let remap = Remap {
+                start: at(start),
+                old_len,
+                new_len,
+                flags: RemapFlags::from_bits(flags),
+                new_start: at(new_start),
+            };
+            Step::Remap(remap, answer)
+        }
+        What::Fault { address, code } => Step::Fault(at(address), access(code)),
+        _ => unreachable!("the others are no calls"),
+    }
+}
+
+/// Bytes of a huge page on x86-64.
+const HUGE_PAGE: u64 = 1 << 21;
+
+/// Whether the kernel looks for a place at a huge page: for a file that has one, since 6.7, and for
+/// anonymous memory that is made of them, since 6.13.
+fn is_huge(call: &Mmap, fd: i32) -> bool {
+    call.len >= HUGE_PAGE && (fd >= 0 || call.len.is_multiple_of(HUGE_PAGE))
+}
+
+/// The access of a fault, by the error code of x86.
+fn access(code: u64) -> Access {
+    if code & 2 != 0 {
+        Access::Write
+    } else if code & 0x10 != 0 {
+        Access::Execute
+    } else {
+        Access::Read
+    }
+}
+
+/// Whether the place of a mapping was the kernel's choice.
+pub(super) fn is_chosen(request: &Request<u32>) -> bool {
+    matches!(request.at, At::Anywhere | At::Hint(_))
+}

@@ -1,0 +1,46 @@
+//! Every sequence of changes from a small set, on nodes of three slots, against the model.
+#![forbid(unsafe_code)]
+
+use furlong::maple::{Custom, Fan, Heap};
+use furlong_spec::maple::{Model, Operation, Outcome, SharedTree, Tree};
+use furlong_spec::{Subject, compare};
+
+type Tiny = Custom<Fan<3, 3, 16>, Heap>;
+
+/// Stores and erasures that touch, cut, cover and span what the others leave, after enough entries
+/// for three levels.
+const CHANGES: [Operation; 7] = [
+    Operation::Store(22, 22, 100),
+    Operation::Store(38, 61, 101),
+    Operation::Erase(30),
+    Operation::Erase(70),
+    Operation::EraseRange(15, 52),
+    Operation::EraseRange(0, u64::MAX),
+    Operation::Resize(60, 56, 66),
+];
+
+fn holds_in_every_sequence<S>(build: impl Fn() -> S, length: u32)
+where
+    S: Subject<Operation = Operation, Outcome = Outcome>,
+{
+    let grow = (1..=9_u64).map(|index| Operation::Insert(10 * index, 10 * index + 4, index as u32));
+    let choices = CHANGES.len() as u32;
+    for sequence in 0..choices.pow(length) {
+        let change = |step| CHANGES[(sequence / choices.pow(step) % choices) as usize];
+        let changes = (0..length).map(change);
+        let looks = [Operation::Range(0, u64::MAX), Operation::LargestGap];
+        let stream = grow.clone().chain(changes).chain(looks);
+        compare(&mut Model::new(), &mut build(), stream)
+            .unwrap_or_else(|divergence| panic!("sequence {sequence}: {divergence}"));
+    }
+}
+
+#[test]
+fn every_sequence_of_five_changes_holds() {
+    holds_in_every_sequence(Tree::<u32, Tiny>::new, 5);
+}
+
+#[test]
+fn every_sequence_of_five_changes_holds_beside_readers() {
+    holds_in_every_sequence(SharedTree::<u32, Tiny>::new, 5);
+}

@@ -1,0 +1,260 @@
+//! The memory of trees: allocations that fail change nothing, changes for which nodes were reserved
+//! neither allocate nor free, and every node comes back.
+
+use std::alloc::{alloc, dealloc};
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::{alloc::Layout, sync::Arc};
+
+use furlong::addr::{Extent, VirtAddr};
+use furlong::check::Check;
+use furlong::maple::{Custom, DuplicateError, Fan, Maple, RcuMaple, Reservation, Source};
+use furlong::rcu::{Domain, Rcu};
+use furlong::sync::SpinLock;
+use furlong_spec::Subject;
+use furlong_spec::maple::{
+    Mix, Model, Operation, Outcome, RCU, Refusal, SharedTree, Tree, operations,
+};
+
+thread_local! {
+    /// Allocations that this thread may still make.
+    static BUDGET: Cell<usize> = const { Cell::new(usize::MAX) };
+    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
+    static FREED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The heap, counted, which fails when it is told to.
+struct Counted;
+
+// SAFETY: it hands out what the heap does, or nothing.
+unsafe impl Source for Counted {
+    fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+        let left = BUDGET.get().checked_sub(1)?;
+        BUDGET.set(left);
+        ALLOCATED.set(ALLOCATED.get() + 1);
+        // SAFETY: nodes are not of size zero.
+        NonNull::new(unsafe { alloc(layout) })
+    }
+
+    unsafe fn free(memory: NonNull<u8>, layout: Layout) {
+        FREED.set(FREED.get() + 1);
+        // SAFETY: it came from `alloc` with this layout, as the caller promises.
+        unsafe { dealloc(memory.as_ptr(), layout) };
+    }
+}
+
+type Tiny = Custom<Fan<3, 3, 48>, Counted>;
+type Wide = Custom<Fan<15, 32, 12>, Counted>;
+
+fn calls() -> (usize, usize) {
+    (ALLOCATED.get(), FREED.get())
+}
+
+/// Streams that grow, stay and shrink.
+fn stream(seed: u64) -> impl Iterator<Item = Operation> {
+    [Mix::Growing, Mix::Steady, Mix::Shrinking]
+        .into_iter()
+        .flat_map(move |mix| operations(900, mix, 300, seed))
+}
+
+/// Lets the first, the second .. allocation of each operation fail.
+fn failures_change_nothing<S>(build: impl Fn() -> S)
+where
+    S: Subject<Operation = Operation, Outcome = Outcome>,
+{
+    const REFUSED: Outcome = Outcome::Refused(Refusal::NoMemory);
+    let everything = Operation::Range(0, u64::MAX);
+    let mut refusals = 0;
+    for seed in 0..12 {
+        let (mut model, mut subject) = (Model::new(), build());
+        for operation in stream(seed) {
+            for budget in 0.. {
+                BUDGET.set(budget);
+                let outcome = subject.apply(&operation);
+                BUDGET.set(usize::MAX);
+                subject
+                    .check()
+                    .unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
+                if outcome != REFUSED {
+                    assert_eq!(
+                        outcome,
+                        model.apply(&operation),
+                        "seed {seed}, {operation:?}"
+                    );
+                    break;
+                }
+                refusals += 1;
+                let left = (subject.apply(&everything), model.apply(&everything));
+                assert_eq!(
+                    left.0, left.1,
+                    "seed {seed}, {operation:?}, allocation {budget}"
+                );
+            }
+        }
+    }
+    assert!(refusals > 300, "{refusals} allocations failed");
+}
+
+#[test]
+fn an_allocation_that_fails_changes_nothing() {
+    failures_change_nothing(Tree::<Arc<u32>, Tiny>::new);
+    failures_change_nothing(Tree::<u32, Wide>::new);
+}
+
+#[test]
+fn an_allocation_that_fails_beside_readers_changes_nothing() {
+    failures_change_nothing(SharedTree::<u32, Tiny>::new);
+}
+
+#[test]
+fn a_change_after_reserving_neither_allocates_nor_frees() {
+    for seed in 0..20 {
+        let mut tree = Tree::<u32, Tiny>::new();
+        for operation in stream(seed) {
+            tree.0.reserve(1).unwrap();
+            let before = calls();
+            BUDGET.set(0);
+            let outcome = tree.apply(&operation);
+            BUDGET.set(usize::MAX);
+            assert_eq!(calls(), before, "seed {seed}, {operation:?}");
+            assert_ne!(
+                outcome,
+                Outcome::Refused(Refusal::NoMemory),
+                "{operation:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_change_beside_readers_with_a_reservation_neither_allocates_nor_frees() {
+    for seed in 0..20 {
+        let mut tree = SharedTree::<u32, Tiny>::new();
+        let mut reservation = Reservation::<Tiny>::new(0, 0).unwrap();
+        for operation in stream(seed) {
+            drop(reservation);
+            let levels = tree.map.lock().view().levels();
+            reservation = Reservation::new(1, levels).unwrap();
+            tree.map.lock().supply(&mut reservation, 1).unwrap();
+            RCU.poll(usize::MAX);
+            let before = calls();
+            BUDGET.set(0);
+            let outcome = tree.change(&operation);
+            BUDGET.set(usize::MAX);
+            assert_eq!(calls(), before, "seed {seed}, {operation:?}");
+            assert_ne!(
+                outcome,
+                Some(Outcome::Refused(Refusal::NoMemory)),
+                "{operation:?}"
+            );
+            reservation = tree.map.lock().unused();
+        }
+    }
+}
+
+#[test]
+fn a_reservation_for_a_lower_tree_is_not_enough() {
+    let mut tree = SharedTree::<u32, Tiny>::new();
+    let mut reservation = Reservation::<Tiny>::new(1, 1).unwrap();
+    for index in 0..100 {
+        tree.apply(&Operation::Insert(10 * index, 10 * index + 1, 1));
+    }
+    let _ = tree.map.lock().unused();
+    let levels = tree.map.lock().view().levels();
+    assert!(levels > 3);
+    let refused = tree.map.lock().supply(&mut reservation, 1);
+    assert_eq!(refused.map_err(|refused| refused.levels), Err(levels));
+    assert_eq!(reservation.nodes().leaves, 3);
+}
+
+#[test]
+fn every_node_comes_back() {
+    let before = calls();
+    for seed in 0..10 {
+        let mut tree = Tree::<Arc<u32>, Tiny>::new();
+        stream(seed).for_each(|operation| drop(tree.apply(&operation)));
+        let mut wide = Tree::<Arc<u32>, Wide>::new();
+        stream(seed).for_each(|operation| drop(wide.apply(&operation)));
+    }
+    let after = calls();
+    assert_eq!(after.0 - before.0, after.1 - before.1);
+}
+
+/// Trees of every height up to seven levels, each dropped.
+#[test]
+fn trees_of_every_height_are_destroyed_whole() {
+    let before = calls();
+    for count in [1, 3, 4, 9, 10, 27, 40, 81, 243, 729] {
+        let mut tree = Tree::<Arc<u32>, Tiny>::new();
+        let rcu = Arc::new(Domain::new());
+        let shared = RcuMaple::<_, _, _, _, Tiny>::with_config(rcu, SpinLock::new());
+        for index in 0..count {
+            let at = extent(10 * index);
+            tree.0.insert(at, Arc::new(1)).unwrap();
+            shared.lock().insert(at, 1_u32).unwrap();
+        }
+        drop(shared);
+    }
+    let after = calls();
+    assert_eq!(after.0 - before.0, after.1 - before.1);
+}
+
+fn extent(start: u64) -> Extent<VirtAddr> {
+    Extent::from_len(VirtAddr::new(start), 5).unwrap()
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing_behind() {
+    let mut tree = Maple::<VirtAddr, Arc<u32>, Tiny>::with_config();
+    let value = Arc::new(7);
+    for index in 0..60 {
+        tree.insert(extent(10 * index), Arc::clone(&value)).unwrap();
+    }
+    let before = calls();
+    for allocations in 0.. {
+        BUDGET.set(allocations);
+        let copied = tree.duplicate(|_, entry| Ok::<_, ()>(entry.share()));
+        BUDGET.set(usize::MAX);
+        match copied {
+            Ok(copy) => {
+                copy.check().unwrap();
+                assert_eq!(Arc::strong_count(&value), 121);
+                break;
+            }
+            Err(refused) => assert_eq!(refused, DuplicateError::NoMemory),
+        }
+        assert_eq!(Arc::strong_count(&value), 61);
+    }
+    for fails_at in 0..60 {
+        let mut copied = 0;
+        let result = tree.duplicate(|_, entry| {
+            copied += 1;
+            if copied > fails_at {
+                Err("no more")
+            } else {
+                Ok(entry.share())
+            }
+        });
+        assert_eq!(result.err(), Some(DuplicateError::Entry("no more")));
+        assert_eq!(Arc::strong_count(&value), 61);
+    }
+    let after = calls();
+    assert_eq!(after.0 - before.0, after.1 - before.1);
+}
+
+#[test]
+fn loading_that_fails_leaves_nothing_behind() {
+    let value = Arc::new(7);
+    let entries = || (0..100).map(|index| (extent(10 * index), Arc::clone(&value)));
+    let before = calls();
+    for allocations in 0.. {
+        BUDGET.set(allocations);
+        let loaded = Maple::<VirtAddr, Arc<u32>, Tiny>::from_sorted(entries());
+        BUDGET.set(usize::MAX);
+        let Err(refused) = loaded else { break };
+        drop(refused.into_entry());
+        assert_eq!(Arc::strong_count(&value), 1, "allocation {allocations}");
+    }
+    let after = calls();
+    assert_eq!(after.0 - before.0, after.1 - before.1);
+}

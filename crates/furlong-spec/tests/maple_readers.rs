@@ -1,0 +1,107 @@
+//! Readers in threads beside a writer: what is always there is always found, and what is found is
+//! what was put there.
+#![forbid(unsafe_code)]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use furlong::addr::{Address, Extent, VirtAddr};
+use furlong::check::Check;
+use furlong::maple::{Custom, Fan, Heap, RcuMaple};
+use furlong::rcu::{Domain, Rcu, RcuBox};
+use furlong::sync::SpinLock;
+use furlong_spec::Random;
+
+/// An entry that knows its extent's place in the order, twice.
+#[derive(Clone, Debug)]
+struct Area {
+    index: u64,
+    copy: u64,
+}
+
+type Map<const LEAF: usize, const INNER: usize> =
+    RcuMaple<VirtAddr, RcuBox<Area>, &'static Domain, SpinLock, Custom<Fan<LEAF, INNER, 24>, Heap>>;
+
+static RCU: Domain = Domain::new();
+const AREAS: u64 = 400;
+
+/// Ten indices a place, of which the entry has the first five; even ones stay for good.
+fn at(index: u64) -> Extent<VirtAddr> {
+    Extent::from_len(VirtAddr::new(10 * index), 5).unwrap()
+}
+
+fn area(index: u64) -> RcuBox<Area> {
+    RcuBox::new(Area { index, copy: index })
+}
+
+fn read<const LEAF: usize, const INNER: usize>(map: &Map<LEAF, INNER>, stop: &AtomicBool) -> u64 {
+    let reader = RCU.register().unwrap();
+    let mut random = Random::new(7);
+    let mut looks = 0;
+    while !stop.load(Ordering::SeqCst) {
+        let guard = reader.enter();
+        let view = map.read(&guard);
+        for _ in 0..64 {
+            let index = random.below(AREAS);
+            let found = view.get(at(index).start());
+            assert!(found.is_some() || index % 2 == 1, "{index} is always there");
+            if let Some((extent, area)) = found {
+                assert_eq!((extent, area.index, area.copy), (at(index), index, index));
+            }
+            looks += 1;
+        }
+        let found: Vec<u64> = view
+            .iter()
+            .map(|(extent, _)| extent.start().raw() / 10)
+            .collect();
+        assert!(
+            found.is_sorted_by(|one, next| one < next),
+            "in order, each once"
+        );
+        let always = found.iter().filter(|index| *index % 2 == 0).count() as u64;
+        assert_eq!(always, AREAS / 2);
+    }
+    looks
+}
+
+fn write<const LEAF: usize, const INNER: usize>(map: &Map<LEAF, INNER>, changes: u32) {
+    let mut random = Random::new(8);
+    for _ in 0..changes {
+        let index = 2 * random.below(AREAS / 2) + 1;
+        let mut session = map.lock();
+        match random.below(3) {
+            0 => drop(session.erase(at(index).start()).unwrap()),
+            1 => drop(session.store(at(index), area(index)).unwrap()),
+            _ => drop(session.store(at(index - 1), area(index - 1)).unwrap()),
+        }
+        drop(session);
+        RCU.poll(usize::MAX);
+    }
+}
+
+fn readers_see_what_is_there<const LEAF: usize, const INNER: usize>(changes: u32) {
+    let map = Map::<LEAF, INNER>::with_config(&RCU, SpinLock::new());
+    for index in 0..AREAS {
+        map.lock().insert(at(index), area(index)).unwrap();
+    }
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| read(&map, &stop))).collect();
+        write(&map, changes);
+        stop.store(true, Ordering::SeqCst);
+        for reader in readers {
+            assert!(reader.join().unwrap() > 0);
+        }
+    });
+    map.check().unwrap();
+}
+
+#[test]
+fn readers_of_tiny_nodes_see_what_is_there() {
+    readers_see_what_is_there::<3, 3>(30_000);
+}
+
+#[test]
+fn readers_of_wide_nodes_see_what_is_there() {
+    readers_see_what_is_there::<15, 32>(30_000);
+}

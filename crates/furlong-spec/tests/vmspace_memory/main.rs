@@ -1,0 +1,230 @@
+//! Memory that runs out: for every operation and every k the k-th call for memory fails, and all is
+//! as it was; and what was prepared is enough.
+#![deny(unsafe_code)]
+
+mod heap;
+
+use furlong::addr::{Extent, VirtAddr};
+use furlong::check::Check;
+use furlong::maple::{self, Fan, Heap};
+use furlong::vmspace::{
+    AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, ForkError, Freed,
+    MAP_CHANGES, MapError, Maple, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError, Space,
+    UNMAP_CHANGES, UnmapError,
+};
+use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
+
+use heap::failing_at;
+
+type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
+
+type Seen = (Extent<VirtAddr>, Prot, u64, u32);
+
+fn seen<C: Config>(space: &Space<u32, C>) -> Vec<Seen> {
+    let areas = space.areas();
+    areas
+        .map(|area| (area.extent, area.prot, area.offset, *area.value))
+        .collect()
+}
+
+/// The child of a fork, which has memory for no more areas than it has.
+fn tight<C: Config<Index<u32>: Default>>(space: &Space<u32, C>) -> Space<u32, C> {
+    let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
+    space.fork(copy).expect("there is memory for a child")
+}
+
+/// Carries an operation out; says why not, where it refuses.
+fn apply<C: Config>(
+    space: &mut Space<u32, C>,
+    operation: &Operation,
+    freed: &mut dyn FnMut(Freed<u32>),
+) -> Result<(), Refusal> {
+    match *operation {
+        Operation::Map(ref request) => {
+            let mapped = space.map(request.clone(), freed);
+            mapped.map(drop).map_err(|error| Refusal::Map(error.cause))
+        }
+        Operation::Unmap(start, len) => space.unmap(start, len, freed).map_err(Refusal::Unmap),
+        Operation::Protect(start, len, prot) => {
+            let done = space.protect(start, len, prot, freed);
+            done.map_err(Refusal::Protect)
+        }
+        Operation::Advise(start, len, advice) => {
+            let done = space.advise(start, len, advice, freed);
+            done.map_err(Refusal::Advise)
+        }
+        Operation::Remap(ref remap) => {
+            let moved = space.remap(remap, freed);
+            moved.map(drop).map_err(Refusal::Remap)
+        }
+        Operation::Brk(end) => space.set_brk(end, 0, freed).map_err(Refusal::Brk),
+        Operation::Fault(address, access) => {
+            let found = space.fault(address, access).map(drop);
+            found.map_err(Refusal::Fault)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How many changes to prepare for an operation.
+fn changes<C: Config>(space: &Space<u32, C>, operation: &Operation) -> usize {
+    match *operation {
+        Operation::Map(_) => MAP_CHANGES,
+        Operation::Unmap(..) => UNMAP_CHANGES,
+        Operation::Protect(start, len, prot) if prot.contains(Prot::GROWS_DOWN) => {
+            space.len().max(space.changes_in(start, len))
+        }
+        Operation::Protect(start, len, _) | Operation::Advise(start, len, _) => {
+            space.changes_in(start, len)
+        }
+        Operation::Remap(_) => REMAP_CHANGES,
+        Operation::Brk(_) | Operation::Fault(..) => BRK_CHANGES,
+        _ => 0,
+    }
+}
+
+const NO_MEMORY: [Refusal; 7] = [
+    Refusal::Map(MapError::NoMemory),
+    Refusal::Unmap(UnmapError::NoMemory),
+    Refusal::Protect(ProtectError::NoMemory),
+    Refusal::Advise(AdviseError::NoMemory),
+    Refusal::Remap(RemapError::NoMemory),
+    Refusal::Brk(BrkError::NoMemory),
+    Refusal::Fault(FaultError::NoMemory),
+];
+
+/// Streams of operations in worlds of all kinds.
+fn streams<C>() -> impl Iterator<Item = (Space<u32, C>, Vec<Operation>)>
+where
+    C: Config<Index<u32>: Default>,
+{
+    let cases = (0..6).flat_map(|seed| WORLDS.into_iter().map(move |world| (seed, world)));
+    cases.map(|(seed, world)| {
+        let space = Space::with_config(world.layout()).expect("a layout");
+        (space, operations(world, Mix::Growing, 200, seed).collect())
+    })
+}
+
+/// What was refused for lack of memory less than five times.
+fn fails_whole<C: Config<Index<u32>: Default>>() -> Vec<Refusal> {
+    let mut refused = NO_MEMORY.map(|refusal| (refusal, 0));
+    for (mut space, operations) in streams::<C>() {
+        for operation in operations {
+            space = tight(&space);
+            let before = seen(&space);
+            for failing in 0.. {
+                let mut freed = 0;
+                let (done, calls) = failing_at(failing, || {
+                    apply(&mut space, &operation, &mut |_| freed += 1)
+                });
+                space
+                    .check()
+                    .unwrap_or_else(|broken| panic!("{operation:?}: {broken}"));
+                if calls <= failing {
+                    assert!(
+                        !NO_MEMORY.iter().any(|error| done == Err(*error)),
+                        "{done:?}"
+                    );
+                    break;
+                }
+                let refusal = done.expect_err("a call for memory failed");
+                let count = refused.iter_mut().find(|(error, _)| *error == refusal);
+                count.expect("it was refused for lack of memory").1 += 1;
+                assert_eq!((seen(&space), freed), (before.clone(), 0), "{operation:?}");
+            }
+        }
+    }
+    let seldom = refused.into_iter().filter(|(_, count)| *count < 5);
+    seldom.map(|(refusal, _)| refusal).collect()
+}
+
+#[test]
+fn an_operation_without_memory_changes_nothing_in_a_tree_of_areas() {
+    // A stack grows where it is, and that takes no memory.
+    let seldom = fails_whole::<Custom<Rbtree>>();
+    assert_eq!(seldom, [Refusal::Fault(FaultError::NoMemory)]);
+}
+
+#[test]
+fn an_operation_without_memory_changes_nothing_in_a_tree_of_ranges() {
+    assert_eq!(fails_whole::<Custom<Maple>>(), []);
+    assert_eq!(fails_whole::<Custom<Maple<Tiny>>>(), []);
+}
+
+fn is_enough<C: Config<Index<u32>: Default>>() {
+    let mut done = 0;
+    for (mut space, operations) in streams::<C>() {
+        for operation in operations {
+            space = tight(&space);
+            let changes = changes(&space, &operation);
+            space.prepare(changes).expect("there is memory");
+            let (result, calls) = failing_at(0, || apply(&mut space, &operation, &mut |_| ()));
+            assert_eq!(calls, 0, "{operation:?}: {result:?}");
+            done += u64::from(result.is_ok());
+        }
+    }
+    assert!(done > 2000, "{done} operations did something");
+}
+
+#[test]
+fn what_was_prepared_takes_no_memory() {
+    is_enough::<Custom<Rbtree>>();
+    is_enough::<Custom<Maple>>();
+    is_enough::<Custom<Maple<Tiny>>>();
+}
+
+/// Forks a space while each call for memory fails once; returns how many did.
+fn forks_whole<C: Config<Index<u32>: Default>>() -> u64 {
+    let mut failed = 0;
+    for (mut space, operations) in streams::<C>().take(8) {
+        for operation in operations {
+            let _ = apply(&mut space, &operation, &mut |_| ());
+        }
+        let before = seen(&space);
+        for failing in 0.. {
+            let mut child = Space::<u32, C>::with_config(*space.layout()).expect("a layout");
+            let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
+            let (copied, calls) = failing_at(failing, || child.copy_from(&space, copy));
+            child.check().expect("a part of a child is whole");
+            assert_eq!(seen(&space), before);
+            if calls <= failing {
+                assert_eq!(copied, Ok(()));
+                break;
+            }
+            assert_eq!(copied, Err(ForkError::NoMemory));
+            failed += 1;
+        }
+    }
+    failed
+}
+
+#[test]
+fn a_fork_without_memory_leaves_the_parent_and_a_whole_part_of_the_child() {
+    assert_eq!(forks_whole::<Custom<Rbtree>>(), 8, "one allocation a fork");
+    assert!(forks_whole::<Custom<Maple>>() > 50, "an area each");
+    assert!(forks_whole::<Custom<Maple<Tiny>>>() > 50, "an area each");
+}
+
+#[test]
+fn a_fork_that_the_caller_refuses_hands_over_what_was_copied() {
+    for (mut space, operations) in streams::<Custom<Maple>>().take(8) {
+        for operation in operations {
+            let _ = apply(&mut space, &operation, &mut |_| ());
+        }
+        let mut copied = 0;
+        let refuses = |area: Area<'_, u32>| {
+            copied += 1;
+            if copied == 2 {
+                Err("enough")
+            } else {
+                Ok(*area.value)
+            }
+        };
+        let child = Space::<u32, Custom<Maple>>::with_config(*space.layout());
+        let mut child = child.expect("a layout");
+        let refused = child.copy_from(&space, refuses);
+        assert_eq!(refused, Err(ForkError::Refused("enough")));
+        assert_eq!(child.len(), 1);
+        child.check().expect("a part of a child is whole");
+    }
+}

@@ -1,0 +1,281 @@
+//! New nodes, filled from left to right with what is to be in them.
+#![forbid(unsafe_code)]
+
+use super::geometry::Geometry;
+use super::inner::{Inner, Item};
+use super::leaf::{Leaf, Slot};
+use super::link::{Node, Ptr};
+use super::pool::Pool;
+use super::source::Source;
+use super::tree::Tree;
+
+/// The nodes that stand for what one level of a change comes to: three at most.
+pub(super) struct Items<'a, G: Geometry> {
+    items: [Option<Item<'a, G>>; 3],
+    len: usize,
+}
+
+impl<'a, G: Geometry> Items<'a, G> {
+    pub(super) fn new() -> Self {
+        Self {
+            items: [None; 3],
+            len: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, item: Item<'a, G>) {
+        self.items[self.len] = Some(item);
+        self.len += 1;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Item<'a, G>> {
+        self.items.into_iter().flatten()
+    }
+}
+
+/// How `total` things are put into nodes of `capacity`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    total: usize,
+    nodes: usize,
+    /// What the first of two gets, if not half.
+    first: Option<usize>,
+}
+
+impl Shares {
+    /// Evenly.
+    pub(super) fn even(total: usize, capacity: usize) -> Self {
+        Self {
+            total,
+            nodes: total.div_ceil(capacity),
+            first: None,
+        }
+    }
+
+    /// The first of two nodes nearly full, because what comes next is expected behind it.
+    pub(super) fn ascending(total: usize, capacity: usize) -> Self {
+        let even = Self::even(total, capacity);
+        Self {
+            first: (total == capacity + 1).then_some(capacity - 1),
+            ..even
+        }
+    }
+
+    /// The number of nodes.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// What node `at` gets.
+    pub(super) fn of(&self, at: usize) -> usize {
+        match (self.first, at) {
+            (Some(first), 0) => first,
+            (Some(first), _) => self.total - first,
+            (None, at) => self.total / self.nodes + usize::from(at < self.total % self.nodes),
+        }
+    }
+}
+
+/// Fills leaves.
+pub(super) struct Leaves<'a, G: Geometry> {
+    shares: Shares,
+    leaf: Option<Ptr<'a, Leaf<G>>>,
+    /// Slots of the leaf that are written, and that are to be.
+    len: usize,
+    room: usize,
+    is_first: bool,
+    items: Items<'a, G>,
+}
+
+impl<'a, G: Geometry> Leaves<'a, G> {
+    /// Leaves that get `shares`; the first is that of the tree if it `is_first`.
+    pub(super) fn new(shares: Shares, is_first: bool) -> Self {
+        Self {
+            shares,
+            leaf: None,
+            len: 0,
+            room: 0,
+            is_first,
+            items: Items::new(),
+        }
+    }
+
+    /// The leaf that takes the next entry, which begins at `start`.
+    #[inline]
+    fn open<S: Source>(
+        &mut self,
+        start: u64,
+        tree: &'a Tree<G>,
+        pool: &mut Pool<G, S>,
+    ) -> Ptr<'a, Leaf<G>> {
+        if let Some(leaf) = self.leaf.filter(|_| self.room > 0) {
+            return leaf;
+        }
+        self.close(start.wrapping_sub(1));
+        let leaf = pool.leaf(tree);
+        self.leaf = Some(leaf);
+        self.len = 0;
+        self.room = self.shares.of(self.items.len());
+        leaf
+    }
+
+    #[inline]
+    pub(super) fn push<S: Source>(&mut self, slot: Slot, tree: &'a Tree<G>, pool: &mut Pool<G, S>) {
+        self.open(slot.start, tree, pool).put(self.len, slot);
+        self.len += 1;
+        self.room -= 1;
+    }
+
+    /// The entries of a leaf in the slots from `from` to `to`.
+    #[inline]
+    pub(super) fn extend<S: Source>(
+        &mut self,
+        leaf: Ptr<'a, Leaf<G>>,
+        from: usize,
+        to: usize,
+        tree: &'a Tree<G>,
+        pool: &mut Pool<G, S>,
+    ) {
+        let mut from = from;
+        if leaf.live() < leaf.len() {
+            for at in from..to {
+                if let Some(slot) = leaf.read(at) {
+                    self.push(slot, tree, pool);
+                }
+            }
+            return;
+        }
+        while from < to {
+            let new = self.open(leaf.start(from), tree, pool);
+            let some = self.room.min(to - from);
+            new.copy(self.len, leaf.get(), from, some);
+            self.len += some;
+            self.room -= some;
+            from += some;
+        }
+    }
+
+    fn close(&mut self, max: u64) {
+        if let Some(leaf) = self.leaf.take() {
+            leaf.close(self.len);
+            let is_first = self.is_first && self.items.len() == 0;
+            self.items.push(Item {
+                node: Node::Leaf(leaf),
+                pivot: max,
+                gap: leaf.largest_gap(is_first, max),
+            });
+        }
+    }
+
+    /// The leaves, of which the last ends at `max`.
+    pub(super) fn finish(mut self, max: u64) -> Items<'a, G> {
+        self.close(max);
+        self.items
+    }
+}
+
+/// Fills inner nodes.
+pub(super) struct Inners<'a, G: Geometry> {
+    shares: Shares,
+    inner: Option<Ptr<'a, Inner<G>>>,
+    room: usize,
+    /// The last child, whose pivot may still move.
+    pending: Option<Item<'a, G>>,
+    items: Items<'a, G>,
+}
+
+impl<'a, G: Geometry> Inners<'a, G> {
+    pub(super) fn new(shares: Shares) -> Self {
+        Self {
+            shares,
+            inner: None,
+            room: 0,
+            pending: None,
+            items: Items::new(),
+        }
+    }
+
+    pub(super) fn push<S: Source>(
+        &mut self,
+        item: Item<'a, G>,
+        tree: &'a Tree<G>,
+        pool: &mut Pool<G, S>,
+    ) {
+        self.settle(tree, pool);
+        self.pending = Some(item);
+    }
+
+    /// The children of a node from `from` to `to`.
+    pub(super) fn extend<S: Source>(
+        &mut self,
+        node: Ptr<'a, Inner<G>>,
+        from: usize,
+        to: usize,
+        tree: &'a Tree<G>,
+        pool: &mut Pool<G, S>,
+    ) {
+        let mut from = from;
+        while from < to {
+            self.settle(tree, pool);
+            // The last one of a node, and the last one of all, wait for their pivots.
+            let some = self.room.saturating_sub(1).min(to - from - 1);
+            if let Some(inner) = self.inner.filter(|_| some > 0) {
+                inner.append(node.get(), from, some);
+                self.room -= some;
+                from += some;
+            }
+            if let Some(child) = node.get().link(from).load() {
+                self.pending = Some(Item {
+                    node: child,
+                    pivot: node.pivot(from),
+                    gap: node.gap(from),
+                });
+            }
+            from += 1;
+        }
+    }
+
+    /// Lets the last child end at `pivot`.
+    pub(super) fn end_at(&mut self, pivot: u64) {
+        if let Some(item) = &mut self.pending {
+            item.pivot = pivot;
+        }
+    }
+
+    fn settle<S: Source>(&mut self, tree: &'a Tree<G>, pool: &mut Pool<G, S>) {
+        let Some(item) = self.pending.take() else {
+            return;
+        };
+        if self.room == 0 {
+            self.inner = Some(pool.inner(tree));
+            self.room = self.shares.of(self.items.len());
+        }
+        self.room -= 1;
+        let Some(inner) = self.inner else { return };
+        inner.push(item);
+        if self.room == 0 {
+            inner.close();
+            self.items.push(Item {
+                node: Node::Inner(inner),
+                pivot: item.pivot,
+                gap: inner.largest_gap(),
+            });
+        }
+    }
+
+    /// The nodes, of which the last ends at `max`.
+    pub(super) fn finish<S: Source>(
+        mut self,
+        max: u64,
+        tree: &'a Tree<G>,
+        pool: &mut Pool<G, S>,
+    ) -> Items<'a, G> {
+        self.end_at(max);
+        self.settle(tree, pool);
+        self.items
+    }
+}

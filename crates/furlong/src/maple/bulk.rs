@@ -1,0 +1,210 @@
+//! A tree made of sorted entries at once.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::config::Config;
+use super::counters::{Counters, Event};
+use super::entry::Entry;
+use super::geometry::{Geometry, Row};
+use super::inner::{Inner, Item};
+use super::leaf::{Leaf, Slot};
+use super::link::{Node, Ptr};
+use super::map::Maple;
+use super::pool::{NoMemory, Nodes, Pool};
+use super::tree::Tree;
+use crate::addr::{Address, Extent};
+
+/// Why entries were not loaded. The one at which it stopped comes back; those before it have been
+/// dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkError<A: Address, E> {
+    /// It does not lie behind the one before.
+    Order(Extent<A>, E),
+    /// There is no memory for nodes.
+    NoMemory(Extent<A>, E),
+}
+
+impl<A: Address, E> fmt::Display for BulkError<A, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Order(at, _) => write!(f, "{at:?} does not lie behind the entry before"),
+            Self::NoMemory(at, _) => write!(f, "there is no memory for nodes at {at:?}"),
+        }
+    }
+}
+
+impl<A: Address, E: fmt::Debug> Error for BulkError<A, E> {}
+
+impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
+    /// A map of entries in ascending order. One place is left in each node, so that one more entry
+    /// does not split it.
+    ///
+    /// # Errors
+    /// [`BulkError`].
+    ///
+    /// # Cost
+    /// O(n); no node is written twice.
+    pub fn from_sorted(
+        entries: impl IntoIterator<Item = (Extent<A>, E)>,
+    ) -> Result<Self, BulkError<A, E>> {
+        let mut new = Self::with_config();
+        let mut loading = Loading::<C> {
+            tree: &new.tree,
+            pool: &mut new.pool,
+            count: &new.count,
+            leaf: None,
+            len: 0,
+            largest: 0,
+            free: Some(0),
+            levels: <C::Geometry as Geometry>::Path::from_fn(|_| None),
+        };
+        let mut result = Ok(());
+        for (at, entry) in entries {
+            let (start, last) = (at.start().raw(), at.last().raw());
+            if loading.free.is_none_or(|free| start < free) {
+                result = Err(BulkError::Order(at, entry));
+                break;
+            }
+            if loading.prepare().is_err() {
+                result = Err(BulkError::NoMemory(at, entry));
+                break;
+            }
+            let word = entry.into_word();
+            loading.push(Slot { start, last, word });
+        }
+        // Also after a failure, so that what was loaded is dropped with the map.
+        loading.finish();
+        new.pool.end(new.keep);
+        result.map(|()| new)
+    }
+}
+
+type Level<'a, C> = Option<Ptr<'a, Inner<<C as Config>::Geometry>>>;
+
+/// The nodes that are being filled: a leaf, and an inner node a level above it.
+struct Loading<'a, C: Config> {
+    tree: &'a Tree<C::Geometry>,
+    pool: &'a mut Pool<C::Geometry, C::Source>,
+    count: &'a C::Counters,
+    leaf: Option<Ptr<'a, Leaf<C::Geometry>>>,
+    len: usize,
+    /// The largest gap of the leaf so far.
+    largest: u64,
+    /// The first index behind the last entry.
+    free: Option<u64>,
+    levels: <C::Geometry as Geometry>::Path<Level<'a, C>>,
+}
+
+impl<'a, C: Config> Loading<'a, C> {
+    /// Obtains what the next entry may need.
+    fn prepare(&mut self) -> Result<(), NoMemory> {
+        let is_full = self.len + 1 >= C::Geometry::LEAF;
+        if self.leaf.is_some() && !is_full {
+            return Ok(());
+        }
+        let levels = self.levels.as_slice().iter().flatten().count();
+        self.pool.ensure(Nodes {
+            leaves: 1,
+            // Each level may get a node for this leaf, and two at the end.
+            inners: 3 * (levels + 2),
+        })
+    }
+
+    fn push(&mut self, slot: Slot) {
+        if self.len + 1 >= C::Geometry::LEAF {
+            self.close_leaf(slot.start - 1);
+        }
+        let leaf = match self.leaf {
+            Some(leaf) => leaf,
+            None => self.pool.leaf(self.tree),
+        };
+        self.leaf = Some(leaf);
+        let first = self.len == 0 && self.levels.as_slice().iter().flatten().next().is_some();
+        let gap = self.free.map_or(0, |free| slot.start - free);
+        if !first {
+            self.largest = self.largest.max(gap);
+        }
+        leaf.put(self.len, slot);
+        self.len += 1;
+        self.free = slot.last.checked_add(1);
+    }
+
+    /// Hangs the leaf, which ends at `max`, below the inner nodes.
+    fn close_leaf(&mut self, max: u64) {
+        let Some(leaf) = self.leaf.take() else { return };
+        leaf.close(self.len);
+        self.count.count(Event::NodeStore);
+        let behind = self.free.filter(|free| *free <= max);
+        let rest = behind.map_or(0, |free| (max - free).saturating_add(1));
+        let item = Item {
+            node: Node::Leaf(leaf),
+            pivot: max,
+            gap: self.largest.max(rest),
+        };
+        (self.len, self.largest) = (0, 0);
+        self.hang(item, 0);
+    }
+
+    fn hang(&mut self, item: Item<'a, C::Geometry>, level: usize) {
+        let above = self.levels.as_slice()[level];
+        let full = above.filter(|inner| inner.len() + 1 >= C::Geometry::INNER);
+        if let Some(full) = full {
+            self.levels.as_mut_slice()[level] = None;
+            let last = full.pivot(full.len() - 1);
+            self.close_inner(full, last, level);
+        }
+        let inner = match self.levels.as_slice()[level] {
+            Some(inner) => inner,
+            None => self.pool.inner(self.tree),
+        };
+        inner.push(item);
+        self.levels.as_mut_slice()[level] = Some(inner);
+    }
+
+    fn close_inner(&mut self, inner: Ptr<'a, Inner<C::Geometry>>, pivot: u64, level: usize) {
+        inner.close();
+        self.count.count(Event::NodeStore);
+        let item = Item {
+            node: Node::Inner(inner),
+            pivot,
+            gap: inner.largest_gap(),
+        };
+        self.hang(item, level + 1);
+    }
+
+    /// Closes all nodes, and makes the highest the root.
+    fn finish(mut self) {
+        self.close_leaf(u64::MAX);
+        for level in 0..C::Geometry::DEPTH {
+            let Some(inner) = self.levels.as_mut_slice()[level].take() else {
+                continue;
+            };
+            let above = self.levels.as_slice()[level + 1..].iter().flatten().next();
+            if above.is_some() {
+                self.close_inner(inner, u64::MAX, level);
+                continue;
+            }
+            inner.close();
+            let root = match Node::Inner(inner).first_child() {
+                Some(child) if inner.len() == 1 => {
+                    self.pool.give_up(Node::Inner(inner));
+                    child
+                }
+                _ => Node::Inner(inner),
+            };
+            self.tree.root.publish(root);
+            self.tree.set_largest_gap(inner.largest_gap());
+        }
+    }
+}
+
+impl<A: Address, E> BulkError<A, E> {
+    /// The entry at which it stopped.
+    pub fn into_entry(self) -> E {
+        match self {
+            Self::Order(_, entry) | Self::NoMemory(_, entry) => entry,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `check()`: walks every invariant and names the one that is broken.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use super::geometry::Geometry;
+use super::inner::Inner;
+use super::leaf::Leaf;
+use super::link::{Node, Ptr};
+use super::tree::Tree;
+
+/// A broken invariant of a tree, numbered as in the module's documentation, and the first index of
+/// the node or of the slot where it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// I1: an extent is reversed, overlaps the one before, or leaves its leaf.
+    Order(u64),
+    /// I2: a pivot does not ascend, or leaves its node, or the last one is not MAX.
+    Pivot(u64),
+    /// I3: two leaves lie at different depths, or an inner node has less than two children where
+    /// it is the root, or none.
+    Shape(u64),
+    /// I4: a leaf has no entry, or counts them wrongly, or an unused slot has something in it.
+    Count(u64),
+    /// I5: a leaf that is not the first does not begin with an entry.
+    Begin(u64),
+    /// I6: the largest gap noted for a child or for the tree is not that.
+    Gap(u64),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Order(at) => write!(f, "I1: the extent at {at:#x} is out of order"),
+            Self::Pivot(at) => write!(f, "I2: a pivot of the node at {at:#x} is out of order"),
+            Self::Shape(at) => write!(f, "I3: the node at {at:#x} has a wrong depth or no child"),
+            Self::Count(at) => write!(f, "I4: the leaf at {at:#x} counts its entries wrongly"),
+            Self::Begin(at) => write!(f, "I5: the leaf at {at:#x} begins with a gap"),
+            Self::Gap(at) => write!(f, "I6: the largest gap from {at:#x} on is another"),
+        }
+    }
+}
+
+impl core::error::Error for Broken {}
+
+/// What is known of a subtree that was walked.
+#[derive(Clone, Copy)]
+struct Seen {
+    gap: u64,
+    depth: usize,
+}
+
+impl<G: Geometry> Tree<G> {
+    /// Walks every invariant.
+    pub(super) fn check(&self) -> Result<(), Broken> {
+        let Some(root) = self.root.load() else {
+            return if self.largest_gap() == u64::MAX {
+                Ok(())
+            } else {
+                Err(Broken::Gap(0))
+            };
+        };
+        if matches!(root, Node::Inner(inner) if inner.len() < 2) {
+            return Err(Broken::Shape(0));
+        }
+        let seen = Self::check_below(root, 0, u64::MAX)?;
+        if seen.gap == self.largest_gap() {
+            Ok(())
+        } else {
+            Err(Broken::Gap(0))
+        }
+    }
+
+    fn check_below(node: Node<'_, G>, min: u64, max: u64) -> Result<Seen, Broken> {
+        match node {
+            Node::Leaf(leaf) => check_leaf(leaf, min, max),
+            Node::Inner(inner) => Self::check_inner(inner, min, max),
+        }
+    }
+
+    fn check_inner(inner: Ptr<'_, Inner<G>>, min: u64, max: u64) -> Result<Seen, Broken> {
+        let len = inner.len();
+        if len == 0 {
+            return Err(Broken::Shape(min));
+        }
+        if (len - 1..G::INNER).any(|at| inner.pivot(at) != u64::MAX) {
+            return Err(Broken::Pivot(min));
+        }
+        let (mut start, mut largest) = (min, 0);
+        let mut before: Option<Seen> = None;
+        for at in 0..len {
+            let last = if at + 1 == len { max } else { inner.pivot(at) };
+            if last < start || last > max || (at + 1 < len && last == max) {
+                return Err(Broken::Pivot(min));
+            }
+            let child = inner.get().link(at).load().ok_or(Broken::Shape(start))?;
+            let seen = Self::check_below(child, start, last)?;
+            if before.is_some_and(|before| before.depth != seen.depth) {
+                return Err(Broken::Shape(start));
+            }
+            let (others, widest) = inner.others();
+            if seen.gap != inner.gap(at) || (at != widest && seen.gap > others) {
+                return Err(Broken::Gap(start));
+            }
+            largest = seen.gap.max(largest);
+            start = last.wrapping_add(1);
+            before = Some(seen);
+        }
+        if inner.largest_gap() != largest {
+            return Err(Broken::Gap(min));
+        }
+        Ok(Seen {
+            gap: largest,
+            depth: before.map_or(0, |seen| seen.depth) + 1,
+        })
+    }
+}
+
+fn check_leaf<G: Geometry>(leaf: Ptr<'_, Leaf<G>>, min: u64, max: u64) -> Result<Seen, Broken> {
+    let len = leaf.len();
+    let mut free = Some(min);
+    let mut live = 0;
+    for at in 0..len {
+        let (start, last) = (leaf.start(at), leaf.last(at));
+        let erased = leaf.word(at).is_none();
+        // What was erased may lie where the leaf no longer reaches.
+        let inside = erased || (min <= start && last <= max);
+        let behind = free.is_some_and(|free| free <= start) || (erased && live == 0);
+        if start > last || !inside || !behind {
+            return Err(Broken::Order(start));
+        }
+        if !erased && live == 0 && min > 0 && start != min {
+            return Err(Broken::Begin(min));
+        }
+        live += usize::from(!erased);
+        free = last.checked_add(1);
+    }
+    let unused = |at| (leaf.start(at), leaf.last(at), leaf.word(at)) == (u64::MAX, u64::MAX, None);
+    if live != leaf.live() || live == 0 || !(len..G::LEAF).all(unused) {
+        return Err(Broken::Count(min));
+    }
+    Ok(Seen {
+        gap: leaf.largest_gap(min == 0, max),
+        depth: 0,
+    })
+}

@@ -1,0 +1,36 @@
+//! The one configuration parameter of a tree.
+#![forbid(unsafe_code)]
+
+use core::marker::PhantomData;
+
+use super::{Counters, Geometry, Heap, Off, Source, Wide};
+
+/// What may differ between two trees.
+pub trait Config: 'static {
+    /// The sizes of nodes.
+    type Geometry: Geometry;
+    /// Where nodes come from.
+    type Source: Source;
+    /// Whether work is counted.
+    type Counters: Counters;
+}
+
+/// Nodes of 15 slots and 32 children, from the heap; nothing counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standard;
+
+impl Config for Standard {
+    type Geometry = Wide;
+    type Source = Heap;
+    type Counters = Off;
+}
+
+/// Any source with any geometry and any counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Custom<G, S, K = Off>(PhantomData<(G, S, K)>);
+
+impl<G: Geometry, S: Source, K: Counters + 'static> Config for Custom<G, S, K> {
+    type Geometry = G;
+    type Source = S;
+    type Counters = K;
+}

@@ -1,0 +1,59 @@
+//! Work counters: exact, and free when they are off.
+#![forbid(unsafe_code)]
+
+use core::fmt::Debug;
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A node was looked at.
+    Visit,
+    /// One word of a slot was stored where it stands, readers or not.
+    SlotStore,
+    /// A leaf or an inner node was written anew, or in place where there are no readers.
+    NodeStore,
+    /// One more node stands where one or two stood.
+    Split,
+    /// A node was emptied into a sibling, or filled up from one.
+    Rebalance,
+    /// A store replaced slots of more than one leaf.
+    SpanningStore,
+}
+
+/// Counts the work of a tree.
+pub trait Counters: Default + Debug {
+    /// Something happened.
+    fn count(&self, event: Event);
+}
+
+/// Counts nothing and costs nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Off;
+
+impl Counters for Off {
+    #[inline(always)]
+    fn count(&self, _: Event) {}
+}
+
+/// Counts everything; exact where one thread uses the tree.
+#[derive(Debug, Default)]
+pub struct Tally([AtomicU64; 6]);
+
+impl Tally {
+    /// How often `event` happened.
+    #[must_use]
+    pub fn of(&self, event: Event) -> u64 {
+        // Relaxed: a count, which orders nothing.
+        self.0[event as usize].load(Ordering::Relaxed)
+    }
+}
+
+impl Counters for Tally {
+    #[inline]
+    fn count(&self, event: Event) {
+        // Relaxed: a count, which orders nothing.
+        self.0[event as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,132 @@
+//! What a change takes out, and what it puts there.
+#![forbid(unsafe_code)]
+
+use super::geometry::Geometry;
+use super::leaf::Slot;
+use super::tree::Spot;
+
+/// What a change puts in place of the slots `from..to`, from a leaf on the left to one on the right
+/// which may be the same.
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) pieces: [Option<Slot>; 3],
+    /// Entries that lie wholly in what is stored over.
+    pub(super) covered: usize,
+    /// Two of the pieces are the ends of one entry, and the last still needs an entry of its own.
+    pub(super) splits: bool,
+}
+
+impl Cut {
+    /// Nothing in place of the slots `from..to`, of which `covered` have entries.
+    pub(super) fn erasing(from: usize, to: usize, covered: usize) -> Self {
+        Self {
+            from,
+            to,
+            pieces: [None; 3],
+            covered,
+            splits: false,
+        }
+    }
+
+    /// `new` in place of the slots `from..to`, of which one is the same entry.
+    pub(super) fn resizing(from: usize, to: usize, new: Slot) -> Self {
+        Self {
+            pieces: [None, Some(new), None],
+            ..Self::erasing(from, to, 0)
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Slot> {
+        self.pieces.into_iter().flatten()
+    }
+
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.pieces
+            .iter()
+            .map(|piece| usize::from(piece.is_some()))
+            .sum()
+    }
+
+    /// Whether nothing of an entry in the cut is left.
+    pub(super) fn covers(&self, slot: &Slot) -> bool {
+        let [lower, _, upper] = self.pieces;
+        lower.is_none_or(|lower| lower.start != slot.start)
+            && upper.is_none_or(|upper| upper.last != slot.last)
+    }
+
+    /// Whether entries are displaced that lie in leaves which are given up.
+    pub(super) fn displaces(&self) -> bool {
+        self.covered > 0
+    }
+
+    /// The cut that a store inside one leaf makes.
+    #[inline(always)]
+    pub(super) fn inside<G: Geometry>(
+        spot: &Spot<'_, G>,
+        start: u64,
+        last: u64,
+        new: Option<Slot>,
+    ) -> Self {
+        let leaf = spot.leaf();
+        let from = leaf.rank(start);
+        let len = leaf.len();
+        let mut cut = Self::erasing(from, from, 0);
+        cut.pieces[1] = new;
+        while cut.to < len && leaf.start(cut.to) <= last {
+            if let Some(old) = leaf.read(cut.to) {
+                let (lower, upper) = parts(old, start, last);
+                cut.covered += usize::from(lower.is_none() && upper.is_none());
+                cut.splits = lower.is_some() && upper.is_some();
+                cut.pieces[0] = cut.pieces[0].or(lower);
+                cut.pieces[2] = upper;
+            }
+            cut.to += 1;
+        }
+        cut
+    }
+
+    /// The cut that a store from one leaf to another makes.
+    pub(super) fn between<G: Geometry>(
+        left: &Spot<'_, G>,
+        right: &Spot<'_, G>,
+        start: u64,
+        last: u64,
+        new: Option<Slot>,
+    ) -> Self {
+        let from = left.leaf().rank(start);
+        let mut to = right.leaf().rank(last);
+        if to < right.leaf().len() && right.leaf().start(to) <= last {
+            to += 1;
+        }
+        let first = if from < left.leaf().len() {
+            left.leaf().read(from)
+        } else {
+            None
+        };
+        let end = to.checked_sub(1).and_then(|at| right.leaf().read(at));
+        let mut cut = Self::erasing(from, to, usize::MAX);
+        cut.pieces = [
+            first.and_then(|old| parts(old, start, last).0),
+            new,
+            end.and_then(|old| parts(old, start, last).1),
+        ];
+        cut
+    }
+}
+
+/// What of `old` is left below and above a store from `start` to `last`.
+fn parts(old: Slot, start: u64, last: u64) -> (Option<Slot>, Option<Slot>) {
+    let lower = (old.start < start).then(|| Slot {
+        last: start - 1,
+        ..old
+    });
+    let upper = (old.last > last).then(|| Slot {
+        start: last + 1,
+        ..old
+    });
+    (lower, upper)
+}

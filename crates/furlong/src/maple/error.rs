@@ -1,0 +1,122 @@
+//! What is refused, and why. Nothing has changed then.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use crate::addr::{Address, Extent};
+
+/// Why an entry was not inserted. It comes back; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InsertError<A: Address, E> {
+    /// Its extent overlaps that of another entry.
+    Occupied {
+        /// The extent of the first one that it overlaps.
+        conflict: Extent<A>,
+        /// The entry.
+        entry: E,
+    },
+    /// There is no memory for nodes.
+    NoMemory {
+        /// The entry.
+        entry: E,
+    },
+}
+
+impl<A: Address, E> InsertError<A, E> {
+    /// The entry that was not inserted.
+    pub fn into_entry(self) -> E {
+        match self {
+            Self::Occupied { entry, .. } | Self::NoMemory { entry } => entry,
+        }
+    }
+}
+
+impl<A: Address, E> fmt::Display for InsertError<A, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Occupied { .. } => "another entry overlaps the extent",
+            Self::NoMemory { .. } => "there is no memory for nodes",
+        })
+    }
+}
+
+impl<A: Address, E: fmt::Debug> Error for InsertError<A, E> {}
+
+/// Why an entry was not stored. It comes back; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreError<E> {
+    /// There is no memory for nodes.
+    NoMemory {
+        /// The entry.
+        entry: E,
+    },
+    /// It lies in the middle of an entry that could not be split.
+    NoSplit {
+        /// The entry.
+        entry: E,
+    },
+}
+
+impl<E> StoreError<E> {
+    /// The entry that was not stored.
+    pub fn into_entry(self) -> E {
+        match self {
+            Self::NoMemory { entry } | Self::NoSplit { entry } => entry,
+        }
+    }
+}
+
+impl<E> fmt::Display for StoreError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoMemory { .. } => "there is no memory for nodes",
+            Self::NoSplit { .. } => "an entry could not be split",
+        })
+    }
+}
+
+impl<E: fmt::Debug> Error for StoreError<E> {}
+
+/// Why a range was not erased; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EraseError {
+    /// There is no memory for nodes.
+    NoMemory,
+    /// It lies in the middle of an entry that could not be split.
+    NoSplit,
+}
+
+impl fmt::Display for EraseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoMemory => "there is no memory for nodes",
+            Self::NoSplit => "an entry could not be split",
+        })
+    }
+}
+
+impl Error for EraseError {}
+
+/// Why an entry was not given another extent; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResizeError<A: Address> {
+    /// No entry has the index.
+    Vacant,
+    /// The new extent does not have the index, or overlaps the entry with this extent.
+    Occupied(Extent<A>),
+    /// There is no memory for nodes.
+    NoMemory,
+}
+
+impl<A: Address> fmt::Display for ResizeError<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Vacant => "no entry has the index",
+            Self::Occupied(_) => "another entry is in the way",
+            Self::NoMemory => "there is no memory for nodes",
+        })
+    }
+}
+
+impl<A: Address> Error for ResizeError<A> {}

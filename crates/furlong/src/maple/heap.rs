@@ -1,0 +1,154 @@
+//! Entries that own a value on the heap.
+#![expect(
+    unsafe_code,
+    reason = "a word is the box or the reference it was made of"
+)]
+
+use alloc::{boxed::Box, sync::Arc};
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+
+use super::entry::{Entry, Retire, Split};
+use crate::rcu::{Batch, RcuBox};
+
+// SAFETY: the word is the box's pointer, which has one owner.
+unsafe impl<T> Entry for Box<T> {
+    type Ref<'a>
+        = &'a T
+    where
+        T: 'a;
+
+    #[inline]
+    fn into_word(self) -> NonNull<()> {
+        NonNull::from(Box::leak(self)).cast()
+    }
+
+    #[inline]
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the pointer came out of a box, and no other box was made of it since.
+        unsafe { Self::from_raw(word.cast().as_ptr()) }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(word: NonNull<()>) -> &'a T
+    where
+        T: 'a,
+    {
+        // SAFETY: the box's value lives while nobody makes a box of the pointer and uses that.
+        unsafe { word.cast().as_ref() }
+    }
+}
+
+/// A reference to a value that an [`Arc`] in a tree owns; [`share`](Shared::share) makes another
+/// `Arc` of it.
+#[derive(Debug)]
+pub struct Shared<'a, T>(&'a T);
+
+impl<T> Clone for Shared<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shared<'_, T> {}
+
+impl<T> core::ops::Deref for Shared<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0
+    }
+}
+
+impl<'a, T> Shared<'a, T> {
+    /// The value, for as long as the tree or the guard is borrowed.
+    #[must_use]
+    pub fn get(self) -> &'a T {
+        self.0
+    }
+
+    /// Another owner of the value.
+    #[must_use]
+    pub fn share(self) -> Arc<T> {
+        // SAFETY: the reference was made of an `Arc`'s pointer, by `borrow`, and that `Arc` counts
+        // while `'a` lasts. It is not dropped here.
+        let owner = ManuallyDrop::new(unsafe { Arc::from_raw(core::ptr::from_ref(self.0)) });
+        Arc::clone(&owner)
+    }
+}
+
+// SAFETY: the word is the arc's pointer, which stands for one count.
+unsafe impl<T> Entry for Arc<T> {
+    type Ref<'a>
+        = Shared<'a, T>
+    where
+        T: 'a;
+
+    #[inline]
+    fn into_word(self) -> NonNull<()> {
+        let value = Self::into_raw(self).cast_mut().cast();
+        NonNull::new(value).expect("an Arc's pointer is not null")
+    }
+
+    #[inline]
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the pointer came out of an `Arc` whose count is this one's now.
+        unsafe { Self::from_raw(word.cast().as_ptr()) }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(word: NonNull<()>) -> Shared<'a, T>
+    where
+        T: 'a,
+    {
+        // SAFETY: the value lives while that count does.
+        Shared(unsafe { word.cast().as_ref() })
+    }
+}
+
+impl<T> Split for Arc<T> {
+    fn split(entry: Shared<'_, T>) -> Option<Self> {
+        Some(entry.share())
+    }
+}
+
+// SAFETY: the word is the address of the box's block, which has one owner.
+unsafe impl<T> Entry for RcuBox<T> {
+    type Ref<'a>
+        = &'a T
+    where
+        T: 'a;
+
+    #[inline]
+    fn into_word(self) -> NonNull<()> {
+        self.into_address()
+    }
+
+    #[inline]
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the address came out of a box, and no other box was made of it since.
+        unsafe { Self::from_address(word) }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(word: NonNull<()>) -> &'a T
+    where
+        T: 'a,
+    {
+        // SAFETY: the block lives while nobody makes a box of the address and drops that, and a
+        // retired one until the guards that may know it are gone.
+        unsafe { Self::at_address(word) }
+    }
+}
+
+impl<T: Clone> Split for RcuBox<T> {
+    fn split(entry: &T) -> Option<Self> {
+        Self::try_new(entry.clone()).ok()
+    }
+}
+
+impl<T: Send + 'static> Retire for RcuBox<T> {
+    fn retire(self, batch: &mut Batch) {
+        self.push_to(batch);
+    }
+}

@@ -1,0 +1,355 @@
+//! The tree of one owner: changed with `&mut`, in place, with nobody reading beside it.
+#![forbid(unsafe_code)]
+
+use core::{fmt, marker::PhantomData};
+
+use super::Standard;
+use super::check::Broken;
+use super::config::Config;
+use super::counters::Off;
+use super::displaced::{Displaced, Slots};
+use super::entry::{Entry, Split};
+use super::error::{EraseError, InsertError, ResizeError, StoreError};
+use super::gaps::{End, gap};
+use super::iter::{Iter, IterBack};
+use super::leaf::Slot;
+use super::pool::{NoMemory, Nodes, Pool};
+use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::reservation::bound;
+use super::tree::Tree;
+use super::typed::{Typed, Words};
+use super::view::{Place, View};
+use super::write::Write;
+use crate::addr::{Address, Extent};
+use crate::check::Check;
+use crate::sync::const_unless_loom;
+
+/// A map from extents of addresses to entries of one word, which do not overlap.
+///
+/// Neighbours are never merged, whether their entries are equal or not. Addresses 0 and `u64::MAX`
+/// are as good as others.
+///
+/// # Example
+/// ```
+/// use furlong::addr::{Extent, VirtAddr};
+/// use furlong::maple::Maple;
+///
+/// let extent = |start, len| Extent::from_len(VirtAddr::new(start), len).unwrap();
+/// let mut areas: Maple<VirtAddr, Box<&str>> = Maple::new();
+/// areas.insert(extent(0x1000, 0x3000), Box::new("code"))?;
+/// areas.insert(extent(0x8000, 0x1000), Box::new("stack"))?;
+///
+/// assert_eq!(areas.load(VirtAddr::new(0x3fff)), Some(&"code"));
+/// let window = Extent::from_end(VirtAddr::new(0), VirtAddr::new(0x10000)).unwrap();
+/// assert_eq!(areas.highest_gap(0x2000, window), Some(extent(0xe000, 0x2000)));
+/// let (at, stack) = areas.erase(VirtAddr::new(0x8000))?.unwrap();
+/// assert_eq!((at, *stack), (extent(0x8000, 0x1000), "stack"));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Maple<A: Address, E: Entry, C: Config = Standard> {
+    pub(super) tree: Tree<C::Geometry>,
+    pub(super) pool: Pool<C::Geometry, C::Source>,
+    pub(super) count: C::Counters,
+    /// Nodes in the pool beyond these go back to the source after a change.
+    pub(super) keep: Nodes,
+    pub(super) typed: Typed<A, E>,
+}
+
+/// Nodes that a map keeps for its next change.
+const KEEP: Nodes = Nodes {
+    leaves: 1,
+    inners: 0,
+};
+
+/// All nodes, after a reservation.
+const KEEP_ALL: Nodes = Nodes {
+    leaves: usize::MAX,
+    inners: usize::MAX,
+};
+
+impl<A: Address, E: Entry> Maple<A, E, Standard> {
+    const_unless_loom! {
+        /// An empty map. It allocates when it gets its first entry.
+        pub const fn new() -> Self {
+            Self {
+                tree: Tree::new(),
+                pool: Pool::new(),
+                count: Off,
+                keep: KEEP,
+                typed: PhantomData,
+            }
+        }
+    }
+}
+
+impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
+    /// An empty map with any configuration.
+    #[must_use]
+    pub fn with_config() -> Self {
+        Self {
+            tree: Tree::new(),
+            pool: Pool::new(),
+            count: C::Counters::default(),
+            keep: KEEP,
+            typed: PhantomData,
+        }
+    }
+
+    /// The work that was done so far.
+    pub fn counters(&self) -> &C::Counters {
+        &self.count
+    }
+
+    /// The tree, to be looked at.
+    pub fn view(&self) -> View<'_, A, E, C> {
+        View::new(&self.tree, &self.count)
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.view().is_empty()
+    }
+
+    /// See [`View::load`].
+    #[inline]
+    pub fn load(&self, index: A) -> Option<E::Ref<'_>> {
+        self.view().load(index)
+    }
+
+    /// See [`View::walk`].
+    pub fn walk(&self, index: A) -> Place<A, E::Ref<'_>> {
+        self.view().walk(index)
+    }
+
+    /// See [`View::find`].
+    pub fn find(&self, index: A) -> Option<(Extent<A>, E::Ref<'_>)> {
+        self.view().find(index)
+    }
+
+    /// See [`View::find_back`].
+    pub fn find_back(&self, index: A) -> Option<(Extent<A>, E::Ref<'_>)> {
+        self.view().find_back(index)
+    }
+
+    /// All entries, in order.
+    pub fn iter(&self) -> Iter<'_, A, E, C> {
+        self.view().iter()
+    }
+
+    /// See [`View::range`].
+    pub fn range(&self, window: Extent<A>) -> Iter<'_, A, E, C> {
+        self.view().range(window)
+    }
+
+    /// See [`View::range_back`].
+    pub fn range_back(&self, window: Extent<A>) -> IterBack<'_, A, E, C> {
+        self.view().range_back(window)
+    }
+
+    /// The length of the largest gap; `u64::MAX` also for the whole space, which has one more.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn largest_gap(&self) -> u64 {
+        self.tree.largest_gap()
+    }
+
+    /// The lowest place in `window` for something of `size`, which is not 0.
+    ///
+    /// # Cost
+    /// O(log n), whatever the window: at most the nodes on the ways to its ends are visited in
+    /// vain. O(1) if no gap is large enough.
+    pub fn lowest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
+        gap(&self.tree, &self.count, size, window, End::Lowest)
+    }
+
+    /// The highest place in `window` for something of `size`, which is not 0.
+    ///
+    /// # Cost
+    /// As [`lowest_gap`](Self::lowest_gap).
+    pub fn highest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
+        gap(&self.tree, &self.count, size, window, End::Highest)
+    }
+
+    /// Gives `extent` an entry.
+    ///
+    /// # Errors
+    /// [`InsertError`], with the entry: another overlaps it, or there is no memory.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn insert(&mut self, at: Extent<A>, entry: E) -> Result<(), InsertError<A, E>> {
+        let word = entry.into_word();
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let result = self.write().insert(Slot { start, last, word });
+        self.end();
+        result.map_err(|refused| not_inserted(refused, Words::<A, E>::give_back(word)))
+    }
+
+    /// Takes out the entry that has `index`.
+    ///
+    /// # Errors
+    /// [`NoMemory`]: an erasure that merges or removes nodes may need others.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn erase(&mut self, index: A) -> Result<Option<(Extent<A>, E)>, NoMemory> {
+        let result = self.write().erase(index.raw());
+        self.end();
+        let slot = result.map_err(|_| NoMemory)?;
+        Ok(slot.map(Words::<A, E>::take))
+    }
+
+    /// Gives the entry that has `index` another extent, which has `index` too: it grows and shrinks
+    /// at either end.
+    ///
+    /// # Errors
+    /// [`ResizeError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn resize(&mut self, index: A, to: Extent<A>) -> Result<(), ResizeError<A>> {
+        let (start, last) = (to.start().raw(), to.last().raw());
+        let result = self.write().resize(index.raw(), start, last);
+        self.end();
+        result.map_err(not_resized)
+    }
+
+    /// Obtains nodes for so many changes, so that they neither allocate, nor free, nor fail for
+    /// memory of the tree's. They are kept until [`trim`](Self::trim).
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed but nodes that are kept.
+    pub fn reserve(&mut self, changes: usize) -> Result<(), NoMemory> {
+        self.keep = KEEP_ALL;
+        self.pool.ensure(bound(changes, self.tree.levels()))
+    }
+
+    /// Gives nodes that are not in the tree back, and keeps none from now on.
+    pub fn trim(&mut self) {
+        self.keep = KEEP;
+        self.pool.trim(KEEP);
+    }
+
+    /// The nodes of the tree.
+    ///
+    /// # Cost
+    /// O(n).
+    pub fn nodes(&self) -> Nodes {
+        self.tree.nodes()
+    }
+
+    /// Takes all entries out, and drops them.
+    pub fn clear(&mut self) {
+        self.write().uproot();
+        drop(self.displaced(0, u64::MAX, None));
+    }
+
+    fn write(&mut self) -> Write<'_, C, false> {
+        Write {
+            tree: &self.tree,
+            pool: &mut self.pool,
+            count: &self.count,
+            one: None,
+        }
+    }
+
+    /// After a change that displaced nothing.
+    fn end(&mut self) {
+        self.pool.end(self.keep);
+    }
+
+    fn displaced(&mut self, start: u64, last: u64, one: Option<Slot>) -> Displaced<'_, A, E, C> {
+        Displaced {
+            slots: Slots {
+                tree: &self.tree,
+                pool: &mut self.pool,
+                one,
+                start,
+                last,
+                leaf: None,
+            },
+            keep: self.keep,
+            typed: PhantomData,
+        }
+    }
+}
+
+impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
+    /// Gives `extent` an entry, over whatever is there: entries that lie in it are displaced, and
+    /// those that reach out of it are cut.
+    ///
+    /// # Errors
+    /// [`StoreError`], with the entry; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n), and O(1) a displaced entry.
+    pub fn store(
+        &mut self,
+        at: Extent<A>,
+        entry: E,
+    ) -> Result<Displaced<'_, A, E, C>, StoreError<E>> {
+        let word = entry.into_word();
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let mut write = self.write();
+        let stored = write.store(start, last, Some(word), Words::<A, E>::split);
+        let one = write.one;
+        match stored {
+            Ok(()) => Ok(self.displaced(start, last, one)),
+            Err(refused) => {
+                self.end();
+                Err(not_stored(refused, Words::<A, E>::give_back(word)))
+            }
+        }
+    }
+
+    /// Leaves nothing in `extent`: entries that lie in it are displaced, and those that reach out
+    /// of it are cut.
+    ///
+    /// # Errors
+    /// [`EraseError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n), and O(1) a displaced entry.
+    pub fn erase_range(&mut self, at: Extent<A>) -> Result<Displaced<'_, A, E, C>, EraseError> {
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let mut write = self.write();
+        let erased = write.store(start, last, None, Words::<A, E>::split);
+        let one = write.one;
+        match erased {
+            Ok(()) => Ok(self.displaced(start, last, one)),
+            Err(refused) => {
+                self.end();
+                Err(not_erased(refused))
+            }
+        }
+    }
+}
+
+impl<A: Address, E: Entry> Default for Maple<A, E, Standard> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<A: Address, E: Entry, C: Config> Check for Maple<A, E, C> {
+    type Broken = Broken;
+
+    /// O(n).
+    fn check(&self) -> Result<(), Broken> {
+        self.tree.check()
+    }
+}
+
+impl<A: Address, E: Entry, C: Config> Drop for Maple<A, E, C> {
+    fn drop(&mut self) {
+        self.clear();
+        self.pool.trim(Nodes::default());
+    }
+}
+
+impl<A: Address, E: Entry, C: Config> fmt::Debug for Maple<A, E, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Maple").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,308 @@
+//! Nodes in no tree: obtained beforehand, displaced, and given back.
+#![expect(unsafe_code, reason = "nodes are obtained and given back")]
+
+use core::{alloc::Layout, marker::PhantomData, mem::offset_of, ptr::NonNull};
+
+use super::{
+    geometry::Geometry,
+    inner::Inner,
+    leaf::Leaf,
+    link::{Node, Ptr},
+    source::Source,
+    tree::Tree,
+};
+use crate::rcu::{Batch, RcuHead};
+
+/// There is no memory for a node; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoMemory;
+
+impl core::fmt::Display for NoMemory {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("there is no memory for another node")
+    }
+}
+
+impl core::error::Error for NoMemory {}
+
+/// How many nodes of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nodes {
+    /// Leaves.
+    pub leaves: usize,
+    /// Inner nodes.
+    pub inners: usize,
+}
+
+/// Nodes of one kind, linked through their heads, all owned by the stack.
+struct Stack<T, S> {
+    batch: Batch,
+    kind: PhantomData<T>,
+    source: PhantomData<S>,
+}
+
+/// What can be in a stack.
+///
+/// # Safety
+///
+/// `HEAD` is where the head of a `Self` is.
+unsafe trait Kind: Sized {
+    const HEAD: usize;
+    fn fresh() -> Self;
+}
+
+// SAFETY: the offset of the field.
+unsafe impl<G: Geometry> Kind for Leaf<G> {
+    const HEAD: usize = offset_of!(Self, head);
+
+    fn fresh() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: the offset of the field.
+unsafe impl<G: Geometry> Kind for Inner<G> {
+    const HEAD: usize = offset_of!(Self, head);
+
+    fn fresh() -> Self {
+        Self::new()
+    }
+}
+
+fn head_of<T: Kind>(node: NonNull<T>) -> NonNull<RcuHead> {
+    // SAFETY: the head lies inside the node.
+    unsafe { node.byte_add(T::HEAD) }.cast()
+}
+
+/// Gives the node of a head back to its source.
+///
+/// # Safety
+///
+/// The head was made by `head_of` from a node that came from `S`, and nobody uses it any more.
+unsafe fn reclaim<T: Kind, S: Source>(head: NonNull<RcuHead>) {
+    // SAFETY: the head is that far inside the node, and its pointer is good for all of it.
+    let node = unsafe { head.byte_sub(T::HEAD) };
+    // SAFETY: the caller is the node's last user.
+    unsafe { dispose::<T, S>(node.cast()) };
+}
+
+/// Gives a node back to its source.
+///
+/// # Safety
+///
+/// The node came from `S`, and nobody uses it any more.
+unsafe fn dispose<T, S: Source>(node: NonNull<T>) {
+    // SAFETY: nobody uses it any more. Only under loom there is something to be dropped.
+    unsafe { node.drop_in_place() };
+    // SAFETY: it came from the source with this layout.
+    unsafe { S::free(node.cast(), Layout::new::<T>()) };
+}
+
+impl<T: Kind, S: Source> Stack<T, S> {
+    const fn new() -> Self {
+        Self {
+            batch: Batch::new(),
+            kind: PhantomData,
+            source: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Adds a node that is in no tree, or that this change unlinks.
+    fn push(&mut self, node: NonNull<T>) {
+        // SAFETY: the node is alive and in no other batch, for the tree has given it up here. The
+        // pointer is the one that it was allocated with. It is unlinked before the batch is
+        // retired, at the end of the change; readers of the tree hold guards of that domain.
+        // A node may be freed on any thread: `Source` says so.
+        unsafe { self.batch.push(head_of(node), reclaim::<T, S>) };
+    }
+
+    fn pop(&mut self) -> Option<NonNull<T>> {
+        let head = self.batch.pop()?;
+        // SAFETY: `push` made it of a node that far before it.
+        Some(unsafe { head.byte_sub(T::HEAD) }.cast())
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.batch.append(core::mem::take(&mut other.batch));
+    }
+
+    /// Adds fresh nodes until there are `len`.
+    fn fill(&mut self, len: usize) -> Result<(), NoMemory> {
+        while self.len() < len {
+            let memory = S::allocate(Layout::new::<T>()).ok_or(NoMemory)?;
+            let node = memory.cast::<T>();
+            // SAFETY: the memory is fresh and has the layout of a node.
+            unsafe { node.write(T::fresh()) };
+            self.push(node);
+        }
+        Ok(())
+    }
+
+    /// Frees nodes until there are `len`. No reader has seen them, or none has them any more.
+    fn trim(&mut self, len: usize) {
+        while self.len() > len {
+            let Some(node) = self.pop() else { return };
+            // SAFETY: it was popped, so it is this one's alone; it came from `S`.
+            unsafe { dispose::<T, S>(node) };
+        }
+    }
+}
+
+/// The nodes of one writer that are in no tree.
+pub(super) struct Pool<G: Geometry, S: Source> {
+    leaves: Stack<Leaf<G>, S>,
+    inners: Stack<Inner<G>, S>,
+    /// Leaves that the change has unlinked and whose slots have displaced entries.
+    displaced: Stack<Leaf<G>, S>,
+    old_leaves: Stack<Leaf<G>, S>,
+    old_inners: Stack<Inner<G>, S>,
+}
+
+// SAFETY: a pool owns its nodes, which may be used and freed on any thread.
+unsafe impl<G: Geometry, S: Source> Send for Pool<G, S> {}
+
+// SAFETY: through a shared reference a pool tells only how many nodes it has.
+unsafe impl<G: Geometry, S: Source> Sync for Pool<G, S> {}
+
+impl Nodes {
+    /// The bytes of as many nodes of a tree of that configuration.
+    #[must_use]
+    pub const fn bytes<C: super::Config>(self) -> usize {
+        self.leaves * size_of::<Leaf<C::Geometry>>() + self.inners * size_of::<Inner<C::Geometry>>()
+    }
+
+    /// Whether there are as many of both kinds.
+    pub(super) const fn covers(self, need: Self) -> bool {
+        self.leaves >= need.leaves && self.inners >= need.inners
+    }
+}
+
+impl<G: Geometry, S: Source> Pool<G, S> {
+    pub(super) const fn new() -> Self {
+        Self {
+            leaves: Stack::new(),
+            inners: Stack::new(),
+            displaced: Stack::new(),
+            old_leaves: Stack::new(),
+            old_inners: Stack::new(),
+        }
+    }
+
+    /// Nodes that are ready.
+    #[inline]
+    pub(super) fn ready(&self) -> Nodes {
+        Nodes {
+            leaves: self.leaves.len(),
+            inners: self.inners.len(),
+        }
+    }
+
+    /// Obtains nodes until there are as many as `need`.
+    #[inline]
+    pub(super) fn ensure(&mut self, need: Nodes) -> Result<(), NoMemory> {
+        self.leaves.fill(need.leaves)?;
+        self.inners.fill(need.inners)
+    }
+
+    /// Frees nodes that are ready until there are at most `keep`.
+    pub(super) fn trim(&mut self, keep: Nodes) {
+        self.leaves.trim(keep.leaves);
+        self.inners.trim(keep.inners);
+    }
+
+    /// A leaf for `tree`, to be filled and closed.
+    pub(super) fn leaf<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Leaf<G>> {
+        let _ = tree;
+        let leaf = self.leaves.pop().expect("the change has reserved leaves");
+        // SAFETY: it lives until it is given up here again and freed, which is not before the end
+        // of this change; see `Ptr`.
+        unsafe { Ptr::new(leaf) }
+    }
+
+    /// An inner node without children, for `tree`, to be filled and closed.
+    pub(super) fn inner<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Inner<G>> {
+        let _ = tree;
+        let inner = self
+            .inners
+            .pop()
+            .expect("the change has reserved inner nodes");
+        // SAFETY: as for a leaf.
+        let inner = unsafe { Ptr::new(inner) };
+        inner.open();
+        inner
+    }
+
+    /// Takes a node that the change unlinks.
+    pub(super) fn give_up(&mut self, node: Node<'_, G>) {
+        match node {
+            Node::Leaf(leaf) => self.old_leaves.push(leaf.as_non_null()),
+            Node::Inner(inner) => self.old_inners.push(inner.as_non_null()),
+        }
+    }
+
+    /// Takes a leaf that the change unlinks, some of whose entries are displaced.
+    pub(super) fn give_up_displaced(&mut self, leaf: Ptr<'_, Leaf<G>>) {
+        self.displaced.push(leaf.as_non_null());
+    }
+
+    /// The displaced leaf that was given up last; it counts as given up from now on.
+    pub(super) fn next_displaced<'a>(&mut self, tree: &'a Tree<G>) -> Option<Ptr<'a, Leaf<G>>> {
+        let _ = tree;
+        let leaf = self.displaced.pop()?;
+        self.old_leaves.push(leaf);
+        // SAFETY: it is freed or used again only when the change has ended.
+        Some(unsafe { Ptr::new(leaf) })
+    }
+
+    /// Whether a leaf with displaced entries was given up and not gone through.
+    #[inline]
+    pub(super) fn has_displaced(&self) -> bool {
+        self.displaced.len() > 0
+    }
+
+    /// After a change without readers: nodes that were given up are ready again, and go back to
+    /// their source beyond `keep`.
+    #[inline]
+    pub(super) fn end(&mut self, keep: Nodes) {
+        if self.displaced.len() + self.old_leaves.len() + self.old_inners.len() > 0 {
+            self.recycle();
+        }
+        let ready = self.ready();
+        if ready.leaves > keep.leaves || ready.inners > keep.inners {
+            self.trim(keep);
+        }
+    }
+
+    /// Makes nodes that were given up ready again. There are no readers.
+    pub(super) fn recycle(&mut self) {
+        self.old_leaves.append(&mut self.displaced);
+        self.leaves.append(&mut self.old_leaves);
+        self.inners.append(&mut self.old_inners);
+    }
+
+    /// The nodes that were given up, to be retired where readers have guards.
+    pub(super) fn take_old(&mut self) -> Batch {
+        self.old_leaves.append(&mut self.displaced);
+        let mut batch = core::mem::take(&mut self.old_leaves.batch);
+        batch.append(core::mem::take(&mut self.old_inners.batch));
+        batch
+    }
+
+    /// Takes all nodes of `other` that are ready; there they are no more.
+    pub(super) fn absorb(&mut self, other: &mut Self) {
+        self.leaves.append(&mut other.leaves);
+        self.inners.append(&mut other.inners);
+    }
+}
+
+impl<G: Geometry, S: Source> Drop for Pool<G, S> {
+    fn drop(&mut self) {
+        self.trim(Nodes::default());
+        // What was given up and not retired may have readers: it is leaked, as a batch is.
+    }
+}

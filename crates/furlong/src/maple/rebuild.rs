@@ -1,0 +1,467 @@
+//! Changes that replace nodes: copying, splitting, merging, and stores that span leaves.
+//!
+//! All of them are one: at the leaves, what is left of a leaf on the left, the new pieces and what
+//! is left of a leaf on the right, which may be the same, become none to three new leaves. These
+//! replace the children from the one to the other, and so on up, where the two ways are apart, and
+//! above that as far as more than one child changes. One store then shows all of it to readers.
+#![forbid(unsafe_code)]
+
+use super::build::{Inners, Items, Leaves, Shares};
+use super::config::Config;
+use super::counters::{Counters, Event};
+use super::cut::Cut;
+use super::geometry::{Geometry, least};
+use super::inner::{Inner, Item};
+use super::leaf::Leaf;
+use super::link::{Node, Ptr};
+use super::pool::Nodes;
+use super::tree::Spot;
+use super::write::{Helper, Write, wants};
+
+/// What a rebuilding comes to at the leaves, found out before anything is changed.
+pub(super) struct Plan<'a, C: Config> {
+    helper: Option<Helper<'a, C>>,
+    shares: Shares,
+    need: Nodes,
+    /// The leaf is full and stays, and a new one behind it has what is new.
+    behind: bool,
+}
+
+impl<C: Config> Plan<'_, C> {
+    pub(super) fn need(&self) -> Nodes {
+        self.need
+    }
+}
+
+/// The children that the items of the level below replace, from one in the node on the left way to
+/// one in that on the right.
+#[derive(Clone, Copy)]
+struct Stretch {
+    first: usize,
+    last: usize,
+}
+
+type Leaf_<'a, C> = Ptr<'a, Leaf<<C as Config>::Geometry>>;
+
+impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
+    /// What replacing the leaves takes.
+    pub(super) fn plan(
+        &self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        cut: &Cut,
+    ) -> Plan<'a, C> {
+        let capacity = C::Geometry::LEAF;
+        let before = left.leaf().live_in(0, cut.from);
+        let after = right.leaf().live_in(cut.to, right.leaf().len());
+        let rest = before + cut.len() + after;
+        let ascending = cut.to >= right.leaf().len() && rest > capacity;
+        let helper = if ascending {
+            None
+        } else {
+            self.find_helper(left, right, rest)
+        };
+        let total = rest
+            + match &helper {
+                Some(Helper::Before(Node::Leaf(leaf)) | Helper::After(Node::Leaf(leaf))) => {
+                    leaf.live()
+                }
+                _ => 0,
+            };
+        let shares = if ascending {
+            Shares::ascending(total, capacity)
+        } else {
+            Shares::even(total, capacity)
+        };
+        let one = left.leaf().is(right.leaf());
+        let behind =
+            one && cut.from == capacity && cut.len() == 1 && left.leaf().live() == capacity;
+        if behind {
+            return Plan {
+                helper: None,
+                shares: Shares::even(1, capacity),
+                need: Nodes {
+                    leaves: 1,
+                    inners: self.inners_needed(left, right),
+                },
+                behind,
+            };
+        }
+        let alone = one && helper.is_none() && shares.nodes() == 1;
+        let none = left.height == 0 && shares.nodes() == 0;
+        let inners = if alone || none {
+            0
+        } else {
+            self.inners_needed(left, right)
+        };
+        Plan {
+            helper,
+            shares,
+            need: Nodes {
+                leaves: shares.nodes(),
+                inners,
+            },
+            behind,
+        }
+    }
+
+    /// A bound of the inner nodes that a change needs whose leaves change in number.
+    fn inners_needed(&self, left: &Spot<'a, C::Geometry>, right: &Spot<'a, C::Geometry>) -> usize {
+        let mut need = 0;
+        for depth in (0..left.height).rev() {
+            let (first, last) = (left.step(depth), right.step(depth));
+            let len = first.node.len();
+            // Three take the place of one, or a helper takes one along.
+            let most = len + 2 <= C::Geometry::INNER;
+            let fewest = len >= least(C::Geometry::INNER) + 2 + last.at.saturating_sub(first.at);
+            if first.node.is(last.node) && most && fewest {
+                return need + usize::from(READERS);
+            }
+            need += 3;
+        }
+        need + 1
+    }
+
+    /// Carries out what was planned.
+    pub(super) fn rebuild(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        cut: &Cut,
+        plan: &Plan<'a, C>,
+    ) {
+        let items = if plan.behind {
+            self.leaf_behind(left, cut)
+        } else {
+            let items = self.new_leaves(left, right, cut, plan);
+            self.give_up_between(left, right, cut.displaces());
+            items
+        };
+        let starts = left.leaf().live_in(0, cut.from) == 0;
+        let mut stretch = None;
+        if let Some(depth) = left.height.checked_sub(1) {
+            stretch = Some(self.stretch(left, right, depth, plan.helper.as_ref()));
+        }
+        self.replace(left, right, stretch, items);
+        if starts {
+            self.settle(left.min);
+        }
+    }
+
+    /// A full leaf as it is, and one behind it with what is new.
+    fn leaf_behind(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Items<'a, C::Geometry> {
+        let mut items = Items::new();
+        let mut leaves = Leaves::new(Shares::even(1, C::Geometry::LEAF), false);
+        for piece in cut.pieces() {
+            let max = piece.start - 1;
+            items.push(Item {
+                node: Node::Leaf(spot.leaf()),
+                pivot: max,
+                gap: spot.leaf().largest_gap(spot.is_first(), max),
+            });
+            leaves.push(piece, self.tree, self.pool);
+        }
+        let new = leaves.finish(spot.max);
+        new.iter().for_each(|item| items.push(item));
+        self.count.count(Event::NodeStore);
+        items
+    }
+
+    /// The leaves that replace those from left to right, and a helper.
+    fn new_leaves(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        cut: &Cut,
+        plan: &Plan<'a, C>,
+    ) -> Items<'a, C::Geometry> {
+        let depth = left.height.wrapping_sub(1);
+        let (tree, pool) = (self.tree, &mut *self.pool);
+        let mut is_first = left.is_first();
+        if let Some(Helper::Before(_)) = plan.helper {
+            let at = left.step(depth).at - 1;
+            is_first = at == 0 && (0..depth).all(|depth| left.step(depth).at == 0);
+        }
+        let mut leaves = Leaves::new(plan.shares, is_first);
+        if let Some(Helper::Before(Node::Leaf(leaf))) = plan.helper {
+            leaves.extend(leaf, 0, leaf.len(), tree, pool);
+        }
+        leaves.extend(left.leaf(), 0, cut.from, tree, pool);
+        cut.pieces()
+            .for_each(|piece| leaves.push(piece, tree, pool));
+        leaves.extend(right.leaf(), cut.to, right.leaf().len(), tree, pool);
+        let mut max = right.max;
+        if let Some(Helper::After(Node::Leaf(leaf))) = plan.helper {
+            leaves.extend(leaf, 0, leaf.len(), tree, pool);
+            max = right.end_of(depth, right.step(depth).at + 1);
+        }
+        let items = leaves.finish(max);
+        (0..items.len()).for_each(|_| self.count.count(Event::NodeStore));
+        items
+    }
+
+    /// The children at `depth` that are replaced, a helper among them, which is given up.
+    fn stretch(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        depth: usize,
+        helper: Option<&Helper<'a, C>>,
+    ) -> Stretch {
+        let mut stretch = Stretch {
+            first: left.step(depth).at,
+            last: right.step(depth).at,
+        };
+        if helper.is_some() {
+            self.count.count(Event::Rebalance);
+        }
+        match helper {
+            Some(Helper::Before(node)) => {
+                stretch.first -= 1;
+                self.pool.give_up(*node);
+            }
+            Some(Helper::After(node)) => {
+                stretch.last += 1;
+                self.pool.give_up(*node);
+            }
+            None => {}
+        }
+        stretch
+    }
+
+    /// Gives up the two leaves, all that is between them, and the nodes above each that are not
+    /// above both: from right to left, so that displaced entries come back in order.
+    fn give_up_between(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        displaces: bool,
+    ) {
+        self.give_up_leaf(right.leaf(), displaces);
+        if left.leaf().is(right.leaf()) {
+            return;
+        }
+        let height = left.height;
+        let parts = (0..height).find(|depth| left.step(*depth).at != right.step(*depth).at);
+        let Some(parts) = parts else { return };
+        for depth in (parts + 1..height).rev() {
+            let step = right.step(depth);
+            self.give_up_children(step.node, 0, step.at);
+            self.pool.give_up(Node::Inner(step.node));
+        }
+        let (first, last) = (left.step(parts), right.step(parts));
+        self.give_up_children(first.node, first.at + 1, last.at);
+        for depth in parts + 1..height {
+            let step = left.step(depth);
+            self.give_up_children(step.node, step.at + 1, step.node.len());
+            self.pool.give_up(Node::Inner(step.node));
+        }
+        self.give_up_leaf(left.leaf(), displaces);
+    }
+
+    fn give_up_leaf(&mut self, leaf: Leaf_<'a, C>, displaces: bool) {
+        if displaces {
+            self.pool.give_up_displaced(leaf);
+        } else {
+            self.pool.give_up(Node::Leaf(leaf));
+        }
+    }
+
+    /// Takes all nodes out, with all entries displaced. It needs no memory.
+    pub(super) fn uproot(&mut self) {
+        match self.tree.root.load() {
+            Some(Node::Leaf(leaf)) => self.give_up_leaf(leaf, true),
+            Some(Node::Inner(inner)) => {
+                self.give_up_children(inner, 0, inner.len());
+                self.pool.give_up(Node::Inner(inner));
+            }
+            None => {}
+        }
+        self.tree.root.clear();
+        self.tree.set_largest_gap(u64::MAX);
+    }
+
+    /// Gives up the children of a node from `from` to `to` with all that is below them.
+    fn give_up_children(&mut self, node: Ptr<'a, Inner<C::Geometry>>, from: usize, to: usize) {
+        for at in (from..to).rev() {
+            match node.get().link(at).load() {
+                Some(Node::Leaf(leaf)) => self.give_up_leaf(leaf, true),
+                Some(Node::Inner(inner)) => {
+                    self.give_up_children(inner, 0, inner.len());
+                    self.pool.give_up(Node::Inner(inner));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Puts `items` in place of a stretch of children, level by level.
+    fn replace(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        stretch: Option<Stretch>,
+        items: Items<'a, C::Geometry>,
+    ) {
+        let mut items = items;
+        let mut stretch = stretch;
+        for depth in (0..left.height).rev() {
+            let Some(children) = stretch else { break };
+            let node = left.step(depth).node;
+            let one = node.is(right.step(depth).node);
+            if one && self.splice(left, depth, children, &items) {
+                return;
+            }
+            if items.len() > children.last.saturating_sub(children.first) + 1 {
+                self.count.count(Event::Split);
+            }
+            let above = depth.checked_sub(1);
+            let rest =
+                children.first + items.len() + right.step(depth).node.len() - 1 - children.last;
+            let helper = above.and_then(|above| self.inner_helper(left, right, above, rest));
+            items = self.new_inners(left, right, depth, children, &items, &helper);
+            if one {
+                self.pool.give_up(Node::Inner(node));
+            }
+            stretch = above.map(|above| self.stretch(left, right, above, helper.as_ref()));
+        }
+        self.plant_items(&items);
+    }
+
+    fn inner_helper(
+        &self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        above: usize,
+        rest: usize,
+    ) -> Option<Helper<'a, C>> {
+        self.helper(left, right, above, |sibling| match sibling {
+            Node::Inner(inner) => wants(rest, inner.len(), C::Geometry::INNER),
+            Node::Leaf(_) => false,
+        })
+    }
+
+    /// Changes the children of a node where it stands, if that can be done.
+    fn splice(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        depth: usize,
+        children: Stretch,
+        items: &Items<'a, C::Geometry>,
+    ) -> bool {
+        let node = spot.step(depth).node;
+        let Stretch { first, last } = children;
+        if first == last && items.len() == 1 {
+            for item in items.iter() {
+                node.get().link(first).publish(item.node);
+                if node.set_gap(first, item.gap) {
+                    self.climb(spot, depth, node.largest_gap());
+                }
+            }
+            return true;
+        }
+        let len = node.len() + items.len() - (last + 1 - first);
+        let enough = if depth == 0 {
+            2
+        } else {
+            least(C::Geometry::INNER)
+        };
+        if READERS || len > C::Geometry::INNER || len < enough {
+            return false;
+        }
+        if items.len() > last + 1 - first {
+            self.count.count(Event::Split);
+        }
+        self.count.count(Event::NodeStore);
+        if items.len() == 0 && first > 0 {
+            node.set_pivot(first - 1, node.pivot(last));
+        }
+        node.shift(last + 1, first + items.len());
+        for (at, item) in (first..).zip(items.iter()) {
+            node.put(at, item);
+        }
+        let old = node.largest_gap();
+        node.finish();
+        if node.largest_gap() != old {
+            self.climb(spot, depth, node.largest_gap());
+        }
+        true
+    }
+
+    /// The nodes that replace those at `depth` from left to right, and a helper.
+    fn new_inners(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        depth: usize,
+        children: Stretch,
+        items: &Items<'a, C::Geometry>,
+        helper: &Option<Helper<'a, C>>,
+    ) -> Items<'a, C::Geometry> {
+        let (tree, pool) = (self.tree, &mut *self.pool);
+        let (first, last) = (left.step(depth).node, right.step(depth).node);
+        let mut total = children.first + items.len() + last.len() - 1 - children.last;
+        if let Some(Helper::Before(Node::Inner(inner)) | Helper::After(Node::Inner(inner))) = helper
+        {
+            total += inner.len();
+        }
+        let at_end = helper.is_none() && children.last + 1 == last.len();
+        let mut inners = Inners::new(if at_end {
+            Shares::ascending(total, C::Geometry::INNER)
+        } else {
+            Shares::even(total, C::Geometry::INNER)
+        });
+        if let Some(Helper::Before(Node::Inner(inner))) = helper {
+            inners.extend(*inner, 0, inner.len(), tree, pool);
+            let above = left.step(depth - 1);
+            inners.end_at(above.node.pivot(above.at - 1));
+        }
+        inners.extend(first, 0, children.first, tree, pool);
+        items.iter().for_each(|item| inners.push(item, tree, pool));
+        // What was there belongs to what is before it now; otherwise it changes nothing.
+        inners.end_at(right.end_of(depth, children.last));
+        inners.extend(last, children.last + 1, last.len(), tree, pool);
+        let mut max = right.end_of(depth, last.len() - 1);
+        if let Some(Helper::After(Node::Inner(inner))) = helper {
+            inners.end_at(max);
+            inners.extend(*inner, 0, inner.len(), tree, pool);
+            let above = right.step(depth - 1);
+            max = right.end_of(depth - 1, above.at + 1);
+        }
+        let items = inners.finish(max, tree, pool);
+        (0..items.len()).for_each(|_| self.count.count(Event::NodeStore));
+        items
+    }
+
+    /// Makes what is left the root.
+    fn plant_items(&mut self, items: &Items<'a, C::Geometry>) {
+        let mut items_left = items.iter();
+        let Some(only) = items_left.next() else {
+            self.tree.root.clear();
+            self.tree.set_largest_gap(u64::MAX);
+            return;
+        };
+        let mut root = only;
+        if items_left.next().is_some() {
+            self.count.count(Event::NodeStore);
+            let inner = self.pool.inner(self.tree);
+            items.iter().for_each(|item| inner.push(item));
+            inner.close();
+            root = Item {
+                node: Node::Inner(inner),
+                pivot: u64::MAX,
+                gap: inner.largest_gap(),
+            };
+        }
+        while let Node::Inner(inner) = root.node {
+            let child = inner.get().link(0).load();
+            let Some(child) = child.filter(|_| inner.len() == 1) else {
+                break;
+            };
+            self.pool.give_up(root.node);
+            root.node = child;
+        }
+        self.tree.root.publish(root.node);
+        self.tree.set_largest_gap(root.gap);
+    }
+}

@@ -1,0 +1,196 @@
+//! A writer beside readers: the lock is held, and what is unlinked waits to be retired.
+#![forbid(unsafe_code)]
+
+use core::{fmt, marker::PhantomData};
+
+use super::config::Config;
+use super::displaced::Slots;
+use super::entry::{Retire, Split};
+use super::error::{EraseError, InsertError, ResizeError, StoreError};
+use super::gaps::{End, gap};
+use super::leaf::Slot;
+use super::pool::{NoMemory, Nodes, Pool};
+use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::removed::{Removed, Unlinked};
+use super::reservation::{NotEnough, Reservation, bound};
+use super::shared::RcuMaple;
+use super::typed::Words;
+use super::view::View;
+use super::write::Write;
+use crate::addr::{Address, Extent};
+use crate::rcu::Rcu;
+use crate::sync::{LockGuard, RawLock};
+
+/// An entry that was taken out, with its extent.
+pub type OneRemoved<'m, A, E, R> = (Extent<A>, Unlinked<'m, E, R>);
+
+/// The right to change an [`RcuMaple`], until it is dropped. Then nodes that were unlinked are
+/// retired, all at once, and the lock is released.
+#[must_use = "the lock is released as soon as this is dropped"]
+pub struct Session<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
+    pub(super) map: &'m RcuMaple<A, E, R, L, C>,
+    pub(super) pool: LockGuard<'m, L, Pool<C::Geometry, C::Source>>,
+}
+
+impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
+    /// The tree, to be looked at while nobody changes it.
+    pub fn view(&self) -> View<'_, A, E, C> {
+        View::new(&self.map.tree, &self.map.count)
+    }
+
+    /// The length of the largest gap; `u64::MAX` also for the whole space, which has one more.
+    pub fn largest_gap(&self) -> u64 {
+        self.map.tree.largest_gap()
+    }
+
+    /// See [`Maple::lowest_gap`](super::Maple::lowest_gap).
+    pub fn lowest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
+        gap(&self.map.tree, &self.map.count, size, window, End::Lowest)
+    }
+
+    /// See [`Maple::highest_gap`](super::Maple::highest_gap).
+    pub fn highest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
+        gap(&self.map.tree, &self.map.count, size, window, End::Highest)
+    }
+
+    /// See [`Maple::insert`](super::Maple::insert).
+    ///
+    /// # Errors
+    /// [`InsertError`], with the entry; nothing has changed.
+    pub fn insert(&mut self, at: Extent<A>, entry: E) -> Result<(), InsertError<A, E>> {
+        let word = entry.into_word();
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let result = self.write().insert(Slot { start, last, word });
+        result.map_err(|refused| not_inserted(refused, Words::<A, E>::give_back(word)))
+    }
+
+    /// See [`Maple::erase`](super::Maple::erase).
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    pub fn erase(&mut self, index: A) -> Result<Option<OneRemoved<'m, A, E, R>>, NoMemory> {
+        let slot = self.write().erase(index.raw()).map_err(|_| NoMemory)?;
+        let rcu = &self.map.rcu;
+        Ok(slot.map(|slot| Unlinked::of(slot, rcu)))
+    }
+
+    /// See [`Maple::resize`](super::Maple::resize).
+    ///
+    /// # Errors
+    /// [`ResizeError`]; nothing has changed.
+    pub fn resize(&mut self, index: A, to: Extent<A>) -> Result<(), ResizeError<A>> {
+        let (start, last) = (to.start().raw(), to.last().raw());
+        let result = self.write().resize(index.raw(), start, last);
+        result.map_err(not_resized)
+    }
+
+    /// Takes the nodes of `reservation`, if they and what is left of others are enough for
+    /// `changes`: these then neither allocate nor free.
+    ///
+    /// # Errors
+    /// [`NotEnough`] where the tree has grown since; nothing has changed.
+    pub fn supply(
+        &mut self,
+        reservation: &mut Reservation<C>,
+        changes: usize,
+    ) -> Result<(), NotEnough> {
+        let levels = self.map.tree.levels();
+        let (mine, more) = (self.pool.ready(), reservation.nodes());
+        let all = Nodes {
+            leaves: mine.leaves + more.leaves,
+            inners: mine.inners + more.inners,
+        };
+        if !all.covers(bound(changes, levels)) {
+            return Err(NotEnough { levels });
+        }
+        self.pool.absorb(&mut reservation.pool);
+        Ok(())
+    }
+
+    /// The nodes that are left, to be kept for the next time or dropped after the lock.
+    pub fn unused(&mut self) -> Reservation<C> {
+        let mut pool = Pool::new();
+        pool.absorb(&mut self.pool);
+        Reservation { pool }
+    }
+
+    fn write(&mut self) -> Write<'_, C, true> {
+        Write {
+            tree: &self.map.tree,
+            pool: &mut self.pool,
+            count: &self.map.count,
+            one: None,
+        }
+    }
+
+    fn removed(&mut self, start: u64, last: u64, one: Option<Slot>) -> Removed<'_, 'm, A, E, R, C> {
+        Removed {
+            rcu: &self.map.rcu,
+            typed: PhantomData,
+            slots: Slots {
+                tree: &self.map.tree,
+                pool: &mut self.pool,
+                one,
+                start,
+                last,
+                leaf: None,
+            },
+        }
+    }
+}
+
+impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
+    /// See [`Maple::store`](super::Maple::store). Readers see what was there, or all that is now.
+    ///
+    /// # Errors
+    /// [`StoreError`], with the entry; nothing has changed.
+    pub fn store(
+        &mut self,
+        at: Extent<A>,
+        entry: E,
+    ) -> Result<Removed<'_, 'm, A, E, R, C>, StoreError<E>> {
+        let word = entry.into_word();
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let mut write = self.write();
+        let stored = write.store(start, last, Some(word), Words::<A, E>::split);
+        let one = write.one;
+        match stored {
+            Ok(()) => Ok(self.removed(start, last, one)),
+            Err(refused) => Err(not_stored(refused, Words::<A, E>::give_back(word))),
+        }
+    }
+
+    /// See [`Maple::erase_range`](super::Maple::erase_range). Readers see what was there, or
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`EraseError`]; nothing has changed.
+    pub fn erase_range(
+        &mut self,
+        at: Extent<A>,
+    ) -> Result<Removed<'_, 'm, A, E, R, C>, EraseError> {
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let mut write = self.write();
+        let erased = write.store(start, last, None, Words::<A, E>::split);
+        let one = write.one;
+        erased.map_err(not_erased)?;
+        Ok(self.removed(start, last, one))
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for Session<'_, A, E, R, L, C> {
+    fn drop(&mut self) {
+        let batch = self.pool.take_old();
+        if !batch.is_empty() {
+            self.map.rcu.retire(batch);
+        }
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> fmt::Debug
+    for Session<'_, A, E, R, L, C>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,151 @@
+//! The tree of many: readers under a guard, writers under the caller's lock.
+#![forbid(unsafe_code)]
+
+use core::{fmt, marker::PhantomData};
+
+use super::check::Broken;
+use super::config::{Config, Standard};
+use super::displaced::Slots;
+use super::entry::Retire;
+use super::pool::{Nodes, Pool};
+use super::session::Session;
+use super::tree::Tree;
+use super::typed::{Typed, Words};
+use super::view::View;
+use super::write::Write;
+use crate::addr::Address;
+use crate::check::Check;
+use crate::rcu::Rcu;
+use crate::sync::{Lock, RawLock};
+
+/// A map from extents of addresses to entries of one word, for readers that never wait.
+///
+/// Readers hold a guard of the domain `R`, take no lock and write nothing. Writers take the lock
+/// `L`; what they unlink, nodes and entries, is retired to the domain and dropped when whoever
+/// polls it says so.
+///
+/// # Example
+/// ```
+/// use furlong::addr::{Extent, VirtAddr};
+/// use furlong::maple::RcuMaple;
+/// use furlong::rcu::{Domain, Rcu, RcuBox};
+/// use furlong::sync::SpinLock;
+///
+/// static RCU: Domain = Domain::new();
+/// let areas: RcuMaple<VirtAddr, RcuBox<&str>, _, _> = RcuMaple::new(&RCU, SpinLock::new());
+/// let extent = |start, len| Extent::from_len(VirtAddr::new(start), len).unwrap();
+/// areas.lock().insert(extent(0x1000, 0x3000), RcuBox::new("code"))?;
+///
+/// let reader = RCU.register().unwrap();
+/// let guard = reader.enter();
+/// let found = areas.read(&guard).load(VirtAddr::new(0x1234));
+/// areas.lock().erase(VirtAddr::new(0x1234))?;
+/// assert_eq!(found, Some(&"code")); // it stays until the guard is dropped
+/// assert_eq!(areas.read(&guard).load(VirtAddr::new(0x1234)), None);
+/// # drop(guard);
+/// # RCU.poll(usize::MAX);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config = Standard> {
+    pub(super) tree: Tree<C::Geometry>,
+    pub(super) pool: Lock<L, Pool<C::Geometry, C::Source>>,
+    pub(super) count: C::Counters,
+    pub(super) rcu: R,
+    pub(super) typed: Typed<A, E>,
+    /// Entries go from writer to writer, which may be other threads, as out of a lock.
+    pub(super) owns: PhantomData<Lock<L, E>>,
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock> RcuMaple<A, E, R, L, Standard> {
+    /// An empty map, whose readers hold guards of `rcu` and whose writers take `lock`.
+    pub fn new(rcu: R, lock: L) -> Self {
+        Self::with_config(rcu, lock)
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, C> {
+    /// An empty map with any configuration; otherwise as [`new`](RcuMaple::new).
+    pub fn with_config(rcu: R, lock: L) -> Self {
+        Self {
+            tree: Tree::new(),
+            pool: Lock::new(lock, Pool::new()),
+            count: C::Counters::default(),
+            rcu,
+            typed: PhantomData,
+            owns: PhantomData,
+        }
+    }
+
+    /// The tree, to be looked at while the guard is held.
+    ///
+    /// # Panics
+    /// If the guard is not one of this map's domain.
+    #[inline]
+    pub fn read<'g>(&'g self, guard: &'g R::Guard<'_>) -> View<'g, A, E, C> {
+        assert!(
+            self.rcu.covers(guard),
+            "the guard belongs to another domain"
+        );
+        View::new(&self.tree, &self.count)
+    }
+
+    /// Takes the lock, waiting as long as another holds it.
+    pub fn lock(&self) -> Session<'_, A, E, R, L, C> {
+        Session {
+            map: self,
+            pool: self.pool.lock(),
+        }
+    }
+
+    /// The domain.
+    pub fn rcu(&self) -> &R {
+        &self.rcu
+    }
+
+    /// The work that was done so far.
+    pub fn counters(&self) -> &C::Counters {
+        &self.count
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Check for RcuMaple<A, E, R, L, C> {
+    type Broken = Broken;
+
+    /// O(n), under the lock.
+    fn check(&self) -> Result<(), Broken> {
+        let _pool = self.pool.lock();
+        self.tree.check()
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, E, R, L, C> {
+    /// No reader is left, for views borrow the map: entries and nodes are dropped at once.
+    fn drop(&mut self) {
+        let mut pool = self.pool.lock();
+        let (tree, count) = (&self.tree, &self.count);
+        let mut write = Write::<C, true> {
+            tree,
+            pool: &mut pool,
+            count,
+            one: None,
+        };
+        write.uproot();
+        let slots = Slots::<C> {
+            tree,
+            pool: &mut pool,
+            one: None,
+            start: 0,
+            last: u64::MAX,
+            leaf: None,
+        };
+        slots.for_each(|slot| drop(Words::<A, E>::take(slot)));
+        pool.recycle();
+        pool.trim(Nodes::default());
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> fmt::Debug for RcuMaple<A, E, R, L, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RcuMaple").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,55 @@
+//! Where nodes come from.
+#![expect(unsafe_code, reason = "memory is promised by whoever gives it")]
+
+use core::{alloc::Layout, ptr::NonNull};
+
+/// Memory for nodes.
+///
+/// The functions have no `self`: a node that readers may still have is given back after a grace
+/// period, when the tree itself may be gone. A kernel gives a slab of its own for each of the two
+/// sizes that a tree asks for.
+///
+/// # Safety
+///
+/// Whoever implements the trait promises that `allocate` returns memory of that layout that is
+/// nobody else's until it is given to `free`, from any thread.
+pub unsafe trait Source: 'static {
+    /// Memory of `layout`, which is not of size zero; `None` if there is none.
+    fn allocate(layout: Layout) -> Option<NonNull<u8>>;
+
+    /// Takes memory back.
+    ///
+    /// # Safety
+    ///
+    /// `memory` came from `allocate` with the same `layout`, and nobody uses it any more.
+    unsafe fn free(memory: NonNull<u8>, layout: Layout);
+}
+
+/// The heap of the global allocator. Without the feature `alloc` there is none, and never memory:
+/// bring a [`Source`] of your own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heap;
+
+// SAFETY: the global allocator promises as much.
+unsafe impl Source for Heap {
+    #[inline]
+    fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+        #[cfg(feature = "alloc")]
+        // SAFETY: the trait says that the layout is not of size zero.
+        let memory = NonNull::new(unsafe { alloc::alloc::alloc(layout) });
+        #[cfg(not(feature = "alloc"))]
+        let memory = (layout.size() == 0).then_some(NonNull::dangling());
+        memory
+    }
+
+    #[inline]
+    unsafe fn free(memory: NonNull<u8>, layout: Layout) {
+        #[cfg(feature = "alloc")]
+        // SAFETY: it came from `alloc` with this layout, as the caller promises.
+        unsafe {
+            alloc::alloc::dealloc(memory.as_ptr(), layout);
+        };
+        #[cfg(not(feature = "alloc"))]
+        let _ = (memory, layout);
+    }
+}

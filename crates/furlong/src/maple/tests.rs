@@ -1,0 +1,123 @@
+//! Each invariant broken once: the check names it.
+#![forbid(unsafe_code)]
+
+use super::leaf::Leaf;
+use super::link::Ptr;
+use super::{Broken, Custom, Fan, Heap, Maple};
+use crate::addr::{Extent, VirtAddr};
+use crate::check::Check;
+
+type Tiny = Fan<3, 3, 16>;
+type Map = Maple<VirtAddr, u32, Custom<Tiny, Heap>>;
+
+/// Twelve entries, ten indices apart and five long, in three levels.
+fn map() -> Map {
+    let mut map = Map::with_config();
+    for index in 1..=12 {
+        let at = Extent::from_len(VirtAddr::new(10 * index), 5).unwrap();
+        map.insert(at, index as u32).unwrap();
+    }
+    assert_eq!(map.check(), Ok(()));
+    map
+}
+
+/// The leaf that has `index`, and the way to it.
+fn spot(map: &Map, index: u64) -> super::tree::Spot<'_, Tiny> {
+    map.tree.descend(index, &super::Off).unwrap()
+}
+
+fn leaf(map: &Map, index: u64) -> Ptr<'_, Leaf<Tiny>> {
+    spot(map, index).leaf()
+}
+
+/// The first index of the leaf that has `index`, which is not the first leaf.
+fn later(map: &Map) -> u64 {
+    let min = spot(map, 70).min;
+    assert!(min > 0);
+    min
+}
+
+#[test]
+fn an_extent_that_is_reversed_is_found() {
+    let map = map();
+    leaf(&map, 10).set_last(0, 9);
+    assert_eq!(map.check(), Err(Broken::Order(10)));
+}
+
+#[test]
+fn extents_that_overlap_are_found() {
+    let map = map();
+    leaf(&map, 10).set_last(0, 22);
+    assert_eq!(map.check(), Err(Broken::Order(20)));
+}
+
+#[test]
+fn a_last_pivot_that_is_not_the_last_index_is_found() {
+    let map = map();
+    let step = spot(&map, 70).step(0);
+    step.node.set_pivot(step.node.len() - 1, 80);
+    assert_eq!(map.check(), Err(Broken::Pivot(0)));
+}
+
+#[test]
+fn pivots_that_do_not_ascend_are_found() {
+    let map = map();
+    let root = spot(&map, 10).step(0).node;
+    root.set_pivot(0, u64::MAX - 1);
+    assert!(map.check().is_err());
+    let map = self::map();
+    let root = spot(&map, 70).step(0).node;
+    root.set_pivot(root.len() - 2, u64::MAX);
+    assert_eq!(map.check(), Err(Broken::Pivot(0)));
+}
+
+#[test]
+fn leaves_at_two_depths_are_found() {
+    let map = map();
+    let root = spot(&map, 10).step(0).node;
+    let last = root.get().link(root.len() - 1);
+    let leaf = last.load().and_then(|inner| inner.first_child()).unwrap();
+    last.put(leaf);
+    assert!(matches!(map.check(), Err(Broken::Shape(_))));
+    // Some of its nodes hang nowhere any more.
+    core::mem::forget(map);
+}
+
+#[test]
+fn a_leaf_that_counts_wrongly_is_found() {
+    let map = map();
+    let leaf = leaf(&map, 10);
+    let word = leaf.word(0).unwrap();
+    leaf.erase(0);
+    leaf.set_word(0, word);
+    assert_eq!(map.check(), Err(Broken::Count(0)));
+}
+
+#[test]
+fn an_unused_slot_that_has_something_is_found() {
+    let mut map = map();
+    map.erase(VirtAddr::new(30)).unwrap();
+    let leaf = leaf(&map, 10);
+    assert!(leaf.len() == 2, "the leaf has room");
+    leaf.set_last(2, 100);
+    assert_eq!(map.check(), Err(Broken::Count(0)));
+}
+
+#[test]
+fn a_leaf_that_begins_with_a_gap_is_found() {
+    let map = map();
+    let min = later(&map);
+    leaf(&map, min).set_start(0, min + 1);
+    assert_eq!(map.check(), Err(Broken::Begin(min)));
+}
+
+#[test]
+fn a_gap_that_is_noted_wrongly_is_found() {
+    let map = map();
+    let step = spot(&map, 10).step(spot(&map, 10).height - 1);
+    step.node.set_gap(step.at, 99);
+    assert_eq!(map.check(), Err(Broken::Gap(0)));
+    let map = self::map();
+    map.tree.set_largest_gap(3);
+    assert_eq!(map.check(), Err(Broken::Gap(0)));
+}

@@ -1,0 +1,246 @@
+//! What readers and the writer share: the root, and the way down from it.
+#![forbid(unsafe_code)]
+
+use super::counters::{Counters, Event};
+use super::geometry::{Geometry, Row};
+use super::inner::Inner;
+use super::leaf::{Leaf, Slot};
+use super::link::{Link, Node, Ptr};
+use crate::sync::{
+    atomic::{AtomicU64, Ordering},
+    const_unless_loom,
+};
+
+/// The root.
+pub(super) struct Tree<G: Geometry> {
+    pub(super) root: Link<G>,
+    /// The largest gap; the writer's.
+    gap: AtomicU64,
+}
+
+/// A child on the way down.
+pub(super) struct Step<'a, G: Geometry> {
+    pub(super) node: Ptr<'a, Inner<G>>,
+    pub(super) at: usize,
+}
+
+impl<G: Geometry> Clone for Step<'_, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<G: Geometry> Copy for Step<'_, G> {}
+
+/// A leaf, and the way to it.
+pub(super) struct Spot<'a, G: Geometry> {
+    steps: G::Path<Option<Step<'a, G>>>,
+    pub(super) height: usize,
+    leaf: Option<Ptr<'a, Leaf<G>>>,
+    /// The first index that belongs to the leaf.
+    pub(super) min: u64,
+    /// The last one.
+    pub(super) max: u64,
+}
+
+/// What is at an index: an entry, or a gap from `start` to `last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Entry(Slot),
+    Gap { start: u64, last: u64 },
+}
+
+impl<G: Geometry> Tree<G> {
+    const_unless_loom! {
+        pub(super) const fn new() -> Self {
+            Self { root: Link::none(), gap: AtomicU64::new(u64::MAX) }
+        }
+    }
+
+    /// The largest gap.
+    #[inline]
+    pub(super) fn largest_gap(&self) -> u64 {
+        // Relaxed: only the writer uses it.
+        self.gap.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_largest_gap(&self, gap: u64) {
+        // Relaxed: only the writer uses it.
+        self.gap.store(gap, Ordering::Relaxed);
+    }
+
+    /// The slot that has `key`.
+    #[inline(always)]
+    pub(super) fn load(&self, key: u64, count: &impl Counters) -> Option<Slot> {
+        let mut node = self.root.load()?;
+        loop {
+            count.count(Event::Visit);
+            match node {
+                Node::Inner(inner) => {
+                    let inner = inner.get();
+                    node = inner.link(inner.rank(key)).load()?;
+                }
+                Node::Leaf(leaf) => {
+                    let at = leaf.rank(key);
+                    if at >= G::LEAF {
+                        return None;
+                    }
+                    let slot = leaf.read(at)?;
+                    return (slot.start <= key && key <= slot.last).then_some(slot);
+                }
+            }
+        }
+    }
+
+    /// The leaf that `key` belongs to, and the way to it; none in an empty tree.
+    #[inline]
+    pub(super) fn descend(&self, key: u64, count: &impl Counters) -> Option<Spot<'_, G>> {
+        let mut spot = Spot::new();
+        self.descend_to(key, &mut spot, count).then_some(spot)
+    }
+
+    /// As `descend`, into a spot that the caller has, which is large.
+    #[inline(always)]
+    pub(super) fn descend_to<'a>(
+        &'a self,
+        key: u64,
+        spot: &mut Spot<'a, G>,
+        count: &impl Counters,
+    ) -> bool {
+        let Some(mut node) = self.root.load() else {
+            return false;
+        };
+        let (mut height, mut min, mut max) = (0, 0, u64::MAX);
+        loop {
+            count.count(Event::Visit);
+            match node {
+                Node::Inner(inner) => {
+                    let at = inner.rank(key);
+                    if at > 0 {
+                        min = inner.pivot(at - 1) + 1;
+                    }
+                    max = max.min(inner.pivot(at));
+                    spot.steps.as_mut_slice()[height] = Some(Step { node: inner, at });
+                    height += 1;
+                    let Some(child) = inner.get().link(at).load() else {
+                        return false;
+                    };
+                    node = child;
+                }
+                Node::Leaf(leaf) => {
+                    spot.leaf = Some(leaf);
+                    (spot.height, spot.min, spot.max) = (height, min, max);
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// What is at `key`, with its extent.
+    pub(super) fn walk(&self, key: u64, count: &impl Counters) -> Found {
+        let Some(spot) = self.descend(key, count) else {
+            return Found::Gap {
+                start: 0,
+                last: u64::MAX,
+            };
+        };
+        let at = spot.leaf().rank(key);
+        let next = spot.leaf().first_from(at);
+        if let Some((_, slot)) = next.filter(|(_, slot)| slot.start <= key && key <= slot.last) {
+            return Found::Entry(slot);
+        }
+        // Beside a writer what was found may have moved; the gap then ends at `key`.
+        let above = next.map_or(spot.max, |(_, slot)| slot.start.saturating_sub(1));
+        let before = spot.leaf().last_before(at);
+        let below = before.map_or(spot.min, |(_, slot)| slot.last.saturating_add(1));
+        Found::Gap {
+            start: below.min(key),
+            last: above.max(key),
+        }
+    }
+}
+
+impl<'a, G: Geometry> Spot<'a, G> {
+    /// A spot that is none yet.
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self {
+            steps: G::Path::from_fn(|_| None),
+            height: 0,
+            leaf: None,
+            min: 0,
+            max: u64::MAX,
+        }
+    }
+
+    /// The leaf.
+    #[inline(always)]
+    pub(super) fn leaf(&self) -> Ptr<'a, Leaf<G>> {
+        self.leaf.expect("a spot has a leaf when it was found")
+    }
+
+    /// The step at a depth, counted from the root.
+    #[inline(always)]
+    pub(super) fn step(&self, depth: usize) -> Step<'a, G> {
+        self.steps.as_slice()[depth].expect("the way down has a step at each depth")
+    }
+
+    /// Whether the leaf is the first of the tree.
+    pub(super) fn is_first(&self) -> bool {
+        self.min == 0
+    }
+
+    /// The last index that belongs to child `at` of the node at `depth`.
+    pub(super) fn end_of(&self, depth: usize, at: usize) -> u64 {
+        let mut at = at;
+        for depth in (0..=depth).rev() {
+            let step = self.step(depth);
+            if at + 1 < step.node.len() {
+                return step.node.pivot(at);
+            }
+            if depth > 0 {
+                at = self.step(depth - 1).at;
+            }
+        }
+        u64::MAX
+    }
+
+    /// Goes to the leaf after this one; says no at the last, and stays.
+    pub(super) fn next_leaf(&mut self, count: &impl Counters) -> bool {
+        let turn = (0..self.height).rev().find(|depth| {
+            let step = self.step(*depth);
+            step.at + 1 < step.node.len()
+        });
+        turn.is_some_and(|depth| self.turn(depth, self.step(depth).at + 1, false, count))
+    }
+
+    /// Goes to the leaf before this one; says no at the first, and stays.
+    pub(super) fn previous_leaf(&mut self, count: &impl Counters) -> bool {
+        let turn = (0..self.height)
+            .rev()
+            .find(|depth| self.step(*depth).at > 0);
+        turn.is_some_and(|depth| self.turn(depth, self.step(depth).at - 1, true, count))
+    }
+
+    /// Goes to child `at` at `depth`, and from there to its first or its last leaf.
+    fn turn(&mut self, depth: usize, at: usize, to_last: bool, count: &impl Counters) -> bool {
+        let (mut depth, mut at) = (depth, at);
+        let mut node = self.step(depth).node;
+        loop {
+            count.count(Event::Visit);
+            self.steps.as_mut_slice()[depth] = Some(Step { node, at });
+            match node.get().link(at).load() {
+                Some(Node::Inner(inner)) => {
+                    node = inner;
+                    depth += 1;
+                    at = if to_last { inner.len() - 1 } else { 0 };
+                }
+                Some(Node::Leaf(leaf)) => {
+                    self.leaf = Some(leaf);
+                    return true;
+                }
+                None => return false,
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Looking at a tree, with its owner's borrow or under a guard.
+#![forbid(unsafe_code)]
+
+use core::{fmt, marker::PhantomData};
+
+use super::config::Config;
+use super::entry::Entry;
+use super::iter::{Iter, IterBack, Scan, ScanBack};
+use super::tree::{Found, Tree};
+use super::typed::{Typed, Words, extent};
+use crate::addr::{Address, Extent};
+
+/// What is at an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<A: Address, R> {
+    /// This entry, with its extent.
+    Entry(Extent<A>, R),
+    /// Nothing, and nothing in this extent, up to the entries around it.
+    Gap(Extent<A>),
+}
+
+/// A tree to be looked at for `'a`: while nobody changes it, or beside its writer under a guard.
+///
+/// Beside a writer each look-up sees every change that ended before it began, and of one that goes
+/// on at the time all or nothing. An iteration is many look-ups: what was there all the time it
+/// finds, once and in order, and of the rest what was there at one moment since it began. The ends
+/// of a gap may be closer than they are.
+pub struct View<'a, A: Address, E: Entry, C: Config> {
+    pub(super) tree: &'a Tree<C::Geometry>,
+    pub(super) count: &'a C::Counters,
+    pub(super) typed: Typed<A, &'a E>,
+}
+
+impl<A: Address, E: Entry, C: Config> Clone for View<'_, A, E, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Address, E: Entry, C: Config> Copy for View<'_, A, E, C> {}
+
+impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
+    pub(super) fn new(tree: &'a Tree<C::Geometry>, count: &'a C::Counters) -> Self {
+        Self {
+            tree,
+            count,
+            typed: PhantomData,
+        }
+    }
+
+    /// Levels of the tree, that of the leaves among them: what a
+    /// [`Reservation`](super::Reservation) is made for.
+    pub fn levels(self) -> usize {
+        self.tree.levels()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(self) -> bool {
+        self.tree.root.load().is_none()
+    }
+
+    /// The entry that has `index`.
+    ///
+    /// # Cost
+    /// O(log n); it waits for nobody and writes nothing.
+    #[inline]
+    pub fn load(self, index: A) -> Option<E::Ref<'a>> {
+        let slot = self.tree.load(index.raw(), self.count)?;
+        Some(Words::<A, E>::lend(slot).1)
+    }
+
+    /// The entry that has `index`, with its extent.
+    ///
+    /// # Cost
+    /// As [`load`](Self::load).
+    #[inline]
+    pub fn get(self, index: A) -> Option<(Extent<A>, E::Ref<'a>)> {
+        let slot = self.tree.load(index.raw(), self.count)?;
+        Some(Words::<A, E>::lend(slot))
+    }
+
+    /// What is at `index`, with its extent: an entry, or a gap.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn walk(self, index: A) -> Place<A, E::Ref<'a>> {
+        match self.tree.walk(index.raw(), self.count) {
+            Found::Entry(slot) => {
+                let (at, entry) = Words::<A, E>::lend(slot);
+                Place::Entry(at, entry)
+            }
+            Found::Gap { start, last } => Place::Gap(extent(start, last)),
+        }
+    }
+
+    /// The first entry that has `index` or lies behind it.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn find(self, index: A) -> Option<(Extent<A>, E::Ref<'a>)> {
+        self.range(extent(index.raw(), u64::MAX)).next()
+    }
+
+    /// The last entry that has `index` or lies before it.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn find_back(self, index: A) -> Option<(Extent<A>, E::Ref<'a>)> {
+        self.range_back(extent(0, index.raw())).next()
+    }
+
+    /// All entries, in order.
+    pub fn iter(self) -> Iter<'a, A, E, C> {
+        self.range(extent(0, u64::MAX))
+    }
+
+    /// The entries that overlap `window`, in order.
+    ///
+    /// # Cost
+    /// O(log n), and O(1) an entry.
+    pub fn range(self, window: Extent<A>) -> Iter<'a, A, E, C> {
+        let (from, last) = (window.start().raw(), window.last().raw());
+        Iter {
+            scan: Scan::new(self.tree, self.count, from, last),
+            typed: PhantomData,
+        }
+    }
+
+    /// The entries that overlap `window`, from the last on.
+    pub fn range_back(self, window: Extent<A>) -> IterBack<'a, A, E, C> {
+        let (start, upto) = (window.start().raw(), window.last().raw());
+        IterBack {
+            scan: ScanBack::new(self.tree, self.count, start, upto),
+            typed: PhantomData,
+        }
+    }
+}
+
+impl<A: Address, E: Entry, C: Config> fmt::Debug for View<'_, A, E, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").finish_non_exhaustive()
+    }
+}

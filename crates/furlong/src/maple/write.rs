@@ -1,0 +1,484 @@
+//! Changing a tree: what is done in place, and what is left to [`rebuild`](super::rebuild).
+#![forbid(unsafe_code)]
+
+use super::config::Config;
+use super::counters::{Counters, Event};
+use super::cut::Cut;
+use super::geometry::{Geometry, least, spare};
+use super::leaf::{Kind, Leaf, Slot, Word};
+use super::link::{Node, Ptr};
+use super::pool::{NoMemory, Nodes, Pool};
+use super::tree::{Spot, Tree};
+
+/// One change of a tree. With `READERS`, readers may look at any moment of it.
+pub(super) struct Write<'a, C: Config, const READERS: bool> {
+    pub(super) tree: &'a Tree<C::Geometry>,
+    pub(super) pool: &'a mut Pool<C::Geometry, C::Source>,
+    pub(super) count: &'a C::Counters,
+    /// The displaced entry, if it was taken out of a leaf that stays. Displaced entries in leaves
+    /// that do not are found through the pool.
+    pub(super) one: Option<Slot>,
+}
+
+/// Why nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// There is no memory for nodes.
+    NoMemory,
+    /// An entry could not be split.
+    NoSplit,
+}
+
+impl From<NoMemory> for Refused {
+    fn from(NoMemory: NoMemory) -> Self {
+        Self::NoMemory
+    }
+}
+
+/// Why an entry was not inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotInserted {
+    /// This one is in the way.
+    Occupied(Slot),
+    NoMemory,
+}
+
+impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
+    pub(super) fn descend(&self, key: u64) -> Option<Spot<'a, C::Geometry>> {
+        self.tree.descend(key, self.count)
+    }
+
+    /// Puts `word`, or nothing, in place of all that is from `start` to `last`.
+    ///
+    /// Displaced entries are then in `one` and in the pool.
+    #[inline]
+    pub(super) fn store(
+        &mut self,
+        start: u64,
+        last: u64,
+        word: Option<Word>,
+        split: impl FnOnce(Word) -> Option<Word>,
+    ) -> Result<(), Refused> {
+        let new = word.map(|word| Slot { start, last, word });
+        let mut left = Spot::new();
+        if !self.tree.descend_to(start, &mut left, self.count) {
+            return self.plant(new).map_err(Refused::from);
+        }
+        if last <= left.max {
+            let mut cut = Cut::inside(&left, start, last, new);
+            return self.apply(&left, &left, &mut cut, split);
+        }
+        let mut right = Spot::new();
+        if !self.tree.descend_to(last, &mut right, self.count) {
+            return Ok(());
+        }
+        let mut cut = Cut::between(&left, &right, start, last, new);
+        self.count.count(Event::SpanningStore);
+        self.apply(&left, &right, &mut cut, split)
+    }
+
+    /// Takes out the entry that has `index`.
+    #[inline]
+    pub(super) fn erase(&mut self, index: u64) -> Result<Option<Slot>, Refused> {
+        let mut spot = Spot::new();
+        if !self.tree.descend_to(index, &mut spot, self.count) {
+            return Ok(None);
+        }
+        let at = spot.leaf().rank(index);
+        if at >= spot.leaf().len() || spot.leaf().start(at) > index {
+            return Ok(None);
+        }
+        let Some(slot) = spot.leaf().read(at) else {
+            return Ok(None);
+        };
+        let mut cut = Cut::erasing(at, at + 1, 0);
+        self.apply(&spot, &spot, &mut cut, |_| None)?;
+        Ok(Some(slot))
+    }
+
+    /// Puts `new` where nothing is.
+    #[inline]
+    pub(super) fn insert(&mut self, new: Slot) -> Result<(), NotInserted> {
+        let mut spot = Spot::new();
+        if !self.tree.descend_to(new.start, &mut spot, self.count) {
+            return self.plant(Some(new)).map_err(|_| NotInserted::NoMemory);
+        }
+        let last = new.last.min(spot.max);
+        let mut cut = Cut::inside(&spot, new.start, last, Some(new));
+        if cut.covered > 0 || cut.len() > 1 || last < new.last {
+            // A leaf that is not the first begins with an entry (I5).
+            let next = spot.max.wrapping_add(1);
+            let there = (cut.from..cut.to).find_map(|at| spot.leaf().read(at));
+            let there = there.or_else(|| self.tree.load(next, self.count));
+            return Err(there.map_or(NotInserted::NoMemory, NotInserted::Occupied));
+        }
+        let applied = self.apply(&spot, &spot, &mut cut, |_| None);
+        applied.map_err(|_| NotInserted::NoMemory)
+    }
+
+    /// The first entry of an empty tree.
+    fn plant(&mut self, new: Option<Slot>) -> Result<(), NoMemory> {
+        let Some(slot) = new else { return Ok(()) };
+        self.pool.ensure(Nodes {
+            leaves: 1,
+            inners: 0,
+        })?;
+        let leaf = self.pool.leaf(self.tree);
+        leaf.close(0);
+        leaf.push(slot);
+        self.count.count(Event::NodeStore);
+        self.tree.root.publish(Node::Leaf(leaf));
+        self.tree.set_largest_gap(leaf.largest_gap(true, u64::MAX));
+        Ok(())
+    }
+
+    /// Carries a cut out.
+    pub(super) fn apply(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        cut: &mut Cut,
+        split: impl FnOnce(Word) -> Option<Word>,
+    ) -> Result<(), Refused> {
+        let one = left.leaf().is(right.leaf());
+        if one && cut.from == cut.to && cut.len() == 0 {
+            return Ok(());
+        }
+        if one && !cut.splits && !self.is_to_merge(left, cut) {
+            let free = self.free_around(left, cut);
+            if self.in_place(left, cut) {
+                self.after(left, left.leaf(), free);
+                return Ok(());
+            }
+            if READERS && self.fits_alone(left, cut) {
+                self.copy_leaf(left, cut, free)?;
+                return Ok(());
+            }
+        }
+        let plan = self.plan(left, right, cut);
+        self.pool.ensure(plan.need())?;
+        if cut.splits {
+            let upper = cut.pieces[2].as_mut().ok_or(Refused::NoSplit)?;
+            upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
+            cut.splits = false;
+            if !READERS && self.in_place(left, cut) {
+                self.after(left, left.leaf(), Free::Unknown);
+                return Ok(());
+            }
+        }
+        self.rebuild(left, right, cut, &plan);
+        Ok(())
+    }
+
+    /// Whether what a cut leaves of a leaf is one leaf, and no sibling has to take part.
+    #[inline]
+    fn fits_alone(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
+        let live = spot.leaf().live();
+        let rest = live + cut.len() - spot.leaf().live_in(cut.from, cut.to);
+        rest <= C::Geometry::LEAF && (rest >= live || rest >= least(C::Geometry::LEAF))
+    }
+
+    /// Puts a copy of a leaf with the change in its place.
+    #[inline]
+    fn copy_leaf(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        cut: &Cut,
+        free: Free,
+    ) -> Result<(), NoMemory> {
+        self.pool.ensure(Nodes {
+            leaves: 1,
+            inners: 0,
+        })?;
+        let (old, new) = (spot.leaf(), self.pool.leaf(self.tree));
+        let mut len = new.copy_entries(0, old.get(), 0, cut.from);
+        for piece in cut.pieces() {
+            new.put(len, piece);
+            len += 1;
+        }
+        len = new.copy_entries(len, old.get(), cut.to, old.len());
+        new.close(len);
+        self.count.count(Event::NodeStore);
+        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
+            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
+            None => self.tree.root.publish(Node::Leaf(new)),
+        }
+        if cut.displaces() {
+            self.pool.give_up_displaced(old);
+        } else {
+            self.pool.give_up(Node::Leaf(old));
+        }
+        self.after(spot, new, free);
+        Ok(())
+    }
+
+    /// Whether the leaf would have too few entries, and a sibling has room for them.
+    fn is_to_merge(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
+        let (capacity, live) = (C::Geometry::LEAF, spot.leaf().live());
+        let len = cut.len();
+        if live > least(capacity) || len > 0 && len >= cut.to - cut.from {
+            return false;
+        }
+        let rest = live + len - spot.leaf().live_in(cut.from, cut.to);
+        if rest == 0 {
+            return true;
+        }
+        rest < live && rest < least(capacity) && self.find_helper(spot, spot, rest).is_some()
+    }
+
+    /// Changes a leaf where it stands, if that can be done.
+    #[inline]
+    fn in_place(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
+        if READERS {
+            return self.beside_readers(spot, cut).is_some();
+        }
+        let (leaf, len) = (spot.leaf(), cut.len());
+        if leaf.len() + len > C::Geometry::LEAF + cut.to - cut.from || cut.covered > 1 {
+            return false;
+        }
+        if let (true, Some(new)) = (cut.from == leaf.len(), cut.pieces[1]) {
+            leaf.push(new);
+            self.count.count(Event::SlotStore);
+            return true;
+        }
+        if cut.covered > 0 {
+            let mut old = (cut.from..cut.to).filter_map(|at| leaf.read(at));
+            self.one = old.find(|slot| cut.covers(slot));
+        }
+        if cut.to != cut.from + len {
+            leaf.shift(cut.to, cut.from + len);
+        }
+        let mut at = cut.from;
+        for piece in &cut.pieces {
+            if let Some(piece) = *piece {
+                leaf.put(at, piece);
+                at += 1;
+            }
+        }
+        self.count.count(if len == 1 && cut.to == cut.from + 1 {
+            Event::SlotStore
+        } else {
+            Event::NodeStore
+        });
+        true
+    }
+
+    /// The changes that one store makes, so that readers see all of it or nothing (I8).
+    fn beside_readers(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Option<()> {
+        let leaf = spot.leaf();
+        let mut pieces = cut.pieces();
+        let (piece, more) = (pieces.next(), pieces.next());
+        if more.is_some() {
+            return None;
+        }
+        if cut.from == cut.to {
+            let piece = piece.filter(|_| cut.from == leaf.len() && cut.from < C::Geometry::LEAF)?;
+            leaf.push(piece);
+            self.count.count(Event::SlotStore);
+            return Some(());
+        }
+        let at = cut.from;
+        let old = leaf.read(at).filter(|_| cut.to == at + 1)?;
+        match piece {
+            None => leaf.erase(at),
+            Some(new) if (new.start, new.last) == (old.start, old.last) => {
+                leaf.may_store(at, Kind::Word).then_some(())?;
+                leaf.set_word(at, new.word);
+            }
+            Some(new) if new.word == old.word && new.start == old.start => {
+                leaf.may_store(at, Kind::Last).then_some(())?;
+                leaf.set_last(at, new.last);
+            }
+            Some(new) if new.word == old.word && new.last == old.last => {
+                leaf.may_store(at, Kind::Start).then_some(())?;
+                leaf.set_start(at, new.start);
+            }
+            Some(_) => return None,
+        }
+        self.one = (cut.covered > 0).then_some(old);
+        self.count.count(Event::SlotStore);
+        Some(())
+    }
+
+    /// After a leaf was changed in place: its gaps, and where it begins. `free` was free around the
+    /// cut before, if that was one gap, and is free now, if it is one now.
+    #[inline]
+    fn after(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        leaf: Ptr<'a, Leaf<C::Geometry>>,
+        free: Free,
+    ) {
+        match free {
+            Free::Before(gap) if gap < self.gap_of(spot) => {}
+            Free::Now(gap) if gap <= self.gap_of(spot) => {}
+            Free::Now(gap) => self.climb(spot, spot.height, gap),
+            _ => {
+                let gap = leaf.largest_gap(spot.is_first(), spot.max);
+                self.climb(spot, spot.height, gap);
+            }
+        }
+        if !spot.is_first() {
+            let first = leaf.first_from(0);
+            if let Some((_, first)) = first
+                && first.start != spot.min
+            {
+                self.move_min(spot, first.start);
+            }
+        }
+    }
+
+    /// What is noted as the largest gap of a leaf.
+    #[inline]
+    fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
+        match spot.height.checked_sub(1) {
+            Some(depth) => spot.step(depth).node.gap(spot.step(depth).at),
+            None => self.tree.largest_gap(),
+        }
+    }
+
+    /// What is free around a cut: one gap before an insertion, one after an erasure.
+    #[inline]
+    fn free_around(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Free {
+        let (inserts, erases) = (cut.from == cut.to, cut.len() == 0);
+        if !inserts && !erases {
+            return Free::Unknown;
+        }
+        let leaf = spot.leaf();
+        let before = leaf.last_before(cut.from);
+        if before.is_none() && !spot.is_first() {
+            return Free::Unknown;
+        }
+        let start = before.map_or(Some(0), |(_, slot)| slot.last.checked_add(1));
+        let next = leaf
+            .first_from(cut.to)
+            .map_or(Some(spot.max), |(_, slot)| slot.start.checked_sub(1));
+        let (Some(start), Some(last)) = (start, next) else {
+            return Free::Unknown;
+        };
+        let gap = (last.wrapping_sub(start)).wrapping_add(1);
+        if inserts {
+            Free::Before(gap)
+        } else {
+            Free::Now(gap)
+        }
+    }
+
+    /// Notes the largest gap of a leaf, up to where it changes nothing.
+    #[inline]
+    pub(super) fn regap(&self, spot: &Spot<'a, C::Geometry>) {
+        let gap = spot.leaf().largest_gap(spot.is_first(), spot.max);
+        self.climb(spot, spot.height, gap);
+    }
+
+    /// Notes the largest gap of what the way leads to at `depth`.
+    #[inline]
+    pub(super) fn climb(&self, spot: &Spot<'a, C::Geometry>, depth: usize, gap: u64) {
+        let mut gap = gap;
+        for depth in (0..depth).rev() {
+            let step = spot.step(depth);
+            if !step.node.set_gap(step.at, gap) {
+                return;
+            }
+            gap = step.node.largest_gap();
+        }
+        self.tree.set_largest_gap(gap);
+    }
+
+    /// Sets right where the leaf with `index` begins, and its largest gap.
+    pub(super) fn settle(&mut self, index: u64) {
+        let Some(spot) = self.descend(index) else {
+            return;
+        };
+        let start = spot
+            .leaf()
+            .first_from(0)
+            .map_or(spot.min, |(_, slot)| slot.start);
+        if spot.is_first() || start == spot.min {
+            self.regap(&spot);
+        } else {
+            self.move_min(&spot, start);
+        }
+    }
+
+    /// Lets a leaf, not the first, begin at `start`. From the old place to the new one there is no
+    /// entry on either side.
+    pub(super) fn move_min(&mut self, spot: &Spot<'a, C::Geometry>, start: u64) {
+        let turn = (0..spot.height).rev().map(|depth| spot.step(depth));
+        let Some(step) = turn.into_iter().find(|step| step.at > 0) else {
+            return;
+        };
+        step.node.set_pivot(step.at - 1, start - 1);
+        if let Some(before) = self.descend(start - 1) {
+            self.regap(&before);
+        }
+    }
+
+    /// A sibling of two leaves and what lies between them that should take part in a change which
+    /// leaves `rest` entries there.
+    pub(super) fn find_helper(
+        &self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        rest: usize,
+    ) -> Option<Helper<'a, C>> {
+        let depth = left.height.checked_sub(1)?;
+        let capacity = C::Geometry::LEAF;
+        self.helper(left, right, depth, |sibling| match sibling {
+            Node::Leaf(leaf) => wants(rest, leaf.live(), capacity),
+            Node::Inner(_) => false,
+        })
+    }
+
+    /// The sibling before or after, at the nodes of `depth`, that is wanted.
+    pub(super) fn helper(
+        &self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        depth: usize,
+        wanted: impl Fn(Node<'a, C::Geometry>) -> bool,
+    ) -> Option<Helper<'a, C>> {
+        let (first, last) = (left.step(depth), right.step(depth));
+        if first.at > 0 {
+            let before = first.node.get().link(first.at - 1).load()?;
+            if wanted(before) {
+                return Some(Helper::Before(before));
+            }
+        }
+        if last.at + 1 < last.node.len() {
+            let after = last.node.get().link(last.at + 1).load()?;
+            if wanted(after) {
+                return Some(Helper::After(after));
+            }
+        }
+        None
+    }
+}
+
+/// What is free around a cut.
+#[derive(Clone, Copy, Debug)]
+enum Free {
+    /// One gap of this length was.
+    Before(u64),
+    /// One gap of this length is.
+    Now(u64),
+    Unknown,
+}
+
+/// A sibling that takes part in a change.
+pub(super) enum Helper<'a, C: Config> {
+    Before(Node<'a, C::Geometry>),
+    After(Node<'a, C::Geometry>),
+}
+
+/// Whether a sibling with `len` should take part where `rest` are left: where they are too few and
+/// it has room for them, or where they are too many and it has room to spare.
+pub(super) fn wants(rest: usize, len: usize, capacity: usize) -> bool {
+    if rest == 0 {
+        false
+    } else if rest < least(capacity) {
+        len + rest <= capacity - spare(capacity)
+    } else {
+        rest > capacity && len + spare(capacity).max(1) <= capacity && len + rest <= 2 * capacity
+    }
+}

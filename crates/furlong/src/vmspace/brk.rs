@@ -1,0 +1,131 @@
+//! The heap: where the break is.
+#![forbid(unsafe_code)]
+
+use super::{Attr, BrkError, Config, Flags, Freed, Index, Pages, Prot, Space, Value};
+use crate::addr::{Address, VirtAddr};
+
+/// Changes of the index that [`Space::set_brk`] makes at most; see [`Space::prepare`].
+pub const BRK_CHANGES: usize = 1;
+
+/// What the heap is.
+const HEAP: Attr = Attr {
+    prot: Prot::from_bits(Prot::READ.bits() | Prot::WRITE.bits()),
+    may: Prot::ALL,
+    flags: Flags::NONE,
+    origin: 0,
+};
+
+impl<A: Value, C: Config> Space<A, C> {
+    /// Says where the heap begins, as a loader does; it is empty.
+    pub fn start_brk(&mut self, start: VirtAddr) {
+        self.state.heap.start = start;
+        self.state.heap.end = start;
+    }
+
+    /// Where the heap ends, in bytes: what Linux's `brk` answers, whether it could do what it was
+    /// asked for or not.
+    pub fn brk(&self) -> VirtAddr {
+        self.state.heap.end
+    }
+
+    /// Lets the heap end at `end`, in bytes. Where it grows it goes on with the area before it, if
+    /// that is like it and its value [merges](Value::merges) with `value`; what is given back, and
+    /// values that nothing is left of, are handed to `freed`.
+    ///
+    /// # Errors
+    /// See [`BrkError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// [`BRK_CHANGES`] of the index.
+    pub fn set_brk(
+        &mut self,
+        end: VirtAddr,
+        value: A,
+        mut freed: impl FnMut(Freed<A>),
+    ) -> Result<(), BrkError> {
+        if end < self.state.heap.start {
+            return Err(BrkError::BelowStart);
+        }
+        let page = self.state.layout.page;
+        let old = self
+            .state
+            .heap
+            .end
+            .align_up(page)
+            .map(|at| self.state.grid.page(at));
+        let new = end.align_up(page).map(|at| self.state.grid.page(at));
+        let (Some(old), Some(new)) = (old, new) else {
+            return Err(BrkError::Beyond);
+        };
+        if new < old {
+            let pages = Pages {
+                first: new,
+                last: old - 1,
+            };
+            self.shrink(pages, &mut freed)?;
+            freed(Freed::Merged(value));
+        } else if new > old {
+            self.enlarge(old, new - old, value, freed)?;
+        } else {
+            freed(Freed::Merged(value));
+        }
+        self.state.heap.end = end;
+        Ok(())
+    }
+
+    fn shrink(&mut self, pages: Pages, freed: impl FnMut(Freed<A>)) -> Result<(), BrkError> {
+        if self.is_vacant(pages) {
+            return Err(BrkError::NotMapped);
+        }
+        if self.cuts_in_vain(pages) {
+            return Err(BrkError::TooManyAreas);
+        }
+        let room = self.index.prepare_erase(pages);
+        room.map_err(|_| BrkError::NoMemory)?;
+        self.cut(pages, freed);
+        Ok(())
+    }
+
+    fn enlarge(
+        &mut self,
+        first: u64,
+        len: u64,
+        value: A,
+        mut freed: impl FnMut(Freed<A>),
+    ) -> Result<(), BrkError> {
+        let pages = self.state.grid.within(first, len).ok_or(BrkError::Beyond)?;
+        if first < self.state.grid.low {
+            return Err(BrkError::BelowLow);
+        }
+        // One page stays free behind the heap.
+        let next = self.index.at_or_after(first);
+        let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags));
+        if limit.is_some_and(|limit| limit <= pages.last.saturating_add(1)) {
+            return Err(BrkError::Occupied);
+        }
+        if !self.fits(len, 0) {
+            return Err(BrkError::TooManyPages);
+        }
+        if self.len() > self.state.layout.areas_max {
+            return Err(BrkError::TooManyAreas);
+        }
+        let room = self.index.prepare_put(None);
+        room.map_err(|_| BrkError::NoMemory)?;
+        self.state.count_in(len, HEAP);
+        // The heap goes on with an area of its own only, not with what the loader put before it.
+        let start = self.state.grid.page(self.state.heap.start);
+        let left = self.index.before(first).filter(|left| {
+            let is_heap = left.pages.last >= start && left.attr == HEAP;
+            is_heap && left.pages.abuts(pages) && left.value.merges(&value)
+        });
+        let nothing = |_| debug_assert!(false, "nothing is behind the heap");
+        match left.map(|left| left.pages) {
+            None => self.index.store(pages, HEAP, value, |_| ()),
+            Some(left) => {
+                self.index.extend(left.first, left.through(pages), nothing);
+                freed(Freed::Merged(value));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! `check()`: walks every invariant of a space and names the one that is broken.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::{Config, Flags, Index, Pages, Space, Usage, Value};
+use crate::check::Check;
+
+/// A broken invariant of a space, numbered as in the module's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenSpace<B> {
+    /// V1: something is wrong with the index.
+    Index(B),
+    /// V2: this area is reversed, or overlaps the one before.
+    Overlap(Pages),
+    /// V3: this area is not in the space, or below its lowest address.
+    Outside(Pages),
+    /// V4: this area has a protection that does not exist or that it may not have.
+    Prot(Pages),
+    /// V5: what is mapped is not what was counted.
+    Usage(Usage),
+    /// V6: so many pages are of areas that grow, which is not what was counted.
+    Growing(u64),
+    /// V7: so many areas were found, which is not what the index says.
+    Length(usize),
+}
+
+impl<B: fmt::Display> fmt::Display for BrokenSpace<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(broken) => write!(f, "V1: the index: {broken}"),
+            Self::Overlap(pages) => write!(f, "V2: {pages:?} overlap what is before them"),
+            Self::Outside(pages) => write!(f, "V3: {pages:?} are not in the space"),
+            Self::Prot(pages) => write!(f, "V4: {pages:?} have a protection they may not have"),
+            Self::Usage(usage) => write!(f, "V5: {usage:?} is mapped"),
+            Self::Growing(pages) => write!(f, "V6: {pages} pages are of areas that grow"),
+            Self::Length(areas) => write!(f, "V7: there are {areas} areas"),
+        }
+    }
+}
+
+impl<B: Error> Error for BrokenSpace<B> {}
+
+impl<A: Value, C: Config> Check for Space<A, C> {
+    type Broken = BrokenSpace<<C::Index<A> as Index<A>>::Broken>;
+
+    /// O(n) time.
+    fn check(&self) -> Result<(), Self::Broken> {
+        self.index.check().map_err(BrokenSpace::Index)?;
+        let mut next = Some(0);
+        let mut usage = Usage::default();
+        let (mut growing, mut count) = (0, 0);
+        for area in self.index.iter(Pages::ALL) {
+            let (pages, attr) = (area.pages, area.attr);
+            if next.is_none_or(|next| pages.first < next) || pages.last < pages.first {
+                return Err(BrokenSpace::Overlap(pages));
+            }
+            if pages.first < self.state.grid.low || self.state.grid.last < pages.last {
+                return Err(BrokenSpace::Outside(pages));
+            }
+            if attr.prot != attr.prot.known() || !attr.may.contains(attr.prot) {
+                return Err(BrokenSpace::Prot(pages));
+            }
+            usage.add(attr.prot, pages.len());
+            if attr.flags.contains(Flags::GROWS_DOWN) {
+                growing += pages.len();
+            }
+            count += 1;
+            next = pages.last.checked_add(1);
+        }
+        if usage != self.state.usage {
+            return Err(BrokenSpace::Usage(usage));
+        }
+        if growing != self.state.growing {
+            return Err(BrokenSpace::Growing(growing));
+        }
+        if count != self.len() {
+            return Err(BrokenSpace::Length(count));
+        }
+        Ok(())
+    }
+}

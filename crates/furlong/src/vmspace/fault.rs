@@ -1,0 +1,85 @@
+//! Faults: the area that has an address, and stacks that grow to have it.
+#![forbid(unsafe_code)]
+
+use super::{
+    Access, Area, Attr, Config, Entry, FaultError, Flags, Index, Mode, Pages, Prot, Space, Value,
+};
+use crate::addr::VirtAddr;
+
+impl<A: Value, C: Config> Space<A, C> {
+    /// The area that a fault at `address` is for, if it allows the access. A stack above it grows
+    /// down to the address.
+    ///
+    /// # Errors
+    /// See [`FaultError`]; nothing has changed, except in the mode [`Linux`](super::Linux) a stack
+    /// that does not allow the access.
+    ///
+    /// # Cost
+    /// O(log n), no memory; where a stack grows one change of the index.
+    pub fn fault(&mut self, address: VirtAddr, access: Access) -> Result<Area<'_, A>, FaultError> {
+        let page = self.state.grid.page(address);
+        let allowed = self
+            .index
+            .get(page)
+            .map(|area| area.attr.prot.allows(access));
+        let is_allowed = match allowed {
+            Some(is_allowed) => is_allowed,
+            None => self.grow_to(page, access)?,
+        };
+        if !is_allowed {
+            return Err(FaultError::Access);
+        }
+        let found = self.index.get(page).ok_or(FaultError::NotMapped)?;
+        Ok(self.area(found))
+    }
+
+    /// Lets the stack above `page` have it, and says whether it allows the access.
+    fn grow_to(&mut self, page: u64, access: Access) -> Result<bool, FaultError> {
+        let above = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
+        let is_allowed = above.attr.prot.allows(access);
+        let whole = self.plan_growth(page, above)?;
+        if is_allowed || C::Mode::keeps_part() {
+            self.grow(above.pages.first, whole, above.attr)?;
+        }
+        Ok(is_allowed)
+    }
+
+    /// The pages of `stack` when it begins at `page`.
+    fn plan_growth(&self, page: u64, stack: Entry<'_, A>) -> Result<Pages, FaultError> {
+        if !stack.attr.flags.contains(Flags::GROWS_DOWN) {
+            return Err(FaultError::NotMapped);
+        }
+        if page < self.state.grid.low {
+            return Err(FaultError::BelowLow);
+        }
+        let is_close = |below: &Entry<'_, A>| {
+            let is_stack = below.attr.flags.contains(Flags::GROWS_DOWN);
+            let is_used = below.attr.prot != Prot::NONE;
+            !is_stack && is_used && page - below.pages.last <= self.state.layout.guard
+        };
+        if self.index.before(page).as_ref().is_some_and(is_close) {
+            return Err(FaultError::Guard);
+        }
+        let whole = Pages {
+            first: page,
+            ..stack.pages
+        };
+        if whole.len() > self.state.layout.stack_max {
+            return Err(FaultError::TooLarge);
+        }
+        if !self.fits(stack.pages.first - page, 0) {
+            return Err(FaultError::TooManyPages);
+        }
+        Ok(whole)
+    }
+
+    /// Lets the area that begins at `first` be `whole`. One change.
+    fn grow(&mut self, first: u64, whole: Pages, attr: Attr) -> Result<(), FaultError> {
+        let room = self.index.prepare_extend();
+        room.map_err(|_| FaultError::NoMemory)?;
+        self.state.count_in(first - whole.first, attr);
+        let nothing = |_| debug_assert!(false, "nothing is below it");
+        self.index.extend(first, whole, nothing);
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! Forking: a space like another one.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::space::State;
+use super::{Area, Config, Flags, Index, Pages, Space, Value};
+
+/// Why there is no child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkError<E> {
+    /// There is no memory for the index.
+    NoMemory,
+    /// The caller refused an area.
+    Refused(E),
+}
+
+impl<E: fmt::Display> fmt::Display for ForkError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoMemory => f.write_str("there is no memory for the index"),
+            Self::Refused(cause) => write!(f, "an area was not copied: {cause}"),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> Error for ForkError<E> {}
+
+impl<A: Value, C: Config> Space<A, C> {
+    /// Makes this space, which is empty, the child of a fork of `parent`: with the same areas,
+    /// limits and break, without those areas that a fork [does not copy](Flags::DONT_COPY). `copy`
+    /// makes the child's value of each area, in ascending order; an area that is to be
+    /// [wiped](Flags::WIPE_ON_FORK) or is [shared](Flags::SHARED) says so.
+    ///
+    /// # Errors
+    /// See [`ForkError`]. The parent has not changed; this space has the areas that were copied
+    /// before, to be dropped where it suits.
+    ///
+    /// # Panics
+    /// If this space is not empty.
+    ///
+    /// # Cost
+    /// O(n); with a tree one allocation for all nodes.
+    pub fn copy_from<D: Config, E>(
+        &mut self,
+        parent: &Space<A, D>,
+        mut copy: impl FnMut(Area<'_, A>) -> Result<A, E>,
+    ) -> Result<(), ForkError<E>> {
+        assert!(self.is_empty(), "a child has nothing before");
+        let State { layout, heap, .. } = parent.state;
+        self.state = State {
+            layout,
+            heap,
+            usage: super::Usage::default(),
+            growing: 0,
+            ..parent.state
+        };
+        let copied = self.index.copy_from(&parent.index, |entry| {
+            if entry.attr.flags.contains(Flags::DONT_COPY) {
+                return Ok(None);
+            }
+            copy(parent.area(entry)).map(Some)
+        });
+        // What was copied is not always what is there, after a failure.
+        for area in self.index.iter(Pages::ALL) {
+            self.state.count_in(area.pages.len(), area.attr);
+        }
+        copied.map_err(|cause| cause.map_or(ForkError::NoMemory, ForkError::Refused))
+    }
+}
+
+impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
+    /// The child of a fork; otherwise as [`copy_from`](Self::copy_from), which leaves it to the
+    /// caller where to drop what was copied before a failure. Here it is dropped.
+    ///
+    /// # Errors
+    /// See [`ForkError`]; nothing has changed.
+    pub fn fork<E>(
+        &self,
+        copy: impl FnMut(Area<'_, A>) -> Result<A, E>,
+    ) -> Result<Self, ForkError<E>> {
+        let mut child = Self::over(C::Index::default(), self.state);
+        child.copy_from(self, copy)?;
+        Ok(child)
+    }
+}

@@ -1,0 +1,227 @@
+//! The augmentation of the tree of areas: the largest gap between neighbours below a node; and the
+//! search for a gap, written once, towards lower or higher addresses.
+//!
+//! Seen from the other side a page `x` is `!x`, which turns the order round and leaves lengths as
+//! they are.
+#![forbid(unsafe_code)]
+
+use core::marker::PhantomData;
+
+use super::Pages;
+use super::tree::{Node, Tree};
+use crate::rbtree::{Augment, Counters, NodeId, Nodes, Side};
+
+/// Orders areas by their last page.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gaps<A>(PhantomData<fn() -> A>);
+
+/// What a node keeps about one side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Half {
+    /// Far edge of that side: on the left the first page of the subtree, on the right the last.
+    pub(super) edge: u64,
+    /// Pages of the largest gap on that side, the one next to the node included.
+    pub(super) gap: u64,
+}
+
+/// What is known of a subtree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    first: u64,
+    last: u64,
+    gap: u64,
+}
+
+impl<A> Augment for Gaps<A> {
+    type Item = Node<A>;
+    type Key = u64;
+    type Half = Half;
+    type Summary = Summary;
+
+    #[inline(always)]
+    fn key(item: &Node<A>) -> u64 {
+        item.pages.last
+    }
+
+    #[inline(always)]
+    fn empty(item: &Node<A>, side: Side) -> Half {
+        let edge = match side {
+            Side::Left => item.pages.first,
+            Side::Right => item.pages.last,
+        };
+        Half { edge, gap: 0 }
+    }
+
+    #[inline(always)]
+    fn half(item: &Node<A>, side: Side, below: &Summary) -> Half {
+        let (edge, before, behind) = match side {
+            Side::Left => (below.first, below.last, item.pages.first),
+            Side::Right => (below.last, item.pages.last, below.first),
+        };
+        // Wrapping: that a tree is out of order is for `check` to say, not for this to stop.
+        let gap = behind.wrapping_sub(before).wrapping_sub(1).max(below.gap);
+        Half { edge, gap }
+    }
+
+    #[inline(always)]
+    fn join(_: &Node<A>, left: &Half, right: &Half) -> Summary {
+        Summary {
+            first: left.edge,
+            last: right.edge,
+            gap: left.gap.max(right.gap),
+        }
+    }
+}
+
+/// A tree of areas seen from one side, the near one.
+pub(super) struct View<'a, A, K: Counters> {
+    pub(super) tree: &'a Tree<A, K>,
+    pub(super) near: Side,
+}
+
+impl<A, K: Counters> View<'_, A, K> {
+    /// The nearest stretch of `len` free pages or more in `window`, as far as it goes there.
+    pub(super) fn search(&self, window: Pages, len: u64) -> Option<Pages> {
+        let found = self.search_turned(self.turned(window), len)?;
+        Some(self.turned(found))
+    }
+
+    /// The same, with all pages as they look from the near side.
+    fn search_turned(&self, window: Pages, len: u64) -> Option<Pages> {
+        let Some(all) = self.tree.summary() else {
+            return enough(window.first, Some(window.last), len);
+        };
+        let Some(at) = self.first_behind(window.first) else {
+            return enough(window.first, Some(window.last), len);
+        };
+        // The gap that the window begins in, which may be cut at both ends.
+        let front = self.front(at).checked_sub(1);
+        let straddling = enough(window.first, front.map(|last| last.min(window.last)), len);
+        if straddling.is_some() || self.front(at) > window.last {
+            return straddling;
+        }
+        let found = (all.gap >= len).then(|| self.behind(at, len)).flatten();
+        let found = found.or_else(|| self.behind_all(all));
+        let inside = found.and_then(|gap| gap.and(window))?;
+        (inside.len() >= len).then_some(inside)
+    }
+
+    fn turn(&self, page: u64) -> u64 {
+        match self.near {
+            Side::Left => page,
+            Side::Right => !page,
+        }
+    }
+
+    fn turned(&self, pages: Pages) -> Pages {
+        match self.near {
+            Side::Left => pages,
+            Side::Right => Pages {
+                first: !pages.last,
+                last: !pages.first,
+            },
+        }
+    }
+
+    /// The end of an area that comes first from the near side.
+    fn front(&self, at: NodeId) -> u64 {
+        self.turned(self.tree.item(at).pages).first
+    }
+
+    fn back(&self, at: NodeId) -> u64 {
+        self.turned(self.tree.item(at).pages).last
+    }
+
+    fn half(&self, at: NodeId, side: Side) -> Half {
+        self.tree.nodes().half(at, side)
+    }
+
+    /// The child on `side`, where there is a gap and therefore a node on its other side.
+    fn child(&self, at: NodeId, side: Side) -> NodeId {
+        self.tree.counters().visit();
+        let child = self.tree.nodes().child(at, side);
+        child.expect("there is a node on the other side of a gap")
+    }
+
+    /// The nearest node that ends at `page` or behind it.
+    fn first_behind(&self, page: u64) -> Option<NodeId> {
+        let page = self.turn(page);
+        let above = self.tree.lower_bound(page);
+        match self.near {
+            Side::Left => above,
+            Side::Right if above.is_some_and(|at| self.tree.item(at).pages.first <= page) => above,
+            Side::Right => above.map_or_else(|| self.tree.last(), |at| self.tree.prev(at)),
+        }
+    }
+
+    /// The nearest gap of `len` pages between two nodes, of which the nearer one is `at` or behind
+    /// it.
+    fn behind(&self, mut at: NodeId, len: u64) -> Option<Pages> {
+        loop {
+            if self.half(at, !self.near).gap >= len {
+                return Some(self.descend(at, len));
+            }
+            let below = loop {
+                let (parent, side) = self.tree.nodes().place(at)?;
+                self.tree.counters().visit();
+                let below = at;
+                at = parent;
+                if side == self.near {
+                    break below;
+                }
+            };
+            let gap = self.in_front_of(at, below);
+            if gap.is_some_and(|gap| gap.len() >= len) {
+                return gap;
+            }
+        }
+    }
+
+    /// The nearest gap of `len` pages on the far side of `at`, which has one.
+    fn descend(&self, mut at: NodeId, len: u64) -> Pages {
+        loop {
+            let child = self.child(at, !self.near);
+            let first = self.back(at).wrapping_add(1);
+            let last = self.turn(self.half(child, self.near).edge).wrapping_sub(1);
+            if let Some(gap) = Pages::new(first, last).filter(|gap| gap.len() >= len) {
+                return gap;
+            }
+            at = child;
+            while self.half(at, self.near).gap >= len {
+                let below = self.child(at, self.near);
+                if Side::BOTH
+                    .iter()
+                    .all(|side| self.half(below, *side).gap < len)
+                {
+                    return self
+                        .in_front_of(at, below)
+                        .expect("the largest gap is here");
+                }
+                at = below;
+            }
+        }
+    }
+
+    /// The gap between `at` and `below`, the child on its near side.
+    fn in_front_of(&self, at: NodeId, below: NodeId) -> Option<Pages> {
+        let first = self
+            .turn(self.half(below, !self.near).edge)
+            .checked_add(1)?;
+        Pages::new(first, self.front(at).checked_sub(1)?)
+    }
+
+    /// What is free behind the last node.
+    fn behind_all(&self, all: Summary) -> Option<Pages> {
+        let whole = Pages {
+            first: all.first,
+            last: all.last,
+        };
+        let first = self.turned(whole).last.checked_add(1)?;
+        Pages::new(first, u64::MAX)
+    }
+}
+
+/// From `first` to `last`, if these are `len` pages or more.
+fn enough(first: u64, last: Option<u64>, len: u64) -> Option<Pages> {
+    Pages::new(first, last?).filter(|gap| gap.len() >= len)
+}

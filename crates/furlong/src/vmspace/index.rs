@@ -1,0 +1,157 @@
+//! The seam `index`: what keeps the areas of a space in order and finds gaps between them.
+//!
+//! | arm | what it stands for |
+//! |---|---|
+//! | [`Rbtree`] | Linux until 6.0: a red-black tree of areas, each with the largest gap below it |
+//! | [`Maple`] | Linux since 6.1: a B-tree of ranges, with the largest gap below each child |
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::marker::PhantomData;
+
+use super::ranges::{MapleIndex, Record};
+use super::tree::TreeIndex;
+use super::{Attr, Entry, NoMemory, Pages, Piece, Value};
+use crate::addr::VirtAddr;
+use crate::maple;
+use crate::rbtree::{Counters, Off};
+use crate::rcu::RcuBox;
+
+/// Areas in order of their pages, of which no two overlap, and the gaps between them.
+///
+/// The space decides; an index only carries out. Changes allocate nothing where
+/// [`prepare`](Index::prepare) has been called for them, and cannot fail.
+pub trait Index<A: Value> {
+    /// What is broken in it.
+    type Broken: Error;
+
+    /// How many areas there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The area that has `page`.
+    fn get(&self, page: u64) -> Option<Entry<'_, A>> {
+        let area = self.at_or_after(page);
+        area.filter(|area| area.pages.first <= page)
+    }
+
+    /// The first area that ends at `page` or behind it.
+    fn at_or_after(&self, page: u64) -> Option<Entry<'_, A>>;
+
+    /// The last area that begins before `page`.
+    fn before(&self, page: u64) -> Option<Entry<'_, A>>;
+
+    /// The areas of which a page is in `pages`, whole, in order.
+    fn iter<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
+    where
+        A: 'a;
+
+    /// The lowest `len` pages in `window` that are in no area, or more of the same gap.
+    fn lowest(&self, window: Pages, len: u64) -> Option<Pages>;
+
+    /// The highest ones.
+    fn highest(&self, window: Pages, len: u64) -> Option<Pages>;
+
+    /// Makes sure that the next `changes` changes need no memory.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn prepare(&mut self, changes: usize) -> Result<(), NoMemory>;
+
+    /// Makes sure that `all` changes of attributes need no memory, of which no more than `shaping`
+    /// cut an area or make it one with a neighbour.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn prepare_changes(&mut self, all: usize, shaping: usize) -> Result<(), NoMemory> {
+        self.prepare(all.max(shaping))
+    }
+
+    /// Makes sure that a new area needs no memory, nor that one of its neighbours grows over it and
+    /// the other one; nor that `over` is taken out before.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn prepare_put(&mut self, over: Option<Pages>) -> Result<(), NoMemory> {
+        self.prepare(1 + usize::from(over.is_some()))
+    }
+
+    /// Makes sure that taking `pages` out needs no memory.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn prepare_erase(&mut self, _pages: Pages) -> Result<(), NoMemory> {
+        self.prepare(1)
+    }
+
+    /// Makes sure that letting an area have free pages beside it needs no memory.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn prepare_extend(&mut self) -> Result<(), NoMemory> {
+        self.prepare(1)
+    }
+
+    /// Makes `pages` an area, in place of all that is there, which is handed to `removed` piece by
+    /// piece.
+    fn store(&mut self, pages: Pages, attr: Attr, value: A, removed: impl FnMut(Piece<A>));
+
+    /// Takes `pages` out of all areas, and hands what was there to `removed` piece by piece.
+    fn erase(&mut self, pages: Pages, removed: impl FnMut(Piece<A>));
+
+    /// Makes the area that has page `of` one of `pages`, which has all of its own, in place of all
+    /// that is there; values that nothing is left of are handed to `freed`.
+    fn extend(&mut self, of: u64, pages: Pages, freed: impl FnMut(A));
+
+    /// Gives `pages`, which are of one area, other attributes. What is left of the area stays as it
+    /// was, with a clone of its value.
+    fn change(&mut self, pages: Pages, attr: Attr);
+
+    /// Copies into `self`, which is empty, the areas of `source` for which `copy` gives a value, in
+    /// order.
+    ///
+    /// # Errors
+    /// What `copy` refused, or `None` for lack of memory; `self` has areas before that one.
+    fn copy_from<E, S: Index<A>>(
+        &mut self,
+        source: &S,
+        copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
+    ) -> Result<(), Option<E>>;
+
+    /// Takes all areas out, and hands each to `removed`, in any order.
+    fn clear(&mut self, removed: impl FnMut(Piece<A>));
+
+    /// Walks every invariant.
+    ///
+    /// # Errors
+    /// The first broken one.
+    fn check(&self) -> Result<(), Self::Broken>;
+}
+
+/// An arm of the seam.
+pub trait Structure {
+    /// The index for areas with values `A`.
+    type Index<A: Value>: Index<A> + Default;
+}
+
+/// A tree of areas with the largest gap below each, on [`rbtree`](crate::rbtree): what Linux had
+/// until 6.0. `K` counts its work.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rbtree<K = Off>(PhantomData<K>);
+
+impl<K: Counters> Structure for Rbtree<K> {
+    type Index<A: Value> = TreeIndex<A, K>;
+}
+
+/// A B-tree of ranges, [`maple`](crate::maple): what Linux has since 6.1. `C` has the sizes of its
+/// nodes and counts its work.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Maple<C = maple::Standard>(PhantomData<C>);
+
+impl<C: maple::Config> Structure for Maple<C> {
+    type Index<A: Value> = MapleIndex<A, maple::Maple<VirtAddr, RcuBox<Record<A>>, C>>;
+}

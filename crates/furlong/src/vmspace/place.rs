@@ -1,0 +1,205 @@
+//! Where a mapping goes: the choice of a place. It means something to whoever may change the space.
+#![forbid(unsafe_code)]
+
+use super::{Config, Direction, Flags, Index, MapError, Pages, Request, Space, Value};
+use crate::addr::{Address, VirtAddr};
+
+/// What a gap must hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Need {
+    /// Pages.
+    pub(super) len: u64,
+    /// Pages that the first one is a multiple of, a power of two.
+    pub(super) align: u64,
+}
+
+impl<A: Value, C: Config> Space<A, C> {
+    /// Where a mapping would go, and whether it may replace what is there.
+    ///
+    /// # Errors
+    /// See [`MapError`].
+    pub(super) fn place(&self, request: &Request<A>, len: u64) -> Result<Pages, MapError> {
+        if let Some(start) = request.fixed() {
+            return self.fixed_place(start, len);
+        }
+        let align = request.align.max(self.state.layout.page);
+        if !align.is_power_of_two() {
+            return Err(MapError::Unaligned);
+        }
+        let need = Need {
+            len,
+            align: align >> self.state.grid.shift,
+        };
+        let first = match self.window(request) {
+            Some(window) => {
+                let hint = self.hinted(request.hint(), need, window.map(|window| window.last));
+                hint.or_else(|| self.search(window?, need, Direction::BottomUp))
+            }
+            None => self.anywhere(request.hint(), need),
+        };
+        let first = first.ok_or(MapError::NoGap)?;
+        Ok(Pages::of_len(first, len).expect("the place is in the space"))
+    }
+
+    fn fixed_place(&self, start: VirtAddr, len: u64) -> Result<Pages, MapError> {
+        let end = u128::from(start.raw()) + (u128::from(len) << self.state.grid.shift);
+        if end > u128::from(self.state.layout.last.raw()) + 1 {
+            return Err(MapError::Beyond);
+        }
+        if !self.state.grid.is_aligned(start) {
+            return Err(MapError::Unaligned);
+        }
+        let first = self.state.grid.page(start);
+        if first < self.state.grid.low {
+            return Err(MapError::BelowLow);
+        }
+        Ok(Pages::of_len(first, len).expect("it was found to be in the space"))
+    }
+
+    /// The pages to which a request limits the search, if it does; none where there are none.
+    fn window(&self, request: &Request<A>) -> Option<Option<Pages>> {
+        let (first, last) = request.window?;
+        let first = first.align_up(self.state.layout.page);
+        // Half a page at the end is no page.
+        let end = last
+            .raw()
+            .checked_add(1)
+            .map(|end| end >> self.state.grid.shift);
+        let last = end.map_or(Some(self.state.grid.last), |end| end.checked_sub(1));
+        Some(first.zip(last).and_then(|(first, last)| {
+            let first = self.state.grid.page(first).max(self.state.grid.low);
+            Pages::new(first, last.min(self.state.grid.last))
+        }))
+    }
+
+    /// The place of a hint or, where that will not do, any.
+    pub(super) fn anywhere(&self, hint: Option<VirtAddr>, need: Need) -> Option<u64> {
+        let hinted = self.hinted(hint, need, Some(self.state.grid.last));
+        hinted.or_else(|| self.vacant(need))
+    }
+
+    /// The place of the hint, if all of it is free, and not too close below a stack.
+    fn hinted(&self, hint: Option<VirtAddr>, need: Need, last: Option<u64>) -> Option<u64> {
+        let hint = self.state.grid.page(hint?);
+        // A hint within the first page is none; another one is lifted.
+        let first = if hint == 0 {
+            return None;
+        } else {
+            hint.max(self.state.grid.low)
+        };
+        let pages = Pages::of_len(first, need.len).filter(|pages| Some(pages.last) <= last)?;
+        let next = self.index.at_or_after(first);
+        let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags));
+        let is_free = limit.is_none_or(|limit| pages.last < limit);
+        (is_free && first.is_multiple_of(need.align)).then_some(first)
+    }
+
+    /// A place wherever a search without a hint finds one.
+    pub(super) fn vacant(&self, need: Need) -> Option<u64> {
+        let up = || self.search(self.state.grid.up?, need, Direction::BottomUp);
+        match self.state.layout.direction {
+            Direction::BottomUp => up(),
+            Direction::TopDown => {
+                let down = self.state.grid.down;
+                let found = down.and_then(|down| self.search(down, need, Direction::TopDown));
+                found.or_else(up)
+            }
+        }
+    }
+
+    /// The lowest or highest place in a window.
+    ///
+    /// With an alignment it is the one in the first gap that is surely large enough wherever it
+    /// begins, which takes O(log n); where there is none, in the first gap that holds an aligned
+    /// place, which takes that for each gap that is only just too small.
+    fn search(&self, window: Pages, need: Need, direction: Direction) -> Option<u64> {
+        let sure = need.len.checked_add(need.align - 1);
+        let surely = sure.and_then(|sure| self.first_fit(window, sure, need, direction));
+        if surely.is_some() || need.align == 1 {
+            return surely;
+        }
+        self.first_fit(window, need.len, need, direction)
+    }
+
+    /// The place in the first gap of at least `least` pages that has one.
+    ///
+    /// A gap below an area that grows is smaller than it looks. Every further step of the loop
+    /// leaves one such gap behind, so there are no more of them than such areas (or than gaps too
+    /// small for the alignment, where `least` is).
+    fn first_fit(
+        &self,
+        mut window: Pages,
+        least: u64,
+        need: Need,
+        direction: Direction,
+    ) -> Option<u64> {
+        loop {
+            let gap = match direction {
+                Direction::TopDown => self.index.highest(window, least),
+                Direction::BottomUp => self.index.lowest(window, least),
+            }?;
+            let is_plain = need.align == 1 && self.state.growing == 0;
+            let gap = if is_plain {
+                gap
+            } else {
+                self.whole(gap, window)
+            };
+            let fits = |gap: &Pages| gap.len() >= least;
+            if let Some(first) = self
+                .usable(gap)
+                .filter(fits)
+                .and_then(|gap| aligned(gap, need, direction))
+            {
+                return Some(first);
+            }
+            window = match direction {
+                Direction::TopDown => Pages::new(window.first, gap.first.checked_sub(1)?),
+                Direction::BottomUp => Pages::new(gap.last.checked_add(1)?, window.last),
+            }?;
+        }
+    }
+
+    /// All of the gap of which `part` is a part, as far as it goes in `window`.
+    fn whole(&self, part: Pages, window: Pages) -> Pages {
+        let below = self.index.before(part.first);
+        let above = self.index.at_or_after(part.last);
+        let first = below.map_or(0, |below| below.pages.last.saturating_add(1));
+        let last = above.map_or(u64::MAX, |above| above.pages.first.saturating_sub(1));
+        Pages {
+            first: first.max(window.first),
+            last: last.min(window.last),
+        }
+    }
+
+    /// What of a gap is not too close below an area that grows.
+    fn usable(&self, gap: Pages) -> Option<Pages> {
+        if self.state.growing == 0 {
+            return Some(gap);
+        }
+        let Some(next) = self.index.at_or_after(gap.last) else {
+            return Some(gap);
+        };
+        let limit = self.lower_end(next.pages.first, next.attr.flags);
+        Pages::new(gap.first, gap.last.min(limit.checked_sub(1)?))
+    }
+
+    /// The first page that belongs to an area, what it keeps free below itself included.
+    pub(super) fn lower_end(&self, first: u64, flags: Flags) -> u64 {
+        if flags.contains(Flags::GROWS_DOWN) {
+            first.saturating_sub(self.state.layout.guard)
+        } else {
+            first
+        }
+    }
+}
+
+/// The outermost aligned place in a gap.
+fn aligned(gap: Pages, need: Need, direction: Direction) -> Option<u64> {
+    let mask = need.align - 1;
+    let highest = gap.last.checked_sub(need.len - 1)?;
+    let first = match direction {
+        Direction::TopDown => highest & !mask,
+        Direction::BottomUp => gap.first.checked_add(mask)? & !mask,
+    };
+    (gap.first <= first && first <= highest).then_some(first)
+}

@@ -1,0 +1,361 @@
+//! Moving and resizing what is mapped.
+#![forbid(unsafe_code)]
+
+use super::place::Need;
+use super::{Attr, Config, Flags, Freed, Index, Mode, Pages, RemapError, RemapFlags, Space, Value};
+use crate::addr::VirtAddr;
+
+/// Changes of the index that [`Space::remap`] makes at most; see [`Space::prepare`].
+pub const REMAP_CHANGES: usize = 4;
+
+/// What is to be moved or resized, and to where. Lengths are in bytes and are rounded up to whole
+/// pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Remap {
+    /// Where it begins.
+    pub start: VirtAddr,
+    /// How long it is. 0 asks for a second mapping of what is shared.
+    pub old_len: u64,
+    /// How long it is to be.
+    pub new_len: u64,
+    /// Whether and where it may go.
+    pub flags: RemapFlags,
+    /// Where it goes, where that is [`FIXED`](RemapFlags::FIXED); a hint for what is
+    /// [`DONT_UNMAP`](RemapFlags::DONT_UNMAP).
+    pub new_start: VirtAddr,
+}
+
+/// A remap in pages.
+#[derive(Clone, Copy)]
+struct Move {
+    first: u64,
+    old_len: u64,
+    new_len: u64,
+}
+
+impl Move {
+    fn old(&self) -> Option<Pages> {
+        Pages::of_len(self.first, self.old_len)
+    }
+
+    /// What lies behind the new length.
+    fn tail(&self) -> Option<Pages> {
+        Pages::of_len(
+            self.first.checked_add(self.new_len)?,
+            self.old_len.saturating_sub(self.new_len),
+        )
+    }
+}
+
+impl<A: Value, C: Config> Space<A, C> {
+    /// Moves or resizes a part of an area, and returns where it begins then. What it replaces and
+    /// leaves behind is handed to `freed`; so is what was moved, at its old place.
+    ///
+    /// Offsets go with what is moved, also those of anonymous memory.
+    ///
+    /// # Errors
+    /// See [`RemapError`]. Nothing has changed; in the mode [`Linux`](super::Linux) what was to be
+    /// replaced, and what was to be cut off, may be unmapped.
+    ///
+    /// # Cost
+    /// A search for a gap and at most [`REMAP_CHANGES`] changes of the index.
+    pub fn remap(
+        &mut self,
+        remap: &Remap,
+        freed: impl FnMut(Freed<A>),
+    ) -> Result<VirtAddr, RemapError> {
+        let plan = self.plan_remap(remap)?;
+        if remap.flags.and(RemapFlags::FIXED | RemapFlags::DONT_UNMAP) != RemapFlags::NONE {
+            return self.remap_to(remap, plan, freed);
+        }
+        if plan.new_len <= plan.old_len {
+            self.shorten(plan, freed)?;
+            return Ok(remap.start);
+        }
+        let attr = self.resizable(plan, RemapFlags::NONE)?;
+        if !self.fits(plan.new_len - plan.old_len, 0) {
+            return Err(RemapError::TooManyPages);
+        }
+        if let Some(more) = self.room_behind(plan) {
+            self.lengthen(plan.first, more, attr, freed)?;
+            return Ok(remap.start);
+        }
+        if !remap.flags.contains(RemapFlags::MAY_MOVE) {
+            return Err(RemapError::MayNotMove);
+        }
+        let need = Need {
+            len: plan.new_len,
+            align: 1,
+        };
+        let place = self.vacant(need).ok_or(RemapError::NoGap)?;
+        if self.len() + 3 >= self.state.layout.areas_max {
+            return Err(RemapError::TooManyAreas);
+        }
+        self.prepare(REMAP_CHANGES)
+            .map_err(|_| RemapError::NoMemory)?;
+        Ok(self.carry(plan, place, plan.old(), freed))
+    }
+
+    /// What does not depend on where it goes.
+    fn plan_remap(&self, remap: &Remap) -> Result<Move, RemapError> {
+        let flags = remap.flags;
+        let known = RemapFlags::MAY_MOVE | RemapFlags::FIXED | RemapFlags::DONT_UNMAP;
+        let moves = flags.contains(RemapFlags::MAY_MOVE);
+        let keeps = flags.contains(RemapFlags::DONT_UNMAP);
+        let is_refused = flags.without(known) != RemapFlags::NONE
+            || flags.contains(RemapFlags::FIXED) && !moves
+            || keeps && (!moves || remap.old_len != remap.new_len);
+        if is_refused {
+            return Err(RemapError::Options);
+        }
+        if !self.state.grid.is_aligned(remap.start) {
+            return Err(RemapError::Unaligned);
+        }
+        // A length that does not fit 64 bits when it is rounded up is 0, in Linux too.
+        let rounded = |len: u64| {
+            let end = len.checked_add(self.state.layout.page - 1);
+            end.map_or(0, |end| end >> self.state.grid.shift)
+        };
+        let plan = Move {
+            first: self.state.grid.page(remap.start),
+            old_len: rounded(remap.old_len),
+            new_len: rounded(remap.new_len),
+        };
+        if plan.new_len == 0 {
+            return Err(RemapError::ZeroLen);
+        }
+        let owner = self.index.at_or_after(plan.first);
+        owner
+            .filter(|owner| owner.pages.first <= plan.first)
+            .ok_or(RemapError::NotMapped)?;
+        Ok(plan)
+    }
+
+    /// Unmaps what lies behind the new length.
+    fn shorten(&mut self, plan: Move, freed: impl FnMut(Freed<A>)) -> Result<(), RemapError> {
+        if plan.new_len == plan.old_len {
+            return Ok(());
+        }
+        let tail = self.tail(plan)?;
+        if self.is_vacant(tail) {
+            return Ok(());
+        }
+        if self.cuts_in_vain(tail) {
+            return Err(RemapError::TooManyAreas);
+        }
+        let room = self.index.prepare_erase(tail);
+        room.map_err(|_| RemapError::NoMemory)?;
+        self.cut(tail, freed);
+        Ok(())
+    }
+
+    /// What lies behind the new length, which is the shorter one.
+    fn tail(&self, plan: Move) -> Result<Pages, RemapError> {
+        let tail = plan.tail().filter(|tail| tail.last <= self.state.grid.last);
+        tail.ok_or(RemapError::OldBeyond)
+    }
+
+    /// The attributes of an area that may be resized or moved so.
+    fn resizable(&self, plan: Move, flags: RemapFlags) -> Result<Attr, RemapError> {
+        let owner = self.index.at_or_after(plan.first);
+        let owner = owner.filter(|owner| owner.pages.first <= plan.first);
+        let owner = owner.ok_or(RemapError::NotMapped)?;
+        let attr = owner.attr;
+        if plan.old_len == 0 && !attr.flags.contains(Flags::SHARED) {
+            return Err(RemapError::NotShared);
+        }
+        let is_fixed = attr.flags.contains(Flags::DONT_EXPAND);
+        if flags.contains(RemapFlags::DONT_UNMAP) && is_fixed {
+            return Err(RemapError::NotMovable);
+        }
+        if plan.old_len > 0 && plan.old_len - 1 > owner.pages.last - plan.first {
+            return Err(RemapError::AcrossAreas);
+        }
+        if plan.new_len == plan.old_len {
+            return Ok(attr);
+        }
+        let offset = plan.first.wrapping_add(attr.origin);
+        let objects_end = (u64::MAX >> self.state.grid.shift) + 1;
+        if offset
+            .checked_add(plan.new_len)
+            .is_none_or(|end| end > objects_end)
+        {
+            return Err(RemapError::OffsetOverflow);
+        }
+        if is_fixed {
+            return Err(RemapError::NotExpandable);
+        }
+        Ok(attr)
+    }
+
+    /// The pages that it would grow by where it is, if they are free.
+    fn room_behind(&self, plan: Move) -> Option<Pages> {
+        let old = plan.old()?;
+        let owner = self.index.at_or_after(plan.first)?;
+        if owner.pages.last != old.last {
+            return None;
+        }
+        let whole = self.state.grid.within(plan.first, plan.new_len)?;
+        let more = Pages::new(old.last.checked_add(1)?, whole.last)?;
+        self.is_vacant(more).then_some(more)
+    }
+
+    /// Lets the area of `first` have `more` too, right behind it. One change.
+    fn lengthen(
+        &mut self,
+        first: u64,
+        more: Pages,
+        attr: Attr,
+        mut freed: impl FnMut(Freed<A>),
+    ) -> Result<(), RemapError> {
+        let room = self.index.prepare_extend();
+        room.map_err(|_| RemapError::NoMemory)?;
+        let Some(owner) = self.index.at_or_after(first) else {
+            return Err(RemapError::NotMapped);
+        };
+        let behind = more.last.checked_add(1);
+        let right = behind.and_then(|behind| self.index.at_or_after(behind));
+        let right = right.filter(|right| {
+            more.abuts(right.pages) && right.attr == attr && owner.value.merges(right.value)
+        });
+        let last = right.map_or(more.last, |right| right.pages.last);
+        let whole = Pages {
+            last,
+            ..owner.pages
+        };
+        self.state.count_in(more.len(), attr);
+        self.index
+            .extend(first, whole, |value| freed(Freed::Merged(value)));
+        Ok(())
+    }
+
+    /// Moves to a place that is said, or leaves the old place mapped.
+    fn remap_to(
+        &mut self,
+        remap: &Remap,
+        plan: Move,
+        mut freed: impl FnMut(Freed<A>),
+    ) -> Result<VirtAddr, RemapError> {
+        let to = self.target(remap, plan)?;
+        let is_fixed = remap.flags.contains(RemapFlags::FIXED);
+        let replaced = to.filter(|_| is_fixed);
+        let mut tail = None;
+        let place = match self.tail_of_longer(plan) {
+            Ok(cut) => {
+                tail = cut;
+                self.plan_move(remap, plan, replaced, tail)
+            }
+            Err(error) => Err(error),
+        };
+        let place = place.and_then(|place| {
+            let room = self.prepare(REMAP_CHANGES);
+            room.map(|()| place).map_err(|_| RemapError::NoMemory)
+        });
+        let is_begun = place.is_ok() || C::Mode::keeps_part() && self.prepare(2).is_ok();
+        for pages in [replaced, tail].into_iter().flatten().filter(|_| is_begun) {
+            self.cut(pages, &mut freed);
+        }
+        let keeps = remap.flags.contains(RemapFlags::DONT_UNMAP);
+        let plan = Move {
+            old_len: plan.old_len.min(plan.new_len),
+            ..plan
+        };
+        let old = plan.old().filter(|_| !keeps);
+        Ok(self.carry(plan, place?, old, freed))
+    }
+
+    /// The new place, which has to make sense even where it is only a hint.
+    fn target(&self, remap: &Remap, plan: Move) -> Result<Option<Pages>, RemapError> {
+        if !self.state.grid.is_aligned(remap.new_start) {
+            return Err(RemapError::Unaligned);
+        }
+        let to = self
+            .state
+            .grid
+            .within(self.state.grid.page(remap.new_start), plan.new_len);
+        let to = to.ok_or(RemapError::Beyond)?;
+        // As Linux has it: the end is computed in 64 bits, and that of an empty range counts.
+        let pages_max = u64::MAX >> self.state.grid.shift;
+        let old_end = plan.first.wrapping_add(plan.old_len) & pages_max;
+        if old_end > to.first && to.last >= plan.first {
+            return Err(RemapError::Overlap);
+        }
+        if self.len() + 5 >= self.state.layout.areas_max {
+            return Err(RemapError::TooManyAreas);
+        }
+        Ok(Some(to))
+    }
+
+    fn tail_of_longer(&self, plan: Move) -> Result<Option<Pages>, RemapError> {
+        if plan.old_len <= plan.new_len {
+            return Ok(None);
+        }
+        self.tail(plan).map(Some)
+    }
+
+    /// Where it goes when `replaced` and `tail` are gone.
+    fn plan_move(
+        &self,
+        remap: &Remap,
+        plan: Move,
+        replaced: Option<Pages>,
+        tail: Option<Pages>,
+    ) -> Result<u64, RemapError> {
+        if replaced.is_some_and(|replaced| replaced.contains(plan.first)) {
+            return Err(RemapError::NotMapped);
+        }
+        let plan = Move {
+            old_len: plan.old_len.min(plan.new_len),
+            ..plan
+        };
+        self.resizable(plan, remap.flags)?;
+        let gone = [replaced, tail].into_iter().flatten();
+        let gone = gone.map(|pages| self.mapped_in(pages)).sum();
+        let keeps = remap.flags.contains(RemapFlags::DONT_UNMAP);
+        let more = if keeps {
+            plan.new_len
+        } else {
+            plan.new_len - plan.old_len
+        };
+        if !self.fits(more, gone) {
+            return Err(RemapError::TooManyPages);
+        }
+        if let Some(replaced) = replaced {
+            let is_low = replaced.first < self.state.grid.low;
+            return (!is_low)
+                .then_some(replaced.first)
+                .ok_or(RemapError::BelowLow);
+        }
+        let need = Need {
+            len: plan.new_len,
+            align: 1,
+        };
+        let place = self.anywhere(Some(remap.new_start), need);
+        place.ok_or(RemapError::NoGap)
+    }
+
+    /// Maps what begins at the old place at the new one, which is free, and takes `old` out. Two
+    /// changes.
+    fn carry(
+        &mut self,
+        plan: Move,
+        place: u64,
+        old: Option<Pages>,
+        mut freed: impl FnMut(Freed<A>),
+    ) -> VirtAddr {
+        let owner = self.index.at_or_after(plan.first);
+        let owner = owner.expect("the old place is mapped");
+        let origin = plan.first.wrapping_add(owner.attr.origin);
+        let attr = Attr {
+            origin: origin.wrapping_sub(place),
+            ..owner.attr
+        };
+        let value = owner.value.clone();
+        let pages = Pages::of_len(place, plan.new_len).expect("the place is in the space");
+        self.put(pages, attr, value, &mut freed);
+        if let Some(old) = old {
+            self.cut(old, freed);
+        }
+        self.state.grid.address(place)
+    }
+}

@@ -1,0 +1,240 @@
+//! The shared shell of a space: changes under the caller's lock, faults without any.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+use core::ptr;
+
+use super::config::SharedConfig;
+use super::layout::Grid;
+use super::ranges::{Boxed, entry};
+use super::space::{State, area};
+use super::{
+    Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, Record, Space, Standard,
+    Value,
+};
+use crate::addr::VirtAddr;
+use crate::check::Check;
+use crate::maple::{self, RcuMaple, Session, View};
+use crate::rcu::Rcu;
+use crate::sync::{Lock, RawLock, SpinLock};
+
+/// A space that is changed under the lock `L` while faults look areas up without it.
+///
+/// Readers hold a guard of the domain `R`; they take no lock, wait for nobody and write nothing.
+/// What they see stays as it is until their guard is dropped, but may be out of date: a
+/// [`Glimpse`] can be asked whether it still holds.
+///
+/// # Example
+/// ```
+/// use furlong::rcu::{Domain, Rcu};
+/// use furlong::sync::SpinLock;
+/// use furlong::vmspace::{Access, Layout, Prot, Request, Shared};
+///
+/// static RCU: Domain = Domain::new();
+/// let space = Shared::<u32, _, _>::new(Layout::LINUX_X86_64, &RCU, SpinLock::new())?;
+/// let start = space.lock().map(Request::anonymous(0x4000, Prot::READ, 7), drop)?;
+///
+/// let reader = RCU.register().unwrap();
+/// let guard = reader.enter();
+/// let seen = space.look(&guard, start).unwrap();
+/// assert!(seen.area().prot.allows(Access::Read));
+/// // Here a page table is filled, and then, still under that table's lock:
+/// assert!(seen.is_current());
+///
+/// space.lock().unmap(start, 0x4000, drop)?;
+/// assert!(!seen.is_current()); // what was filled has to be taken out again
+/// assert_eq!(*seen.area().value, 7); // though it stays until the guard is dropped
+/// # drop(guard);
+/// # RCU.poll(usize::MAX);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Shared<A: Value, R: Rcu, L: RawLock, C: SharedConfig = Standard> {
+    tree: RcuMaple<VirtAddr, Boxed<A>, R, L, C::Tree>,
+    /// There while the tree's lock is free; so this lock is never waited for.
+    rest: Lock<SpinLock, Option<Rest<A>>>,
+    grid: Grid,
+}
+
+/// What a space has beside the tree.
+struct Rest<A: Value> {
+    state: State,
+    /// Records for changes to come, and how many areas there are.
+    records: (Vec<Boxed<A>>, usize),
+}
+
+/// The configuration of a space whose tree has readers.
+#[derive(Debug)]
+pub struct InSession<'m, R, L, C>(PhantomData<(&'m R, &'m L, C)>);
+
+impl<'m, R: Rcu, L: RawLock, C: SharedConfig> Config for InSession<'m, R, L, C> {
+    type Index<A: Value> = MapleIndex<A, Session<'m, VirtAddr, Boxed<A>, R, L, C::Tree>>;
+    type Mode = C::Mode;
+}
+
+impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
+    /// An empty space, whose readers hold guards of `rcu` and whose writers take `lock`.
+    ///
+    /// # Errors
+    /// See [`LayoutError`].
+    pub fn new(layout: Layout, rcu: R, lock: L) -> Result<Self, LayoutError> {
+        let state = State::new(layout)?;
+        let grid = state.grid;
+        let records = (Vec::new(), 0);
+        Ok(Self {
+            tree: RcuMaple::with_config(rcu, lock),
+            rest: Lock::new(SpinLock::new(), Some(Rest { state, records })),
+            grid,
+        })
+    }
+
+    /// Takes the lock, waiting as long as another holds it. The space can then be changed; readers
+    /// see of each change of the index all or nothing. What was taken out is retired to the domain
+    /// when the guard is dropped; what a change hands back are clones.
+    pub fn lock(&self) -> Locked<'_, A, R, L, C> {
+        let session = self.tree.lock();
+        let rest = self.rest.lock().take();
+        let Rest { state, records } = rest.expect("who holds the tree's lock has it alone");
+        Locked {
+            space: Space::over(MapleIndex::over(session, records), state),
+            rest: &self.rest,
+        }
+    }
+
+    /// The area that has `address`, as a fault sees it.
+    ///
+    /// Nothing found does not mean that nothing is mapped: while a change goes on that cuts an
+    /// area, its parts may not be there. Who finds nothing, or an area that does not allow the
+    /// access, takes the lock and asks [`Space::fault`], which also lets stacks grow.
+    ///
+    /// # Panics
+    /// If the guard is not one of this space's domain.
+    ///
+    /// # Cost
+    /// O(log n); it waits for nobody and writes nothing.
+    #[inline]
+    pub fn look<'g>(
+        &'g self,
+        guard: &'g R::Guard<'_>,
+        address: VirtAddr,
+    ) -> Option<Glimpse<'g, A, C::Tree>> {
+        let view = self.tree.read(guard);
+        let page = VirtAddr::new(self.grid.page(address));
+        let (at, record) = view.get(page)?;
+        Some(Glimpse {
+            entry: entry((at, record)),
+            record,
+            view,
+            page,
+            grid: self.grid,
+        })
+    }
+
+    /// The domain.
+    pub fn rcu(&self) -> &R {
+        self.tree.rcu()
+    }
+
+    /// What the tree has counted.
+    pub fn counters(&self) -> &<C::Tree as maple::Config>::Counters {
+        self.tree.counters()
+    }
+}
+
+/// An area that was seen without a lock. It stays until the guard is dropped.
+pub struct Glimpse<'g, A: Value, T: maple::Config> {
+    entry: Entry<'g, A>,
+    record: &'g Record<A>,
+    view: View<'g, VirtAddr, Boxed<A>, T>,
+    page: VirtAddr,
+    grid: Grid,
+}
+
+impl<'g, A: Value, T: maple::Config> Glimpse<'g, A, T> {
+    /// The area as it was seen.
+    #[inline]
+    pub fn area(&self) -> Area<'g, A> {
+        area(&self.grid, self.entry)
+    }
+
+    /// Whether the area is still what was seen: neither unmapped nor changed, cut nor grown.
+    ///
+    /// A fault asks under the lock of the page table that it has filled. A writer changes the space
+    /// first and empties page tables, under their locks, afterwards: so either the fault is told
+    /// that its area has gone, or the writer finds what the fault has filled.
+    ///
+    /// # Cost
+    /// As [`look`](Shared::look).
+    #[inline]
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        let now = self.view.get(self.page);
+        now.is_some_and(|(at, record)| {
+            // A record in use never changes and, while the guard is held, no other one takes its
+            // place in memory.
+            ptr::eq(record, self.record) && entry((at, record)).pages == self.entry.pages
+        })
+    }
+}
+
+impl<A: Value + fmt::Debug, T: maple::Config> fmt::Debug for Glimpse<'_, A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Glimpse").field(&self.area()).finish()
+    }
+}
+
+/// The right to change a [`Shared`] space; dropping it releases the lock.
+#[must_use = "the lock is released as soon as this is dropped"]
+pub struct Locked<'m, A: Value, R: Rcu, L: RawLock, C: SharedConfig> {
+    // Its session, and with it the lock, goes after `drop` has put the rest back.
+    space: Space<A, InSession<'m, R, L, C>>,
+    rest: &'m Lock<SpinLock, Option<Rest<A>>>,
+}
+
+impl<'m, A: Value, R: Rcu, L: RawLock, C: SharedConfig> Deref for Locked<'m, A, R, L, C> {
+    type Target = Space<A, InSession<'m, R, L, C>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.space
+    }
+}
+
+impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> DerefMut for Locked<'_, A, R, L, C> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.space
+    }
+}
+
+impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Drop for Locked<'_, A, R, L, C> {
+    fn drop(&mut self) {
+        let state = self.space.state;
+        let records = self.space.index.take();
+        *self.rest.lock() = Some(Rest { state, records });
+    }
+}
+
+impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Check for Shared<A, R, L, C> {
+    type Broken = BrokenSpace<maple::Broken>;
+
+    /// O(n), under the lock.
+    fn check(&self) -> Result<(), Self::Broken> {
+        self.tree.check().map_err(BrokenSpace::Index)?;
+        self.lock().check()
+    }
+}
+
+impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> fmt::Debug for Shared<A, R, L, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> fmt::Debug for Locked<'_, A, R, L, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.areas().map(|area| area.extent))
+            .finish()
+    }
+}

@@ -1,0 +1,332 @@
+//! The index that Linux had until 6.0: a balanced tree of areas with the largest gap below each.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+
+use super::gaps::{Gaps, View};
+use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
+use crate::check::Check;
+use crate::rbtree::{self, Broken, Checked, Counters, Custom, NodeId, Off, RbTree, Side, VecArena};
+
+/// What a node holds: an area, or a link of the list of nodes that have none.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<A> {
+    pub(super) pages: Pages,
+    attr: Attr,
+    /// None in a free node.
+    value: Option<A>,
+}
+
+/// The tree under it.
+pub(super) type Tree<A, K> = RbTree<VecArena<Gaps<A>>, Custom<Checked, K>>;
+
+/// Areas in a tree, one node each.
+///
+/// # Cost
+/// Every search, every gap and every change of one area takes O(log n); a change takes as many of
+/// these as areas are touched. A change needs two nodes at most.
+pub struct TreeIndex<A: Value, K: Counters = Off> {
+    tree: Tree<A, K>,
+    /// The first node without an area; each has the next one as its first page.
+    free: Option<NodeId>,
+    free_count: usize,
+}
+
+/// Nodes that a change needs at most: one for what it stores, one for what is left above it.
+const CHANGE_NODES: usize = 2;
+
+impl<A: Value, K: Counters> Default for TreeIndex<A, K> {
+    fn default() -> Self {
+        Self {
+            tree: RbTree::with_config(VecArena::new(Vec::new())),
+            free: None,
+            free_count: 0,
+        }
+    }
+}
+
+impl<A: Value, K: Counters> TreeIndex<A, K> {
+    /// What the tree has counted.
+    pub fn counters(&self) -> &K {
+        self.tree.counters()
+    }
+
+    /// Bytes of the nodes, in use or not.
+    pub fn bytes(&self) -> usize {
+        self.tree.capacity() * size_of::<rbtree::Node<Gaps<A>>>()
+    }
+
+    fn entry(&self, at: NodeId) -> Entry<'_, A> {
+        let node = self.tree.item(at);
+        Entry {
+            pages: node.pages,
+            attr: node.attr,
+            value: node.value.as_ref().expect("a linked node has an area"),
+        }
+    }
+
+    fn pages(&self, at: NodeId) -> Pages {
+        self.tree.item(at).pages
+    }
+
+    /// The first node of which a page is in `pages`.
+    fn first_in(&self, pages: Pages) -> Option<NodeId> {
+        let at = self.tree.lower_bound(pages.first)?;
+        (self.pages(at).first <= pages.last).then_some(at)
+    }
+
+    /// A node for an area, in no tree. There is memory for it.
+    fn take(&mut self, item: Node<A>) -> NodeId {
+        let Some(at) = self.free else {
+            return self.tree.push(item).expect("the change was prepared");
+        };
+        let free = self.tree.replace(at, item).ok();
+        let next = free.expect("a free node is in no tree").pages.first;
+        self.free = usize::try_from(next).ok().and_then(NodeId::from_index);
+        self.free_count -= 1;
+        at
+    }
+
+    /// Takes a node out of the tree and keeps it for the next area.
+    fn give(&mut self, at: NodeId) -> Node<A> {
+        self.tree.remove(at).expect("an area is in the tree");
+        self.keep(at)
+    }
+
+    /// Puts a node that is in no tree before the other free ones, and returns what it held.
+    fn keep(&mut self, at: NodeId) -> Node<A> {
+        let first = self.free.map_or(u64::MAX, |next| next.index() as u64);
+        let last = u64::MAX;
+        let link = Node {
+            pages: Pages { first, last },
+            attr: Attr::NONE,
+            value: None,
+        };
+        self.free = Some(at);
+        self.free_count += 1;
+        self.tree
+            .replace(at, link)
+            .ok()
+            .expect("it is in no tree now")
+    }
+
+    /// Takes `pages` out of all areas but that of `spared`. Of the areas that are wholly inside the
+    /// first one keeps its node, empty, where `keeps`.
+    fn cut(
+        &mut self,
+        pages: Pages,
+        spared: Option<NodeId>,
+        keeps: bool,
+        mut removed: impl FnMut(Piece<A>),
+    ) -> Option<NodeId> {
+        let mut kept = None;
+        let mut next = self.first_in(pages);
+        while let Some(at) = next.filter(|at| self.pages(*at).first <= pages.last) {
+            let whole = self.pages(at);
+            if Some(at) == spared {
+                next = self.tree.next(at);
+                continue;
+            }
+            let part = whole.and(pages).expect("the area has a page of them");
+            let attr = self.tree.item(at).attr;
+            next = (whole.last < pages.last)
+                .then(|| self.tree.next(at))
+                .flatten();
+            let value = if part != whole {
+                self.carve(at, part);
+                None
+            } else if keeps && kept.is_none() {
+                kept = Some(at);
+                self.tree.update(at, |node| node.value.take())
+            } else {
+                self.give(at).value
+            };
+            removed(Piece {
+                pages: part,
+                attr,
+                value,
+            });
+        }
+        kept
+    }
+
+    /// Takes `part`, which is not all of it, out of the area of `at`.
+    fn carve(&mut self, at: NodeId, part: Pages) {
+        let whole = self.pages(at);
+        if whole.first == part.first {
+            self.tree
+                .update(at, |node| node.pages.first = part.last + 1);
+            return;
+        }
+        self.tree
+            .update(at, |node| node.pages.last = part.first - 1);
+        if let Some(first) = part.last.checked_add(1).filter(|_| part.last < whole.last) {
+            let node = self.tree.item(at);
+            let rest = Node {
+                pages: Pages {
+                    first,
+                    last: whole.last,
+                },
+                attr: node.attr,
+                value: node.value.clone(),
+            };
+            self.link_after(Some(at), rest);
+        }
+    }
+
+    fn link_after(&mut self, previous: Option<NodeId>, node: Node<A>) -> NodeId {
+        let at = self.take(node);
+        let linked = self.tree.insert_after(previous, at);
+        linked.expect("a free node is in no tree");
+        at
+    }
+
+    fn view(&self, near: Side) -> View<'_, A, K> {
+        View {
+            tree: &self.tree,
+            near,
+        }
+    }
+}
+
+impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
+    type Broken = Broken<NodeId>;
+
+    fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    fn at_or_after(&self, page: u64) -> Option<Entry<'_, A>> {
+        self.tree.lower_bound(page).map(|at| self.entry(at))
+    }
+
+    fn before(&self, page: u64) -> Option<Entry<'_, A>> {
+        let page = page.checked_sub(1)?;
+        let above = self.tree.lower_bound(page);
+        if let Some(at) = above.filter(|at| self.pages(*at).first <= page) {
+            return Some(self.entry(at));
+        }
+        let at = above.map_or_else(|| self.tree.last(), |at| self.tree.prev(at))?;
+        Some(self.entry(at))
+    }
+
+    fn iter<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
+    where
+        A: 'a,
+    {
+        let nodes = core::iter::successors(self.first_in(pages), |at| self.tree.next(*at));
+        nodes
+            .map(|at| self.entry(at))
+            .take_while(move |entry| entry.pages.first <= pages.last)
+    }
+
+    fn lowest(&self, window: Pages, len: u64) -> Option<Pages> {
+        self.view(Side::Left).search(window, len)
+    }
+
+    fn highest(&self, window: Pages, len: u64) -> Option<Pages> {
+        self.view(Side::Right).search(window, len)
+    }
+
+    fn prepare(&mut self, changes: usize) -> Result<(), NoMemory> {
+        let nodes = changes.checked_mul(CHANGE_NODES).ok_or(NoMemory)?;
+        let more = nodes.saturating_sub(self.free_count);
+        self.tree.try_reserve(more).map_err(|_| NoMemory)
+    }
+
+    fn prepare_erase(&mut self, pages: Pages) -> Result<(), NoMemory> {
+        let owner = self.first_in(pages).map(|at| self.pages(at));
+        let is_middle = |owner: Pages| owner.first < pages.first && pages.last < owner.last;
+        self.prepare(usize::from(owner.is_some_and(is_middle)))
+    }
+
+    fn prepare_extend(&mut self) -> Result<(), NoMemory> {
+        Ok(())
+    }
+
+    fn store(&mut self, pages: Pages, attr: Attr, value: A, removed: impl FnMut(Piece<A>)) {
+        let kept = self.cut(pages, None, true, removed);
+        let node = Node {
+            pages,
+            attr,
+            value: Some(value),
+        };
+        match kept {
+            Some(at) => self.tree.update(at, |old| *old = node),
+            None => {
+                let next = self.tree.lower_bound(pages.first);
+                let at = self.take(node);
+                let linked = self.tree.insert_before(next, at);
+                linked.expect("a free node is in no tree");
+            }
+        }
+    }
+
+    fn erase(&mut self, pages: Pages, removed: impl FnMut(Piece<A>)) {
+        self.cut(pages, None, false, removed);
+    }
+
+    fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) {
+        let at = self.tree.lower_bound(of).expect("the page is mapped");
+        self.cut(pages, Some(at), false, |piece| {
+            piece.value.into_iter().for_each(&mut freed);
+        });
+        self.tree.update(at, |node| node.pages = pages);
+    }
+
+    fn change(&mut self, pages: Pages, attr: Attr) {
+        let at = self.first_in(pages).expect("the pages are mapped");
+        let whole = self.pages(at);
+        if pages == whole {
+            self.tree.update(at, |node| node.attr = attr);
+            return;
+        }
+        let value = self.tree.item(at).value.clone();
+        self.carve(at, pages);
+        let node = Node { pages, attr, value };
+        let at_start = pages.first == whole.first;
+        let previous = if at_start {
+            self.tree.prev(at)
+        } else {
+            Some(at)
+        };
+        self.link_after(previous, node);
+    }
+
+    fn copy_from<E, S: Index<A>>(
+        &mut self,
+        source: &S,
+        mut copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
+    ) -> Result<(), Option<E>> {
+        let room = self.tree.try_reserve(source.len());
+        room.map_err(|_| None)?;
+        let mut last = None;
+        for area in source.iter(Pages::ALL) {
+            let Entry { pages, attr, .. } = area;
+            let value = copy(area).map_err(Some)?;
+            if value.is_some() {
+                last = Some(self.link_after(last, Node { pages, attr, value }));
+            }
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self, mut removed: impl FnMut(Piece<A>)) {
+        self.tree.clear();
+        (self.free, self.free_count) = (None, 0);
+        for at in self.tree.nodes().ids().rev() {
+            let node = self.keep(at);
+            if node.value.is_some() {
+                removed(Piece {
+                    pages: node.pages,
+                    attr: node.attr,
+                    value: node.value,
+                });
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), Broken<NodeId>> {
+        self.tree.check()
+    }
+}

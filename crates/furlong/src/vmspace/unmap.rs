@@ -1,0 +1,49 @@
+//! Unmapping.
+#![forbid(unsafe_code)]
+
+use super::{Config, Freed, Index, Pages, Space, UnmapError, Value};
+use crate::addr::VirtAddr;
+
+/// Changes of the index that [`Space::unmap`] makes at most; see [`Space::prepare`].
+pub const UNMAP_CHANGES: usize = 1;
+
+impl<A: Value, C: Config> Space<A, C> {
+    /// Unmaps `len` bytes from `start` on, rounded up to whole pages, whatever is there. Each piece
+    /// is handed to `freed`, in ascending order.
+    ///
+    /// # Errors
+    /// See [`UnmapError`]: of several causes the one that stands first there. Nothing has changed.
+    ///
+    /// # Cost
+    /// One change of the index; with a tree no memory, except where an area is cut in two.
+    pub fn unmap(
+        &mut self,
+        start: VirtAddr,
+        len: u64,
+        freed: impl FnMut(Freed<A>),
+    ) -> Result<(), UnmapError> {
+        let pages = self.plan_unmap(start, len)?;
+        if self.is_vacant(pages) {
+            return Ok(());
+        }
+        if self.cuts_in_vain(pages) {
+            return Err(UnmapError::TooManyAreas);
+        }
+        let room = self.index.prepare_erase(pages);
+        room.map_err(|_| UnmapError::NoMemory)?;
+        self.cut(pages, freed);
+        Ok(())
+    }
+
+    pub(super) fn plan_unmap(&self, start: VirtAddr, len: u64) -> Result<Pages, UnmapError> {
+        if !self.state.grid.is_aligned(start) {
+            return Err(UnmapError::Unaligned);
+        }
+        let pages = self.state.grid.count(len);
+        let end = u128::from(self.state.grid.page(start)) + u128::from(pages);
+        if end > u128::from(self.state.grid.last) + 1 {
+            return Err(UnmapError::Beyond);
+        }
+        Pages::of_len(self.state.grid.page(start), pages).ok_or(UnmapError::ZeroLen)
+    }
+}

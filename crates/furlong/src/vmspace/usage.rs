@@ -1,0 +1,44 @@
+//! How much is mapped.
+#![forbid(unsafe_code)]
+
+use super::Prot;
+
+/// Pages that are mapped, by protection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Usage {
+    by_prot: [u64; 8],
+}
+
+impl Usage {
+    /// All of them.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.by_prot.iter().sum()
+    }
+
+    /// Those with exactly this protection.
+    #[must_use]
+    pub fn with(&self, prot: Prot) -> u64 {
+        self.by_prot[slot(prot)]
+    }
+
+    /// Those that allow all that is in `prot`.
+    #[must_use]
+    pub fn allowing(&self, prot: Prot) -> u64 {
+        let allow = |bits: &u32| Prot::from_bits(*bits).contains(prot.known());
+        let bits = (0..8).filter(allow);
+        bits.map(|bits| self.with(Prot::from_bits(bits))).sum()
+    }
+
+    pub(super) fn add(&mut self, prot: Prot, pages: u64) {
+        self.by_prot[slot(prot)] += pages;
+    }
+
+    pub(super) fn sub(&mut self, prot: Prot, pages: u64) {
+        self.by_prot[slot(prot)] -= pages;
+    }
+}
+
+fn slot(prot: Prot) -> usize {
+    prot.known().bits() as usize
+}

@@ -1,0 +1,361 @@
+//! Loom models of a tree with readers beside its writer, with nodes of three slots; `ci/loom.sh`
+//! runs them.
+//!
+//! In each, one thread looks twice for one index while another carries out changes of one kind.
+//! What is found must be one of the states that the index goes through, and the second look must
+//! not find an earlier one than the first. What the look finds is an object whose end is a write
+//! that loom sees: a reader that still had it would fail the model.
+//!
+//! Each rule below was broken by hand, one at a time; these models failed:
+//!
+//! | broken | models that then fail |
+//! |---|---|
+//! | `slot-look` relaxed | replaced, behind, last |
+//! | `slot-fill` relaxed | behind, last |
+//! | `slot-replace` relaxed | replaced |
+//! | `link-publish` relaxed | erased, shrinks, copied, split, merged, over, at once, keeps |
+//! | more than one word of a slot stored where it stands (I8) | shrinks |
+//! | the last index of a slot not looked at again | taken |
+//! | an entry dropped, not retired | replaced, erased, shrinks, behind, over, at once |
+//! | nodes used again before their readers have left | copied, over |
+//!
+//! The names are words of those of the models.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use furlong::{
+    addr::{Extent, VirtAddr},
+    check::Check,
+    maple::{Custom, Fan, Heap, RcuMaple},
+    rcu::{Domain, Rcu, RcuBox, ReaderSlot},
+    sync::{SpinLock, UnsafeCell},
+};
+use loom::thread;
+
+/// A number that is written to when it is dropped.
+struct Number(UnsafeCell<u32>);
+
+// SAFETY: it is written only when it is dropped, which its owner does alone.
+unsafe impl Send for Number {}
+// SAFETY: as above; through a shared reference it is only read.
+unsafe impl Sync for Number {}
+
+impl Number {
+    fn boxed(number: u32) -> RcuBox<Self> {
+        RcuBox::new(Self(UnsafeCell::new(number)))
+    }
+
+    fn get(&self) -> u32 {
+        self.0.with(|number| {
+            // SAFETY: it is written only when nobody reads it any more, which is what is tested.
+            unsafe { *number }
+        })
+    }
+}
+
+impl Clone for Number {
+    fn clone(&self) -> Self {
+        Self(UnsafeCell::new(self.get()))
+    }
+}
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        self.0.with_mut(|number| {
+            // SAFETY: the owner drops it; loom says whether that is so.
+            unsafe { *number = u32::MAX };
+        });
+    }
+}
+
+type Tiny = Custom<Fan<3, 3, 6>, Heap>;
+type OneReader = Arc<Domain<[ReaderSlot; 1]>>;
+type Map = RcuMaple<VirtAddr, RcuBox<Number>, OneReader, SpinLock, Tiny>;
+
+fn extent(start: u64, last: u64) -> Extent<VirtAddr> {
+    Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).unwrap()
+}
+
+/// What a model consists of.
+#[derive(Clone, Copy)]
+struct Model {
+    /// First index, last index and number of what is there at first.
+    entries: &'static [(u64, u64, u32)],
+    change: fn(&Map),
+    /// The index that is looked for, and what it goes through.
+    index: u64,
+    states: &'static [Option<u32>],
+}
+
+impl Model {
+    fn build(&self) -> Map {
+        let map = Map::with_config(
+            Arc::new(Domain::with_slots(ReaderSlot::array())),
+            SpinLock::new(),
+        );
+        for (start, last, number) in self.entries {
+            let inserted = map
+                .lock()
+                .insert(extent(*start, *last), Number::boxed(*number));
+            assert!(inserted.is_ok());
+        }
+        map.rcu().poll(usize::MAX);
+        map.rcu().poll(usize::MAX);
+        map
+    }
+
+    fn look(&self, map: &Map) {
+        let mut from = 0;
+        let reader = map.rcu().register().unwrap();
+        for _ in 0..2 {
+            let guard = reader.enter();
+            let found = map
+                .read(&guard)
+                .load(VirtAddr::new(self.index))
+                .map(Number::get);
+            let later = self.states[from..].iter().position(|state| *state == found);
+            let Some(later) = later else {
+                panic!("{found:?} was found, from state {from} on");
+            };
+            from += later;
+        }
+    }
+
+    fn change(&self, map: &Map) {
+        (self.change)(map);
+        map.rcu().poll(usize::MAX);
+        map.rcu().poll(usize::MAX);
+    }
+
+    /// Explores every order of the two, whichever is spawned first.
+    fn run(self) {
+        for reader_first in [true, false] {
+            let mut builder = loom::model::Builder::new();
+            builder.max_branches = 100_000;
+            builder.check(move || {
+                let map = Arc::new(self.build());
+                let there = Arc::clone(&map);
+                let thread = thread::spawn(move || {
+                    if reader_first {
+                        self.look(&there)
+                    } else {
+                        self.change(&there)
+                    }
+                });
+                if reader_first {
+                    self.change(&map)
+                } else {
+                    self.look(&map)
+                }
+                thread.join().unwrap();
+                map.check().unwrap();
+                let guarded = map.lock();
+                let found = guarded
+                    .view()
+                    .load(VirtAddr::new(self.index))
+                    .map(Number::get);
+                assert_eq!(Some(&found), self.states.last());
+            });
+        }
+    }
+}
+
+/// One leaf with room.
+const ROOMY: &[(u64, u64, u32)] = &[(10, 19, 1), (30, 39, 2)];
+/// Two leaves, of which the second begins at 30: `10 20 | 30 40`.
+const TWO: &[(u64, u64, u32)] = &[(10, 14, 1), (20, 24, 2), (40, 44, 4), (30, 34, 3)];
+
+fn store(map: &Map, start: u64, last: u64, number: u32) {
+    assert!(
+        map.lock()
+            .store(extent(start, last), Number::boxed(number))
+            .is_ok()
+    );
+}
+
+fn erase(map: &Map, index: u64) {
+    assert!(map.lock().erase(VirtAddr::new(index)).unwrap().is_some());
+}
+
+#[test]
+fn an_entry_that_is_replaced_is_the_old_one_or_the_new_one() {
+    Model {
+        entries: ROOMY,
+        change: |map| {
+            store(map, 30, 39, 5);
+            store(map, 30, 39, 6);
+        },
+        index: 35,
+        states: &[Some(2), Some(5), Some(6)],
+    }
+    .run();
+}
+
+#[test]
+fn an_entry_that_is_erased_is_there_or_not_and_another_takes_its_place() {
+    Model {
+        entries: ROOMY,
+        change: |map| {
+            erase(map, 30);
+            store(map, 33, 50, 5);
+        },
+        index: 35,
+        states: &[Some(2), None, Some(5)],
+    }
+    .run();
+}
+
+#[test]
+fn an_entry_that_shrinks_and_grows_again_is_never_another() {
+    Model {
+        entries: ROOMY,
+        change: |map| {
+            assert!(map.lock().erase_range(extent(34, 39)).is_ok());
+            store(map, 30, 33, 5);
+            assert!(map.lock().resize(VirtAddr::new(30), extent(30, 39)).is_ok());
+        },
+        index: 35,
+        states: &[Some(2), None, Some(5)],
+    }
+    .run();
+}
+
+#[test]
+fn an_entry_behind_all_others_of_its_leaf_is_there_whole_or_not() {
+    Model {
+        entries: ROOMY,
+        change: |map| {
+            store(map, 50, 59, 5);
+            erase(map, 50);
+        },
+        index: 55,
+        states: &[None, Some(5), None],
+    }
+    .run();
+}
+
+#[test]
+fn an_index_behind_an_entry_that_is_put_in_is_not_taken_for_it() {
+    Model {
+        entries: ROOMY,
+        change: |map| store(map, 50, 52, 5),
+        index: 55,
+        states: &[None],
+    }
+    .run();
+}
+
+#[test]
+fn the_last_index_is_found_when_its_entry_is_put_in() {
+    Model {
+        entries: ROOMY,
+        change: |map| store(map, 50, u64::MAX, 5),
+        index: u64::MAX,
+        states: &[None, Some(5)],
+    }
+    .run();
+}
+
+#[test]
+fn a_leaf_is_copied_with_an_entry_in_the_middle() {
+    Model {
+        entries: ROOMY,
+        change: |map| {
+            store(map, 22, 25, 5);
+            store(map, 24, 35, 6);
+        },
+        index: 24,
+        states: &[None, Some(5), Some(6)],
+    }
+    .run();
+}
+
+#[test]
+fn an_entry_stays_while_its_leaf_is_split() {
+    Model {
+        entries: &[(10, 14, 1), (20, 24, 2), (30, 34, 3)],
+        change: |map| store(map, 26, 27, 5),
+        index: 32,
+        states: &[Some(3)],
+    }
+    .run();
+}
+
+#[test]
+fn an_entry_of_a_full_leaf_stays_or_goes_while_another_leaf_is_put_behind() {
+    Model {
+        entries: &[(10, 14, 1), (20, 24, 2), (30, 34, 3)],
+        change: |map| {
+            store(map, 40, 44, 5);
+            erase(map, 30);
+        },
+        index: 32,
+        states: &[Some(3), None],
+    }
+    .run();
+}
+
+#[test]
+fn an_entry_stays_while_its_leaf_is_merged() {
+    Model {
+        entries: TWO,
+        change: |map| {
+            erase(map, 40);
+            erase(map, 10);
+            erase(map, 20);
+        },
+        index: 32,
+        states: &[Some(3)],
+    }
+    .run();
+}
+
+#[test]
+fn an_index_that_goes_over_to_the_leaf_before_is_found_there() {
+    Model {
+        entries: TWO,
+        change: |map| {
+            erase(map, 30);
+            store(map, 28, 35, 5);
+        },
+        index: 32,
+        states: &[Some(3), None, Some(5)],
+    }
+    .run();
+}
+
+#[test]
+fn an_index_that_comes_from_the_leaf_before_is_found_here() {
+    Model {
+        entries: TWO,
+        change: |map| {
+            assert!(map.lock().resize(VirtAddr::new(30), extent(26, 34)).is_ok());
+        },
+        index: 27,
+        states: &[None, Some(3)],
+    }
+    .run();
+}
+
+#[test]
+fn a_store_over_two_leaves_is_seen_at_once() {
+    Model {
+        entries: TWO,
+        change: |map| store(map, 22, 42, 5),
+        index: 32,
+        states: &[Some(3), Some(5)],
+    }
+    .run();
+}
+
+#[test]
+fn a_store_over_two_leaves_keeps_what_it_does_not_cover() {
+    Model {
+        entries: TWO,
+        change: |map| store(map, 22, 42, 5),
+        index: 43,
+        states: &[Some(4)],
+    }
+    .run();
+}
