@@ -1,7 +1,8 @@
 //! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
 //!
 //! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it
-//! [`rbtree`], augmented trees, and [`iova`], device addresses.
+//! [`rbtree`], augmented trees, [`iova`], device addresses, and `bounce`, bounce buffers (with
+//! `alloc`, where the target has atomics of 64 bits).
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
 //! operating system; `lock_api` takes its locks; `serde` serialises saved states. Without any the
@@ -12,6 +13,8 @@
 extern crate alloc;
 
 pub mod addr;
+#[cfg(all(feature = "alloc", target_has_atomic = "64"))]
+pub mod bounce;
 pub mod check;
 pub mod iova;
 pub mod rbtree;

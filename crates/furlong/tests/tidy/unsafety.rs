@@ -7,6 +7,34 @@ use super::tree::{File, Finding, Tree, places};
 /// Every file that may have `unsafe`, and why it must. All others forbid it.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     (
+        "crates/furlong/src/bounce/block.rs",
+        "from a slot's number to its memory",
+    ),
+    (
+        "crates/furlong/src/bounce/copy.rs",
+        "copies to and from memory that a host changes",
+    ),
+    (
+        "crates/furlong/src/bounce/heap.rs",
+        "blocks of the global allocator",
+    ),
+    (
+        "crates/furlong/src/bounce/memory.rs",
+        "the contract of whoever brings memory",
+    ),
+    (
+        "crates/furlong/src/bounce/raw.rs",
+        "trusts a kernel with physical addresses",
+    ),
+    (
+        "crates/furlong/src/bounce/spot.rs",
+        "lends the memory of a run to its owner",
+    ),
+    (
+        "crates/furlong/src/bounce/table.rs",
+        "gives boxes away and lends what is in them",
+    ),
+    (
         "crates/furlong/src/rbtree/intrusive.rs",
         "structs of the caller's, reached by their address",
     ),
