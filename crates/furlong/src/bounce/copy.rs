@@ -15,8 +15,8 @@ pub(super) struct Run<'a> {
 
 impl Run<'_> {
     /// # Safety
-    /// For the lifetime, which the caller chooses, `len` bytes from `start` are good for reading and
-    /// writing, no reference to them exists, and nobody else uses them but devices and hosts.
+    /// For the lifetime, which the caller chooses, `len` bytes from `start` are good for reading
+    /// and writing, no reference to them exists, and nobody else uses them but devices and hosts.
     pub(super) unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         Self {
             start,

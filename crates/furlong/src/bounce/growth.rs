@@ -49,8 +49,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Does what can wait: grows if a map asked for it, and gives a block back that stays empty.
     ///
-    /// A further block goes, the newest first, when it was found empty [`Plan::patience`] times in a
-    /// row and the others are at most half full without it, so that a load that comes and goes does
+    /// A further block goes, the newest first, when it was found empty [`Plan::patience`] times in
+    /// a row and the others are at most half full without it, so that a load that comes and goes does
     /// not make the pool shrink and grow by turns. One call gives back one block at most. A block
     /// keeps its records, 26 bytes a slot, for the next time that the pool grows.
     ///
@@ -156,11 +156,15 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Puts a block without memory into the table; returns its number.
-    pub(super) fn push_block(&self, slots: usize) -> Result<usize, GrowError> {
+    fn push_block(&self, slots: usize) -> Result<usize, GrowError> {
         if self.blocks.len() == self.blocks.capacity() {
             return Err(GrowError::Limit(self.blocks.capacity()));
         }
-        let areas = self.plan.areas_of(slots, segment::<C>());
+        self.push_shaped(slots, self.plan.areas_of(slots, segment::<C>()))
+    }
+
+    /// The same with so many areas.
+    pub(super) fn push_shaped(&self, slots: usize, areas: usize) -> Result<usize, GrowError> {
         let shape = plan::shape(slots, areas, segment::<C>()).map_err(|_| GrowError::NoMemory)?;
         let block = try_boxed(1, |_| Block::try_new(shape, areas));
         let block = block.ok_or(GrowError::NoMemory)?;

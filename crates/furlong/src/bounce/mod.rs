@@ -35,7 +35,7 @@
 //!
 //! # Files
 //! - `pool`: the type; `config`, `plan`: what may differ; `parameter`: the command line; `check`:
-//!   the invariants; `state`: a pool as data, saved and restored.
+//!   the invariants; `state`, `claim`: a pool as data, saved, restored and claimed.
 //! - `guard`: mappings of slices; `raw`: by physical address; `waiting`, `queue`: for room.
 //! - `reserve`: taking runs and giving them back; `spot`: a run in somebody's hands; `growth`,
 //!   `transient`: further blocks.
@@ -58,6 +58,7 @@
 mod area;
 mod block;
 mod check;
+mod claim;
 mod config;
 mod copy;
 mod counters;
@@ -84,6 +85,7 @@ mod reserve;
 mod run;
 mod slot;
 mod spot;
+mod state;
 mod table;
 mod transient;
 mod waiting;
@@ -91,6 +93,7 @@ mod zeroing;
 
 pub use area::{Area, LockFree, Locked};
 pub use check::BrokenPool;
+pub use claim::Claimed;
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
 pub use cpu::{Cpu, OneCpu};
@@ -109,5 +112,6 @@ pub use queue::PASSES;
 pub use raw::Back;
 pub use record::Kind;
 pub use slot::{SEGMENT, SLOT};
+pub use state::{Leak, NoMemory, RestoreError, SavedBlock, SavedMapping, State};
 pub use waiting::Waiting;
 pub use zeroing::{ZeroNothing, ZeroPads, ZeroUnmapped, Zeroing};

@@ -29,9 +29,9 @@ pub enum Back {
 }
 
 /// A mapping that was found by an address in it.
-struct Found {
-    spot: Spot,
-    entry: Entry,
+pub(super) struct Found {
+    pub(super) spot: Spot,
+    pub(super) entry: Entry,
 }
 
 impl Found {
@@ -54,7 +54,7 @@ impl Found {
             .ok_or(Misuse::Direction(self.entry.direction))
     }
 
-    fn starts(&self, at: Iova) -> Result<(), Misuse> {
+    pub(super) fn starts(&self, at: Iova) -> Result<(), Misuse> {
         let same = self.spot.at == at;
         same.then_some(()).ok_or(Misuse::NotStart(self.spot.at))
     }
@@ -236,7 +236,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// The mapping of which `at` is a byte, or a pad.
-    fn mapping_at(&self, at: Iova) -> Result<Found, Misuse> {
+    pub(super) fn mapping_at(&self, at: Iova) -> Result<Found, Misuse> {
         let mut blocks = self.blocks.iter();
         let found = blocks.find_map(|(index, block)| {
             let slot = block.slot_at(at.raw())?;
@@ -281,7 +281,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Ends the mapping for one who found it by its address, unless somebody else just did.
-    fn end(&self, found: &Found) -> Result<(), Misuse> {
+    pub(super) fn end(&self, found: &Found) -> Result<(), Misuse> {
         let (spot, entry) = (&found.spot, &found.entry);
         if spot.is_transient() {
             // Its memory goes when the spot is used up; of two that come here one finds none.

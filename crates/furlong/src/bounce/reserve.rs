@@ -253,20 +253,36 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// The same for a mapping whose record was closed.
     #[inline]
     pub(super) fn release_closed(&self, device: &Device, spot: Spot) {
+        let slots = spot.slots;
+        self.give_run(spot);
+        device.refund(slots);
+        self.notify_if_waited_for(Some(device.id()));
+    }
+
+    /// The same for one that nobody's quota was charged for.
+    pub(super) fn release_unowned(&self, spot: Spot) {
+        self.give_run(spot);
+        self.notify_if_waited_for(None);
+    }
+
+    #[inline]
+    fn give_run(&self, spot: Spot) {
         if C::Zeroing::UNMAPPED {
             self.run(&spot).zero(0, spot.bytes());
         }
-        let slots = spot.slots;
         if spot.is_transient() {
             self.drop_transient(&spot);
         } else {
-            self.block_of(&spot).give(spot.slot as usize, slots);
+            self.block_of(&spot).give(spot.slot as usize, spot.slots);
         }
-        device.refund(slots);
+    }
+
+    #[inline]
+    fn notify_if_waited_for(&self, device: Option<u32>) {
         // Relaxed: one who waits has said so before it settled the area; giving a run back to that
         // area later pairs with that.
         if self.waiting.0.load(Ordering::Relaxed) != 0 {
-            self.notify(Some(device.id()));
+            self.notify(device);
         }
     }
 

@@ -11,6 +11,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "from a slot's number to its memory",
     ),
     (
+        "crates/furlong/src/bounce/claim.rs",
+        "trusts a kernel with what its predecessor mapped",
+    ),
+    (
         "crates/furlong/src/bounce/copy.rs",
         "copies to and from memory that a host changes",
     ),
