@@ -6,6 +6,7 @@
 //! implementation. Tests compare two of them; the lab times one.
 #![deny(unsafe_code)]
 
+pub mod bounce;
 pub mod compare;
 pub mod iova;
 pub mod phys_map;

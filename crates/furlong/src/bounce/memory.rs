@@ -171,3 +171,41 @@ unsafe impl<M: Memory> Memory for &M {
         M::wants_tending(self);
     }
 }
+
+// SAFETY: as for a reference.
+unsafe impl<M: Memory> Memory for alloc::sync::Arc<M> {
+    fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
+        M::obtain(self, wanted)
+    }
+
+    fn adopt(&self, device: Iova, len: usize) -> Option<Backing> {
+        M::adopt(self, device, len)
+    }
+
+    unsafe fn free(&self, backing: Backing) {
+        // SAFETY: the caller keeps the contract of this same method.
+        unsafe { M::free(self, backing) }
+    }
+
+    fn share(&self, backing: &Backing) -> Result<(), NotConverted> {
+        M::share(self, backing)
+    }
+
+    fn unshare(&self, backing: &Backing) -> Result<(), NotConverted> {
+        M::unshare(self, backing)
+    }
+
+    unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
+        // SAFETY: the caller keeps the contract of this same method.
+        unsafe { M::read(self, from, to, len) }
+    }
+
+    unsafe fn write(&self, to: PhysAddr, from: NonNull<u8>, len: usize) {
+        // SAFETY: the caller keeps the contract of this same method.
+        unsafe { M::write(self, to, from, len) }
+    }
+
+    fn wants_tending(&self) {
+        M::wants_tending(self);
+    }
+}

@@ -197,7 +197,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let wanted = Wanted {
             len: usize::try_from(u64::from(slots) * SLOT).ok()?,
             align: need.align(),
-            reach: Iova::new(need.reach),
+            reach: Iova::new(need.reach).min(self.plan.reach),
             haste: Haste::Atomic,
         };
         let backing = self.obtain(&wanted).ok()?;

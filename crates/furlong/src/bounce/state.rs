@@ -227,6 +227,21 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
+    /// The pool as data, and its end: memory is not freed, and devices that work in it go on. What
+    /// is saved here is to be restored, or lost.
+    ///
+    /// # Errors
+    /// The pool, if there is no memory for the lists.
+    pub fn into_state(self) -> Result<State, Self> {
+        match self.save() {
+            Ok(state) => {
+                self.abandon();
+                Ok(state)
+            }
+            Err(NoMemory) => Err(self),
+        }
+    }
+
     /// Checks a state, before any memory is adopted.
     fn validate(state: &State, plan: &Plan) -> Result<(), RestoreError> {
         if state.version != State::VERSION {

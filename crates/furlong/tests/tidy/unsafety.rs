@@ -103,6 +103,14 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ),
     ("crates/furlong/tests/loom.rs", "retires by hand, in models"),
     (
+        "crates/furlong-spec/src/bounce/machine.rs",
+        "acts as a kernel with memory of its own",
+    ),
+    (
+        "crates/furlong-spec/src/bounce/subject.rs",
+        "vouches for originals in that memory",
+    ),
+    (
         "crates/furlong-spec/src/tree/intrusive.rs",
         "names such structs for the specification",
     ),
