@@ -74,12 +74,35 @@ pub struct Shape {
     pub(super) slots: usize,
     /// Slots of a segment: less than the arm's only where the area is as small.
     pub(super) segment: usize,
+    pub(super) segments: usize,
+    /// Slot numbers, shifted by it, are segment numbers.
+    segment_shift: u32,
 }
 
 impl Shape {
+    /// So many slots, in segments of a power of two of which they are a multiple.
+    pub(super) const fn new(slots: usize, segment: usize) -> Self {
+        Self {
+            slots,
+            segment,
+            segments: slots / segment,
+            segment_shift: segment.trailing_zeros(),
+        }
+    }
+
+    /// Segment of a slot, and its number there.
     #[inline]
-    pub(super) const fn segments(self) -> usize {
-        self.slots / self.segment
+    pub(super) const fn split(self, slot: usize) -> (usize, u32) {
+        (
+            slot >> self.segment_shift,
+            (slot & (self.segment - 1)) as u32,
+        )
+    }
+
+    /// The first slot of a segment.
+    #[inline]
+    pub(super) const fn first_of(self, segment: usize) -> usize {
+        segment << self.segment_shift
     }
 }
 

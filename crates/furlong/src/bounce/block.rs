@@ -28,6 +28,8 @@ pub(super) struct Block<C: Config> {
     /// Where the CPU has slot 0; null while there is no memory.
     memory: AtomicPtr<u8>,
     shape: Shape,
+    /// Of all areas.
+    slots: usize,
     /// Slot numbers, shifted by it, are area numbers.
     area_shift: u32,
     parts: Box<[Padded<Part<C>>]>,
@@ -54,6 +56,7 @@ impl<C: Config> Block<C> {
             base: AtomicU64::new(DORMANT),
             memory: AtomicPtr::new(core::ptr::null_mut()),
             shape,
+            slots: shape.slots * areas,
             area_shift: if areas == 1 {
                 usize::BITS - 1
             } else {
@@ -78,16 +81,18 @@ impl<C: Config> Block<C> {
         self.parts.len()
     }
 
+    #[inline]
     pub(super) fn slots(&self) -> usize {
-        self.shape.slots * self.parts.len()
+        self.slots
     }
 
     pub(super) fn shape(&self) -> Shape {
         self.shape
     }
 
+    #[inline]
     pub(super) fn bytes(&self) -> u64 {
-        self.slots() as u64 * SLOT
+        self.slots as u64 * SLOT
     }
 
     /// Slots that are free; none while it sleeps.
@@ -95,6 +100,7 @@ impl<C: Config> Block<C> {
         self.parts.iter().map(|part| part.0.area.free()).sum()
     }
 
+    #[inline]
     pub(super) fn area_of(&self, slot: usize) -> usize {
         slot >> self.area_shift
     }
@@ -107,9 +113,14 @@ impl<C: Config> Block<C> {
     }
 
     /// Takes a run in the area `number`, of which only the low bits count. Returns its slot in the
-    /// block, and whether somebody may have missed slots meanwhile.
-    #[inline]
-    pub(super) fn take(&self, number: usize, need: &Need, pass: Pass) -> (Option<usize>, bool) {
+    /// block and where devices see slot 0, and whether somebody may have missed slots meanwhile.
+    #[inline(always)]
+    pub(super) fn take(
+        &self,
+        number: usize,
+        need: &Need,
+        pass: Pass,
+    ) -> (Option<(usize, u64)>, bool) {
         let Some(base) = self.base() else {
             return (None, false);
         };
@@ -130,7 +141,7 @@ impl<C: Config> Block<C> {
             part.area.give(slot, need.slots, &part.counters);
             return (None, true);
         }
-        (Some(begin + slot), taken.rolled_back)
+        (Some((begin + slot, base)), taken.rolled_back)
     }
 
     /// Whether a run could be taken in some area now.
@@ -203,12 +214,12 @@ impl<C: Config> Block<C> {
         Some(Backing { start, device, len })
     }
 
-    /// The slot at a device address.
+    /// The slot at a device address, and where devices see slot 0.
     #[inline]
-    pub(super) fn slot_at(&self, at: u64) -> Option<usize> {
-        let slot = at.checked_sub(self.base()?)? >> SLOT_SHIFT;
-        let slot = usize::try_from(slot).ok()?;
-        (slot < self.slots()).then_some(slot)
+    pub(super) fn slot_at(&self, at: u64) -> Option<(usize, u64)> {
+        let base = self.base()?;
+        let slot = at.checked_sub(base)? >> SLOT_SHIFT;
+        (slot < self.slots as u64).then_some((slot as usize, base))
     }
 
     /// The memory of a run.

@@ -125,55 +125,41 @@ impl<const HALF: u32> LockFree<HALF> {
         }
     }
 
-    /// The words of a segment all of whose slots are free.
-    fn all(&self) -> [u64; 2] {
-        Self::split(low_bits(self.shape.segment as u32))
-    }
-
-    /// Segment of a slot, and its number there.
-    #[inline]
-    fn place_of(&self, slot: usize) -> (usize, u32) {
-        let log = self.shape.segment.trailing_zeros();
-        (slot >> log, (slot & (self.shape.segment - 1)) as u32)
-    }
-
-    fn words(&self) -> impl Iterator<Item = (&Segment, usize)> {
-        let segments = (0..self.shape.segments()).map(|segment| self.segments.at(segment));
-        segments.flat_map(|segment| [(segment, 0), (segment, 1)])
-    }
-
-    /// Gives all words back that come before this one.
-    fn open_until(&self, end: usize) {
-        let all = self.all();
-        for (segment, half) in self.words().take(end) {
-            segment.give(half, all[half]);
-        }
+    /// Takes the lowest run where it is in the low word of the lowest segment, and nobody else is
+    /// there: the usual case.
+    #[inline(always)]
+    fn take_near<K: Counters>(&self, need: &Need, first: u64, counters: &K) -> Option<usize> {
         // Relaxed: a hint.
-        self.lowest.store(0, Ordering::Relaxed);
+        let index = self.lowest.load(Ordering::Relaxed);
+        if index >= self.shape.segments {
+            return None;
+        }
+        let segment = self.segments.at(index);
+        let begin = self.shape.first_of(index);
+        // Relaxed: the exchange decides.
+        let seen = segment.free[0].load(Ordering::Relaxed);
+        let start = need.place_low(seen, first + begin as u64 * SLOT)?;
+        let run = bits(start, need.slots) as u64;
+        counters.count(Event::SlotProbed, self.shape.segment as u64);
+        let taken = segment.take_in_word(0, seen, run);
+        if !taken {
+            counters.count(Event::Retry, 1);
+        }
+        taken.then_some(begin + start as usize)
     }
-}
 
-impl<const HALF: u32> Slots for LockFree<HALF> {
-    fn try_new(shape: Shape) -> Option<Self> {
-        Some(Self {
-            shape,
-            segments: Lines::try_new(shape.segments())?,
-            lowest: AtomicUsize::new(0),
-        })
-    }
-
-    #[inline]
-    fn take<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
-        counters.count(Event::AreaProbed, 1);
+    /// Takes the lowest run.
+    #[inline(never)]
+    fn take_far<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
         let mut rolled_back = false;
         // Relaxed, here and below: a hint.
         let mut lowest = match pass {
             Pass::First => self.lowest.load(Ordering::Relaxed),
             Pass::Thorough => 0,
         };
-        for index in lowest..self.shape.segments() {
+        for index in lowest..self.shape.segments {
             let segment = self.segments.at(index);
-            let begin = index * self.shape.segment;
+            let begin = self.shape.first_of(index);
             let at = first + begin as u64 * SLOT;
             loop {
                 counters.count(Event::SlotProbed, self.shape.segment as u64);
@@ -207,9 +193,53 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
         }
     }
 
+    /// The words of a segment all of whose slots are free.
+    fn all(&self) -> [u64; 2] {
+        Self::split(low_bits(self.shape.segment as u32))
+    }
+
+    fn words(&self) -> impl Iterator<Item = (&Segment, usize)> {
+        let segments = (0..self.shape.segments).map(|segment| self.segments.at(segment));
+        segments.flat_map(|segment| [(segment, 0), (segment, 1)])
+    }
+
+    /// Gives all words back that come before this one.
+    fn open_until(&self, end: usize) {
+        let all = self.all();
+        for (segment, half) in self.words().take(end) {
+            segment.give(half, all[half]);
+        }
+        // Relaxed: a hint.
+        self.lowest.store(0, Ordering::Relaxed);
+    }
+}
+
+impl<const HALF: u32> Slots for LockFree<HALF> {
+    fn try_new(shape: Shape) -> Option<Self> {
+        Some(Self {
+            shape,
+            segments: Lines::try_new(shape.segments)?,
+            lowest: AtomicUsize::new(0),
+        })
+    }
+
+    #[inline(always)]
+    fn take<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
+        counters.count(Event::AreaProbed, 1);
+        if pass == Pass::First
+            && let Some(slot) = self.take_near(need, first, counters)
+        {
+            return Taken {
+                slot: Some(slot),
+                rolled_back: false,
+            };
+        }
+        self.take_far(need, first, pass, counters)
+    }
+
     #[inline]
     fn give<K: Counters>(&self, slot: usize, len: u32, _: &K) {
-        let (index, start) = self.place_of(slot);
+        let (index, start) = self.shape.split(slot);
         let segment = self.segments.at(index);
         let [low, high] = Self::split(bits(start, len));
         // The high word first: who finds the low one free and takes it then has both.
@@ -226,7 +256,7 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
     }
 
     fn take_at(&self, slot: usize, len: u32) -> bool {
-        let (index, start) = self.place_of(slot);
+        let (index, start) = self.shape.split(slot);
         let segment = self.segments.at(index);
         let run = bits(start, len);
         loop {
@@ -241,9 +271,9 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
     }
 
     fn fits(&self, need: &Need, first: u64) -> bool {
-        (0..self.shape.segments()).any(|index| {
+        (0..self.shape.segments).any(|index| {
             let (free, _) = Self::look(self.segments.at(index));
-            let at = first + (index * self.shape.segment) as u64 * SLOT;
+            let at = first + self.shape.first_of(index) as u64 * SLOT;
             need.place(free, at).is_some()
         })
     }
@@ -269,7 +299,7 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
     }
 
     fn reopen(&self) {
-        self.open_until(2 * self.shape.segments());
+        self.open_until(2 * self.shape.segments);
     }
 
     fn free(&self) -> usize {

@@ -35,6 +35,54 @@ struct State {
 }
 
 impl State {
+    /// Takes the lowest run where it is in the low word of the lowest segment: the usual case.
+    #[inline(always)]
+    fn take_near<K: Counters>(
+        &mut self,
+        shape: Shape,
+        need: &Need,
+        first: u64,
+        counters: &K,
+    ) -> Option<usize> {
+        let segment = self.lowest;
+        if segment == shape.segments {
+            return None;
+        }
+        let begin = shape.first_of(segment);
+        let free = *self.segments.at(segment) as u64;
+        let start = need.place_low(free, first + begin as u64 * SLOT)?;
+        counters.count(Event::SlotProbed, shape.segment as u64);
+        self.take(segment, bits(start, need.slots), need.slots);
+        Some(begin + start as usize)
+    }
+
+    /// Takes the lowest run.
+    #[inline(never)]
+    fn take_far<K: Counters>(
+        &mut self,
+        shape: Shape,
+        need: &Need,
+        first: u64,
+        counters: &K,
+    ) -> Option<usize> {
+        if need.slots as usize > self.free {
+            return None;
+        }
+        for segment in self.lowest..shape.segments {
+            counters.count(Event::SlotProbed, shape.segment as u64);
+            let free = *self.segments.at(segment);
+            let begin = shape.first_of(segment);
+            if let Some(start) = need.place(free, first + begin as u64 * SLOT) {
+                self.take(segment, bits(start, need.slots), need.slots);
+                return Some(begin + start as usize);
+            }
+            if free == 0 && segment == self.lowest {
+                self.lowest += 1;
+            }
+        }
+        None
+    }
+
     /// Takes `run` of a segment, all of which is free.
     #[inline]
     fn take(&mut self, segment: usize, run: u128, len: u32) {
@@ -66,13 +114,6 @@ impl<L: RawLock, const SEGMENT: usize> Locked<L, SEGMENT> {
     fn segment_bits(&self) -> u128 {
         low_bits(self.shape.segment as u32)
     }
-
-    /// Segment of a slot, and its number there.
-    #[inline]
-    fn split(&self, slot: usize) -> (usize, u32) {
-        let log = self.shape.segment.trailing_zeros();
-        (slot >> log, (slot & (self.shape.segment - 1)) as u32)
-    }
 }
 
 /// The lock, with a note that it is held where waits are counted.
@@ -98,7 +139,7 @@ where
 {
     fn try_new(shape: Shape) -> Option<Self> {
         let state = State {
-            segments: Lines::try_new(shape.segments())?,
+            segments: Lines::try_new(shape.segments)?,
             lowest: 0,
             free: 0,
             least_free: shape.slots,
@@ -110,37 +151,21 @@ where
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn take<K: Counters>(&self, need: &Need, first: u64, _: Pass, counters: &K) -> Taken {
         counters.count(Event::AreaProbed, 1);
         let mut held = self.lock(counters);
         let state = &mut *held.state;
-        let mut found = None;
-        if need.slots as usize <= state.free {
-            for segment in state.lowest..self.shape.segments() {
-                counters.count(Event::SlotProbed, self.shape.segment as u64);
-                let free = *state.segments.at(segment);
-                let begin = segment * self.shape.segment;
-                let at = first + begin as u64 * SLOT;
-                if let Some(start) = need.place(free, at) {
-                    state.take(segment, bits(start, need.slots), need.slots);
-                    found = Some(begin + start as usize);
-                    break;
-                }
-                if free == 0 && segment == state.lowest {
-                    state.lowest += 1;
-                }
-            }
-        }
+        let slot = state.take_near(self.shape, need, first, counters);
         Taken {
-            slot: found,
+            slot: slot.or_else(|| state.take_far(self.shape, need, first, counters)),
             rolled_back: false,
         }
     }
 
     #[inline]
     fn give<K: Counters>(&self, slot: usize, len: u32, counters: &K) {
-        let (segment, start) = self.split(slot);
+        let (segment, start) = self.shape.split(slot);
         let mut held = self.lock(counters);
         let state = &mut *held.state;
         let word = state.segments.at_mut(segment);
@@ -151,7 +176,7 @@ where
     }
 
     fn take_at(&self, slot: usize, len: u32) -> bool {
-        let (segment, start) = self.split(slot);
+        let (segment, start) = self.shape.split(slot);
         let mut state = self.state.lock();
         let run = bits(start, len);
         let all = *state.segments.at(segment) & run == run;
@@ -163,9 +188,9 @@ where
 
     fn fits(&self, need: &Need, first: u64) -> bool {
         let state = self.state.lock();
-        let at = |segment: usize| first + (segment * self.shape.segment) as u64 * SLOT;
+        let at = |segment: usize| first + self.shape.first_of(segment) as u64 * SLOT;
         need.slots as usize <= state.free
-            && (state.lowest..self.shape.segments()).any(|segment| {
+            && (state.lowest..self.shape.segments).any(|segment| {
                 let free = *state.segments.at(segment);
                 need.place(free, at(segment)).is_some()
             })
@@ -179,7 +204,7 @@ where
         let mut state = self.state.lock();
         let all = state.free == self.shape.slots;
         if all {
-            for segment in 0..self.shape.segments() {
+            for segment in 0..self.shape.segments {
                 *state.segments.at_mut(segment) = 0;
             }
             state.free = 0;
@@ -190,7 +215,7 @@ where
     fn reopen(&self) {
         let all = self.segment_bits();
         let mut state = self.state.lock();
-        for segment in 0..self.shape.segments() {
+        for segment in 0..self.shape.segments {
             *state.segments.at_mut(segment) = all;
         }
         state.lowest = 0;

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::device::Limits;
-use super::run::{every, starts, within};
+use super::run::{every, starts, starts_low, within};
 use super::slot::{SLOT, SLOT_SHIFT, slots_of};
 use crate::addr::{Address, PhysAddr};
 
@@ -49,7 +49,7 @@ impl Need {
     /// The rules are those of Linux: the offset into the run keeps the low bits of the original
     /// that the device asks for, as far as the run's own alignment does not; the run is rounded up
     /// to that alignment; and if nothing is asked for, what is as long as a page starts at one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(
         limits: &Limits,
         original: Option<PhysAddr>,
@@ -103,20 +103,33 @@ impl Need {
         base <= self.reach && bytes - 1 <= self.reach - base
     }
 
+    /// The lowest of the first up to 64 slots of a segment at which the run may start so that it
+    /// ends among them, if that takes no thought; slot 0 of the segment is at `first`, a multiple
+    /// of a slot. What it finds is what [`place`](Self::place) finds.
+    #[inline(always)]
+    pub(super) fn place_low(&self, free: u64, first: u64) -> Option<u32> {
+        let phase = (self.want.wrapping_sub(first) & self.mask) >> SLOT_SHIFT;
+        if self.slots > 64 || phase >= 64 || self.boundary < Self::BOUNDLESS {
+            return None;
+        }
+        let stride = every(self.stride_log & 7, 0) as u64;
+        let places = starts_low(free, self.slots) & stride << phase;
+        let found = places != 0 && self.stride_log < 8;
+        found.then(|| places.trailing_zeros())
+    }
+
     /// The lowest of the `free` slots of a segment at which the run may start; slot 0 of the
     /// segment is at `first`, a multiple of a slot.
     #[inline]
     pub(super) fn place(&self, free: u128, first: u64) -> Option<u32> {
+        let phase = (self.want.wrapping_sub(first) & self.mask) >> SLOT_SHIFT;
         let mut places = starts(free, self.slots);
-        if self.stride_log > 0 {
-            let phase = (self.want.wrapping_sub(first) & self.mask) >> SLOT_SHIFT;
-            places &= match self.stride_log {
-                // A segment has one such slot at most.
-                8.. if phase >= 128 => 0,
-                8.. => 1 << phase,
-                log => every(log, phase as u32),
-            };
-        }
+        places &= match self.stride_log {
+            // A segment has one such slot at most.
+            8.. if phase >= 128 => 0,
+            8.. => 1 << phase,
+            log => every(log, phase as u32),
+        };
         if self.boundary < Self::BOUNDLESS {
             places &= within(self.boundary, first >> SLOT_SHIFT, self.slots);
         }

@@ -208,10 +208,7 @@ pub(super) fn shape(slots: usize, areas: usize, segment: usize) -> Result<Shape,
     if each == 0 || each * areas != slots || !whole || !even {
         return Err(PlanError::Uneven { slots, areas });
     }
-    Ok(Shape {
-        slots: each,
-        segment: segment.min(each),
-    })
+    Ok(Shape::new(each, segment.min(each)))
 }
 
 impl Plan {

@@ -236,17 +236,17 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// The mapping of which `at` is a byte, or a pad.
+    #[inline]
     pub(super) fn mapping_at(&self, at: Iova) -> Result<Found, Misuse> {
         let mut blocks = self.blocks.iter();
         let found = blocks.find_map(|(index, block)| {
-            let slot = block.slot_at(at.raw())?;
-            Some((index, block, slot))
+            let (slot, base) = block.slot_at(at.raw())?;
+            Some((index, block, slot, base))
         });
-        let Some((index, block, slot)) = found else {
+        let Some((index, block, slot, base)) = found else {
             return self.transient_at(at);
         };
         let (start, generation, entry) = block.book.look(slot).ok_or(Misuse::NotMapped(at))?;
-        let base = block.base().ok_or(Misuse::NotMapped(at))?;
         let spot = Spot {
             block: index as u32,
             slot: start as u32,

@@ -1,8 +1,10 @@
 //! What is known of a mapping: one record, at the first slot of its run.
 #![forbid(unsafe_code)]
 
+use alloc::boxed::Box;
+
 use super::direction::Direction;
-use super::line::Lines;
+use super::line::try_boxed;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Who has a run.
@@ -84,22 +86,20 @@ fn unpack(layout: u64, original: u64, device: u32) -> Option<Entry> {
     })
 }
 
-/// Bytes of a line, and what of them a model needs.
-const LINE: usize = if cfg!(loom) { 4 } else { 128 };
-
 /// The records of a block: for each slot its record, used where a run begins, and how many slots
-/// before it its run begins.
+/// before it its run begins. Two areas may share a line of it: that has the last slots of one,
+/// which are taken last, and the first of the other.
 #[derive(Debug)]
 pub(super) struct Book {
-    records: Lines<Record, { LINE / 8 }>,
-    back: Lines<AtomicU8, LINE>,
+    records: Box<[Record]>,
+    back: Box<[AtomicU8]>,
 }
 
 impl Book {
     pub(super) fn try_new(slots: usize) -> Option<Self> {
         Some(Self {
-            records: Lines::try_new(slots)?,
-            back: Lines::try_new(slots)?,
+            records: try_boxed(slots, |_| Some(Record::default()))?,
+            back: try_boxed(slots, |_| Some(AtomicU8::new(0)))?,
         })
     }
 
@@ -109,13 +109,11 @@ impl Book {
     pub(super) fn open(&self, slot: usize, entry: &Entry) -> u32 {
         // Relaxed, here and below: who has the run writes its records alone, and handed them on
         // with the run, which the area orders.
-        for back in 1..entry.slots as usize {
-            self.back
-                .at(slot + back)
-                .store(back as u8, Ordering::Relaxed);
+        let run = &self.back[slot..slot + entry.slots as usize];
+        for (back, place) in run.iter().enumerate() {
+            place.store(back as u8, Ordering::Relaxed);
         }
-        self.back.at(slot).store(0, Ordering::Relaxed);
-        let record = self.records.at(slot);
+        let record = &self.records[slot];
         record.original.store(entry.original, Ordering::Relaxed);
         record.layout.store(pack(entry), Ordering::Relaxed);
         let generation = ((record.owner.load(Ordering::Relaxed) >> 32) as u32).wrapping_add(1);
@@ -128,7 +126,7 @@ impl Book {
     /// Ends the mapping whose run begins at `slot`; the caller has the run.
     #[inline]
     pub(super) fn close(&self, slot: usize) {
-        let owner = &self.records.at(slot).owner;
+        let owner = &self.records[slot].owner;
         // Relaxed, twice: as in `open`. The run is given back afterwards, which the area orders.
         let generation = ((owner.load(Ordering::Relaxed) >> 32) as u32).wrapping_add(1);
         owner.store(u64::from(generation) << 32, Ordering::Relaxed);
@@ -139,8 +137,7 @@ impl Book {
         let now = u64::from(generation) << 32 | u64::from(device);
         let then = u64::from(generation.wrapping_add(1)) << 32;
         // Relaxed: one wins, and what it wins it has seen in `look`.
-        self.records
-            .at(slot)
+        self.records[slot]
             .owner
             .compare_exchange(now, then, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
@@ -150,10 +147,7 @@ impl Book {
     pub(super) fn set_kind(&self, slot: usize, entry: &Entry, kind: Kind) {
         let layout = pack(&Entry { kind, ..*entry });
         // Relaxed: who claims it has the run from now on.
-        self.records
-            .at(slot)
-            .layout
-            .store(layout, Ordering::Relaxed);
+        self.records[slot].layout.store(layout, Ordering::Relaxed);
     }
 
     /// The mapping of a slot, whichever of its run it is: where the run begins, its generation, and
@@ -162,9 +156,9 @@ impl Book {
     pub(super) fn look(&self, slot: usize) -> Option<(usize, u32, Entry)> {
         // Relaxed, here and below: the caller's own mapping was handed to it, and of another one
         // nothing is promised; a run that does not hold the slot is seen below.
-        let back = usize::from(self.back.at(slot).load(Ordering::Relaxed));
+        let back = usize::from(self.back[slot].load(Ordering::Relaxed));
         let start = slot.checked_sub(back)?;
-        let record = self.records.at(start);
+        let record = &self.records[start];
         // Acquire, `record-look`: pairs with `record-open`; its words are those of this mapping.
         let owner = record.owner.load(Ordering::Acquire);
         let generation = (owner >> 32) as u32;

@@ -33,6 +33,18 @@ pub(super) struct Ask {
     pub(super) kind: Kind,
 }
 
+/// What an area answers: the slot in its block and where devices see slot 0 of that, if it has a
+/// run; and whether others may have missed slots meanwhile.
+type Answer = (Option<(usize, u64)>, bool);
+
+/// Where a run was taken.
+struct Place {
+    block: usize,
+    slot: usize,
+    /// Where devices see slot 0 of the block.
+    base: u64,
+}
+
 impl Ask {
     #[inline]
     fn entry(&self, device: &Device, need: &Need) -> Entry {
@@ -50,19 +62,16 @@ impl Ask {
 
 impl<M: Memory, C: Config> Pool<M, C> {
     /// What a mapping needs, if this device may have one here at all.
-    #[inline]
+    #[inline(always)]
     pub(super) fn need(&self, device: &Device, ask: &Ask) -> Result<Need, MapError> {
         if !self.admits(device) {
             return Err(MapError::NotAdmitted(device.id()));
         }
-        Need::new(
-            device.limits(),
-            ask.original,
-            ask.len,
-            C::PAGE,
-            segment::<C>(),
-        )
-        .map_err(|no_run| Self::impossible(device, ask.len, no_run))
+        let (limits, segment) = (device.limits(), segment::<C>());
+        match Need::new(limits, ask.original, ask.len, C::PAGE, segment) {
+            Ok(need) => Ok(need),
+            Err(no_run) => Err(Self::impossible(device, ask.len, no_run)),
+        }
     }
 
     #[cold]
@@ -85,11 +94,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Takes a run and notes the mapping.
     #[inline]
     pub(super) fn reserve(&self, device: &Device, ask: &Ask) -> Result<Spot, MapError> {
-        let need = self.need(device, ask)?;
-        self.reserve_needed(device, ask, &need)
+        match self.need(device, ask) {
+            Ok(need) => self.reserve_needed(device, ask, &need),
+            Err(error) => Err(error),
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn reserve_needed(
         &self,
         device: &Device,
@@ -99,49 +110,95 @@ impl<M: Memory, C: Config> Pool<M, C> {
         if let Err(used) = device.charge(need.slots) {
             return Err(Self::over_quota(device, used, need));
         }
-        match self.find(need, Pass::First) {
-            Some(found) => Ok(self.note(device, ask, need, found)),
+        match self.find(need) {
+            Some(found) => Ok(self.note(device, ask, need, &found)),
             None => self.reserve_slowly(device, ask, need),
         }
     }
 
     /// Asks the areas for a run, each once.
-    #[inline]
-    fn find(&self, need: &Need, pass: Pass) -> Option<(usize, usize)> {
+    #[inline(always)]
+    fn find(&self, need: &Need) -> Option<Place> {
         let here = self.cpu.number();
-        let mut rolled_back = false;
+        // Every order begins with the own area of the first block.
+        let block = self.blocks.get(0)?;
+        match block.take(here, need, Pass::First) {
+            (Some((slot, base)), false) => Some(Place {
+                block: 0,
+                slot,
+                base,
+            }),
+            (taken, missed) => self.find_further(need, here, taken, missed),
+        }
+    }
+
+    /// Asks the areas behind the first one.
+    #[inline(never)]
+    fn find_further(
+        &self,
+        need: &Need,
+        here: usize,
+        first: Option<(usize, u64)>,
+        missed: bool,
+    ) -> Option<Place> {
+        let mut first = Some((first, missed));
+        self.search(|block, step| match first.take() {
+            Some(answer) => answer,
+            None => self.ask_area(block, here.wrapping_add(step), need, Pass::First),
+        })
+    }
+
+    /// Asks all areas again, with a look at what seemed full.
+    #[cold]
+    fn find_thoroughly(&self, need: &Need) -> Option<Place> {
+        let here = self.cpu.number();
+        self.search(|block, step| {
+            self.ask_area(block, here.wrapping_add(step), need, Pass::Thorough)
+        })
+    }
+
+    #[inline(never)]
+    fn ask_area(&self, block: usize, area: usize, need: &Need, pass: Pass) -> Answer {
+        let block = self.blocks.get(block);
+        block.map_or((None, false), |block| block.take(area, need, pass))
+    }
+
+    /// Goes through the areas in the pool's order, until one answers.
+    #[inline]
+    fn search(&self, mut ask: impl FnMut(usize, usize) -> Answer) -> Option<Place> {
+        let mut missed = false;
         let found = C::Order::search(
             self.blocks.len(),
             self.plan.areas,
             |block| self.blocks.get(block).map_or(0, Block::areas),
             |block, step| {
-                let area = here.wrapping_add(step);
-                let (slot, missed) = self.blocks.get(block)?.take(area, need, pass);
-                rolled_back |= missed;
-                Some((block, slot?))
+                let (taken, others_missed) = ask(block, step);
+                missed |= others_missed;
+                let (slot, base) = taken?;
+                Some(Place { block, slot, base })
             },
         );
-        if rolled_back {
+        if missed {
             self.notify(None);
         }
         found
     }
 
     /// Notes the mapping of a run that was taken.
-    #[inline]
-    fn note(&self, device: &Device, ask: &Ask, need: &Need, (index, slot): (usize, usize)) -> Spot {
-        let block = self.blocks.get(index).expect("the run is of this block");
-        block.book.open(slot, &ask.entry(device, need));
-        let base = block.base().expect("a run of it is taken");
-        Spot::new(index, slot, base, need)
+    #[inline(always)]
+    fn note(&self, device: &Device, ask: &Ask, need: &Need, place: &Place) -> Spot {
+        let block = self.blocks.get(place.block);
+        let block = block.expect("the run is of this block");
+        block.book.open(place.slot, &ask.entry(device, need));
+        Spot::new(place.block, place.slot, place.base, need)
     }
 
     /// What is done where no area had room.
     #[cold]
     fn reserve_slowly(&self, device: &Device, ask: &Ask, need: &Need) -> Result<Spot, MapError> {
         self.counters.count(Event::Full, 1);
-        if let Some(found) = self.find(need, Pass::Thorough) {
-            return Ok(self.note(device, ask, need, found));
+        if let Some(found) = self.find_thoroughly(need) {
+            return Ok(self.note(device, ask, need, &found));
         }
         match self.plan.growth {
             Growth::Never => {}
@@ -153,8 +210,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
             Growth::Inline => {
                 // Whether it grew or another made it grow, there may be room.
                 let _ = self.grow_for(Iova::new(need.reach), need.slots);
-                if let Some(found) = self.find(need, Pass::Thorough) {
-                    return Ok(self.note(device, ask, need, found));
+                if let Some(found) = self.find_thoroughly(need) {
+                    return Ok(self.note(device, ask, need, &found));
                 }
             }
         }

@@ -21,9 +21,13 @@ pub(super) const fn low_bits(count: u32) -> u128 {
     }
 }
 
-/// The bits of a run of `len` slots, at most 128, at `start`.
+/// The bits of a run of `len` slots, 1 to 128, at `start`.
 #[inline]
 pub(super) const fn bits(start: u32, len: u32) -> u128 {
+    // Most runs lie in the low word, where a shift is one instruction.
+    if start + len <= 64 {
+        return ((u64::MAX >> (64 - len)) << start) as u128;
+    }
     low_bits(len) << start
 }
 
@@ -33,6 +37,23 @@ pub(super) const fn bits(start: u32, len: u32) -> u128 {
 /// enough.
 #[inline]
 pub(super) const fn starts(free: u128, len: u32) -> u128 {
+    let mut starts = free;
+    let mut known = 1;
+    while known < len {
+        let step = if known < len - known {
+            known
+        } else {
+            len - known
+        };
+        starts &= starts >> step;
+        known += step;
+    }
+    starts
+}
+
+/// The same in a word of 64 bits.
+#[inline]
+pub(super) const fn starts_low(free: u64, len: u32) -> u64 {
     let mut starts = free;
     let mut known = 1;
     while known < len {
@@ -75,7 +96,7 @@ pub(super) const fn within(boundary: u64, first: u64, len: u32) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::{bits, every, low_bits, starts, within};
+    use super::{bits, every, low_bits, starts, starts_low, within};
 
     #[test]
     fn runs_of_every_length_are_found_where_they_are() {
@@ -91,6 +112,10 @@ mod tests {
                     .filter(|start| free & bits(*start, len) == bits(*start, len))
                     .fold(0, |found, start| found | 1 << start);
                 assert_eq!(starts(free, len), naive, "{free:#x} {len}");
+                if len <= 64 {
+                    let low = u128::from(starts_low(free as u64, len));
+                    assert_eq!(low, starts(free & low_bits(64), len), "{free:#x} {len}");
+                }
             }
         }
         assert_eq!(starts(u128::MAX, 128), 1);
@@ -144,6 +169,11 @@ mod tests {
 
     #[test]
     fn low_bits_may_be_none_and_all() {
+        for len in 1..=128 {
+            for start in 0..=128 - len {
+                assert_eq!(bits(start, len), low_bits(len) << start);
+            }
+        }
         assert_eq!([low_bits(0), low_bits(3), low_bits(128)], [0, 7, u128::MAX]);
     }
 }
