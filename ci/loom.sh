@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The loom models of sync, rcu and iova: every interleaving with up to three preemptions.
+# The loom models of sync, rcu, iova and bounce: every interleaving with up to three preemptions.
 # About three minutes on one core. `ci/loom.sh NAME` runs the models whose names contain NAME.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,4 +13,5 @@ export CARGO_PROFILE_RELEASE_LTO=off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 export CARGO_PROFILE_RELEASE_DEBUG=false
 
-exec cargo test --release --package furlong --test loom --test loom_iova -- --test-threads 1 "$@"
+exec cargo test --release --package furlong --test loom --test loom_iova --test loom_bounce \
+  -- --test-threads 1 "$@"
