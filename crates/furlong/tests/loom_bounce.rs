@@ -36,7 +36,7 @@ use furlong::bounce::{
 use furlong::check::Check;
 use furlong::sync::SpinLock;
 use loom::cell::UnsafeCell;
-use orders::{Start, body, model};
+use orders::{Start, body, explore, model};
 
 type Small<A> = Custom<AreaFirst, A, ZeroNothing, OneCpu, SpinLock, Off>;
 type Free = LockFree<2>;
@@ -294,7 +294,10 @@ fn make_line() -> Start<World<Free>, 2> {
 
 #[test]
 fn a_place_in_line_that_is_given_up_is_passed_on() {
-    model(make_line, World::is_whole);
+    // It has so many steps that the usual three preemptions take minutes.
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.map(|bound| bound.min(2));
+    explore(&builder, make_line, World::is_whole);
 }
 
 /// A block is put to sleep while somebody maps.

@@ -31,6 +31,10 @@ pub enum Refusal {
     Share,
     /// To make it private again.
     Unshare,
+    /// To give it at a multiple of a slot.
+    Align,
+    /// To give as much as was asked for.
+    Length,
 }
 
 #[derive(Debug)]
@@ -218,9 +222,15 @@ unsafe impl Memory for Machine {
         if self.refuses(Refusal::Obtain) {
             return None;
         }
+        let beside = if self.refuses(Refusal::Align) { 512 } else { 0 };
+        let short = if self.refuses(Refusal::Length) {
+            2048
+        } else {
+            0
+        };
         let mut blocks = self.blocks();
         let reach = wanted.reach.raw();
-        let device = blocks.addresses.place(wanted.len, wanted.align, reach)?;
+        let device = beside + blocks.addresses.place(wanted.len, wanted.align, reach)?;
         // SAFETY: the size is not 0.
         let all = unsafe { alloc(layout(wanted.len + 2 * MARGIN)) };
         let all = NonNull::new(all)?;
@@ -236,7 +246,7 @@ unsafe impl Memory for Machine {
             // SAFETY: behind the margin.
             start: unsafe { all.add(MARGIN) },
             device: Iova::new(device),
-            len: wanted.len,
+            len: wanted.len - short,
         })
     }
 
