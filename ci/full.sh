@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
 # Parts: simulation (the verdict, 10,000 runs a cell), iova-oracle (the address allocator against
-# its model, 10,000,000 operations and every small case) and each experiment's name (full profile);
-# all of them when none is named. Each leaves its record: the figures that documents may quote.
+# its model, 10,000,000 operations and every small case), bounce-stress (four threads on a pool of
+# bounce buffers, 50,000,000 maps) and each experiment's name (full profile); all when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -45,6 +45,10 @@ iova_oracle() {
   record iova-oracle cargo run --release -p furlong-spec --example iova_oracle
 }
 
+bounce_stress() {
+  record bounce-stress cargo run --release -p furlong-spec --example bounce_stress
+}
+
 # experiment NAME: the full profile, into the experiment's own results.
 experiment() {
   local results=experiments/$1/results
@@ -56,7 +60,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation iova-oracle)
+  parts=(simulation iova-oracle bounce-stress)
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
@@ -65,6 +69,7 @@ for part in "${parts[@]}"; do
   case $part in
     simulation) simulation ;;
     iova-oracle) iova_oracle ;;
+    bounce-stress) bounce_stress ;;
     *) experiment "$part" ;;
   esac
 done

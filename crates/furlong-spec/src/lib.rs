@@ -8,6 +8,7 @@
 
 pub mod bounce;
 pub mod compare;
+pub mod heap;
 pub mod iova;
 pub mod phys_map;
 pub mod random;

@@ -229,6 +229,7 @@ unsafe impl Memory for Machine {
             0
         };
         let mut blocks = self.blocks();
+        blocks.owned.try_reserve(1).ok()?;
         let reach = wanted.reach.raw();
         let device = beside + blocks.addresses.place(wanted.len, wanted.align, reach)?;
         // SAFETY: the size is not 0.
