@@ -1,5 +1,5 @@
-//! Every sequence of operations in pools of 8 slots: two blocks, two areas, all four combinations of
-//! arms against the model.
+//! Every sequence of operations in pools of 8 slots: two blocks, two areas, all four combinations
+//! of arms against the model.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{

@@ -289,7 +289,7 @@ unsafe impl Memory for Machine {
         // SAFETY: as in `read`.
         unsafe {
             self.ram_at(to.raw(), len)
-                .copy_from_nonoverlapping(from, len)
+                .copy_from_nonoverlapping(from, len);
         };
     }
 

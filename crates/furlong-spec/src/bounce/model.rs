@@ -289,18 +289,16 @@ impl Subject for Model {
                 device,
                 direction,
             } => {
-                let Some(index) = of(mapping) else {
-                    return Outcome::NoMapping;
-                };
-                let at = self.mappings[index].at + delta;
-                return unmapped(self.unmap_at(at, device, direction, Back::All));
+                let of = of(mapping).map(|index| self.mappings[index].at + delta);
+                return of.map_or(Outcome::NoMapping, |at| {
+                    unmapped(self.unmap_at(at, device, direction, Back::All))
+                });
             }
             Operation::UnmapAgain => {
-                let Some(ended) = self.ended else {
-                    return Outcome::NoMapping;
-                };
-                let (device, direction) = (ended.device, ended.direction);
-                return unmapped(self.unmap_at(ended.at, device, direction, Back::All));
+                return self.ended.map_or(Outcome::NoMapping, |ended| {
+                    let (device, direction) = (ended.device, ended.direction);
+                    unmapped(self.unmap_at(ended.at, device, direction, Back::All))
+                });
             }
             Operation::Sync {
                 mapping,

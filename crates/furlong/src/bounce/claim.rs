@@ -108,12 +108,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
     pub unsafe fn release_unclaimed(&self, mut released: impl FnMut(Leak)) -> usize {
         let mut count = 0;
         let ended = |leak: Leak| {
-            if let Ok(found) = self.mapping_at(leak.at) {
-                if self.end(&found).is_ok() {
-                    self.release_unowned(found.spot);
-                    count += 1;
-                    released(leak);
-                }
+            if let Ok(found) = self.mapping_at(leak.at)
+                && self.end(&found).is_ok()
+            {
+                self.release_unowned(found.spot);
+                count += 1;
+                released(leak);
             }
         };
         self.unclaimed(ended);

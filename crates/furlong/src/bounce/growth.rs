@@ -50,20 +50,19 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Does what can wait: grows if a map asked for it, and gives a block back that stays empty.
     ///
     /// A further block goes, the newest first, when it was found empty [`Plan::patience`] times in
-    /// a row and the others are at most half full without it, so that a load that comes and goes does
-    /// not make the pool shrink and grow by turns. One call gives back one block at most. A block
-    /// keeps its records, 26 bytes a slot, for the next time that the pool grows.
+    /// a row and the others are at most half full without it, so that a load that comes and goes
+    /// does not make the pool shrink and grow by turns. One call gives back one block at most. A
+    /// block keeps its records, some 26 bytes a slot, for the next time that the pool grows.
     ///
     /// [`Plan::patience`]: super::Plan::patience
     pub fn tend(&self) -> Tended {
         let mut tended = Tended::default();
         // Relaxed: a flag; what it is about is looked at anew.
-        if self.wants_growth.swap(0, Ordering::Relaxed) != 0 {
-            if let Some(_alone) = self.growth.try_lock() {
-                let (size, min) = (self.plan.block_slots, self.plan.block_min);
-                let added = self.add_block(size, min, self.plan.reach, Haste::MayWait);
-                tended.grown = added.unwrap_or(0);
-            }
+        let wanted = self.wants_growth.swap(0, Ordering::Relaxed) != 0;
+        if wanted && let Some(_alone) = self.growth.try_lock() {
+            let (size, min) = (self.plan.block_slots, self.plan.block_min);
+            let added = self.add_block(size, min, self.plan.reach, Haste::MayWait);
+            tended.grown = added.unwrap_or(0);
         }
         if tended.grown == 0 {
             tended.given_back = self.shrink();

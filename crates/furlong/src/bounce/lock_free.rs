@@ -153,11 +153,12 @@ impl<const HALF: u32> LockFree<HALF> {
     fn take_far<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
         let mut rolled_back = false;
         // Relaxed, here and below: a hint.
-        let mut lowest = match pass {
+        let begun = match pass {
             Pass::First => self.lowest.load(Ordering::Relaxed),
             Pass::Thorough => 0,
         };
-        for index in lowest..self.shape.segments {
+        let mut lowest = begun;
+        for index in begun..self.shape.segments {
             let segment = self.segments.at(index);
             let begin = self.shape.first_of(index);
             let at = first + begin as u64 * SLOT;

@@ -323,6 +323,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     #[inline]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "whoever gives a run back has it no more"
+    )]
     fn give_run(&self, spot: Spot) {
         if C::Zeroing::UNMAPPED {
             self.run(&spot).zero(0, spot.bytes());

@@ -232,6 +232,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
     ///
     /// # Errors
     /// The pool, if there is no memory for the lists.
+    #[expect(
+        clippy::result_large_err,
+        reason = "it is what was given, once in a life"
+    )]
     pub fn into_state(self) -> Result<State, Self> {
         match self.save() {
             Ok(state) => {

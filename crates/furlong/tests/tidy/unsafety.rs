@@ -103,6 +103,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ),
     ("crates/furlong/tests/loom.rs", "retires by hand, in models"),
     (
+        "crates/furlong/tests/loom_bounce.rs",
+        "brings memory that loom watches, in models",
+    ),
+    (
         "crates/furlong-spec/src/bounce/machine.rs",
         "acts as a kernel with memory of its own",
     ),
@@ -117,6 +121,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong-spec/src/heap.rs",
         "an allocator that fails when it is told to",
+    ),
+    (
+        "crates/furlong-spec/tests/bounce_state.rs",
+        "maps, claims and unmaps by address",
     ),
     (
         "crates/furlong-spec/tests/iova_domain_memory.rs",
