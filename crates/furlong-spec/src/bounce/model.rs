@@ -306,11 +306,10 @@ impl Subject for Model {
                 len,
                 side,
             } => {
-                let Some(index) = of(mapping) else {
-                    return Outcome::NoMapping;
-                };
-                let synced = self.sync(index, delta, len, side);
-                return synced.map_or_else(Outcome::NotSynced, |()| Outcome::Done);
+                return of(mapping).map_or(Outcome::NoMapping, |index| {
+                    let synced = self.sync(index, delta, len, side);
+                    synced.map_or_else(Outcome::NotSynced, |()| Outcome::Done)
+                });
             }
             Operation::DeviceWrites(index, byte) => {
                 let Some(index) = of(index) else {

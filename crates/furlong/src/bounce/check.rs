@@ -124,3 +124,87 @@ fn check_slots<C: Config>(index: usize, block: &Block<C>) -> Result<(), BrokenPo
     }
     Ok(())
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::BrokenPool;
+    use crate::bounce::direction::Direction;
+    use crate::bounce::record::{Entry, Kind};
+    use crate::bounce::{HeapMemory, OneCpu, Plan, Pool, SLOT};
+    use crate::check::Check;
+
+    fn pool() -> Pool<HeapMemory> {
+        let pool: Pool<_> = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(256, 1).blocks(2))
+            .unwrap_or_else(|none| panic!("{none}"));
+        pool.check().unwrap();
+        pool
+    }
+
+    /// Takes a run of the first block and notes it with so many bytes.
+    fn note(pool: &Pool<HeapMemory>, slot: usize, slots: u32, len: u32) {
+        let block = pool.blocks.get(0).unwrap();
+        (slot..slot + slots as usize).for_each(|slot| assert!(block.take_at(slot, 1)));
+        let entry = Entry {
+            device: 1,
+            slots,
+            offset: 0,
+            len,
+            original: 0,
+            direction: Direction::Both,
+            kind: Kind::Allocated,
+        };
+        block.book.open(slot, &entry);
+    }
+
+    #[test]
+    fn a_mapped_slot_that_is_free_is_found() {
+        let pool = pool();
+        note(&pool, 7, 2, 4096);
+        pool.check().unwrap();
+        pool.blocks.get(0).unwrap().give(8, 1);
+        assert_eq!(pool.check(), Err(BrokenPool::FreeAndMapped(0, 8)));
+    }
+
+    #[test]
+    fn a_slot_that_nobody_has_is_found() {
+        let pool = pool();
+        assert!(pool.blocks.get(0).unwrap().take_at(5, 1));
+        assert_eq!(pool.check(), Err(BrokenPool::Lost(0, 5)));
+    }
+
+    #[test]
+    fn a_record_that_is_wrong_is_found() {
+        for len in [0, 2 * SLOT as u32 + 1] {
+            let pool = pool();
+            note(&pool, 4, 2, len);
+            assert_eq!(pool.check(), Err(BrokenPool::Record(0, 4)));
+        }
+    }
+
+    #[test]
+    fn a_run_that_crosses_a_segment_is_found() {
+        let pool = pool();
+        note(&pool, 126, 4, 10);
+        assert_eq!(pool.check(), Err(BrokenPool::Crosses(0, 126)));
+    }
+
+    #[test]
+    fn blocks_that_overlap_are_found() {
+        let pool = pool();
+        let backing = pool.blocks.get(0).unwrap().backing().unwrap();
+        let other = pool.push_shaped(256, 1).unwrap();
+        let other = pool.blocks.get(other).unwrap();
+        other.wake(&backing);
+        assert_eq!(pool.check(), Err(BrokenPool::Blocks(0, 1)));
+        // Only one of the two gives the memory back.
+        let _ = other.sleep();
+    }
+
+    #[test]
+    fn a_free_slot_of_a_sleeping_block_is_found() {
+        let pool = pool();
+        let other = pool.push_shaped(256, 1).unwrap();
+        pool.blocks.get(other).unwrap().give(3, 1);
+        assert_eq!(pool.check(), Err(BrokenPool::Asleep(1)));
+    }
+}
