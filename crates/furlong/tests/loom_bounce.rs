@@ -7,15 +7,13 @@
 //!
 //! | broken | models that then fail |
 //! |---|---|
-//! | a run is given back with `Relaxed` | owner |
-//! | it is taken with `Relaxed` | owner |
+//! | a run is given back without `Release` | owner |
+//! | a run is taken without `Acquire` | owner |
 //! | the low word is not given back where the high one is gone | across |
 //! | one who waits does not settle | waits |
-//! | one who leaves the line does not wake the next | dropped |
-//! | a block that was closed is not looked at again | slept |
 //!
 //! The names stand for: *owner* `a_slot_has_one_owner_..`, *across* `runs_across_words_..`, *waits*
-//! `one_who_waits_..`, *dropped* `a_place_in_line_..`, *slept* `a_block_that_goes_..`.
+//! `one_who_waits_..`.
 #![cfg(loom)]
 #![expect(unsafe_code, reason = "memory is brought, and mapped by address")]
 
