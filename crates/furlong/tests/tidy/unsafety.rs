@@ -87,6 +87,38 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "from a descriptor's address to a reference",
     ),
     (
+        "crates/furlong/src/bounce/block.rs",
+        "from a slot's number to its memory",
+    ),
+    (
+        "crates/furlong/src/bounce/claim.rs",
+        "trusts a kernel with what its predecessor mapped",
+    ),
+    (
+        "crates/furlong/src/bounce/copy.rs",
+        "copies to and from memory that a host changes",
+    ),
+    (
+        "crates/furlong/src/bounce/heap.rs",
+        "blocks of the global allocator",
+    ),
+    (
+        "crates/furlong/src/bounce/memory.rs",
+        "the contract of whoever brings memory",
+    ),
+    (
+        "crates/furlong/src/bounce/raw.rs",
+        "trusts a kernel with physical addresses",
+    ),
+    (
+        "crates/furlong/src/bounce/spot.rs",
+        "lends the memory of a run to its owner",
+    ),
+    (
+        "crates/furlong/src/bounce/table.rs",
+        "gives boxes away and lends what is in them",
+    ),
+    (
         "crates/furlong/src/rbtree/intrusive.rs",
         "structs of the caller's, reached by their address",
     ),
@@ -171,11 +203,23 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "memory lent for good to a table that it outlives",
     ),
     (
+        "crates/furlong/tests/loom_bounce.rs",
+        "brings memory that loom watches, in models",
+    ),
+    (
+        "crates/furlong-spec/src/bounce/machine.rs",
+        "acts as a kernel with memory of its own",
+    ),
+    (
+        "crates/furlong-spec/src/bounce/subject.rs",
+        "vouches for originals in that memory",
+    ),
+    (
         "crates/furlong-spec/src/tree/intrusive.rs",
         "names such structs for the specification",
     ),
     (
-        "crates/furlong-spec/tests/iova_memory/heap.rs",
+        "crates/furlong-spec/src/heap.rs",
         "an allocator that fails when it is told to",
     ),
     (
@@ -185,6 +229,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong-spec/tests/vmspace_memory/heap.rs",
         "an allocator that fails when it is told to",
+    ),
+    (
+        "crates/furlong-spec/tests/bounce_state.rs",
+        "maps, claims and unmaps by address",
     ),
     (
         "crates/furlong-spec/tests/iova_domain_memory.rs",
