@@ -18,6 +18,8 @@ pub mod addr;
 pub mod bounce;
 pub mod check;
 pub mod iova;
+#[cfg(all(target_has_atomic = "64", target_pointer_width = "64", not(loom)))]
+pub mod malloc;
 #[cfg(target_has_atomic = "64")]
 pub mod maple;
 #[cfg(target_has_atomic = "64")]

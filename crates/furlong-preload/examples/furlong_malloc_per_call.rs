@@ -1,0 +1,11 @@
+//! The arm of the experiment that asks its policy for every call.
+//!
+//! ```text
+//! cargo build -p furlong-preload --profile preload --examples
+//! LD_PRELOAD=target/preload/examples/libfurlong_malloc_per_call.so program
+//! ```
+use core::ffi::c_void;
+
+use furlong_preload::{Checked, Inlined, PerCall};
+
+furlong_preload::symbols!(Checked, Inlined, PerCall);

@@ -1,0 +1,11 @@
+//! The allocator without checks.
+//!
+//! ```text
+//! cargo build -p furlong-preload --profile preload --examples
+//! LD_PRELOAD=target/preload/examples/libfurlong_malloc_plain.so program
+//! ```
+use core::ffi::c_void;
+
+use furlong_preload::{Batched, Inlined, NoHardening};
+
+furlong_preload::symbols!(NoHardening, Inlined, Batched);

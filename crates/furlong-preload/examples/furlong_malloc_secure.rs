@@ -1,0 +1,11 @@
+//! The allocator with all checks.
+//!
+//! ```text
+//! cargo build -p furlong-preload --profile preload --examples
+//! LD_PRELOAD=target/preload/examples/libfurlong_malloc_secure.so program
+//! ```
+use core::ffi::c_void;
+
+use furlong_preload::{Batched, Inlined, Secure};
+
+furlong_preload::symbols!(Secure, Inlined, Batched);

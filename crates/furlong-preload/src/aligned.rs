@@ -1,0 +1,34 @@
+//! `posix_memalign`, `aligned_alloc` and their older kin.
+
+use core::ffi::{c_int, c_void};
+
+use crate::{
+    kind::Kind,
+    plain::{or_errno, out_of_memory},
+};
+
+/// `posix_memalign`: `out` is written only on success, and `errno` not at all.
+///
+/// # Safety
+/// `out` may be written.
+pub unsafe fn posix_memalign<K: Kind>(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
+    if !align.is_power_of_two() || align % size_of::<*mut c_void>() != 0 {
+        return libc::EINVAL;
+    }
+    let block = K::allocator().allocate_aligned(size, align);
+    if block.is_null() {
+        return libc::ENOMEM;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { out.write(block.cast()) };
+    0
+}
+
+/// `memalign`, and `aligned_alloc` as the C library of Linux has it: an alignment that is no power
+/// of two is rounded up to one.
+pub fn memalign<K: Kind>(align: usize, size: usize) -> *mut c_void {
+    match align.checked_next_power_of_two() {
+        Some(align) => or_errno(K::allocator().allocate_aligned(size, align)),
+        None => out_of_memory(),
+    }
+}

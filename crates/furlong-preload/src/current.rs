@@ -1,0 +1,79 @@
+//! A thread's heap, in thread-local storage that needs no call.
+//!
+//! The variable is of the initial-exec model: its place is known when the library is loaded, and
+//! it is read by two instructions. The model that a library's `thread_local!` has calls a
+//! function, which may allocate.
+
+use furlong::malloc::{CurrentHeap, Heap, VACANT};
+
+/// The heap of a thread of this process.
+#[derive(Debug)]
+pub struct Thread;
+
+#[cfg(target_arch = "x86_64")]
+core::arch::global_asm!(
+    ".pushsection .tdata.furlong_heap,\"awT\",@progbits",
+    ".balign 8",
+    ".hidden furlong_heap",
+    ".globl furlong_heap",
+    ".type furlong_heap,@object",
+    ".size furlong_heap,8",
+    "furlong_heap:",
+    ".quad {vacant}",
+    ".popsection",
+    vacant = sym VACANT,
+);
+
+/// What the variable holds: the address of a heap.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn read() -> *const Heap {
+    let heap: *const Heap;
+    // SAFETY: it reads this thread's variable, which is always there.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr [rip + furlong_heap@gottpoff]",
+            "mov {0}, qword ptr fs:[{0}]",
+            out(reg) heap,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    heap
+}
+
+#[cfg(target_arch = "x86_64")]
+fn write(heap: *const Heap) {
+    // SAFETY: it writes this thread's variable, which is always there.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr [rip + furlong_heap@gottpoff]",
+            "mov qword ptr fs:[{0}], {1}",
+            out(reg) _,
+            in(reg) heap,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+// SAFETY: the variable begins as VACANT's address, and afterwards holds what `set` was given in
+// the same thread, which no other thread reads.
+unsafe impl CurrentHeap for Thread {
+    type Pin = ();
+
+    #[inline(always)]
+    fn pin() {}
+
+    #[inline(always)]
+    fn get() -> &'static Heap {
+        // SAFETY: the address of a heap, and heaps live for ever.
+        unsafe { &*read() }
+    }
+
+    fn set(heap: &'static Heap) {
+        write(heap);
+    }
+
+    fn bound() {
+        crate::start::thread_began();
+    }
+}

@@ -1,0 +1,66 @@
+//! Arenas: 4 MiB of address space, cut into 64 units, and the words that say which blocks are free.
+#![forbid(unsafe_code)]
+
+use crate::sync::atomic::AtomicU64;
+
+use super::{
+    class::{UNIT, UNIT_SHIFT},
+    field::{Bits, Byte, Half, Link, Word},
+};
+
+/// Units of an arena.
+pub(crate) const UNITS: usize = 64;
+/// Bytes of an arena, and its alignment.
+pub(crate) const ARENA: usize = UNITS * UNIT;
+
+/// An arena. All fields are the pool's, under its latch, but `base` and `words`, which never change
+/// once they are there.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Arena {
+    pub(crate) base: Word,
+    /// Units that nobody has.
+    pub(crate) free: Bits,
+    /// Units among them that may have memory behind them and may not be zeros.
+    pub(crate) dirty: Bits,
+    pub(crate) words: Link<Words>,
+    /// The next one in the order in which they were made.
+    pub(crate) next: Link<Self>,
+    pub(crate) order: Half,
+    /// The next one in the order in which they became dirty.
+    pub(crate) next_dirty: Link<Self>,
+    pub(crate) queued: Byte,
+}
+
+/// 64 blocks a word, up to 64 words a unit. The first eight words of all units come first, each
+/// unit's in a cache line of its own, then the next eight: spans of few blocks touch few pages.
+type Lines<T> = [[[T; 8]; UNITS]; 8];
+
+/// The words of an arena's units.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Words {
+    free: Lines<Bits>,
+    remote: Lines<AtomicU64>,
+}
+
+impl Words {
+    /// Blocks that are free and that no heap keeps: the owner's.
+    #[inline]
+    pub(crate) fn free(&self, unit: u32, word: usize) -> &Bits {
+        &self.free[word / 8 % 8][unit as usize % UNITS][word % 8]
+    }
+
+    /// Blocks that others freed: anybody's.
+    #[inline]
+    pub(crate) fn remote(&self, unit: u32, word: usize) -> &AtomicU64 {
+        &self.remote[word / 8 % 8][unit as usize % UNITS][word % 8]
+    }
+}
+
+impl Arena {
+    /// Where a unit of it begins.
+    pub(crate) fn unit_base(&self, at: u32) -> usize {
+        self.base.get() + ((at as usize) << UNIT_SHIFT)
+    }
+}

@@ -1,0 +1,59 @@
+//! What the allocator does to memory that it hands out: the only place that touches it.
+
+use core::ptr;
+
+/// A pointer to the block at an address.
+#[inline(always)]
+pub(crate) fn pointer(address: usize) -> *mut u8 {
+    ptr::with_exposed_provenance_mut(address)
+}
+
+/// The first word of a block.
+///
+/// # Safety
+/// A block of at least a word, which the caller holds: it is free, or being freed.
+#[inline(always)]
+pub(crate) unsafe fn first_word(address: usize) -> usize {
+    // SAFETY: mapped, aligned and of at least a word. Volatile, as its last holder may have been
+    // any program.
+    unsafe { pointer(address).cast::<usize>().read_volatile() }
+}
+
+/// Writes the first word of a block.
+///
+/// # Safety
+/// As for [`first_word`].
+#[inline(always)]
+pub(crate) unsafe fn set_first_word(address: usize, word: usize) {
+    // SAFETY: as there.
+    unsafe { pointer(address).cast::<usize>().write(word) };
+}
+
+/// Overwrites the beginning of a block with zeros.
+///
+/// # Safety
+/// A block of at least `len` bytes, which the caller holds.
+pub(crate) unsafe fn zero(address: usize, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { pointer(address).write_bytes(0, len) };
+}
+
+/// Whether a block is zero from its second word on.
+///
+/// # Safety
+/// A block of `len` bytes, a multiple of a word, which the caller holds.
+pub(crate) unsafe fn is_zero_behind_first(address: usize, len: usize) -> bool {
+    (size_of::<usize>()..len).step_by(size_of::<usize>()).all(|at| {
+        // SAFETY: a word inside the block.
+        unsafe { first_word(address + at) == 0 }
+    })
+}
+
+/// Copies the beginning of one block to another.
+///
+/// # Safety
+/// Two different blocks of at least `len` bytes, which the caller holds.
+pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { ptr::copy_nonoverlapping(pointer(from), pointer(to), len) };
+}

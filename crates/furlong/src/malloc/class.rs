@@ -1,0 +1,201 @@
+//! Size classes: to which size a request is rounded.
+//!
+//! Up to 1 KiB steps of 16 bytes; up to 8 KiB the sizes of which a whole number, 60 down to 8, fill
+//! a unit; up to 64 KiB four steps a doubling. No request of 1 KiB or less wastes more than 15
+//! bytes, none above more than a fifth of what it gets, and no span more than a sixteenth at its
+//! end.
+#![forbid(unsafe_code)]
+
+/// What arenas are cut into: 64 KiB.
+pub(crate) const UNIT: usize = 1 << UNIT_SHIFT;
+pub(crate) const UNIT_SHIFT: u32 = 16;
+
+/// Sizes and alignments are multiples of it.
+pub(crate) const GRAIN: usize = 16;
+
+/// Up to here a request's class is its number of grains.
+pub(crate) const FINE_MAX: usize = 1024;
+/// Up to here a span is one unit.
+pub(crate) const SMALL_MAX: usize = 8192;
+/// Up to here there are classes.
+pub(crate) const MEDIUM_MAX: usize = 65536;
+
+/// Units of a span of medium blocks.
+pub(crate) const MEDIUM_UNITS: usize = 8;
+
+const FINE: usize = FINE_MAX / GRAIN;
+/// How many blocks of the classes between 1 KiB and 8 KiB fill a unit.
+const FILLS: [usize; 24] = [
+    60, 56, 52, 48, 44, 40, 36, 32, 30, 28, 26, 24, 22, 20, 18, 16, 15, 14, 13, 12, 11, 10, 9, 8,
+];
+const MEDIUM: usize = 12;
+
+/// The number of classes; class 0 has no blocks.
+pub(crate) const CLASSES: usize = 1 + FINE + FILLS.len() + MEDIUM;
+
+/// A size class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Class(u8);
+
+const SIZES: [u32; CLASSES] = sizes();
+const SMALL_BY_GRAINS: [u8; SMALL_MAX / GRAIN + 1] = by_grains();
+
+#[expect(clippy::cast_possible_truncation, reason = "sizes of classes end at 64 KiB")]
+const fn sizes() -> [u32; CLASSES] {
+    let mut sizes = [0; CLASSES];
+    let mut class = 1;
+    while class <= FINE {
+        sizes[class] = (class * GRAIN) as u32;
+        class += 1;
+    }
+    let mut at = 0;
+    while at < FILLS.len() {
+        sizes[class] = (UNIT / FILLS[at] / GRAIN * GRAIN) as u32;
+        class += 1;
+        at += 1;
+    }
+    at = 0;
+    while at < MEDIUM {
+        let doubling = SMALL_MAX << (at / 4);
+        sizes[class] = (doubling + doubling / 4 * (at % 4 + 1)) as u32;
+        class += 1;
+        at += 1;
+    }
+    sizes
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256 classes")]
+const fn by_grains() -> [u8; SMALL_MAX / GRAIN + 1] {
+    let mut table = [1; SMALL_MAX / GRAIN + 1];
+    let mut class = 1;
+    let mut grains = 1;
+    while grains < table.len() {
+        if sizes()[class] < (grains * GRAIN) as u32 {
+            class += 1;
+        }
+        table[grains] = class as u8;
+        grains += 1;
+    }
+    table
+}
+
+impl Class {
+    /// The class for a request; none above [`MEDIUM_MAX`].
+    #[inline]
+    pub(crate) fn of(size: usize) -> Option<Self> {
+        if size <= SMALL_MAX {
+            return Some(Self(SMALL_BY_GRAINS[size.div_ceil(GRAIN)]));
+        }
+        if size > MEDIUM_MAX {
+            return None;
+        }
+        (1 + FINE + FILLS.len()..CLASSES)
+            .map(Self::numbered)
+            .find(|class| class.size() >= size)
+    }
+
+    /// The smallest class whose blocks are all aligned and have room; none above the classes.
+    /// Spans begin at a unit, so a block is aligned where the size is a multiple.
+    pub(crate) fn aligned(size: usize, align: usize) -> Option<Self> {
+        let first = Self::of(size.max(align))?;
+        (first.index()..CLASSES)
+            .map(Self::numbered)
+            .find(|class| class.size() % align == 0)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256 classes")]
+    pub(crate) fn numbered(index: usize) -> Self {
+        debug_assert!(index < CLASSES);
+        Self(index as u8)
+    }
+
+    #[inline(always)]
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The size of its blocks.
+    #[inline]
+    pub(crate) fn size(self) -> usize {
+        SIZES[self.index()] as usize
+    }
+
+    /// The units of its spans.
+    #[inline]
+    pub(crate) fn units(self) -> usize {
+        if self.size() <= SMALL_MAX { 1 } else { MEDIUM_UNITS }
+    }
+
+    /// The blocks of its spans.
+    #[inline]
+    pub(crate) fn blocks(self) -> usize {
+        self.units() * UNIT / self.size()
+    }
+
+    /// What an offset in a span is multiplied with: the upper half of the product is the block's
+    /// number, and the lower half is below the magic number itself exactly at a block's start.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 2^28: sizes begin at 16")]
+    pub(crate) fn magic(self) -> u32 {
+        (1_u64 << 32).div_ceil(self.size() as u64) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT};
+
+    #[test]
+    fn every_request_gets_the_smallest_class_that_holds_it() {
+        for size in 0..=MEDIUM_MAX {
+            let class = Class::of(size).expect("there are classes up to here");
+            assert!(class.index() > 0 && class.size() >= size, "{size}");
+            let smaller = (1..class.index()).map(Class::numbered);
+            assert!(smaller.into_iter().all(|class| class.size() < size), "{size}");
+        }
+        assert_eq!(Class::of(MEDIUM_MAX + 1), None);
+        assert_eq!(Class::of(usize::MAX), None);
+    }
+
+    #[test]
+    fn waste_is_bounded_in_every_block_and_every_span() {
+        for size in 1..=MEDIUM_MAX {
+            let got = Class::of(size).expect("there are classes up to here").size();
+            let most = if size <= FINE_MAX { GRAIN - 1 } else { got / 5 };
+            assert!(got - size <= most, "{size} got {got}");
+        }
+        for class in (1..CLASSES).map(Class::numbered) {
+            let span = class.units() * UNIT;
+            let rest = span - class.blocks() * class.size();
+            assert!(rest <= span / 16 && class.blocks() >= 8, "{class:?} leaves {rest}");
+            assert_eq!(class.size() % GRAIN, 0);
+        }
+    }
+
+    #[test]
+    fn magic_numbers_tell_blocks_from_their_insides_at_every_offset() {
+        for class in (1..CLASSES).map(Class::numbered) {
+            let magic = class.magic();
+            for offset in 0..class.units() * UNIT {
+                let product = offset as u64 * u64::from(magic);
+                let starts = (product & 0xffff_ffff) < u64::from(magic);
+                assert_eq!(starts, offset % class.size() == 0, "{class:?} {offset}");
+                if starts {
+                    assert_eq!((product >> 32) as usize, offset / class.size());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn aligned_requests_get_blocks_that_are_multiples() {
+        for align in (4..=16).map(|shift| 1 << shift) {
+            for size in (0..=MEDIUM_MAX).step_by(61) {
+                let class = Class::aligned(size, align).expect("64 KiB is aligned to all of them");
+                assert!(class.size() >= size && class.size() % align == 0);
+            }
+        }
+        assert_eq!(Class::aligned(1, 2 * MEDIUM_MAX), None);
+        assert!(Class::of(SMALL_MAX).is_some_and(|class| class.units() == 1));
+    }
+}

@@ -1,0 +1,152 @@
+//! How heaps begin, end, and are taken over.
+
+use core::ptr;
+
+use super::{
+    class::{CLASSES, Class},
+    config::Config,
+    current::CurrentHeap,
+    heap::{Heap, State},
+    malloc::Malloc,
+    source::PageSource,
+    span::Span,
+    stack::{STACKS, STACKS_ALIGN},
+    system::System,
+};
+
+/// Ended heaps that are looked at for a span before the pool is asked.
+const LOOKS: usize = 8;
+
+impl<C: Config> Malloc<C> {
+    /// The caller's heap, made or taken over if it has none; nothing where memory is short, or the
+    /// caller's heap has ended.
+    pub(crate) fn bind(&'static self) -> Option<&'static Heap> {
+        let heap = C::Current::get();
+        match heap.state() {
+            State::Running => return Some(heap),
+            State::Over => return None,
+            State::Vacant | State::Ended => {}
+        }
+        let heap = self.take_heap()?;
+        C::Current::set(heap);
+        C::Current::bound();
+        Some(heap)
+    }
+
+    /// A heap that runs from now on: one that has ended, or a new one.
+    pub(crate) fn take_heap(&'static self) -> Option<&'static Heap> {
+        if self.pool.ended.get() > 0 {
+            let free = |heap: &&Heap| heap.state() == State::Ended && heap.latch.try_lock();
+            for heap in self.pool.heaps().filter(free) {
+                let ended = heap.state() == State::Ended;
+                if ended {
+                    heap.set_state(State::Running);
+                    self.with_pool(|pool| pool.ended.set(pool.ended.get() - 1));
+                }
+                self.unlock_heap(heap);
+                if ended {
+                    return Some(heap);
+                }
+            }
+        }
+        self.new_heap()
+    }
+
+    fn new_heap(&'static self) -> Option<&'static Heap> {
+        let page = self.source.page_size().max(STACKS_ALIGN);
+        let stacks = size_of::<Heap>().next_multiple_of(STACKS_ALIGN);
+        let start = self.source.map_at((stacks + STACKS).next_multiple_of(page), page)?;
+        let heap: *const Heap = ptr::with_exposed_provenance(start);
+        // SAFETY: zeroed memory is a value of Heap, whose pointers may be null; it is aligned to
+        // more than it needs, and never unmapped.
+        let heap: &'static Heap = unsafe { &*heap };
+        heap.stacks.set(start + stacks);
+        for class in (0..CLASSES).map(Class::numbered) {
+            heap.tops.shape(class, start + stacks, 0);
+        }
+        heap.mark.set(self.with_pool(|pool| {
+            if pool.mark.get() == 0 {
+                self.policy.follow(&C::profile());
+                #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
+                pool.mark.set(self.source.random() as usize | 1);
+            }
+            pool.mark.get()
+        }));
+        heap.random.set(heap.mark.get() ^ start | 1);
+        heap.set_state(State::Running);
+        self.pool.heaps.push(heap, |next| heap.next.set(next));
+        Some(heap)
+    }
+
+    /// Ends the caller's heap: what it keeps goes back, what it has for others is sent, and its
+    /// spans wait for whoever takes them over. Further calls of the same thread are served without
+    /// a heap of its own.
+    pub fn end_thread(&'static self) {
+        let _pin = C::Current::pin();
+        let heap = C::Current::get();
+        C::Current::set(Heap::over());
+        if heap.is_running() {
+            self.end_heap(heap);
+        }
+    }
+
+    /// Ends a heap that the caller has to itself.
+    pub(crate) fn end_heap(&'static self, heap: &'static Heap) {
+        self.post_outgoing(heap);
+        self.lock_heap(heap);
+        heap.set_state(State::Ended);
+        self.empty(heap);
+        self.collect(heap);
+        self.retire_whole(heap);
+        self.with_pool(|pool| pool.ended.set(pool.ended.get() + 1));
+        self.unlock_heap(heap);
+    }
+
+    /// Gives everything that a heap keeps in its stacks back to the spans.
+    pub(crate) fn empty(&'static self, heap: &'static Heap) {
+        for class in (1..CLASSES).map(Class::numbered) {
+            self.flush(heap, class, usize::MAX);
+        }
+    }
+
+    /// Retires the spans of a heap that have no block in use.
+    pub(crate) fn retire_whole(&'static self, heap: &'static Heap) {
+        for class in (1..CLASSES).map(Class::numbered) {
+            let mut unit = heap.first(class).get();
+            while unit != 0 {
+                let span = self.map.span(unit);
+                unit = span.next.get();
+                if span.free.get() == span.carved.get() {
+                    self.retire(heap, span);
+                }
+            }
+        }
+    }
+
+    /// Takes over the spans of a class that ended heaps still have something to give from. The
+    /// heap's own latch is held.
+    pub(crate) fn adopt(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
+        if self.pool.ended.get() == 0 {
+            return None;
+        }
+        let ended = |other: &&Heap| other.state() == State::Ended;
+        for other in self.pool.heaps().filter(ended).take(LOOKS) {
+            if other.first(class).get() == 0 || !other.latch.try_lock() {
+                continue;
+            }
+            if other.state() == State::Ended {
+                while other.first(class).get() != 0 {
+                    let span = self.map.span(other.first(class).get());
+                    self.unlist(other, span);
+                    span.owner.set(Some(heap));
+                    self.list(heap, span);
+                }
+            }
+            self.unlock_heap(other);
+            if heap.first(class).get() != 0 {
+                return Some(self.map.span(heap.first(class).get()));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,155 @@
+//! Objects above the classes: large ones in units of an arena, huge ones mapped by the system.
+#![forbid(unsafe_code)]
+
+use super::{
+    class::{GRAIN, UNIT},
+    config::Config,
+    malloc::Malloc,
+    source::PageSource,
+    span::{Span, Use, unit_of},
+    system::System,
+    units::RUN_MAX,
+};
+
+/// Up to here an object lies in an arena.
+pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;
+
+/// No object is larger.
+pub(crate) const SIZE_MAX: usize = isize::MAX as usize - 4 * LARGE_MAX;
+
+impl<C: Config> Malloc<C> {
+    /// Allocates an object of its own units, at a multiple of `align` units: where, and whether it
+    /// is all zeros. 0 where memory is short.
+    pub(crate) fn allocate_units(&'static self, size: usize, align: usize) -> (usize, bool) {
+        if size > SIZE_MAX || align > SIZE_MAX / UNIT {
+            return (0, false);
+        }
+        let units = size.div_ceil(UNIT).max(1);
+        let taken = if units <= RUN_MAX && align <= RUN_MAX {
+            self.with_pool(|_| {
+                let (base, zero) = self.take_units(units, align)?;
+                self.note_large(base, units);
+                Some((base, zero))
+            })
+        } else {
+            self.map_huge(size, align * UNIT).map(|base| (base, true))
+        };
+        taken.unwrap_or((0, false))
+    }
+
+    fn note_large(&'static self, base: usize, units: usize) {
+        let span = self.map.span_at(base);
+        span.unit.set(unit_of(base));
+        span.owner.set(None);
+        span.summary.set((units * UNIT) as u64);
+        self.mark_rest(base, units);
+        span.use_for(Use::Large);
+    }
+
+    fn map_huge(&'static self, size: usize, align: usize) -> Option<usize> {
+        let len = size.next_multiple_of(self.source.page_size());
+        let align = align.max(UNIT);
+        let base = self.source.map_at(len, align).or_else(|| {
+            // What arenas keep may be what is missing.
+            self.trim();
+            self.source.map_at(len, align)
+        })?;
+        let noted = self.with_pool(|pool| {
+            self.map.prepare(base, &self.source)?;
+            let span = self.map.span_at(base);
+            span.unit.set(unit_of(base));
+            span.summary.set(len as u64);
+            span.use_for(Use::Huge);
+            pool.huge.set(pool.huge.get() + len);
+            Some(base)
+        });
+        if noted.is_none() {
+            self.source.unmap_at(base, len);
+        }
+        noted
+    }
+
+    /// The length of a large or huge object that begins at an address.
+    ///
+    /// Stops the program where none does.
+    pub(crate) fn object_at(&'static self, address: usize) -> (&'static Span, usize) {
+        let span = self.map.span_at(address);
+        let starts = address % UNIT == 0;
+        if !starts || !matches!(span.used_for(), Use::Large | Use::Huge) {
+            self.refuse(address);
+        }
+        (span, span.summary.get() as usize)
+    }
+
+    /// Frees a large or huge object.
+    pub(crate) fn free_units(&'static self, address: usize) {
+        let huge = self.with_pool(|pool| {
+            let (span, len) = self.object_at(address);
+            if span.used_for() == Use::Huge {
+                span.use_for(Use::Nothing);
+                pool.huge.set(pool.huge.get() - len);
+                return Some(len);
+            }
+            self.retire_units(address, len / UNIT);
+            None
+        });
+        if let Some(len) = huge {
+            self.source.unmap_at(address, len);
+        }
+    }
+
+    /// Makes a large or huge object longer or shorter where it is. `false`: nothing has changed.
+    pub(crate) fn resize_units(&'static self, address: usize, size: usize) -> bool {
+        let (span, len) = self.object_at(address);
+        if span.used_for() == Use::Huge {
+            return size > LARGE_MAX && self.resize_huge(span, address, len, size);
+        }
+        let (have, want) = (len / UNIT, size.div_ceil(UNIT).max(1));
+        if size + GRAIN <= UNIT || want > RUN_MAX {
+            return false;
+        }
+        self.with_pool(|_| {
+            if want > have && self.extend_units(address, have, want - have).is_none() {
+                return false;
+            }
+            self.note_large(address, want);
+            if want < have {
+                self.retire_units(address + want * UNIT, have - want);
+            }
+            true
+        })
+    }
+
+    fn resize_huge(&'static self, span: &Span, address: usize, len: usize, size: usize) -> bool {
+        let new = size.next_multiple_of(self.source.page_size());
+        if new != len && !self.source.resize_at(address, len, new) {
+            return false;
+        }
+        self.with_pool(|pool| {
+            span.summary.set(new as u64);
+            pool.huge.set(pool.huge.get() - len + new);
+        });
+        true
+    }
+
+    /// Moves a huge object to a place where it has more room, without copying; 0 where the system
+    /// cannot, or it is none.
+    pub(crate) fn move_huge(&'static self, address: usize, size: usize) -> usize {
+        let (span, len) = self.object_at(address);
+        if span.used_for() != Use::Huge || size > SIZE_MAX || size <= len {
+            return 0;
+        }
+        let Some(to) = self.map_huge(size, UNIT) else {
+            return 0;
+        };
+        if !self.source.relocate_at(address, len, to) {
+            self.free_units(to);
+            return 0;
+        }
+        self.with_pool(|pool| {
+            span.use_for(Use::Nothing);
+            pool.huge.set(pool.huge.get() - len);
+        });
+        to
+    }
+}

@@ -1,0 +1,145 @@
+//! Linux as the system under an allocator.
+
+use core::{
+    ffi::c_void,
+    ptr::{self, NonNull},
+};
+
+use super::source::{Misuse, PageSource};
+
+/// Pages of Linux, by `mmap`. `errno` stays as it was.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Linux;
+
+const PROTECTION: i32 = libc::PROT_READ | libc::PROT_WRITE;
+const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+
+/// Runs something that may fail and puts `errno` back.
+fn quietly<T>(call: impl FnOnce() -> T) -> T {
+    // SAFETY: it always returns this thread's.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
+    let done = call();
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+    done
+}
+
+fn map(len: usize) -> Option<NonNull<u8>> {
+    // SAFETY: a new mapping where the system wants it.
+    let start = unsafe { libc::mmap(ptr::null_mut(), len, PROTECTION, FLAGS, -1, 0) };
+    (start != libc::MAP_FAILED).then(|| NonNull::new(start.cast::<u8>()))?
+}
+
+fn unmap(start: usize, len: usize) {
+    if len > 0 {
+        // SAFETY: the callers below cut off what they just mapped, or were promised that it is
+        // theirs.
+        unsafe { libc::munmap(ptr::with_exposed_provenance_mut(start), len) };
+    }
+}
+
+fn raw(start: NonNull<u8>) -> *mut c_void {
+    start.as_ptr().cast()
+}
+
+// SAFETY: mmap gives fresh zeroed pages of its own; what is cut off for the alignment is given
+// back; nothing here allocates.
+unsafe impl PageSource for Linux {
+    fn page_size(&self) -> usize {
+        // SAFETY: no contract.
+        let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(size).unwrap_or(4096)
+    }
+
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        quietly(|| {
+            let first = map(len)?;
+            if first.addr().get() % align == 0 {
+                return Some(first);
+            }
+            unmap(first.as_ptr().expose_provenance(), len);
+            let start = map(len.checked_add(align)?)?.as_ptr();
+            let front = start.addr().next_multiple_of(align) - start.addr();
+            unmap(start.expose_provenance(), front);
+            unmap(start.expose_provenance() + front + len, align - front);
+            NonNull::new(start.wrapping_add(front))
+        })
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        quietly(|| unmap(start.as_ptr().expose_provenance(), len));
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        // SAFETY: the caller does not need what is there.
+        quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_DONTNEED) } == 0)
+    }
+
+    unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
+        // SAFETY: the caller's mapping; without flags it does not move.
+        quietly(|| unsafe { libc::mremap(raw(start), old, new, 0) } != libc::MAP_FAILED)
+    }
+
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: two mappings of the caller's, of which the second one has room.
+        let done = quietly(|| unsafe { libc::mremap(raw(from), len, len, flags, raw(to)) });
+        done != libc::MAP_FAILED
+    }
+
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+        // SAFETY: pages that nobody will use.
+        quietly(|| unsafe { libc::mprotect(raw(start), len, libc::PROT_NONE) });
+    }
+
+    fn relax(&self) {
+        // SAFETY: no contract.
+        quietly(|| unsafe { libc::sched_yield() });
+    }
+
+    fn random(&self) -> u64 {
+        // SAFETY: an auxiliary value; where there is none it is 0.
+        let bytes = unsafe { libc::getauxval(libc::AT_RANDOM) };
+        let bytes: *const u64 = ptr::with_exposed_provenance(bytes as usize);
+        if bytes.is_null() {
+            return 0x9e37_79b9_7f4a_7c15;
+        }
+        // SAFETY: the kernel put 16 random bytes there for this process; the first eight are
+        // the C library's.
+        unsafe { bytes.add(1).read_unaligned() }
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        let mut line = [0; 128];
+        let len = message(&mut line, misuse.message(), address);
+        // SAFETY: a buffer of at least this length.
+        unsafe { libc::write(2, line.as_ptr().cast(), len) };
+        // SAFETY: no contract.
+        unsafe { libc::abort() }
+    }
+}
+
+/// Writes the line that the program ends with, without allocating; returns its length.
+fn message(line: &mut [u8], what: &str, address: usize) -> usize {
+    let digit = |shift: u32| b"0123456789abcdef"[address >> shift & 15];
+    let digits = (0..16).rev().map(|at| digit(at * 4));
+    let bytes = b"furlong malloc: ".iter().copied();
+    let bytes = bytes.chain(what.bytes()).chain(b": 0x".iter().copied());
+    let bytes = bytes.chain(digits.skip_while(|digit| *digit == b'0')).chain([b'\n']);
+    let slots = line.iter_mut().zip(bytes);
+    slots.map(|(slot, byte)| *slot = byte).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::message;
+
+    #[test]
+    fn the_last_line_says_what_and_where() {
+        let mut line = [0; 64];
+        let len = message(&mut line, "block freed twice", 0x7f00_0010);
+        assert_eq!(&line[..len], b"furlong malloc: block freed twice: 0x7f000010\n");
+    }
+}

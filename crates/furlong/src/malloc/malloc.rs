@@ -1,0 +1,237 @@
+//! The allocator: its gates, and what else a program asks of it.
+
+use core::ptr::{self, NonNull};
+
+use super::{
+    block::{copy, first_word, pointer, set_first_word, zero},
+    class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT},
+    config::Config,
+    current::CurrentHeap,
+    gate::Gate,
+    hardening::Hardening,
+    large::SIZE_MAX,
+    map::Map,
+    policy::{Policy, Profile},
+    pool::Pool,
+    span::{Span, Use},
+    tier::Tier,
+};
+
+/// A general-purpose allocator, for a static.
+///
+/// # Example
+/// See `examples/malloc.rs`.
+#[repr(C)]
+pub struct Malloc<C: Config> {
+    pub(crate) map: Map,
+    pub(crate) policy: Policy,
+    pub(crate) pool: Pool,
+    pub(crate) source: C::Source,
+}
+
+impl<C: Config> core::fmt::Debug for Malloc<C> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Malloc").field("pool", &self.pool).finish_non_exhaustive()
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// An allocator over a system's pages. It maps nothing before the first allocation.
+    #[must_use]
+    pub const fn new(source: C::Source) -> Self {
+        Self { map: Map::new(), policy: Policy::new(), pool: Pool::new(), source }
+    }
+
+    /// The system under it.
+    pub const fn source(&self) -> &C::Source {
+        &self.source
+    }
+
+    /// Puts another profile than the one of its type in force, once there is a heap.
+    pub fn follow(&self, profile: &Profile) {
+        self.policy.follow(profile);
+    }
+
+    /// The gate of allocation: a block of at least `size` bytes, at a multiple of 16. Null where
+    /// memory is short or `size` is above what a pointer's distance can say.
+    #[inline(always)]
+    pub fn allocate(&'static self, size: usize) -> *mut u8 {
+        C::Gate::enter(|| {
+            let _pin = C::Current::pin();
+            let grains = size.wrapping_add(GRAIN - 1) / GRAIN;
+            if grains > FINE_MAX / GRAIN {
+                return self.allocate_coarse(size);
+            }
+            self.allocate_kept(Class::numbered(grains), size)
+        })
+    }
+
+    /// The same above the sizes whose class is their number of grains.
+    #[inline(always)]
+    fn allocate_coarse(&'static self, size: usize) -> *mut u8 {
+        match Class::of(size) {
+            Some(class) if size <= SMALL_MAX => self.allocate_kept(class, size),
+            _ => pointer(self.allocate_slow(size)),
+        }
+    }
+
+    #[inline(always)]
+    fn allocate_kept(&'static self, class: Class, size: usize) -> *mut u8 {
+        if C::Hardening::SCRUB || !C::Tier::cached(&self.policy, class) {
+            return pointer(self.allocate_slow(size));
+        }
+        let block = C::Current::get().tops.pop(class.index());
+        if block == 0 {
+            return pointer(self.allocate_slow(size));
+        }
+        if C::Hardening::CHECK {
+            // SAFETY: a free block of the heap's, the caller's from now on.
+            unsafe { set_first_word(block, 0) };
+        }
+        pointer(block)
+    }
+
+    /// The gate of freeing. Null is nothing.
+    ///
+    /// # Safety
+    /// `block` is null or came from this allocator, and nobody uses it from now on.
+    #[inline(always)]
+    pub unsafe fn free(&'static self, block: *mut u8) {
+        C::Gate::enter(|| {
+            let _pin = C::Current::pin();
+            let address = block.expose_provenance();
+            let span = self.map.span_at(address);
+            let heap = C::Current::get();
+            if !span.owner.is(heap) || C::Hardening::SCRUB {
+                return self.free_slow(address);
+            }
+            if C::Hardening::CHECK {
+                if is_inside(span, address) {
+                    return self.free_slow(address);
+                }
+                let mark = heap.mark.get();
+                // SAFETY: the start of a block, which its holder gives up.
+                if unsafe { first_word(address) } == mark {
+                    return self.free_slow(address);
+                }
+                if !C::Tier::cached(&self.policy, span.class()) {
+                    return self.free_slow(address);
+                }
+                if !heap.tops.push(span.class().index(), address) {
+                    return self.free_slow(address);
+                }
+                // SAFETY: as above.
+                unsafe { set_first_word(address, mark) };
+            } else if !C::Tier::cached(&self.policy, span.class())
+                || !heap.tops.push(span.class().index(), address)
+            {
+                self.free_slow(address);
+            }
+        });
+    }
+
+    /// As [`allocate`](Self::allocate), at a multiple of `align`, a power of two.
+    pub fn allocate_aligned(&'static self, size: usize, align: usize) -> *mut u8 {
+        if align <= GRAIN {
+            return self.allocate(size);
+        }
+        let _pin = C::Current::pin();
+        match Class::aligned(size, align) {
+            Some(class) => pointer(self.allocate_class(class)),
+            None => pointer(self.allocate_units(size.max(1), align.div_ceil(UNIT)).0),
+        }
+    }
+
+    /// As [`allocate_aligned`](Self::allocate_aligned), all zeros.
+    pub fn allocate_zeroed(&'static self, size: usize, align: usize) -> *mut u8 {
+        if size <= MEDIUM_MAX && align <= MEDIUM_MAX {
+            let block = self.allocate_aligned(size, align);
+            if !block.is_null() {
+                // SAFETY: a new block of at least this size.
+                unsafe { zero(block.expose_provenance(), size) };
+            }
+            return block;
+        }
+        let _pin = C::Current::pin();
+        let (block, zeros) = self.allocate_units(size.max(1), align.div_ceil(UNIT));
+        if block != 0 && !zeros {
+            // SAFETY: a new object of at least this size.
+            unsafe { zero(block, size) };
+        }
+        pointer(block)
+    }
+
+    /// How many bytes a block really has.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free), but the block stays in use.
+    pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
+        let address = block.expose_provenance();
+        match self.first_unit(address).used_for() {
+            Use::Blocks => self.find_block(address).0.class().size(),
+            _ => self.object_at(address).1,
+        }
+    }
+
+    /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Null
+    /// where memory is short; then the block is as before.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free); where the answer is not null it takes the block's place. The
+    /// block is at a multiple of `align`.
+    pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let have = unsafe { self.usable_size(block) };
+        let fits = size <= have && size > have / 2;
+        let address = block.expose_provenance();
+        if fits || have <= 2 * GRAIN && size <= have {
+            return block;
+        }
+        if have > MEDIUM_MAX && size > MEDIUM_MAX && size <= SIZE_MAX {
+            if self.resize_units(address, size) {
+                return block;
+            }
+            let moved = if align <= UNIT { self.move_huge(address, size) } else { 0 };
+            if moved != 0 {
+                return pointer(moved);
+            }
+        }
+        let new = self.allocate_aligned(size, align);
+        if !new.is_null() {
+            // SAFETY: two blocks of at least this size, one new and one the caller's.
+            unsafe { copy(address, new.expose_provenance(), have.min(size)) };
+            // SAFETY: the caller's promise.
+            unsafe { self.free(block) };
+        }
+        new
+    }
+
+    /// As [`allocate_aligned`](Self::allocate_aligned), as an option.
+    pub fn try_allocate(&'static self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        NonNull::new(self.allocate_aligned(size, align))
+    }
+
+    /// The size of the block that a request of this size gets.
+    #[must_use]
+    pub fn good_size(&self, size: usize) -> usize {
+        match Class::of(size) {
+            Some(class) => class.size(),
+            None => size.next_multiple_of(UNIT),
+        }
+    }
+
+    /// Whether two allocators are the same one.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        ptr::eq(self, other)
+    }
+}
+
+/// Whether no block can begin at this address of a unit with small blocks.
+#[inline(always)]
+fn is_inside(span: &Span, address: usize) -> bool {
+    let offset = (address & (UNIT - 1)) as u32;
+    offset.wrapping_mul(span.magic.get()) >= span.limit.get()
+}
+
+const _: () = assert!(CLASSES < 256 && UNIT <= 1 << 16);

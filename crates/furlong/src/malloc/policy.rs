@@ -1,0 +1,80 @@
+//! How much a heap keeps of each class: the profiles, which are data.
+#![forbid(unsafe_code)]
+
+use super::{
+    class::{CLASSES, Class},
+    field::{Byte, Word},
+    stack::DEPTH,
+};
+
+/// A named set of limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The bytes of one class that a heap keeps at most.
+    pub kept_bytes_max: usize,
+    /// The blocks of one class that a heap keeps at most.
+    pub kept_blocks_max: usize,
+    /// The memory, at least and at most, that is free but not given back to the system.
+    pub dirty_bytes: (usize, usize),
+    /// Whether the first memory is touched when it is mapped.
+    pub prefault: bool,
+}
+
+impl Profile {
+    /// For programs.
+    pub const STANDARD: Self = Self {
+        kept_bytes_max: 64 << 10,
+        kept_blocks_max: DEPTH,
+        dirty_bytes: (1 << 20, 32 << 20),
+        prefault: false,
+    };
+
+    /// Less memory for more work: small caches, and free memory goes back early.
+    pub const CONSERVATIVE: Self = Self {
+        kept_bytes_max: 8 << 10,
+        kept_blocks_max: 16,
+        dirty_bytes: (256 << 10, 4 << 20),
+        prefault: false,
+    };
+}
+
+/// The limits in force, by class.
+#[derive(Debug)]
+pub struct Policy {
+    kept: [Byte; CLASSES],
+    dirty_min: Word,
+    dirty_max: Word,
+}
+
+impl Policy {
+    pub(crate) const fn new() -> Self {
+        Self {
+            kept: [const { Byte::new(0) }; CLASSES],
+            dirty_min: Word::new(0),
+            dirty_max: Word::new(0),
+        }
+    }
+
+    /// Puts a profile in force; heaps follow when they renew a stack.
+    pub(crate) fn follow(&self, profile: &Profile) {
+        for class in (1..CLASSES).map(Class::numbered) {
+            let most = (profile.kept_bytes_max / class.size()).clamp(2, DEPTH);
+            let most = most.min(profile.kept_blocks_max);
+            #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
+            self.kept[class.index()].set(most as u8);
+        }
+        self.dirty_min.set(profile.dirty_bytes.0);
+        self.dirty_max.set(profile.dirty_bytes.1);
+    }
+
+    /// How many blocks of a class a heap keeps.
+    #[inline(always)]
+    pub(crate) fn kept(&self, class: Class) -> usize {
+        usize::from(self.kept[class.index()].get())
+    }
+
+    /// How many bytes may be free and dirty while so many are in use.
+    pub(crate) fn dirty_bytes_max(&self, live: usize) -> usize {
+        (live / 16).max(self.dirty_min.get()).min(self.dirty_max.get())
+    }
+}

@@ -1,0 +1,223 @@
+//! What all heaps share: arenas, the memory in them that nobody has, and the list of heaps.
+#![forbid(unsafe_code)]
+
+use super::{
+    arena::{ARENA, Arena},
+    class::UNIT,
+    config::Config,
+    field::{Link, Word},
+    heap::Heap,
+    latch::Latch,
+    malloc::Malloc,
+    source::PageSource,
+    span::unit_of,
+    system::System,
+    units::{find, run, runs},
+};
+
+/// The shared state. Its latch guards everything here and all arenas; a heap's latch may be held
+/// when it is taken, and nothing else is taken under it.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    latch: Latch,
+    first: Link<Arena>,
+    last: Link<Arena>,
+    /// No arena before it has a free unit.
+    hint: Link<Arena>,
+    dirty_first: Link<Arena>,
+    dirty_last: Link<Arena>,
+    /// Units in use.
+    live: Word,
+    /// Units that nobody has and that are not known to be zeros.
+    dirty: Word,
+    /// Bytes that the system mapped for huge objects.
+    pub(crate) huge: Word,
+    pub(crate) heaps: Link<Heap>,
+    /// How many heaps have ended and not been taken over; may be read at any time.
+    pub(crate) ended: Word,
+    /// What free blocks carry; 0 until there is a heap.
+    pub(crate) mark: Word,
+}
+
+impl Pool {
+    pub(crate) const fn new() -> Self {
+        Self {
+            latch: Latch::new(),
+            first: Link::none(),
+            last: Link::none(),
+            hint: Link::none(),
+            dirty_first: Link::none(),
+            dirty_last: Link::none(),
+            live: Word::new(0),
+            dirty: Word::new(0),
+            huge: Word::new(0),
+            heaps: Link::none(),
+            ended: Word::new(0),
+            mark: Word::new(0),
+        }
+    }
+
+    /// The arenas in the order in which they were made.
+    pub(crate) fn arenas(&'static self) -> impl Iterator<Item = &'static Arena> {
+        core::iter::successors(self.first.get(), |arena| arena.next.get())
+    }
+
+    /// The heaps, running and ended.
+    pub(crate) fn heaps(&'static self) -> impl Iterator<Item = &'static Heap> {
+        core::iter::successors(self.heaps.get(), |heap| heap.next.get())
+    }
+
+    /// Bytes in use.
+    pub(crate) fn live_bytes(&self) -> usize {
+        self.live.get() * UNIT + self.huge.get()
+    }
+
+    /// Bytes that could be given back to the system.
+    pub(crate) fn dirty_bytes(&self) -> usize {
+        self.dirty.get() * UNIT
+    }
+
+    fn append(&'static self, arena: &'static Arena) {
+        match self.last.get() {
+            Some(last) => {
+                arena.order.set(last.order.get() + 1);
+                last.next.set(Some(arena));
+            }
+            None => self.first.set(Some(arena)),
+        }
+        self.last.set(Some(arena));
+        if self.hint.get().is_none() {
+            self.hint.set(Some(arena));
+        }
+    }
+
+    /// A run in an arena that is there: units with memory behind them first.
+    fn take_here(&'static self, len: usize, align: usize) -> Option<(&'static Arena, u32)> {
+        let mut arena = self.hint.get();
+        while let Some(here) = arena {
+            let free = here.free.get();
+            if free == 0 && self.hint.is(here) && here.next.get().is_some() {
+                self.hint.set(here.next.get());
+            }
+            let dirty = free & here.dirty.get();
+            if let Some(at) = find(dirty, len, align).or_else(|| find(free, len, align)) {
+                return Some((here, at));
+            }
+            arena = here.next.get();
+        }
+        None
+    }
+
+    /// Marks a free run as used, and says whether it is all zeros.
+    fn use_run(&self, arena: &Arena, at: u32, len: usize) -> bool {
+        let bits = run(at, len);
+        let dirty = arena.dirty.get() & bits;
+        arena.free.set(arena.free.get() & !bits);
+        arena.dirty.set(arena.dirty.get() & !bits);
+        self.dirty.set(self.dirty.get() - dirty.count_ones() as usize);
+        self.live.set(self.live.get() + len);
+        dirty == 0
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// Runs something under the pool's latch.
+    pub(crate) fn with_pool<T>(&'static self, f: impl FnOnce(&'static Pool) -> T) -> T {
+        self.lock_pool();
+        let done = f(&self.pool);
+        self.unlock_pool();
+        done
+    }
+
+    pub(crate) fn lock_pool(&'static self) {
+        self.pool.latch.lock(|| self.source.relax());
+    }
+
+    pub(crate) fn unlock_pool(&'static self) {
+        self.pool.latch.unlock();
+    }
+
+    /// Takes units that nobody has, under the pool's latch: where they begin, and whether they are
+    /// all zeros.
+    pub(crate) fn take_units(&'static self, len: usize, align: usize) -> Option<(usize, bool)> {
+        let pool = &self.pool;
+        let found = pool.take_here(len, align).or_else(|| {
+            let arena = self.map.new_arena(&self.source)?;
+            pool.append(arena);
+            Some((arena, 0))
+        });
+        let (arena, at) = found?;
+        let zero = pool.use_run(arena, at, len);
+        Some((arena.unit_base(at), zero))
+    }
+
+    /// Takes the units behind a run, if nobody has them, under the pool's latch.
+    pub(crate) fn extend_units(&'static self, base: usize, len: usize, more: usize) -> Option<bool> {
+        let arena = self.map.arena(unit_of(base))?;
+        let end = unit_of(base) as usize % 64 + len;
+        if end + more > 64 {
+            return None;
+        }
+        let at = u32::try_from(end).ok()?;
+        let whole = arena.free.get() & run(at, more) == run(at, more);
+        whole.then(|| self.pool.use_run(arena, at, more))
+    }
+
+    /// Gives units back, under the pool's latch, and to the system what is too much.
+    pub(crate) fn give_units(&'static self, base: usize, len: usize) {
+        let (pool, unit) = (&self.pool, unit_of(base));
+        let Some(arena) = self.map.arena(unit) else {
+            return;
+        };
+        let bits = run(unit % 64, len);
+        arena.free.set(arena.free.get() | bits);
+        arena.dirty.set(arena.dirty.get() | bits);
+        pool.live.set(pool.live.get() - len);
+        pool.dirty.set(pool.dirty.get() + len);
+        if pool.hint.get().is_none_or(|hint| arena.order.get() < hint.order.get()) {
+            pool.hint.set(Some(arena));
+        }
+        if arena.queued.get() == 0 {
+            arena.queued.set(1);
+            arena.next_dirty.set(None);
+            match pool.dirty_last.get() {
+                Some(last) => last.next_dirty.set(Some(arena)),
+                None => pool.dirty_first.set(Some(arena)),
+            }
+            pool.dirty_last.set(Some(arena));
+        }
+        let most = self.policy.dirty_bytes_max(pool.live_bytes());
+        if pool.dirty_bytes() > most {
+            self.purge_down_to(most / 2);
+        }
+    }
+
+    /// Gives dirty memory back to the system, the oldest arenas' first, until no more than so many
+    /// bytes are left. Under the pool's latch.
+    pub(crate) fn purge_down_to(&'static self, most: usize) {
+        let pool = &self.pool;
+        while pool.dirty_bytes() > most {
+            let Some(arena) = pool.dirty_first.get() else {
+                return;
+            };
+            pool.dirty_first.set(arena.next_dirty.get());
+            if arena.next_dirty.get().is_none() {
+                pool.dirty_last.set(None);
+            }
+            arena.queued.set(0);
+            let dirty = arena.dirty.get();
+            pool.dirty.set(pool.dirty.get() - dirty.count_ones() as usize);
+            for (at, len) in runs(dirty) {
+                if self.source.purge_at(arena.unit_base(at), len * UNIT) {
+                    arena.dirty.set(arena.dirty.get() & !run(at, len));
+                }
+            }
+            pool.dirty.set(pool.dirty.get() + arena.dirty.get().count_ones() as usize);
+        }
+    }
+
+    /// The bytes of address space that all arenas have.
+    pub(crate) fn arena_bytes(&'static self) -> usize {
+        self.pool.arenas().count() * ARENA
+    }
+}

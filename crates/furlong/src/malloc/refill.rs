@@ -1,0 +1,222 @@
+//! The slow ways in and out: a stack that is empty, a stack that is full, and whatever the gates do
+//! not recognise.
+
+use super::{
+    block::{first_word, is_zero_behind_first, set_first_word, zero},
+    class::{CLASSES, Class},
+    config::Config,
+    current::CurrentHeap,
+    hardening::Hardening,
+    heap::{Heap, State},
+    malloc::Malloc,
+    source::Misuse,
+    span::Use,
+    spans::Batch,
+    system::stop,
+};
+
+impl<C: Config> Malloc<C> {
+    /// Allocates a block of any size; 0 where memory is short.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn allocate_slow(&'static self, size: usize) -> usize {
+        match Class::of(size) {
+            Some(class) => self.allocate_class(class),
+            None => self.allocate_units(size, 1).0,
+        }
+    }
+
+    /// Allocates a block of a class; 0 where memory is short.
+    pub(crate) fn allocate_class(&'static self, class: Class) -> usize {
+        let block = match self.bind() {
+            Some(heap) => match heap.tops.pop(class.index()) {
+                0 => self.refill(heap, class),
+                block => block,
+            },
+            None => self.allocate_late(class),
+        };
+        if block != 0 {
+            // SAFETY: a free block, the caller's from now on.
+            unsafe { self.prepare(block, class.size()) };
+        }
+        block
+    }
+
+    /// Takes blocks from a span to a heap's stack, and one of them for the caller.
+    fn refill(&'static self, heap: &'static Heap, class: Class) -> usize {
+        let kept = self.policy.kept(class);
+        let mut batch = Batch::of(kept / 2);
+        self.lock_heap(heap);
+        self.collect(heap);
+        heap.tops.shape(class, heap.stacks.get(), kept);
+        while let Some(span) = self.span_with_blocks(heap, class) {
+            self.take_from(span, &mut batch);
+            if Self::is_exhausted(span) {
+                self.unlist(heap, span);
+            }
+            if !batch.blocks().is_empty() {
+                break;
+            }
+        }
+        self.unlock_heap(heap);
+        if C::Hardening::SHUFFLE {
+            shuffle(heap, batch.blocks());
+        }
+        let Some((first, rest)) = batch.blocks().split_first() else {
+            return 0;
+        };
+        for block in rest.iter().rev() {
+            heap.tops.push(class.index(), *block);
+        }
+        *first
+    }
+
+    fn span_with_blocks(
+        &'static self,
+        heap: &'static Heap,
+        class: Class,
+    ) -> Option<&'static super::span::Span> {
+        if heap.first(class).get() != 0 {
+            return Some(self.map.span(heap.first(class).get()));
+        }
+        self.adopt(heap, class).or_else(|| {
+            self.post_outgoing(heap);
+            self.new_span(heap, class)
+        })
+    }
+
+    /// Allocates for a thread whose heap has ended: with one that is taken for this call.
+    fn allocate_late(&'static self, class: Class) -> usize {
+        let Some(heap) = self.take_heap() else {
+            return 0;
+        };
+        let block = self.refill(heap, class);
+        self.end_heap(heap);
+        block
+    }
+
+    /// Makes a free block one that a program may have.
+    ///
+    /// # Safety
+    /// A free block of this size that the caller holds.
+    unsafe fn prepare(&'static self, block: usize, size: usize) {
+        if C::Hardening::SCRUB {
+            // SAFETY: the caller's promise.
+            let mark = unsafe { first_word(block) };
+            // SAFETY: as above.
+            let clean = unsafe { is_zero_behind_first(block, size) };
+            if !clean || (mark != 0 && mark != self.pool.mark.get()) {
+                stop(&self.source, Misuse::WrittenAfterFree, block);
+            }
+        }
+        if C::Hardening::CHECK {
+            // SAFETY: the caller's promise; a block has at least two words.
+            unsafe { set_first_word(block, 0) };
+        }
+    }
+
+    /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
+    pub(crate) fn flush(&'static self, heap: &'static Heap, class: Class, count: usize) {
+        heap.tops.drain(class, count, |address| {
+            let (span, block) = self.find_block(address);
+            self.give_blocks(heap, span, block / 64, 1 << (block % 64));
+        });
+    }
+
+    /// Frees whatever the gate does not: remote blocks, blocks for full stacks, objects of their
+    /// own units, and what is no block.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn free_slow(&'static self, address: usize) {
+        if address == 0 {
+            return;
+        }
+        match self.first_unit(address).used_for() {
+            Use::Blocks => self.free_block(address),
+            _ => self.free_units(address),
+        }
+    }
+
+    fn free_block(&'static self, address: usize) {
+        let (span, block) = self.find_block(address);
+        let class = span.class();
+        let heap = C::Current::get();
+        let running = heap.state() == State::Running;
+        if C::Hardening::CHECK {
+            // SAFETY: the start of a block.
+            let marked = unsafe { first_word(address) } == self.pool.mark.get();
+            if marked && self.is_free(heap, address) {
+                stop(&self.source, Misuse::DoubleFree, address);
+            }
+            if C::Hardening::SCRUB {
+                // SAFETY: a block that its holder gives up.
+                unsafe { zero(address, class.size()) };
+            }
+            // SAFETY: as above.
+            unsafe { set_first_word(address, self.pool.mark.get()) };
+        }
+        if !running {
+            self.post(span, block / 64, 1 << (block % 64));
+        } else if !span.owner.is(heap) {
+            self.send(heap, address);
+        } else if !heap.tops.push(class.index(), address) {
+            self.lock_heap(heap);
+            self.flush(heap, class, heap.tops.len(class).div_ceil(2));
+            if !heap.tops.push(class.index(), address) {
+                self.give_blocks(heap, span, block / 64, 1 << (block % 64));
+            }
+            self.unlock_heap(heap);
+        }
+    }
+
+    /// Whether a block that looks free is.
+    #[cold]
+    fn is_free(&'static self, heap: &'static Heap, address: usize) -> bool {
+        let (span, block) = self.find_block(address);
+        let sent = heap.outgoing_len.get().min(heap.outgoing.len());
+        let (unit, word, bit) = (span.unit.get(), block / 64, 1_u64 << (block % 64));
+        self.map.words(span).is_some_and(|words| {
+            let free = words.free(unit, word).get() & bit != 0;
+            let remote = words.remote(unit, word).load(crate::sync::atomic::Ordering::SeqCst);
+            free || remote & bit != 0
+        }) || heap.tops.has(span.class(), address)
+            || heap.outgoing[..sent].iter().any(|other| other.get() == address)
+    }
+
+    /// Gives back what the caller's heap keeps, and to the system what nobody has. Returns whether
+    /// the system got anything.
+    pub fn trim(&'static self) -> bool {
+        let _pin = C::Current::pin();
+        let heap = C::Current::get();
+        if heap.is_running() {
+            self.post_outgoing(heap);
+            self.lock_heap(heap);
+            self.collect(heap);
+            self.empty(heap);
+            self.retire_whole(heap);
+            self.unlock_heap(heap);
+        }
+        self.with_pool(|pool| {
+            let before = pool.dirty_bytes();
+            self.purge_down_to(0);
+            pool.dirty_bytes() < before
+        })
+    }
+}
+
+/// Puts blocks in random order.
+fn shuffle(heap: &Heap, blocks: &mut [usize]) {
+    for at in (1..blocks.len()).rev() {
+        let mut x = heap.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        heap.random.set(x);
+        blocks.swap(at, x % (at + 1));
+    }
+}
+
+/// The classes, for those who walk them.
+pub(crate) fn classes() -> impl Iterator<Item = Class> {
+    (1..CLASSES).map(Class::numbered)
+}

@@ -1,0 +1,214 @@
+//! Spans of a heap: made, listed, filled from, given back to, and retired. All under the heap's
+//! latch.
+#![forbid(unsafe_code)]
+
+use super::{
+    class::{Class, UNIT},
+    config::Config,
+    heap::Heap,
+    malloc::Malloc,
+    source::Misuse,
+    span::{Span, Use, unit_of},
+    stack::DEPTH,
+    system::stop,
+};
+
+/// Blocks on their way from a span to a stack.
+pub(crate) struct Batch {
+    blocks: [usize; DEPTH + 1],
+    len: usize,
+    want: usize,
+}
+
+impl Batch {
+    pub(crate) fn of(want: usize) -> Self {
+        Self { blocks: [0; DEPTH + 1], len: 0, want: want.clamp(1, DEPTH) }
+    }
+
+    fn is_full(&self) -> bool {
+        self.len == self.want
+    }
+
+    fn add(&mut self, block: usize) {
+        self.blocks[self.len % (DEPTH + 1)] = block;
+        self.len += 1;
+    }
+
+    pub(crate) fn blocks(&mut self) -> &mut [usize] {
+        &mut self.blocks[..self.len.min(DEPTH + 1)]
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// Puts a span in front of its heap's list.
+    pub(crate) fn list(&'static self, heap: &Heap, span: &Span) {
+        let first = heap.first(span.class());
+        span.prev.set(0);
+        span.next.set(first.get());
+        if first.get() != 0 {
+            self.map.span(first.get()).prev.set(span.unit.get());
+        }
+        first.set(span.unit.get());
+        span.listed.set(1);
+    }
+
+    /// Takes a span out of its heap's list.
+    pub(crate) fn unlist(&'static self, heap: &Heap, span: &Span) {
+        let (prev, next) = (span.prev.get(), span.next.get());
+        match prev {
+            0 => heap.first(span.class()).set(next),
+            _ => self.map.span(prev).next.set(next),
+        }
+        if next != 0 {
+            self.map.span(next).prev.set(prev);
+        }
+        span.listed.set(0);
+    }
+
+    /// Makes a span of units that nobody has, and lists it.
+    pub(crate) fn new_span(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
+        let units = class.units();
+        let span = self.with_pool(|_| {
+            let (base, _) = self.take_units(units, 1)?;
+            let span = self.map.span_at(base);
+            span.unit.set(unit_of(base));
+            #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256")]
+            span.class.set(class.index() as u8);
+            span.magic.set(class.magic());
+            span.limit.set(class.magic());
+            span.carved.set(0);
+            span.free.set(0);
+            span.summary.set(0);
+            self.mark_rest(base, units);
+            span.use_for(Use::Blocks);
+            span.owner.set(Some(heap));
+            Some(span)
+        })?;
+        self.list(heap, span);
+        Some(span)
+    }
+
+    /// Makes the units behind the first one lead to it.
+    pub(crate) fn mark_rest(&'static self, base: usize, units: usize) {
+        for unit in 1..units {
+            let rest = self.map.span_at(base + unit * UNIT);
+            rest.unit.set(unit_of(base + unit * UNIT));
+            rest.summary.set(u64::from(unit_of(base)));
+            rest.use_for(Use::Rest);
+        }
+    }
+
+    /// Gives all units of a span or of a large object back. Under the pool's latch.
+    pub(crate) fn retire_units(&'static self, base: usize, units: usize) {
+        for unit in 0..units {
+            let span = self.map.span_at(base + unit * UNIT);
+            span.owner.set(None);
+            span.use_for(Use::Nothing);
+        }
+        self.give_units(base, units);
+    }
+
+    /// Takes blocks from a span: free ones, then untouched ones, from below.
+    pub(crate) fn take_from(&'static self, span: &'static Span, batch: &mut Batch) {
+        let Some(words) = self.map.words(span) else {
+            return;
+        };
+        let before = batch.len;
+        while span.summary.get() != 0 && !batch.is_full() {
+            let word = span.summary.get().trailing_zeros() as usize;
+            let set = words.free(span.unit.get(), word);
+            let mut bits = set.get();
+            while bits != 0 && !batch.is_full() {
+                batch.add(span.address_of(word * 64 + bits.trailing_zeros() as usize));
+                bits &= bits - 1;
+            }
+            set.set(bits);
+            if bits == 0 {
+                span.summary.set(span.summary.get() & (span.summary.get() - 1));
+            }
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
+        span.free.set(span.free.get() - (batch.len - before) as u16);
+        let blocks = span.class().blocks();
+        while usize::from(span.carved.get()) < blocks && !batch.is_full() {
+            batch.add(span.address_of(usize::from(span.carved.get())));
+            span.carved.set(span.carved.get() + 1);
+        }
+    }
+
+    /// Whether it has nothing to give.
+    pub(crate) fn is_exhausted(span: &Span) -> bool {
+        span.summary.get() == 0 && usize::from(span.carved.get()) == span.class().blocks()
+    }
+
+    /// Gives free blocks of one word back to their span, whose heap's latch is held, and retires
+    /// the span if it is whole and not the last of its class.
+    pub(crate) fn give_blocks(&'static self, heap: &'static Heap, span: &'static Span, word: usize, bits: u64) {
+        let Some(words) = self.map.words(span) else {
+            return;
+        };
+        let set = words.free(span.unit.get(), word);
+        let twice = set.get() & bits;
+        if twice != 0 {
+            let block = word * 64 + twice.trailing_zeros() as usize;
+            stop(&self.source, Misuse::DoubleFree, span.address_of(block));
+        }
+        set.set(set.get() | bits);
+        span.summary.set(span.summary.get() | 1 << word);
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+        span.free.set(span.free.get() + bits.count_ones() as u16);
+        if span.listed.get() == 0 {
+            self.list(heap, span);
+        }
+        let last = span.prev.get() == 0 && span.next.get() == 0;
+        if span.free.get() == span.carved.get() && (!last || !heap.is_running()) {
+            self.retire(heap, span);
+        }
+    }
+
+    /// Gives a span, none of whose blocks is in use, back to the pool.
+    pub(crate) fn retire(&'static self, heap: &'static Heap, span: &'static Span) {
+        self.unlist(heap, span);
+        if let Some(words) = self.map.words(span) {
+            let mut summary = span.summary.get();
+            while summary != 0 {
+                words.free(span.unit.get(), summary.trailing_zeros() as usize).set(0);
+                summary &= summary - 1;
+            }
+        }
+        span.summary.set(0);
+        self.with_pool(|_| self.retire_units(span.base(), span.class().units()));
+    }
+
+    /// The first unit's record for an address in a span of blocks, and the block's number.
+    ///
+    /// Stops the program where no block begins there.
+    pub(crate) fn find_block(&'static self, address: usize) -> (&'static Span, usize) {
+        let span = self.first_unit(address);
+        if span.used_for() != Use::Blocks {
+            self.refuse(address);
+        }
+        match span.block_at(address) {
+            Some(block) => (span, block),
+            None => stop(&self.source, Misuse::NotABlock, address),
+        }
+    }
+
+    /// The record of the first unit of whatever an address is in.
+    pub(crate) fn first_unit(&'static self, address: usize) -> &'static Span {
+        let span = self.map.span_at(address);
+        #[expect(clippy::cast_possible_truncation, reason = "later units have 32 bits there")]
+        match span.used_for() {
+            Use::Rest => self.map.span(span.summary.get() as u32),
+            _ => span,
+        }
+    }
+
+    /// Stops the program: this address is no block.
+    #[cold]
+    pub(crate) fn refuse(&'static self, address: usize) -> ! {
+        let ours = self.map.arena(unit_of(address)).is_some_and(|arena| arena.base.get() != 0);
+        let misuse = if ours { Misuse::NotABlock } else { Misuse::Foreign };
+        stop(&self.source, misuse, address)
+    }
+}

@@ -1,0 +1,135 @@
+//! The stacks of a heap: the free blocks of each class that it keeps, as an array of addresses.
+//!
+//! A stack is 64 words that end at a multiple of 512 bytes. Its top is the address of the word with
+//! the block to be handed out next. Below the lowest block is a zero: a stack is empty when its
+//! top leads to a zero, and full when its top is a multiple of 512. How deep it is lies in where
+//! that zero is; a stack that keeps nothing is empty and full.
+
+use core::ptr;
+
+use crate::sync::atomic::{AtomicPtr, Ordering};
+
+use super::{
+    class::{CLASSES, Class},
+    field::Word,
+};
+
+/// The most blocks that a stack keeps.
+pub const DEPTH: usize = 63;
+
+const WORD: usize = size_of::<Word>();
+const SPACE: usize = (DEPTH + 1) * WORD;
+
+/// The bytes of all stacks, which begin at a multiple of 512: the last one ends beyond its space.
+pub(crate) const STACKS: usize = (CLASSES + 1) * SPACE;
+pub(crate) const STACKS_ALIGN: usize = SPACE;
+
+#[repr(align(512))]
+struct Nothing(Word);
+
+/// Where all stacks of a heap without memory end.
+static NOTHING: Nothing = Nothing(Word::new(0));
+
+/// The tops of a heap's stacks. Only the heap's thread moves them.
+#[derive(Debug)]
+pub(crate) struct Tops([Top; CLASSES]);
+
+/// A top: the address of a word. A pointer, so that a static may hold it.
+#[derive(Debug)]
+struct Top(AtomicPtr<Word>);
+
+impl Top {
+    #[inline(always)]
+    fn get(&self) -> *mut Word {
+        // Relaxed: only the heap's thread uses it.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn set(&self, top: *mut Word) {
+        // Relaxed: as above.
+        self.0.store(top, Ordering::Relaxed);
+    }
+}
+
+/// The word at a place in a stack.
+#[inline(always)]
+fn word(at: *mut Word) -> &'static Word {
+    // SAFETY: tops lead to words of stacks, which are mapped for ever, or to NOTHING; so do the
+    // places between a stack's lowest word and its last one, to which alone this module moves.
+    unsafe { &*at }
+}
+
+impl Tops {
+    /// Of a heap without memory: all empty and full.
+    pub(crate) const fn nothing() -> Self {
+        Self([const { Top(AtomicPtr::new((&raw const NOTHING.0).cast_mut())) }; CLASSES])
+    }
+
+    /// Takes the block on top; 0 from an empty stack.
+    ///
+    /// The top is read twice, so that it is moved by one instruction.
+    #[inline(always)]
+    pub(crate) fn pop(&self, class: usize) -> usize {
+        let top = &self.0[class];
+        let block = word(top.get()).get();
+        if block != 0 {
+            top.set(top.get().wrapping_sub(1));
+        }
+        block
+    }
+
+    /// Puts a block on top; `false`: the stack is full.
+    #[inline(always)]
+    pub(crate) fn push(&self, class: usize, block: usize) -> bool {
+        let top = &self.0[class];
+        let at = top.get();
+        if at.addr() % SPACE == 0 {
+            return false;
+        }
+        word(at.wrapping_add(1)).set(block);
+        top.set(top.get().wrapping_add(1));
+        true
+    }
+
+    /// Makes an empty or new stack one that keeps so many blocks.
+    pub(crate) fn shape(&self, class: Class, stacks: usize, kept: usize) {
+        debug_assert!(kept <= DEPTH);
+        let end = stacks + (class.index() + 1) * SPACE;
+        let bottom = ptr::with_exposed_provenance_mut(end - kept * WORD);
+        word(bottom).set(0);
+        self.0[class.index()].set(bottom);
+    }
+
+    /// Whether it has no block.
+    pub(crate) fn is_empty(&self, class: Class) -> bool {
+        word(self.0[class.index()].get()).get() == 0
+    }
+
+    /// The number of its blocks.
+    pub(crate) fn len(&self, class: Class) -> usize {
+        let top = self.0[class.index()].get();
+        (0..=DEPTH).take_while(|down| word(top.wrapping_sub(*down)).get() != 0).count()
+    }
+
+    /// Whether a block is among them.
+    pub(crate) fn has(&self, class: Class, block: usize) -> bool {
+        let top = self.0[class.index()].get();
+        (0..self.len(class)).any(|down| word(top.wrapping_sub(down)).get() == block)
+    }
+
+    /// Takes the `count` lowest blocks, which are the oldest, and hands each out.
+    pub(crate) fn drain(&self, class: Class, count: usize, mut out: impl FnMut(usize)) {
+        let top = &self.0[class.index()];
+        let len = self.len(class);
+        let count = count.min(len);
+        let lowest = top.get().wrapping_sub(len - usize::from(len > 0));
+        for at in 0..count {
+            out(word(lowest.wrapping_add(at)).get());
+        }
+        for at in count..len {
+            word(lowest.wrapping_add(at - count)).set(word(lowest.wrapping_add(at)).get());
+        }
+        top.set(top.get().wrapping_sub(count));
+    }
+}

@@ -1,0 +1,50 @@
+//! The page source by addresses: where the records vouch for what it wants vouched for.
+
+use core::ptr::NonNull;
+
+use super::{
+    block::pointer,
+    source::{Misuse, PageSource},
+};
+
+/// A page source, called with addresses of memory that the allocator's records say it mapped.
+pub(crate) trait System: PageSource {
+    fn map_at(&self, len: usize, align: usize) -> Option<usize> {
+        Some(self.map(len, align)?.as_ptr().expose_provenance())
+    }
+
+    fn unmap_at(&self, start: usize, len: usize) {
+        // SAFETY: the records said that it was mapped, and no longer say that anybody has it.
+        unsafe { self.unmap(at(start), len) };
+    }
+
+    fn purge_at(&self, start: usize, len: usize) -> bool {
+        // SAFETY: the records say that it is mapped and that nobody has it.
+        unsafe { self.purge(at(start), len) }
+    }
+
+    fn resize_at(&self, start: usize, old: usize, new: usize) -> bool {
+        // SAFETY: the records say that it is a mapping of this length, of the caller's.
+        unsafe { self.resize(at(start), old, new) }
+    }
+
+    fn relocate_at(&self, from: usize, len: usize, to: usize) -> bool {
+        // SAFETY: the records say that one is a mapping of this length, and the other was just
+        // mapped and is longer.
+        unsafe { self.relocate(at(from), len, at(to)) }
+    }
+}
+
+impl<S: PageSource> System for S {}
+
+/// As a pointer. Memory that was mapped does not begin at 0.
+fn at(start: usize) -> NonNull<u8> {
+    NonNull::new(pointer(start)).unwrap_or(NonNull::dangling())
+}
+
+/// Ends the program.
+#[cold]
+#[inline(never)]
+pub(crate) fn stop(source: &impl PageSource, misuse: Misuse, address: usize) -> ! {
+    source.stop(misuse, address)
+}
