@@ -2,10 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::{
-    kind::Kind,
-    plain::{or_errno, out_of_memory},
-};
+use crate::kind::Kind;
 
 /// `posix_memalign`: `out` is written only on success, and `errno` not at all.
 ///
@@ -28,7 +25,7 @@ pub unsafe fn posix_memalign<K: Kind>(out: *mut *mut c_void, align: usize, size:
 /// of two is rounded up to one.
 pub fn memalign<K: Kind>(align: usize, size: usize) -> *mut c_void {
     match align.checked_next_power_of_two() {
-        Some(align) => or_errno(K::allocator().allocate_aligned(size, align)),
-        None => out_of_memory(),
+        Some(align) => K::allocator().allocate_aligned(size, align).cast(),
+        None => K::allocator().refuse().cast(),
     }
 }

@@ -4,27 +4,10 @@ use core::{ffi::c_void, ptr};
 
 use crate::kind::Kind;
 
-/// Sets `errno` to `ENOMEM` and returns null.
-#[cold]
-#[inline(never)]
-pub(crate) fn out_of_memory() -> *mut c_void {
-    // SAFETY: it always returns this thread's.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    unsafe { errno.write(libc::ENOMEM) };
-    ptr::null_mut()
-}
-
-/// The block, or null with `errno` set.
-#[inline(always)]
-pub(crate) fn or_errno(block: *mut u8) -> *mut c_void {
-    if block.is_null() { out_of_memory() } else { block.cast() }
-}
-
 /// `malloc`: a block of at least `size` bytes.
 #[inline(always)]
 pub fn malloc<K: Kind>(size: usize) -> *mut c_void {
-    or_errno(K::allocator().allocate(size))
+    K::allocator().allocate(size).cast()
 }
 
 /// `free`.
@@ -41,8 +24,8 @@ pub unsafe fn free<K: Kind>(block: *mut c_void) {
 #[inline(always)]
 pub fn calloc<K: Kind>(count: usize, size: usize) -> *mut c_void {
     match count.checked_mul(size) {
-        Some(bytes) => or_errno(K::allocator().allocate_zeroed(bytes, 1)),
-        None => out_of_memory(),
+        Some(bytes) => K::allocator().allocate_zeroed(bytes, 1).cast(),
+        None => K::allocator().refuse().cast(),
     }
 }
 
@@ -60,7 +43,7 @@ pub unsafe fn realloc<K: Kind>(block: *mut c_void, size: usize) -> *mut c_void {
         return ptr::null_mut();
     }
     // SAFETY: the caller's promise.
-    or_errno(unsafe { K::allocator().resize(block.cast(), size, 16) })
+    unsafe { K::allocator().resize(block.cast(), size, 16) }.cast()
 }
 
 /// `malloc_usable_size`: what a block really has; 0 for null.

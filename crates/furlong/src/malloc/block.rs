@@ -14,9 +14,9 @@ pub(crate) fn pointer(address: usize) -> *mut u8 {
 /// A block of at least a word, which the caller holds: it is free, or being freed.
 #[inline(always)]
 pub(crate) unsafe fn first_word(address: usize) -> usize {
-    // SAFETY: mapped, aligned and of at least a word. Volatile, as its last holder may have been
-    // any program.
-    unsafe { pointer(address).cast::<usize>().read_volatile() }
+    // SAFETY: mapped, aligned and of at least a word, which has been written since it was mapped,
+    // by this module before the block was handed out.
+    unsafe { pointer(address).cast::<usize>().read() }
 }
 
 /// Writes the first word of a block.

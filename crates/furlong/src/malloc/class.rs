@@ -89,9 +89,11 @@ impl Class {
         if size > MEDIUM_MAX {
             return None;
         }
-        (1 + FINE + FILLS.len()..CLASSES)
-            .map(Self::numbered)
-            .find(|class| class.size() >= size)
+        let last = size - 1;
+        let doubling = last.ilog2();
+        let quarter = (last >> (doubling - 2)) & 3;
+        let index = (doubling - SMALL_MAX.ilog2()) as usize * 4 + quarter;
+        Some(Self::numbered(1 + FINE + FILLS.len() + index))
     }
 
     /// The smallest class whose blocks are all aligned and have room; none above the classes.
@@ -112,6 +114,11 @@ impl Class {
     #[inline(always)]
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)
+    }
+
+    #[inline(always)]
+    pub(crate) fn number(self) -> u8 {
+        self.0
     }
 
     /// The size of its blocks.

@@ -5,7 +5,7 @@
 //! may be read without holding the record says the record; whoever reads such a field sees an old
 //! or a new value, never a torn one.
 
-use core::ptr;
+use core::{cell::UnsafeCell, ptr};
 
 use crate::sync::atomic::{
     AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
@@ -119,4 +119,34 @@ impl<T> Link<T> {
 
 fn address<T>(record: Option<&'static T>) -> *mut T {
     record.map_or(ptr::null_mut(), |record| ptr::from_ref(record).cast_mut())
+}
+
+/// A number that stays the same as long as anybody may rightly read it: it is written while nobody
+/// knows of the record, and read through an unordered access that one instruction can do.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Fixed<T>(UnsafeCell<T>);
+
+// SAFETY: writers have the record to themselves, as `set` demands, so all accesses at the same
+// time are reads.
+unsafe impl<T: Copy + Send> Sync for Fixed<T> {}
+
+impl<T: Copy> Fixed<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// The value.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> T {
+        // SAFETY: nobody writes while somebody may read.
+        unsafe { *self.0.get() }
+    }
+
+    /// Puts a value there, while nobody reads: under the pool's latch, before the record is given
+    /// to anybody.
+    pub(crate) fn set(&self, value: T) {
+        // SAFETY: nobody reads.
+        unsafe { *self.0.get() = value };
+    }
 }

@@ -22,7 +22,7 @@ impl<C: Config> Malloc<C> {
     /// is all zeros. 0 where memory is short.
     pub(crate) fn allocate_units(&'static self, size: usize, align: usize) -> (usize, bool) {
         if size > SIZE_MAX || align > SIZE_MAX / UNIT {
-            return (0, false);
+            return (self.refuse_memory(), false);
         }
         let units = size.div_ceil(UNIT).max(1);
         let taken = if units <= RUN_MAX && align <= RUN_MAX {
@@ -34,7 +34,7 @@ impl<C: Config> Malloc<C> {
         } else {
             self.map_huge(size, align * UNIT).map(|base| (base, true))
         };
-        taken.unwrap_or((0, false))
+        taken.unwrap_or_else(|| (self.refuse_memory(), false))
     }
 
     fn note_large(&'static self, base: usize, units: usize) {
@@ -75,8 +75,8 @@ impl<C: Config> Malloc<C> {
     pub(crate) fn object_at(&'static self, address: usize) -> (&'static Span, usize) {
         let span = self.map.span_at(address);
         let starts = address % UNIT == 0;
-        if !starts || !matches!(span.used_for(), Use::Large | Use::Huge) {
-            self.refuse(address);
+        if !starts || !(span.is(Use::Large) || span.is(Use::Huge)) {
+            self.stop_at(address);
         }
         (span, span.summary.get() as usize)
     }
@@ -85,7 +85,7 @@ impl<C: Config> Malloc<C> {
     pub(crate) fn free_units(&'static self, address: usize) {
         let huge = self.with_pool(|pool| {
             let (span, len) = self.object_at(address);
-            if span.used_for() == Use::Huge {
+            if span.is(Use::Huge) {
                 span.use_for(Use::Nothing);
                 pool.huge.set(pool.huge.get() - len);
                 return Some(len);
@@ -101,7 +101,7 @@ impl<C: Config> Malloc<C> {
     /// Makes a large or huge object longer or shorter where it is. `false`: nothing has changed.
     pub(crate) fn resize_units(&'static self, address: usize, size: usize) -> bool {
         let (span, len) = self.object_at(address);
-        if span.used_for() == Use::Huge {
+        if span.is(Use::Huge) {
             return size > LARGE_MAX && self.resize_huge(span, address, len, size);
         }
         let (have, want) = (len / UNIT, size.div_ceil(UNIT).max(1));
@@ -136,7 +136,7 @@ impl<C: Config> Malloc<C> {
     /// cannot, or it is none.
     pub(crate) fn move_huge(&'static self, address: usize, size: usize) -> usize {
         let (span, len) = self.object_at(address);
-        if span.used_for() != Use::Huge || size > SIZE_MAX || size <= len {
+        if !span.is(Use::Huge) || size > SIZE_MAX || size <= len {
             return 0;
         }
         let Some(to) = self.map_huge(size, UNIT) else {

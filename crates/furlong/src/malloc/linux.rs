@@ -111,6 +111,13 @@ unsafe impl PageSource for Linux {
         unsafe { bytes.add(1).read_unaligned() }
     }
 
+    fn refused(&self) {
+        // SAFETY: it always returns this thread's.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: as above.
+        unsafe { errno.write(libc::ENOMEM) };
+    }
+
     fn stop(&self, misuse: Misuse, address: usize) -> ! {
         let mut line = [0; 128];
         let len = message(&mut line, misuse.message(), address);

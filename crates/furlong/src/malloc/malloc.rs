@@ -9,6 +9,7 @@ use super::{
     current::CurrentHeap,
     gate::Gate,
     hardening::Hardening,
+    heap::Heap,
     large::SIZE_MAX,
     map::Map,
     policy::{Policy, Profile},
@@ -62,7 +63,7 @@ impl<C: Config> Malloc<C> {
             if grains > FINE_MAX / GRAIN {
                 return self.allocate_coarse(size);
             }
-            self.allocate_kept(Class::numbered(grains), size)
+            self.allocate_kept(grains, size)
         })
     }
 
@@ -70,19 +71,19 @@ impl<C: Config> Malloc<C> {
     #[inline(always)]
     fn allocate_coarse(&'static self, size: usize) -> *mut u8 {
         match Class::of(size) {
-            Some(class) if size <= SMALL_MAX => self.allocate_kept(class, size),
-            _ => pointer(self.allocate_slow(size)),
+            Some(class) if size <= SMALL_MAX => self.allocate_kept(class.index(), size),
+            _ => self.allocate_slow(size),
         }
     }
 
     #[inline(always)]
-    fn allocate_kept(&'static self, class: Class, size: usize) -> *mut u8 {
-        if C::Hardening::SCRUB || !C::Tier::cached(&self.policy, class) {
-            return pointer(self.allocate_slow(size));
+    fn allocate_kept(&'static self, class: usize, size: usize) -> *mut u8 {
+        if C::Hardening::SCRUB || !C::Tier::cached(&self.policy, class as u8) {
+            return self.allocate_slow(size);
         }
-        let block = C::Current::get().tops.pop(class.index());
+        let block = C::Current::get().tops.pop(class);
         if block == 0 {
-            return pointer(self.allocate_slow(size));
+            return self.allocate_slow(size);
         }
         if C::Hardening::CHECK {
             // SAFETY: a free block of the heap's, the caller's from now on.
@@ -114,20 +115,22 @@ impl<C: Config> Malloc<C> {
                 if unsafe { first_word(address) } == mark {
                     return self.free_slow(address);
                 }
-                if !C::Tier::cached(&self.policy, span.class()) {
-                    return self.free_slow(address);
-                }
-                if !heap.tops.push(span.class().index(), address) {
+                if !self.keep(heap, span, address) {
                     return self.free_slow(address);
                 }
                 // SAFETY: as above.
                 unsafe { set_first_word(address, mark) };
-            } else if !C::Tier::cached(&self.policy, span.class())
-                || !heap.tops.push(span.class().index(), address)
-            {
+            } else if !self.keep(heap, span, address) {
                 self.free_slow(address);
             }
         });
+    }
+
+    /// Puts a block on its stack. `false`: the stack is full, or not to be used.
+    #[inline(always)]
+    fn keep(&'static self, heap: &'static Heap, span: &Span, address: usize) -> bool {
+        let class = span.class.get();
+        C::Tier::cached(&self.policy, class) && heap.tops.push(class, address)
     }
 
     /// As [`allocate`](Self::allocate), at a multiple of `align`, a power of two.
@@ -140,6 +143,11 @@ impl<C: Config> Malloc<C> {
             Some(class) => pointer(self.allocate_class(class)),
             None => pointer(self.allocate_units(size.max(1), align.div_ceil(UNIT)).0),
         }
+    }
+
+    /// Refuses a request whose size no number holds: null, as where memory is short.
+    pub fn refuse(&'static self) -> *mut u8 {
+        pointer(self.refuse_memory())
     }
 
     /// As [`allocate_aligned`](Self::allocate_aligned), all zeros.
@@ -167,9 +175,10 @@ impl<C: Config> Malloc<C> {
     /// As for [`free`](Self::free), but the block stays in use.
     pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
         let address = block.expose_provenance();
-        match self.first_unit(address).used_for() {
-            Use::Blocks => self.find_block(address).0.class().size(),
-            _ => self.object_at(address).1,
+        if self.first_unit(address).is(Use::Blocks) {
+            self.find_block(address).0.class().size()
+        } else {
+            self.object_at(address).1
         }
     }
 

@@ -4,7 +4,7 @@ use core::ptr;
 
 use super::{
     arena::{ARENA, Arena, UNITS, Words},
-    field::Word,
+    field::Fixed,
     source::PageSource,
     span::{Span, base_of, unit_of},
 };
@@ -29,25 +29,26 @@ pub(crate) struct Region {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Map {
-    roots: [Word; ROOTS],
     nothing: [Span; REGION_UNITS],
+    roots: [Fixed<usize>; ROOTS],
 }
 
 impl Map {
     pub(crate) const fn new() -> Self {
         Self {
-            roots: [const { Word::new(0) }; ROOTS],
             nothing: [const { Span::none() }; REGION_UNITS],
+            roots: [const { Fixed::new(0) }; ROOTS],
         }
     }
 
     /// The record of the unit at any address; what is above its 48 bits does not count.
     #[inline(always)]
     pub(crate) fn span_at(&'static self, address: usize) -> &'static Span {
+        let nothing = (&raw const self.nothing).expose_provenance();
         let root = self.roots[(address >> REGION_SHIFT) & (ROOTS - 1)].get();
         let offset = (address >> 10) & ((REGION_UNITS - 1) << 6);
-        let span = (&raw const self.nothing).expose_provenance();
-        let span = ptr::with_exposed_provenance::<Span>(span.wrapping_add(root) + offset);
+        let spans = nothing.wrapping_add(root);
+        let span = ptr::with_exposed_provenance::<Span>(spans.wrapping_add(offset));
         // SAFETY: a root is 0 or leads to a region, whose provenance was exposed and which is
         // never unmapped; the offset is inside its spans.
         unsafe { &*span }

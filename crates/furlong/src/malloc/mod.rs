@@ -13,6 +13,7 @@ mod config;
 mod current;
 mod field;
 mod gate;
+mod group;
 mod hardening;
 mod heap;
 mod heaps;

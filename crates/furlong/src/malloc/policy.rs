@@ -41,7 +41,7 @@ impl Profile {
 /// The limits in force, by class.
 #[derive(Debug)]
 pub struct Policy {
-    kept: [Byte; CLASSES],
+    kept: [Byte; 256],
     dirty_min: Word,
     dirty_max: Word,
 }
@@ -49,7 +49,7 @@ pub struct Policy {
 impl Policy {
     pub(crate) const fn new() -> Self {
         Self {
-            kept: [const { Byte::new(0) }; CLASSES],
+            kept: [const { Byte::new(0) }; 256],
             dirty_min: Word::new(0),
             dirty_max: Word::new(0),
         }
@@ -71,6 +71,12 @@ impl Policy {
     #[inline(always)]
     pub(crate) fn kept(&self, class: Class) -> usize {
         usize::from(self.kept[class.index()].get())
+    }
+
+    /// Whether a heap keeps blocks of a class at all.
+    #[inline(always)]
+    pub(crate) fn keeps(&self, class: u8) -> bool {
+        self.kept[usize::from(class)].get() > 0
     }
 
     /// How many bytes may be free and dirty while so many are in use.

@@ -2,15 +2,16 @@
 //! not recognise.
 
 use super::{
-    block::{first_word, is_zero_behind_first, set_first_word, zero},
-    class::{CLASSES, Class},
+    block::{first_word, is_zero_behind_first, pointer, set_first_word, zero},
+    class::Class,
     config::Config,
     current::CurrentHeap,
     hardening::Hardening,
     heap::{Heap, State},
     malloc::Malloc,
-    source::Misuse,
+    source::{Misuse, PageSource},
     span::Use,
+    group::Group,
     spans::Batch,
     system::stop,
 };
@@ -19,11 +20,18 @@ impl<C: Config> Malloc<C> {
     /// Allocates a block of any size; 0 where memory is short.
     #[cold]
     #[inline(never)]
-    pub(crate) fn allocate_slow(&'static self, size: usize) -> usize {
-        match Class::of(size) {
+    pub(crate) fn allocate_slow(&'static self, size: usize) -> *mut u8 {
+        pointer(match Class::of(size) {
             Some(class) => self.allocate_class(class),
             None => self.allocate_units(size, 1).0,
-        }
+        })
+    }
+
+    /// Says that memory is short.
+    #[cold]
+    pub(crate) fn refuse_memory(&'static self) -> usize {
+        self.source.refused();
+        0
     }
 
     /// Allocates a block of a class; 0 where memory is short.
@@ -35,10 +43,11 @@ impl<C: Config> Malloc<C> {
             },
             None => self.allocate_late(class),
         };
-        if block != 0 {
-            // SAFETY: a free block, the caller's from now on.
-            unsafe { self.prepare(block, class.size()) };
+        if block == 0 {
+            return self.refuse_memory();
         }
+        // SAFETY: a free block, the caller's from now on.
+        unsafe { self.prepare(block, class.size()) };
         block
     }
 
@@ -66,7 +75,7 @@ impl<C: Config> Malloc<C> {
             return 0;
         };
         for block in rest.iter().rev() {
-            heap.tops.push(class.index(), *block);
+            heap.tops.push(class.number(), *block);
         }
         *first
     }
@@ -117,10 +126,14 @@ impl<C: Config> Malloc<C> {
 
     /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
     pub(crate) fn flush(&'static self, heap: &'static Heap, class: Class, count: usize) {
+        let mut open = Group::default();
         heap.tops.drain(class, count, |address| {
-            let (span, block) = self.find_block(address);
-            self.give_blocks(heap, span, block / 64, 1 << (block % 64));
+            if !open.add(address) {
+                self.give_group(heap, &open);
+                open = self.group_of(address);
+            }
         });
+        self.give_group(heap, &open);
     }
 
     /// Frees whatever the gate does not: remote blocks, blocks for full stacks, objects of their
@@ -131,9 +144,10 @@ impl<C: Config> Malloc<C> {
         if address == 0 {
             return;
         }
-        match self.first_unit(address).used_for() {
-            Use::Blocks => self.free_block(address),
-            _ => self.free_units(address),
+        if self.first_unit(address).is(Use::Blocks) {
+            self.free_block(address);
+        } else {
+            self.free_units(address);
         }
     }
 
@@ -159,10 +173,10 @@ impl<C: Config> Malloc<C> {
             self.post(span, block / 64, 1 << (block % 64));
         } else if !span.owner.is(heap) {
             self.send(heap, address);
-        } else if !heap.tops.push(class.index(), address) {
+        } else if !heap.tops.push(class.number(), address) {
             self.lock_heap(heap);
-            self.flush(heap, class, heap.tops.len(class).div_ceil(2));
-            if !heap.tops.push(class.index(), address) {
+            self.flush(heap, class, self.policy.kept(class).div_ceil(2));
+            if !heap.tops.push(class.number(), address) {
                 self.give_blocks(heap, span, block / 64, 1 << (block % 64));
             }
             self.unlock_heap(heap);
@@ -214,9 +228,4 @@ fn shuffle(heap: &Heap, blocks: &mut [usize]) {
         heap.random.set(x);
         blocks.swap(at, x % (at + 1));
     }
-}
-
-/// The classes, for those who walk them.
-pub(crate) fn classes() -> impl Iterator<Item = Class> {
-    (1..CLASSES).map(Class::numbered)
 }

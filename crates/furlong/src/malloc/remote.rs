@@ -16,6 +16,8 @@ use crate::sync::atomic::Ordering;
 
 use super::{
     config::Config,
+    field::Word,
+    group::Group,
     heap::{Heap, OUTGOING, State},
     malloc::Malloc,
     source::{Misuse, PageSource},
@@ -38,21 +40,19 @@ impl<C: Config> Malloc<C> {
     pub(crate) fn post_outgoing(&'static self, heap: &'static Heap) {
         let len = heap.outgoing_len.get().min(OUTGOING);
         heap.outgoing_len.set(0);
-        let mut at = 0;
-        while at < len {
-            let (span, block) = self.find_block(heap.outgoing[at].get());
-            let mut bits = 1_u64 << (block % 64);
-            at += 1;
-            while at < len {
-                let (next, other) = self.find_block(heap.outgoing[at].get());
-                let bit = 1 << (other % 64);
-                if !core::ptr::eq(next, span) || other / 64 != block / 64 || bits & bit != 0 {
-                    break;
-                }
-                bits |= bit;
-                at += 1;
+        let mut open = Group::default();
+        for address in heap.outgoing[..len].iter().map(Word::get) {
+            if !open.add(address) {
+                self.post_group(&open);
+                open = self.group_of(address);
             }
-            self.post(span, block / 64, bits);
+        }
+        self.post_group(&open);
+    }
+
+    fn post_group(&'static self, group: &Group) {
+        if let Some(span) = group.span {
+            self.post(span, group.word, group.bits);
         }
     }
 

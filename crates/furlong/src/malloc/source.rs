@@ -71,6 +71,9 @@ pub unsafe trait PageSource: Sync + 'static {
         0x9e37_79b9_7f4a_7c15
     }
 
+    /// Called before an allocation is refused: a process sets `errno`.
+    fn refused(&self) {}
+
     /// Ends the program, because memory is corrupt or would be.
     fn stop(&self, misuse: Misuse, address: usize) -> !;
 }

@@ -5,12 +5,13 @@ use crate::sync::atomic::AtomicU64;
 
 use super::{
     class::{Class, UNIT_SHIFT},
-    field::{Bits, Byte, Half, Link, Short},
+    field::{Bits, Byte, Fixed, Half, Link, Short},
     heap::Heap,
 };
 
 /// What a unit is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Use {
     /// Not this allocator's, or free.
     Nothing,
@@ -24,8 +25,6 @@ pub(crate) enum Use {
     Huge,
 }
 
-const USES: [Use; 5] = [Use::Nothing, Use::Blocks, Use::Rest, Use::Large, Use::Huge];
-
 /// The record of a unit, in a cache line of its own; all zeros where there is none.
 ///
 /// The owner's, under its heap's latch, are all fields but the last two; anybody may read
@@ -37,9 +36,9 @@ pub(crate) struct Span {
     /// The heap whose span it is; none where frees go the slow way: all but first units of spans.
     pub(crate) owner: Link<Heap>,
     /// As [`Class::magic`] says; twice, so that both uses are of one instruction.
-    pub(crate) magic: Half,
-    pub(crate) limit: Half,
-    pub(crate) class: Byte,
+    pub(crate) magic: Fixed<u32>,
+    pub(crate) limit: Fixed<u32>,
+    pub(crate) class: Fixed<u8>,
     used_for: Byte,
     /// Blocks from the beginning that were ever given to a heap; the others were never touched.
     pub(crate) carved: Short,
@@ -66,9 +65,9 @@ impl Span {
     pub(crate) const fn none() -> Self {
         Self {
             owner: Link::none(),
-            magic: Half::new(0),
-            limit: Half::new(0),
-            class: Byte::new(0),
+            magic: Fixed::new(0),
+            limit: Fixed::new(0),
+            class: Fixed::new(0),
             used_for: Byte::new(0),
             carved: Short::new(0),
             free: Short::new(0),
@@ -82,8 +81,9 @@ impl Span {
         }
     }
 
-    pub(crate) fn used_for(&self) -> Use {
-        USES[usize::from(self.used_for.get()) % USES.len()]
+    #[inline]
+    pub(crate) fn is(&self, what: Use) -> bool {
+        self.used_for.get() == what as u8
     }
 
     pub(crate) fn use_for(&self, what: Use) {

@@ -72,8 +72,7 @@ impl<C: Config> Malloc<C> {
             let (base, _) = self.take_units(units, 1)?;
             let span = self.map.span_at(base);
             span.unit.set(unit_of(base));
-            #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256")]
-            span.class.set(class.index() as u8);
+            span.class.set(class.number());
             span.magic.set(class.magic());
             span.limit.set(class.magic());
             span.carved.set(0);
@@ -185,8 +184,8 @@ impl<C: Config> Malloc<C> {
     /// Stops the program where no block begins there.
     pub(crate) fn find_block(&'static self, address: usize) -> (&'static Span, usize) {
         let span = self.first_unit(address);
-        if span.used_for() != Use::Blocks {
-            self.refuse(address);
+        if !span.is(Use::Blocks) {
+            self.stop_at(address);
         }
         match span.block_at(address) {
             Some(block) => (span, block),
@@ -197,16 +196,16 @@ impl<C: Config> Malloc<C> {
     /// The record of the first unit of whatever an address is in.
     pub(crate) fn first_unit(&'static self, address: usize) -> &'static Span {
         let span = self.map.span_at(address);
-        #[expect(clippy::cast_possible_truncation, reason = "later units have 32 bits there")]
-        match span.used_for() {
-            Use::Rest => self.map.span(span.summary.get() as u32),
-            _ => span,
+        if !span.is(Use::Rest) {
+            return span;
         }
+        #[expect(clippy::cast_possible_truncation, reason = "later units have 32 bits there")]
+        self.map.span(span.summary.get() as u32)
     }
 
     /// Stops the program: this address is no block.
     #[cold]
-    pub(crate) fn refuse(&'static self, address: usize) -> ! {
+    pub(crate) fn stop_at(&'static self, address: usize) -> ! {
         let ours = self.map.arena(unit_of(address)).is_some_and(|arena| arena.base.get() != 0);
         let misuse = if ours { Misuse::NotABlock } else { Misuse::Foreign };
         stop(&self.source, misuse, address)

@@ -11,11 +11,11 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 
 use super::{
     class::{CLASSES, Class},
-    field::Word,
+    field::{Byte, Word},
 };
 
 /// The most blocks that a stack keeps.
-pub const DEPTH: usize = 63;
+pub(crate) const DEPTH: usize = 63;
 
 const WORD: usize = size_of::<Word>();
 const SPACE: usize = (DEPTH + 1) * WORD;
@@ -32,7 +32,12 @@ static NOTHING: Nothing = Nothing(Word::new(0));
 
 /// The tops of a heap's stacks. Only the heap's thread moves them.
 #[derive(Debug)]
-pub(crate) struct Tops([Top; CLASSES]);
+pub(crate) struct Tops {
+    /// As many as a byte has values, so that no class has to be compared with their number.
+    tops: [Top; 256],
+    /// How many blocks each stack keeps.
+    depths: [Byte; CLASSES],
+}
 
 /// A top: the address of a word. A pointer, so that a static may hold it.
 #[derive(Debug)]
@@ -63,7 +68,10 @@ fn word(at: *mut Word) -> &'static Word {
 impl Tops {
     /// Of a heap without memory: all empty and full.
     pub(crate) const fn nothing() -> Self {
-        Self([const { Top(AtomicPtr::new((&raw const NOTHING.0).cast_mut())) }; CLASSES])
+        Self {
+            tops: [const { Top(AtomicPtr::new((&raw const NOTHING.0).cast_mut())) }; 256],
+            depths: [const { Byte::new(0) }; CLASSES],
+        }
     }
 
     /// Takes the block on top; 0 from an empty stack.
@@ -71,7 +79,7 @@ impl Tops {
     /// The top is read twice, so that it is moved by one instruction.
     #[inline(always)]
     pub(crate) fn pop(&self, class: usize) -> usize {
-        let top = &self.0[class];
+        let top = &self.tops[class];
         let block = word(top.get()).get();
         if block != 0 {
             top.set(top.get().wrapping_sub(1));
@@ -81,8 +89,8 @@ impl Tops {
 
     /// Puts a block on top; `false`: the stack is full.
     #[inline(always)]
-    pub(crate) fn push(&self, class: usize, block: usize) -> bool {
-        let top = &self.0[class];
+    pub(crate) fn push(&self, class: u8, block: usize) -> bool {
+        let top = &self.tops[usize::from(class)];
         let at = top.get();
         if at.addr() % SPACE == 0 {
             return false;
@@ -98,29 +106,27 @@ impl Tops {
         let end = stacks + (class.index() + 1) * SPACE;
         let bottom = ptr::with_exposed_provenance_mut(end - kept * WORD);
         word(bottom).set(0);
-        self.0[class.index()].set(bottom);
-    }
-
-    /// Whether it has no block.
-    pub(crate) fn is_empty(&self, class: Class) -> bool {
-        word(self.0[class.index()].get()).get() == 0
+        self.tops[class.index()].set(bottom);
+        #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
+        self.depths[class.index()].set(kept as u8);
     }
 
     /// The number of its blocks.
     pub(crate) fn len(&self, class: Class) -> usize {
-        let top = self.0[class.index()].get();
-        (0..=DEPTH).take_while(|down| word(top.wrapping_sub(*down)).get() != 0).count()
+        let top = self.tops[class.index()].get().addr();
+        let room = (top.next_multiple_of(SPACE) - top) / WORD;
+        usize::from(self.depths[class.index()].get()) - room
     }
 
     /// Whether a block is among them.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
-        let top = self.0[class.index()].get();
+        let top = self.tops[class.index()].get();
         (0..self.len(class)).any(|down| word(top.wrapping_sub(down)).get() == block)
     }
 
     /// Takes the `count` lowest blocks, which are the oldest, and hands each out.
     pub(crate) fn drain(&self, class: Class, count: usize, mut out: impl FnMut(usize)) {
-        let top = &self.0[class.index()];
+        let top = &self.tops[class.index()];
         let len = self.len(class);
         let count = count.min(len);
         let lowest = top.get().wrapping_sub(len - usize::from(len > 0));

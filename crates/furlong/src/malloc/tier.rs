@@ -5,7 +5,7 @@
 //! once for many.
 #![forbid(unsafe_code)]
 
-use super::{class::Class, policy::Policy};
+use super::policy::Policy;
 
 mod sealed {
     pub trait Sealed {}
@@ -13,8 +13,8 @@ mod sealed {
 
 /// When the policy is asked.
 pub trait Tier: sealed::Sealed + 'static {
-    /// Whether this call may use the heap's cache.
-    fn cached(policy: &Policy, class: Class) -> bool;
+    /// Whether this call may use the heap's cache for a class, by its number.
+    fn cached(policy: &Policy, class: u8) -> bool;
 }
 
 /// For every call.
@@ -25,8 +25,8 @@ impl sealed::Sealed for PerCall {}
 
 impl Tier for PerCall {
     #[inline(always)]
-    fn cached(policy: &Policy, class: Class) -> bool {
-        policy.kept(class) > 0
+    fn cached(policy: &Policy, class: u8) -> bool {
+        policy.keeps(class)
     }
 }
 
@@ -39,7 +39,7 @@ impl sealed::Sealed for Batched {}
 
 impl Tier for Batched {
     #[inline(always)]
-    fn cached(_: &Policy, _: Class) -> bool {
+    fn cached(_: &Policy, _: u8) -> bool {
         true
     }
 }
