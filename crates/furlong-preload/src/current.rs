@@ -4,11 +4,15 @@
 //! it is read by two instructions. The model that a library's `thread_local!` has calls a
 //! function, which may allocate.
 
+use core::marker::PhantomData;
+
 use furlong::malloc::{CurrentHeap, Heap, VACANT};
 
-/// The heap of a thread of this process.
+use crate::{kind::Kind, start};
+
+/// The heap of a thread of this process, for the process's allocator.
 #[derive(Debug)]
-pub struct Thread;
+pub struct Thread<K>(PhantomData<K>);
 
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
@@ -42,22 +46,38 @@ fn read() -> *const Heap {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn write(heap: *const Heap) {
+fn write(heap: &'static Heap) {
     // SAFETY: it writes this thread's variable, which is always there.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr [rip + furlong_heap@gottpoff]",
             "mov qword ptr fs:[{0}], {1}",
             out(reg) _,
-            in(reg) heap,
+            in(reg) core::ptr::from_ref(heap),
             options(nostack, preserves_flags),
         );
     }
 }
 
+#[cfg(not(target_arch = "x86_64"))]
+std::thread_local! {
+    static HEAP: core::cell::Cell<&'static Heap> = const { core::cell::Cell::new(&VACANT) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn read() -> *const Heap {
+    HEAP.get()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn write(heap: &'static Heap) {
+    HEAP.set(heap);
+}
+
 // SAFETY: the variable begins as VACANT's address, and afterwards holds what `set` was given in
 // the same thread, which no other thread reads.
-unsafe impl CurrentHeap for Thread {
+unsafe impl<K: Kind> CurrentHeap for Thread<K> {
     type Pin = ();
 
     #[inline(always)]
@@ -74,6 +94,6 @@ unsafe impl CurrentHeap for Thread {
     }
 
     fn bound() {
-        crate::start::thread_began();
+        start::thread_began::<K>();
     }
 }

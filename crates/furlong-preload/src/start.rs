@@ -1,4 +1,106 @@
 //! What happens when the library is loaded, at fork and at a thread's end.
 
+use core::{
+    ffi::{CStr, c_void},
+    ptr,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use furlong::malloc::Profile;
+
+use crate::kind::Kind;
+
+/// The key whose destructor is called at a thread's end, plus one; 0 before it is made.
+static KEY: AtomicU64 = AtomicU64::new(0);
+
+/// In how many rounds of destructors a thread keeps its heap: those of others allocate, too. There
+/// are four.
+const ROUNDS: usize = 3;
+
+/// When the library is loaded: the variables of the environment are read, and fork is watched.
+pub extern "C" fn loaded<K: Kind>() {
+    key::<K>();
+    if let Some(profile) = profile() {
+        K::allocator().follow(&profile);
+    }
+    // SAFETY: three functions that stay; if there is no memory for them, forks are not watched.
+    unsafe { libc::pthread_atfork(Some(prepare::<K>), Some(parent::<K>), Some(child::<K>)) };
+}
+
+extern "C" fn prepare<K: Kind>() {
+    K::allocator().before_fork();
+}
+
+extern "C" fn parent<K: Kind>() {
+    K::allocator().after_fork();
+}
+
+extern "C" fn child<K: Kind>() {
+    K::allocator().after_fork_in_child();
+}
+
+/// The key, made by the first who asks; nothing if the process has none left.
+fn key<K: Kind>() -> Option<libc::pthread_key_t> {
+    let known = KEY.load(Ordering::SeqCst);
+    if known != 0 {
+        return libc::pthread_key_t::try_from(known - 1).ok();
+    }
+    let mut key = 0;
+    // SAFETY: a variable for the key, and a destructor that stays.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_ends::<K>)) } != 0 {
+        return None;
+    }
+    let made = u64::from(key) + 1;
+    match KEY.compare_exchange(0, made, Ordering::SeqCst, Ordering::SeqCst) {
+        Ok(_) => Some(key),
+        Err(first) => {
+            // SAFETY: this thread made it, and no other has seen it.
+            unsafe { libc::pthread_key_delete(key) };
+            libc::pthread_key_t::try_from(first - 1).ok()
+        }
+    }
+}
+
 /// A thread has a heap from now on: it will have to be told when the thread ends.
-pub fn thread_began() {}
+pub(crate) fn thread_began<K: Kind>() {
+    set_round::<K>(1);
+}
+
+fn set_round<K: Kind>(round: usize) {
+    if let Some(key) = key::<K>() {
+        // SAFETY: a key of this library's; keys as low as this one need no memory.
+        unsafe { libc::pthread_setspecific(key, ptr::without_provenance(round)) };
+    }
+}
+
+extern "C" fn thread_ends<K: Kind>(round: *mut c_void) {
+    if round.addr() < ROUNDS {
+        set_round::<K>(round.addr() + 1);
+    } else {
+        K::allocator().end_thread();
+    }
+}
+
+/// A variable of the environment, if this process may trust it.
+fn variable(name: &CStr) -> Option<&'static CStr> {
+    // SAFETY: no contract.
+    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+        return None;
+    }
+    // SAFETY: a name that ends.
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: what is there ends, and nobody changes the environment while libraries are loaded.
+    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
+}
+
+/// The profile that the environment asks for; nonsense is no profile.
+fn profile() -> Option<Profile> {
+    let mut profile = match variable(c"FURLONG_MALLOC_PROFILE").map(CStr::to_bytes) {
+        Some(b"conservative") => Profile::CONSERVATIVE,
+        _ => Profile::STANDARD,
+    };
+    if variable(c"FURLONG_MALLOC_PREFAULT").map(CStr::to_bytes) == Some(b"1") {
+        profile.prefault = true;
+    }
+    (profile != Profile::STANDARD).then_some(profile)
+}

@@ -13,7 +13,7 @@ macro_rules! symbols {
 
         impl $crate::Config for Preloaded {
             type Source = $crate::Linux;
-            type Current = $crate::Thread;
+            type Current = $crate::Thread<Self>;
             type Hardening = $hardening;
             type Gate = $gate;
             type Tier = $tier;
@@ -25,6 +25,11 @@ macro_rules! symbols {
                 &ALLOCATOR
             }
         }
+
+        // SAFETY: a function of the kind that the loader calls from there.
+        #[used]
+        #[unsafe(link_section = ".init_array")]
+        static LOADED: extern "C" fn() = $crate::start::loaded::<Preloaded>;
 
         $crate::exported! {
             plain::malloc: malloc(size: usize) -> *mut c_void;

@@ -139,12 +139,31 @@ impl Class {
         self.units() * UNIT / self.size()
     }
 
-    /// What an offset in a span is multiplied with: the upper half of the product is the block's
-    /// number, and the lower half is below the magic number itself exactly at a block's start.
+    /// What an offset in a unit is multiplied with: the upper half of the product is the block's
+    /// number, and the lower half is below the magic number itself exactly at a block's start. 0
+    /// for medium blocks, where no 32 bits do.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most 2^28: sizes begin at 16")]
     pub(crate) fn magic(self) -> u32 {
+        if self.size() > SMALL_MAX {
+            return 0;
+        }
         (1_u64 << 32).div_ceil(self.size() as u64) as u32
+    }
+
+    /// The number of the block that begins at an offset of a span.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is compared")]
+    pub(crate) fn block_at(self, offset: usize) -> Option<usize> {
+        if offset >= self.units() * UNIT {
+            return None;
+        }
+        if self.size() > SMALL_MAX {
+            return (offset % self.size() == 0).then(|| offset / self.size());
+        }
+        let magic = u64::from(self.magic());
+        let product = offset as u64 * magic;
+        (u64::from(product as u32) < magic).then_some((product >> 32) as usize)
     }
 }
 
@@ -180,16 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn magic_numbers_tell_blocks_from_their_insides_at_every_offset() {
+    fn blocks_are_told_from_their_insides_at_every_offset() {
         for class in (1..CLASSES).map(Class::numbered) {
-            let magic = class.magic();
-            for offset in 0..class.units() * UNIT {
-                let product = offset as u64 * u64::from(magic);
-                let starts = (product & 0xffff_ffff) < u64::from(magic);
-                assert_eq!(starts, offset % class.size() == 0, "{class:?} {offset}");
-                if starts {
-                    assert_eq!((product >> 32) as usize, offset / class.size());
-                }
+            for offset in 0..class.units() * UNIT + 1 {
+                let starts = offset % class.size() == 0 && offset < class.units() * UNIT;
+                let number = starts.then_some(offset / class.size());
+                assert_eq!(class.block_at(offset), number, "{class:?} {offset}");
             }
         }
     }

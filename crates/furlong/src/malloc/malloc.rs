@@ -67,8 +67,9 @@ impl<C: Config> Malloc<C> {
         })
     }
 
-    /// The same above the sizes whose class is their number of grains.
-    #[inline(always)]
+    /// The same above the sizes whose class is their number of grains. A function of its own, so
+    /// that the way of the small sizes has no jump.
+    #[inline(never)]
     fn allocate_coarse(&'static self, size: usize) -> *mut u8 {
         match Class::of(size) {
             Some(class) if size <= SMALL_MAX => self.allocate_kept(class.index(), size),

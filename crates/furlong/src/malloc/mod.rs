@@ -12,6 +12,7 @@ mod class;
 mod config;
 mod current;
 mod field;
+mod fork;
 mod gate;
 mod group;
 mod hardening;

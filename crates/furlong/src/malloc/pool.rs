@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    arena::{ARENA, Arena},
+    arena::Arena,
     class::UNIT,
     config::Config,
     field::{Link, Word},
@@ -55,11 +55,6 @@ impl Pool {
             ended: Word::new(0),
             mark: Word::new(0),
         }
-    }
-
-    /// The arenas in the order in which they were made.
-    pub(crate) fn arenas(&'static self) -> impl Iterator<Item = &'static Arena> {
-        core::iter::successors(self.first.get(), |arena| arena.next.get())
     }
 
     /// The heaps, running and ended.
@@ -214,10 +209,5 @@ impl<C: Config> Malloc<C> {
             }
             pool.dirty.set(pool.dirty.get() + arena.dirty.get().count_ones() as usize);
         }
-    }
-
-    /// The bytes of address space that all arenas have.
-    pub(crate) fn arena_bytes(&'static self) -> usize {
-        self.pool.arenas().count() * ARENA
     }
 }

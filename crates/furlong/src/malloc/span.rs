@@ -35,7 +35,8 @@ pub(crate) enum Use {
 pub(crate) struct Span {
     /// The heap whose span it is; none where frees go the slow way: all but first units of spans.
     pub(crate) owner: Link<Heap>,
-    /// As [`Class::magic`] says; twice, so that both uses are of one instruction.
+    /// As [`Class::magic`] says, and 0 where frees go the slow way; twice, so that both uses are of
+    /// one instruction.
     pub(crate) magic: Fixed<u32>,
     pub(crate) limit: Fixed<u32>,
     pub(crate) class: Fixed<u8>,
@@ -103,12 +104,8 @@ impl Span {
     #[inline]
     pub(crate) fn block_at(&self, address: usize) -> Option<usize> {
         let offset = address.wrapping_sub(self.base());
-        let magic = self.magic.get();
-        let product = (offset as u64).checked_mul(u64::from(magic))?;
-        let number = (product >> 32) as usize;
-        #[expect(clippy::cast_possible_truncation, reason = "the lower half is what counts")]
-        let starts = (product as u32) < magic;
-        (starts && number < usize::from(self.carved.get())).then_some(number)
+        let number = self.class().block_at(offset)?;
+        (number < usize::from(self.carved.get())).then_some(number)
     }
 
     /// Where a block begins.

@@ -1,0 +1,53 @@
+//! A process that forks while its threads allocate.
+//!
+//! Before the fork all latches are taken, so that no span and no arena is in the middle of a
+//! change. What the other threads' gates do goes on meanwhile, and the child may see any part of
+//! it: so it trusts their spans and not their stacks, whose blocks are lost to it.
+#![forbid(unsafe_code)]
+
+use super::{
+    class::{CLASSES, Class},
+    config::Config,
+    current::CurrentHeap,
+    heap::State,
+    malloc::Malloc,
+};
+
+impl<C: Config> Malloc<C> {
+    /// Before a fork: nobody changes what is shared until [`after_fork`](Self::after_fork) or
+    /// [`after_fork_in_child`](Self::after_fork_in_child).
+    pub fn before_fork(&'static self) {
+        for heap in self.pool.heaps() {
+            self.lock_heap(heap);
+        }
+        self.lock_pool();
+    }
+
+    /// After a fork, in the process that forked.
+    pub fn after_fork(&'static self) {
+        self.unlock_pool();
+        // A heap that came since the locks were taken is nobody's to unlock here, but it can only
+        // wait for the pool, and its latch is free.
+        for heap in self.pool.heaps() {
+            heap.latch.unlock();
+        }
+    }
+
+    /// After a fork, in the new process: the heaps of threads that it does not have have ended.
+    pub fn after_fork_in_child(&'static self) {
+        let own = C::Current::get();
+        let mut ended = 0;
+        for heap in self.pool.heaps() {
+            if !core::ptr::eq(heap, own) && heap.state() == State::Running {
+                for class in (0..CLASSES).map(Class::numbered) {
+                    heap.tops.shape(class, heap.stacks.get(), 0);
+                }
+                heap.outgoing_len.set(0);
+                heap.set_state(State::Ended);
+                ended += 1;
+            }
+        }
+        self.pool.ended.set(self.pool.ended.get() + ended);
+        self.after_fork();
+    }
+}
