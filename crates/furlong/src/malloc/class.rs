@@ -153,17 +153,21 @@ impl Class {
 
     /// The number of the block that begins at an offset of a span.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is compared")]
     pub(crate) fn block_at(self, offset: usize) -> Option<usize> {
-        if offset >= self.units() * UNIT {
-            return None;
+        match self.magic() {
+            0 if offset >= self.units() * UNIT => None,
+            0 => (offset % self.size() == 0).then(|| offset / self.size()),
+            magic => Self::block_by(magic, offset),
         }
-        if self.size() > SMALL_MAX {
-            return (offset % self.size() == 0).then(|| offset / self.size());
-        }
-        let magic = u64::from(self.magic());
-        let product = offset as u64 * magic;
-        (u64::from(product as u32) < magic).then_some((product >> 32) as usize)
+    }
+
+    /// The same for small blocks by the magic number of their class.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is compared")]
+    pub(crate) fn block_by(magic: u32, offset: usize) -> Option<usize> {
+        let product = (offset as u64).wrapping_mul(u64::from(magic));
+        let starts = offset < UNIT && (product as u32) < magic;
+        starts.then_some((product >> 32) as usize)
     }
 }
 

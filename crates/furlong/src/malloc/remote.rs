@@ -107,6 +107,9 @@ impl<C: Config> Malloc<C> {
 
     /// Takes all blocks that others have freed back. The heap's latch is held.
     pub(crate) fn collect(&'static self, heap: &'static Heap) {
+        if heap.queue.0.get().is_none() {
+            return;
+        }
         let mut next = heap.queue.0.take();
         while let Some(span) = next {
             next = span.link.get();

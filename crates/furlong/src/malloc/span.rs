@@ -104,7 +104,10 @@ impl Span {
     #[inline]
     pub(crate) fn block_at(&self, address: usize) -> Option<usize> {
         let offset = address.wrapping_sub(self.base());
-        let number = self.class().block_at(offset)?;
+        let number = match self.magic.get() {
+            0 => self.class().block_at(offset)?,
+            magic => Class::block_by(magic, offset)?,
+        };
         (number < usize::from(self.carved.get())).then_some(number)
     }
 
