@@ -40,7 +40,10 @@ pub(crate) struct Class(u8);
 const SIZES: [u32; CLASSES] = sizes();
 const SMALL_BY_GRAINS: [u8; SMALL_MAX / GRAIN + 1] = by_grains();
 
-#[expect(clippy::cast_possible_truncation, reason = "sizes of classes end at 64 KiB")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "sizes of classes end at 64 KiB"
+)]
 const fn sizes() -> [u32; CLASSES] {
     let mut sizes = [0; CLASSES];
     let mut class = 1;
@@ -64,7 +67,10 @@ const fn sizes() -> [u32; CLASSES] {
     sizes
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256 classes")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "there are fewer than 256 classes"
+)]
 const fn by_grains() -> [u8; SMALL_MAX / GRAIN + 1] {
     let mut table = [1; SMALL_MAX / GRAIN + 1];
     let mut class = 1;
@@ -105,7 +111,10 @@ impl Class {
             .find(|class| class.size() % align == 0)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256 classes")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "there are fewer than 256 classes"
+    )]
     pub(crate) fn numbered(index: usize) -> Self {
         debug_assert!(index < CLASSES);
         Self(index as u8)
@@ -130,7 +139,11 @@ impl Class {
     /// The units of its spans.
     #[inline]
     pub(crate) fn units(self) -> usize {
-        if self.size() <= SMALL_MAX { 1 } else { MEDIUM_UNITS }
+        if self.size() <= SMALL_MAX {
+            1
+        } else {
+            MEDIUM_UNITS
+        }
     }
 
     /// The blocks of its spans.
@@ -143,7 +156,10 @@ impl Class {
     /// number, and the lower half is below the magic number itself exactly at a block's start. 0
     /// for medium blocks, where no 32 bits do.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "at most 2^28: sizes begin at 16")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most 2^28: sizes begin at 16"
+    )]
     pub(crate) fn magic(self) -> u32 {
         if self.size() > SMALL_MAX {
             return 0;
@@ -163,7 +179,10 @@ impl Class {
 
     /// The same for small blocks by the magic number of their class.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is compared")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the lower half is what is compared"
+    )]
     pub(crate) fn block_by(magic: u32, offset: usize) -> Option<usize> {
         let product = (offset as u64).wrapping_mul(u64::from(magic));
         let starts = offset < UNIT && (product as u32) < magic;
@@ -181,7 +200,10 @@ mod tests {
             let class = Class::of(size).expect("there are classes up to here");
             assert!(class.index() > 0 && class.size() >= size, "{size}");
             let smaller = (1..class.index()).map(Class::numbered);
-            assert!(smaller.into_iter().all(|class| class.size() < size), "{size}");
+            assert!(
+                smaller.into_iter().all(|class| class.size() < size),
+                "{size}"
+            );
         }
         assert_eq!(Class::of(MEDIUM_MAX + 1), None);
         assert_eq!(Class::of(usize::MAX), None);
@@ -190,14 +212,19 @@ mod tests {
     #[test]
     fn waste_is_bounded_in_every_block_and_every_span() {
         for size in 1..=MEDIUM_MAX {
-            let got = Class::of(size).expect("there are classes up to here").size();
+            let got = Class::of(size)
+                .expect("there are classes up to here")
+                .size();
             let most = if size <= FINE_MAX { GRAIN - 1 } else { got / 5 };
             assert!(got - size <= most, "{size} got {got}");
         }
         for class in (1..CLASSES).map(Class::numbered) {
             let span = class.units() * UNIT;
             let rest = span - class.blocks() * class.size();
-            assert!(rest <= span / 16 && class.blocks() >= 8, "{class:?} leaves {rest}");
+            assert!(
+                rest <= span / 16 && class.blocks() >= 8,
+                "{class:?} leaves {rest}"
+            );
             assert_eq!(class.size() % GRAIN, 0);
         }
     }

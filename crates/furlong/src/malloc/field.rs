@@ -107,8 +107,9 @@ impl<T> Link<T> {
             before(unsafe { seen.as_ref() });
             let new = ptr::from_ref(record).cast_mut();
             // SeqCst: as in take. Relaxed: a failure only gives another guess.
-            let done =
-                self.0.compare_exchange_weak(seen, new, Ordering::SeqCst, Ordering::Relaxed);
+            let done = self
+                .0
+                .compare_exchange_weak(seen, new, Ordering::SeqCst, Ordering::Relaxed);
             match done {
                 Ok(_) => return,
                 Err(now) => seen = now,

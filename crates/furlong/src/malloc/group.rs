@@ -1,9 +1,7 @@
 //! Freed blocks of one word of one span: what is given back, or posted, in one step.
 #![forbid(unsafe_code)]
 
-use super::{
-    class::UNIT_SHIFT, config::Config, heap::Heap, malloc::Malloc, span::Span,
-};
+use super::{class::UNIT_SHIFT, config::Config, heap::Heap, malloc::Malloc, span::Span};
 
 /// Neighbours among freed blocks, as they are met.
 #[derive(Default)]
@@ -39,7 +37,11 @@ impl<C: Config> Malloc<C> {
     /// A group of one block. Stops the program where none begins.
     pub(crate) fn group_of(&'static self, address: usize) -> Group {
         let (span, block) = self.find_block(address);
-        Group { span: Some(span), word: block / 64, bits: 1 << (block % 64) }
+        Group {
+            span: Some(span),
+            word: block / 64,
+            bits: 1 << (block % 64),
+        }
     }
 
     /// Gives a group back to its span, whose heap's latch is held.

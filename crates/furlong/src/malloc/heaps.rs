@@ -55,7 +55,9 @@ impl<C: Config> Malloc<C> {
     fn new_heap(&'static self) -> Option<&'static Heap> {
         let page = self.source.page_size().max(STACKS_ALIGN);
         let stacks = size_of::<Heap>().next_multiple_of(STACKS_ALIGN);
-        let start = self.source.map_at((stacks + STACKS).next_multiple_of(page), page)?;
+        let start = self
+            .source
+            .map_at((stacks + STACKS).next_multiple_of(page), page)?;
         let heap: *const Heap = ptr::with_exposed_provenance(start);
         // SAFETY: zeroed memory is a value of Heap, whose pointers may be null; it is aligned to
         // more than it needs, and never unmapped.

@@ -61,6 +61,7 @@ impl<C: Config> Malloc<C> {
             span.summary.set(len as u64);
             span.use_for(Use::Huge);
             pool.huge.set(pool.huge.get() + len);
+            pool.huge_count.set(pool.huge_count.get() + 1);
             Some(base)
         });
         if noted.is_none() {
@@ -88,6 +89,7 @@ impl<C: Config> Malloc<C> {
             if span.is(Use::Huge) {
                 span.use_for(Use::Nothing);
                 pool.huge.set(pool.huge.get() - len);
+                pool.huge_count.set(pool.huge_count.get() - 1);
                 return Some(len);
             }
             self.retire_units(address, len / UNIT);
@@ -149,6 +151,7 @@ impl<C: Config> Malloc<C> {
         self.with_pool(|pool| {
             span.use_for(Use::Nothing);
             pool.huge.set(pool.huge.get() - len);
+            pool.huge_count.set(pool.huge_count.get() - 1);
         });
         to
     }

@@ -134,7 +134,9 @@ fn message(line: &mut [u8], what: &str, address: usize) -> usize {
     let digits = (0..16).rev().map(|at| digit(at * 4));
     let bytes = b"furlong malloc: ".iter().copied();
     let bytes = bytes.chain(what.bytes()).chain(b": 0x".iter().copied());
-    let bytes = bytes.chain(digits.skip_while(|digit| *digit == b'0')).chain([b'\n']);
+    let bytes = bytes
+        .chain(digits.skip_while(|digit| *digit == b'0'))
+        .chain([b'\n']);
     let slots = line.iter_mut().zip(bytes);
     slots.map(|(slot, byte)| *slot = byte).count()
 }
@@ -147,6 +149,9 @@ mod tests {
     fn the_last_line_says_what_and_where() {
         let mut line = [0; 64];
         let len = message(&mut line, "block freed twice", 0x7f00_0010);
-        assert_eq!(&line[..len], b"furlong malloc: block freed twice: 0x7f000010\n");
+        assert_eq!(
+            &line[..len],
+            b"furlong malloc: block freed twice: 0x7f000010\n"
+        );
     }
 }

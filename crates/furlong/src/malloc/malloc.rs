@@ -32,7 +32,9 @@ pub struct Malloc<C: Config> {
 
 impl<C: Config> core::fmt::Debug for Malloc<C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Malloc").field("pool", &self.pool).finish_non_exhaustive()
+        f.debug_struct("Malloc")
+            .field("pool", &self.pool)
+            .finish_non_exhaustive()
     }
 }
 
@@ -40,7 +42,12 @@ impl<C: Config> Malloc<C> {
     /// An allocator over a system's pages. It maps nothing before the first allocation.
     #[must_use]
     pub const fn new(source: C::Source) -> Self {
-        Self { map: Map::new(), policy: Policy::new(), pool: Pool::new(), source }
+        Self {
+            map: Map::new(),
+            policy: Policy::new(),
+            pool: Pool::new(),
+            source,
+        }
     }
 
     /// The system under it.
@@ -201,7 +208,11 @@ impl<C: Config> Malloc<C> {
             if self.resize_units(address, size) {
                 return block;
             }
-            let moved = if align <= UNIT { self.move_huge(address, size) } else { 0 };
+            let moved = if align <= UNIT {
+                self.move_huge(address, size)
+            } else {
+                0
+            };
             if moved != 0 {
                 return pointer(moved);
             }

@@ -114,7 +114,9 @@ impl Map {
             arena.base.set(base.unwrap_or_default());
             arena.free.set(u64::MAX);
             // SAFETY: zeroed memory is a value of Words; it is aligned and never unmapped.
-            arena.words.set(Some(unsafe { words.cast::<Words>().as_ref() }));
+            arena
+                .words
+                .set(Some(unsafe { words.cast::<Words>().as_ref() }));
             return Some(arena);
         }
         // SAFETY: just mapped, and nobody knows of it.

@@ -81,6 +81,8 @@ impl Policy {
 
     /// How many bytes may be free and dirty while so many are in use.
     pub(crate) fn dirty_bytes_max(&self, live: usize) -> usize {
-        (live / 16).max(self.dirty_min.get()).min(self.dirty_max.get())
+        (live / 16)
+            .max(self.dirty_min.get())
+            .min(self.dirty_max.get())
     }
 }

@@ -32,6 +32,7 @@ pub(crate) struct Pool {
     dirty: Word,
     /// Bytes that the system mapped for huge objects.
     pub(crate) huge: Word,
+    pub(crate) huge_count: Word,
     pub(crate) heaps: Link<Heap>,
     /// How many heaps have ended and not been taken over; may be read at any time.
     pub(crate) ended: Word,
@@ -51,10 +52,16 @@ impl Pool {
             live: Word::new(0),
             dirty: Word::new(0),
             huge: Word::new(0),
+            huge_count: Word::new(0),
             heaps: Link::none(),
             ended: Word::new(0),
             mark: Word::new(0),
         }
+    }
+
+    /// The arenas in the order in which they were made.
+    pub(crate) fn arenas(&'static self) -> impl Iterator<Item = &'static Arena> {
+        core::iter::successors(self.first.get(), |arena| arena.next.get())
     }
 
     /// The heaps, running and ended.
@@ -70,6 +77,11 @@ impl Pool {
     /// Bytes that could be given back to the system.
     pub(crate) fn dirty_bytes(&self) -> usize {
         self.dirty.get() * UNIT
+    }
+
+    /// Whether the counts are those of all arenas.
+    pub(crate) fn counts_are(&self, live: usize, dirty: usize) -> bool {
+        self.live.get() == live && self.dirty.get() == dirty
     }
 
     fn append(&'static self, arena: &'static Arena) {
@@ -109,7 +121,8 @@ impl Pool {
         let dirty = arena.dirty.get() & bits;
         arena.free.set(arena.free.get() & !bits);
         arena.dirty.set(arena.dirty.get() & !bits);
-        self.dirty.set(self.dirty.get() - dirty.count_ones() as usize);
+        self.dirty
+            .set(self.dirty.get() - dirty.count_ones() as usize);
         self.live.set(self.live.get() + len);
         dirty == 0
     }
@@ -147,7 +160,12 @@ impl<C: Config> Malloc<C> {
     }
 
     /// Takes the units behind a run, if nobody has them, under the pool's latch.
-    pub(crate) fn extend_units(&'static self, base: usize, len: usize, more: usize) -> Option<bool> {
+    pub(crate) fn extend_units(
+        &'static self,
+        base: usize,
+        len: usize,
+        more: usize,
+    ) -> Option<bool> {
         let arena = self.map.arena(unit_of(base))?;
         let end = unit_of(base) as usize % 64 + len;
         if end + more > 64 {
@@ -169,7 +187,11 @@ impl<C: Config> Malloc<C> {
         arena.dirty.set(arena.dirty.get() | bits);
         pool.live.set(pool.live.get() - len);
         pool.dirty.set(pool.dirty.get() + len);
-        if pool.hint.get().is_none_or(|hint| arena.order.get() < hint.order.get()) {
+        if pool
+            .hint
+            .get()
+            .is_none_or(|hint| arena.order.get() < hint.order.get())
+        {
             pool.hint.set(Some(arena));
         }
         if arena.queued.get() == 0 {
@@ -201,13 +223,15 @@ impl<C: Config> Malloc<C> {
             }
             arena.queued.set(0);
             let dirty = arena.dirty.get();
-            pool.dirty.set(pool.dirty.get() - dirty.count_ones() as usize);
+            pool.dirty
+                .set(pool.dirty.get() - dirty.count_ones() as usize);
             for (at, len) in runs(dirty) {
                 if self.source.purge_at(arena.unit_base(at), len * UNIT) {
                     arena.dirty.set(arena.dirty.get() & !run(at, len));
                 }
             }
-            pool.dirty.set(pool.dirty.get() + arena.dirty.get().count_ones() as usize);
+            pool.dirty
+                .set(pool.dirty.get() + arena.dirty.get().count_ones() as usize);
         }
     }
 }

@@ -6,12 +6,12 @@ use super::{
     class::Class,
     config::Config,
     current::CurrentHeap,
+    group::Group,
     hardening::Hardening,
     heap::{Heap, State},
     malloc::Malloc,
     source::{Misuse, PageSource},
     span::Use,
-    group::Group,
     spans::Batch,
     system::stop,
 };
@@ -191,10 +191,14 @@ impl<C: Config> Malloc<C> {
         let (unit, word, bit) = (span.unit.get(), block / 64, 1_u64 << (block % 64));
         self.map.words(span).is_some_and(|words| {
             let free = words.free(unit, word).get() & bit != 0;
-            let remote = words.remote(unit, word).load(crate::sync::atomic::Ordering::SeqCst);
+            let remote = words
+                .remote(unit, word)
+                .load(crate::sync::atomic::Ordering::SeqCst);
             free || remote & bit != 0
         }) || heap.tops.has(span.class(), address)
-            || heap.outgoing[..sent].iter().any(|other| other.get() == address)
+            || heap.outgoing[..sent]
+                .iter()
+                .any(|other| other.get() == address)
     }
 
     /// Gives back what the caller's heap keeps, and to the system what nobody has. Returns whether

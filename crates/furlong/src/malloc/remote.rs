@@ -63,7 +63,9 @@ impl<C: Config> Malloc<C> {
         };
         // AcqRel: pairs with the swap in collect, so that what was written to the blocks comes
         // before their next use.
-        let before = words.remote(span.unit.get(), word).fetch_or(bits, Ordering::AcqRel);
+        let before = words
+            .remote(span.unit.get(), word)
+            .fetch_or(bits, Ordering::AcqRel);
         if before & bits != 0 {
             let block = word * 64 + (before & bits).trailing_zeros() as usize;
             stop(&self.source, Misuse::DoubleFree, span.address_of(block));
@@ -132,7 +134,9 @@ impl<C: Config> Malloc<C> {
             let word = posted.trailing_zeros() as usize;
             posted &= posted - 1;
             // AcqRel: pairs with the first step of post.
-            let bits = words.remote(span.unit.get(), word).swap(0, Ordering::AcqRel);
+            let bits = words
+                .remote(span.unit.get(), word)
+                .swap(0, Ordering::AcqRel);
             if bits != 0 {
                 self.give_blocks(heap, span, word, bits);
             }

@@ -5,12 +5,13 @@
 use super::{
     class::{Class, UNIT},
     config::Config,
+    hardening::Hardening,
     heap::Heap,
     malloc::Malloc,
     source::Misuse,
     span::{Span, Use, unit_of},
     stack::DEPTH,
-    system::stop,
+    system::{clear, stop},
 };
 
 /// Blocks on their way from a span to a stack.
@@ -22,7 +23,11 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn of(want: usize) -> Self {
-        Self { blocks: [0; DEPTH + 1], len: 0, want: want.clamp(1, DEPTH) }
+        Self {
+            blocks: [0; DEPTH + 1],
+            len: 0,
+            want: want.clamp(1, DEPTH),
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -66,10 +71,17 @@ impl<C: Config> Malloc<C> {
     }
 
     /// Makes a span of units that nobody has, and lists it.
-    pub(crate) fn new_span(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
+    pub(crate) fn new_span(
+        &'static self,
+        heap: &'static Heap,
+        class: Class,
+    ) -> Option<&'static Span> {
         let units = class.units();
         let span = self.with_pool(|_| {
-            let (base, _) = self.take_units(units, 1)?;
+            let (base, zero) = self.take_units(units, 1)?;
+            if C::Hardening::SCRUB && !zero {
+                clear(base, units * UNIT);
+            }
             let span = self.map.span_at(base);
             span.unit.set(unit_of(base));
             span.class.set(class.number());
@@ -123,7 +135,8 @@ impl<C: Config> Malloc<C> {
             }
             set.set(bits);
             if bits == 0 {
-                span.summary.set(span.summary.get() & (span.summary.get() - 1));
+                span.summary
+                    .set(span.summary.get() & (span.summary.get() - 1));
             }
         }
         #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
@@ -142,7 +155,13 @@ impl<C: Config> Malloc<C> {
 
     /// Gives free blocks of one word back to their span, whose heap's latch is held, and retires
     /// the span if it is whole and not the last of its class.
-    pub(crate) fn give_blocks(&'static self, heap: &'static Heap, span: &'static Span, word: usize, bits: u64) {
+    pub(crate) fn give_blocks(
+        &'static self,
+        heap: &'static Heap,
+        span: &'static Span,
+        word: usize,
+        bits: u64,
+    ) {
         let Some(words) = self.map.words(span) else {
             return;
         };
@@ -171,7 +190,9 @@ impl<C: Config> Malloc<C> {
         if let Some(words) = self.map.words(span) {
             let mut summary = span.summary.get();
             while summary != 0 {
-                words.free(span.unit.get(), summary.trailing_zeros() as usize).set(0);
+                words
+                    .free(span.unit.get(), summary.trailing_zeros() as usize)
+                    .set(0);
                 summary &= summary - 1;
             }
         }
@@ -199,15 +220,25 @@ impl<C: Config> Malloc<C> {
         if !span.is(Use::Rest) {
             return span;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "later units have 32 bits there")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "later units have 32 bits there"
+        )]
         self.map.span(span.summary.get() as u32)
     }
 
     /// Stops the program: this address is no block.
     #[cold]
     pub(crate) fn stop_at(&'static self, address: usize) -> ! {
-        let ours = self.map.arena(unit_of(address)).is_some_and(|arena| arena.base.get() != 0);
-        let misuse = if ours { Misuse::NotABlock } else { Misuse::Foreign };
+        let ours = self
+            .map
+            .arena(unit_of(address))
+            .is_some_and(|arena| arena.base.get() != 0);
+        let misuse = if ours {
+            Misuse::NotABlock
+        } else {
+            Misuse::Foreign
+        };
         stop(&self.source, misuse, address)
     }
 }

@@ -120,8 +120,17 @@ impl Tops {
 
     /// Whether a block is among them.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
+        let mut found = false;
+        self.each(class, |other| found |= other == block);
+        found
+    }
+
+    /// Shows all its blocks.
+    pub(crate) fn each(&self, class: Class, mut show: impl FnMut(usize)) {
         let top = self.tops[class.index()].get();
-        (0..self.len(class)).any(|down| word(top.wrapping_sub(down)).get() == block)
+        for down in 0..self.len(class) {
+            show(word(top.wrapping_sub(down)).get());
+        }
     }
 
     /// Takes the `count` lowest blocks, which are the oldest, and hands each out.

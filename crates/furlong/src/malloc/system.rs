@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 
 use super::{
-    block::pointer,
+    block::{pointer, zero},
     source::{Misuse, PageSource},
 };
 
@@ -40,6 +40,12 @@ impl<S: PageSource> System for S {}
 /// As a pointer. Memory that was mapped does not begin at 0.
 fn at(start: usize) -> NonNull<u8> {
     NonNull::new(pointer(start)).unwrap_or(NonNull::dangling())
+}
+
+/// Overwrites units that the caller has just taken with zeros.
+pub(crate) fn clear(base: usize, len: usize) {
+    // SAFETY: the records say that they are mapped and the caller's.
+    unsafe { zero(base, len) };
 }
 
 /// Ends the program.

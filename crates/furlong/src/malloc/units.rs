@@ -19,7 +19,11 @@ pub(crate) fn find(set: u64, len: usize, align: usize) -> Option<u32> {
         starts &= starts >> step;
         have += step;
     }
-    starts &= if align >= 64 { 1 } else { u64::MAX / ((1 << align) - 1) };
+    starts &= if align >= 64 {
+        1
+    } else {
+        u64::MAX / ((1 << align) - 1)
+    };
     (starts != 0).then(|| starts.trailing_zeros())
 }
 
@@ -40,7 +44,10 @@ mod tests {
     /// The same by trying every unit.
     fn slowly(set: u64, len: usize, align: usize) -> Option<u32> {
         let fits = |at: &usize| at + len <= 64 && (*at..at + len).all(|unit| set >> unit & 1 == 1);
-        (0..64).step_by(align).find(fits).map(|at| u32::try_from(at).expect("below 64"))
+        (0..64)
+            .step_by(align)
+            .find(fits)
+            .map(|at| u32::try_from(at).expect("below 64"))
     }
 
     fn sets() -> impl Iterator<Item = u64> {
@@ -49,7 +56,11 @@ mod tests {
             x ^= x << 13;
             x ^= x >> 7;
             x ^= x << 17;
-            if round % 2 == 0 { x } else { x | x >> 3 | x << 5 }
+            if round % 2 == 0 {
+                x
+            } else {
+                x | x >> 3 | x << 5
+            }
         });
         random.chain([0, 1, u64::MAX, u64::MAX >> 1, 1 << 63, u64::MAX << 32])
     }
@@ -59,7 +70,11 @@ mod tests {
         for set in sets() {
             for len in 1..=RUN_MAX {
                 for align in [1, 2, 4, 8, 16, 32, 64] {
-                    assert_eq!(find(set, len, align), slowly(set, len, align), "{set:x} {len}");
+                    assert_eq!(
+                        find(set, len, align),
+                        slowly(set, len, align),
+                        "{set:x} {len}"
+                    );
                 }
             }
         }

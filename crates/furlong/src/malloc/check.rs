@@ -1,0 +1,162 @@
+//! `check()`: walks the invariants and names the one that is broken.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use crate::check::Check;
+
+use super::{
+    arena::{Arena, UNITS},
+    class::{CLASSES, Class},
+    config::Config,
+    heap::Heap,
+    malloc::Malloc,
+    span::{Span, Use, unit_of},
+};
+
+/// A broken invariant of an allocator, and the address of the unit or block where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BrokenMalloc {
+    /// I1: a unit is free and in use, or neither.
+    Unit(usize),
+    /// I2: what an arena or the pool counts is not what is there.
+    Count(usize),
+    /// I3: a span's words, summary and numbers do not agree.
+    Words(usize),
+    /// I4: a span is not in its heap's list exactly when it has something to give.
+    List(usize),
+    /// I5: a block that a heap keeps is free in its span too, or not a block of the heap's.
+    Kept(usize),
+}
+
+impl fmt::Display for BrokenMalloc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, at) = match self {
+            Self::Unit(at) => ("a unit is free and in use, or neither", at),
+            Self::Count(at) => ("a count is not what is there", at),
+            Self::Words(at) => ("a span's words and numbers do not agree", at),
+            Self::List(at) => ("a span is in the wrong list, or in none", at),
+            Self::Kept(at) => ("a kept block is free in its span, or not there", at),
+        };
+        write!(f, "{what}: {at:#x}")
+    }
+}
+
+impl core::error::Error for BrokenMalloc {}
+
+fn hold(so: bool, broken: BrokenMalloc) -> Result<(), BrokenMalloc> {
+    if so { Ok(()) } else { Err(broken) }
+}
+
+impl<C: Config> Check for &'static Malloc<C> {
+    type Broken = BrokenMalloc;
+
+    /// Walks every invariant. Nobody else may be in a gate meanwhile; who is in a slow way is
+    /// waited for.
+    fn check(&self) -> Result<(), BrokenMalloc> {
+        self.before_fork();
+        let found = self.check_all();
+        self.after_fork();
+        found
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    fn check_all(&'static self) -> Result<(), BrokenMalloc> {
+        let (mut live, mut dirty) = (0, 0);
+        for arena in self.pool.arenas() {
+            self.check_arena(arena)?;
+            live += UNITS - arena.free.get().count_ones() as usize;
+            dirty += arena.dirty.get().count_ones() as usize;
+        }
+        hold(self.pool.counts_are(live, dirty), BrokenMalloc::Count(0))?;
+        for heap in self.pool.heaps() {
+            for class in (1..CLASSES).map(Class::numbered) {
+                self.check_list(heap, class)?;
+                self.check_stack(heap, class)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_arena(&'static self, arena: &'static Arena) -> Result<(), BrokenMalloc> {
+        let (free, dirty) = (arena.free.get(), arena.dirty.get());
+        hold(dirty & !free == 0, BrokenMalloc::Count(arena.base.get()))?;
+        for at in 0..64 {
+            let base = arena.unit_base(at);
+            let span = self.map.span_at(base);
+            let is_free = free >> at & 1 == 1;
+            hold(is_free == span.is(Use::Nothing), BrokenMalloc::Unit(base))?;
+            hold(
+                !is_free || span.owner.get().is_none(),
+                BrokenMalloc::Unit(base),
+            )?;
+            if span.is(Use::Rest) {
+                let first = self.first_unit(base);
+                let led = !first.is(Use::Rest) && !first.is(Use::Nothing);
+                hold(led && first.base() < base, BrokenMalloc::Unit(base))?;
+            } else if !is_free {
+                hold(span.unit.get() == unit_of(base), BrokenMalloc::Unit(base))?;
+            }
+            if span.is(Use::Blocks) {
+                self.check_span(span)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_span(&'static self, span: &'static Span) -> Result<(), BrokenMalloc> {
+        let broken = BrokenMalloc::Words(span.base());
+        let words = self.map.words(span).ok_or(broken)?;
+        let carved = usize::from(span.carved.get());
+        hold(carved <= span.class().blocks(), broken)?;
+        let mut free = 0;
+        for word in 0..64 {
+            let bits = words.free(span.unit.get(), word).get();
+            hold((bits != 0) == (span.summary.get() >> word & 1 == 1), broken)?;
+            let past = carved.saturating_sub(word * 64).min(64);
+            let inside = u64::MAX.checked_shr(64 - past as u32).unwrap_or(0);
+            hold(bits & !inside == 0, broken)?;
+            free += bits.count_ones();
+        }
+        hold(free == u32::from(span.free.get()), broken)?;
+        let listed = span.listed.get() == 1;
+        let owned = span.owner.get().is_some();
+        hold(
+            owned && listed != Self::is_exhausted(span),
+            BrokenMalloc::List(span.base()),
+        )
+    }
+
+    fn check_list(&'static self, heap: &'static Heap, class: Class) -> Result<(), BrokenMalloc> {
+        let (mut prev, mut unit) = (0, heap.first(class).get());
+        while unit != 0 {
+            let span = self.map.span(unit);
+            let right = span.owner.is(heap) && span.class() == class && span.listed.get() == 1;
+            hold(
+                right && span.prev.get() == prev,
+                BrokenMalloc::List(span.base()),
+            )?;
+            (prev, unit) = (unit, span.next.get());
+        }
+        Ok(())
+    }
+
+    fn check_stack(&'static self, heap: &'static Heap, class: Class) -> Result<(), BrokenMalloc> {
+        let mut found = Ok(());
+        heap.tops.each(class, |address| {
+            let span = self.first_unit(address);
+            let block = span.block_at(address).filter(|_| span.owner.is(heap));
+            let words = self.map.words(span);
+            let kept = block.zip(words).is_some_and(|(block, words)| {
+                let bits = words.free(span.unit.get(), block / 64).get();
+                span.class() == class && bits >> (block % 64) & 1 == 0
+            });
+            if !kept {
+                found = Err(BrokenMalloc::Kept(address));
+            }
+        });
+        found
+    }
+}

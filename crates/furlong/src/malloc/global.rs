@@ -1,0 +1,69 @@
+//! The allocator as Rust's.
+
+use core::alloc::{GlobalAlloc, Layout};
+
+use super::{config::Config, malloc::Malloc};
+
+/// An allocator of a static as the one of a Rust program.
+///
+/// # Example
+/// ```
+/// use furlong::malloc::{
+///     Batched, Checked, Config, Global, Inlined, Linux, Malloc, thread_heap,
+/// };
+///
+/// struct Program;
+///
+/// impl Config for Program {
+///     type Source = Linux;
+///     type Current = Thread;
+///     type Hardening = Checked;
+///     type Gate = Inlined;
+///     type Tier = Batched;
+/// }
+///
+/// thread_heap!(Thread, MALLOC);
+/// static MALLOC: Malloc<Program> = Malloc::new(Linux);
+/// #[global_allocator]
+/// static GLOBAL: Global<Program> = Global::new(&MALLOC);
+///
+/// let numbers: Vec<u64> = (0..1000).collect();
+/// assert_eq!(numbers.iter().sum::<u64>(), 499_500);
+/// assert!(MALLOC.statistics().used_bytes >= 8000);
+/// ```
+#[derive(Debug)]
+pub struct Global<C: Config>(&'static Malloc<C>);
+
+impl<C: Config> Global<C> {
+    /// The face of an allocator.
+    #[must_use]
+    pub const fn new(malloc: &'static Malloc<C>) -> Self {
+        Self(malloc)
+    }
+}
+
+// SAFETY: blocks are of at least the size asked for, at multiples of the alignment, nobody else's
+// until they are freed, and nothing here unwinds.
+unsafe impl<C: Config> GlobalAlloc for Global<C> {
+    #[inline(always)]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.0.allocate_aligned(layout.size(), layout.align())
+    }
+
+    #[inline(always)]
+    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.free(block) };
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        self.0.allocate_zeroed(layout.size(), layout.align())
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.resize(block, size, layout.align()) }
+    }
+}

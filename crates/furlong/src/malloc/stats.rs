@@ -1,0 +1,102 @@
+//! How much is in use: exact when asked, and free when not, as nothing is counted meanwhile.
+#![forbid(unsafe_code)]
+
+use crate::sync::atomic::Ordering;
+
+use super::{
+    arena::{ARENA, UNITS},
+    class::{CLASSES, Class, UNIT},
+    config::Config,
+    malloc::Malloc,
+    span::{Span, Use},
+};
+
+/// What an allocator has, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Bytes of blocks and objects in use, by the sizes that they really have.
+    pub used_bytes: usize,
+    /// How many there are.
+    pub used_blocks: usize,
+    /// Bytes of free blocks in spans and heaps.
+    pub free_bytes: usize,
+    /// Bytes of units in arenas that nobody has and that may have memory behind them.
+    pub dirty_bytes: usize,
+    /// Bytes of address space in arenas.
+    pub arena_bytes: usize,
+    /// Bytes of objects that the system mapped for themselves.
+    pub huge_bytes: usize,
+    /// How many of those there are.
+    pub huge_blocks: usize,
+    /// Heaps of threads that run.
+    pub heaps_running: usize,
+    /// Heaps that wait to be taken over.
+    pub heaps_ended: usize,
+}
+
+impl<C: Config> Malloc<C> {
+    /// Counts what is there. Exact if nobody is in a gate meanwhile.
+    ///
+    /// # Cost
+    /// O(units): it walks all arenas under all latches.
+    pub fn statistics(&'static self) -> Statistics {
+        self.before_fork();
+        let mut sum = Statistics {
+            dirty_bytes: self.pool.dirty_bytes(),
+            huge_bytes: self.pool.huge.get(),
+            huge_blocks: self.pool.huge_count.get(),
+            ..Statistics::default()
+        };
+        sum.used_bytes += sum.huge_bytes;
+        sum.used_blocks += sum.huge_blocks;
+        for arena in self.pool.arenas() {
+            sum.arena_bytes += ARENA;
+            for unit in 0..UNITS {
+                let span = self.map.span_at(arena.base.get() + unit * UNIT);
+                if span.is(Use::Large) {
+                    sum.used_bytes += span.summary.get() as usize;
+                    sum.used_blocks += 1;
+                } else if span.is(Use::Blocks) {
+                    self.count_span(span, &mut sum);
+                }
+            }
+        }
+        for heap in self.pool.heaps() {
+            if heap.is_running() {
+                sum.heaps_running += 1;
+            } else {
+                sum.heaps_ended += 1;
+            }
+            for class in (1..CLASSES).map(Class::numbered) {
+                sum.unuse(heap.tops.len(class), class.size());
+            }
+            for at in 0..heap.outgoing_len.get().min(heap.outgoing.len()) {
+                let span = self.first_unit(heap.outgoing[at].get());
+                sum.unuse(1, span.class().size());
+            }
+        }
+        self.after_fork();
+        sum
+    }
+
+    fn count_span(&'static self, span: &'static Span, sum: &mut Statistics) {
+        let posted = self.map.words(span).map_or(0, |words| {
+            let word = |word| words.remote(span.unit.get(), word).load(Ordering::SeqCst);
+            (0..64).map(|at| word(at).count_ones() as usize).sum()
+        });
+        let (carved, size) = (usize::from(span.carved.get()), span.class().size());
+        sum.used_blocks += carved;
+        sum.used_bytes += carved * size;
+        sum.unuse(usize::from(span.free.get()) + posted, size);
+    }
+}
+
+impl Statistics {
+    /// Blocks that were counted as used are free.
+    fn unuse(&mut self, blocks: usize, size: usize) {
+        self.used_blocks -= blocks;
+        self.used_bytes -= blocks * size;
+        self.free_bytes += blocks * size;
+    }
+}
