@@ -4,6 +4,8 @@
 //! cargo build -p furlong-preload --profile preload --examples
 //! LD_PRELOAD=target/preload/examples/libfurlong_malloc_secure.so program
 //! ```
+#![forbid(unsafe_code)]
+
 use core::ffi::c_void;
 
 use furlong_preload::{Batched, Inlined, Secure};

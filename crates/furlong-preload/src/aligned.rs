@@ -9,7 +9,7 @@ use crate::kind::Kind;
 /// # Safety
 /// `out` may be written.
 pub unsafe fn posix_memalign<K: Kind>(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
-    if !align.is_power_of_two() || align % size_of::<*mut c_void>() != 0 {
+    if !align.is_power_of_two() || !align.is_multiple_of(size_of::<*mut c_void>()) {
         return libc::EINVAL;
     }
     let block = K::allocator().allocate_aligned(size, align);

@@ -57,7 +57,6 @@ macro_rules! exported {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $of),*) $(-> $answer)? {
             // SAFETY: the caller keeps to what the C library asks of its callers.
-            #[allow(unused_unsafe, reason = "some are safe")]
             unsafe { $crate::$group::$body::<Preloaded>($($argument),*) }
         }
     )*};

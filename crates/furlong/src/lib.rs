@@ -3,7 +3,8 @@
 //! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it
 //! [`rbtree`], augmented trees, and `maple`, ranges in a B-tree with readers that never wait; then
 //! the systems: [`iova`], device addresses; `phys`, physical segments; `vmspace`, address spaces;
-//! `bounce`, bounce buffers. What has no link needs atomics of 64 bits, or `alloc`.
+//! `bounce`, bounce buffers; `malloc`, a general-purpose allocator. What has no link needs atomics
+//! of 64 bits, or `alloc`.
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
 //! operating system; `lock_api` takes its locks; `serde` serialises saved states. Without any the

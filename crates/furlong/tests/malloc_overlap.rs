@@ -70,14 +70,14 @@ impl Held {
     fn fill(&mut self) {
         for at in self.places() {
             // SAFETY: inside the block, which is held.
-            unsafe { self.block.add(at).write(self.pattern ^ at as u8) };
+            unsafe { self.block.wrapping_add(at).write(self.pattern ^ at as u8) };
         }
     }
 
     fn holds(&self, len: usize) {
         for at in self.places().filter(|at| *at < len) {
             // SAFETY: inside the block, which is held and was filled.
-            let found = unsafe { self.block.add(at).read() };
+            let found = unsafe { self.block.wrapping_add(at).read() };
             assert_eq!(found, self.pattern ^ at as u8, "byte {at} of {}", self.size);
         }
     }

@@ -6,11 +6,11 @@ use core::fmt;
 use crate::check::Check;
 
 use super::{
+    allocator::Malloc,
     arena::{Arena, UNITS},
     class::{CLASSES, Class},
     config::Config,
     heap::Heap,
-    malloc::Malloc,
     span::{Span, Use, unit_of},
 };
 

@@ -172,7 +172,9 @@ impl Class {
     pub(crate) fn block_at(self, offset: usize) -> Option<usize> {
         match self.magic() {
             0 if offset >= self.units() * UNIT => None,
-            0 => (offset % self.size() == 0).then(|| offset / self.size()),
+            0 => offset
+                .is_multiple_of(self.size())
+                .then(|| offset / self.size()),
             magic => Self::block_by(magic, offset),
         }
     }

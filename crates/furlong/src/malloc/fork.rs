@@ -6,11 +6,11 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    allocator::Malloc,
     class::{CLASSES, Class},
     config::Config,
     current::CurrentHeap,
     heap::State,
-    malloc::Malloc,
 };
 
 impl<C: Config> Malloc<C> {

@@ -2,7 +2,7 @@
 
 use core::alloc::{GlobalAlloc, Layout};
 
-use super::{config::Config, malloc::Malloc};
+use super::{allocator::Malloc, config::Config};
 
 /// An allocator of a static as the one of a Rust program.
 ///

@@ -1,7 +1,7 @@
 //! Freed blocks of one word of one span: what is given back, or posted, in one step.
 #![forbid(unsafe_code)]
 
-use super::{class::UNIT_SHIFT, config::Config, heap::Heap, malloc::Malloc, span::Span};
+use super::{allocator::Malloc, class::UNIT_SHIFT, config::Config, heap::Heap, span::Span};
 
 /// Neighbours among freed blocks, as they are met.
 #[derive(Default)]

@@ -3,11 +3,11 @@
 use core::ptr;
 
 use super::{
+    allocator::Malloc,
     class::{CLASSES, Class},
     config::Config,
     current::CurrentHeap,
     heap::{Heap, State},
-    malloc::Malloc,
     source::PageSource,
     span::Span,
     stack::{STACKS, STACKS_ALIGN},

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    allocator::Malloc,
     class::{GRAIN, UNIT},
     config::Config,
-    malloc::Malloc,
     source::PageSource,
     span::{Span, Use, unit_of},
     system::System,
@@ -75,7 +75,7 @@ impl<C: Config> Malloc<C> {
     /// Stops the program where none does.
     pub(crate) fn object_at(&'static self, address: usize) -> (&'static Span, usize) {
         let span = self.map.span_at(address);
-        let starts = address % UNIT == 0;
+        let starts = address.is_multiple_of(UNIT);
         if !starts || !(span.is(Use::Large) || span.is(Use::Huge)) {
             self.stop_at(address);
         }

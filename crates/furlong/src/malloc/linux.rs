@@ -102,13 +102,13 @@ unsafe impl PageSource for Linux {
     fn random(&self) -> u64 {
         // SAFETY: an auxiliary value; where there is none it is 0.
         let bytes = unsafe { libc::getauxval(libc::AT_RANDOM) };
-        let bytes: *const u64 = ptr::with_exposed_provenance(bytes as usize);
-        if bytes.is_null() {
+        if bytes == 0 {
             return 0x9e37_79b9_7f4a_7c15;
         }
+        let second: *const u64 = ptr::with_exposed_provenance(bytes as usize + 8);
         // SAFETY: the kernel put 16 random bytes there for this process; the first eight are
         // the C library's.
-        unsafe { bytes.add(1).read_unaligned() }
+        unsafe { second.read_unaligned() }
     }
 
     fn refused(&self) {

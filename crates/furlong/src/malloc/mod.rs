@@ -1,11 +1,64 @@
-//! A general-purpose allocator.
+//! A general-purpose allocator, for processes and for kernels.
 //!
 //! # What it is
+//! A [`Malloc`] in a static serves all threads of a program, or all processors of a kernel. Under
+//! it is a [`PageSource`], beside it a [`CurrentHeap`], which says whose heap the caller has; the
+//! library itself needs neither an operating system nor thread-local storage. Three things differ
+//! by type ([`Config`]): how much is done against misuse ([`Hardening`]), how its gates are entered
+//! ([`Gate`]), and when its policy is asked ([`Tier`]). What it keeps is data ([`Profile`]).
+//!
+//! Blocks have no header, and free blocks no link: all that is known about them lies elsewhere, so
+//! that no stray write by a program makes the allocator hand out what it must not.
+//!
 //! # Words
+//! - **gate**: the entry of allocate and free; what it does not do itself goes a *slow way*.
+//! - **unit**: 64 KiB, aligned; **arena**: 64 units, aligned, mapped at once.
+//! - **size class**: a size to which requests are rounded; **span**: units cut into blocks of one
+//!   class; **large object**: units of its own; **huge object**: a mapping of its own.
+//! - **heap**: what one thread has: a stack of free blocks for each class, and spans. A span's
+//!   *owner* is its heap.
+//! - **carved**: given to a heap at least once. Blocks behind were never touched.
+//! - **remote free**: a free by a thread that does not have the owner. It is *sent*, and with
+//!   others *posted*, a word of up to 64 blocks at a time; the owner *collects*.
+//! - **ended**: a heap whose thread is gone. A thread that begins takes the whole heap over; a
+//!   running heap *adopts* spans of it.
+//! - **dirty**: of units, that nobody has them and that they may not be zeros; to *purge* is to let
+//!   the system have what is in them.
+//! - **mark**: a secret of the process in the first word of free blocks, by which a second free is
+//!   suspected; it is proved by the records before the program is stopped.
+//!
 //! # Invariants
+//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
+//! ([`BrokenMalloc`]).
+//! - I1: each unit of an arena is either free or in use, and its record says which.
+//! - I2: dirty units are free; the pool counts units in use, and dirty ones, rightly.
+//! - I3: a span's free blocks are the bits of its words; the summary names the words that have
+//!   any; the number is their count; all are carved.
+//! - I4: a span is in its owner's list of its class exactly when it has something to give.
+//! - I5: a block in a stack is of a span of that class and that heap, and not free in its span.
+//!
+//! Locks: a heap's latch before the pool's; a second heap's latch is only tried.
+//!
 //! # Files
+//! - `allocator`: the gates; `refill`: the slow ways; `resize`; `large`: objects above the classes.
+//! - `class`, `span`, `spans`, `arena`, `units`, `map`: sizes, records, and the way to them.
+//! - `heap`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
+//! - `remote`, `group`: frees by other threads, and neighbours among freed blocks.
+//! - `pool`: what all share; `fork`: a process that forks; `latch`, `field`: what records are of.
+//! - `config`, `policy`, `hardening`, `gate`, `tier`: what may differ; `source`, `system`,
+//!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
+//! - `global`: Rust's allocator; `check`, `stats`: the invariants, and how much is in use.
+//!
 //! # Sources
+//! - mimalloc 2.4 and 3.4 (`page.c`, `segment.c`): a static that stands for a heap that is not
+//!   there; spans of one class; a map instead of aligned segments.
+//! - rpmalloc 2.0 (`rpmalloc.c`): list heads in the heap, sixteen-byte classes up to 1 KiB.
+//! - jemalloc 5.3 (`tcache`, `bin.c`): stacks of pointers by class, bitmaps by span.
+//! - snmalloc 0.7: remote frees in batches to their owner.
+//! - D. Lemire, O. Kaser, N. Kurz, "Faster remainder by direct computation" (2019): the test for a
+//!   block's start by one multiplication.
 
+mod allocator;
 mod arena;
 mod block;
 mod check;
@@ -24,12 +77,12 @@ mod large;
 mod latch;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod linux;
-mod malloc;
 mod map;
 mod policy;
 mod pool;
 mod refill;
 mod remote;
+mod resize;
 mod source;
 mod span;
 mod spans;
@@ -41,6 +94,7 @@ mod thread;
 mod tier;
 mod units;
 
+pub use allocator::Malloc;
 pub use check::BrokenMalloc;
 pub use config::Config;
 pub use current::CurrentHeap;
@@ -50,7 +104,6 @@ pub use hardening::{Checked, Hardening, NoHardening, Secure};
 pub use heap::{Heap, VACANT};
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub use linux::Linux;
-pub use malloc::Malloc;
 pub use policy::{Policy, Profile};
 pub use source::{Misuse, PageSource};
 pub use stats::Statistics;

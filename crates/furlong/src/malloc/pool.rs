@@ -2,13 +2,13 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    allocator::Malloc,
     arena::Arena,
     class::UNIT,
     config::Config,
     field::{Link, Word},
     heap::Heap,
     latch::Latch,
-    malloc::Malloc,
     source::PageSource,
     span::unit_of,
     system::System,

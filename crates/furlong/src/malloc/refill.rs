@@ -2,6 +2,7 @@
 //! not recognise.
 
 use super::{
+    allocator::Malloc,
     block::{first_word, is_zero_behind_first, pointer, set_first_word, zero},
     class::Class,
     config::Config,
@@ -9,7 +10,6 @@ use super::{
     group::Group,
     hardening::Hardening,
     heap::{Heap, State},
-    malloc::Malloc,
     source::{Misuse, PageSource},
     span::Use,
     spans::Batch,

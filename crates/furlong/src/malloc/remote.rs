@@ -15,11 +15,11 @@
 use crate::sync::atomic::Ordering;
 
 use super::{
+    allocator::Malloc,
     config::Config,
     field::Word,
     group::Group,
     heap::{Heap, OUTGOING, State},
-    malloc::Malloc,
     source::{Misuse, PageSource},
     span::Span,
     system::stop,

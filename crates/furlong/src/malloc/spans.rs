@@ -3,11 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    allocator::Malloc,
     class::{Class, UNIT},
     config::Config,
     hardening::Hardening,
     heap::Heap,
-    malloc::Malloc,
     source::Misuse,
     span::{Span, Use, unit_of},
     stack::DEPTH,

@@ -92,7 +92,7 @@ impl Tops {
     pub(crate) fn push(&self, class: u8, block: usize) -> bool {
         let top = &self.tops[usize::from(class)];
         let at = top.get();
-        if at.addr() % SPACE == 0 {
+        if at.addr().is_multiple_of(SPACE) {
             return false;
         }
         word(at.wrapping_add(1)).set(block);

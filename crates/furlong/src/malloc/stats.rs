@@ -4,10 +4,10 @@
 use crate::sync::atomic::Ordering;
 
 use super::{
+    allocator::Malloc,
     arena::{ARENA, UNITS},
     class::{CLASSES, Class, UNIT},
     config::Config,
-    malloc::Malloc,
     span::{Span, Use},
 };
 

@@ -3,18 +3,17 @@
 use core::ptr::{self, NonNull};
 
 use super::{
-    block::{copy, first_word, pointer, set_first_word, zero},
+    block::{first_word, pointer, set_first_word, zero},
     class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT},
     config::Config,
     current::CurrentHeap,
     gate::Gate,
     hardening::Hardening,
     heap::Heap,
-    large::SIZE_MAX,
     map::Map,
     policy::{Policy, Profile},
     pool::Pool,
-    span::{Span, Use},
+    span::Span,
     tier::Tier,
 };
 
@@ -175,56 +174,6 @@ impl<C: Config> Malloc<C> {
             unsafe { zero(block, size) };
         }
         pointer(block)
-    }
-
-    /// How many bytes a block really has.
-    ///
-    /// # Safety
-    /// As for [`free`](Self::free), but the block stays in use.
-    pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
-        let address = block.expose_provenance();
-        if self.first_unit(address).is(Use::Blocks) {
-            self.find_block(address).0.class().size()
-        } else {
-            self.object_at(address).1
-        }
-    }
-
-    /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Null
-    /// where memory is short; then the block is as before.
-    ///
-    /// # Safety
-    /// As for [`free`](Self::free); where the answer is not null it takes the block's place. The
-    /// block is at a multiple of `align`.
-    pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        let have = unsafe { self.usable_size(block) };
-        let fits = size <= have && size > have / 2;
-        let address = block.expose_provenance();
-        if fits || have <= 2 * GRAIN && size <= have {
-            return block;
-        }
-        if have > MEDIUM_MAX && size > MEDIUM_MAX && size <= SIZE_MAX {
-            if self.resize_units(address, size) {
-                return block;
-            }
-            let moved = if align <= UNIT {
-                self.move_huge(address, size)
-            } else {
-                0
-            };
-            if moved != 0 {
-                return pointer(moved);
-            }
-        }
-        let new = self.allocate_aligned(size, align);
-        if !new.is_null() {
-            // SAFETY: two blocks of at least this size, one new and one the caller's.
-            unsafe { copy(address, new.expose_provenance(), have.min(size)) };
-            // SAFETY: the caller's promise.
-            unsafe { self.free(block) };
-        }
-        new
     }
 
     /// As [`allocate_aligned`](Self::allocate_aligned), as an option.

@@ -1,0 +1,62 @@
+//! Blocks that become longer or shorter, and how long they are.
+
+use super::{
+    allocator::Malloc,
+    block::{copy, pointer},
+    class::{GRAIN, MEDIUM_MAX, UNIT},
+    config::Config,
+    large::SIZE_MAX,
+    span::Use,
+};
+
+impl<C: Config> Malloc<C> {
+    /// How many bytes a block really has.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free), but the block stays in use.
+    pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
+        let address = block.expose_provenance();
+        if self.first_unit(address).is(Use::Blocks) {
+            self.find_block(address).0.class().size()
+        } else {
+            self.object_at(address).1
+        }
+    }
+
+    /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Null
+    /// where memory is short; then the block is as before.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free); where the answer is not null it takes the block's place. The
+    /// block is at a multiple of `align`.
+    pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let have = unsafe { self.usable_size(block) };
+        let fits = size <= have && size > have / 2;
+        let address = block.expose_provenance();
+        if fits || have <= 2 * GRAIN && size <= have {
+            return block;
+        }
+        if have > MEDIUM_MAX && size > MEDIUM_MAX && size <= SIZE_MAX {
+            if self.resize_units(address, size) {
+                return block;
+            }
+            let moved = if align <= UNIT {
+                self.move_huge(address, size)
+            } else {
+                0
+            };
+            if moved != 0 {
+                return pointer(moved);
+            }
+        }
+        let new = self.allocate_aligned(size, align);
+        if !new.is_null() {
+            // SAFETY: two blocks of at least this size, one new and one the caller's.
+            unsafe { copy(address, new.expose_provenance(), have.min(size)) };
+            // SAFETY: the caller's promise.
+            unsafe { self.free(block) };
+        }
+        new
+    }
+}

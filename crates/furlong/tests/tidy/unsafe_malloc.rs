@@ -1,0 +1,78 @@
+//! The files of the allocator that may have `unsafe`: it is memory by its address.
+#![forbid(unsafe_code)]
+
+/// Each with why it must.
+pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
+    (
+        "crates/furlong/src/malloc/allocator.rs",
+        "its gates touch the blocks that they take and give",
+    ),
+    (
+        "crates/furlong/src/malloc/block.rs",
+        "the memory of blocks, by its address",
+    ),
+    (
+        "crates/furlong/src/malloc/current.rs",
+        "the contract of whoever keeps heaps",
+    ),
+    (
+        "crates/furlong/src/malloc/field.rs",
+        "links to records that live for ever",
+    ),
+    (
+        "crates/furlong/src/malloc/global.rs",
+        "the contract of Rust's allocators",
+    ),
+    (
+        "crates/furlong/src/malloc/heaps.rs",
+        "makes a heap of mapped memory",
+    ),
+    (
+        "crates/furlong/src/malloc/map.rs",
+        "from an address to a record",
+    ),
+    (
+        "crates/furlong/src/malloc/refill.rs",
+        "touches blocks on their slow ways",
+    ),
+    (
+        "crates/furlong/src/malloc/resize.rs",
+        "copies blocks of callers",
+    ),
+    (
+        "crates/furlong/src/malloc/source.rs",
+        "the contract of whoever brings pages",
+    ),
+    (
+        "crates/furlong/src/malloc/stack.rs",
+        "arrays of addresses, by the address of a word",
+    ),
+    (
+        "crates/furlong/src/malloc/system.rs",
+        "vouches for what the records say is mapped",
+    ),
+    (
+        "crates/furlong/src/malloc/thread.rs",
+        "vouches for a thread's storage",
+    ),
+    (
+        "crates/furlong/tests/malloc_overlap.rs",
+        "holds blocks and fills them",
+    ),
+    (
+        "crates/furlong-preload/src/aligned.rs",
+        "pointers of callers in C",
+    ),
+    (
+        "crates/furlong-preload/src/current.rs",
+        "thread-local storage by its own instructions",
+    ),
+    (
+        "crates/furlong-preload/src/plain.rs",
+        "pointers of callers in C",
+    ),
+    (
+        "crates/furlong-preload/src/symbols.rs",
+        "exports functions of C",
+    ),
+];
