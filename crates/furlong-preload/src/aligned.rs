@@ -29,3 +29,21 @@ pub fn memalign<K: Kind>(align: usize, size: usize) -> *mut c_void {
         None => K::allocator().refuse().cast(),
     }
 }
+
+fn page() -> usize {
+    // SAFETY: no contract.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// `valloc`: a block that begins at a page.
+pub fn valloc<K: Kind>(size: usize) -> *mut c_void {
+    memalign::<K>(page(), size)
+}
+
+/// `pvalloc`: the same of whole pages.
+pub fn pvalloc<K: Kind>(size: usize) -> *mut c_void {
+    match size.max(1).checked_next_multiple_of(page()) {
+        Some(whole) => memalign::<K>(page(), whole),
+        None => K::allocator().refuse().cast(),
+    }
+}

@@ -12,8 +12,11 @@
 
 pub mod aligned;
 mod current;
+#[cfg(target_arch = "x86_64")]
+pub mod cxx;
 pub mod kind;
 pub mod plain;
+pub mod report;
 pub mod start;
 mod symbols;
 
@@ -22,3 +25,5 @@ pub use furlong::malloc::{
     Batched, Checked, Config, Inlined, Linux, Malloc, NoHardening, Outlined, PerCall, Secure,
 };
 pub use kind::Kind;
+#[doc(hidden)]
+pub use libc;

@@ -57,3 +57,35 @@ pub unsafe fn malloc_usable_size<K: Kind>(block: *mut c_void) -> usize {
     // SAFETY: the caller's promise.
     unsafe { K::allocator().usable_size(block.cast()) }
 }
+
+/// `reallocarray`: the same for `count` elements.
+///
+/// # Safety
+/// As for [`free`].
+pub unsafe fn reallocarray<K: Kind>(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
+    match count.checked_mul(size) {
+        // SAFETY: the caller's promise.
+        Some(bytes) => unsafe { realloc::<K>(block, bytes) },
+        None => K::allocator().refuse().cast(),
+    }
+}
+
+/// `free_sized`: the size is what was asked for; a block that is smaller stops the program.
+///
+/// # Safety
+/// As for [`free`].
+pub unsafe fn free_sized<K: Kind>(block: *mut c_void, size: usize) {
+    if !block.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { K::allocator().free_sized(block.cast(), size) };
+    }
+}
+
+/// `free_aligned_sized`: the same for what `aligned_alloc` gave.
+///
+/// # Safety
+/// As for [`free`].
+pub unsafe fn free_aligned_sized<K: Kind>(block: *mut c_void, _: usize, size: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { free_sized::<K>(block, size) };
+}

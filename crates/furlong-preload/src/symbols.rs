@@ -32,32 +32,91 @@ macro_rules! symbols {
         static LOADED: extern "C" fn() = $crate::start::loaded::<Preloaded>;
 
         $crate::exported! {
-            plain::malloc: malloc(size: usize) -> *mut c_void;
-            plain::free: free(block: *mut c_void);
-            plain::free: cfree(block: *mut c_void);
-            plain::calloc: calloc(count: usize, size: usize) -> *mut c_void;
-            plain::realloc: realloc(block: *mut c_void, size: usize) -> *mut c_void;
-            plain::malloc_usable_size: malloc_usable_size(block: *mut c_void) -> usize;
-            aligned::posix_memalign:
-                posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> i32;
-            aligned::memalign: aligned_alloc(align: usize, size: usize) -> *mut c_void;
-            aligned::memalign: memalign(align: usize, size: usize) -> *mut c_void;
+            plain::malloc: [malloc, __libc_malloc] (size: usize) -> *mut c_void;
+            plain::free: [free, cfree, __libc_free, __libc_cfree] (block: *mut c_void) -> ();
+            plain::calloc: [calloc, __libc_calloc] (count: usize, size: usize) -> *mut c_void;
+            plain::realloc: [realloc, __libc_realloc]
+                (block: *mut c_void, size: usize) -> *mut c_void;
+            plain::reallocarray: [reallocarray]
+                (block: *mut c_void, count: usize, size: usize) -> *mut c_void;
+            plain::malloc_usable_size: [malloc_usable_size] (block: *mut c_void) -> usize;
+            plain::free_sized: [free_sized] (block: *mut c_void, size: usize) -> ();
+            plain::free_aligned_sized: [free_aligned_sized]
+                (block: *mut c_void, align: usize, size: usize) -> ();
+            aligned::posix_memalign: [posix_memalign, __posix_memalign]
+                (out: *mut *mut c_void, align: usize, size: usize) -> i32;
+            aligned::memalign: [aligned_alloc, memalign, __libc_memalign]
+                (align: usize, size: usize) -> *mut c_void;
+            aligned::valloc: [valloc, __libc_valloc] (size: usize) -> *mut c_void;
+            aligned::pvalloc: [pvalloc, __libc_pvalloc] (size: usize) -> *mut c_void;
+            report::malloc_trim: [malloc_trim] (keep: usize) -> i32;
+            report::mallopt: [mallopt] (parameter: i32, value: i32) -> i32;
+            report::mallinfo: [mallinfo] () -> $crate::libc::mallinfo;
+            report::mallinfo2: [mallinfo2] () -> $crate::libc::mallinfo2;
+            report::malloc_stats: [malloc_stats] () -> ();
+            report::malloc_info: [malloc_info] (options: i32, file: *mut c_void) -> i32;
+        }
+
+        // Elsewhere the C++ library's own operators call malloc and free.
+        #[cfg(target_arch = "x86_64")]
+        const _: () = {
+            $crate::exported! {
+                cxx::new_or_null: [_ZnwmRKSt9nothrow_t, _ZnamRKSt9nothrow_t]
+                    (size: usize, nothrow: *const c_void) -> *mut c_void;
+                cxx::new_aligned_or_null:
+                    [_ZnwmSt11align_val_tRKSt9nothrow_t, _ZnamSt11align_val_tRKSt9nothrow_t]
+                    (size: usize, align: usize, nothrow: *const c_void) -> *mut c_void;
+                cxx::delete: [_ZdlPv, _ZdaPv] (block: *mut c_void) -> ();
+                cxx::delete_with:
+                    [_ZdlPvm, _ZdaPvm, _ZdlPvSt11align_val_t, _ZdaPvSt11align_val_t,
+                     _ZdlPvRKSt9nothrow_t, _ZdaPvRKSt9nothrow_t]
+                    (block: *mut c_void, what: usize) -> ();
+                cxx::delete_with_both:
+                    [_ZdlPvmSt11align_val_t, _ZdaPvmSt11align_val_t,
+                     _ZdlPvSt11align_val_tRKSt9nothrow_t, _ZdaPvSt11align_val_tRKSt9nothrow_t]
+                    (block: *mut c_void, what: usize, more: usize) -> ();
+            }
+            $crate::thrown! {
+                new: [_Znwm, _Znam] (size: usize);
+                new_aligned: [_ZnwmSt11align_val_t, _ZnamSt11align_val_t]
+                    (size: usize, align: usize);
+            }
+        };
+    };
+}
+
+/// Exports functions of this crate for an allocator, each under one or more names of C.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! exported {
+    ($($group:ident::$body:ident: [$($name:ident),+] $arguments:tt -> $answer:ty;)*) => {$(
+        $($crate::exported! { @one $group $body $name $arguments $answer })+
+    )*};
+    (@one $group:ident $body:ident $name:ident ($($argument:ident: $of:ty),*) $answer:ty) => {
+        #[doc(hidden)]
+        // SAFETY: the library is there to take this name over, and does what its documents say.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $of),*) -> $answer {
+            // SAFETY: the caller keeps to what the C library asks of its callers.
+            unsafe { $crate::$group::$body::<Preloaded>($($argument),*) }
         }
     };
 }
 
-/// Exports functions of this crate for an allocator under names of C.
+/// The same for operators that throw: nothing but a jump, so that an exception finds no frame.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! exported {
-    ($($group:ident::$body:ident:
-        $name:ident($($argument:ident: $of:ty),*) $(-> $answer:ty)?;)*) => {$(
-        #[doc(hidden)]
-        // SAFETY: the library is there to take this name over, and does what its documents say.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $of),*) $(-> $answer)? {
-            // SAFETY: the caller keeps to what the C library asks of its callers.
-            unsafe { $crate::$group::$body::<Preloaded>($($argument),*) }
-        }
+macro_rules! thrown {
+    ($($body:ident: [$($name:ident),+] $arguments:tt;)*) => {$(
+        $($crate::thrown! { @one $body $name $arguments })+
     )*};
+    (@one $body:ident $name:ident ($($argument:ident: $of:ty),*)) => {
+        #[doc(hidden)]
+        // SAFETY: as in exported.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name($($argument: $of),*) -> *mut c_void {
+            ::core::arch::naked_asm!("jmp {}", sym $crate::cxx::$body::<Preloaded>)
+        }
+    };
 }

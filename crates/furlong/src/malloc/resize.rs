@@ -6,10 +6,26 @@ use super::{
     class::{GRAIN, MEDIUM_MAX, UNIT},
     config::Config,
     large::SIZE_MAX,
+    source::Misuse,
     span::Use,
+    system::stop,
 };
 
 impl<C: Config> Malloc<C> {
+    /// As [`free`](Self::free) with the size that was asked for. A block that is smaller than that
+    /// stops the program.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free); not null.
+    pub unsafe fn free_sized(&'static self, block: *mut u8, size: usize) {
+        // SAFETY: the caller's promise.
+        if unsafe { self.usable_size(block) } < size {
+            stop(&self.source, Misuse::WrongSize, block.addr());
+        }
+        // SAFETY: as above.
+        unsafe { self.free(block) };
+    }
+
     /// How many bytes a block really has.
     ///
     /// # Safety

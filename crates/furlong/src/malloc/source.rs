@@ -90,6 +90,8 @@ pub enum Misuse {
     Foreign,
     /// A block was written to after it had been freed.
     WrittenAfterFree,
+    /// A block was freed with a size that it does not have.
+    WrongSize,
 }
 
 impl fmt::Display for Misuse {
@@ -107,6 +109,7 @@ impl Misuse {
             Self::NotABlock => "pointer is not the start of a live block",
             Self::Foreign => "pointer was not allocated here",
             Self::WrittenAfterFree => "block written to after it was freed",
+            Self::WrongSize => "block freed with a size that it does not have",
         }
     }
 }

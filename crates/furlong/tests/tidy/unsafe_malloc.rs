@@ -68,6 +68,14 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "thread-local storage by its own instructions",
     ),
     (
+        "crates/furlong-preload/src/cxx.rs",
+        "functions of the C++ library, and exceptions",
+    ),
+    (
+        "crates/furlong-preload/src/report.rs",
+        "writes to files of the C library",
+    ),
+    (
         "crates/furlong-preload/src/plain.rs",
         "pointers of callers in C",
     ),

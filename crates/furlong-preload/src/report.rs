@@ -1,0 +1,122 @@
+//! `malloc_trim`, the `mallinfo` family, and what else asks about an allocator.
+
+use core::{
+    ffi::{c_int, c_void},
+    fmt::Write,
+};
+
+use furlong::malloc::Statistics;
+
+use crate::kind::Kind;
+
+/// `malloc_trim`: 1 if the system got memory back.
+pub fn malloc_trim<K: Kind>(_: usize) -> c_int {
+    c_int::from(K::allocator().trim())
+}
+
+/// `mallopt`: none of its parameters means anything here. 1 is success, as programs expect.
+pub fn mallopt<K: Kind>(_: c_int, _: c_int) -> c_int {
+    1
+}
+
+/// `mallinfo2`: what there is an equivalent of; the rest is 0.
+pub fn mallinfo2<K: Kind>() -> libc::mallinfo2 {
+    let now = K::allocator().statistics();
+    libc::mallinfo2 {
+        arena: now.arena_bytes,
+        ordblks: 0,
+        smblks: 0,
+        hblks: now.huge_blocks,
+        hblkhd: now.huge_bytes,
+        usmblks: 0,
+        fsmblks: 0,
+        uordblks: now.used_bytes - now.huge_bytes,
+        fordblks: now.arena_bytes - (now.used_bytes - now.huge_bytes),
+        keepcost: now.dirty_bytes,
+    }
+}
+
+/// `mallinfo`: the same in numbers that end at two thousand million.
+pub fn mallinfo<K: Kind>() -> libc::mallinfo {
+    let now = mallinfo2::<K>();
+    let small = |number: usize| c_int::try_from(number).unwrap_or(c_int::MAX);
+    libc::mallinfo {
+        arena: small(now.arena),
+        ordblks: small(now.ordblks),
+        smblks: small(now.smblks),
+        hblks: small(now.hblks),
+        hblkhd: small(now.hblkhd),
+        usmblks: small(now.usmblks),
+        fsmblks: small(now.fsmblks),
+        uordblks: small(now.uordblks),
+        fordblks: small(now.fordblks),
+        keepcost: small(now.keepcost),
+    }
+}
+
+/// Text on its way to a file, without memory of its own.
+struct Text {
+    bytes: [u8; 1024],
+    len: usize,
+}
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        let room = self.bytes.get_mut(self.len..).unwrap_or_default();
+        for (slot, byte) in room.iter_mut().zip(text.bytes()) {
+            *slot = byte;
+            self.len += 1;
+        }
+        Ok(())
+    }
+}
+
+fn as_text(now: &Statistics, fields: [&str; 3]) -> Text {
+    let mut text = Text {
+        bytes: [0; 1024],
+        len: 0,
+    };
+    let rows = [
+        ("used_bytes", now.used_bytes),
+        ("used_blocks", now.used_blocks),
+        ("free_bytes", now.free_bytes),
+        ("dirty_bytes", now.dirty_bytes),
+        ("arena_bytes", now.arena_bytes),
+        ("huge_bytes", now.huge_bytes),
+        ("heaps_running", now.heaps_running),
+        ("heaps_ended", now.heaps_ended),
+    ];
+    for (name, value) in rows {
+        // Text takes what fits, and refuses nothing.
+        let _ = writeln!(text, "{}{name}{}{value}{}", fields[0], fields[1], fields[2]);
+    }
+    text
+}
+
+/// `malloc_stats`: the numbers on standard error.
+pub fn malloc_stats<K: Kind>() {
+    let text = as_text(&K::allocator().statistics(), ["", " ", ""]);
+    // SAFETY: a buffer of this length.
+    unsafe { libc::write(2, text.bytes.as_ptr().cast(), text.len) };
+}
+
+/// `malloc_info`: the numbers as XML.
+///
+/// # Safety
+/// `file` is an open file of the C library.
+pub unsafe fn malloc_info<K: Kind>(options: c_int, file: *mut c_void) -> c_int {
+    if options != 0 {
+        return libc::EINVAL;
+    }
+    let text = as_text(
+        &K::allocator().statistics(),
+        ["  <field name=\"", "\" value=\"", "\"/>"],
+    );
+    let rows = text.bytes.get(..text.len).unwrap_or_default();
+    let parts: [&[u8]; 3] = [b"<malloc version=\"furlong\">\n", rows, b"</malloc>\n"];
+    for part in parts {
+        // SAFETY: a buffer of this length, and the caller's file.
+        unsafe { libc::fwrite(part.as_ptr().cast(), 1, part.len(), file.cast()) };
+    }
+    0
+}
