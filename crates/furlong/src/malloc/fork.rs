@@ -43,6 +43,9 @@ impl<C: Config> Malloc<C> {
                     heap.tops.shape(class, heap.stacks.get(), 0);
                 }
                 heap.outgoing_len.set(0);
+                for place in &heap.waiting {
+                    place.set(0);
+                }
                 heap.set_state(State::Ended);
                 ended += 1;
             }

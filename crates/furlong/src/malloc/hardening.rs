@@ -15,8 +15,10 @@ pub trait Hardening: sealed::Sealed + 'static {
     const CHECK: bool;
     /// Whether freed blocks are overwritten with zeros, and are looked at again before reuse.
     const SCRUB: bool;
-    /// Whether blocks are handed out in random order, and late.
+    /// Whether blocks are handed out in random order, and freed ones late.
     const SHUFFLE: bool;
+    /// Whether the ends of arenas are inaccessible.
+    const GUARD: bool;
 }
 
 /// Nothing that costs an instruction.
@@ -29,6 +31,7 @@ impl Hardening for NoHardening {
     const CHECK: bool = false;
     const SCRUB: bool = false;
     const SHUFFLE: bool = false;
+    const GUARD: bool = false;
 }
 
 /// What is nearly free: double, interior and foreign frees stop the program.
@@ -41,9 +44,11 @@ impl Hardening for Checked {
     const CHECK: bool = true;
     const SCRUB: bool = false;
     const SHUFFLE: bool = false;
+    const GUARD: bool = false;
 }
 
-/// Everything: freed memory is zeroed and checked before reuse, placement is random.
+/// Everything: freed memory is zeroed, waits, and is checked before reuse; placement is random;
+/// arenas end in memory that nobody can touch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Secure;
 
@@ -53,4 +58,5 @@ impl Hardening for Secure {
     const CHECK: bool = true;
     const SCRUB: bool = true;
     const SHUFFLE: bool = true;
+    const GUARD: bool = true;
 }

@@ -14,6 +14,9 @@ use super::{
 /// How many remote frees a heap collects before it sends them.
 pub(crate) const OUTGOING: usize = 64;
 
+/// How many freed blocks wait in a heap.
+pub(crate) const WAITING: usize = 128;
+
 /// What a heap is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -31,7 +34,7 @@ const STATES: [State; 4] = [State::Vacant, State::Over, State::Running, State::E
 
 /// A heap. Never unmapped; a thread that begins takes over one that has ended.
 ///
-/// Its thread alone uses `tops`, `outgoing` and `sent`; its latch guards the rest and the spans
+/// Its thread alone uses `tops`, `outgoing` and `waiting`; its latch guards the rest and the spans
 /// that it owns; anybody may push to `queue`.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -52,6 +55,8 @@ pub struct Heap {
     /// Blocks of others' that were freed here.
     pub(crate) outgoing: [Word; OUTGOING],
     pub(crate) outgoing_len: Word,
+    /// Its own freed blocks that wait before they are free, where that is asked for; 0 is none.
+    pub(crate) waiting: [Word; WAITING],
     pub(crate) queue: Line,
 }
 
@@ -77,6 +82,7 @@ impl Heap {
             spans: [const { Half::new(0) }; CLASSES],
             outgoing: [const { Word::new(0) }; OUTGOING],
             outgoing_len: Word::new(0),
+            waiting: [const { Word::new(0) }; WAITING],
             queue: Line(Link::none()),
         }
     }
@@ -104,6 +110,24 @@ impl Heap {
     /// Whether it can be asked for blocks.
     pub(crate) fn is_running(&self) -> bool {
         self.state() == State::Running
+    }
+
+    /// Puts a freed block in a random place among those that wait; returns the one that was there.
+    pub(crate) fn delay(&self, block: usize) -> usize {
+        let place = &self.waiting[self.next_random() % WAITING];
+        let out = place.get();
+        place.set(block);
+        out
+    }
+
+    /// A number that depends on the heap's secret.
+    pub(crate) fn next_random(&self) -> usize {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        x
     }
 
     /// The unit of the first span of a class that has something to give.

@@ -104,8 +104,13 @@ impl<C: Config> Malloc<C> {
         self.unlock_heap(heap);
     }
 
-    /// Gives everything that a heap keeps in its stacks back to the spans.
+    /// Gives everything that a heap keeps in its stacks, and what waits, back to the spans.
     pub(crate) fn empty(&'static self, heap: &'static Heap) {
+        for place in heap.waiting.iter().filter(|place| place.get() != 0) {
+            let group = self.group_of(place.get());
+            place.set(0);
+            self.give_group(heap, &group);
+        }
         for class in (1..CLASSES).map(Class::numbered) {
             self.flush(heap, class, usize::MAX);
         }

@@ -5,6 +5,7 @@ use super::{
     allocator::Malloc,
     class::{GRAIN, UNIT},
     config::Config,
+    hardening::Hardening,
     source::PageSource,
     span::{Span, Use, unit_of},
     system::System,
@@ -93,6 +94,9 @@ impl<C: Config> Malloc<C> {
                 return Some(len);
             }
             self.retire_units(address, len / UNIT);
+            if C::Hardening::SCRUB {
+                self.purge_down_to(0);
+            }
             None
         });
         if let Some(len) = huge {

@@ -89,6 +89,11 @@ unsafe impl PageSource for Linux {
         done != libc::MAP_FAILED
     }
 
+    unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
+        // SAFETY: mapped pages; a kernel that does not know the advice refuses it.
+        quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_POPULATE_WRITE) });
+    }
+
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
         // SAFETY: pages that nobody will use.
         quietly(|| unsafe { libc::mprotect(raw(start), len, libc::PROT_NONE) });

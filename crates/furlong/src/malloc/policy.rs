@@ -16,7 +16,7 @@ pub struct Profile {
     pub kept_blocks_max: usize,
     /// The memory, at least and at most, that is free but not given back to the system.
     pub dirty_bytes: (usize, usize),
-    /// Whether the first memory is touched when it is mapped.
+    /// Whether arenas have memory behind them from the beginning.
     pub prefault: bool,
 }
 
@@ -44,6 +44,7 @@ pub struct Policy {
     kept: [Byte; 256],
     dirty_min: Word,
     dirty_max: Word,
+    prefault: Byte,
 }
 
 impl Policy {
@@ -52,6 +53,7 @@ impl Policy {
             kept: [const { Byte::new(0) }; 256],
             dirty_min: Word::new(0),
             dirty_max: Word::new(0),
+            prefault: Byte::new(0),
         }
     }
 
@@ -65,6 +67,7 @@ impl Policy {
         }
         self.dirty_min.set(profile.dirty_bytes.0);
         self.dirty_max.set(profile.dirty_bytes.1);
+        self.prefault.set(u8::from(profile.prefault));
     }
 
     /// How many blocks of a class a heap keeps.
@@ -77,6 +80,11 @@ impl Policy {
     #[inline(always)]
     pub(crate) fn keeps(&self, class: u8) -> bool {
         self.kept[usize::from(class)].get() > 0
+    }
+
+    /// Whether new arenas have memory behind them from the beginning.
+    pub(crate) fn prefaults(&self) -> bool {
+        self.prefault.get() == 1
     }
 
     /// How many bytes may be free and dirty while so many are in use.

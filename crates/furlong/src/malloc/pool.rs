@@ -3,14 +3,15 @@
 
 use super::{
     allocator::Malloc,
-    arena::Arena,
+    arena::{ARENA, Arena},
     class::UNIT,
     config::Config,
     field::{Link, Word},
+    hardening::Hardening,
     heap::Heap,
     latch::Latch,
     source::PageSource,
-    span::unit_of,
+    span::{Use, unit_of},
     system::System,
     units::{find, run, runs},
 };
@@ -152,11 +153,28 @@ impl<C: Config> Malloc<C> {
         let found = pool.take_here(len, align).or_else(|| {
             let arena = self.map.new_arena(&self.source)?;
             pool.append(arena);
-            Some((arena, 0))
+            if self.policy.prefaults() {
+                self.source.populate_at(arena.base.get(), ARENA);
+            }
+            if C::Hardening::GUARD {
+                self.guard_ends(arena);
+            }
+            pool.take_here(len, align)
         });
         let (arena, at) = found?;
         let zero = pool.use_run(arena, at, len);
         Some((arena.unit_base(at), zero))
+    }
+
+    /// Makes the first and the last unit of a new arena inaccessible.
+    fn guard_ends(&'static self, arena: &'static Arena) {
+        for at in [0, 63] {
+            self.pool.use_run(arena, at, 1);
+            let span = self.map.span_at(arena.unit_base(at));
+            span.unit.set(unit_of(arena.unit_base(at)));
+            span.use_for(Use::Guard);
+            self.source.guard_at(arena.unit_base(at), UNIT);
+        }
     }
 
     /// Takes the units behind a run, if nobody has them, under the pool's latch.

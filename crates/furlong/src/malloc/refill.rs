@@ -173,14 +173,29 @@ impl<C: Config> Malloc<C> {
             self.post(span, block / 64, 1 << (block % 64));
         } else if !span.owner.is(heap) {
             self.send(heap, address);
-        } else if !heap.tops.push(class.number(), address) {
-            self.lock_heap(heap);
-            self.flush(heap, class, self.policy.kept(class).div_ceil(2));
-            if !heap.tops.push(class.number(), address) {
-                self.give_blocks(heap, span, block / 64, 1 << (block % 64));
+        } else if C::Hardening::SHUFFLE {
+            match heap.delay(address) {
+                0 => {}
+                block => self.keep_or_give(heap, block),
             }
-            self.unlock_heap(heap);
+        } else {
+            self.keep_or_give(heap, address);
         }
+    }
+
+    /// Puts a block of the heap's on its stack, half emptied if it is full, or gives it back.
+    fn keep_or_give(&'static self, heap: &'static Heap, address: usize) {
+        let (span, block) = self.find_block(address);
+        let class = span.class();
+        if heap.tops.push(class.number(), address) {
+            return;
+        }
+        self.lock_heap(heap);
+        self.flush(heap, class, self.policy.kept(class).div_ceil(2));
+        if !heap.tops.push(class.number(), address) {
+            self.give_blocks(heap, span, block / 64, 1 << (block % 64));
+        }
+        self.unlock_heap(heap);
     }
 
     /// Whether a block that looks free is.
@@ -196,6 +211,7 @@ impl<C: Config> Malloc<C> {
                 .load(crate::sync::atomic::Ordering::SeqCst);
             free || remote & bit != 0
         }) || heap.tops.has(span.class(), address)
+            || heap.waiting.iter().any(|other| other.get() == address)
             || heap.outgoing[..sent]
                 .iter()
                 .any(|other| other.get() == address)
@@ -225,11 +241,6 @@ impl<C: Config> Malloc<C> {
 /// Puts blocks in random order.
 fn shuffle(heap: &Heap, blocks: &mut [usize]) {
     for at in (1..blocks.len()).rev() {
-        let mut x = heap.random.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        heap.random.set(x);
-        blocks.swap(at, x % (at + 1));
+        blocks.swap(at, heap.next_random() % (at + 1));
     }
 }

@@ -53,6 +53,14 @@ pub unsafe trait PageSource: Sync + 'static {
         false
     }
 
+    /// Has memory behind pages before they are touched, if the system can.
+    ///
+    /// # Safety
+    /// Whole pages that `map` returned.
+    unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
+        let _ = (start, len);
+    }
+
     /// Makes pages inaccessible, if the system can.
     ///
     /// # Safety

@@ -23,6 +23,8 @@ pub(crate) enum Use {
     Large,
     /// The first unit of an object that the system mapped for itself.
     Huge,
+    /// Inaccessible.
+    Guard,
 }
 
 /// The record of a unit, in a cache line of its own; all zeros where there is none.

@@ -71,6 +71,9 @@ impl<C: Config> Malloc<C> {
             for class in (1..CLASSES).map(Class::numbered) {
                 sum.unuse(heap.tops.len(class), class.size());
             }
+            for place in heap.waiting.iter().filter(|place| place.get() != 0) {
+                sum.unuse(1, self.first_unit(place.get()).class().size());
+            }
             for at in 0..heap.outgoing_len.get().min(heap.outgoing.len()) {
                 let span = self.first_unit(heap.outgoing[at].get());
                 sum.unuse(1, span.class().size());

@@ -23,6 +23,16 @@ pub(crate) trait System: PageSource {
         unsafe { self.purge(at(start), len) }
     }
 
+    fn guard_at(&self, start: usize, len: usize) {
+        // SAFETY: the records say that it is mapped and that nobody will have it.
+        unsafe { self.guard(at(start), len) };
+    }
+
+    fn populate_at(&self, start: usize, len: usize) {
+        // SAFETY: the records say that it is mapped.
+        unsafe { self.populate(at(start), len) };
+    }
+
     fn resize_at(&self, start: usize, old: usize, new: usize) -> bool {
         // SAFETY: the records say that it is a mapping of this length, of the caller's.
         unsafe { self.resize(at(start), old, new) }

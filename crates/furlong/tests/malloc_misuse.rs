@@ -1,0 +1,247 @@
+//! Memory that runs out at any call, and callers that free what they must not: the answer is null
+//! or a stop, and never a block that is somebody else's.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::NonNull,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use furlong::{
+    check::Check,
+    malloc::{
+        Batched, Checked, Config, CurrentHeap, Heap, Inlined, Linux, Malloc, Misuse, PageSource,
+    },
+};
+
+/// Linux, whose `fail_at`-th call of map, and all later ones, are refused; it panics where it
+/// should stop the program.
+struct Failing {
+    fail_at: usize,
+    calls: AtomicUsize,
+}
+
+// SAFETY: as Linux; less often.
+unsafe impl PageSource for Failing {
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        let call = self.calls.fetch_add(1, Ordering::SeqCst);
+        if call >= self.fail_at {
+            None
+        } else {
+            Linux.map(len, align)
+        }
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.purge(start, len) }
+    }
+
+    fn stop(&self, misuse: Misuse, _: usize) -> ! {
+        resume_unwind(Box::new(misuse))
+    }
+}
+
+/// The heap of a thread that has one allocator in its life.
+struct OfThread;
+
+thread_local! {
+    static HEAP: Cell<&'static Heap> = const { Cell::new(Heap::vacant()) };
+}
+
+// SAFETY: a variable of the thread's.
+unsafe impl CurrentHeap for OfThread {
+    type Pin = ();
+
+    fn pin() {}
+
+    fn get() -> &'static Heap {
+        HEAP.get()
+    }
+
+    fn set(heap: &'static Heap) {
+        HEAP.set(heap);
+    }
+}
+
+struct Parts;
+
+impl Config for Parts {
+    type Source = Failing;
+    type Current = OfThread;
+    type Hardening = Checked;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+/// Runs a test with an allocator of its own, in a thread that has the room to make one.
+fn with<T: Send>(fail_at: usize, test: impl FnOnce(&'static Malloc<Parts>) -> T + Send) -> T {
+    let run = || {
+        let source = Failing {
+            fail_at,
+            calls: AtomicUsize::new(0),
+        };
+        test(Box::leak(Box::new(Malloc::new(source))))
+    };
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().stack_size(64 << 20);
+        let thread = builder
+            .spawn_scoped(scope, run)
+            .expect("a thread can be made");
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+const SIZES: [usize; 9] = [0, 16, 100, 1000, 5000, 20_000, 65_000, 200_000, 5 << 20];
+
+#[test]
+fn memory_that_ends_at_any_call_gives_null_and_changes_nothing() {
+    let mut refused = 0;
+    for fail_at in 0..24 {
+        refused += with(fail_at, |malloc| {
+            let mut held = Vec::new();
+            let mut refused = 0;
+            for size in SIZES.iter().cycle().take(90).copied() {
+                let block = malloc.allocate(size);
+                if block.is_null() {
+                    refused += 1;
+                    continue;
+                }
+                // SAFETY: a block of at least this size.
+                unsafe { block.write_bytes(7, size) };
+                // SAFETY: it is live.
+                let longer = unsafe { malloc.resize(block, size * 3 + 1, 16) };
+                let now = if longer.is_null() { block } else { longer };
+                // SAFETY: as long as before, at least.
+                let bytes = unsafe { std::slice::from_raw_parts(now, size) };
+                assert!(bytes.iter().all(|byte| *byte == 7));
+                held.push(now);
+            }
+            (&malloc)
+                .check()
+                .unwrap_or_else(|broken| panic!("call {fail_at}: {broken}"));
+            for block in held {
+                // SAFETY: it is live.
+                unsafe { malloc.free(block) };
+            }
+            malloc.trim();
+            (&malloc)
+                .check()
+                .unwrap_or_else(|broken| panic!("call {fail_at}: {broken}"));
+            assert_eq!(malloc.statistics().used_blocks, 0, "call {fail_at}");
+            refused
+        });
+    }
+    assert!(
+        refused > 100,
+        "only {refused} allocations met the end of memory"
+    );
+}
+
+/// What an allocator says to the second part of a test, after the first went well.
+fn stopped_by(misdeed: impl FnOnce(&'static Malloc<Parts>) + Send) -> Option<Misuse> {
+    with(usize::MAX, |malloc| {
+        let done = catch_unwind(AssertUnwindSafe(|| misdeed(malloc)));
+        done.err()
+            .and_then(|panic| panic.downcast_ref::<Misuse>().copied())
+    })
+}
+
+/// Frees an address.
+fn free(malloc: &'static Malloc<Parts>, block: *mut u8) {
+    // SAFETY: nobody uses it; where it is no block, the allocator has to find that out.
+    unsafe { malloc.free(block) };
+}
+
+#[test]
+fn a_second_free_of_any_size_stops_the_program() {
+    for size in SIZES {
+        let stop = stopped_by(move |malloc| {
+            let (block, other) = (malloc.allocate(size), malloc.allocate(size));
+            free(malloc, block);
+            free(malloc, other);
+            free(malloc, block);
+        });
+        let expected = match size {
+            0..=65_536 => Misuse::DoubleFree,
+            _ if size < 2 << 20 => Misuse::NotABlock,
+            _ => Misuse::Foreign,
+        };
+        assert_eq!(stop, Some(expected), "{size}");
+    }
+}
+
+#[test]
+fn a_second_free_is_found_after_the_heap_gave_the_block_back() {
+    let stop = stopped_by(|malloc| {
+        let blocks: Vec<_> = (0..500).map(|_| malloc.allocate(64)).collect();
+        for block in &blocks {
+            free(malloc, *block);
+        }
+        free(malloc, blocks[3]);
+    });
+    assert_eq!(stop, Some(Misuse::DoubleFree));
+}
+
+#[test]
+fn a_pointer_into_a_block_of_any_size_stops_the_program() {
+    for size in SIZES.into_iter().filter(|size| *size > 16) {
+        for inside in [1, 8, 16] {
+            let stop = stopped_by(move |malloc| {
+                free(malloc, malloc.allocate(size).wrapping_add(inside));
+            });
+            let huge = size > 2 << 20;
+            let expected = if huge {
+                Misuse::Foreign
+            } else {
+                Misuse::NotABlock
+            };
+            assert_eq!(stop, Some(expected), "{inside} in {size}");
+        }
+    }
+}
+
+#[test]
+fn a_pointer_from_elsewhere_stops_the_program() {
+    let stop = stopped_by(|malloc| {
+        let mut local = [0_u8; 64];
+        free(malloc, local.as_mut_ptr());
+    });
+    assert_eq!(stop, Some(Misuse::Foreign));
+    let stop = stopped_by(|malloc| {
+        malloc.allocate(16);
+        free(malloc, Box::leak(Box::new([0_u8; 4096])).as_mut_ptr());
+    });
+    assert_eq!(stop, Some(Misuse::Foreign));
+}
+
+#[test]
+fn a_wrong_size_stops_the_program() {
+    let stop = stopped_by(|malloc| {
+        let block = malloc.allocate(100);
+        // SAFETY: live, and not used any more.
+        unsafe { malloc.free_sized(block, 5000) };
+    });
+    assert_eq!(stop, Some(Misuse::WrongSize));
+}
+
+/// What looks free by its content is not taken for free: only the records count.
+#[test]
+fn a_block_with_a_copy_of_a_free_blocks_words_is_freed() {
+    let stop = stopped_by(|malloc| {
+        let (one, two) = (malloc.allocate(64), malloc.allocate(64));
+        free(malloc, one);
+        // SAFETY: one is free, which a wrong program may read; two is live.
+        unsafe { two.copy_from_nonoverlapping(one, 64) };
+        free(malloc, two);
+        assert_eq!(malloc.statistics().used_blocks, 0);
+    });
+    assert_eq!(stop, None);
+}
