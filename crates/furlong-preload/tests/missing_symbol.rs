@@ -1,0 +1,142 @@
+//! A name that is missing from a library: a program that uses it would meet the C library's heap.
+#![forbid(unsafe_code)]
+
+use std::{env, path::PathBuf, process::Command};
+
+const LIBRARIES: [&str; 5] = [
+    "furlong_malloc",
+    "furlong_malloc_plain",
+    "furlong_malloc_secure",
+    "furlong_malloc_outlined",
+    "furlong_malloc_per_call",
+];
+
+/// What the C library, its users and C++ know an allocator by.
+const NAMES: &[&str] = &[
+    "malloc",
+    "free",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "aligned_alloc",
+    "posix_memalign",
+    "memalign",
+    "valloc",
+    "pvalloc",
+    "malloc_usable_size",
+    "cfree",
+    "free_sized",
+    "free_aligned_sized",
+    "malloc_trim",
+    "malloc_stats",
+    "malloc_info",
+    "mallopt",
+    "mallinfo",
+    "mallinfo2",
+    "__libc_malloc",
+    "__libc_free",
+    "__libc_calloc",
+    "__libc_realloc",
+    "__libc_memalign",
+    "__libc_valloc",
+    "__libc_pvalloc",
+    "__libc_cfree",
+    "__posix_memalign",
+    "_Znwm",
+    "_Znam",
+    "_ZnwmRKSt9nothrow_t",
+    "_ZnamRKSt9nothrow_t",
+    "_ZnwmSt11align_val_t",
+    "_ZnamSt11align_val_t",
+    "_ZnwmSt11align_val_tRKSt9nothrow_t",
+    "_ZnamSt11align_val_tRKSt9nothrow_t",
+    "_ZdlPv",
+    "_ZdaPv",
+    "_ZdlPvm",
+    "_ZdaPvm",
+    "_ZdlPvRKSt9nothrow_t",
+    "_ZdaPvRKSt9nothrow_t",
+    "_ZdlPvSt11align_val_t",
+    "_ZdaPvSt11align_val_t",
+    "_ZdlPvmSt11align_val_t",
+    "_ZdaPvmSt11align_val_t",
+    "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+    "_ZdaPvSt11align_val_tRKSt9nothrow_t",
+];
+
+/// A library, which is built beside the tests.
+fn library(name: &str) -> PathBuf {
+    let test = env::current_exe().expect("a test has a path");
+    let target = test
+        .ancestors()
+        .nth(2)
+        .expect("a test lies two folders below the target's");
+    let path = target.join(format!("examples/lib{name}.so"));
+    assert!(
+        path.exists(),
+        "{} is not there: cargo build --examples",
+        path.display()
+    );
+    path
+}
+
+#[test]
+fn every_library_has_exactly_the_names_of_an_allocator() {
+    for name in LIBRARIES {
+        let found = Command::new("nm")
+            .args(["-D", "--defined-only"])
+            .arg(library(name))
+            .output();
+        let found = found.expect("nm is of the tools that link this test");
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        let mut found: Vec<&str> = found
+            .lines()
+            .filter_map(|line| line.split(' ').nth(2))
+            .collect();
+        let mut names = NAMES.to_vec();
+        found.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(found, names, "{name}");
+    }
+}
+
+/// What a program prints, and how it ends, with a library and without.
+#[test]
+fn programs_of_the_shell_end_as_without() {
+    let script = "ls / | sort | tail -n 3; printf '%s\\n' c b a | sort | tr a-z A-Z; exit 7";
+    let run = |library: Option<PathBuf>| {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command.envs(library.map(|path| ("LD_PRELOAD", path)));
+        let output = command.output().expect("there is a shell");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let without = run(None);
+    assert_eq!(without.0, Some(7));
+    for name in LIBRARIES {
+        assert_eq!(run(Some(library(name))), without, "{name}");
+    }
+}
+
+/// The environment chooses a profile; nonsense is as if nothing were said.
+#[test]
+fn nonsense_in_the_environment_changes_nothing() {
+    for (name, value) in [
+        ("FURLONG_MALLOC_PROFILE", "conservative"),
+        ("FURLONG_MALLOC_PROFILE", "\u{7f}nonsense"),
+        ("FURLONG_MALLOC_PREFAULT", "1"),
+        ("FURLONG_MALLOC_PREFAULT", "99999999999999999999999"),
+    ] {
+        let output = Command::new("/bin/sh")
+            .args(["-c", "echo right"])
+            .env("LD_PRELOAD", library("furlong_malloc"))
+            .env(name, value)
+            .output()
+            .expect("there is a shell");
+        assert!(output.status.success(), "{name}={value}");
+        assert_eq!(output.stdout, b"right\n");
+    }
+}
