@@ -11,7 +11,7 @@ use super::{
     hardening::Hardening,
     heap::{Heap, State},
     source::{Misuse, PageSource},
-    span::Use,
+    span::{Span, Use},
     spans::Batch,
     system::stop,
 };
@@ -74,17 +74,11 @@ impl<C: Config> Malloc<C> {
         let Some((first, rest)) = batch.blocks().split_first() else {
             return 0;
         };
-        for block in rest.iter().rev() {
-            heap.tops.push(class.number(), *block);
-        }
+        heap.tops.fill(class, rest);
         *first
     }
 
-    fn span_with_blocks(
-        &'static self,
-        heap: &'static Heap,
-        class: Class,
-    ) -> Option<&'static super::span::Span> {
+    fn span_with_blocks(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
         if heap.first(class).get() != 0 {
             return Some(self.map.span(heap.first(class).get()));
         }
@@ -126,7 +120,7 @@ impl<C: Config> Malloc<C> {
 
     /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
     pub(crate) fn flush(&'static self, heap: &'static Heap, class: Class, count: usize) {
-        let mut open = Group::default();
+        let mut open = Group::EMPTY;
         heap.tops.drain(class, count, |address| {
             if !open.add(address) {
                 self.give_group(heap, &open);
@@ -176,16 +170,20 @@ impl<C: Config> Malloc<C> {
         } else if C::Hardening::SHUFFLE {
             match heap.delay(address) {
                 0 => {}
-                block => self.keep_or_give(heap, block),
+                out => self.keep_or_give(heap, self.find_block(out), out),
             }
         } else {
-            self.keep_or_give(heap, address);
+            self.keep_or_give(heap, (span, block), address);
         }
     }
 
     /// Puts a block of the heap's on its stack, half emptied if it is full, or gives it back.
-    fn keep_or_give(&'static self, heap: &'static Heap, address: usize) {
-        let (span, block) = self.find_block(address);
+    fn keep_or_give(
+        &'static self,
+        heap: &'static Heap,
+        (span, block): (&'static Span, usize),
+        address: usize,
+    ) {
         let class = span.class();
         if heap.tops.push(class.number(), address) {
             return;

@@ -40,7 +40,7 @@ impl<C: Config> Malloc<C> {
     pub(crate) fn post_outgoing(&'static self, heap: &'static Heap) {
         let len = heap.outgoing_len.get().min(OUTGOING);
         heap.outgoing_len.set(0);
-        let mut open = Group::default();
+        let mut open = Group::EMPTY;
         for address in heap.outgoing[..len].iter().map(Word::get) {
             if !open.add(address) {
                 self.post_group(&open);

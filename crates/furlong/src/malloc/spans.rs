@@ -125,12 +125,13 @@ impl<C: Config> Malloc<C> {
             return;
         };
         let before = batch.len;
+        let (base, size) = (span.base(), span.class().size());
         while span.summary.get() != 0 && !batch.is_full() {
             let word = span.summary.get().trailing_zeros() as usize;
             let set = words.free(span.unit.get(), word);
             let mut bits = set.get();
             while bits != 0 && !batch.is_full() {
-                batch.add(span.address_of(word * 64 + bits.trailing_zeros() as usize));
+                batch.add(base + (word * 64 + bits.trailing_zeros() as usize) * size);
                 bits &= bits - 1;
             }
             set.set(bits);
@@ -142,10 +143,13 @@ impl<C: Config> Malloc<C> {
         #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
         span.free.set(span.free.get() - (batch.len - before) as u16);
         let blocks = span.class().blocks();
-        while usize::from(span.carved.get()) < blocks && !batch.is_full() {
-            batch.add(span.address_of(usize::from(span.carved.get())));
-            span.carved.set(span.carved.get() + 1);
+        let carved = usize::from(span.carved.get());
+        let more = (batch.want - batch.len).min(blocks - carved);
+        for block in carved..carved + more {
+            batch.add(base + block * size);
         }
+        #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
+        span.carved.set((carved + more) as u16);
     }
 
     /// Whether it has nothing to give.

@@ -133,18 +133,34 @@ impl Tops {
         }
     }
 
+    /// Puts blocks on an empty stack that keeps as many, so that the first comes out first.
+    pub(crate) fn fill(&self, class: Class, blocks: &[usize]) {
+        let top = &self.tops[class.index()];
+        let mut at = top.get();
+        for block in blocks.iter().rev() {
+            at = at.wrapping_add(1);
+            word(at).set(*block);
+        }
+        top.set(at);
+    }
+
     /// Takes the `count` lowest blocks, which are the oldest, and hands each out.
+    #[inline]
     pub(crate) fn drain(&self, class: Class, count: usize, mut out: impl FnMut(usize)) {
         let top = &self.tops[class.index()];
         let len = self.len(class);
         let count = count.min(len);
-        let lowest = top.get().wrapping_sub(len - usize::from(len > 0));
-        for at in 0..count {
-            out(word(lowest.wrapping_add(at)).get());
+        let bottom = top.get().wrapping_sub(len);
+        let mut from = bottom;
+        for _ in 0..count {
+            from = from.wrapping_add(1);
+            out(word(from).get());
         }
-        for at in count..len {
-            word(lowest.wrapping_add(at - count)).set(word(lowest.wrapping_add(at)).get());
+        let mut to = bottom;
+        for _ in count..len {
+            (from, to) = (from.wrapping_add(1), to.wrapping_add(1));
+            word(to).set(word(from).get());
         }
-        top.set(top.get().wrapping_sub(count));
+        top.set(to);
     }
 }

@@ -56,6 +56,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "vouches for a thread's storage",
     ),
     (
+        "crates/furlong-preload/tests/forked_threads.rs",
+        "forks by hand",
+    ),
+    (
         "crates/furlong/tests/malloc_misuse.rs",
         "brings pages, and frees what it must not",
     ),
