@@ -89,6 +89,8 @@ mod spans;
 mod stack;
 mod stats;
 mod system;
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod tests;
 #[cfg(feature = "std")]
 mod thread;
 mod tier;

@@ -1,0 +1,129 @@
+//! Each invariant is broken once on purpose, and `check()` names it.
+
+use core::cell::Cell;
+use std::thread;
+
+use crate::check::Check;
+
+use super::{
+    Batched, BrokenMalloc, Checked, Config, CurrentHeap, Heap, Inlined, Linux, Malloc,
+    class::Class,
+    span::{Span, unit_of},
+};
+
+struct OfThread;
+
+thread_local! {
+    static HEAP: Cell<&'static Heap> = const { Cell::new(Heap::vacant()) };
+}
+
+// SAFETY: a variable of the thread's, which has one allocator in its life.
+unsafe impl CurrentHeap for OfThread {
+    type Pin = ();
+
+    fn pin() {}
+
+    fn get() -> &'static Heap {
+        HEAP.get()
+    }
+
+    fn set(heap: &'static Heap) {
+        HEAP.set(heap);
+    }
+}
+
+struct Parts;
+
+impl Config for Parts {
+    type Source = Linux;
+    type Current = OfThread;
+    type Hardening = Checked;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+/// What `check` says after something was done to the span of one small block.
+fn said_after(harm: fn(&'static Malloc<Parts>, &'static Span)) -> Option<BrokenMalloc> {
+    let run = move || {
+        let malloc: &'static Malloc<Parts> = Box::leak(Box::new(Malloc::new(Linux)));
+        let block = malloc.allocate(64);
+        let other = malloc.allocate(1000);
+        assert!(!block.is_null() && !other.is_null());
+        (&malloc).check().expect("nothing is broken yet");
+        harm(malloc, malloc.map.span_at(block.addr()));
+        (&malloc).check().err()
+    };
+    // The allocator has its roots inside itself, and is made on the stack.
+    let builder = thread::Builder::new().stack_size(64 << 20);
+    let thread = builder.spawn(run).expect("a thread can be made");
+    thread.join().expect("what it asserts holds")
+}
+
+#[test]
+fn a_unit_that_is_free_and_in_use_is_named() {
+    let said = said_after(|malloc, span| {
+        let arena = malloc
+            .map
+            .arena(span.unit.get())
+            .expect("a span lies in an arena");
+        arena
+            .free
+            .set(arena.free.get() | 1 << (span.unit.get() % 64));
+    });
+    assert!(matches!(said, Some(BrokenMalloc::Unit(_))), "{said:?}");
+}
+
+#[test]
+fn a_count_that_is_wrong_is_named() {
+    let said = said_after(|malloc, span| {
+        let arena = malloc
+            .map
+            .arena(span.unit.get())
+            .expect("a span lies in an arena");
+        arena.dirty.set(arena.dirty.get() | 1 << 63);
+    });
+    assert_eq!(said, Some(BrokenMalloc::Count(0)));
+}
+
+#[test]
+fn numbers_of_a_span_that_do_not_agree_are_named() {
+    let said = said_after(|_, span| span.free.set(span.free.get() + 1));
+    assert!(matches!(said, Some(BrokenMalloc::Words(_))), "{said:?}");
+    let said = said_after(|_, span| span.summary.set(1 << 5));
+    assert!(matches!(said, Some(BrokenMalloc::Words(_))), "{said:?}");
+}
+
+#[test]
+fn a_span_that_is_in_no_list_is_named() {
+    let said = said_after(|malloc, span| {
+        let heap = span.owner.get().expect("a span has an owner");
+        malloc.unlist(heap, span);
+    });
+    assert!(matches!(said, Some(BrokenMalloc::List(_))), "{said:?}");
+}
+
+#[test]
+fn a_kept_block_of_another_class_is_named() {
+    let said = said_after(|_, span| {
+        let heap = span.owner.get().expect("a span has an owner");
+        let class = Class::of(1000).expect("there is a class for it");
+        assert!(heap.tops.push(class.number(), span.base()));
+    });
+    assert!(matches!(said, Some(BrokenMalloc::Kept(_))), "{said:?}");
+}
+
+/// The road from an address to its record is the same at both ends of the address space.
+#[test]
+fn addresses_of_nobody_lead_to_the_record_of_nothing() {
+    let said = said_after(|malloc, span| {
+        for address in [0, 1, 0xffff, 1 << 47, usize::MAX, usize::MAX << 16] {
+            let found = malloc.map.span_at(address);
+            assert!(
+                found.owner.get().is_none() && !core::ptr::eq(found, span),
+                "{address:x}"
+            );
+        }
+        assert_eq!(unit_of(span.base()), span.unit.get());
+    });
+    assert_eq!(said, None);
+}
