@@ -247,7 +247,7 @@ mod tests {
         for align in (4..=16).map(|shift| 1 << shift) {
             for size in (0..=MEDIUM_MAX).step_by(61) {
                 let class = Class::aligned(size, align).expect("64 KiB is aligned to all of them");
-                assert!(class.size() >= size && class.size() % align == 0);
+                assert!(class.size() >= size && class.size().is_multiple_of(align));
             }
         }
         assert_eq!(Class::aligned(1, 2 * MEDIUM_MAX), None);
