@@ -25,7 +25,7 @@ impl Profile {
     pub const STANDARD: Self = Self {
         kept_bytes_max: 64 << 10,
         kept_blocks_max: DEPTH,
-        dirty_bytes: (1 << 20, 32 << 20),
+        dirty_bytes: (4 << 20, 32 << 20),
         prefault: false,
     };
 
@@ -89,7 +89,7 @@ impl Policy {
 
     /// How many bytes may be free and dirty while so many are in use.
     pub(crate) fn dirty_bytes_max(&self, live: usize) -> usize {
-        (live / 16)
+        (live / 8)
             .max(self.dirty_min.get())
             .min(self.dirty_max.get())
     }
