@@ -195,6 +195,7 @@ allocators! {
     Slow, SlowThread, SLOW: Checked, Outlined, PerCall;
     Many, ManyThread, MANY: Checked, Inlined, Batched;
     Small, SmallThread, SMALL: Checked, Inlined, Batched;
+    Huge, HugeThread, HUGE: Checked, Inlined, Batched;
 }
 
 #[test]
@@ -209,6 +210,40 @@ fn blocks_of_every_arm_keep_their_contents_and_are_all_returned() {
 fn small_caches_change_nothing_but_the_work() {
     SMALL.follow(&Profile::CONSERVATIVE);
     stream(&SMALL, 21, 40_000, 600);
+}
+
+/// Objects of their own mappings come and go; what is kept of them is neither lost nor shared.
+#[test]
+fn huge_objects_are_made_of_kept_ones_and_are_zero_when_asked() {
+    let mut random = Random(41);
+    let mut held: Vec<Held> = Vec::new();
+    for _ in 0..300 {
+        let size = (3 << 20) + random.below(12 << 20);
+        let block = HUGE.allocate_zeroed(size, 16);
+        // SAFETY: a block of this size, all of which was written.
+        let bytes = unsafe { std::slice::from_raw_parts(block, size) };
+        assert!(
+            bytes.iter().step_by(509).all(|byte| *byte == 0),
+            "{size} bytes are not zeros"
+        );
+        held.push(Held::new(block, size, random.next() as u8));
+        if held.len() > 6 {
+            let at = random.below(held.len());
+            // The last bytes are written, so that a kept mapping has something to forget.
+            free(&HUGE, &held.swap_remove(at));
+        }
+        if random.below(3) == 0 {
+            let at = random.below(held.len());
+            resize(&HUGE, &mut held[at], &mut random);
+        }
+    }
+    for held in held {
+        free(&HUGE, &held);
+    }
+    let kept = HUGE.statistics();
+    assert_eq!((kept.used_bytes, kept.huge_blocks), (0, 0), "{kept:?}");
+    HUGE.trim();
+    assert_eq!(HUGE.statistics().dirty_bytes, 0);
 }
 
 /// Threads that free what others allocated; each ends with blocks of its own still in use, twice

@@ -54,9 +54,9 @@ impl<C: Config> Malloc<C> {
         &self.source
     }
 
-    /// Puts another profile than the one of its type in force, once there is a heap.
-    pub fn follow(&self, profile: &Profile) {
-        self.policy.follow(profile);
+    /// Puts another profile than the one of its type in force. Heaps follow as they renew stacks.
+    pub fn follow(&'static self, profile: &Profile) {
+        self.with_pool(|_| self.policy.follow(profile));
     }
 
     /// The gate of allocation: a block of at least `size` bytes, at a multiple of 16. Null where

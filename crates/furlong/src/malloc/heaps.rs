@@ -66,14 +66,7 @@ impl<C: Config> Malloc<C> {
         for class in (0..CLASSES).map(Class::numbered) {
             heap.tops.shape(class, start + stacks, 0);
         }
-        heap.mark.set(self.with_pool(|pool| {
-            if pool.mark.get() == 0 {
-                self.policy.follow(&C::profile());
-                #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
-                pool.mark.set(self.source.random() as usize | 1);
-            }
-            pool.mark.get()
-        }));
+        heap.mark.set(self.with_pool(|pool| pool.mark.get()));
         heap.random.set(heap.mark.get() ^ start | 1);
         heap.set_state(State::Running);
         self.pool.heaps.push(heap, |next| heap.next.set(next));

@@ -33,7 +33,7 @@ impl<C: Config> Malloc<C> {
                 Some((base, zero))
             })
         } else {
-            self.map_huge(size, align * UNIT).map(|base| (base, true))
+            self.map_huge(size, align * UNIT)
         };
         taken.unwrap_or_else(|| (self.refuse_memory(), false))
     }
@@ -47,23 +47,29 @@ impl<C: Config> Malloc<C> {
         span.use_for(Use::Large);
     }
 
-    fn map_huge(&'static self, size: usize, align: usize) -> Option<usize> {
+    fn map_huge(&'static self, size: usize, align: usize) -> Option<(usize, bool)> {
         let len = size.next_multiple_of(self.source.page_size());
         let align = align.max(UNIT);
-        let base = self.source.map_at(len, align).or_else(|| {
-            // What arenas keep may be what is missing.
-            self.trim();
-            self.source.map_at(len, align)
+        let kept = if align == UNIT {
+            self.reuse_kept(len)
+        } else {
+            None
+        };
+        let zero = kept.is_none();
+        let (base, len) = kept.or_else(|| {
+            let mapped = self.source.map_at(len, align).or_else(|| {
+                // What arenas keep may be what is missing.
+                self.trim();
+                self.source.map_at(len, align)
+            });
+            Some((mapped?, len))
         })?;
-        let noted = self.with_pool(|pool| {
+        let noted = self.with_pool(|_| {
             self.map.prepare(base, &self.source)?;
             let span = self.map.span_at(base);
             span.unit.set(unit_of(base));
-            span.summary.set(len as u64);
-            span.use_for(Use::Huge);
-            pool.huge.set(pool.huge.get() + len);
-            pool.huge_count.set(pool.huge_count.get() + 1);
-            Some(base)
+            self.note_huge(span, len);
+            Some((base, zero))
         });
         if noted.is_none() {
             self.source.unmap_at(base, len);
@@ -100,7 +106,7 @@ impl<C: Config> Malloc<C> {
             None
         });
         if let Some(len) = huge {
-            self.source.unmap_at(address, len);
+            self.keep_or_unmap(address, len);
         }
     }
 
@@ -145,18 +151,33 @@ impl<C: Config> Malloc<C> {
         if !span.is(Use::Huge) || size > SIZE_MAX || size <= len {
             return 0;
         }
-        let Some(to) = self.map_huge(size, UNIT) else {
+        let Some((to, _)) = self.map_huge(size, UNIT) else {
             return 0;
         };
-        if !self.source.relocate_at(address, len, to) {
-            self.free_units(to);
-            return 0;
+        // Before the pages move: somebody else may map the old place as soon as they have.
+        self.forget_huge(span, len);
+        if self.source.relocate_at(address, len, to) {
+            return to;
         }
+        self.with_pool(|_| self.note_huge(span, len));
+        self.free_units(to);
+        0
+    }
+
+    /// Notes a huge object. Under the pool's latch.
+    fn note_huge(&'static self, span: &Span, len: usize) {
+        let pool = &self.pool;
+        span.summary.set(len as u64);
+        span.use_for(Use::Huge);
+        pool.huge.set(pool.huge.get() + len);
+        pool.huge_count.set(pool.huge_count.get() + 1);
+    }
+
+    fn forget_huge(&'static self, span: &Span, len: usize) {
         self.with_pool(|pool| {
             span.use_for(Use::Nothing);
             pool.huge.set(pool.huge.get() - len);
             pool.huge_count.set(pool.huge_count.get() - 1);
         });
-        to
     }
 }

@@ -40,7 +40,8 @@
 //! Locks: a heap's latch before the pool's; a second heap's latch is only tried.
 //!
 //! # Files
-//! - `allocator`: the gates; `refill`: the slow ways; `resize`; `large`: objects above the classes.
+//! - `allocator`: the gates; `refill`: the slow ways; `resize`; `large`, `kept`: objects above the
+//!   classes.
 //! - `class`, `span`, `spans`, `arena`, `units`, `map`: sizes, records, and the way to them.
 //! - `heap`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
 //! - `remote`, `group`: frees by other threads, and neighbours among freed blocks.
@@ -73,6 +74,7 @@ mod group;
 mod hardening;
 mod heap;
 mod heaps;
+mod kept;
 mod large;
 mod latch;
 #[cfg(all(feature = "std", target_os = "linux"))]

@@ -9,6 +9,7 @@ use super::{
     field::{Link, Word},
     hardening::Hardening,
     heap::Heap,
+    kept::Kept,
     latch::Latch,
     source::PageSource,
     span::{Use, unit_of},
@@ -34,10 +35,11 @@ pub(crate) struct Pool {
     /// Bytes that the system mapped for huge objects.
     pub(crate) huge: Word,
     pub(crate) huge_count: Word,
+    pub(crate) kept: Kept,
     pub(crate) heaps: Link<Heap>,
     /// How many heaps have ended and not been taken over; may be read at any time.
     pub(crate) ended: Word,
-    /// What free blocks carry; 0 until there is a heap.
+    /// What free blocks carry; 0 until anything was taken.
     pub(crate) mark: Word,
 }
 
@@ -54,6 +56,7 @@ impl Pool {
             dirty: Word::new(0),
             huge: Word::new(0),
             huge_count: Word::new(0),
+            kept: Kept::new(),
             heaps: Link::none(),
             ended: Word::new(0),
             mark: Word::new(0),
@@ -133,9 +136,20 @@ impl<C: Config> Malloc<C> {
     /// Runs something under the pool's latch.
     pub(crate) fn with_pool<T>(&'static self, f: impl FnOnce(&'static Pool) -> T) -> T {
         self.lock_pool();
+        if self.pool.mark.get() == 0 {
+            self.begin();
+        }
         let done = f(&self.pool);
         self.unlock_pool();
         done
+    }
+
+    /// What is to be done once, before anything is taken.
+    #[cold]
+    fn begin(&'static self) {
+        self.policy.follow(&C::profile());
+        #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
+        self.pool.mark.set(self.source.random() as usize | 1);
     }
 
     pub(crate) fn lock_pool(&'static self) {

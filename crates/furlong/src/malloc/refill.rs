@@ -228,11 +228,13 @@ impl<C: Config> Malloc<C> {
             self.retire_whole(heap);
             self.unlock_heap(heap);
         }
-        self.with_pool(|pool| {
-            let before = pool.dirty_bytes();
+        let before = self.with_pool(|pool| {
+            let before = pool.kept.bytes() + pool.dirty_bytes();
             self.purge_down_to(0);
-            pool.dirty_bytes() < before
-        })
+            before
+        });
+        self.unmap_kept(|_| 0);
+        before > 0
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Statistics {
     pub used_blocks: usize,
     /// Bytes of free blocks in spans and heaps.
     pub free_bytes: usize,
-    /// Bytes of units in arenas that nobody has and that may have memory behind them.
+    /// Bytes that nobody has and that may have memory behind them: units and kept mappings.
     pub dirty_bytes: usize,
     /// Bytes of address space in arenas.
     pub arena_bytes: usize,
@@ -43,7 +43,7 @@ impl<C: Config> Malloc<C> {
     pub fn statistics(&'static self) -> Statistics {
         self.before_fork();
         let mut sum = Statistics {
-            dirty_bytes: self.pool.dirty_bytes(),
+            dirty_bytes: self.pool.dirty_bytes() + self.pool.kept.bytes(),
             huge_bytes: self.pool.huge.get(),
             huge_blocks: self.pool.huge_count.get(),
             ..Statistics::default()

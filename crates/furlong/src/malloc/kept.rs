@@ -1,0 +1,171 @@
+//! Mappings of huge objects that were freed, kept for the next ones: their pages need not be
+//! zeroed and mapped again.
+#![forbid(unsafe_code)]
+
+use super::{
+    allocator::Malloc, class::UNIT, config::Config, field::Word, hardening::Hardening,
+    system::System,
+};
+
+const PLACES: usize = 16;
+
+/// A mapping, by its address; 0 is none.
+#[derive(Debug)]
+struct Place {
+    base: Word,
+    len: Word,
+}
+
+/// Kept mappings, the oldest first; the pool's, under its latch.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    places: [Place; PLACES],
+    bytes: Word,
+}
+
+impl Kept {
+    pub(crate) const fn new() -> Self {
+        Self {
+            places: [const {
+                Place {
+                    base: Word::new(0),
+                    len: Word::new(0),
+                }
+            }; PLACES],
+            bytes: Word::new(0),
+        }
+    }
+
+    /// The bytes of all of them.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.get()
+    }
+
+    fn count(&self) -> usize {
+        self.places
+            .iter()
+            .take_while(|place| place.base.get() != 0)
+            .count()
+    }
+
+    /// Keeps a mapping; `false` where there is no place for it.
+    fn put(&self, base: usize, len: usize) -> bool {
+        let Some(place) = self.places.get(self.count()) else {
+            return false;
+        };
+        place.base.set(base);
+        place.len.set(len);
+        self.bytes.set(self.bytes.get() + len);
+        true
+    }
+
+    /// Takes one out.
+    fn take(&self, at: usize) -> Option<(usize, usize)> {
+        let place = self.places.get(at).filter(|place| place.base.get() != 0)?;
+        let taken = (place.base.get(), place.len.get());
+        for (to, from) in self.places[at..].iter().zip(&self.places[at + 1..]) {
+            to.base.set(from.base.get());
+            to.len.set(from.len.get());
+        }
+        self.places[PLACES - 1].base.set(0);
+        self.bytes.set(self.bytes.get() - taken.1);
+        Some(taken)
+    }
+
+    /// Takes the one from which an object of this length is made best: the shortest that is as
+    /// long, or the longest.
+    fn take_for(&self, len: usize) -> Option<(usize, usize)> {
+        let places = self.places[..self.count()].iter().enumerate();
+        let fit = |place: &Place| {
+            let have = place.len.get();
+            (
+                have >= len,
+                if have >= len { usize::MAX - have } else { have },
+            )
+        };
+        let (at, _) = places.max_by_key(|(_, place)| fit(place))?;
+        self.take(at)
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// Keeps the mapping of a huge object that was freed, or gives it back to the system.
+    pub(crate) fn keep_or_unmap(&'static self, base: usize, len: usize) {
+        let kept = !C::Hardening::SCRUB && self.with_pool(|pool| pool.kept.put(base, len));
+        if !kept {
+            self.source.unmap_at(base, len);
+        }
+        self.unmap_kept(|live| self.policy.dirty_bytes_max(live));
+    }
+
+    /// Gives kept mappings back, the oldest first, until with all that is dirty no more are left
+    /// than `most` says of the bytes in use.
+    pub(crate) fn unmap_kept(&'static self, most: impl Fn(usize) -> usize) {
+        let next = || {
+            self.with_pool(|pool| {
+                let have = pool.kept.bytes() + pool.dirty_bytes();
+                if have > most(pool.live_bytes()) {
+                    pool.kept.take(0)
+                } else {
+                    None
+                }
+            })
+        };
+        while let Some((base, len)) = next() {
+            self.source.unmap_at(base, len);
+        }
+    }
+
+    /// A mapping of this length made from a kept one: where, and how long it is.
+    pub(crate) fn reuse_kept(&'static self, len: usize) -> Option<(usize, usize)> {
+        let (base, have) = self.with_pool(|pool| pool.kept.take_for(len))?;
+        let fits = have >= len && have - len <= len / 8;
+        if fits {
+            return Some((base, have));
+        }
+        if self.source.resize_at(base, have, len) {
+            return Some((base, len));
+        }
+        if have < len
+            && let Some(to) = self.source.map_at(len, UNIT)
+        {
+            if self.source.relocate_at(base, have, to) {
+                return Some((to, len));
+            }
+            self.source.unmap_at(to, len);
+        }
+        self.source.unmap_at(base, have);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kept, PLACES};
+
+    #[test]
+    fn the_best_kept_mapping_is_taken_and_all_are_counted() {
+        let kept = Kept::new();
+        for (base, len) in [(10, 300), (20, 100), (30, 200)] {
+            assert!(kept.put(base, len));
+        }
+        assert_eq!((kept.bytes(), kept.count()), (600, 3));
+        assert_eq!(kept.take_for(150), Some((30, 200)));
+        assert_eq!(kept.take_for(1000), Some((10, 300)));
+        assert_eq!(kept.take_for(1), Some((20, 100)));
+        assert_eq!((kept.take_for(1), kept.bytes()), (None, 0));
+    }
+
+    #[test]
+    fn the_oldest_goes_first_and_a_full_store_refuses() {
+        let kept = Kept::new();
+        for base in 1..=PLACES {
+            assert!(kept.put(base, 1));
+        }
+        assert!(!kept.put(99, 1));
+        for base in 1..=PLACES {
+            assert_eq!(kept.take(0), Some((base, 1)));
+        }
+        assert_eq!(kept.take(0), None);
+    }
+}
