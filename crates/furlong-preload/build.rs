@@ -6,6 +6,6 @@ fn main() {
     // All symbols are bound before the first call, and the library is never unmapped, as threads
     // that end call it.
     for argument in ["-Wl,-z,now", "-Wl,-z,nodelete", "-Wl,--as-needed"] {
-        println!("cargo::rustc-link-arg-examples={argument}");
+        println!("cargo::rustc-link-arg={argument}");
     }
 }
