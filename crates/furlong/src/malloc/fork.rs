@@ -11,25 +11,29 @@ use super::{
     config::Config,
     current::CurrentHeap,
     heap::State,
+    pool::Pool,
 };
 
 impl<C: Config> Malloc<C> {
     /// Before a fork: nobody changes what is shared until [`after_fork`](Self::after_fork) or
     /// [`after_fork_in_child`](Self::after_fork_in_child).
     pub fn before_fork(&'static self) {
-        for heap in self.pool.heaps() {
+        let first = self.pool.heaps.get();
+        for heap in Pool::heaps_from(first) {
             self.lock_heap(heap);
         }
         self.lock_pool();
+        self.pool.held.set(first);
     }
 
     /// After a fork, in the process that forked.
     pub fn after_fork(&'static self) {
+        // Heaps that came since are not held by this thread: they have no spans, and wait for the
+        // pool to get one.
+        let first = self.pool.held.take();
         self.unlock_pool();
-        // A heap that came since the locks were taken is nobody's to unlock here, but it can only
-        // wait for the pool, and its latch is free.
-        for heap in self.pool.heaps() {
-            heap.latch.unlock();
+        for heap in Pool::heaps_from(first) {
+            self.unlock_heap(heap);
         }
     }
 
@@ -51,6 +55,7 @@ impl<C: Config> Malloc<C> {
             }
         }
         self.pool.ended.set(self.pool.ended.get() + ended);
+        self.pool.held.set(self.pool.heaps.get());
         self.after_fork();
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Pool {
     pub(crate) huge_count: Word,
     pub(crate) kept: Kept,
     pub(crate) heaps: Link<Heap>,
+    /// While all latches are held for a fork: the first of the heaps whose latches are.
+    pub(crate) held: Link<Heap>,
     /// How many heaps have ended and not been taken over; may be read at any time.
     pub(crate) ended: Word,
     /// What free blocks carry; 0 until anything was taken.
@@ -58,6 +60,7 @@ impl Pool {
             huge_count: Word::new(0),
             kept: Kept::new(),
             heaps: Link::none(),
+            held: Link::none(),
             ended: Word::new(0),
             mark: Word::new(0),
         }
@@ -70,7 +73,12 @@ impl Pool {
 
     /// The heaps, running and ended.
     pub(crate) fn heaps(&'static self) -> impl Iterator<Item = &'static Heap> {
-        core::iter::successors(self.heaps.get(), |heap| heap.next.get())
+        Self::heaps_from(self.heaps.get())
+    }
+
+    /// A heap and those that were there before it.
+    pub(crate) fn heaps_from(first: Option<&'static Heap>) -> impl Iterator<Item = &'static Heap> {
+        core::iter::successors(first, |heap| heap.next.get())
     }
 
     /// Bytes in use.
