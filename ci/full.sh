@@ -55,8 +55,8 @@ experiment() {
   local results=experiments/$1/results
   [ -f "experiments/$1/plan.toml" ] || { echo "there is no part $1" >&2; exit 2; }
   mkdir -p "$results"
-  record "$1" cargo run --release -- run "$1" --profile full --note "commit $commit" \
-    --json "$results/$day-$commit.json" --md "$results/$day-$commit.md"
+  cargo run --release -- run "$1" --profile full --note "commit $commit" \
+    --json "$results/$day-$commit.json"
 }
 
 parts=("$@")
