@@ -23,7 +23,7 @@ use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
 use crate::record::result::{ResultFile, Run, Verdict};
 use crate::record::store::{Fault, Status};
-use crate::report::Targets;
+use crate::report::{Form, Targets};
 use crate::settings::Settings;
 use crate::talk::{self, Voice};
 
@@ -36,6 +36,8 @@ pub struct Options<'a> {
     pub settings: &'a Settings,
     /// Where the record is.
     pub database: &'a Database,
+    /// What stands on standard output.
+    pub form: Form,
     /// Where the reports go.
     pub targets: Targets,
     /// Whether to leave a page in the user's data directory.
@@ -165,7 +167,7 @@ impl<'a> Session<'a> {
             return Err(Error::failed(why));
         }
         let result = judged(self.ledger.result(), self.agenda.margin_pct);
-        let published = publish::publish(&result, &self.options.targets);
+        let published = publish::publish(&result, self.options.form, &self.options.targets);
         if self.options.page && self.options.targets.html.is_none() {
             publish::keep_page(&result, self.options.voice);
         }

@@ -22,6 +22,7 @@ use crate::measure::interrupt::Interrupt;
 use crate::measure::sampler::Pass;
 use crate::publish;
 use crate::record::result::CONTROL;
+use crate::report::Form;
 use crate::session::{Options, Session, new_seed};
 use crate::settings::Settings;
 
@@ -37,6 +38,9 @@ const NAME_CHARS_MAX: usize = 40;
 /// Blocks where nobody says how many.
 const BLOCKS: u32 = 10;
 
+/// The same in the form of kernel builds, of which three are the custom.
+const KERNBENCH_BLOCKS: u32 = 3;
+
 /// What to compare, how often and where the result goes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,7 +51,7 @@ pub struct Args {
     /// A name for each command [default: the command itself]
     #[arg(short, long, value_name = "A,B,..", value_delimiter = ',')]
     pub names: Vec<String>,
-    /// Runs of each command; a verdict needs 6 [default: 10]
+    /// Runs of each command; a verdict needs 6 [default: 10, for kernbench 3]
     #[arg(long, visible_alias = "runs", value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub blocks: Option<u32>,
@@ -93,6 +97,9 @@ pub struct Args {
     /// Exit with 3 when a command comes to such a verdict in wall time
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
+    /// What is printed on standard output
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub format: Form,
     /// Where the reports go.
     #[command(flatten)]
     pub reports: Reports,
@@ -109,7 +116,8 @@ Examples:
   furlong compare 'sort big.txt' 'sort --parallel=1 big.txt'
   furlong compare --names old,new --warmup 1 ./server-old ./server-new
   furlong compare --prepare 'sync' --input data.json 'jq .' 'gojq .'
-  furlong compare --counters callgrind ./a.out ./b.out";
+  furlong compare --counters callgrind ./a.out ./b.out
+  furlong compare --format kernbench --prepare 'make clean' 'make -j8' 'make -j16'";
 
 /// What was decided when the comparison began, so that a resumed one cannot differ.
 const DECIDED: [&str; 13] = [
@@ -147,7 +155,7 @@ struct Subject {
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = args.options(&settings);
-    publish::check(&options.targets)?;
+    publish::check(&options.targets, options.form)?;
     let voice = options.voice;
     let interrupt = Interrupt::listen()?;
     let (session, ready) = match &args.resume {
@@ -184,6 +192,7 @@ impl Args {
         Options {
             settings,
             database: &self.database,
+            form: self.format,
             targets: self.reports.targets(settings),
             page: !self.reports.no_html(settings) && !self.database.none(settings),
             fail_on,
@@ -209,7 +218,15 @@ impl Args {
             input: self.input.clone(),
             ignore_failure: self.ignore_failure,
         };
-        let blocks = self.blocks.or(settings.blocks).unwrap_or(BLOCKS);
+        let customary = if self.format == Form::Kernbench {
+            KERNBENCH_BLOCKS
+        } else {
+            BLOCKS
+        };
+        let blocks = self.blocks.or(settings.blocks).unwrap_or(customary);
+        self.format
+            .check(self.commands.len(), blocks)
+            .map_err(Error::usage)?;
         Ok(Agenda {
             profile: Profile::Quick,
             seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
