@@ -25,6 +25,7 @@ use crate::record::result::{ResultFile, Run, Verdict};
 use crate::record::store::{Fault, Status};
 use crate::report::{Form, Targets};
 use crate::settings::Settings;
+use crate::stats::stopping::Stopped;
 use crate::talk::{self, Voice};
 
 /// Steal above this share is worth a word, per cent.
@@ -381,7 +382,11 @@ fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
                     .sum();
                 let control = primary.and_then(|primary| workload.control.get(primary));
                 let control = control.map_or(0, |control| nulls(&control.samples));
-                let blocks = (load.blocks as usize).saturating_sub(workload.blocks.len());
+                let planned = match Stopped::of(workload) {
+                    Some(_) => workload.blocks.len(),
+                    None => load.blocks as usize,
+                };
+                let blocks = planned.saturating_sub(workload.blocks.len());
                 failed + control + blocks * (able.count() + 1)
             })
     });

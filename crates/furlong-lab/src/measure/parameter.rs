@@ -33,14 +33,20 @@ impl Parameter {
         let step = match step {
             Some(step) => number(step)?,
             None if min.places == 0 && max.places == 0 => Decimal::ONE,
-            None => return Err(format!("-P {name}: give its step with -D, since it has decimals")),
+            None => {
+                return Err(format!(
+                    "-P {name}: give its step with -D, since it has decimals"
+                ));
+            }
         };
         let places = min.places.max(max.places).max(step.places);
         let [min, max, step] = [min, max, step].map(|number| number.scaled(places));
         if step <= 0 {
             return Err(format!("-P {name}: the step of -D must be more than 0"));
         } else if max < min {
-            return Err(format!("-P {name}: the range ends before it begins: swap its ends"));
+            return Err(format!(
+                "-P {name}: the range ends before it begins: swap its ends"
+            ));
         }
         let count = (max - min) / step + 1;
         if count > COMBINATIONS_MAX as i128 {
@@ -80,7 +86,10 @@ impl Parameter {
         }
         let twice = |place: &usize| values[..*place].contains(&values[*place]);
         match (0..values.len()).find(twice) {
-            Some(place) => Err(format!("{option} {name}: `{}` is there twice", values[place])),
+            Some(place) => Err(format!(
+                "{option} {name}: `{}` is there twice",
+                values[place]
+            )),
             None => Ok(Self {
                 name: name.to_owned(),
                 values,
@@ -105,7 +114,9 @@ pub fn combinations(parameters: &[Parameter]) -> Result<Vec<Setting>, String> {
     for (place, parameter) in parameters.iter().enumerate() {
         let name = &parameter.name;
         if parameters[..place].iter().any(|other| other.name == *name) {
-            return Err(format!("the parameter {name} is there twice: give it all its values once"));
+            return Err(format!(
+                "the parameter {name} is there twice: give it all its values once"
+            ));
         }
         let count = all.len().saturating_mul(parameter.values.len());
         if count > COMBINATIONS_MAX {
@@ -162,7 +173,9 @@ pub fn takes(text: &str, name: &str) -> bool {
 /// `threads=4,size=1`.
 #[must_use]
 pub fn label(setting: &Setting) -> String {
-    let parts = setting.iter().map(|(name, value)| format!("{name}={value}"));
+    let parts = setting
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
     parts.collect::<Vec<_>>().join(",")
 }
 
@@ -234,8 +247,14 @@ mod tests {
         assert_eq!(range("-1", "1", None).unwrap(), ["-1", "0", "1"]);
         assert_eq!(range("7", "7", None).unwrap(), ["7"]);
         let tenths = range("0", "1", Some("0.1")).unwrap();
-        assert_eq!((tenths.len(), &tenths[3][..], &tenths[10][..]), (11, "0.3", "1.0"));
-        assert_eq!(range("-0.5", "0.5", Some("0.5")).unwrap(), ["-0.5", "0.0", "0.5"]);
+        assert_eq!(
+            (tenths.len(), &tenths[3][..], &tenths[10][..]),
+            (11, "0.3", "1.0")
+        );
+        assert_eq!(
+            range("-0.5", "0.5", Some("0.5")).unwrap(),
+            ["-0.5", "0.0", "0.5"]
+        );
     }
 
     #[test]
@@ -249,7 +268,12 @@ mod tests {
             ("", "1", None, "`` is no number"),
             ("1", "1e9", None, "`1e9` is no number"),
             ("0", "9999", None, "10000 values are too many"),
-            ("0", "999999999999999999", Some("0.000000000000000001"), "too many"),
+            (
+                "0",
+                "999999999999999999",
+                Some("0.00000000000000001"),
+                "too many",
+            ),
         ] {
             let found = range(min, max, step).expect_err("it is none");
             assert!(found.contains(wanted), "{found}");
@@ -276,16 +300,26 @@ mod tests {
             .collect();
         assert_eq!(labels, ["a=1,b=1", "a=1,b=2", "a=2,b=1", "a=2,b=2"]);
         assert_eq!(combinations(&[]).unwrap(), [vec![]]);
-        assert!(combinations(&[all("a"), all("a")]).unwrap_err().contains("twice"));
+        assert!(
+            combinations(&[all("a"), all("a")])
+                .unwrap_err()
+                .contains("twice")
+        );
         let names: Vec<String> = (0..10).map(|name| format!("p{name}")).collect();
         let many: Vec<Parameter> = names.iter().map(|name| all(name)).collect();
         let refused = combinations(&many).unwrap_err();
-        assert!(refused.contains(&format!("at most {COMBINATIONS_MAX}")), "{refused}");
+        assert!(
+            refused.contains(&format!("at most {COMBINATIONS_MAX}")),
+            "{refused}"
+        );
     }
 
     #[test]
     fn a_command_is_filled_once_and_other_braces_stay() {
-        let setting = vec![("a".to_owned(), "{b}".to_owned()), ("b".to_owned(), "2".to_owned())];
+        let setting = vec![
+            ("a".to_owned(), "{b}".to_owned()),
+            ("b".to_owned(), "2".to_owned()),
+        ];
         assert_eq!(fill("x {a} {b} {c} ${d} {", &setting), "x {b} 2 {c} ${d} {");
         assert_eq!(fill("{{a}}", &setting), "{{b}}");
         assert!(takes("make -j{a}", "a") && !takes("make -j{a}", "b"));

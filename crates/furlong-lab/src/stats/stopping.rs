@@ -196,17 +196,32 @@ mod tests {
     fn the_first_looks_may_err_least_and_the_last_nearly_as_one_that_is_alone() {
         // Bounds of five looks: 4.8769, 3.3570, 2.6803, 2.2898, 2.0310.
         let alphas = [10, 20, 30, 40, 50].map(|n| Stopping::alpha(&workload(n, None)));
-        for (found, wanted) in alphas.iter().zip([1.078e-6, 7.879e-4, 0.007355, 0.02203, 0.04226]) {
-            assert!((found / wanted - 1.0).abs() < 2e-3, "{found} is not {wanted}");
+        for (found, wanted) in alphas
+            .iter()
+            .zip([1.078e-6, 7.879e-4, 0.007355, 0.02203, 0.04226])
+        {
+            assert!(
+                (found / wanted - 1.0).abs() < 2e-3,
+                "{found} is not {wanted}"
+            );
         }
-        assert_eq!(Stopping::alpha(&WorkloadResult { params: [].into(), ..workload(9, None) }), 0.05);
+        assert_eq!(
+            Stopping::alpha(&WorkloadResult {
+                params: [].into(),
+                ..workload(9, None)
+            }),
+            0.05
+        );
     }
 
     #[test]
     fn a_time_limit_spends_what_is_left() {
         let early = Stopping::alpha(&workload(30, Some(Stopped::Verdict)));
         let late = Stopping::alpha(&workload(30, Some(Stopped::Time)));
-        assert!(early < 0.008 && late > 0.045 && late < 0.05, "{early} {late}");
+        assert!(
+            early < 0.008 && late > 0.045 && late < 0.05,
+            "{early} {late}"
+        );
         let between = Stopping::alpha(&workload(33, Some(Stopped::Time)));
         assert!(between > 0.03 && between < 0.05, "{between}");
     }
@@ -214,7 +229,9 @@ mod tests {
     #[test]
     fn a_wanted_width_keeps_the_spread_of_its_pilot() {
         let effects: Vec<f64> = (0..40).map(|i| f64::from(i % 5) * 0.01).collect();
-        let rule = Stopping::Width { half_width_pct: 0.4 };
+        let rule = Stopping::Width {
+            half_width_pct: 0.4,
+        };
         let pilot = Paired::of(&effects[..10]).unwrap();
         let found = rule.effect(&effects).unwrap();
         let mean = Paired::of(&effects).unwrap().mean;

@@ -3,8 +3,11 @@
 
 mod forms;
 mod place;
+mod printed;
 mod refusals;
 mod resumption;
+mod stopping;
+mod sweeps;
 
 use std::collections::BTreeMap;
 use std::fs;

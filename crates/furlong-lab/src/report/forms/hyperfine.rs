@@ -12,10 +12,10 @@ use crate::record::result::{ArmResult, ResultFile, WorkloadResult};
 use crate::stats::describe;
 
 /// The parameter of a workload that holds what a sweep gave its commands, by arm.
-pub(super) const PARAMETERS: &str = "parameters";
+pub const PARAMETERS: &str = "parameters";
 
 /// The parameter of a workload whose commands may fail.
-pub(super) const IGNORE_FAILURE: &str = "ignore_failure";
+pub const IGNORE_FAILURE: &str = "ignore_failure";
 
 /// The file.
 #[derive(Serialize)]

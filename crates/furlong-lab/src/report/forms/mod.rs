@@ -14,6 +14,8 @@ mod ministat;
 
 use serde::Deserialize;
 
+pub use hyperfine::{IGNORE_FAILURE, PARAMETERS};
+
 use super::finite::finite;
 use crate::ministat::input::VALUES_MIN;
 use crate::ministat::picture::SYMBOLS;
