@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::agenda::{Agenda, Batch, Entry, Load};
 use super::calibrate::calibrate;
 use super::deal::Deal;
+use super::ending::Clock;
 use super::progress::Progress;
 use super::sampler::{Job, Miss, Pass, Sampler};
 use crate::experiments::Outcome;
@@ -148,7 +149,12 @@ impl<'a> Campaign<'a> {
         let entry = self.entry(place);
         let mut runners = entry.runners(load);
         runners.push(CONTROL);
+        let clock = Clock::new(load);
         for number in 1..=load.blocks {
+            if let Some(stopped) = self.enough(place, &clock) {
+                self.stop(place, stopped);
+                break;
+            }
             if self.ledger.has_block(place, number) {
                 self.progress.done(load.guess_s() * runners.len() as f64);
                 continue;

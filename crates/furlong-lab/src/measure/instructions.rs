@@ -110,8 +110,7 @@ struct CommandCounts {
 impl Sampler for CommandCounts {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
         let contest = &self.contest;
-        let contestant = contest.prepared(job.arm)?;
-        let mut task = contest.task(contestant, 0);
+        let mut task = contest.prepared(job, 0)?;
         task.limit = task.limit.map(|limit| limit.saturating_mul(SLOWDOWN_MAX));
         let run = |launcher: &Launcher, stop: &PipeReader| {
             self.callgrind.count(launcher, &task, Some(stop))

@@ -67,10 +67,13 @@ impl Ledger {
 
     /// Freezes the number of operations.
     pub fn freeze(&mut self, place: Place, operations: u64) {
+        self.note(place, OPERATIONS, operations.into());
+    }
+
+    /// Notes a fact about a workload.
+    pub fn note(&mut self, place: Place, name: &str, value: serde_json::Value) {
         let workload = self.workload_mut(place);
-        workload
-            .params
-            .insert(OPERATIONS.to_owned(), operations.into());
+        workload.params.insert(name.to_owned(), value);
         self.keep_workload(place);
     }
 
@@ -207,7 +210,9 @@ impl Ledger {
         self.keep(|store, result| store.close(&result.run, status));
     }
 
-    fn workload(&self, place: Place) -> &WorkloadResult {
+    /// A workload so far.
+    #[must_use]
+    pub fn workload(&self, place: Place) -> &WorkloadResult {
         &self.result.experiments[place.experiment].workloads[place.workload]
     }
 

@@ -8,7 +8,7 @@ use super::comparison::{Evidence, Question, exact};
 use super::control::{Floor, floor};
 use super::describe::describe;
 use super::holm;
-use super::verdict::ALPHA;
+use super::stopping::Stopping;
 use super::warnings;
 use crate::record::result::{Comparison, Kind, Metric, WorkloadResult};
 
@@ -76,7 +76,7 @@ pub fn judge(
             ));
         }
     }
-    workload.comparisons = decide(pending);
+    workload.comparisons = decide(pending, Stopping::alpha(workload));
     for warning in warnings::of(workload, &known) {
         if !workload.warnings.contains(&warning) {
             workload.warnings.push(warning);
@@ -148,16 +148,21 @@ fn compare(
             .map(Pending::Done);
     }
     let control = workload.control.get(name).map(|c| c.samples.as_slice());
-    let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor)?;
+    // What fixed the number of blocks was the primary metric alone.
+    let stopping = match Stopping::of(workload) {
+        Stopping::Width { .. } if !place.primary => Stopping::Planned,
+        stopping => stopping,
+    };
+    let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor, stopping)?;
     Some(Pending::Sampled {
         evidence: Box::new(evidence),
         primary: place.primary,
     })
 }
 
-/// Gives every comparison its verdict, at the level that Holm leaves it: the primary metric over
+/// Gives every comparison its verdict, at the level that Holm leaves it of `alpha`: the primary metric over
 /// the arms, the secondary ones over the metrics of one arm.
-fn decide(pending: Vec<Pending>) -> Vec<Comparison> {
+fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
     let mut families: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
     for (i, one) in pending.iter().enumerate() {
         if let Pending::Sampled { evidence, primary } = one
@@ -167,10 +172,10 @@ fn decide(pending: Vec<Pending>) -> Vec<Comparison> {
             families.entry(family).or_default().push(i);
         }
     }
-    let mut placed = vec![(1.0 - ALPHA, 1); pending.len()];
+    let mut placed = vec![(1.0 - alpha, 1); pending.len()];
     for members in families.values() {
         let p: Vec<f64> = members.iter().map(|&i| best_p(&pending[i])).collect();
-        for (&i, level) in members.iter().zip(holm::levels(&p, ALPHA)) {
+        for (&i, level) in members.iter().zip(holm::levels(&p, alpha)) {
             placed[i] = (level, members.len());
         }
     }

@@ -89,6 +89,7 @@ fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
         blocks,
         batch: Batch::Seconds(0.01),
         na: BTreeMap::new(),
+        facts: BTreeMap::new(),
     };
     let entry = Entry {
         name: "race".to_owned(),

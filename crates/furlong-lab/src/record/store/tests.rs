@@ -41,6 +41,7 @@ fn agenda() -> Agenda {
         blocks: 9,
         batch: Batch::Seconds(0.1),
         na,
+        facts: [].into(),
     };
     let entry = Entry {
         name: "race".to_owned(),

@@ -228,7 +228,9 @@ pub(super) fn params(w: &WorkloadResult) -> String {
         };
         format!("{} {value}", plain(name))
     };
-    w.params.iter().map(show).collect::<Vec<_>>().join(", ")
+    // What is an object is for programs.
+    let plain_ones = w.params.iter().filter(|(_, value)| !value.is_object());
+    plain_ones.map(show).collect::<Vec<_>>().join(", ")
 }
 
 /// The machine in a line.
