@@ -7,7 +7,7 @@ use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::check::Check;
 use crate::maple::{Broken, Config, Maple, Reservation, Session, View};
-use crate::rcu::{Rcu, RcuBox};
+use crate::rcu::{Rcu, RcuBox, RcuHead};
 use crate::sync::RawLock;
 
 /// What an entry of the tree holds. It never changes: readers may have it.
@@ -256,6 +256,12 @@ impl<A: Value, C: Config> MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
 }
 
 impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
+    /// Bytes of the records, in use or not.
+    pub fn record_bytes(&self) -> usize {
+        let records = self.len + self.spare.len();
+        records * (size_of::<RcuHead>() + size_of::<Record<A>>())
+    }
+
     /// An index over a tree with `len` areas, with records for changes to come.
     pub(super) fn over(tree: T, (spare, len): (Vec<Boxed<A>>, usize)) -> Self {
         Self { tree, spare, len }

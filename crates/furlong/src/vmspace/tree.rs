@@ -245,7 +245,13 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
     }
 
     fn store(&mut self, pages: Pages, attr: Attr, value: A, removed: impl FnMut(Piece<A>)) {
-        let kept = self.cut(pages, None, true, removed);
+        let next = self.tree.lower_bound(pages.first);
+        let is_vacant = next.is_none_or(|next| pages.last < self.pages(next).first);
+        let kept = if is_vacant {
+            None
+        } else {
+            self.cut(pages, None, true, removed)
+        };
         let node = Node {
             pages,
             attr,
@@ -254,7 +260,11 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
         match kept {
             Some(at) => self.tree.update(at, |old| *old = node),
             None => {
-                let next = self.tree.lower_bound(pages.first);
+                let next = if is_vacant {
+                    next
+                } else {
+                    self.tree.lower_bound(pages.first)
+                };
                 let at = self.take(node);
                 let linked = self.tree.insert_before(next, at);
                 linked.expect("a free node is in no tree");

@@ -171,6 +171,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "descriptors whose drop loom sees",
     ),
     (
+        "crates/furlong-spec/src/maple/metered.rs",
+        "memory for nodes that is counted",
+    ),
+    (
         "crates/furlong-spec/src/tree/intrusive.rs",
         "names such structs for the specification",
     ),

@@ -9,6 +9,21 @@ use furlong::vmspace::{Access, At, Errno, Remap, RemapFlags, Request};
 use super::script::is_chosen;
 use super::{AddressSpace, Answer, Kind, Mismatch, Report, Script, Step, Stepped};
 
+/// All classes, in their order.
+const CLASSES: [Class; 11] = [
+    Class::New,
+    Class::End,
+    Class::Fork,
+    Class::Image,
+    Class::Map,
+    Class::MapFixed,
+    Class::Unmap,
+    Class::Protect,
+    Class::Remap,
+    Class::Brk,
+    Class::Fault,
+];
+
 /// What an operation is, for whoever tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -78,20 +93,39 @@ impl Watch for Unwatched {
 
 /// Replays a script and compares every answer with the kernel's.
 pub fn replay<S: AddressSpace>(script: &Script, watch: &mut impl Watch) -> Report {
+    replay_keeping::<S>(script, watch).0
+}
+
+/// Replays a script, and keeps the spaces that it does not end, by their numbers.
+pub fn replay_keeping<S: AddressSpace>(
+    script: &Script,
+    watch: &mut impl Watch,
+) -> (Report, Vec<Option<S>>) {
     let mut stage = Stage {
         spaces: (0..script.spaces).map(|_| None::<S>).collect(),
         report: Report::default(),
+        carried_out: [0; CLASSES.len()],
         watch,
     };
     for stepped in &script.steps {
         stage.step(stepped);
     }
-    stage.report
+    let Stage {
+        spaces,
+        mut report,
+        carried_out,
+        ..
+    } = stage;
+    let counts = CLASSES.into_iter().zip(carried_out);
+    report.carried_out = counts.filter(|(_, count)| *count > 0).collect();
+    (report, spaces)
 }
 
 struct Stage<'a, S, W> {
     spaces: Vec<Option<S>>,
     report: Report,
+    /// By class.
+    carried_out: [u64; CLASSES.len()],
     watch: &'a mut W,
 }
 
@@ -107,7 +141,7 @@ fn nothing(result: Result<(), Errno>) -> Answer {
 impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
     /// Carries out an operation on a space.
     fn on<T>(&mut self, at: &Stepped, class: Class, operation: impl FnOnce(&mut S) -> T) -> T {
-        *self.report.carried_out.entry(class).or_default() += 1;
+        self.carried_out[class as usize] += 1;
         let space = self.spaces[at.space].as_mut();
         let space = space.expect("a script begins every space before it is used");
         self.watch.carry_out(class, || operation(space))
@@ -127,7 +161,7 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
     fn step(&mut self, at: &Stepped) {
         match &at.step {
             Step::New(layout) => {
-                *self.report.carried_out.entry(Class::New).or_default() += 1;
+                self.carried_out[Class::New as usize] += 1;
                 let space = self.watch.carry_out(Class::New, || S::new(layout));
                 self.spaces[at.space] = Some(space);
             }
@@ -187,7 +221,7 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
         let space = self.spaces[at.space].take();
         let areas = space.as_ref().map_or(0, AddressSpace::areas);
         self.report.areas_max = self.report.areas_max.max(areas);
-        *self.report.carried_out.entry(Class::End).or_default() += 1;
+        self.carried_out[Class::End as usize] += 1;
         self.watch.carry_out(Class::End, || drop(space));
     }
 
