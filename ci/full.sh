@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
 # Parts: simulation (the verdict, 10,000 runs a cell), iova-oracle (the address allocator against
-# its model, 10,000,000 operations and every small case) and each experiment's name (full profile);
-# all of them when none is named. Each leaves its record: the figures that documents may quote.
+# its model, 10,000,000 operations and every small case), phys-oracle (the table of segments
+# likewise), phys-race (100,000,000 lookups beside a thread that plugs and unplugs), bounce-stress
+# (four threads on a pool of bounce buffers, 50,000,000 maps) and each experiment's name (full
+# profile); all of them when none is named. Each leaves its record: the figures that documents may
+# quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -41,8 +44,10 @@ simulation() {
     cargo run --release -p furlong-lab --example verdict_simulation -- --runs 10000
 }
 
-iova_oracle() {
-  record iova-oracle cargo run --release -p furlong-spec --example iova_oracle
+# proof NAME: the specification's example of that name.
+proofs=(iova-oracle phys-oracle phys-race bounce-stress)
+proof() {
+  record "$1" cargo run --release -p furlong-spec --example "${1//-/_}"
 }
 
 # experiment NAME: the full profile, into the experiment's own results.
@@ -56,15 +61,17 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation iova-oracle)
+  parts=(simulation "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
   echo
   echo "== $part"
-  case $part in
-    simulation) simulation ;;
-    iova-oracle) iova_oracle ;;
-    *) experiment "$part" ;;
-  esac
+  if [ "$part" = simulation ]; then
+    simulation
+  elif [[ " ${proofs[*]} " == *" $part "* ]]; then
+    proof "$part"
+  else
+    experiment "$part"
+  fi
 done

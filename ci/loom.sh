@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The loom models of sync, rcu, iova, phys and maple: every interleaving with up to three preemptions.
-# About five minutes on one core. `ci/loom.sh NAME` runs the models whose names contain NAME.
+# The loom models of sync, rcu, iova, phys, maple and bounce: every interleaving with up to three
+# preemptions. About seven minutes on one core. `ci/loom.sh NAME` runs the models whose names
+# contain NAME.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,4 +15,4 @@ export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 export CARGO_PROFILE_RELEASE_DEBUG=false
 
 exec cargo test --release --package furlong --test loom --test loom_iova --test loom_phys \
-    --test loom_maple -- --test-threads 1 "$@"
+    --test loom_phys_table --test loom_maple --test loom_bounce -- --test-threads 1 "$@"

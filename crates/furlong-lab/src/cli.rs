@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-use crate::cmd::{compare, list, run, sample, show, stat};
+use crate::cmd::{compare, list, replay, run, sample, show, stat};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::peers;
@@ -45,6 +45,8 @@ pub enum Verb {
     Compare(Box<compare::Args>),
     /// A stored run again
     Show(show::Args),
+    /// Run a recorded trace through subjects, every answer checked
+    Replay(replay::Args),
     /// Compare files of numbers, as ministat does and better
     Stat(stat::Args),
     /// One sample, for the lab itself
@@ -67,6 +69,7 @@ impl Cli {
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Compare(args) => compare::run(&args),
             Verb::Show(args) => show::run(&args),
+            Verb::Replay(args) => replay::run(&args),
             Verb::Stat(args) => Ok(stat::run(&args)),
             Verb::Sample(args) => sample::run(&args, experiments),
         }
@@ -184,7 +187,7 @@ pub enum FailOn {
 /// A margin of more is one that nothing exceeds: ten times the baseline and more.
 pub(crate) const PERCENT_MAX: f64 = 1000.0;
 
-/// A number of per cent from 0 to [`PERCENT_MAX`]; the sign `%` may be there.
+/// A number of per cent from 0 to `PERCENT_MAX`; the sign `%` may be there.
 ///
 /// # Errors
 ///

@@ -76,7 +76,7 @@ fn page(result: &ResultFile) -> Result<PathBuf, String> {
     }
 }
 
-fn style(colour: bool) -> Style {
+pub(crate) fn style(colour: bool) -> Style {
     let given = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());

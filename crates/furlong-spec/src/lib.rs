@@ -6,7 +6,9 @@
 //! implementation. Tests compare two of them; the lab times one.
 #![deny(unsafe_code)]
 
+pub mod bounce;
 pub mod compare;
+pub mod heap;
 pub mod iova;
 pub mod maple;
 pub mod phys;

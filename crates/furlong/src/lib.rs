@@ -1,8 +1,9 @@
 //! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
 //!
 //! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it
-//! [`rbtree`], augmented trees, `maple`, ranges in a B-tree with readers that never wait, [`iova`],
-//! device addresses, and `vmspace`, address spaces.
+//! [`rbtree`], augmented trees, and `maple`, ranges in a B-tree with readers that never wait; then
+//! the systems: [`iova`], device addresses; `phys`, physical segments; `vmspace`, address spaces;
+//! `bounce`, bounce buffers. What has no link needs atomics of 64 bits, or `alloc`.
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
 //! operating system; `lock_api` takes its locks; `serde` serialises saved states. Without any the
@@ -13,10 +14,13 @@
 extern crate alloc;
 
 pub mod addr;
+#[cfg(all(feature = "alloc", target_has_atomic = "64"))]
+pub mod bounce;
 pub mod check;
 pub mod iova;
 #[cfg(target_has_atomic = "64")]
 pub mod maple;
+#[cfg(target_has_atomic = "64")]
 pub mod phys;
 pub mod rbtree;
 pub mod rcu;

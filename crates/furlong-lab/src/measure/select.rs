@@ -244,7 +244,7 @@ impl Selection {
                 na.insert(name.clone(), why);
             }
         }
-        if arms.len() - na.len() < 2 {
+        if arms.len() == na.len() {
             let cannot = |(arm, why): (&String, &String)| format!("`{arm}` cannot run it: {why}");
             let reasons: Vec<String> = na.iter().map(cannot).collect();
             return Ok(Err(Some(reasons.join("; "))));

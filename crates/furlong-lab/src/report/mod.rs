@@ -23,8 +23,8 @@ mod picture;
 mod quantity;
 mod targets;
 pub mod terminal;
-mod text;
+pub(crate) mod text;
 mod wording;
 
 pub use finite::finite;
-pub use targets::{TargetError, Targets};
+pub use targets::{Target, TargetError, Targets};

@@ -82,12 +82,55 @@ impl fmt::Display for TargetError {
 
 impl std::error::Error for TargetError {}
 
+/// A file that an option names; `-` is standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
+    /// The option, with its dashes.
+    pub option: &'static str,
+    /// What it was given.
+    pub path: &'a Path,
+}
+
+impl Target<'_> {
+    /// Whether it is standard output, so that talk has to stay away from that.
+    #[must_use]
+    pub fn is_stdout(&self) -> bool {
+        is_stdout(self.path)
+    }
+
+    /// Goes as far as can be gone without changing anything.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn check(&self) -> Result<(), TargetError> {
+        let tried = Place::of(self.path).and_then(|place| place.try_out());
+        tried.map_err(|reason| self.error(reason))
+    }
+
+    /// Writes all of it or nothing. A closed standard output is no failure.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn put(&self, bytes: &[u8]) -> Result<(), TargetError> {
+        let put = Place::of(self.path).and_then(|place| place.put(bytes));
+        put.map_err(|reason| self.error(reason))
+    }
+
+    fn error(&self, reason: Reason) -> TargetError {
+        TargetError {
+            option: self.option,
+            path: self.path.to_owned(),
+            reason,
+        }
+    }
+}
+
 /// Makes a report of a result.
 type Render = fn(&ResultFile) -> String;
 
 impl Targets {
     /// Every report that was asked for, with its option and what makes it.
-    fn each(&self) -> impl Iterator<Item = (&'static str, &Path, Render)> {
+    fn each(&self) -> impl Iterator<Item = (Target<'_>, Render)> {
         [
             ("--json", &self.json, json::render as Render),
             ("--csv", &self.csv, csv::render),
@@ -96,13 +139,16 @@ impl Targets {
             ("--junit", &self.junit, junit::render),
         ]
         .into_iter()
-        .filter_map(|(option, path, render)| Some((option, path.as_deref()?, render)))
+        .filter_map(|(option, path, render)| {
+            let path = path.as_deref()?;
+            Some((Target { option, path }, render))
+        })
     }
 
     /// Whether a report goes to standard output, so that talk has to stay away from it.
     #[must_use]
     pub fn uses_stdout(&self) -> bool {
-        self.each().any(|(_, path, _)| is_stdout(path))
+        self.each().any(|(target, _)| target.is_stdout())
     }
 
     /// Tries every target, so that nothing is measured in vain. Nothing is left behind.
@@ -111,19 +157,14 @@ impl Targets {
     /// The first target that could not be written, or that is named twice.
     pub fn check(&self) -> Result<(), TargetError> {
         let mut seen: Vec<(&'static str, PathBuf)> = vec![];
-        for (option, path, _) in self.each() {
-            let fail = |reason| TargetError {
-                option,
-                path: path.to_owned(),
-                reason,
-            };
-            let place = Place::of(path).map_err(fail)?;
-            place.try_out().map_err(fail)?;
+        for (target, _) in self.each() {
+            target.check()?;
+            let place = Place::of(target.path).map_err(|reason| target.error(reason))?;
             let key = place.key();
             if let Some((other, _)) = seen.iter().find(|(_, known)| *known == key) {
-                return Err(fail(Reason::Twice(other)));
+                return Err(target.error(Reason::Twice(other)));
             }
-            seen.push((option, key));
+            seen.push((target.option, key));
         }
         Ok(())
     }
@@ -135,15 +176,8 @@ impl Targets {
     /// All targets that could not be written.
     pub fn write(&self, file: &ResultFile) -> Result<(), Vec<TargetError>> {
         let mut failed = vec![];
-        for (option, path, render) in self.each() {
-            let text = render(file);
-            if let Err(reason) = Place::of(path).and_then(|place| place.put(text.as_bytes())) {
-                failed.push(TargetError {
-                    option,
-                    path: path.to_owned(),
-                    reason,
-                });
-            }
+        for (target, render) in self.each() {
+            failed.extend(target.put(render(file).as_bytes()).err());
         }
         if failed.is_empty() {
             Ok(())

@@ -232,7 +232,7 @@ pub(super) fn blocks(n: u64) -> String {
 
 /// What an inconclusive run could have seen and what would do.
 pub(super) fn outlook(c: &Comparison) -> Option<String> {
-    // An effect that was large enough, and got no verdict, lacks something else: `reason` says what.
+    // A larger effect without a verdict lacks something else: `reason` says what.
     let seen = c.mde_pct.filter(|mde| *mde > c.effect_pct.abs());
     let seen = seen.map(|mde| format!("it would have seen {} or more", percent(mde)));
     // Where the blocks were enough already, something else is missing, and `reason` says what.

@@ -1,13 +1,22 @@
 //! Tables of physical segments: the operations, a naive model with a sorted list and a map of
 //! frames, streams of operations, and the library's table in every arm as a subject.
-#![forbid(unsafe_code)]
 
+mod coverage;
+mod ground;
+mod list;
 mod model;
 mod operation;
+pub mod race;
+mod sequences;
 mod stream;
 mod table;
+mod trial;
 
+pub use coverage::{Cells, Coverage};
+pub use list::SortedList;
 pub use model::Model;
 pub use operation::{HELD, Name, Operation, Outcome, Refusal, Shown};
-pub use stream::operations;
+pub use sequences::Small;
+pub use stream::{Mix, mixed_operations, operations};
 pub use table::{Page, TableSubject};
+pub use trial::{TRIALS, Trial};

@@ -2,18 +2,21 @@
 //! of it.
 #![forbid(unsafe_code)]
 
+mod ask;
+mod boot;
+mod frame;
+mod hosted;
+mod scarce;
+
 use core::ops::Range;
 
+use furlong::phys::FRAME_BITS;
+
+use self::frame::{Frame, inside, len, meet};
+use self::hosted::Host;
+use self::scarce::Memory;
 use super::operation::{HELD, Name, Operation, Outcome, Refusal, Shown};
 use crate::Subject;
-
-/// What is known of a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Frame {
-    owner: Option<Name>,
-    isolated: bool,
-    pinned: bool,
-}
 
 /// A sorted list, and a map of the frames below a limit.
 #[derive(Clone, Debug)]
@@ -25,19 +28,14 @@ pub struct Model {
     named: usize,
     started: bool,
     held: [Option<Range<u64>>; HELD],
+    /// Hosted ranges, gone or not.
+    hosts: Vec<Host>,
     /// How many pieces an arm has room for.
     room: Option<usize>,
+    memory: Memory,
 }
 
 type Answer = Result<Outcome, Refusal>;
-
-fn inside(part: &Range<u64>, whole: &Range<u64>) -> bool {
-    whole.start <= part.start && part.start <= part.end && part.end <= whole.end
-}
-
-fn meet(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
-    a.start.max(b.start)..a.end.min(b.end)
-}
 
 impl Model {
     /// An empty table over `count` frames from `base` on, in an arm with room for so many pieces.
@@ -50,7 +48,9 @@ impl Model {
             named: 0,
             started: false,
             held: [const { None }; HELD],
+            hosts: Vec::new(),
             room,
+            memory: Memory::Heap,
         }
     }
 
@@ -108,28 +108,24 @@ impl Model {
         }
     }
 
-    fn plug(
-        &mut self,
-        frames: &Range<u64>,
-        avail: Option<&Range<u64>>,
-        node: u32,
-        user: u64,
-    ) -> Answer {
-        if frames.end > 1 << 40 {
+    /// Whether nothing is in the way of a plug.
+    fn may_plug(&self, frames: &Range<u64>) -> Result<(), Refusal> {
+        if frames.end > 1 << FRAME_BITS {
             return Err(Refusal::Beyond);
         }
         let owner = frames.clone().find_map(|frame| self.frame(frame).owner);
-        if let Some(owner) = owner {
-            return Err(Refusal::Overlap(owner));
-        }
-        let avail = avail.unwrap_or(frames).clone();
-        if !inside(&avail, frames) {
-            return Err(Refusal::Avail);
-        }
-        let before = self.clone();
+        owner.map_or(Ok(()), |owner| Err(Refusal::Overlap(owner)))
+    }
+
+    /// Adds a segment.
+    fn add(&mut self, frames: &Range<u64>, avail: Range<u64>, node: u32, user: u64) {
         let name = self.named;
         self.named += 1;
-        self.each(frames, |frame| frame.owner = Some(name));
+        let made = self.started;
+        self.each(frames, |frame| {
+            frame.owner = Some(name);
+            frame.made = made;
+        });
         self.segments.push(Shown {
             name,
             frames: frames.clone(),
@@ -139,7 +135,26 @@ impl Model {
             user,
         });
         self.segments.sort_by_key(|segment| segment.frames.start);
-        self.has_room().inspect_err(|_| *self = before)?;
+    }
+
+    fn plug(
+        &mut self,
+        frames: &Range<u64>,
+        avail: Option<&Range<u64>>,
+        node: u32,
+        user: u64,
+    ) -> Answer {
+        self.may_plug(frames)?;
+        let avail = avail.unwrap_or(frames).clone();
+        if !inside(&avail, frames) {
+            return Err(Refusal::Avail);
+        }
+        let before = self.room.map(|_| self.clone());
+        self.add(frames, avail, node, user);
+        if let Err(full) = self.has_room() {
+            *self = before.expect("there is a limit");
+            return Err(full);
+        }
         Ok(Outcome::Done)
     }
 
@@ -153,6 +168,9 @@ impl Model {
         }
         if whole == frames && self.segments.len() == 1 {
             return Err(Refusal::LastSegment);
+        }
+        if let Some(hosting) = self.hosting_in(frames) {
+            return Err(Refusal::Bookkeeping(hosting));
         }
         let overlaps = |held: &&Range<u64>| !meet(held, frames).is_empty();
         let held = self.held.iter().flatten();
@@ -249,163 +267,82 @@ impl Model {
         self.take_out(frames)
     }
 
-    fn steal(&mut self, name: Name, forced: bool) -> Answer {
-        if name >= self.named {
-            return Err(Refusal::Stale(name));
+    fn adopt(&mut self, frame: u64) -> Answer {
+        let held = self.held.iter().flatten().any(|held| held.contains(&frame));
+        if held {
+            Ok(Outcome::Done)
+        } else {
+            Err(Refusal::Unknown(frame))
         }
-        if self.started {
-            return Err(Refusal::Started);
-        }
-        let segment = self.get(name)?;
-        let (frames, avail) = (segment.frames.clone(), segment.avail.clone());
-        let frame = match () {
-            () if avail.is_empty() => return Err(Refusal::Nothing),
-            () if forced || avail.start == frames.start => avail.start,
-            () if avail.end == frames.end => avail.end - 1,
-            () => return Err(Refusal::Nothing),
-        };
-        if self.population() == 1 {
-            return Err(Refusal::LastFrame);
-        }
-        self.cut(name, &(frame..frame + 1));
-        Ok(Outcome::Number(Some(frame)))
     }
 
-    fn steal_from(&mut self, nodes: &[u32]) -> Answer {
-        if self.started {
-            return Err(Refusal::Started);
+    fn abort(&mut self, slot: usize) -> Answer {
+        let frames = self.held[slot].take().ok_or(Refusal::Held)?;
+        self.each(&frames, |frame| frame.isolated = false);
+        Ok(Outcome::Done)
+    }
+
+    fn pin(&mut self, frame: u64, pinned: bool) -> Answer {
+        if !self.has_page(frame) {
+            return Err(Refusal::Unknown(frame));
         }
-        let mut why = Refusal::Nothing;
-        for node in nodes {
-            for forced in [false, true] {
-                let all = self.segments.clone();
-                for segment in all.iter().filter(|segment| segment.node == *node) {
-                    match self.steal(segment.name, forced) {
-                        Err(Refusal::Nothing) => {}
-                        Err(other) => why = other,
-                        stolen => return stolen,
-                    }
-                }
-            }
+        self.each(&(frame..frame + 1), |frame| frame.pinned = pinned);
+        Ok(Outcome::Done)
+    }
+
+    fn set_avail(&mut self, name: Name, avail: &Range<u64>) -> Answer {
+        let segment = self.get_mut(name)?;
+        if !inside(avail, &segment.frames) {
+            return Err(Refusal::Avail);
         }
-        Err(why)
+        segment.avail = avail.clone();
+        segment.hint = segment.hint.min(len(avail));
+        Ok(Outcome::Done)
     }
 
-    fn beside(&self, name: Name, step: isize) -> Answer {
-        self.get(name)?;
-        let position = self
-            .segments
-            .iter()
-            .position(|segment| segment.name == name);
-        let beside = position.and_then(|position| position.checked_add_signed(step));
-        let found = beside.and_then(|position| self.segments.get(position));
-        Ok(Outcome::Segment(found.map(|segment| segment.name)))
-    }
-
-    fn place(&self, frame: u64, seen: bool) -> Outcome {
-        let Frame {
-            owner, isolated, ..
-        } = self.frame(frame);
-        let owner = owner.filter(|_| !seen || self.started && !isolated);
-        let segment = owner.and_then(|owner| self.get(owner).ok());
-        Outcome::Place(segment.map(|segment| (segment.name, frame - segment.frames.start)))
-    }
-
-    fn managed(&self) -> u64 {
-        let avail = |segment: &Shown| segment.avail.end - segment.avail.start;
-        let all = self.segments.iter().map(avail).sum();
-        if self.started { all } else { 0 }
-    }
-
-    fn start(&mut self) -> Answer {
-        if self.started {
-            return Err(Refusal::Started);
+    fn set_hint(&mut self, name: Name, hint: u64) -> Answer {
+        let segment = self.get_mut(name)?;
+        if hint > len(&segment.avail) {
+            return Err(Refusal::Hint(hint));
         }
-        self.started = true;
-        self.has_room().inspect_err(|_| self.started = false)?;
-        Ok(Outcome::Number(Some(self.managed())))
+        segment.hint = hint;
+        Ok(Outcome::Done)
     }
 
-    fn answer(&mut self, operation: &Operation) -> Answer {
-        Ok(match operation {
+    /// The answer, where `pages` is how many pages of a hosted range the table says that host.
+    fn answer(&mut self, operation: &Operation, pages: Option<u64>) -> Answer {
+        match operation {
             Operation::Plug {
                 frames,
                 avail,
                 node,
                 user,
-            } => self.plug(frames, avail.as_ref(), *node, *user)?,
-            Operation::Unplug(frames) => self.unplug(frames)?,
-            Operation::Isolate(slot, frames) => self.isolate(*slot, frames)?,
-            Operation::Remove(slot) => self.remove(*slot)?,
-            Operation::Abort(slot) => {
-                let frames = self.held[*slot].take().ok_or(Refusal::Held)?;
-                self.each(&frames, |frame| frame.isolated = false);
-                Outcome::Done
+            } => self.plug(frames, avail.as_ref(), *node, *user),
+            Operation::PlugHosted { frames, spare } => self.plug_hosted(frames, *spare, pages),
+            Operation::Make(frame) => self.make(*frame),
+            Operation::Unplug(frames) => self.unplug(frames),
+            Operation::Isolate(slot, frames) => self.isolate(*slot, frames),
+            Operation::Remove(slot) => self.remove(*slot),
+            Operation::Abort(slot) => self.abort(*slot),
+            Operation::Adopt(frame) => self.adopt(*frame),
+            Operation::Start => self.start(),
+            Operation::Steal(name) => self.steal(*name, false),
+            Operation::StealForced(name) => self.steal(*name, true),
+            Operation::StealFrom(nodes) => self.steal_from(nodes, |_, _, _| false),
+            Operation::Pin(frame, pinned) => self.pin(*frame, *pinned),
+            Operation::SetAvail(name, avail) => self.set_avail(*name, avail),
+            Operation::SetHint(name, hint) => self.set_hint(*name, *hint),
+            Operation::SetUser(name, user) => {
+                self.get_mut(*name)?.user = *user;
+                Ok(Outcome::Done)
             }
-            Operation::Start => self.start()?,
-            Operation::Steal(name) => self.steal(*name, false)?,
-            Operation::StealForced(name) => self.steal(*name, true)?,
-            Operation::StealFrom(nodes) => self.steal_from(nodes)?,
-            Operation::Pin(frame, pinned) => {
-                if self.place(*frame, true) == Outcome::Place(None) {
-                    return Err(Refusal::Unknown(*frame));
-                }
-                self.each(&(*frame..frame + 1), |frame| frame.pinned = *pinned);
-                Outcome::Done
+            Operation::SetNode(name, node) => {
+                self.get_mut(*name)?.node = *node;
+                Ok(Outcome::Done)
             }
-            Operation::SetAvail(name, avail) => {
-                let segment = self.get_mut(*name)?;
-                if !inside(avail, &segment.frames) {
-                    return Err(Refusal::Avail);
-                }
-                segment.avail = avail.clone();
-                segment.hint = segment.hint.min(avail.end - avail.start);
-                Outcome::Done
-            }
-            Operation::SetHint(name, hint) => {
-                let segment = self.get_mut(*name)?;
-                if *hint > segment.avail.end - segment.avail.start {
-                    return Err(Refusal::Hint(*hint));
-                }
-                segment.hint = *hint;
-                Outcome::Done
-            }
-            _ => return self.ask(operation),
-        })
-    }
-
-    /// What changes nothing.
-    fn ask(&self, operation: &Operation) -> Answer {
-        Ok(match operation {
-            Operation::Find(frame) => self.place(*frame, true),
-            Operation::Page(frame) => match self.place(*frame, true) {
-                Outcome::Place(Some(_)) => Outcome::Number(Some(*frame)),
-                _ => Outcome::Number(None),
-            },
-            Operation::Locate(frame) => self.place(*frame, false),
-            Operation::First => Outcome::Segment(self.segments.first().map(|first| first.name)),
-            Operation::Last => Outcome::Segment(self.segments.last().map(|last| last.name)),
-            Operation::Next(name) => self.beside(*name, 1)?,
-            Operation::Prev(name) => self.beside(*name, -1)?,
-            Operation::Get(name) => Outcome::Shown(self.get(*name)?.clone()),
-            Operation::List => Outcome::All(self.segments.clone()),
-            Operation::Highest => {
-                Outcome::Number(self.segments.last().map(|last| last.frames.end - 1))
-            }
-            Operation::AvailEdges => {
-                let avail = self.segments.iter().map(|segment| &segment.avail);
-                let mut avail = avail.filter(|avail| !avail.is_empty());
-                let first = avail.next();
-                let last = avail.next_back().or(first);
-                Outcome::Edges(
-                    first
-                        .zip(last)
-                        .map(|(first, last)| (first.start, last.end - 1)),
-                )
-            }
-            Operation::Managed => Outcome::Number(Some(self.managed())),
-            _ => unreachable!("all others change something"),
-        })
+            Operation::Donate(_) => Ok(Outcome::Done),
+            _ => self.ask(operation),
+        }
     }
 }
 
@@ -414,7 +351,8 @@ impl Subject for Model {
     type Outcome = Outcome;
 
     fn apply(&mut self, operation: &Operation) -> Outcome {
-        self.answer(operation).unwrap_or_else(Outcome::Refused)
+        self.answer(operation, None)
+            .unwrap_or_else(Outcome::Refused)
     }
 
     fn check(&self) -> Result<(), String> {

@@ -2,45 +2,127 @@
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
+use std::collections::VecDeque;
+
+use furlong::phys::FRAME_BITS;
 
 use super::Operation;
 use super::operation::HELD;
 use crate::Random;
 
-/// `count` operations over `space` frames from `base` on; equal for equal arguments. Boot ends
-/// somewhere in the first half.
+/// What a stream has beside what every table can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mix {
+    /// Ranges that host their own bookkeeping.
+    pub hosts: bool,
+    /// Memory that is given to the table, a little at a time.
+    pub donates: bool,
+    /// Isolations that are taken back.
+    pub aborts: bool,
+}
+
+impl Default for Mix {
+    /// What every table without a limit can do.
+    fn default() -> Self {
+        Self {
+            hosts: false,
+            donates: false,
+            aborts: true,
+        }
+    }
+}
+
+/// `count` operations over `space` frames from `base` on that every table can do; equal for equal
+/// arguments. Boot ends somewhere in the first third.
 pub fn operations(
     base: u64,
     space: u64,
     count: usize,
     seed: u64,
 ) -> impl Iterator<Item = Operation> {
+    mixed_operations(base, space, count, seed, Mix::default())
+}
+
+/// As [`operations`], with what `mix` says.
+pub fn mixed_operations(
+    base: u64,
+    space: u64,
+    count: usize,
+    seed: u64,
+    mix: Mix,
+) -> impl Iterator<Item = Operation> {
     let mut random = Random::new(seed);
-    let start = random.index(count / 2);
-    let longest = 1 << (1 + random.below(u64::from(space.ilog2()) - 1));
-    (0..count).map(move |step| {
-        if step == start {
-            return Operation::Start;
-        }
-        let mut draw = Draw {
-            random: &mut random,
-            base,
-            space,
-            longest,
-        };
-        draw.operation()
+    let start = random.index(count / 3);
+    let orders = u64::from(space.ilog2()).max(2);
+    let mut draw = Draw {
+        longest: 1 << (1 + random.below(orders - 1)),
+        random,
+        base,
+        space,
+        recent: VecDeque::new(),
+        named: 0,
+        mix,
+    };
+    (0..count).map(move |step| match step == start {
+        true => Operation::Start,
+        false => draw.operation(),
     })
 }
 
-struct Draw<'a> {
-    random: &'a mut Random,
+/// Stretches that are remembered.
+const RECENT: usize = 6;
+
+struct Draw {
+    random: Random,
     base: u64,
     space: u64,
     /// Of a stretch of frames.
     longest: u64,
+    /// Stretches that were plugged or isolated, or were to be.
+    recent: VecDeque<Range<u64>>,
+    /// Segments that there have been, or more.
+    named: usize,
+    mix: Mix,
 }
 
-impl Draw<'_> {
+impl Draw {
+    /// Remembers a stretch, so that something is done to it again.
+    fn remember(&mut self, frames: &Range<u64>) {
+        self.recent.truncate(RECENT - 1);
+        self.recent.push_front(frames.clone());
+    }
+
+    fn recent(&mut self) -> Option<Range<u64>> {
+        if self.recent.is_empty() || self.random.below(3) == 0 {
+            return None;
+        }
+        let at = self.random.index(self.recent.len());
+        self.recent.get(at).cloned()
+    }
+
+    /// Frames that are there, as like as not: all of a stretch, its front, back or middle.
+    fn there(&mut self) -> Range<u64> {
+        let Some(Range { start, end }) = self.recent() else {
+            return self.frames();
+        };
+        let len = end - start;
+        let (a, b) = (self.random.below(len), self.random.below(len));
+        match self.random.below(6) {
+            0..3 => start..end,
+            3 => start..start + a + 1,
+            4 => start + a..end,
+            _ => start + a.min(b)..start + a.max(b) + 1,
+        }
+    }
+
+    /// A frame that is there, as like as not.
+    fn frame_there(&mut self) -> u64 {
+        match self.recent() {
+            Some(frames) => frames.start + self.random.below(frames.end - frames.start),
+            None => self.frame(),
+        }
+    }
+
     /// A frame, at a border of blocks as often as not.
     fn frame(&mut self) -> u64 {
         let at = self.random.below(self.space);
@@ -60,12 +142,27 @@ impl Draw<'_> {
         } else {
             len
         };
-        start..(start + len).min(self.base + self.space)
+        self.within(start..start + len)
+    }
+
+    /// What of a stretch is in the space.
+    fn within(&mut self, frames: Range<u64>) -> Range<u64> {
+        let end = self.base + self.space;
+        // Where no frame can be it is tried now and then.
+        let tries = end == 1 << FRAME_BITS && self.random.below(16) == 0;
+        frames.start..if tries {
+            frames.end + 8
+        } else {
+            frames.end.min(end)
+        }
     }
 
     fn part(&mut self, frames: &Range<u64>) -> Range<u64> {
         let len = frames.end - frames.start + 1;
-        let ends = [self.random.below(len), self.random.below(len)];
+        let ends = match self.random.below(4) {
+            0 => [self.random.below(len); 2],
+            _ => [self.random.below(len), self.random.below(len)],
+        };
         // Reversed now and then, and beyond the segment too.
         let extra = u64::from(self.random.below(16) == 0);
         frames.start + ends[0]..frames.start + ends[1] + extra
@@ -73,13 +170,14 @@ impl Draw<'_> {
 
     /// Of a segment that is there, was there, or will be there.
     fn name(&mut self) -> usize {
-        let most = 1 + self.random.index(24);
-        self.random.index(most)
+        self.random.index(self.named + 2)
     }
 
     fn plug(&mut self) -> Operation {
         let frames = self.frames();
         let avail = (self.random.below(3) == 0).then(|| self.part(&frames));
+        self.remember(&frames);
+        self.named += usize::from(self.random.below(2) == 0);
         Operation::Plug {
             frames,
             avail,
@@ -88,34 +186,65 @@ impl Draw<'_> {
         }
     }
 
+    fn plug_hosted(&mut self) -> Operation {
+        let start = self.frame();
+        let end = start + 1 + self.random.below(self.space);
+        let frames = self.within(start..end);
+        self.remember(&frames);
+        let spare = (self.random.below(8) > 0).then(|| self.random.below(3));
+        Operation::PlugHosted { frames, spare }
+    }
+
+    fn isolate(&mut self) -> Operation {
+        let frames = self.there();
+        self.remember(&frames);
+        Operation::Isolate(self.random.index(HELD), frames)
+    }
+
     fn operation(&mut self) -> Operation {
-        match self.random.below(100) {
+        match self.random.below(112) {
             0..20 => self.plug(),
-            20..35 => Operation::Unplug(self.frames()),
-            35..43 => Operation::Isolate(self.random.index(HELD), self.frames()),
+            20..35 => Operation::Unplug(self.there()),
+            35..43 => self.isolate(),
             43..50 => Operation::Remove(self.random.index(HELD)),
-            50..54 => Operation::Abort(self.random.index(HELD)),
+            50..54 if self.mix.aborts => Operation::Abort(self.random.index(HELD)),
             54..57 => Operation::Steal(self.name()),
             57..60 => Operation::StealForced(self.name()),
             60..62 => Operation::StealFrom((0..self.random.below(4) as u32).rev().collect()),
-            62..64 => Operation::Pin(self.frame(), self.random.below(3) == 0),
-            64..70 => Operation::Find(self.frame()),
-            70..76 => Operation::Page(self.frame()),
-            76..79 => Operation::Locate(self.frame()),
-            79 => Operation::First,
-            80 => Operation::Last,
-            81..83 => Operation::Next(self.name()),
-            83..85 => Operation::Prev(self.name()),
-            85..88 => Operation::Get(self.name()),
-            88..90 => {
-                let frames = self.frames();
+            62..65 => Operation::Pin(self.frame_there(), self.random.below(3) > 0),
+            65 => Operation::Adopt(self.frame_there()),
+            66..70 if self.mix.hosts => self.plug_hosted(),
+            70..74 if self.mix.hosts => Operation::Make(self.frame_there()),
+            74..77 if self.mix.donates => Operation::Donate(self.random.index(1 << 15)),
+            50..54 | 66..77 => Operation::Unplug(self.frames()),
+            _ => self.question(),
+        }
+    }
+
+    /// What asks, and what changes a segment's properties.
+    fn question(&mut self) -> Operation {
+        match self.random.below(35) {
+            0..6 => Operation::Find(self.frame_there()),
+            6..12 => Operation::Page(self.frame_there()),
+            12..14 => Operation::FrameIn(self.name(), self.frame_there()),
+            14..16 => Operation::Locate(self.frame_there()),
+            16 => Operation::First,
+            17 => Operation::Last,
+            18 => Operation::Next(self.name()),
+            19 => Operation::Prev(self.name()),
+            20..22 => Operation::Get(self.name()),
+            22..24 => {
+                let frames = self.there();
                 Operation::SetAvail(self.name(), self.part(&frames))
             }
-            90..92 => Operation::SetHint(self.name(), self.random.below(20)),
-            92..95 => Operation::List,
-            95 => Operation::Highest,
-            96 => Operation::AvailEdges,
-            97 => Operation::Start,
+            24..26 => Operation::SetHint(self.name(), self.random.below(20)),
+            26 => Operation::SetUser(self.name(), self.random.below(100)),
+            27 => Operation::SetNode(self.name(), self.random.below(3) as u32),
+            28..30 => Operation::List,
+            30 => Operation::Isolations,
+            31 => Operation::Highest,
+            32 => Operation::AvailEdges,
+            33 => Operation::Start,
             _ => Operation::Managed,
         }
     }

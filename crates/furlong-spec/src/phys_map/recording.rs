@@ -27,6 +27,9 @@ use super::text::{bytes_of, lines, text_of};
 /// The first line.
 const HEADING: &str = "furlong.plugs/1";
 
+/// How the first line begins in every version.
+const ANY_HEADING: &str = "furlong.plugs/";
+
 /// The binary logarithm of the page size where it is not said.
 const PAGE_SHIFT: u32 = 12;
 
@@ -93,41 +96,52 @@ impl Recording {
     /// # Errors
     /// As for [`Recording::read`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Recording, MapError> {
-        let recording = text_of(bytes).and_then(|text| recording(&text));
-        recording.map_err(|error| error.named(name))
+        match Recording::parse_sound_part(name, bytes) {
+            (recording, None) => Ok(recording),
+            (_, Some(error)) => Err(error),
+        }
     }
 
-    /// Whether a file begins as a recording does, whatever follows.
+    /// The recording up to the first thing that is wrong, and that.
+    #[must_use]
+    pub fn parse_sound_part(name: &str, bytes: &[u8]) -> (Recording, Option<MapError>) {
+        let mut sound = Recording {
+            page_shift: PAGE_SHIFT,
+            operations: Vec::new(),
+        };
+        let all = text_of(bytes).and_then(|text| sound.append(&text));
+        (sound, all.err().map(|error| error.named(name)))
+    }
+
+    /// Whether a file begins as a recording of any version does, whatever follows.
     #[must_use]
     pub fn is_one(bytes: &[u8]) -> bool {
-        let text = text_of(bytes);
-        text.is_ok_and(|text| lines(&text).next().is_some_and(|(_, line)| line == HEADING))
+        let begins = |(_, line): (usize, &str)| line.starts_with(ANY_HEADING);
+        text_of(bytes).is_ok_and(|text| lines(&text).next().is_some_and(begins))
     }
-}
 
-fn recording(text: &str) -> Result<Recording, MapError> {
-    let mut lines = lines(text).peekable();
-    let (line, heading) = lines.next().ok_or(MapError::whole(Fault::Empty))?;
-    if heading != HEADING {
-        let found = shortened(heading);
-        let wanted = HEADING;
-        return Err(MapError::at(line, Fault::Syntax { found, wanted }));
+    /// Appends what a text holds, up to the first thing that is wrong.
+    fn append(&mut self, text: &str) -> Result<(), MapError> {
+        let mut lines = lines(text).peekable();
+        let (line, heading) = lines.next().ok_or(MapError::whole(Fault::Empty))?;
+        if heading != HEADING {
+            let found = shortened(heading);
+            let wanted = HEADING;
+            return Err(MapError::at(line, Fault::Syntax { found, wanted }));
+        }
+        if let Some((line, bytes)) = lines.peek().and_then(|(line, text)| {
+            let bytes = text.trim().strip_prefix("page ")?;
+            Some((*line, bytes))
+        }) {
+            self.page_shift = page_shift_of(bytes).map_err(|fault| MapError::at(line, fault))?;
+            lines.next();
+        }
+        for (line, text) in lines {
+            let operation = operation(text).map_err(|fault| MapError::at(line, fault))?;
+            self.operations.push(operation);
+        }
+        Ok(())
     }
-    let mut page_shift = PAGE_SHIFT;
-    if let Some((line, bytes)) = lines.peek().and_then(|(line, text)| {
-        let bytes = text.trim().strip_prefix("page ")?;
-        Some((*line, bytes))
-    }) {
-        page_shift = page_shift_of(bytes).map_err(|fault| MapError::at(line, fault))?;
-        lines.next();
-    }
-    let operations = lines
-        .map(|(line, text)| operation(text).map_err(|fault| MapError::at(line, fault)))
-        .collect::<Result<_, _>>()?;
-    Ok(Recording {
-        page_shift,
-        operations,
-    })
 }
 
 fn page_shift_of(word: &str) -> Result<u32, Fault> {
@@ -229,6 +243,22 @@ mod tests {
         assert_eq!(parse(&found.to_string()), found);
         assert!(Recording::is_one(decimal.as_bytes()));
         assert!(!Recording::is_one(b"furlong.map/1\n"));
+    }
+
+    #[test]
+    fn what_stands_before_a_malformed_line_is_kept() {
+        let text = b"furlong.plugs/1\npage 8192\nplug 0 8 0\nfind 3\nfind\nfind 4\n";
+        let (sound, error) = Recording::parse_sound_part("f", text);
+        assert_eq!((sound.page_shift, sound.operations.len()), (13, 2));
+        let error = error.unwrap();
+        assert_eq!(error.line, Some(5));
+        assert!(
+            error
+                .to_string()
+                .starts_with("f: line 5: `find`: expected ")
+        );
+        assert!(Recording::is_one(b"furlong.plugs/2\n"));
+        assert_eq!(fault("furlong.plugs/2\n").0, Some(1));
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Memory that runs out: for every operation and every k the k-th call for memory fails, and all is
 //! as it was; and what was prepared is enough.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
-mod heap;
 mod map;
 mod tight;
 
@@ -14,9 +13,12 @@ use furlong::iova::{
     State, Storage,
 };
 use furlong_spec::Random;
+use furlong_spec::heap::{Failing, failing_at};
 
-use heap::failing_at;
 use tight::Tight;
+
+#[global_allocator]
+static HEAP: Failing = Failing;
 
 const GRANULE: u64 = 4096;
 const GRANULES: u64 = 80;

@@ -6,8 +6,8 @@ use furlong::check::Check;
 use furlong::iova::{CUT_RANGE_NODES, Entries, InsertError, Map};
 use furlong_spec::Random;
 
-use super::heap::failing_at;
 use super::tight::Tight;
+use furlong_spec::heap::failing_at;
 
 const ADDRESSES: u64 = 40;
 

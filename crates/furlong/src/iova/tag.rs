@@ -24,6 +24,7 @@ impl Tag {
     }
 
     /// The same owner's, as a domain has it: of no class.
+    #[cfg(feature = "alloc")]
     pub(super) const fn of_domain(self) -> Self {
         Self(self.0 & !Self::OF_SPACE)
     }
@@ -40,7 +41,7 @@ impl Tag {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::Tag;
 

@@ -83,7 +83,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             end: frame + 1,
         };
         let is_middle = whole.start < one.start && one.end < whole.end;
-        if is_middle && self.reserve_entry().is_err() {
+        if is_middle && self.reserve_entries(1).is_err() {
             return Err(StealError::NoMemory);
         }
         self.cut(one);

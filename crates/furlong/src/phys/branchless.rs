@@ -1,9 +1,9 @@
 //! Arm `array-branchless`: the best that a sorted array can do.
 //!
-//! The starts stand alone, eight a cache line, and are halved by a load, a comparison and a selection
-//! each time, without a branch that depends on the frame and without a test of bounds. Hit or miss
-//! is a selection too. Filling them up to a power of two saves two instructions a step, but brings
-//! the first steps of all lookups into the same few sets of a cache.
+//! The starts stand alone, eight a cache line, and are halved by a load, a comparison and a
+//! selection each time, without a branch that depends on the frame and without a test of bounds.
+//! Hit or miss is a selection too. Filling them up to a power of two saves two instructions a step,
+//! but brings the first steps of all lookups into the same few sets of a cache.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;

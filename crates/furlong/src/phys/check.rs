@@ -32,6 +32,9 @@ pub enum BrokenTable {
     Lookup(Pfn),
     /// I7: the descriptors of this segment are not in a slab, or not marked as used there.
     Descriptors(SegmentId),
+    /// I9: frames from this one on host bookkeeping that are not the first of a segment, or are
+    /// available.
+    Host(Pfn),
     /// I8: slabs count so many descriptors as used, mark so many, and segments have so many.
     Slabs {
         /// Counted.
@@ -58,6 +61,7 @@ impl fmt::Display for BrokenTable {
             }
             Self::Lookup(frame) => write!(f, "I6: lookups are wrong about frame {frame}"),
             Self::Descriptors(id) => write!(f, "I7: the descriptors of {id:?} are out of place"),
+            Self::Host(frame) => write!(f, "I9: what is hosted from {frame} is not safe there"),
             Self::Slabs {
                 counted,
                 marked,
@@ -81,6 +85,7 @@ impl<D, C: Config, const N: usize> Check for Segments<'_, D, C, N> {
         self.check_entries()?;
         self.check_isolated()?;
         self.check_counts()?;
+        self.check_hosts()?;
         self.check_lookups()
     }
 }
@@ -151,8 +156,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         let mut found = 0;
         for index in order {
             let entry = self.all.get(*index);
-            let run = entry.run();
-            let in_place = run.is_some_and(|run| self.core.slabs.has(&run));
+            let share = entry.share();
+            let in_place = share.is_some_and(|share| self.core.slabs.has(&share));
             if in_place != self.core.started {
                 return Err(BrokenTable::Descriptors(self.all.id(*index)));
             }
@@ -165,6 +170,29 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
                 marked,
                 found,
             });
+        }
+        Ok(())
+    }
+
+    /// I9.
+    fn check_hosts(&self) -> Result<(), BrokenTable> {
+        for (host, _) in self
+            .core
+            .memory
+            .hosted()
+            .filter(|(host, _)| !host.is_empty())
+        {
+            let owner = self
+                .truth()
+                .find(host.start)
+                .map(|index| self.all.get(index));
+            let is_safe = owner.is_some_and(|owner| {
+                let (frames, avail) = (owner.frames(), owner.avail());
+                frames.start == host.start && frames.covers(host) && !avail.overlaps(host)
+            });
+            if !is_safe {
+                return Err(BrokenTable::Host(Pfn::new(host.start)));
+            }
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Arm `direct`: a table of tables, by frame number. Constant time, readers beside a writer.
 //!
-//! Frames are grouped in *blocks* of 64, of three words each. *valid*: bit `i` says whether frame `i`
-//! is found. *base*: where the descriptor of frame 0 would be, so that that of frame `f` is `f`
-//! strides further on; one base serves all segments with descriptors in the same slab. *runs*: which
-//! segments the frames belong to. 1 or 8,161 fragments are looked up by the same few instructions,
-//! an empty block looks like any other, and hit or miss is a selection, not a branch.
+//! Frames are grouped in *blocks* of 64, of three words each. *valid*: bit `i` says whether frame
+//! `i` is found. *base*: where the descriptor of frame 0 would be, so that that of frame `f` is `f`
+//! strides further on; one base serves all segments with descriptors in the same slab. *runs*:
+//! which segments the frames belong to. 1 or 8,161 fragments are looked up by the same few
+//! instructions, an empty block looks like any other, and hit or miss is a selection, not a branch.
 //!
 //! Blocks stand in *leaves*.
 //! - A table that begins with few frames, below 2^18 (1 GiB), has one leaf for all, the near leaf.
@@ -14,14 +14,14 @@
 //! - A section's *word* is where the block of frame 0 would be. Those below 2^28 frames (1 TiB)
 //!   stand in one array, those above in arrays of 4,096, under a *top*.
 //!
-//! A page lookup loads the limit, the near leaf, or the array and the word, and then valid and base.
-//! Where base says that there is more to it, because segments of one block have descriptors in
-//! different slabs or in none, the lookup goes on through runs and the segment.
+//! A page lookup loads the limit, the near leaf, or the array and the word, and then valid and
+//! base. Where base says that there is more to it, because segments of one block have descriptors
+//! in different slabs or in none, the lookup goes on through runs and the segment.
 //!
 //! # Memory
 //!
-//! A table of pointers takes 512 bytes for 64 frames. This takes, to the byte but for the allocator,
-//! which rounds what has more than 264 bytes up to 64:
+//! A table of pointers takes 512 bytes for 64 frames. This takes, to the byte but for the
+//! allocator, which rounds up to 8, and what has more than 264 bytes to 64:
 //!
 //! | bytes | for each |
 //! |---|---|
@@ -33,11 +33,11 @@
 //! | 8 | section from frame 0 to the highest below 1 TiB, rounded up to a power of two |
 //! | 32,768 | 64 GiB with a segment above 1 TiB |
 //! | 8 | 64 GiB from frame 0 to the highest above 1 TiB, rounded up to a power of two |
-//! | 8 + 2 n | block with n segments, two of which share 8 frames, or have indices more than 15 apart |
-//! | 8 + 4 n | such a block, where an index is 65,536 or more |
+//! | 8 + 2 n | block with n segments, two in one octet of frames, or with indices over 15 apart |
+//! | 8 + 4 n | such a block with an index above 65,535 |
 //!
-//! So 32 segments of 8 frames take 112 bytes, 1/18 of a table of pointers; 256 MiB in 8,161 fragments
-//! 24,640 bytes, 1/21; a terabyte in one segment 512 KiB and two leaves.
+//! So 32 segments of 8 frames take 112 bytes, 1/18 of a table of pointers; 256 MiB in 8,161
+//! fragments 24,640 bytes, 1/21; a terabyte in one segment 512 KiB and two leaves.
 //!
 //! # Order of changes
 //!
@@ -64,7 +64,7 @@ use super::lookup::{Arm, Beside, Found, Site};
 use super::segment::Frames;
 use crate::sync::atomic::Ordering;
 use geometry::BLOCK_FRAMES;
-use leaf::{Base, Block};
+use leaf::Block;
 use root::block;
 pub(super) use root::{Private, Root};
 
@@ -130,7 +130,7 @@ impl Arm for Direct {
         };
         seen();
         let (valid, base) = words_of(block(word, frame));
-        if Base::is_special(base) {
+        if base.is_null() {
             return elsewhere(root, frame, all, seen);
         }
         select(valid, frame, base)
@@ -167,6 +167,7 @@ impl Arm for Direct {
 
     fn clear<D>(site: &mut Site<'_, Self, D>) {
         update::clear(site);
+        update::free_shared(site);
     }
 
     fn bytes<D>(_: &Root<D>, private: &Private<D>) -> usize {
@@ -211,8 +212,7 @@ fn select<D>(valid: u64, frame: u64, base: *mut D) -> Option<NonNull<D>> {
     NonNull::new(select_unpredictable(is_valid, page, core::ptr::null_mut()))
 }
 
-/// The page of a frame that is high, or to which base does not lead: there are no descriptors, or
-/// several slabs have those of the block.
+/// The page of a frame that is high, or to which base does not lead.
 #[cold]
 #[inline(never)]
 fn elsewhere<D>(
@@ -227,9 +227,10 @@ fn elsewhere<D>(
     };
     let block = block(word, frame);
     let (valid, base) = words_of(block);
-    if Base::is_special(base) {
+    if base.is_null() {
         let Found { is_found, index } = find_in(block, frame, seen);
-        return all.get(index).page(frame).filter(|_| is_found);
+        // An entry that was not found may be of a segment whose descriptors are gone.
+        return is_found.then(|| all.get(index).page(frame))?;
     }
     seen();
     select(valid, frame, base)

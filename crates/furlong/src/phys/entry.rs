@@ -6,12 +6,12 @@ use core::ptr::NonNull;
 
 use super::error::NoMemory;
 use super::memory::Memory;
-use super::pages::Pages;
+use super::pages::{Pages, Share};
 use super::segment::Frames;
-use super::slab::{Run, is_made};
+use super::slab::is_made;
 use super::{Node, SegmentId};
 use crate::addr::{Extent, Pfn};
-use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::const_unless_loom;
 
 /// A segment. Only the writer writes; readers read `start` and `generation`, which stand together,
@@ -126,10 +126,10 @@ impl<D> Entry<D> {
 
     /// Where the descriptor of frame 0 would be; `None` if there are no descriptors.
     pub(super) fn pages(&self) -> Option<Pages<D>> {
-        // Relaxed: set before the index publishes the segment, and not changed while it does; a
-        // reader that comes in between finds none, as it was just before.
-        // Acquire: pairs with `entry-slab`; the descriptors and `pages` are seen.
+        // Acquire: pairs with `entry-slab`; `pages` is seen. Who comes through the index sees it
+        // anyway, for that is published later; who comes with a handle has nothing else.
         let slab = self.slab.load(Ordering::Acquire);
+        // Relaxed: as above.
         (!slab.is_null()).then(|| Pages::at(self.pages.load(Ordering::Relaxed)))
     }
 
@@ -176,9 +176,9 @@ impl<D> Entry<D> {
         }
     }
 
-    /// The descriptors in their slab, if there are any.
-    pub(super) fn run(&self) -> Option<Run<D>> {
-        Run::of(self.pages()?, self.slab(), self.frames())
+    /// What it has of a slab, if it has descriptors.
+    pub(super) fn share(&self) -> Option<Share<D>> {
+        Share::of(self.pages()?, self.slab(), self.frames())
     }
 
     /// There are no descriptors.
@@ -225,6 +225,15 @@ impl<D> Entry<D> {
         // Relaxed: as in `generation`.
         let next = self.generation().wrapping_add(1);
         self.generation.store(next, Ordering::Relaxed);
+        // Release, `entry-turn`: pairs with the fence in `still_lives`; who sees another word that
+        // is written from now on sees the generation too.
+        fence(Ordering::Release);
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(super) fn set_generation(&self, generation: u32) {
+        // Relaxed: as in `generation`.
+        self.generation.store(generation, Ordering::Relaxed);
     }
 
     pub(super) fn is_live(&self) -> bool {
@@ -301,7 +310,8 @@ impl<'a, D> All<'a, D> {
     fn in_chunk(self, at: usize) -> &'a Entry<D> {
         let first = self.first.len();
         let chunk = (at >> first.trailing_zeros()).ilog2();
-        // Acquire: pairs with `chunk-add`; the entries are seen as they were made.
+        // Acquire: pairs with `chunk-add`; the entries are seen as they were made, also by who
+        // comes with a handle and not through the index, which is published later.
         let start = self.chunks[chunk as usize].load(Ordering::Acquire);
         let start = NonNull::new(start).expect("an index comes from the table");
         // SAFETY: the chunk has `first << chunk` entries from this index on, and `at` is among
@@ -318,6 +328,12 @@ impl<'a, D> All<'a, D> {
         let chunks = self.chunks.iter();
         let full = chunks.take_while(|chunk| !chunk.load(Ordering::Relaxed).is_null());
         first << full.count()
+    }
+
+    /// How many there can be at most.
+    #[cfg(feature = "alloc")]
+    pub(super) fn count_max(self) -> usize {
+        self.first.len() << self.chunks.len()
     }
 
     /// Adds a chunk: twice as many entries.
@@ -351,6 +367,13 @@ impl<'a, D> All<'a, D> {
     pub(super) fn id(self, index: u32) -> SegmentId {
         let generation = self.get(index).generation();
         SegmentId { index, generation }
+    }
+
+    /// Whether all that was read of an entry since [`resolve`](Self::resolve) was of that segment.
+    pub(super) fn still_lives(self, id: SegmentId) -> bool {
+        // Acquire: pairs with `entry-turn`.
+        fence(Ordering::Acquire);
+        self.get(id.index).generation() == id.generation
     }
 
     /// The entry of a handle; `None` if that is stale or of another table.

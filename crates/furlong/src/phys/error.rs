@@ -3,6 +3,7 @@
 
 use core::error::Error;
 use core::fmt;
+use core::mem::MaybeUninit;
 
 use super::SegmentId;
 use super::segment::FRAME_BITS;
@@ -54,6 +55,29 @@ impl fmt::Display for PlugError {
 
 impl Error for PlugError {}
 
+/// Why no range that hosts its bookkeeping was plugged; nothing has changed.
+pub struct HostError {
+    /// Why.
+    pub why: PlugError,
+    /// What was to host it. The table keeps it, as if it had been given to it, only where something
+    /// that it keeps for all segments has moved there; enough memory rules that out.
+    pub memory: Option<&'static mut [MaybeUninit<u8>]>,
+}
+
+impl fmt::Debug for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HostError").field(&self.why).finish()
+    }
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.why.fmt(f)
+    }
+}
+
+impl Error for HostError {}
+
 /// Why nothing was unplugged or isolated; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnplugError {
@@ -67,10 +91,15 @@ pub enum UnplugError {
     Isolated(Extent<Pfn>),
     /// This frame's descriptor is pinned.
     Pinned(Pfn),
-    /// The table's own bookkeeping lies in these frames.
+    /// Bookkeeping lies in these frames: descriptors of frames that would stay, or index, for which
+    /// there was no memory elsewhere.
     Bookkeeping(Extent<Pfn>),
     /// Readers are inside: isolate, and remove later.
     Readers,
+    /// The table has not started: frames are unplugged in one step.
+    NotStarted,
+    /// The frames were isolated in another table, or another token has been made for them.
+    StaleToken,
     /// A hole in the middle needs a second segment, and there is room for so many.
     Full(usize),
     /// There is no memory for the second segment that a hole in the middle needs.
@@ -85,8 +114,10 @@ impl fmt::Display for UnplugError {
             Self::LastSegment => f.write_str("the frames are all of the last segment"),
             Self::Isolated(frames) => write!(f, "{frames:?} are isolated already"),
             Self::Pinned(frame) => write!(f, "frame {frame} is pinned"),
-            Self::Bookkeeping(frames) => write!(f, "{frames:?} hold the table's bookkeeping"),
+            Self::Bookkeeping(frames) => write!(f, "{frames:?} hold the bookkeeping of others"),
             Self::Readers => f.write_str("readers are inside: isolate, and remove later"),
+            Self::NotStarted => f.write_str("the table has not started: unplug in one step"),
+            Self::StaleToken => StaleToken::SAID.fmt(f),
             Self::Full(segments) => write!(f, "the table is full with {segments} segments"),
             Self::NoMemory => f.write_str("there is no memory for a split"),
         }
@@ -111,6 +142,23 @@ impl fmt::Display for RemoveError {
 }
 
 impl Error for RemoveError {}
+
+/// The frames were isolated in another table, or another token has been made for them. It comes
+/// back; nothing has changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StaleToken(pub super::Isolated);
+
+impl StaleToken {
+    const SAID: &str = "the token is of another table, or a newer one is valid";
+}
+
+impl fmt::Display for StaleToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Self::SAID.fmt(f)
+    }
+}
+
+impl Error for StaleToken {}
 
 /// Why the table did not start; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +217,7 @@ impl Error for StealError {}
 pub enum SetError {
     /// The handle is stale.
     Stale(SegmentId),
-    /// The available frames are reversed or not all in the segment.
+    /// The available frames are reversed, not all in the segment, or host bookkeeping.
     Avail,
     /// The hint is beyond the available frames.
     Hint(u64),
@@ -179,7 +227,7 @@ impl fmt::Display for SetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stale(id) => write!(f, "{id:?} is gone"),
-            Self::Avail => f.write_str("the available frames are not in the segment"),
+            Self::Avail => f.write_str("the frames are not in the segment, or host bookkeeping"),
             Self::Hint(hint) => write!(f, "hint {hint} is beyond the available frames"),
         }
     }
@@ -222,6 +270,14 @@ impl Error for Stale {}
 /// There is no memory; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
+
+impl fmt::Display for NoMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is no memory")
+    }
+}
+
+impl Error for NoMemory {}
 
 /// What an index cannot take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

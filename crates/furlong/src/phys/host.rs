@@ -1,20 +1,29 @@
 //! Plugging memory that hosts its own bookkeeping: adding memory needs no memory.
+//!
+//! The descriptors of a hosted range lie in its first frames, and nothing else if there is another
+//! place: in memory that was given to the table, or on the heap. Where there is none, what the
+//! index and the table need goes there as well.
+//!
+//! So a hosted range can be unplugged, whole, where its memory has nothing but its descriptors. One
+//! that has more of the table stays, as the first range does of a table without other memory:
+//! [`UnplugError::Bookkeeping`](super::UnplugError::Bookkeeping) says so.
 #![forbid(unsafe_code)]
 
-use core::alloc::Layout;
 use core::mem::MaybeUninit;
 
 use super::direct::geometry::{SECTION_BITS, SECTION_FRAMES};
-use super::error::{MakeError, NoMemory, PlugError};
+use super::error::{HostError, MakeError, NoMemory, PlugError};
 use super::lookup::Arm;
-use super::memory::Memory;
+use super::memory::{Host, Memory};
+use super::plug::Wanted;
 use super::segment::Frames;
 use super::slab::Slabs;
+use super::truth::Truth;
 use super::writer::Segments;
 use super::{Concurrent, Config, Descriptor, Plug, SegmentId};
 use crate::addr::{Address, Extent, Pfn, PhysAddr};
 
-/// For what is rounded up, and for rows that grow.
+/// For what is rounded up.
 const SLACK: usize = 1 << 14;
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N>
@@ -26,29 +35,34 @@ where
     /// frames that there cannot be.
     pub fn hosted_bytes(&self, frames: Extent<Pfn>) -> Option<usize> {
         let frames = Frames::new(frames)?;
-        let held = self.core.hidden.as_slice().len();
-        let index = C::Lookup::footprint(self.shared, &self.core.index, frames, held);
-        let descriptors = Slabs::<D>::footprint_late(frames)?;
-        let entries = if self.core.used as usize == self.all.count() {
+        let core = &*self.core;
+        let held = core.hidden.as_slice().len();
+        let entries = if core.used as usize == self.all.count() {
             self.all.next_chunk()
         } else {
             0
         };
-        let rows = Layout::array::<u32>(4 * (self.len() + held + 2)).ok()?;
-        let sum = index.checked_add(descriptors)?.checked_add(entries)?;
-        sum.checked_add(Memory::footprint(rows))?.checked_add(SLACK)
+        let parts = [
+            Slabs::<D>::footprint_late(frames)?,
+            C::Lookup::footprint(self.shared, &core.index, frames, held),
+            core.limbo.footprint(),
+            core.order.footprint(1 + held),
+            entries,
+            Memory::HOST_OVERHEAD + SLACK,
+        ];
+        parts.into_iter().try_fold(0, usize::checked_add)
     }
 
-    /// Adds a segment whose first frames host all that the table keeps about it: `memory` is those
+    /// Adds a segment whose first frames host what the table keeps about it: `memory` is those
     /// frames, as the caller sees them, [`hosted_bytes`](Self::hosted_bytes) or more. They are not
-    /// available, and cannot be unplugged.
+    /// available, and they leave the table with the whole segment only; then
+    /// [`take_back`](Self::take_back) returns the memory.
     ///
     /// Descriptors are made by [`make`](Self::make), section by section; until then lookups find
     /// the segment of a frame, and no page. So the memory of descriptors is not touched before.
     ///
     /// # Errors
-    /// [`PlugError`]; nothing is plugged. From [`PlugError::NoMemory`] on, which a table that had
-    /// to keep more than it said would give, the memory stays the table's.
+    /// [`HostError`], with the memory; nothing has changed.
     ///
     /// # Cost
     /// O(log n), a move of four bytes for each higher segment, and a word a section.
@@ -56,42 +70,55 @@ where
         &mut self,
         plug: impl Into<Plug>,
         memory: &'static mut [MaybeUninit<u8>],
-    ) -> Result<SegmentId, PlugError> {
+    ) -> Result<SegmentId, HostError> {
+        let (wanted, frames) = match self.judge_hosted(plug.into(), memory.len()) {
+            Ok(judged) => judged,
+            Err(why) => {
+                let memory = Some(memory);
+                return Err(HostError { why, memory });
+            }
+        };
+        let host = self.core.memory.host(frames, memory);
+        let host = host.map_err(|memory| HostError {
+            why: PlugError::NoMemory,
+            memory: Some(memory),
+        })?;
+        self.link_hosted(wanted, host).map_err(|why| {
+            let memory = self.core.memory.undo_host(host);
+            HostError { why, memory }
+        })
+    }
+
+    /// What a hosted plug asks for, and the frames that host it.
+    fn judge_hosted(&self, plug: Plug, len: usize) -> Result<(Wanted, Frames), PlugError> {
         if !self.core.started {
             return Err(PlugError::NotStarted);
         }
-        let plug = plug.into();
         let mut wanted = self.judge(plug)?;
         let need = self.hosted_bytes(plug.frames).ok_or(PlugError::NoMemory)?;
-        if memory.len() < need {
+        let start = wanted.frames.start;
+        let end = start + (len as u64).div_ceil(1 << C::PAGE_BITS);
+        if len < need || end > wanted.frames.end {
             return Err(PlugError::TooSmall(need));
         }
-        let pages = (memory.len() as u64).div_ceil(1 << C::PAGE_BITS);
-        let host = Frames {
-            start: wanted.frames.start,
-            end: wanted.frames.start + pages,
-        };
-        wanted.avail.start = wanted.avail.start.max(host.end);
+        wanted.avail.start = wanted.avail.start.max(end);
         wanted.avail.end = wanted.avail.end.max(wanted.avail.start);
-        if !wanted.frames.covers(host) {
-            return Err(PlugError::TooSmall(need));
-        }
-        self.donate(memory);
+        Ok((wanted, Frames { start, end }))
+    }
+
+    fn link_hosted(&mut self, wanted: Wanted, host: Host) -> Result<SegmentId, PlugError> {
+        self.reserve_entries(1)?;
         let core = &mut *self.core;
-        let room = core.hosts.reserve(&mut core.memory, 1);
-        room.map_err(|NoMemory| PlugError::NoMemory)?;
-        self.reserve_entry()?;
-        let core = &mut *self.core;
-        let run = core.slabs.take_late(&mut core.memory, wanted.frames);
+        let run = core.slabs.take_late(&mut core.memory, host, wanted.frames);
         let run = run.map_err(|NoMemory| PlugError::NoMemory)?;
         if let Err(refusal) = C::Lookup::prepare(&mut self.site(), wanted.frames, true) {
-            self.settle();
             let core = &mut *self.core;
             core.slabs.give_back(&mut core.memory, run);
+            self.settle();
             return Err(refusal.into());
         }
-        self.core.hosts.push(host);
-        let id = self.link(wanted, Some(run));
+        let share = run.keep_late(wanted.frames);
+        let id = self.link(wanted, Some(share));
         C::Lookup::update(&mut self.site(), wanted.frames);
         self.settle();
         Ok(id)
@@ -102,7 +129,7 @@ where
     /// there was something to be made.
     ///
     /// # Errors
-    /// [`MakeError`]; nothing has changed.
+    /// [`MakeError`]; nothing has changed. Nor has it if [`Descriptor::of_frame`] panics.
     ///
     /// # Cost
     /// O(log n), and at most 4,096 descriptors made.
@@ -110,8 +137,7 @@ where
         let unknown = MakeError::Unknown(frame);
         let index = self.truth().find(frame.raw()).ok_or(unknown)?;
         let entry = self.all.get(index);
-        let slab = entry.slab();
-        let run = entry.run().ok_or(unknown)?;
+        let slab = entry.share().ok_or(unknown)?.slab();
         if entry.page(frame.raw()).is_some() {
             return Ok(false);
         }
@@ -125,18 +151,19 @@ where
             self.settle();
             return Err(MakeError::NoMemory);
         }
-        let mut made = section.meet(entry.frames());
-        for index in self.truth().overlapping(section) {
-            let entry = self.all.get(*index);
-            let part = entry.frames().meet(section);
-            if let Some(run) = entry.run().filter(|_| entry.slab() == slab) {
-                run.part(part.start - entry.start(), part.len())
-                    .make(part.start);
-                made.start = made.start.min(part.start);
-                made.end = made.end.max(part.end);
-            }
-        }
-        run.set_made(frame.raw());
+        let all = self.all;
+        let core = &mut *self.core;
+        let truth = Truth {
+            all,
+            order: core.order.as_slice(),
+            hidden: core.hidden.as_slice(),
+        };
+        let shares = truth.overlapping(section).iter().filter_map(|index| {
+            let share = all.get(*index).share();
+            let share = share.filter(|share| share.slab() == slab)?;
+            Some(share.part(share.frames.meet(section)))
+        });
+        let made = core.slabs.make_section(shares);
         C::Lookup::update(&mut self.site(), made);
         self.settle();
         Ok(true)

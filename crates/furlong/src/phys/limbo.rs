@@ -42,6 +42,11 @@ impl Limbo {
         }
     }
 
+    /// Bytes that it takes to grow, beside twice those of what is reserved for.
+    pub(super) fn footprint(&self) -> usize {
+        2 * self.waiting.as_slice().len() * Self::ITEM
+    }
+
     /// Makes room for `more` things.
     pub(super) fn reserve(&mut self, memory: &mut Memory, more: usize) -> Result<(), NoMemory> {
         self.waiting.reserve(memory, more)
@@ -99,10 +104,10 @@ impl Limbo {
             let period = waiting.and_then(|waiting| waiting.period);
             period.is_some_and(|period| rcu.elapsed(period))
         };
-        while self.waiting.as_slice().first().is_some_and(over) {
-            // SAFETY: its period is over.
-            unsafe { self.release_first(memory) };
-        }
+        let waiting = self.waiting.as_slice();
+        let count = waiting.iter().take_while(|waiting| over(waiting)).count();
+        // SAFETY: their periods are over.
+        unsafe { self.release_first(memory, count) };
     }
 
     /// Gives everything back.
@@ -110,21 +115,22 @@ impl Limbo {
     /// # Safety
     /// There are no readers.
     pub(super) unsafe fn clear(&mut self, memory: &mut Memory) {
-        while !self.waiting.as_slice().is_empty() {
-            // SAFETY: there are no readers.
-            unsafe { self.release_first(memory) };
-        }
+        let count = self.waiting.as_slice().len();
+        // SAFETY: there are no readers.
+        unsafe { self.release_first(memory, count) };
     }
 
     /// # Safety
-    /// No reader has the first thing any more, and there is one.
-    unsafe fn release_first(&mut self, memory: &mut Memory) {
-        match self.waiting.remove(0).map(|waiting| waiting.dead) {
-            // SAFETY: as `put` was promised, and now nobody reaches it.
-            Some(Dead::Piece(piece, layout)) => unsafe { memory.free(piece, layout) },
-            // SAFETY: as `put_chain` was promised, and now nobody reaches them.
-            Some(Dead::Chain(first, release)) => unsafe { release(first, memory) },
-            None => {}
+    /// No reader has the first `count` things any more.
+    unsafe fn release_first(&mut self, memory: &mut Memory, count: usize) {
+        for waiting in self.waiting.as_slice()[..count].iter().flatten() {
+            match waiting.dead {
+                // SAFETY: as `put` was promised, and now nobody reaches it.
+                Dead::Piece(piece, layout) => unsafe { memory.free(piece, layout) },
+                // SAFETY: as `put_chain` was promised, and now nobody reaches them.
+                Dead::Chain(first, release) => unsafe { release(first, memory) },
+            }
         }
+        self.waiting.remove_first(count);
     }
 }

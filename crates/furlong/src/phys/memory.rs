@@ -1,83 +1,63 @@
-//! Memory for what the table keeps: carved from ranges that were given to it, or from the heap.
+//! Memory for what the table keeps: its own, which it was given or which comes from the heap; and
+//! where that has no room, the memory of ranges that host their own bookkeeping.
 //!
-//! Large pieces come first-fit from a list of holes in address order, whose neighbours merge when
-//! they come back; small ones from lists by size. Nothing here is shared with readers.
+//! Who has a piece does not outlive the memory: both are fields of one table, memory the last one.
 
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 use super::error::NoMemory;
+use super::pool::{GRAIN, Pool};
+use super::segment::Frames;
 
-/// Large pieces are multiples of this, and start at multiples of it.
-const GRAIN: usize = 64;
-/// Small pieces have at most so many bytes.
-const SMALL_MAX: usize = 264;
-/// Small pieces come in sizes that differ by so many bytes, and are aligned to as many.
-const STEP: usize = 8;
-/// What is cut into small pieces at a time.
-const CHUNK: usize = 1024;
 /// The least that is asked of the heap at a time.
 #[cfg(feature = "alloc")]
 const HEAP_MIN: usize = 1 << 16;
-
-/// A range that pieces are carved from. It is described at its own beginning.
-struct Region {
-    next: Option<NonNull<Region>>,
-    /// Bytes, from this header on.
-    len: usize,
-    /// Bytes of pieces and chunks that are out.
-    live: usize,
-    /// Whether it goes back to the heap in the end.
-    heap: Option<Layout>,
-}
-
-/// A stretch of a region that is free. It is described at its own beginning.
-struct Hole {
-    next: Option<NonNull<Hole>>,
-    len: usize,
-    region: NonNull<Region>,
-}
-
-/// A small piece that is free.
-struct Link {
-    next: Option<NonNull<Link>>,
-}
+/// The most, but for a larger piece.
+#[cfg(feature = "alloc")]
+const HEAP_MAX: usize = 1 << 20;
 
 /// The memory of one table.
 pub(super) struct Memory {
-    /// In address order.
-    holes: Option<NonNull<Hole>>,
-    small: [Option<NonNull<Link>>; SMALL_MAX / STEP + 1],
-    regions: Option<NonNull<Region>>,
-    /// Whether it may grow on the heap.
+    own: Pool,
+    /// Whether its own may grow on the heap.
     on_heap: bool,
-    /// Bytes that are out, as they were asked for and rounded.
-    live: usize,
-    /// Allocations until one fails, in tests.
+    /// The oldest first.
+    hosts: Option<Host>,
+    /// Hosts in which nothing is any more, and which nobody has taken back.
+    vacant: Option<Host>,
+    /// Allocations of its own until one fails, in tests.
     #[cfg(test)]
     pub(super) until_failure: Option<usize>,
 }
 
+/// The first frames of a range, which host what is kept about it. It is described there.
+struct Home {
+    next: Option<Host>,
+    frames: Frames,
+    /// All that was handed in.
+    start: NonNull<u8>,
+    len: usize,
+    pool: Pool,
+    /// Nothing more is put there, for the range is about to leave.
+    closed: bool,
+}
+
+/// Names the memory of a range that hosts its own bookkeeping.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Host(NonNull<Home>);
+
 // SAFETY: it owns all that it points to.
 unsafe impl Send for Memory {}
-
-const fn round_up(len: usize, to: usize) -> usize {
-    len.next_multiple_of(to)
-}
-
-const fn is_small(layout: Layout) -> bool {
-    layout.size() <= SMALL_MAX && layout.align() <= STEP
-}
 
 impl Memory {
     pub(super) const fn new() -> Self {
         Self {
-            holes: None,
-            small: [None; SMALL_MAX / STEP + 1],
-            regions: None,
+            own: Pool::new(),
             on_heap: false,
-            live: 0,
+            hosts: None,
+            vacant: None,
             #[cfg(test)]
             until_failure: None,
         }
@@ -89,326 +69,253 @@ impl Memory {
         self.on_heap = true;
     }
 
-    /// Bytes that are out.
-    pub(super) fn live(&self) -> usize {
-        self.live
+    /// Whether it has ever been given anything, or may take it from the heap.
+    pub(super) fn has_source(&self) -> bool {
+        self.on_heap || !self.own.is_empty() || self.hosts.is_some()
     }
-
-    /// The bytes that a region must have beside those of its pieces.
-    pub(super) const OVERHEAD: usize = 2 * GRAIN;
 
     /// What a piece takes.
     pub(super) const fn footprint(layout: Layout) -> usize {
-        if is_small(layout) {
-            round_up(layout.size(), STEP)
-        } else {
-            round_up(layout.size(), GRAIN)
-        }
+        Pool::footprint(layout)
     }
 
     /// What `count` small pieces take, with the chunks that they are cut from.
     pub(super) const fn small_footprint(layout: Layout, count: usize) -> usize {
-        count.div_ceil(CHUNK / round_up(layout.size(), STEP)) * CHUNK
+        Pool::small_footprint(layout, count)
+    }
+
+    /// Bytes of pieces that are out.
+    pub(super) fn live(&self) -> usize {
+        let hosted = self.hosts().map(|host| self.live_in(host));
+        self.own.live() + hosted.sum::<usize>()
     }
 
     /// Takes memory over for as long as the table lives; too little of it stays unused.
     pub(super) fn donate(&mut self, memory: &'static mut [MaybeUninit<u8>]) {
         let len = memory.len();
-        let start = NonNull::from(memory).cast();
         // SAFETY: the memory is ours alone, and for ever.
-        unsafe { self.add_region(start, len, None) };
+        unsafe { self.own.add_region(NonNull::from(memory).cast(), len, None) };
     }
 
-    /// Takes over `len` bytes at `start`, allocated as `heap` if they go back to the heap.
-    ///
-    /// # Safety
-    /// They are this table's alone from now on, and valid for as long as it lives.
-    unsafe fn add_region(&mut self, start: NonNull<u8>, len: usize, heap: Option<Layout>) {
-        let skip = start.align_offset(GRAIN);
-        let Some(len) = len.checked_sub(skip).map(|len| len & !(GRAIN - 1)) else {
-            return;
-        };
-        if len < 2 * GRAIN {
-            return;
-        }
-        // SAFETY: `skip` is less than the length.
-        let region = unsafe { start.add(skip) }.cast::<Region>();
-        let header = Region {
-            next: self.regions,
-            len,
-            live: 0,
-            heap,
-        };
-        // SAFETY: the bytes are ours, aligned, and enough for a header.
-        unsafe { region.write(header) };
-        self.regions = Some(region);
-        // SAFETY: the region has another grain at least.
-        let first = unsafe { region.byte_add(GRAIN) };
-        // SAFETY: the rest of the region is free.
-        unsafe { self.put_hole(first.cast(), len - GRAIN, region) };
-    }
-
-    /// A piece of memory, not initialised.
+    /// A piece of memory, not initialised: of its own, else of what any range hosts.
     pub(super) fn alloc(&mut self, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
-        #[cfg(test)]
-        if let Some(left) = &mut self.until_failure {
-            *left = left.checked_sub(1).ok_or(NoMemory)?;
-        }
-        debug_assert!(layout.size() > 0, "a piece of nothing is not asked for");
-        let piece = if is_small(layout) {
-            self.alloc_small(layout)
+        let own = if self.fails_now() {
+            None
         } else {
-            self.alloc_large(layout)
-        }?;
-        self.live += Self::footprint(layout);
-        Ok(piece)
+            self.alloc_own(layout)
+        };
+        own.or_else(|| self.alloc_hosted(layout)).ok_or(NoMemory)
+    }
+
+    fn alloc_hosted(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+        let mut next = self.hosts;
+        while let Some(host) = next {
+            let home = self.home_mut(host);
+            if !home.closed
+                && let Some(piece) = home.pool.take(layout)
+            {
+                return Some(piece);
+            }
+            next = home.next;
+        }
+        None
+    }
+
+    fn alloc_own(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+        let piece = self.own.take(layout);
+        if piece.is_some() {
+            return piece;
+        }
+        self.grow(layout);
+        self.own.take(layout)
     }
 
     /// Takes a piece back.
     ///
     /// # Safety
-    /// It came from `alloc` of this memory with this layout, and nobody uses it any more.
+    /// It came from `alloc` or `alloc_in` of this memory with this layout, and nobody uses it any
+    /// more.
     pub(super) unsafe fn free(&mut self, piece: NonNull<u8>, layout: Layout) {
-        self.live -= Self::footprint(layout);
-        if is_small(layout) {
-            // SAFETY: the caller's promise; a small piece has room for a link.
-            unsafe { self.put_small(piece, layout) };
-        } else {
-            let len = round_up(layout.size(), GRAIN);
-            let region = self.region_of(piece);
-            // SAFETY: the piece came from this region.
-            unsafe { (*region.as_ptr()).live -= len };
-            // SAFETY: the caller's promise.
-            unsafe { self.put_hole(piece, len, region) };
-        }
+        let host = self.hosts().find(|host| self.has(*host, piece));
+        let pool = match host {
+            Some(host) => &mut self.home_mut(host).pool,
+            None => &mut self.own,
+        };
+        // SAFETY: the caller's promise; no two pools have a byte in common.
+        unsafe { pool.put(piece, layout) };
     }
 
-    fn alloc_small(&mut self, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
-        let class = layout.size().div_ceil(STEP);
-        if self.small[class].is_none() {
-            self.cut_chunk(class * STEP)?;
-        }
-        let link = self.small[class].ok_or(NoMemory)?;
-        // SAFETY: a link in the list is a free piece.
-        self.small[class] = unsafe { link.as_ref() }.next;
-        Ok(link.cast())
+    #[cfg(test)]
+    fn fails_now(&mut self) -> bool {
+        let Some(left) = &mut self.until_failure else {
+            return false;
+        };
+        let fails = *left == 0;
+        *left = left.saturating_sub(1);
+        fails
     }
 
-    fn cut_chunk(&mut self, size: usize) -> Result<(), NoMemory> {
-        let layout = Layout::from_size_align(CHUNK, GRAIN).map_err(|_| NoMemory)?;
-        let chunk = self.alloc_large(layout)?;
-        let piece = Layout::from_size_align(size, STEP).map_err(|_| NoMemory)?;
-        for at in (0..CHUNK / size).rev() {
-            // SAFETY: the chunk has room for so many pieces.
-            let start = unsafe { chunk.add(at * size) };
-            // SAFETY: it is free and has room for a link.
-            unsafe { self.put_small(start, piece) };
-        }
-        Ok(())
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, reason = "tests count")]
+    fn fails_now(&self) -> bool {
+        false
     }
 
-    /// # Safety
-    /// The piece is free, of a small layout, and ours.
-    unsafe fn put_small(&mut self, piece: NonNull<u8>, layout: Layout) {
-        let class = layout.size().div_ceil(STEP);
-        let link = piece.cast::<Link>();
-        let next = self.small[class];
-        // SAFETY: the caller's promise.
-        unsafe { link.write(Link { next }) };
-        self.small[class] = Some(link);
-    }
-
-    fn alloc_large(&mut self, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
-        if let Some(piece) = self.take_from_hole(layout) {
-            return Ok(piece);
-        }
-        self.grow(layout)?;
-        self.take_from_hole(layout).ok_or(NoMemory)
-    }
-
-    /// The first hole that is large enough gives up its front, or what an alignment needs.
-    fn take_from_hole(&mut self, layout: Layout) -> Option<NonNull<u8>> {
-        let len = round_up(layout.size(), GRAIN);
-        let mut before: Option<NonNull<Hole>> = None;
-        let mut next = self.holes;
-        while let Some(hole) = next {
-            // SAFETY: holes in the list are ours.
-            let header = unsafe { hole.read() };
-            let (after, room, region) = (header.next, header.len, header.region);
-            let skip = hole.cast::<u8>().align_offset(layout.align());
-            if skip.checked_add(len).is_some_and(|need| need <= room) {
-                self.unlink(before, after);
-                // SAFETY: the hole has `skip + len` bytes.
-                let piece = unsafe { hole.cast::<u8>().add(skip) };
-                if skip > 0 {
-                    // SAFETY: the front of the hole stays free.
-                    unsafe { self.put_hole(hole.cast(), skip, region) };
-                }
-                if skip + len < room {
-                    // SAFETY: the hole goes on behind the piece.
-                    let rest = unsafe { piece.add(len) };
-                    // SAFETY: what is behind the piece stays free.
-                    unsafe { self.put_hole(rest, room - skip - len, region) };
-                }
-                // SAFETY: the piece comes from this region.
-                unsafe { (*region.as_ptr()).live += len };
-                return Some(piece);
-            }
-            before = next;
-            next = after;
-        }
-        None
-    }
-
-    fn unlink(&mut self, before: Option<NonNull<Hole>>, after: Option<NonNull<Hole>>) {
-        let Some(before) = before else {
-            self.holes = after;
+    /// A block of the heap in which there is room for a piece, if there is one to be had: more than
+    /// that if it can be, so that there are few.
+    #[cfg(feature = "alloc")]
+    fn grow(&mut self, layout: Layout) {
+        let need = layout.size().checked_add(layout.align().max(GRAIN));
+        let need = need.and_then(|need| need.checked_add(Pool::OVERHEAD));
+        let (true, Some(need)) = (self.on_heap, need) else {
             return;
         };
-        // SAFETY: holes in the list are ours.
-        unsafe { (*before.as_ptr()).next = after };
-    }
-
-    /// Puts a hole in its place, merged with those that it abuts in the same region.
-    ///
-    /// # Safety
-    /// The bytes are free, in this region, and their number is a multiple of the grain.
-    unsafe fn put_hole(&mut self, start: NonNull<u8>, len: usize, region: NonNull<Region>) {
-        let mut before: Option<NonNull<Hole>> = None;
-        let mut next = self.holes;
-        while let Some(hole) = next.filter(|hole| hole.addr() < start.addr()) {
-            before = next;
-            // SAFETY: holes in the list are ours.
-            next = unsafe { hole.as_ref() }.next;
-        }
-        let mut hole = Hole { next, len, region };
-        if let Some(behind) = next {
-            // SAFETY: holes in the list are ours.
-            let behind = unsafe { behind.as_ref() };
-            let abuts = start.addr().get() + len == core::ptr::from_ref(behind).addr();
-            if abuts && behind.region == region {
-                hole.len += behind.len;
-                hole.next = behind.next;
-            }
-        }
-        if let Some(mut front) = before {
-            // SAFETY: holes in the list are ours.
-            let front = unsafe { front.as_mut() };
-            let abuts = core::ptr::from_ref(front).addr() + front.len == start.addr().get();
-            if abuts && front.region == region {
-                front.len += hole.len;
-                front.next = hole.next;
+        let more = (self.own.live() / 4).clamp(HEAP_MIN, HEAP_MAX).max(need);
+        for size in [more, need] {
+            let Ok(block) = Layout::from_size_align(size, GRAIN) else {
+                continue;
+            };
+            // SAFETY: the size is not zero.
+            let start = unsafe { alloc::alloc::alloc(block) };
+            if let Some(start) = NonNull::new(start) {
+                // SAFETY: fresh from the heap.
+                unsafe { self.own.add_region(start, size, Some(block)) };
                 return;
             }
-            front.next = Some(start.cast());
-        } else {
-            self.holes = Some(start.cast());
         }
-        // SAFETY: the bytes are free, and a grain has room for a hole's header.
-        unsafe { start.cast::<Hole>().write(hole) };
-    }
-
-    fn region_of(&self, piece: NonNull<u8>) -> NonNull<Region> {
-        let mut next = self.regions;
-        while let Some(region) = next {
-            // SAFETY: regions in the list are ours.
-            let header = unsafe { region.as_ref() };
-            if piece.addr() >= region.addr()
-                && piece.addr().get() - region.addr().get() < header.len
-            {
-                return region;
-            }
-            next = header.next;
-        }
-        unreachable!("a piece comes from a region");
-    }
-
-    #[cfg(feature = "alloc")]
-    fn grow(&mut self, layout: Layout) -> Result<(), NoMemory> {
-        if !self.on_heap {
-            return Err(NoMemory);
-        }
-        let need = layout.size().checked_add(layout.align().max(GRAIN));
-        let need = need.and_then(|need| need.checked_add(Self::OVERHEAD));
-        let size = need.ok_or(NoMemory)?.max(HEAP_MIN).max(self.live / 4);
-        let block = Layout::from_size_align(size, GRAIN).map_err(|_| NoMemory)?;
-        // SAFETY: the size is not zero.
-        let start = unsafe { alloc::alloc::alloc(block) };
-        let start = NonNull::new(start).ok_or(NoMemory)?;
-        // SAFETY: fresh from the heap, and given back in `drop` only.
-        unsafe { self.add_region(start, size, Some(block)) };
-        Ok(())
     }
 
     #[cfg(not(feature = "alloc"))]
-    fn grow(&mut self, _: Layout) -> Result<(), NoMemory> {
+    fn grow(&mut self, _: Layout) {
         debug_assert!(!self.on_heap, "there is no heap");
-        Err(NoMemory)
     }
 }
 
-impl Drop for Memory {
-    fn drop(&mut self) {
-        let mut next = self.regions.take();
-        while let Some(region) = next {
-            // SAFETY: regions in the list are ours, and nothing uses them any more.
-            let header = unsafe { region.read() };
-            next = header.next;
-            #[cfg(feature = "alloc")]
-            if let Some(layout) = header.heap {
-                // SAFETY: a region starts where its block from the heap does, whose alignment is
-                // the grain, and goes back once.
-                unsafe { alloc::alloc::dealloc(region.as_ptr().cast(), layout) };
-            }
-            #[cfg(not(feature = "alloc"))]
-            debug_assert!(header.heap.is_none(), "there is no heap");
-        }
-    }
-}
+/// Ranges that host their own bookkeeping.
+impl Memory {
+    /// The bytes that a host must have beside those of its pieces.
+    pub(super) const HOST_OVERHEAD: usize =
+        2 * align_of::<Home>() + size_of::<Home>() + Pool::OVERHEAD + GRAIN;
 
-#[cfg(all(test, not(loom), feature = "alloc"))]
-mod tests {
-    use core::alloc::Layout;
-
-    use super::Memory;
-
-    #[test]
-    fn pieces_do_not_overlap_and_all_comes_back_as_one_hole() {
-        let mut memory = Memory::new();
-        memory.grow_on_heap();
-        let mut out = Vec::new();
-        for step in 0_usize..500 {
-            let size = step * 37 % 900 + 1;
-            let align = 1 << (step % 9);
-            let layout = Layout::from_size_align(size, align).unwrap();
-            let piece = memory.alloc(layout).unwrap();
-            assert!(piece.addr().get().is_multiple_of(align));
-            out.push((piece, layout));
-            if step % 3 == 0 {
-                let (piece, layout) = out.swap_remove(step * 7 % out.len());
-                // SAFETY: it came from there, and is used no more.
-                unsafe { memory.free(piece, layout) };
-            }
+    /// Takes over the memory of these frames, for what is kept about a range.
+    ///
+    /// # Errors
+    /// The memory, if it is too small.
+    pub(super) fn host(
+        &mut self,
+        frames: Frames,
+        memory: &'static mut [MaybeUninit<u8>],
+    ) -> Result<Host, &'static mut [MaybeUninit<u8>]> {
+        let len = memory.len();
+        let skip = memory.as_ptr().align_offset(align_of::<Home>());
+        let head = skip.saturating_add(size_of::<Home>());
+        if len < head {
+            return Err(memory);
         }
-        let mut ends: Vec<_> = out
-            .iter()
-            .map(|(at, layout)| (at.addr().get(), layout))
-            .collect();
-        ends.sort_by_key(|(at, _)| *at);
-        assert!(
-            ends.windows(2)
-                .all(|pair| pair[0].0 + pair[0].1.size() <= pair[1].0)
-        );
-        for (piece, layout) in out {
-            // SAFETY: it came from there, and is used no more.
-            unsafe { memory.free(piece, layout) };
+        let start = NonNull::from(memory).cast::<u8>();
+        let mut home = Home {
+            next: None,
+            frames,
+            start,
+            len,
+            pool: Pool::new(),
+            closed: false,
+        };
+        // SAFETY: the memory is longer than its head.
+        let rest = unsafe { start.add(head) };
+        // SAFETY: what is behind the head is ours alone until it is taken back, with the pool.
+        unsafe { home.pool.add_region(rest, len - head, None) };
+        // SAFETY: the memory is longer.
+        let host = Host(unsafe { start.add(skip) }.cast());
+        // SAFETY: the memory is ours, aligned, and long enough.
+        unsafe { host.0.write(home) };
+        match self.hosts().last() {
+            Some(last) => self.home_mut(last).next = Some(host),
+            None => self.hosts = Some(host),
         }
-        assert_eq!(memory.live(), 0);
+        Ok(host)
     }
 
-    #[test]
-    fn memory_without_regions_refuses() {
-        let mut memory = Memory::new();
-        assert!(memory.alloc(Layout::new::<u64>()).is_err());
+    /// All hosts that are in use.
+    fn hosts(&self) -> impl Iterator<Item = Host> + use<'_> {
+        core::iter::successors(self.hosts, |host| self.home(*host).next)
+    }
+
+    fn home(&self, host: Host) -> &Home {
+        // SAFETY: a host is in the list or was just taken out of it, and `self` is borrowed.
+        unsafe { host.0.as_ref() }
+    }
+
+    fn home_mut(&mut self, mut host: Host) -> &mut Home {
+        // SAFETY: as in `home`; `self` is mutably borrowed.
+        unsafe { host.0.as_mut() }
+    }
+
+    fn has(&self, host: Host, piece: NonNull<u8>) -> bool {
+        let home = self.home(host);
+        let start = home.start.addr().get();
+        (start..start + home.len).contains(&piece.addr().get())
+    }
+
+    /// The frames of all hosts, and the hosts.
+    pub(super) fn hosted(&self) -> impl Iterator<Item = (Frames, Host)> + use<'_> {
+        self.hosts().map(|host| (self.home(host).frames, host))
+    }
+
+    /// A piece of this host's memory.
+    pub(super) fn alloc_in(&mut self, host: Host, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
+        self.home_mut(host).pool.take(layout).ok_or(NoMemory)
+    }
+
+    /// Bytes of pieces that are out of a host.
+    pub(super) fn live_in(&self, host: Host) -> usize {
+        self.home(host).pool.live()
+    }
+
+    /// Whether nothing more is put into a host but by name.
+    pub(super) fn set_closed(&mut self, host: Host, closed: bool) {
+        self.home_mut(host).closed = closed;
+    }
+
+    /// The range of a host is gone. If nothing is left there it can be taken back; else it stays
+    /// the table's own.
+    pub(super) fn leave(&mut self, host: Host) {
+        if !self.hosts().any(|at| at == host) {
+            return;
+        }
+        if self.live_in(host) > 0 {
+            self.home_mut(host).frames = Frames::NONE;
+            return;
+        }
+        let after = self.home(host).next;
+        let before = self.hosts().find(|at| self.home(*at).next == Some(host));
+        match before {
+            Some(before) => self.home_mut(before).next = after,
+            None => self.hosts = after,
+        }
+        self.home_mut(host).next = self.vacant;
+        self.vacant = Some(host);
+    }
+
+    /// The memory of a host whose range was never there; `None` if something of others is in it.
+    pub(super) fn undo_host(&mut self, host: Host) -> Option<&'static mut [MaybeUninit<u8>]> {
+        self.leave(host);
+        if self.vacant == Some(host) {
+            self.take_back()
+        } else {
+            None
+        }
+    }
+
+    /// The memory of a host that nothing is in any more: the caller's again.
+    pub(super) fn take_back(&mut self) -> Option<&'static mut [MaybeUninit<u8>]> {
+        let host = self.vacant?;
+        let home = self.home(host);
+        let (next, start, len) = (home.next, home.start, home.len);
+        self.vacant = next;
+        let memory = NonNull::slice_from_raw_parts(start.cast(), len);
+        // SAFETY: it was handed in as such a slice, no piece of it is out, and the host is in no
+        // list any more.
+        Some(unsafe { &mut *memory.as_ptr() })
     }
 }

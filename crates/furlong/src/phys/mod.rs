@@ -12,7 +12,8 @@
 //! - **plug**, **unplug**: to add, to take out; **isolate**, **remove**, **abort**: the two phases
 //!   of unplugging, and the way back.
 //! - **boot**: the time before `start`, without descriptors; **steal**: to take a frame then.
-//! - **slab**: an array of descriptors that segments share.
+//! - **slab**: an array of descriptors that segments share; **share**: what a segment has of it.
+//! - **host**: the first frames of a range, where its own bookkeeping lies.
 //!
 //! # Invariants
 //! [`Check::check`](crate::check::Check::check) of [`Segments`] walks them and names the one that
@@ -26,16 +27,18 @@
 //!   its segment and its own descriptor.
 //! - I7: once started, every segment's descriptors lie in a row in a slab, marked as used.
 //! - I8: no other descriptor is marked as used.
+//! - I9: frames that host bookkeeping are the first ones of a segment, and not available.
 //!
 //! # Files
 //! - `table`: the type; `config`: what may differ; `descriptor`: what is kept about a frame.
-//! - `segment`, `error`: what goes in, what comes out, what is refused.
-//! - `writer`: who may change and ask; `plug`, `host`, `unplug`, `boot`: the changes; `view`:
-//!   lookups.
+//! - `segment`, `error`: what goes in, what comes out, what is refused; `state`: a table as data;
+//!   `listing`: as text.
+//! - `writer`: who may change and ask; `boot`, `start`, `plug`, `host`, `unplug`: the changes;
+//!   `view`: lookups.
 //! - `lookup`: the seam; its arms: `array`, `branchless`, `tree`, `direct`, `flat`.
-//! - `truth`: what arms are built from; `entry`: the segments; `slab`, `pages`, `late`: their
-//!   descriptors.
-//! - `memory`, `row`, `words`: where all that is; `limbo`: what readers may still have.
+//! - `truth`: what arms are built from; `entry`: the segments; `slab`, `pages`, `making`: their
+//!   descriptors; `bits`: which of them are used.
+//! - `memory`, `pool`, `row`, `words`: where all that is; `limbo`: what readers may still have.
 //! - `check`: the invariants.
 //!
 //! # Sources
@@ -51,6 +54,7 @@
 //! the last segment, and a range that is not all in one segment, are refused instead of fatal.
 
 mod array;
+mod bits;
 mod boot;
 #[cfg(feature = "alloc")]
 mod branchless;
@@ -63,15 +67,20 @@ mod error;
 #[cfg(feature = "alloc")]
 mod flat;
 mod host;
-mod late;
 mod limbo;
+mod listing;
 mod lookup;
+mod making;
 mod memory;
 mod pages;
 mod plug;
+mod pool;
 mod row;
 mod segment;
 mod slab;
+mod start;
+#[cfg(feature = "alloc")]
+mod state;
 mod table;
 #[cfg(all(test, not(loom), feature = "alloc"))]
 mod tests;
@@ -91,12 +100,16 @@ pub use config::{Config, Custom, Standard};
 pub use descriptor::Descriptor;
 pub use direct::Direct;
 pub use error::{
-    MakeError, PlugError, RemoveError, SetError, Stale, StartError, StealError, UnplugError,
+    HostError, MakeError, NoMemory, PlugError, RemoveError, SetError, Stale, StaleToken,
+    StartError, StealError, UnplugError,
 };
 #[cfg(feature = "alloc")]
 pub use flat::Flat;
+pub use listing::Listing;
 pub use lookup::{Concurrent, Lookup};
 pub use segment::{FRAME_BITS, Isolated, Node, Plug, Segment, SegmentId};
+#[cfg(feature = "alloc")]
+pub use state::{RestoreError, SavedFrames, SavedHandle, SavedSegment, State};
 pub use table::SegmentTable;
 #[cfg(feature = "alloc")]
 pub use tree::Tree;

@@ -1,6 +1,11 @@
-//! Where descriptors are, by the number of their frame.
+//! Where descriptors are: by the number of their frame, and as a segment has them in a slab.
 
 use core::ptr::NonNull;
+
+use super::direct::geometry::SECTION_FRAMES;
+use super::memory::Memory;
+use super::segment::Frames;
+use super::slab::{Slab, State, is_made};
 
 /// Where the descriptor of frame 0 would be: that of frame f is f strides further on. One value
 /// serves all segments whose descriptors lie in an array as their frames do in memory.
@@ -43,5 +48,100 @@ impl<D> Pages<D> {
     #[inline]
     pub(super) fn of(self, frame: u64) -> Option<NonNull<D>> {
         NonNull::new(self.0.wrapping_add(frame as usize))
+    }
+}
+
+/// Descriptors in a row of a slab, for frames in a row: what a segment has, or a part of it.
+pub(super) struct Share<D> {
+    pub(super) slab: NonNull<Slab<D>>,
+    /// The descriptor of the first frame.
+    pub(super) pages: NonNull<D>,
+    pub(super) frames: Frames,
+}
+
+impl<D> Clone for Share<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for Share<D> {}
+
+impl<D> Share<D> {
+    /// What a segment has that keeps these.
+    pub(super) fn of(pages: Pages<D>, slab: *mut (), frames: Frames) -> Option<Self> {
+        Some(Self {
+            slab: NonNull::new(slab.cast())?,
+            pages: pages.of(frames.start)?,
+            frames,
+        })
+    }
+
+    /// As a segment keeps it.
+    pub(super) fn pages(&self) -> Pages<D> {
+        Pages::with(self.pages.as_ptr(), self.frames.start)
+    }
+
+    pub(super) fn slab(&self) -> *mut () {
+        self.slab.as_ptr().cast()
+    }
+
+    pub(super) fn header(&self) -> &Slab<D> {
+        // SAFETY: a slab lives as long as descriptors of it are used.
+        unsafe { self.slab.as_ref() }
+    }
+
+    /// What it has of these frames, which are some of its own.
+    pub(super) fn part(&self, frames: Frames) -> Self {
+        assert!(
+            self.frames.covers(frames) && !frames.is_empty(),
+            "a part of the share"
+        );
+        let from = (frames.start - self.frames.start) as usize;
+        Self {
+            slab: self.slab,
+            // SAFETY: there are as many descriptors as frames.
+            pages: unsafe { self.pages.add(from) },
+            frames,
+        }
+    }
+
+    /// Whether nobody else has descriptors in the slab.
+    pub(super) fn is_all(&self) -> bool {
+        self.header().used.get() as u64 == self.frames.len()
+    }
+
+    /// Bytes of the slab.
+    pub(super) fn slab_bytes(&self) -> usize {
+        let parts = self.header().parts_of();
+        parts.map_or(0, |parts| Memory::footprint(parts.all))
+    }
+
+    /// The parts that have been made, as longest as they can be told.
+    pub(super) fn made(self) -> impl Iterator<Item = Self> {
+        let is_late = matches!(self.header().state, State::Late(_));
+        let Frames { start, end } = self.frames;
+        let mut from = start;
+        core::iter::from_fn(move || {
+            while from < end {
+                let next = if is_late {
+                    (from + 1).next_multiple_of(SECTION_FRAMES).min(end)
+                } else {
+                    end
+                };
+                let frames = Frames {
+                    start: core::mem::replace(&mut from, next),
+                    end: next,
+                };
+                if is_made::<D>(self.slab(), frames.start) {
+                    return Some(self.part(frames));
+                }
+            }
+            None
+        })
+    }
+
+    pub(super) fn as_slice(&self) -> NonNull<[D]> {
+        NonNull::slice_from_raw_parts(self.pages, self.frames.len() as usize)
     }
 }

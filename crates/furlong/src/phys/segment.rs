@@ -7,10 +7,14 @@ use crate::addr::{Address, Extent, Pfn};
 
 /// Where the memory of a segment belongs: a free list, or a NUMA node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node(pub u32);
 
 /// Names a segment for as long as it lives, however it shrinks; refused afterwards.
+///
+/// A restored table knows the handles of the one that was saved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SegmentId {
     pub(super) index: u32,
     /// Odd.
@@ -32,7 +36,7 @@ pub struct Segment {
     pub frames: Extent<Pfn>,
     /// The frames in it that the page allocator may have; none where it is `None`.
     pub avail: Option<Extent<Pfn>>,
-    /// The first frame after `avail`'s start, or where an empty avail stands.
+    /// The first frame of `avail`, or where an empty one stands.
     pub avail_start: Pfn,
     /// The first frame behind `avail`.
     pub avail_end: Pfn,
@@ -109,11 +113,18 @@ impl From<Extent<Pfn>> for Plug {
 
 /// Frames that nobody finds any more, on their way out of the table.
 ///
-/// To be given back, to `remove` or to `abort`; dropped, its frames stay isolated.
+/// It is not `Copy`, and no other is valid for these frames: what it stands for is removed or
+/// aborted once, by the table that made it; any other table refuses it. Dropped, its frames stay
+/// isolated: nobody finds them, and they cannot be unplugged. They are not lost:
+/// [`Segments::isolated`] lists them and [`Segments::adopt`] makes another token.
+///
+/// [`Segments::isolated`]: super::Segments::isolated
+/// [`Segments::adopt`]: super::Segments::adopt
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "its frames stay isolated until it is removed or aborted"]
 pub struct Isolated {
     pub(super) frames: Extent<Pfn>,
+    /// No other isolation of any table has it.
     pub(super) serial: u64,
 }
 

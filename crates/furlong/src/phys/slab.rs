@@ -1,77 +1,256 @@
 //! Slabs: arrays of descriptors that segments share.
 
 use core::alloc::Layout;
+use core::cell::Cell;
 use core::ptr::NonNull;
 
-use super::Descriptor;
+use super::bits;
 use super::direct::geometry::SECTION_BITS;
+use super::entry::Entries;
 use super::error::NoMemory;
-use super::late::Late;
-use super::memory::Memory;
-use super::pages::Pages;
+use super::making::Run;
+use super::memory::{Host, Memory};
+use super::pages::Share;
 use super::segment::Frames;
-use crate::addr::Pfn;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// An array of descriptors, described in memory of the table's.
+/// An array of descriptors. It stands behind them in the same piece of memory, and what readers
+/// look at of it never changes.
 pub(super) struct Slab<D> {
-    next: Option<NonNull<Slab<D>>>,
-    pages: NonNull<D>,
+    next: Cell<Option<NonNull<Slab<D>>>>,
+    before: Cell<Option<NonNull<Slab<D>>>>,
+    pub(super) pages: NonNull<D>,
     /// Descriptors.
     len: usize,
     /// Those that a segment has.
-    used: usize,
-    /// A bit a descriptor, set where a segment has it. A slab whose descriptors are made late has
-    /// none: all of it was one segment's, and what is given back is not used again.
-    bits: Option<NonNull<u64>>,
-    late: Option<Late>,
+    pub(super) used: Cell<usize>,
+    /// None of those below it are free.
+    low: Cell<usize>,
+    pub(super) state: State,
+}
+
+/// What is known of a slab's descriptors.
+pub(super) enum State {
+    /// A bit a descriptor: whether a segment has it, and it has been made.
+    Used(NonNull<[Cell<u64>]>),
+    /// All of it was one segment's, and what is given back is not used again.
+    Late(Late),
+}
+
+/// Descriptors that are made section by section, in memory of a host.
+pub(super) struct Late {
+    pub(super) host: Host,
+    /// The section of the first bit.
+    first: u64,
+    /// A bit a section: whether its descriptors have been made.
+    made: NonNull<[AtomicU64]>,
+}
+
+/// Where the parts of a slab stand in its piece.
+pub(super) struct Parts {
+    pub(super) all: Layout,
+    slab: usize,
+    words: usize,
+}
+
+impl<D> Slab<D> {
+    /// Of a slab with so many descriptors, and words of this type.
+    fn parts<W>(len: usize, words: usize) -> Result<Parts, NoMemory> {
+        const { assert!(size_of::<D>() > 0, "a descriptor has an address of its own") };
+        let parts = || {
+            let pages = Layout::array::<D>(len)?.align_to(64)?;
+            let (head, slab) = pages.extend(Layout::new::<Self>())?;
+            let (all, words) = head.extend(Layout::array::<W>(words)?)?;
+            Ok(Parts { all, slab, words })
+        };
+        parts().map_err(|_: core::alloc::LayoutError| NoMemory)
+    }
+
+    pub(super) fn parts_of(&self) -> Result<Parts, NoMemory> {
+        match &self.state {
+            State::Used(words) => Self::parts::<Cell<u64>>(self.len, words.len()),
+            State::Late(late) => Self::parts::<AtomicU64>(self.len, late.made.len()),
+        }
+    }
+
+    /// Puts a slab together in a piece for `parts`.
+    ///
+    /// # Safety
+    /// The piece is for parts with so many descriptors and words of this type, and is nobody's.
+    unsafe fn build<W>(
+        piece: NonNull<u8>,
+        parts: &Parts,
+        (len, words): (usize, usize),
+        word: impl Fn() -> W,
+        state: impl FnOnce(NonNull<[W]>) -> State,
+    ) -> NonNull<Self> {
+        // SAFETY: the words stand there in the piece.
+        let first = unsafe { piece.add(parts.words) }.cast::<W>();
+        for at in 0..words {
+            // SAFETY: there are so many.
+            let place = unsafe { first.add(at) };
+            // SAFETY: the piece is ours.
+            unsafe { place.write(word()) };
+        }
+        let header = Self {
+            next: Cell::new(None),
+            before: Cell::new(None),
+            pages: piece.cast(),
+            len,
+            used: Cell::new(0),
+            low: Cell::new(0),
+            state: state(NonNull::slice_from_raw_parts(first, words)),
+        };
+        // SAFETY: the header stands there in the piece.
+        let slab = unsafe { piece.add(parts.slab) }.cast::<Self>();
+        // SAFETY: the piece is ours.
+        unsafe { slab.write(header) };
+        slab
+    }
+
+    pub(super) fn used_words(&self) -> &[Cell<u64>] {
+        match &self.state {
+            // SAFETY: they live as long as the slab, and only its owner has them.
+            State::Used(words) => unsafe { words.as_ref() },
+            State::Late(_) => &[],
+        }
+    }
+
+    /// The first free run of `len` descriptors.
+    fn free_run(&self, len: usize) -> Option<usize> {
+        if self.len - self.used.get() < len || matches!(self.state, State::Late(_)) {
+            return None;
+        }
+        bits::clear_run(self.used_words(), self.low.get(), self.len, len)
+    }
+
+    /// Whether `from..from + len` are there, and nobody's.
+    fn is_free(&self, from: usize, len: usize) -> bool {
+        let is_inside = from.checked_add(len).is_some_and(|end| end <= self.len);
+        let has_bits = matches!(self.state, State::Used(_));
+        has_bits && is_inside && bits::count(self.used_words(), from, len) == 0
+    }
+
+    fn take(&self, from: usize, len: usize) {
+        if let State::Used(_) = &self.state {
+            bits::mark(self.used_words(), from, len, true);
+        }
+        self.used.set(self.used.get() + len);
+        if self.low.get() == from {
+            self.low.set(from + len);
+        }
+    }
+
+    /// Those of `from..from + len` that were used are free.
+    pub(super) fn give(&self, from: usize, len: usize) {
+        let mut used = len;
+        if let State::Used(_) = &self.state {
+            used = bits::count(self.used_words(), from, len);
+            bits::mark(self.used_words(), from, len, false);
+        }
+        self.used.set(self.used.get() - used);
+        self.low.set(self.low.get().min(from));
+    }
+
+    /// The index of a descriptor.
+    fn index_of(&self, page: NonNull<D>) -> usize {
+        let offset = page.addr().get().wrapping_sub(self.pages.addr().get());
+        offset / size_of::<D>()
+    }
+}
+
+impl Late {
+    fn word(&self, section: u64) -> (&AtomicU64, u64) {
+        let at = section - self.first;
+        // SAFETY: they live as long as the slab, which has descriptors of a live segment.
+        let words = unsafe { self.made.as_ref() };
+        (&words[(at / 64) as usize], 1 << (at % 64))
+    }
+
+    fn is_made(&self, section: u64) -> bool {
+        let (word, bit) = self.word(section);
+        // Acquire: pairs with `late-made`; the descriptors are seen as they were made.
+        word.load(Ordering::Acquire) & bit != 0
+    }
+
+    pub(super) fn set_made(&self, section: u64) {
+        let (word, bit) = self.word(section);
+        // Relaxed: the writer's own word.
+        let before = word.load(Ordering::Relaxed);
+        // Release, `late-made`: pairs with the load in `is_made`.
+        word.store(before | bit, Ordering::Release);
+    }
 }
 
 /// Whether the descriptor of `frame` in a slab has been made; `slab` is that of a live segment, as
 /// its entry keeps it, or null.
 pub(super) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
-    let Some(slab) = NonNull::new(slab.cast::<Slab<D>>()) else {
-        return false;
-    };
     // SAFETY: the slab lives as long as a segment has descriptors in it, and readers that found
     // that segment are waited for.
-    let late = unsafe { &raw const (*slab.as_ptr()).late };
-    // SAFETY: as above, and this part of it never changes.
-    let late = unsafe { late.read() };
-    late.is_none_or(|late| late.is_made(frame >> SECTION_BITS))
+    let slab = unsafe { slab.cast::<Slab<D>>().as_ref() };
+    slab.is_some_and(|slab| match &slab.state {
+        State::Used(_) => true,
+        State::Late(late) => late.is_made(frame >> SECTION_BITS),
+    })
 }
 
 /// All slabs, the oldest first.
 pub(super) struct Slabs<D> {
     first: Option<NonNull<Slab<D>>>,
+    last: Option<NonNull<Slab<D>>>,
 }
 
 // SAFETY: it owns the slabs.
 unsafe impl<D: Send> Send for Slabs<D> {}
 
-/// Descriptors in a row that have been taken from a slab.
-pub(super) struct Run<D> {
-    slab: NonNull<Slab<D>>,
-    pages: NonNull<D>,
-    len: usize,
-}
-
-impl<D> Clone for Run<D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for Run<D> {}
-
 impl<D> Slabs<D> {
     pub(super) const fn new() -> Self {
-        Self { first: None }
+        let (first, last) = (None, None);
+        Self { first, last }
     }
 
-    fn layouts(len: usize) -> Result<(Layout, Layout), NoMemory> {
-        let pages = Layout::array::<D>(len).map_err(|_| NoMemory)?;
-        let bits = Layout::array::<u64>(len.div_ceil(64)).map_err(|_| NoMemory)?;
-        Ok((pages, bits))
+    fn iter(&self) -> impl Iterator<Item = NonNull<Slab<D>>> + use<D> {
+        // SAFETY: slabs in the list are ours.
+        core::iter::successors(self.first, |at| unsafe { at.as_ref() }.next.get())
+    }
+
+    fn append(&mut self, slab: NonNull<Slab<D>>) {
+        let before = self.last.replace(slab);
+        // SAFETY: slabs in the list are ours.
+        unsafe { slab.as_ref() }.before.set(before);
+        match before {
+            // SAFETY: as above.
+            Some(before) => unsafe { before.as_ref() }.next.set(Some(slab)),
+            None => self.first = Some(slab),
+        }
+    }
+
+    /// Gives a slab back of which nothing is used.
+    fn remove(&mut self, memory: &mut Memory, slab: NonNull<Slab<D>>) {
+        // SAFETY: slabs in the list are ours.
+        let header = unsafe { slab.as_ref() };
+        let (before, next) = (header.before.get(), header.next.get());
+        match before {
+            // SAFETY: as above.
+            Some(before) => unsafe { before.as_ref() }.next.set(next),
+            None => self.first = next,
+        }
+        match next {
+            // SAFETY: as above.
+            Some(next) => unsafe { next.as_ref() }.before.set(before),
+            None => self.last = before,
+        }
+        let host = match &header.state {
+            State::Used(_) => None,
+            State::Late(late) => Some(late.host),
+        };
+        if let Ok(parts) = header.parts_of() {
+            // SAFETY: allocated so, none of it is used, and no list has it.
+            unsafe { memory.free(header.pages.cast(), parts.all) };
+        }
+        if let Some(host) = host {
+            memory.leave(host);
+        }
     }
 
     /// `len` descriptors in a row: free ones of the slabs that there are, oldest first, or of a new
@@ -82,379 +261,179 @@ impl<D> Slabs<D> {
             return Ok(run);
         }
         let room = len.checked_next_multiple_of(64).ok_or(NoMemory)?;
-        self.add(memory, room)?;
+        let words = bits::words_for(room);
+        let parts = Slab::<D>::parts::<Cell<u64>>(room, words)?;
+        let piece = memory.alloc(parts.all)?;
+        // SAFETY: just allocated.
+        let slab =
+            unsafe { Slab::build(piece, &parts, (room, words), || Cell::new(0), State::Used) };
+        self.append(slab);
         self.scavenge(len).ok_or(NoMemory)
     }
 
+    /// Descriptors for `frames` where those of a segment with this share would go on to, if they
+    /// are free: one address then serves both segments.
+    pub(super) fn take_beside(&mut self, share: Share<D>, frames: Frames) -> Option<Run<D>> {
+        let (header, slab) = (share.header(), share.slab);
+        let first = header.index_of(share.pages) as u64;
+        let from = (first + frames.start).checked_sub(share.frames.start)?;
+        let (from, len) = (
+            usize::try_from(from).ok()?,
+            usize::try_from(frames.len()).ok()?,
+        );
+        if !header.is_free(from, len) {
+            return None;
+        }
+        header.take(from, len);
+        Some(Run { slab, from, len })
+    }
+
     fn scavenge(&mut self, len: usize) -> Option<Run<D>> {
-        let mut next = self.first;
-        while let Some(mut at) = next {
+        self.iter().find_map(|slab| {
             // SAFETY: slabs in the list are ours.
-            let slab = unsafe { at.as_mut() };
-            if let Some(from) = slab.free_run(len) {
-                slab.mark(from, len, true);
-                // SAFETY: the slab has `from + len` descriptors.
-                let pages = unsafe { slab.pages.add(from) };
-                return Some(Run {
-                    slab: at,
-                    pages,
-                    len,
-                });
-            }
-            next = slab.next;
-        }
-        None
+            let header = unsafe { slab.as_ref() };
+            let from = header.free_run(len)?;
+            header.take(from, len);
+            Some(Run { slab, from, len })
+        })
     }
 
-    /// Adds a slab of `len` free descriptors.
-    fn add(&mut self, memory: &mut Memory, len: usize) -> Result<(), NoMemory> {
-        const { assert!(size_of::<D>() > 0, "a descriptor has an address of its own") };
-        let (pages_layout, bits_layout) = Self::layouts(len)?;
-        let slab = memory.alloc(Layout::new::<Slab<D>>())?.cast::<Slab<D>>();
-        let pages = memory.alloc(pages_layout);
-        let bits = memory.alloc(bits_layout);
-        let (Ok(pages), Ok(bits)) = (pages, bits) else {
-            for (piece, layout) in [(pages, pages_layout), (bits, bits_layout)] {
-                if let Ok(piece) = piece {
-                    // SAFETY: just allocated.
-                    unsafe { memory.free(piece, layout) };
-                }
-            }
-            // SAFETY: just allocated.
-            unsafe { memory.free(slab.cast(), Layout::new::<Slab<D>>()) };
-            return Err(NoMemory);
-        };
-        let bits = bits.cast::<u64>();
-        // SAFETY: so many words were allocated.
-        unsafe { bits.write_bytes(0, len.div_ceil(64)) };
-        let header = Slab {
-            next: None,
-            pages: pages.cast(),
-            len,
-            used: 0,
-            bits: Some(bits),
-            late: None,
-        };
-        // SAFETY: just allocated for it.
-        unsafe { slab.write(header) };
-        self.append(slab);
-        Ok(())
+    /// Of a slab for these frames whose descriptors are made late.
+    fn late_parts(frames: Frames) -> Result<(Parts, u64, usize), NoMemory> {
+        let first = frames.start >> SECTION_BITS;
+        let sections = ((frames.end - 1) >> SECTION_BITS) - first + 1;
+        let len = usize::try_from(frames.len()).map_err(|_| NoMemory)?;
+        let words = bits::words_for(sections as usize);
+        Ok((Slab::<D>::parts::<AtomicU64>(len, words)?, first, words))
     }
 
-    fn append(&mut self, slab: NonNull<Slab<D>>) {
-        match self.iter().last() {
-            // SAFETY: slabs in the list are ours.
-            Some(last) => unsafe { (*last.as_ptr()).next = Some(slab) },
-            None => self.first = Some(slab),
-        }
-    }
-
-    /// Bytes that a slab whose descriptors are made late takes, alignment included.
+    /// Bytes that descriptors of frames take which are made late, and what is kept about them.
     pub(super) fn footprint_late(frames: Frames) -> Option<usize> {
-        let pages = Layout::array::<D>(usize::try_from(frames.len()).ok()?).ok()?;
-        let late = Late::footprint(frames)?;
-        let rest = late + Memory::footprint(Layout::new::<Slab<D>>());
-        pages
-            .size()
-            .checked_add(pages.align() + rest + Memory::OVERHEAD)
+        let (parts, ..) = Self::late_parts(frames).ok()?;
+        Memory::footprint(parts.all).checked_add(parts.all.align())
     }
 
-    /// Descriptors for `frames` in a slab of their own, to be made section by section.
+    /// Descriptors for `frames` in a slab of their own, in memory of a host, to be made section by
+    /// section.
     pub(super) fn take_late(
         &mut self,
         memory: &mut Memory,
+        host: Host,
         frames: Frames,
     ) -> Result<Run<D>, NoMemory> {
-        const { assert!(size_of::<D>() > 0, "a descriptor has an address of its own") };
-        let len = usize::try_from(frames.len()).map_err(|_| NoMemory)?;
-        let (pages_layout, _) = Self::layouts(len)?;
-        let pages = memory.alloc(pages_layout)?;
-        let slab = memory.alloc(Layout::new::<Slab<D>>());
-        let late = Late::new(memory, frames);
-        let (Ok(slab), Ok(late)) = (slab, late) else {
-            if let Ok(late) = late {
-                // SAFETY: just made.
-                unsafe { late.free(memory) };
-            }
-            if let Ok(slab) = slab {
-                // SAFETY: just allocated.
-                unsafe { memory.free(slab, Layout::new::<Slab<D>>()) };
-            }
-            // SAFETY: just allocated.
-            unsafe { memory.free(pages, pages_layout) };
-            return Err(NoMemory);
-        };
-        let slab = slab.cast::<Slab<D>>();
-        let header = Slab {
-            next: None,
-            pages: pages.cast(),
-            len,
-            used: len,
-            bits: None,
-            late: Some(late),
-        };
-        // SAFETY: just allocated for it.
-        unsafe { slab.write(header) };
+        let (parts, first, words) = Self::late_parts(frames)?;
+        let len = frames.len() as usize;
+        let piece = memory.alloc_in(host, parts.all)?;
+        let state = |made| State::Late(Late { host, first, made });
+        // SAFETY: just allocated.
+        let slab = unsafe { Slab::build(piece, &parts, (len, words), || AtomicU64::new(0), state) };
         self.append(slab);
-        let pages = pages.cast();
-        Ok(Run { slab, pages, len })
+        // SAFETY: just built.
+        unsafe { slab.as_ref() }.take(0, len);
+        Ok(Run { slab, from: 0, len })
     }
 
-    /// Gives a run back whose descriptors are not made, or not any more. A slab of which nothing is
-    /// used goes.
-    pub(super) fn give_back(&mut self, memory: &mut Memory, mut run: Run<D>) {
-        // SAFETY: a run's slab is in the list, for descriptors of it are used.
-        let slab = unsafe { run.slab.as_mut() };
-        let from = slab.index_of(run.pages);
-        slab.mark(from, run.len, false);
-        if slab.used == 0 {
-            self.remove(memory, run.slab);
-        }
+    /// Takes a run back whose descriptors were not made. A slab of which nothing is used goes.
+    pub(super) fn give_back(&mut self, memory: &mut Memory, run: Run<D>) {
+        let slab = run.slab;
+        drop(run);
+        self.remove_unused(memory, slab);
     }
 
-    fn remove(&mut self, memory: &mut Memory, gone: NonNull<Slab<D>>) {
-        // SAFETY: it is in the list.
-        let slab = unsafe { gone.read() };
+    fn remove_unused(&mut self, memory: &mut Memory, slab: NonNull<Slab<D>>) {
         // SAFETY: slabs in the list are ours.
-        let is_before = |at: &NonNull<Slab<D>>| unsafe { at.as_ref() }.next == Some(gone);
-        match self.iter().find(is_before) {
-            // SAFETY: slabs in the list are ours.
-            Some(before) => unsafe { (*before.as_ptr()).next = slab.next },
-            None => self.first = slab.next,
+        if unsafe { slab.as_ref() }.used.get() == 0 {
+            self.remove(memory, slab);
         }
-        let Ok((pages, bits)) = Self::layouts(slab.len) else {
-            return;
-        };
-        // SAFETY: allocated so, and none of it is used.
-        unsafe { memory.free(slab.pages.cast(), pages) };
-        if let Some(words) = slab.bits {
-            // SAFETY: as above.
-            unsafe { memory.free(words.cast(), bits) };
-        }
-        if let Some(late) = slab.late {
-            // SAFETY: as above.
-            unsafe { late.free(memory) };
-        }
-        // SAFETY: as above.
-        unsafe { memory.free(gone.cast(), Layout::new::<Slab<D>>()) };
     }
 
-    /// Whether a run lies in one of the slabs and is marked as used there.
-    pub(super) fn has(&self, run: &Run<D>) -> bool {
-        self.iter().any(|at| {
+    /// Gives back all slabs of which nothing is used, as there may be after a panic.
+    pub(super) fn collect(&mut self, memory: &mut Memory) {
+        let mut next = self.first;
+        while let Some(slab) = next {
             // SAFETY: slabs in the list are ours.
-            let slab = unsafe { at.as_ref() };
-            let offset = run.pages.addr().get().wrapping_sub(slab.pages.addr().get());
-            let from = offset.checked_div(size_of::<D>()).unwrap_or(0);
-            at == run.slab
-                && from.checked_add(run.len).is_some_and(|end| end <= slab.len)
-                && (from..from + run.len).all(|at| slab.is_used(at))
+            next = unsafe { slab.as_ref() }.next.get();
+            self.remove_unused(memory, slab);
+        }
+    }
+
+    /// Whether a share lies in one of the slabs and is marked as used there.
+    pub(super) fn has(&self, share: &Share<D>) -> bool {
+        self.iter().any(|slab| {
+            // SAFETY: slabs in the list are ours.
+            let header = unsafe { slab.as_ref() };
+            let (from, len) = (header.index_of(share.pages), share.frames.len() as usize);
+            let is_inside = from.checked_add(len).is_some_and(|end| end <= header.len);
+            let words = header.used_words();
+            let is_used = || words.is_empty() || bits::count(words, from, len) == len;
+            slab == share.slab && is_inside && is_used()
         })
     }
 
     /// Descriptors that segments have, as the slabs count them, and as their bits do.
     pub(super) fn used(&self) -> (u64, u64) {
-        self.iter().fold((0, 0), |(used, marked), at| {
+        self.iter().fold((0, 0), |(used, marked), slab| {
             // SAFETY: slabs in the list are ours.
-            let slab = unsafe { at.as_ref() };
-            let bits = slab.words().iter().map(|word| u64::from(word.count_ones()));
-            let bits = slab.bits.map_or(slab.used as u64, |_| bits.sum());
-            (used + slab.used as u64, marked + bits)
+            let slab = unsafe { slab.as_ref() };
+            let counted = slab.used.get();
+            let bits = match &slab.state {
+                State::Used(_) => bits::count(slab.used_words(), 0, slab.len),
+                State::Late(_) => counted,
+            };
+            (used + counted as u64, marked + bits as u64)
         })
     }
 
-    fn iter(&self) -> impl Iterator<Item = NonNull<Slab<D>>> + use<D> {
-        // SAFETY: slabs in the list are ours.
-        core::iter::successors(self.first, |at| unsafe { at.as_ref() }.next)
-    }
-}
-
-impl<D> Run<D> {
-    /// The run of a segment's `frames`, whose descriptors are at `pages`, in `slab`.
-    pub(super) fn of(pages: Pages<D>, slab: *mut (), frames: Frames) -> Option<Self> {
-        Some(Self {
-            slab: NonNull::new(slab.cast())?,
-            pages: pages.of(frames.start)?,
-            len: frames.len() as usize,
+    /// The first frame of a segment's share whose descriptor has been made and is as `wanted`.
+    pub(super) fn find(&self, share: Share<D>, wanted: impl Fn(&D) -> bool) -> Option<u64> {
+        debug_assert!(self.has(&share), "a share of one of the slabs");
+        share.made().find_map(|part| {
+            // SAFETY: they have been made, and are not dropped while the slabs are borrowed.
+            let pages = unsafe { part.as_slice().as_ref() };
+            let at = pages.iter().position(&wanted)?;
+            Some(part.frames.start + at as u64)
         })
     }
 
-    /// As a segment that starts with `frame` keeps it.
-    pub(super) fn pages(&self, frame: u64) -> Pages<D> {
-        Pages::with(self.pages.as_ptr(), frame)
-    }
-
-    pub(super) fn slab(&self) -> *mut () {
-        self.slab.as_ptr().cast()
-    }
-
-    /// A part of it.
-    pub(super) fn part(&self, from: u64, len: u64) -> Self {
-        assert!(from + len <= self.len as u64, "a part of the run");
-        Self {
-            slab: self.slab,
-            // SAFETY: the run has so many descriptors.
-            pages: unsafe { self.pages.add(from as usize) },
-            len: len as usize,
-        }
-    }
-
-    /// The first descriptor that has been made and is as `wanted`, of frames from `frame` on.
+    /// Drops the descriptors of a share as far as they have been made; their places are free, and a
+    /// slab of which nothing is used goes.
     ///
     /// # Safety
-    /// They are not dropped meanwhile.
-    pub(super) unsafe fn position(&self, frame: u64, wanted: impl Fn(&D) -> bool) -> Option<u64> {
-        let first = self.pages;
-        let is_wanted = |page: &NonNull<D>| {
-            // SAFETY: they have been made; the caller's promise.
-            wanted(unsafe { page.as_ref() })
+    /// Nobody looks at them any more, and no segment keeps the share.
+    pub(super) unsafe fn unmake(&mut self, memory: &mut Memory, share: Share<D>) {
+        let (from, len) = (
+            share.header().index_of(share.pages),
+            share.frames.len() as usize,
+        );
+        // What frees the places even if a drop panics.
+        let run = Run {
+            slab: share.slab,
+            from,
+            len,
         };
-        let pages = self.made(frame).flat_map(|part| {
-            // SAFETY: the part has so many descriptors.
-            (0..part.len).map(move |at| unsafe { part.pages.add(at) })
-        });
-        let found = pages.into_iter().find(is_wanted)?;
-        // SAFETY: both are in the run.
-        Some(unsafe { found.offset_from_unsigned(first) } as u64)
-    }
-
-    /// Drops the descriptors of frames from `frame` on that have been made.
-    ///
-    /// # Safety
-    /// Nobody looks at them any more.
-    pub(super) unsafe fn unmake(&self, frame: u64) {
-        for part in self.made(frame) {
-            // SAFETY: the caller's promise, and they have been made.
-            unsafe { part.unmake_all() };
+        for part in share.made() {
+            // SAFETY: they have been made; the caller's promise.
+            unsafe { part.as_slice().drop_in_place() };
         }
+        self.give_back(memory, run);
     }
 
-    /// The parts of the run, whose frames begin with `frame`, that have been made.
-    fn made(&self, frame: u64) -> impl Iterator<Item = Self> + use<'_, D> {
-        let (mut from, end) = (frame, frame + self.len as u64);
-        // SAFETY: the slab lives as long as descriptors of it are used.
-        let is_late = unsafe { self.slab.as_ref() }.late.is_some();
-        core::iter::from_fn(move || {
-            while from < end {
-                let next = if is_late {
-                    ((from >> SECTION_BITS) + 1) << SECTION_BITS
-                } else {
-                    end
-                };
-                let (start, next) = (from, next.min(end));
-                from = next;
-                if is_made::<D>(self.slab(), start) {
-                    return Some(self.part(start - frame, next - start));
-                }
+    /// Drops the descriptors of all segments, which these are in order.
+    pub(super) fn unmake_all<const N: usize>(
+        &mut self,
+        memory: &mut Memory,
+        entries: &mut Entries<D, N>,
+        order: &[u32],
+    ) {
+        let all = entries.all();
+        for index in order {
+            let entry = all.get(*index);
+            if let Some(share) = entry.share() {
+                entry.forget_pages();
+                // SAFETY: whoever looks at a descriptor borrows the entries, which are mutably
+                // borrowed here.
+                unsafe { self.unmake(memory, share) };
             }
-            None
-        })
-    }
-
-    /// # Safety
-    /// They have been made, and nobody looks at them any more.
-    unsafe fn unmake_all(&self) {
-        let all = NonNull::slice_from_raw_parts(self.pages, self.len);
-        // SAFETY: the caller's promise.
-        unsafe { all.drop_in_place() };
-    }
-}
-
-impl<D: Descriptor> Run<D> {
-    /// Says that the descriptors of `frame`'s section have been made, for each live segment.
-    pub(super) fn set_made(&self, frame: u64) {
-        // SAFETY: the slab lives as long as descriptors of it are used.
-        if let Some(late) = unsafe { self.slab.as_ref() }.late {
-            late.set_made(frame >> SECTION_BITS);
-        }
-    }
-
-    /// Makes the descriptors, of frames from `frame` on.
-    pub(super) fn make(&self, frame: u64) {
-        for at in 0..self.len {
-            let made = D::of_frame(Pfn::new(frame + at as u64));
-            // SAFETY: the run has so many places, and nobody looks at them yet.
-            let place = unsafe { self.pages.add(at) };
-            // SAFETY: as above.
-            unsafe { place.write(made) };
-        }
-    }
-}
-
-impl<D> Slab<D> {
-    fn words(&self) -> &[u64] {
-        self.bits.map_or(&[], |bits| {
-            // SAFETY: so many words were allocated and written.
-            unsafe { core::slice::from_raw_parts(bits.as_ptr(), self.len.div_ceil(64)) }
-        })
-    }
-
-    fn words_mut(&mut self) -> &mut [u64] {
-        self.bits.map_or(&mut [], |bits| {
-            // SAFETY: so many words were allocated and written.
-            unsafe { core::slice::from_raw_parts_mut(bits.as_ptr(), self.len.div_ceil(64)) }
-        })
-    }
-
-    /// Whether a segment has the descriptor, as far as there are bits.
-    fn is_used(&self, at: usize) -> bool {
-        let word = self.words().get(at / 64);
-        word.is_none_or(|word| word >> (at % 64) & 1 == 1)
-    }
-
-    /// The index of a descriptor.
-    fn index_of(&self, page: NonNull<D>) -> usize {
-        let offset = page.addr().get() - self.pages.addr().get();
-        offset.checked_div(size_of::<D>()).unwrap_or(0)
-    }
-
-    /// The first free run of `len` descriptors.
-    fn free_run(&self, len: usize) -> Option<usize> {
-        if self.bits.is_none() || self.len - self.used < len {
-            return None;
-        }
-        let mut from = 0;
-        while from + len <= self.len {
-            let (at, free) = self.next_change(from, 0);
-            if at - from >= len {
-                return Some(from);
-            }
-            if !free {
-                return None;
-            }
-            from = self.next_change(at, u64::MAX).0;
-        }
-        None
-    }
-
-    /// The first index from `from` on whose bit is not as in `same`, and whether there is one.
-    fn next_change(&self, from: usize, same: u64) -> (usize, bool) {
-        let mut at = from;
-        while at < self.len {
-            let word = (self.words()[at / 64] ^ same) >> (at % 64);
-            if word != 0 {
-                return ((at + word.trailing_zeros() as usize).min(self.len), true);
-            }
-            at = (at / 64 + 1) * 64;
-        }
-        (self.len, false)
-    }
-
-    fn mark(&mut self, from: usize, len: usize, used: bool) {
-        let mut at = from;
-        let end = from + len;
-        while at < end {
-            let count = (64 - at % 64).min(end - at);
-            let mask = (u64::MAX >> (64 - count)) << (at % 64);
-            if let Some(word) = self.words_mut().get_mut(at / 64) {
-                *word = if used { *word | mask } else { *word & !mask };
-            }
-            at += count;
-        }
-        if used {
-            self.used += len;
-        } else {
-            self.used -= len;
         }
     }
 }

@@ -1,4 +1,5 @@
 //! The table: what readers share, and the rest under a lock.
+#![forbid(unsafe_code)]
 
 use core::fmt;
 
@@ -7,7 +8,6 @@ use super::limbo::Limbo;
 use super::lookup::{Arm, Site};
 use super::memory::Memory;
 use super::row::Row;
-use super::segment::Frames;
 use super::slab::Slabs;
 use super::truth::{Hidden, Truth};
 use super::view::View;
@@ -69,14 +69,11 @@ pub(super) struct Core<D, L: Lookup, const N: usize> {
     pub(super) order: Row<u32, N>,
     /// In the order of their frames.
     pub(super) hidden: Row<Hidden, 2>,
-    /// Frames that host the table's bookkeeping.
-    pub(super) hosts: Row<Frames, 2>,
     /// Entries that have ever been alive.
     pub(super) used: u32,
     /// A dead entry, or [`NO_ENTRY`]; its user value is the index of another.
     pub(super) dead: u32,
     pub(super) dead_len: u32,
-    pub(super) serial: u64,
     /// Whether there are descriptors and an index.
     pub(super) started: bool,
     /// Available frames that have descriptors.
@@ -95,11 +92,9 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
         Self {
             order: Row::new(0),
             hidden: Row::new(Hidden::NONE),
-            hosts: Row::new(Frames::NONE),
             used: 0,
             dead: NO_ENTRY,
             dead_len: 0,
-            serial: 0,
             started: false,
             managed: 0,
             slabs: Slabs::new(),
@@ -223,15 +218,10 @@ impl<D, C: Config, const N: usize> SegmentTable<D, C, N> {
 
 impl<D, C: Config, const N: usize> Drop for SegmentTable<D, C, N> {
     fn drop(&mut self) {
-        let all = self.entries.all();
         let core = self.core.get_mut();
-        for index in core.order.as_slice() {
-            let entry = all.get(*index);
-            if let Some(run) = entry.run() {
-                // SAFETY: whoever looks at a descriptor borrows the table.
-                unsafe { run.unmake(entry.start()) };
-            }
-        }
+        let order = core.order.as_slice();
+        core.slabs
+            .unmake_all(&mut core.memory, &mut self.entries, order);
     }
 }
 

@@ -107,6 +107,16 @@ impl<'a, D> Truth<'a, D> {
         &rest[..count]
     }
 
+    /// The piece that has these frames, all of which are found.
+    pub(super) fn piece_with(self, frames: Frames) -> Frames {
+        let index = self.find(frames.start).expect("a segment has them");
+        let pieces = self.pieces_of(index).map(|piece| piece.frames);
+        let mut pieces = pieces.filter(|piece| piece.covers(frames));
+        pieces
+            .next()
+            .expect("frames that are not isolated are found")
+    }
+
     /// What is found of a segment, in order.
     pub(super) fn pieces_of(self, index: u32) -> impl Iterator<Item = Piece<D>> + use<'a, D> {
         let entry = self.all.get(index);

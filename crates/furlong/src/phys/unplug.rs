@@ -1,14 +1,15 @@
 //! Unplugging: isolate, wait for readers to leave, remove; or abort.
 
-use super::error::{RemoveError, UnplugError};
+use super::error::{Refusal, RemoveError, StaleToken, UnplugError};
 use super::lookup::Arm;
+use super::pages::Share;
 use super::segment::Frames;
-use super::slab::Run;
 use super::truth::Hidden;
 use super::writer::Segments;
 use super::{Config, Descriptor, Isolated};
 use crate::addr::{Address, Extent, Pfn};
-use crate::rcu::Rcu;
+use crate::rcu::{Period, Rcu};
+use crate::sync::unique;
 
 /// Tries of `unplug` to end a grace period for which nobody has to leave.
 const TRIES: usize = 3;
@@ -40,7 +41,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             };
             tries += 1;
             if refused.why != UnplugError::Readers || tries == TRIES {
-                self.abort(refused.frames);
+                let aborted = self.abort(refused.frames);
+                debug_assert!(aborted.is_ok(), "it was isolated above");
                 return Err(refused.why);
             }
             isolated = refused.frames;
@@ -48,14 +50,14 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     fn unplug_at_boot(&mut self, extent: Extent<Pfn>) -> Result<(), UnplugError> {
-        let (frames, _) = self.judge_unplug(extent)?;
-        self.reserve_entry()?;
+        let frames = self.judge_unplug(extent)?;
+        self.reserve_entries(usize::from(self.splits(frames)))?;
         self.cut(frames);
         Ok(())
     }
 
-    /// The frames as numbers, and the segment that has them all.
-    fn judge_unplug(&self, extent: Extent<Pfn>) -> Result<(Frames, u32), UnplugError> {
+    /// The frames as numbers, if a segment may lose them.
+    fn judge_unplug(&self, extent: Extent<Pfn>) -> Result<Frames, UnplugError> {
         let unknown = UnplugError::Unknown(extent.start());
         let index = self.truth().find(extent.start().raw()).ok_or(unknown)?;
         let whole = self.all.get(index).frames();
@@ -65,16 +67,22 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if frames == whole && self.len() == 1 {
             return Err(UnplugError::LastSegment);
         }
-        let hosts = self.core.hosts.as_slice();
-        if let Some(host) = hosts.iter().find(|host| host.overlaps(frames)) {
-            let host = host.extent().unwrap_or(extent);
-            return Err(UnplugError::Bookkeeping(host));
+        if let Some((host, at)) = self.host_in(frames) {
+            let share = self.all.get(index).share();
+            let has_all = |share: Share<D>| {
+                frames == whole
+                    && share.is_all()
+                    && self.core.memory.live_in(at) == share.slab_bytes()
+            };
+            if !share.is_some_and(has_all) {
+                return Err(UnplugError::Bookkeeping(host.extent().unwrap_or(extent)));
+            }
         }
         if let Some(hidden) = self.truth().hidden_in(frames).first() {
             let isolated = hidden.frames.extent().unwrap_or(extent);
             return Err(UnplugError::Isolated(isolated));
         }
-        Ok((frames, index))
+        Ok(frames)
     }
 
     /// The first phase: no lookup that begins from now on finds the frames. Readers that are inside
@@ -83,49 +91,62 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// # Errors
     /// [`UnplugError`]; nothing has changed.
     ///
-    /// # Panics
-    /// At boot, when frames are unplugged in one step.
-    ///
     /// # Cost
     /// O(log n). All memory that removing them may need is taken here.
     pub fn isolate(&mut self, frames: Extent<Pfn>) -> Result<Isolated, UnplugError> {
-        assert!(self.core.started, "frames are isolated after boot");
-        let (frames, index) = self.judge_unplug(frames)?;
-        let whole = self.truth().pieces_of(index);
-        let piece = whole.into_iter().find(|piece| piece.frames.covers(frames));
-        let piece = piece
-            .expect("frames that are not isolated are found")
-            .frames;
-        let one_more = piece.start < frames.start && frames.end < piece.end;
-        self.reserve_entry()?;
-        let core = &mut *self.core;
-        let room = core.hidden.reserve(&mut core.memory, 1);
-        room.map_err(|_| UnplugError::NoMemory)?;
-        let prepared = C::Lookup::prepare(&mut self.site(), frames, one_more);
-        if let Err(refusal) = prepared {
-            self.settle();
-            return Err(refusal.into());
+        if !self.core.started {
+            return Err(UnplugError::NotStarted);
         }
-        let core = &mut *self.core;
-        core.serial += 1;
-        let serial = core.serial;
-        let hidden = core.hidden.as_slice();
+        // What waits in a host for readers that have left is no reason for it to stay.
+        self.sweep_limbo();
+        let wanted = self.judge_unplug(frames)?;
+        self.close_host(wanted, true);
+        match self.hide(wanted) {
+            Ok(serial) => Ok(Isolated { frames, serial }),
+            Err(refusal) => {
+                self.close_host(wanted, false);
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Lookups do not find these frames of a segment any more. Returns the isolation's number.
+    pub(super) fn hide(&mut self, frames: Frames) -> Result<u64, Refusal> {
+        if let Err(refusal) = self.prepare_isolation(frames) {
+            self.settle();
+            return Err(refusal);
+        }
+        let serial = unique();
+        let hidden = self.core.hidden.as_slice();
         let position = hidden.partition_point(|hidden| hidden.frames.end <= frames.start);
-        let period = None;
-        core.hidden.insert(
-            position,
-            Hidden {
-                frames,
-                serial,
-                period,
-            },
-        );
+        let fresh = Hidden {
+            frames,
+            serial,
+            period: None,
+        };
+        self.core.hidden.insert(position, fresh);
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
         let period = self.rcu.snapshot();
         self.core.hidden.as_mut_slice()[position].period = Some(period);
-        let frames = frames.extent().expect("it was one before");
-        Ok(Isolated { frames, serial })
+        Ok(serial)
+    }
+
+    /// Takes all that isolating these frames takes, and what removing them will.
+    fn prepare_isolation(&mut self, frames: Frames) -> Result<(), Refusal> {
+        let piece = self.truth().piece_with(frames);
+        let one_more = piece.start < frames.start && frames.end < piece.end;
+        self.reserve_entries(usize::from(self.splits(frames)))?;
+        let core = &mut *self.core;
+        core.hidden.reserve(&mut core.memory, 1)?;
+        C::Lookup::prepare(&mut self.site(), frames, one_more)
+    }
+
+    /// A host of these frames gets nothing more while it is about to leave.
+    fn close_host(&mut self, frames: Frames, closed: bool) {
+        if let Some((_, host)) = self.host_in(frames) {
+            self.core.memory.set_closed(host, closed);
+        }
     }
 
     /// The second phase: the frames leave the table, once no reader has them. Their descriptors are
@@ -134,21 +155,20 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// # Errors
     /// [`RemoveError`] with the frames, which stay isolated.
     ///
-    /// # Panics
-    /// If the frames were isolated in another table.
-    ///
     /// # Cost
     /// As [`unplug`](Self::unplug). Takes no memory.
     pub fn remove(&mut self, isolated: Isolated) -> Result<(), RemoveError> {
-        let position = self.hidden_position(&isolated);
-        let Hidden { frames, period, .. } = self.core.hidden.as_slice()[position];
-        if let Err(why) = self.may_leave(frames, period) {
-            let frames = isolated;
-            return Err(RemoveError { why, frames });
-        }
+        let position = match self.removable(&isolated) {
+            Ok(position) => position,
+            Err(why) => {
+                let frames = isolated;
+                return Err(RemoveError { why, frames });
+            }
+        };
+        let frames = self.core.hidden.as_slice()[position].frames;
         self.core.hidden.remove(position);
         let index = self.truth().find(frames.start).expect("a segment has them");
-        let run = self.run_of(index, frames);
+        let share = self.share_of(index, frames);
         let changed = self.cut(frames);
         C::Lookup::update(&mut self.site(), changed);
         for part in [index, self.truth().find(frames.end).unwrap_or(index)] {
@@ -160,75 +180,88 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             };
             C::Lookup::shrunk(&mut self.site(), part, left);
         }
-        self.settle();
-        if let Some(run) = run {
+        if let Some(share) = share {
+            let core = &mut *self.core;
             // SAFETY: lookups have not found them since they were isolated, and a grace period that
             // began then is over, or there are no readers.
-            unsafe { run.unmake(frames.start) };
-            let core = &mut *self.core;
-            core.slabs.give_back(&mut core.memory, run);
+            unsafe { core.slabs.unmake(&mut core.memory, share) };
         }
+        self.settle();
         Ok(())
     }
 
-    fn hidden_position(&self, isolated: &Isolated) -> usize {
+    fn hidden_position(&self, isolated: &Isolated) -> Option<usize> {
         let hidden = self.core.hidden.as_slice();
         let is_it = |hidden: &Hidden| hidden.serial == isolated.serial;
-        let position = hidden.iter().position(is_it);
-        position.expect("the frames were isolated in another table")
+        hidden.iter().position(is_it)
     }
 
-    /// Whether isolated frames can be removed now.
-    fn may_leave(
-        &self,
-        frames: Frames,
-        period: Option<crate::rcu::Period>,
-    ) -> Result<(), UnplugError> {
+    /// Where isolated frames stand, if they can be removed now.
+    fn removable(&self, isolated: &Isolated) -> Result<usize, UnplugError> {
+        let position = self.hidden_position(isolated);
+        let position = position.ok_or(UnplugError::StaleToken)?;
+        let Hidden { frames, period, .. } = self.core.hidden.as_slice()[position];
         let index = self.truth().find(frames.start).expect("a segment has them");
         if self.all.get(index).frames() == frames && self.len() == 1 {
             return Err(UnplugError::LastSegment);
         }
-        let over = |period| {
-            self.rcu.elapsed(period) || {
-                self.rcu.advance();
-                self.rcu.elapsed(period)
-            }
-        };
-        if !self.is_alone() && !period.is_some_and(over) {
+        if !self.is_alone() && !period.is_some_and(|period| self.is_over(period)) {
             return Err(UnplugError::Readers);
         }
-        let run = self.run_of(index, frames);
-        let pinned = run.and_then(|run| {
-            // SAFETY: descriptors stay until they are removed, which takes the writer.
-            unsafe { run.position(frames.start, Descriptor::is_pinned) }
-        });
-        pinned.map_or(Ok(()), |at| {
-            Err(UnplugError::Pinned(Pfn::new(frames.start + at)))
-        })
+        let share = self.share_of(index, frames);
+        let pinned = share.and_then(|share| self.core.slabs.find(share, Descriptor::is_pinned));
+        if let Some(frame) = pinned {
+            return Err(UnplugError::Pinned(Pfn::new(frame)));
+        }
+        Ok(position)
     }
 
-    fn run_of(&self, index: u32, frames: Frames) -> Option<Run<D>> {
-        let entry = self.all.get(index);
-        let run = entry.run()?;
-        Some(run.part(frames.start - entry.start(), frames.len()))
+    fn is_over(&self, period: Period) -> bool {
+        self.rcu.elapsed(period) || {
+            self.rcu.advance();
+            self.rcu.elapsed(period)
+        }
+    }
+
+    fn share_of(&self, index: u32, frames: Frames) -> Option<Share<D>> {
+        let share = self.all.get(index).share()?;
+        Some(share.part(frames))
     }
 
     /// Takes isolated frames back: lookups find them again.
     ///
-    /// # Panics
-    /// If the frames were isolated in another table.
+    /// # Errors
+    /// [`StaleToken`] with the token; nothing has changed.
     ///
     /// # Cost
     /// As [`isolate`](Self::isolate). Takes no memory.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "what is aborted cannot be removed afterwards"
-    )]
-    pub fn abort(&mut self, isolated: Isolated) {
-        let position = self.hidden_position(&isolated);
+    pub fn abort(&mut self, isolated: Isolated) -> Result<(), StaleToken> {
+        let Some(position) = self.hidden_position(&isolated) else {
+            return Err(StaleToken(isolated));
+        };
         let frames = self.core.hidden.remove(position).frames;
+        self.close_host(frames, false);
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
+        Ok(())
+    }
+
+    /// Another token for the isolated stretch that has `frame`, in place of one that was lost; that
+    /// one is refused from now on. `None` if the frame is not isolated.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn adopt(&mut self, frame: Pfn) -> Option<Isolated> {
+        let hidden = self.core.hidden.as_mut_slice();
+        let position = hidden.partition_point(|hidden| hidden.frames.end <= frame.raw());
+        let hidden = hidden.get_mut(position)?;
+        if !hidden.frames.contains(frame.raw()) {
+            return None;
+        }
+        let serial = unique();
+        hidden.serial = serial;
+        let frames = hidden.frames.extent()?;
+        Some(Isolated { frames, serial })
     }
 
     /// Takes frames out of the segment that has them, and returns those for which lookups have to

@@ -98,7 +98,7 @@ impl<'a, D, C: Config> View<'a, D, C> {
         let offset = core::ptr::from_ref(page).addr().wrapping_sub(start);
         let frame = (offset / size_of::<D>()) as u64;
         let is_its = entry.frames().contains(frame) && offset.is_multiple_of(size_of::<D>());
-        is_its.then(|| Pfn::new(frame))
+        (is_its && self.all.still_lives(id)).then(|| Pfn::new(frame))
     }
 
     /// How many cells of the index [`find`](Self::find) looks at for `frame`.

@@ -1,4 +1,4 @@
-//! Arrays of atomic words that readers follow, and that grow by being replaced.
+//! Arrays in the table's memory, which grow by being replaced.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -7,23 +7,29 @@ use super::error::NoMemory;
 use super::limbo::Limbo;
 use super::memory::Memory;
 
-/// An array that grows by being replaced.
+/// An array of values that need no drop. It is given back by hand, to the memory that it came from.
 pub(super) struct Words<T> {
-    start: Option<NonNull<T>>,
+    /// So many values, all of them written; dangling where there are none.
+    start: NonNull<T>,
     room: usize,
 }
 
+// SAFETY: it owns its values, as a box does.
+unsafe impl<T: Send> Send for Words<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Words<T> {}
+
 impl<T> Words<T> {
     pub(super) const fn new() -> Self {
+        const { assert!(!core::mem::needs_drop::<T>(), "nobody drops the values") };
         Self {
-            start: None,
+            start: NonNull::dangling(),
             room: 0,
         }
     }
 
     /// `room` words at `start`, made elsewhere.
     pub(super) fn from_start(start: NonNull<T>, room: usize) -> Self {
-        let start = Some(start);
         Self { start, room }
     }
 
@@ -32,23 +38,39 @@ impl<T> Words<T> {
     }
 
     pub(super) fn as_ptr(&self) -> *mut T {
-        self.start.map_or(core::ptr::null_mut(), NonNull::as_ptr)
+        match self.room {
+            0 => core::ptr::null_mut(),
+            _ => self.start.as_ptr(),
+        }
     }
 
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[T] {
+        // SAFETY: so many values were written there, or there are none; `self` is borrowed.
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.room) }
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+        // SAFETY: as in `as_slice`; `self` is mutably borrowed.
+        unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.room) }
+    }
+
+    #[inline]
     pub(super) fn get(&self, at: usize) -> Option<&T> {
-        let start = self.start.filter(|_| at < self.room)?;
-        // SAFETY: the array has room for so many, all of them written.
-        let place = unsafe { start.add(at) };
-        // SAFETY: as above; they live as long as the array.
-        Some(unsafe { place.as_ref() })
+        self.as_slice().get(at)
     }
 
     fn layout(room: usize) -> Result<Layout, NoMemory> {
         Layout::array::<T>(room).map_err(|_| NoMemory)
     }
 
+    /// Bytes that an array of `room` values takes.
+    pub(super) fn footprint(room: usize) -> usize {
+        Self::layout(room).map_or(usize::MAX, Memory::footprint)
+    }
+
     pub(super) fn bytes(&self) -> usize {
-        Self::layout(self.room).map_or(0, Memory::footprint)
+        Self::footprint(self.room)
     }
 
     /// Replaces it by one with room for `room`: at first `make` says what is at each place.
@@ -66,24 +88,27 @@ impl<T> Words<T> {
             // SAFETY: the memory is ours.
             unsafe { place.write(make(self, at)) };
         }
-        let start = Some(start);
         Ok(core::mem::replace(self, Self { start, room }))
     }
 
     /// # Safety
     /// Only readers that are inside now can still reach it.
     pub(super) unsafe fn retire(self, limbo: &mut Limbo) {
-        if let (Some(start), Ok(layout)) = (self.start, Self::layout(self.room)) {
+        if let Some(layout) = self.allocated() {
             // SAFETY: it was allocated so; the caller's promise.
-            unsafe { limbo.put(start.cast(), layout) };
+            unsafe { limbo.put(self.start.cast(), layout) };
         }
     }
 
     pub(super) fn free(&mut self, memory: &mut Memory) {
-        if let (Some(start), Ok(layout)) = (self.start.take(), Self::layout(self.room)) {
+        if let Some(layout) = self.allocated() {
             // SAFETY: it was allocated so, and nobody has it.
-            unsafe { memory.free(start.cast(), layout) };
+            unsafe { memory.free(self.start.cast(), layout) };
         }
-        self.room = 0;
+        *self = Self::new();
+    }
+
+    fn allocated(&self) -> Option<Layout> {
+        Self::layout(self.room).ok().filter(|_| self.room > 0)
     }
 }

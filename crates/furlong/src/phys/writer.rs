@@ -8,12 +8,13 @@ use core::ops::{Deref, DerefMut};
 use super::entry::{All, segment};
 use super::error::{NoMemory, Refusal, SetError, Stale};
 use super::lookup::{Arm, Site};
+use super::memory::Host;
 use super::segment::Frames;
 use super::table::{Core, NO_ENTRY};
 use super::truth::Truth;
 use super::view::View;
 use super::{Config, Node, Segment, SegmentId, SegmentTable};
-use crate::addr::{Address, Pfn};
+use crate::addr::{Address, Extent, Pfn};
 use crate::sync::LockGuard;
 
 /// The segments of a table, to be changed and asked by one at a time.
@@ -98,6 +99,31 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     /// Gives memory to the table, for good: a static array, or a part of a plugged range.
     pub fn donate(&mut self, memory: &'static mut [MaybeUninit<u8>]) {
         self.core.memory.donate(memory);
+    }
+
+    /// Memory that hosted a range which has been unplugged: the caller's again. For each such range
+    /// once; before the memory itself is taken away, for it is still written on where it is.
+    pub fn take_back(&mut self) -> Option<&'static mut [MaybeUninit<u8>]> {
+        self.sweep();
+        self.core.memory.take_back()
+    }
+
+    /// All stretches of frames that are isolated, in order.
+    pub fn isolated(&self) -> impl ExactSizeIterator<Item = Extent<Pfn>> {
+        let hidden = self.core.hidden.as_slice().iter();
+        hidden.map(|hidden| hidden.frames.extent().expect("no isolation is empty"))
+    }
+
+    /// The host that has some of these frames.
+    pub(super) fn host_in(&self, frames: Frames) -> Option<(Frames, Host)> {
+        let mut hosts = self.core.memory.hosted();
+        hosts.find(|(host, _)| host.overlaps(frames))
+    }
+
+    /// All stretches of frames that host bookkeeping, in the order in which they were plugged.
+    pub fn hosted(&self) -> impl Iterator<Item = Extent<Pfn>> {
+        let hosts = self.core.memory.hosted();
+        hosts.filter_map(|(frames, _)| frames.extent())
     }
 
     /// The number of segments.
@@ -230,7 +256,7 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
             start: start.raw(),
             end: end.raw(),
         };
-        if avail.start > avail.end || avail.start < frames.start || frames.end < avail.end {
+        if avail.start > avail.end || !frames.covers(avail) || self.host_in(avail).is_some() {
             return Err(SetError::Avail);
         }
         if self.core.started {
@@ -287,20 +313,35 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
 
 /// Entries come to life and die.
 impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// Makes room for a segment more, and for one a hidden stretch that may split another.
-    pub(super) fn reserve_entry(&mut self) -> Result<(), Refusal> {
+    /// Makes room for so many segments more, and for those that come of removing what is isolated.
+    /// Where there has never been any memory the static entries are all that there can be.
+    pub(super) fn reserve_entries(&mut self, more: usize) -> Result<(), Refusal> {
+        let hidden = self.core.hidden.as_slice().iter();
+        let splits = hidden.filter(|hidden| self.splits(hidden.frames)).count();
+        let wanted = more + splits;
         let core = &mut *self.core;
-        let wanted = 1 + core.hidden.as_slice().len();
-        let count = self.all.count();
-        if (count - core.used as usize) + (core.dead_len as usize) < wanted {
-            let full = Refusal::Full(count);
-            self.all.grow(&mut core.memory).map_err(|_| full)?;
-        }
-        let NoMemory = match core.order.reserve(&mut core.memory, wanted) {
-            Ok(()) => return Ok(()),
-            Err(error) => error,
+        let refusal = if core.memory.has_source() {
+            Refusal::NoMemory
+        } else {
+            Refusal::Full(self.all.count())
         };
-        Err(Refusal::NoMemory)
+        let unused = |core: &Core<D, C::Lookup, N>| {
+            self.all.count() - core.used as usize + core.dead_len as usize
+        };
+        while unused(core) < wanted {
+            self.all
+                .grow(&mut core.memory)
+                .map_err(|NoMemory| refusal)?;
+        }
+        let room = core.order.reserve(&mut core.memory, wanted);
+        room.map_err(|NoMemory| refusal)
+    }
+
+    /// Whether these frames of a segment have others of it below and above.
+    pub(super) fn splits(&self, frames: Frames) -> bool {
+        let index = self.truth().find(frames.start);
+        let whole = index.map(|index| self.all.get(index).frames());
+        whole.is_some_and(|whole| whole.start < frames.start && frames.end < whole.end)
     }
 
     /// A dead entry, for which room was made, comes to life.
@@ -335,12 +376,18 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         C::Lookup::settle(&mut self.site(), held);
         let rcu = self.rcu;
         self.core.limbo.stamp(rcu);
-        self.sweep();
+        self.sweep_limbo();
     }
 
-    /// Gives back what no reader has any more. A change does it by itself; call it to have the
-    /// memory back earlier.
+    /// Gives back what no reader has any more, and what a change left that panicked. Each change
+    /// does the first by itself; call it to have the memory back earlier.
     pub fn sweep(&mut self) {
+        self.sweep_limbo();
+        let core = &mut *self.core;
+        core.slabs.collect(&mut core.memory);
+    }
+
+    pub(super) fn sweep_limbo(&mut self) {
         let alone = self.is_alone();
         let rcu = self.rcu;
         let core = &mut *self.core;

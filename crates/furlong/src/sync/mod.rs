@@ -72,5 +72,7 @@ pub use atomic::{compiler_fence, fence, spin_loop};
 pub use cell::{MutPtr, UnsafeCell};
 pub use lock::{Held, Lock, LockGuard, RawLock};
 pub(crate) use serial::serial;
+#[cfg(target_has_atomic = "64")]
+pub(crate) use serial::unique;
 pub use spin::SpinLock;
 pub use try_lock::{TryGuard, TryLock};

@@ -21,8 +21,17 @@ pub(crate) fn body<W>(run: impl FnOnce(&W) + 'static) -> Body<W> {
 /// Loom explores from the order that it meets first, and goes back only to the last access of a
 /// word that conflicts with the present one, so what it reaches depends on that order.
 pub(crate) fn model<W: 'static, const N: usize>(make: fn() -> Start<W, N>, at_the_end: fn(&W)) {
+    explore(&loom::model::Builder::new(), make, at_the_end);
+}
+
+/// The same as `builder` has it.
+pub(crate) fn explore<W: 'static, const N: usize>(
+    builder: &loom::model::Builder,
+    make: fn() -> Start<W, N>,
+    at_the_end: fn(&W),
+) {
     for order in orders(N) {
-        loom::model(move || {
+        builder.check(move || {
             let (world, threads) = make();
             let mut threads = threads.map(Some);
             let running: Vec<_> = order

@@ -51,40 +51,32 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "chunks of entries that never move",
     ),
     (
-        "crates/furlong/src/phys/flat.rs",
-        "a table of pointers that readers follow",
-    ),
-    (
-        "crates/furlong/src/phys/late.rs",
-        "bits beside a slab that readers ask for",
-    ),
-    (
         "crates/furlong/src/phys/limbo.rs",
         "gives memory back when no reader has it",
     ),
     (
+        "crates/furlong/src/phys/making.rs",
+        "makes descriptors in place, and drops them if that panics",
+    ),
+    (
         "crates/furlong/src/phys/memory.rs",
-        "an allocator over ranges that it is given",
+        "takes memory over, and describes a host inside itself",
     ),
     (
         "crates/furlong/src/phys/pages.rs",
-        "addresses of descriptors may go to another thread",
+        "addresses of descriptors, and parts of a slab",
     ),
     (
-        "crates/furlong/src/phys/plug.rs",
-        "drops descriptors where a start is undone",
-    ),
-    (
-        "crates/furlong/src/phys/row.rs",
-        "an array that moves from a static to memory of the table's",
+        "crates/furlong/src/phys/pool.rs",
+        "carves pieces from ranges that it is given",
     ),
     (
         "crates/furlong/src/phys/slab.rs",
         "arrays of descriptors, made and dropped by hand",
     ),
     (
-        "crates/furlong/src/phys/table.rs",
-        "drops descriptors with the table",
+        "crates/furlong/src/phys/words.rs",
+        "arrays in the table's memory, which readers may follow",
     ),
     (
         "crates/furlong/src/phys/unplug.rs",
@@ -95,8 +87,36 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "from a descriptor's address to a reference",
     ),
     (
-        "crates/furlong/src/phys/words.rs",
-        "arrays of words that readers follow, replaced to grow",
+        "crates/furlong/src/bounce/block.rs",
+        "from a slot's number to its memory",
+    ),
+    (
+        "crates/furlong/src/bounce/claim.rs",
+        "trusts a kernel with what its predecessor mapped",
+    ),
+    (
+        "crates/furlong/src/bounce/copy.rs",
+        "copies to and from memory that a host changes",
+    ),
+    (
+        "crates/furlong/src/bounce/heap.rs",
+        "blocks of the global allocator",
+    ),
+    (
+        "crates/furlong/src/bounce/memory.rs",
+        "the contract of whoever brings memory",
+    ),
+    (
+        "crates/furlong/src/bounce/raw.rs",
+        "trusts a kernel with physical addresses",
+    ),
+    (
+        "crates/furlong/src/bounce/spot.rs",
+        "lends the memory of a run to its owner",
+    ),
+    (
+        "crates/furlong/src/bounce/table.rs",
+        "gives boxes away and lends what is in them",
     ),
     (
         "crates/furlong/src/rbtree/intrusive.rs",
@@ -175,11 +195,39 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "memory for nodes that is counted",
     ),
     (
+        "crates/furlong/tests/loom_phys_table.rs",
+        "descriptors whose every access loom sees",
+    ),
+    (
+        "crates/furlong/tests/phys_boot.rs",
+        "maps a terabyte, and counts what is asked of the heap",
+    ),
+    (
+        "crates/furlong-spec/src/phys/ground.rs",
+        "memory lent for good to a table that it outlives",
+    ),
+    (
+        "crates/furlong/tests/loom_bounce.rs",
+        "brings memory that loom watches, in models",
+    ),
+    (
+        "crates/furlong-spec/src/bounce/machine.rs",
+        "acts as a kernel with memory of its own",
+    ),
+    (
+        "crates/furlong-spec/src/bounce/subject.rs",
+        "vouches for originals in that memory",
+    ),
+    (
         "crates/furlong-spec/src/tree/intrusive.rs",
         "names such structs for the specification",
     ),
     (
-        "crates/furlong-spec/tests/iova_memory/heap.rs",
+        "crates/furlong-spec/src/heap.rs",
+        "an allocator that fails when it is told to",
+    ),
+    (
+        "crates/furlong-spec/tests/phys_memory/heap.rs",
         "an allocator that fails when it is told to",
     ),
     (
@@ -187,8 +235,20 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "an allocator that fails when it is told to",
     ),
     (
+        "crates/furlong-spec/tests/bounce_state.rs",
+        "maps, claims and unmaps by address",
+    ),
+    (
         "crates/furlong-spec/tests/iova_domain_memory.rs",
         "watches the memory that is obtained, and counts locks",
+    ),
+    (
+        "crates/furlong-spec/tests/phys_interrupt/signal.rs",
+        "signals are the interrupts that a program has",
+    ),
+    (
+        "crates/furlong-spec/tests/phys_read_only/mapping.rs",
+        "takes the right to write from memory that is read",
     ),
     (
         "crates/furlong-spec/tests/maple_memory.rs",

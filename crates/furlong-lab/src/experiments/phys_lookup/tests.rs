@@ -84,21 +84,23 @@ fn another_seed_asks_for_other_frames() {
 }
 
 #[test]
-fn a_table_is_looked_at_in_one_place_and_a_direct_one_in_two() {
-    let load = workload("find-1k");
-    let probes = |name: &str| {
-        let arm = arms(&load)
-            .into_iter()
-            .find(|arm| arm.name == name)
-            .unwrap();
-        let outcome = (arm.run)(&request(&load, 5000, true)).unwrap();
+fn tables_are_looked_at_in_as_many_places_however_many_segments_there_are() {
+    let probes = |load: &str, name: &str| {
+        let load = workload(load);
+        let arm = arms(&load).into_iter().find(|arm| arm.name == name);
+        let outcome = (arm.unwrap().run)(&request(&load, 5000, true)).unwrap();
         outcome.metrics["probes_per_lookup"]
     };
-    assert_eq!((probes("flat"), probes("direct")), (1.0, 2.0));
-    // 32 halved to 1; the others stop where they meet the segment.
-    assert_eq!(probes("array-branchless"), 5.0);
-    assert!((3.5..5.0).contains(&probes("array")));
-    assert!((3.5..5.5).contains(&probes("rbtree")));
+    for load in ["find-1k", "frag-1m", "frag-256m"] {
+        assert_eq!(probes(load, "flat"), 1.0, "{load}");
+        assert!((1.0..=2.0).contains(&probes(load, "direct")), "{load}");
+    }
+    // 32 halved to 1, and 97 segments to 1; the others stop where they meet the segment.
+    assert_eq!(probes("find-1k", "array-branchless"), 5.0);
+    assert_eq!(probes("frag-256m", "array-branchless"), 7.0);
+    assert!((3.5..5.0).contains(&probes("find-1k", "array")));
+    assert!((3.5..5.5).contains(&probes("find-1k", "rbtree")));
+    assert!(probes("frag-256m", "rbtree") > 5.0);
 }
 
 #[test]

@@ -134,13 +134,26 @@ fn an_arm_says_what_it_cannot_run() {
 }
 
 #[test]
-fn a_workload_that_one_arm_alone_can_run_is_left_out_with_its_reasons() {
+fn a_workload_that_one_arm_alone_can_run_is_measured_for_that() {
     let mut selection = all(Profile::Full);
     selection.arms = named(&["b", "c"]);
     let agenda = resolved(&selection).unwrap().agenda;
+    assert_eq!(loads(&agenda, 0), ["plain", "ins", "rem"]);
+    let ins = &agenda.experiments[0].loads[1];
+    assert!(ins.has("c") && !ins.has("b"));
+}
+
+#[test]
+fn a_workload_that_no_arm_can_run_is_left_out_with_its_reasons() {
+    let mut experiments = experiments();
+    for arm in &mut experiments[0].arms {
+        arm.na = small;
+    }
+    let agenda = all(Profile::Full).resolve(&experiments).unwrap().agenda;
     assert_eq!(loads(&agenda, 0), ["plain", "rem"]);
-    let left_out = &agenda.experiments[0].left_out;
-    assert_eq!(left_out, &["ins: `b` cannot run it: at most 32"]);
+    let cannot = |arm| format!("`{arm}` cannot run it: at most 32");
+    let reasons = ["a", "b", "c"].map(cannot).join("; ");
+    assert_eq!(agenda.experiments[0].left_out, [format!("ins: {reasons}")]);
 }
 
 #[test]

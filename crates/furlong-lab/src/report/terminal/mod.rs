@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod atf;
-mod columns;
+pub(crate) mod columns;
 mod overview;
 mod paint;
 mod summary;

@@ -4,7 +4,7 @@
 use super::super::segment::FRAME_BITS;
 
 /// Frames of a block: the bits of a word.
-pub(super) const BLOCK_FRAMES: u64 = 64;
+pub(in super::super) const BLOCK_FRAMES: u64 = 64;
 const BLOCK_BITS: u32 = 6;
 
 /// Frames of a section: 2 to this power. Small in models, so that they end.

@@ -51,28 +51,19 @@ impl<D> Block<D> {
     }
 }
 
-/// Where the descriptor of frame 0 would be, or that there is no such thing.
+/// Where the descriptor of frame 0 would be, or that it does not lead to all descriptors of the
+/// block's frames.
 pub(super) struct Base;
 
 impl Base {
-    /// There are frames without descriptors.
-    pub(super) const fn none<D>() -> *mut D {
+    /// There are none, or in different slabs: they are asked for at the segment.
+    pub(super) const fn elsewhere<D>() -> *mut D {
         core::ptr::null_mut()
     }
 
-    /// Segments of the block have descriptors in different slabs.
-    pub(super) const fn many<D>() -> *mut D {
-        core::ptr::without_provenance_mut(1)
-    }
-
-    /// There are no frames. Not special, so that a lookup of a hole does as any other does.
+    /// There are no frames. To a lookup it is a base as any other.
     pub(super) const fn unused<D>() -> *mut D {
-        core::ptr::without_provenance_mut(2)
-    }
-
-    #[inline(always)]
-    pub(super) fn is_special<D>(base: *mut D) -> bool {
-        base.addr() < 2
+        core::ptr::without_provenance_mut(1)
     }
 }
 

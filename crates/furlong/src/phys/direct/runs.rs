@@ -1,9 +1,9 @@
 //! Runs: which segments the frames of a block belong to, in one word.
 //!
-//! Where no octet of frames has two segments and their indices are near each
-//! other, the word is the least index, what each octet's is above it, and a tag. Else it is a tagged
-//! pointer to a piece of memory that never changes: a bit for each frame where a segment begins, and
-//! the segments' indices in order.
+//! Where no octet of frames has two segments and their indices are near each other, the word is the
+//! least index, what each octet's is above it, and a tag. Else it is a tagged pointer to a piece of
+//! memory that never changes: a bit for each frame where a segment begins, and the segments'
+//! indices in order.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;

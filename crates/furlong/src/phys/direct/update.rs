@@ -239,11 +239,7 @@ fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32, frame: u64) -> Lea
 }
 
 fn base_of<D>(pages: Option<Pages<D>>) -> *mut D {
-    match pages.map(Pages::start) {
-        None => Base::none(),
-        Some(base) if Base::is_special(base) => Base::many(),
-        Some(base) => base,
-    }
+    pages.map_or(Base::elsewhere(), Pages::start)
 }
 
 /// All frames of a block, counted from its first.
@@ -286,7 +282,7 @@ fn wanted<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Wanted<D>, usize
         runs.push(part(frames), *index);
         let its = base_of(entry.pages_at(start));
         base = Some(match base {
-            Some(base) if base != its => Base::many(),
+            Some(base) if base != its => Base::elsewhere(),
             _ => its,
         });
     }
@@ -369,6 +365,18 @@ pub(super) fn shrunk<D>(site: &mut Site<'_, Direct, D>, index: u32, left: Frames
     flush(site);
 }
 
+/// Gives back the shared leaves of all segments, once nothing leads to them any more.
+pub(super) fn free_shared<D>(site: &mut Site<'_, Direct, D>) {
+    for index in site.truth.order {
+        let entry = site.truth.all.get(*index);
+        for leaf in (0..SHARED).filter_map(|which| mark(entry, which)) {
+            // SAFETY: there are no readers, and the words that led to it are gone.
+            unsafe { leaf.free(site.memory) };
+        }
+        entry.forget_marks();
+    }
+}
+
 /// See [`Arm::settle`](super::super::lookup::Arm::settle).
 pub(super) fn settle<D>(site: &mut Site<'_, Direct, D>, held: usize) {
     trim(site, LEAVES + LEAVES_HELD * held, RUNS * (1 + held));
@@ -400,18 +408,17 @@ pub(super) fn footprint<D>(private: &Private<D>, frames: Frames, held: usize) ->
 pub(super) fn clear<D>(site: &mut Site<'_, Direct, D>) {
     trim(site, 0, 0);
     let private = &mut *site.private;
-    let own = |leaf: &Leaf<D>| leaf.kind() == Kind::Own;
     for section in private.sections() {
-        if let Some(leaf) = Some(private.leaf(section)).filter(own) {
+        let leaf = private.leaf(section);
+        if leaf.kind() == Kind::Own {
             // SAFETY: there are no readers, and the words go next.
             unsafe { leaf.free(site.memory) };
         }
     }
-    for leaf in [private.near.take(), private.empty.take()] {
-        if let Some(leaf) = leaf {
-            // SAFETY: as above.
-            unsafe { leaf.free(site.memory) };
-        }
+    let leaves = [private.near.take(), private.empty.take()];
+    for leaf in leaves.into_iter().flatten() {
+        // SAFETY: as above.
+        unsafe { leaf.free(site.memory) };
     }
     private.free_arrays(site.memory);
 }

@@ -1,12 +1,10 @@
 //! Ranges that host their own bookkeeping.
 #![forbid(unsafe_code)]
 
-use core::mem::MaybeUninit;
-
-use super::{Page, frames};
+use super::{Page, frames, lent};
 use crate::addr::{Address, Extent, Pfn, PhysAddr};
 use crate::check::Check;
-use crate::phys::{Descriptor, MakeError, PlugError, SegmentTable, UnplugError};
+use crate::phys::{Descriptor, MakeError, PlugError, SegmentTable, Standard, UnplugError};
 
 /// A descriptor of one byte.
 struct Small(u8);
@@ -17,11 +15,6 @@ impl Descriptor for Small {
     }
 }
 
-/// Memory as the caller sees the first frames of a range.
-fn memory(bytes: usize) -> &'static mut [MaybeUninit<u8>] {
-    Box::leak(Box::<[u8]>::new_uninit_slice(bytes))
-}
-
 const TIB: u64 = 1 << 28;
 
 #[test]
@@ -29,10 +22,8 @@ fn a_terabyte_is_plugged_without_any_other_memory() {
     static TABLE: SegmentTable<Small> = SegmentTable::new();
     let range = frames(1 << 20, (1 << 20) + TIB);
     let mut segments = TABLE.lock();
-    assert_eq!(
-        segments.plug_hosted(range, memory(0)),
-        Err(PlugError::NotStarted)
-    );
+    let refused = segments.plug_hosted(range, lent(0)).unwrap_err();
+    assert_eq!(refused.why, PlugError::NotStarted);
     segments.start().unwrap();
     let need = segments.hosted_bytes(range).unwrap();
     let rest = need as u64 - TIB * size_of::<Small>() as u64;
@@ -40,7 +31,7 @@ fn a_terabyte_is_plugged_without_any_other_memory() {
         rest * 10_000 <= TIB * 4096 * 2,
         "{rest} bytes are more than 0.02 %"
     );
-    let id = segments.plug_hosted(range, memory(need)).unwrap();
+    let id = segments.plug_hosted(range, lent(need)).unwrap();
     segments.check().unwrap();
     let last = Pfn::new((1 << 20) + TIB - 1);
     assert_eq!(segments.view().find(last), Some((id, TIB - 1)));
@@ -71,7 +62,7 @@ fn hosted(table: &SegmentTable<Page>, range: Extent<Pfn>) {
     let mut segments = table.lock();
     segments.start().unwrap();
     let need = segments.hosted_bytes(range).unwrap();
-    segments.plug_hosted(range, memory(need)).unwrap();
+    segments.plug_hosted(range, lent(need)).unwrap();
 }
 
 #[test]
@@ -115,7 +106,51 @@ fn too_little_memory_for_the_bookkeeping_is_refused_before_it_is_taken() {
     let mut segments = table.lock();
     segments.start().unwrap();
     let need = segments.hosted_bytes(frames(0, 40_000)).unwrap();
-    let refused = segments.plug_hosted(frames(0, 40_000), memory(need - 1));
-    assert_eq!(refused, Err(PlugError::TooSmall(need)));
+    let refused = segments.plug_hosted(frames(0, 40_000), lent(need - 1));
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.why, PlugError::TooSmall(need));
+    assert_eq!(refused.memory.unwrap().len(), need - 1, "it comes back");
     assert_eq!((segments.len(), segments.memory_bytes()), (0, 0));
+}
+
+/// Numbers in no order, below `end`.
+fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |end| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % end
+    }
+}
+
+#[test]
+fn what_a_range_hosts_is_enough_whatever_the_table_keeps() {
+    for seed in 0..12 {
+        let mut below = numbers(seed);
+        let table = SegmentTable::<Small, Standard, 2>::new();
+        let reader = table.rcu().register().unwrap();
+        let mut guard = None;
+        table.lock().start().unwrap();
+        let mut start = below(1 << 20);
+        for step in 0..14 {
+            // What is unlinked while a reader is inside has to be kept.
+            if step == 4 {
+                guard = Some(reader.enter());
+            }
+            let range = frames(start, start + 20_000 + below(100_000));
+            let mut segments = table.lock();
+            let need = segments.hosted_bytes(range).unwrap();
+            let plugged = segments.plug_hosted(range, lent(need));
+            assert!(plugged.is_ok(), "seed {seed}, step {step}: {plugged:?}");
+            segments.check().unwrap();
+            let last = range.last().raw();
+            let hole = frames(last - 600 - below(3000), last - below(500));
+            // There may be no memory for it.
+            drop(segments.isolate(hole));
+            let gap_bits = below(28);
+            start = last + 1 + below(1 << gap_bits);
+        }
+        assert!(guard.is_some() && table.lock().len() == 14);
+    }
 }

@@ -1,21 +1,23 @@
 //! Memory that runs out, at every allocation in turn: refused, and nothing has changed.
 #![forbid(unsafe_code)]
 
-use core::mem::MaybeUninit;
-
-use super::{Page, found, frames, table};
+use super::{Page, found, frames, lent, table};
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::{
-    Array, BinarySearch, Custom, Direct, Flat, Lookup, PlugError, Segment, SegmentTable,
-    StartError, UnplugError,
+    Array, BinarySearch, Custom, Direct, Flat, Lookup, PlugError, RestoreError, Segment,
+    SegmentTable, StartError, StealError, UnplugError,
 };
 
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 
-/// Repeats `change` on fresh tables made by `make`, with the k-th allocation failing, for every k
-/// until none fails. Each refusal has to leave the table as it was.
+/// Repeats `change` on fresh tables made by `make`, with all allocations failing from the k-th on,
+/// for every k until none fails. Each refusal has to leave the table as it was; done afterwards,
+/// with memory, the change must not take more than it does without a refusal.
 fn refuses_cleanly<L: Lookup>(make: fn() -> Table<L>, change: impl Fn(&Table<L>) -> bool) {
+    let table = make();
+    assert!(change(&table), "there is memory");
+    let bytes = table.lock().memory_bytes();
     for allocations in 0.. {
         let table = make();
         let list = |table: &Table<L>| -> Vec<Segment> { table.lock().iter().collect() };
@@ -28,20 +30,22 @@ fn refuses_cleanly<L: Lookup>(make: fn() -> Table<L>, change: impl Fn(&Table<L>)
             assert!(allocations > 0, "nothing was ever refused");
             return;
         }
-        assert!(
-            before == (list(&table), found(&table, 9000)),
-            "k = {allocations}"
-        );
+        let after = (list(&table), found(&table, 9000));
+        assert!(before == after, "k = {allocations}");
         assert!(change(&table), "with memory it is done");
         table.lock().check().unwrap();
+        table.lock().sweep();
+        let lost = table.lock().memory_bytes().saturating_sub(bytes);
+        assert_eq!(lost, 0, "bytes at k = {allocations}");
     }
 }
 
 fn four_segments<L: Lookup>() -> Table<L> {
     let table = table::<L>();
     table.lock().grow_on_heap();
-    for start in [0, 100, 4000, 8200] {
-        table.lock().plug(frames(start, start + 97)).unwrap();
+    // One of them has a whole section.
+    for (start, end) in [(0, 197), (4000, 4097), (8192, 12_300), (20_000, 20_097)] {
+        table.lock().plug(frames(start, end)).unwrap();
     }
     table
 }
@@ -72,24 +76,32 @@ fn started<L: Lookup>() -> Table<L> {
     table
 }
 
+/// Whether something was done, and not refused for want of memory.
+fn is_done<T, E: PartialEq + core::fmt::Debug>(result: Result<T, E>, no_memory: &E) -> bool {
+    match result {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(&error, no_memory);
+            false
+        }
+    }
+}
+
 #[test]
 fn a_start_without_memory_changes_nothing() {
-    let start = |table: &Table<Direct>| match table.lock().start() {
-        Ok(_) => true,
-        Err(error) => error != StartError::NoMemory,
-    };
+    fn start<L: Lookup>(table: &Table<L>) -> bool {
+        is_done(table.lock().start(), &StartError::NoMemory)
+    }
     refuses_cleanly(four_segments::<Direct>, start);
     refuses_cleanly(four_far_segments, start);
+    refuses_cleanly(four_segments::<Flat>, start);
+    refuses_cleanly(four_segments::<Array<BinarySearch>>, start);
 }
 
 #[test]
 fn a_plug_without_memory_changes_nothing() {
     fn plug<L: Lookup>(table: &Table<L>) -> bool {
-        match table.lock().plug(frames(210, 3500)) {
-            Ok(_) => true,
-            Err(PlugError::NoMemory | PlugError::Full(4)) => false,
-            Err(error) => panic!("{error}"),
-        }
+        is_done(table.lock().plug(frames(210, 3500)), &PlugError::NoMemory)
     }
     refuses_cleanly(started::<Direct>, plug);
     refuses_cleanly(started::<Flat>, plug);
@@ -97,16 +109,89 @@ fn a_plug_without_memory_changes_nothing() {
 }
 
 #[test]
+fn a_plug_at_boot_without_memory_changes_nothing() {
+    fn plug(table: &Table<Direct>) -> bool {
+        is_done(table.lock().plug(frames(210, 3500)), &PlugError::NoMemory)
+    }
+    refuses_cleanly(four_segments, plug);
+}
+
+#[test]
 fn a_split_without_memory_changes_nothing() {
     fn unplug<L: Lookup>(table: &Table<L>) -> bool {
-        match table.lock().unplug(frames(110, 120)) {
-            Ok(()) => true,
-            Err(UnplugError::NoMemory | UnplugError::Full(4)) => false,
-            Err(error) => panic!("{error}"),
-        }
+        is_done(
+            table.lock().unplug(frames(110, 120)),
+            &UnplugError::NoMemory,
+        )
     }
     refuses_cleanly(started::<Direct>, unplug);
     refuses_cleanly(started::<Array<BinarySearch>>, unplug);
+    refuses_cleanly(four_segments::<Direct>, unplug);
+}
+
+#[test]
+fn an_isolation_without_memory_changes_nothing() {
+    fn isolate(table: &Table<Direct>) -> bool {
+        for frame in [4010, 4020, 4030] {
+            let isolated = table.lock().isolate(frames(frame, frame + 5));
+            if !is_done(isolated, &UnplugError::NoMemory) {
+                abort_all(table);
+                return false;
+            }
+        }
+        abort_all(table);
+        true
+    }
+    fn abort_all(table: &Table<Direct>) {
+        let mut segments = table.lock();
+        let all: Vec<_> = segments.isolated().collect();
+        for frames in all {
+            let isolated = segments.adopt(frames.start()).unwrap();
+            segments.abort(isolated).unwrap();
+        }
+    }
+    refuses_cleanly(started, isolate);
+}
+
+#[test]
+fn a_restore_without_memory_changes_nothing() {
+    fn empty<L: Lookup>() -> Table<L> {
+        let table = table::<L>();
+        table.lock().grow_on_heap();
+        table
+    }
+    fn restore<L: Lookup>(table: &Table<L>) -> bool {
+        let saved = started::<Direct>();
+        for start in [10, 60, 4010, 9000] {
+            let isolated = saved.lock().isolate(frames(start, start + 5));
+            drop(isolated.unwrap());
+        }
+        saved.lock().unplug(frames(20, 21)).unwrap();
+        let state = saved.lock().save().unwrap();
+        is_done(table.lock().restore(&state), &RestoreError::NoMemory)
+    }
+    refuses_cleanly(empty::<Direct>, restore);
+    refuses_cleanly(empty::<Flat>, restore);
+    refuses_cleanly(empty::<Array<BinarySearch>>, restore);
+}
+
+#[test]
+fn a_steal_without_memory_changes_nothing() {
+    fn steal(table: &Table<Direct>) -> bool {
+        let mut segments = table.lock();
+        let first = segments.first().unwrap();
+        segments
+            .set_avail(first, Pfn::new(10), Pfn::new(20))
+            .unwrap();
+        let stolen = segments.steal_forced(first);
+        if stolen.is_err() {
+            segments
+                .set_avail(first, Pfn::new(0), Pfn::new(197))
+                .unwrap();
+        }
+        is_done(stolen, &StealError::NoMemory)
+    }
+    refuses_cleanly(four_segments, steal);
 }
 
 #[test]
@@ -146,7 +231,7 @@ fn removing_and_aborting_in(table: &Table<Direct>, base: u64) {
     let second = segments.isolate(stretch(20, 70)).unwrap();
     segments.core.memory.until_failure = Some(0);
     segments.remove(first).unwrap();
-    segments.abort(second);
+    segments.abort(second).unwrap();
     segments.check().unwrap();
     let finds = |frame: u64| segments.view().find(Pfn::new(base + frame)).is_some();
     assert!(!finds(4020) && finds(20));
@@ -171,16 +256,15 @@ fn a_table_without_any_memory_is_full_when_its_entries_are() {
 #[test]
 fn a_table_lives_on_memory_that_it_was_given() {
     let table = four_segments::<Direct>();
-    let given = Box::leak(vec![MaybeUninit::uninit(); 1 << 16].into_boxed_slice());
     let bare = super::table::<Direct>();
     for segment in table.lock().iter() {
         bare.lock().plug(segment.frames).unwrap();
     }
-    bare.lock().donate(given);
+    bare.lock().donate(lent(1 << 17));
     bare.lock().start().unwrap();
     let segments = bare.lock();
     segments.check().unwrap();
     assert!(segments.memory_bytes() > segments.index_bytes());
     drop(segments);
-    assert_eq!(found(&bare, 9000).len(), 4 * 97);
+    assert_eq!(found(&bare, 9000).len(), 197 + 97 + 9000 - 8192);
 }

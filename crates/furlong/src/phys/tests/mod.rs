@@ -2,9 +2,17 @@
 #![forbid(unsafe_code)]
 
 mod host;
+mod hosted_unplug;
 mod invariants;
 mod memory;
+mod panics;
+mod price;
 mod readers;
+mod tokens;
+
+use core::mem::MaybeUninit;
+
+use std::sync::Mutex;
 
 use super::{
     Array, BigFirst, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Linear, Lookup,
@@ -14,6 +22,7 @@ use crate::addr::{Address, Extent, Pfn, PhysAddr};
 use crate::check::Check;
 use crate::rcu::Domain;
 use crate::sync::SpinLock;
+use crate::sync::atomic::AtomicPtr;
 
 #[derive(Debug, PartialEq)]
 struct Page(Pfn);
@@ -22,6 +31,16 @@ impl Descriptor for Page {
     fn of_frame(frame: Pfn) -> Self {
         Self(frame)
     }
+}
+
+/// Memory as the caller sees the first frames of a range, or what a table is given: nobody's for
+/// ever. It stays within reach of who looks for leaks.
+fn lent(bytes: usize) -> &'static mut [MaybeUninit<u8>] {
+    static ALL: Mutex<Vec<AtomicPtr<MaybeUninit<u8>>>> = Mutex::new(Vec::new());
+    let memory = Box::leak(Box::<[u8]>::new_uninit_slice(bytes));
+    let start = AtomicPtr::new(memory.as_mut_ptr());
+    ALL.lock().unwrap().push(start);
+    memory
 }
 
 fn frames(start: u64, end: u64) -> Extent<Pfn> {

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::{Page, frames, table};
-use crate::addr::Pfn;
+use crate::addr::{Pfn, PhysAddr};
 use crate::check::Check;
-use crate::phys::{Custom, Direct, SegmentTable, Stale, UnplugError};
+use crate::phys::{Custom, Direct, SegmentTable, Segments, Stale, UnplugError};
 use crate::rcu::Domain;
 
 type Table = SegmentTable<Page, Custom<Direct>, 4>;
@@ -104,15 +104,47 @@ fn a_guard_of_another_domain_is_refused() {
 fn frames_of_a_block_with_descriptors_in_many_slabs_have_their_own() {
     let table = started();
     let mut segments = table.lock();
+    // Others have the places that would be beside.
+    segments.plug(frames(1000, 1028)).unwrap();
     for start in [103, 107, 113, 119] {
         segments.plug(frames(start, start + 3)).unwrap();
     }
     segments.unplug(frames(20, 60)).unwrap();
+    segments.plug(frames(2000, 2040)).unwrap();
     segments.plug(frames(22, 24)).unwrap();
     segments.check().unwrap();
+    let view = segments.view();
+    let probes = |frame: u64| view.probes_of_page(PhysAddr::new(frame << 12));
+    assert!(probes(23) > probes(1010) && probes(104) > probes(1010));
     drop(segments);
     let expected = (0..20).chain(22..24).chain(60..100);
     let expected = expected.chain(103..106).chain(107..110);
     let expected = expected.chain(113..116).chain(119..122);
     assert!(super::found(&table, 200).into_iter().eq(expected));
+}
+
+#[test]
+fn a_hole_that_is_plugged_again_has_its_descriptors_where_they_were() {
+    let table = started();
+    let mut segments = table.lock();
+    let places = |segments: &Segments<'_, Page, Custom<Direct>, 4>| -> Vec<_> {
+        let view = segments.view();
+        let page = |frame| view.page_of(Pfn::new(frame)).map(core::ptr::from_ref);
+        (0..100).map(page).collect()
+    };
+    let before = places(&segments);
+    for start in [30, 50, 70] {
+        segments.unplug(frames(start, start + 10)).unwrap();
+    }
+    for start in [70, 30, 50] {
+        segments.plug(frames(start, start + 10)).unwrap();
+    }
+    assert_eq!(places(&segments), before);
+    // What is not free there is taken elsewhere.
+    segments.unplug(frames(20, 30)).unwrap();
+    segments.unplug(frames(60, 70)).unwrap();
+    segments.plug(frames(200, 210)).unwrap();
+    segments.plug(frames(20, 30)).unwrap();
+    segments.plug(frames(60, 70)).unwrap();
+    segments.check().unwrap();
 }

@@ -4,10 +4,19 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-struct Failing;
-
-#[global_allocator]
-static HEAP: Failing = Failing;
+/// The system's allocator, which fails when it is told to. A test makes it the global one:
+///
+/// ```
+/// use furlong_spec::heap::{Failing, failing_at};
+///
+/// #[global_allocator]
+/// static HEAP: Failing = Failing;
+///
+/// let (boxed, calls) = failing_at(0, || Vec::<u8>::new().try_reserve_exact(1));
+/// assert_eq!((boxed.is_err(), calls), (true, 1));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Failing;
 
 thread_local! {
     /// Calls so far, while this thread counts them; the one that fails.
@@ -53,7 +62,7 @@ unsafe impl GlobalAlloc for Failing {
 
 /// Does something while this thread's call number `failing`, counted from 0, gets no memory.
 /// Returns what came of it, and how many calls there were.
-pub(crate) fn failing_at<T>(failing: u64, work: impl FnOnce() -> T) -> (T, u64) {
+pub fn failing_at<T>(failing: u64, work: impl FnOnce() -> T) -> (T, u64) {
     CALLS.set(Some((0, failing)));
     let done = work();
     let calls = CALLS.take().map_or(0, |(calls, _)| calls);

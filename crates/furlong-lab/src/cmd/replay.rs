@@ -1,0 +1,117 @@
+//! `furlong replay`: a recorded trace, run through subjects, answers checked.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::cli::Talk;
+use crate::error::{Error, Exit};
+use crate::publish;
+use crate::replay::{Choice, Input, Outcome, page, replay};
+use crate::report::Target;
+use crate::settings::Settings;
+use crate::talk;
+
+/// Runs a trace through subjects, and checks every answer.
+///
+/// A trace is a recording of plugs and unplugs, or a memory map in any form that is known; its form
+/// is found by its content.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The trace; `-` is standard input
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Subjects, by the names of the experiment's arms [default: all of them]
+    #[arg(long = "subject", value_name = "S", value_delimiter = ',')]
+    pub subjects: Vec<String>,
+    /// Write the outcome as JSON (`furlong.replay/1`); `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Runs the trace and shows what came of it.
+///
+/// # Errors
+///
+/// It cannot be read or run, or from some line on it is wrong: what stands before that has been run
+/// and shown. Or a subject gave a wrong answer.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let voice = args.talk.voice(&settings);
+    let json = args.json.as_deref().map(|path| Target {
+        option: "--json",
+        path,
+    });
+    if let Some(json) = json {
+        json.check()
+            .map_err(|error| Error::usage(error.to_string()))?;
+    }
+    let input = Input::read(&args.trace)?;
+    let choice = Choice {
+        subjects: args.subjects.clone(),
+    };
+    let outcome = replay(&input, &choice)?;
+    if !input.ends_with_a_line() {
+        let name = &input.name;
+        voice.warn(&format!(
+            "{name}: its last line has no end; it may have been cut off"
+        ));
+    }
+    if json.is_some_and(|json| json.is_stdout()) {
+        talk::say(page(&outcome, &publish::style(false)).trim_end());
+    } else {
+        talk::data(&page(&outcome, &publish::style(talk::colour())))?;
+    }
+    if let Some(json) = json {
+        let put = json.put(outcome.json().as_bytes());
+        put.map_err(|error| Error::failed(error.to_string()))?;
+    }
+    end(&outcome)
+}
+
+/// How the command ends, when all has been shown.
+fn end(outcome: &Outcome) -> Result<ExitCode, Error> {
+    let wrong = outcome.wrong();
+    match &outcome.fault {
+        _ if wrong > 0 => Err(Error::failed(format!("{wrong} wrong answers, see above"))),
+        Some(fault) => Err(Error::usage(format!(
+            "{fault}; what stands before it was run"
+        ))),
+        None => Ok(Exit::Done.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end;
+    use crate::error::Exit;
+    use crate::replay::{Outcome, SubjectOutcome};
+
+    fn outcome(wrong: u64, fault: Option<&str>) -> Outcome {
+        let right = SubjectOutcome::default();
+        let subject = SubjectOutcome {
+            wrong,
+            ..SubjectOutcome::default()
+        };
+        Outcome {
+            schema: "furlong.replay/1",
+            trace: String::new(),
+            form: String::new(),
+            described: String::new(),
+            fault: fault.map(str::to_owned),
+            subjects: vec![right, subject],
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_fails_the_command_and_a_bad_line_is_bad_input() {
+        assert!(end(&outcome(0, None)).is_ok());
+        let exit = |wrong, fault| end(&outcome(wrong, fault)).unwrap_err().exit;
+        assert_eq!(exit(1, None), Exit::Failed);
+        assert_eq!(exit(1, Some("f: line 3")), Exit::Failed);
+        assert_eq!(exit(0, Some("f: line 3")), Exit::Usage);
+    }
+}

@@ -1,0 +1,52 @@
+//! Threads on a pool of bounce buffers for as long as one likes.
+//!
+//! `cargo run --release -p furlong-spec --example bounce_stress -- [MAPS] [SEED]`: about so many
+//! maps over all four combinations of arms, 50,000,000 if none are named, by four threads. It ends
+//! with the first byte that is not its owner's, or the first slot that is lost.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "what it says is what it is for")]
+
+use std::process::ExitCode;
+
+use furlong::bounce::{AreaFirst, LockFree, Locked, PoolFirst};
+use furlong_spec::bounce::{Stressed, stress};
+
+type Stress = fn(usize, u64, u64) -> Stressed;
+
+const ARMS: [(&str, Stress); 4] = [
+    ("pool-first, locked", stress::<PoolFirst, Locked>),
+    ("pool-first, lockfree", stress::<PoolFirst, LockFree>),
+    ("area-first, locked", stress::<AreaFirst, Locked>),
+    ("area-first, lockfree", stress::<AreaFirst, LockFree>),
+];
+
+/// Maps of one pool, so that many pools are tried.
+const ROUND: u64 = 500_000;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|argument| argument.parse::<u64>());
+    let mut number = |default| arguments.next().unwrap_or(Ok(default));
+    let (Ok(maps), Ok(seed)) = (number(50_000_000), number(0)) else {
+        eprintln!("bounce_stress [MAPS] [SEED]: two numbers");
+        return ExitCode::from(2);
+    };
+    let share = maps.div_ceil(ARMS.len() as u64);
+    let mut all = 0;
+    for (name, stress) in ARMS {
+        let mut sum = Stressed::default();
+        let mut round = seed;
+        while sum.mapped + sum.refused < share {
+            let stressed = stress(4, ROUND.min(share), round);
+            sum.mapped += stressed.mapped;
+            sum.refused += stressed.refused;
+            sum.blocks = sum.blocks.max(stressed.blocks);
+            round += 1;
+        }
+        println!("{name}: {sum} at most, seeds {seed} to {}", round - 1);
+        all += sum.mapped;
+    }
+    println!("all arms: {all} maps, no byte of another's, every slot back");
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,84 @@
+//! The table of segments against the model for as long as one likes: random operations on every
+//! arm, and every sequence of changes in spaces of a few frames.
+//!
+//! `cargo run --release -p furlong-spec --example phys_oracle -- [OPERATIONS] [SEED]`: at least so
+//! many random operations, 10,000,000 if none are named, with streams from this seed on. It prints
+//! what has agreed, how often each operation had each outcome, and ends with the first thing that
+//! has not agreed or has never occurred.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "what it says is what it is for")]
+
+use std::process::ExitCode;
+
+use furlong::phys::{Branchless, Flat, Tree};
+use furlong_spec::phys::{Coverage, Small, TRIALS, TableSubject};
+
+/// Streams in a row on one arm.
+const SEEDS: u64 = 30;
+
+/// Of so many operations on an arm every possible outcome must have occurred.
+const MANY: u64 = 500_000;
+
+/// Random operations on every arm, `operations` altogether.
+fn streams(operations: u64, first: u64) -> Result<(), String> {
+    let share = operations.div_ceil(TRIALS.len() as u64);
+    let mut all = Coverage::default();
+    for trial in &TRIALS {
+        let mut seed = first;
+        let mut done = Coverage::default();
+        while done.operations() < share {
+            done += trial.run(seed..seed + SEEDS)?;
+            seed += SEEDS;
+        }
+        let (name, last) = (trial.name, seed - 1);
+        let (operations, refused) = (done.operations(), done.refused());
+        println!("{name}: {operations} operations, {refused} refused, seeds {first} to {last}");
+        let gaps = trial.gaps(&done);
+        if operations >= MANY && !gaps.is_empty() {
+            return Err(format!("{name}: {}", gaps.join(", ")));
+        }
+        all += done;
+    }
+    println!(
+        "all arms: {} operations, {} refused",
+        all.operations(),
+        all.refused()
+    );
+    println!("{all}");
+    Ok(())
+}
+
+/// Every sequence of changes on three frames, around the border of a block and of a section, and on
+/// four.
+fn every_sequence() -> Result<(), String> {
+    for (frames, length) in [(62..65, 5), (4094..4097, 4), (61..65, 4), (63..65, 6)] {
+        let small = Small::new(frames.clone());
+        let direct = small.sequences(TableSubject::direct, length)?;
+        let changes = small.changes();
+        println!("direct, frames {frames:?}: {direct} sequences of {changes} changes, to {length}");
+    }
+    let small = Small::new(62..65);
+    let sorted = small.sequences(TableSubject::<Branchless>::new, 3)?;
+    let tree = small.sequences(TableSubject::<Tree>::new, 3)?;
+    let flat = small.sequences(TableSubject::<Flat>::new, 3)?;
+    println!("array-branchless {sorted}, rbtree {tree}, flat {flat} sequences, to 3");
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|argument| argument.parse::<u64>());
+    let mut number = |default| arguments.next().unwrap_or(Ok(default));
+    let (Ok(operations), Ok(seed)) = (number(10_000_000), number(0)) else {
+        eprintln!("phys_oracle [OPERATIONS] [SEED]: two numbers");
+        return ExitCode::from(2);
+    };
+    match streams(operations, seed).and_then(|()| every_sequence()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(divergence) => {
+            println!("DIVERGES: {divergence}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The slots of the naive pool: which are free, where a run may lie, when there are more.
+#![forbid(unsafe_code)]
+
+use furlong::addr::Address;
+use furlong::bounce::{GrowError, Growth, Limits, MapError, SLOT, Tended};
+
+use super::rules::Rules;
+use super::world::{Path, World};
+
+/// Memory in which runs lie: a block, or a transient one, which has no areas.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// Where devices see it; `None` while it has no memory.
+    pub(super) base: Option<u64>,
+    pub(super) areas: usize,
+    /// The mapping that has each slot.
+    pub(super) slots: Vec<Option<u64>>,
+    pub(super) bytes: Vec<u8>,
+    idle: u32,
+}
+
+impl Block {
+    fn new(base: u64, slots: usize, areas: usize) -> Self {
+        Self {
+            base: Some(base),
+            areas,
+            slots: vec![None; slots],
+            bytes: vec![0; slots * SLOT as usize],
+            idle: 0,
+        }
+    }
+
+    pub(super) fn free(&self) -> usize {
+        let awake = self.base.is_some();
+        self.slots
+            .iter()
+            .filter(|slot| awake && slot.is_none())
+            .count()
+    }
+
+    pub(super) fn holds(&self, at: u64) -> bool {
+        let end = |base: u64| base + self.bytes.len() as u64;
+        self.base.is_some_and(|base| base <= at && at < end(base))
+    }
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    Block(usize),
+    Transient(usize),
+}
+
+/// All blocks of the naive pool.
+#[derive(Clone, Debug)]
+pub(super) struct Slots {
+    pub(super) world: World,
+    path: Path,
+    pub(super) cpu: usize,
+    pub(super) blocks: Vec<Block>,
+    pub(super) transients: Vec<Option<Block>>,
+    wants_growth: bool,
+}
+
+impl Slots {
+    pub(super) fn new(world: &World, path: Path) -> Self {
+        let mut slots = Self {
+            world: world.clone(),
+            path,
+            cpu: 0,
+            blocks: Vec::new(),
+            transients: vec![None; world.plan.transients],
+            wants_growth: false,
+        };
+        let plan = world.plan;
+        let first = slots.add_block(plan.slots, plan.block_min, u64::MAX);
+        first.expect("the first block has a place");
+        slots
+    }
+
+    /// The blocks that have memory, transient ones last.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Block> {
+        let awake = self.blocks.iter().filter(|block| block.base.is_some());
+        awake.chain(self.transients.iter().flatten())
+    }
+
+    /// Areas and slots of all blocks in the order in which they are asked.
+    fn path(&self) -> Vec<(usize, usize)> {
+        let mut path = Vec::new();
+        let widest = self
+            .blocks
+            .iter()
+            .map(|block| block.areas)
+            .max()
+            .unwrap_or(0);
+        match self.path {
+            Path::PoolFirst => {
+                for (index, block) in self.blocks.iter().enumerate() {
+                    path.extend(
+                        (0..block.areas).map(|step| (index, (self.cpu + step) % block.areas)),
+                    );
+                }
+            }
+            Path::AreaFirst => {
+                for step in 0..widest {
+                    for (index, block) in self.blocks.iter().enumerate() {
+                        if step < block.areas {
+                            path.push((index, (self.cpu + step) % block.areas));
+                        }
+                    }
+                }
+            }
+        }
+        path
+    }
+
+    /// The first place that is allowed.
+    fn find(&self, limits: &Limits, rules: &Rules) -> Option<(usize, usize)> {
+        let reach = limits.reach.raw();
+        let slots = rules.slots as usize;
+        for (index, area) in self.path() {
+            let block = &self.blocks[index];
+            let Some(base) = block.base else { continue };
+            if base + (block.bytes.len() as u64 - 1) > reach {
+                continue;
+            }
+            let each = block.slots.len() / block.areas;
+            let segment = self.world.segment.min(each);
+            for slot in area * each..(area + 1) * each {
+                let in_segment = slot % each % segment + slots <= segment;
+                let free = || block.slots[slot..slot + slots].iter().all(Option::is_none);
+                if in_segment && free() && rules.allow(base + slot as u64 * SLOT) {
+                    return Some((index, slot));
+                }
+            }
+        }
+        None
+    }
+
+    /// A place, if need be in more memory.
+    pub(super) fn take(
+        &mut self,
+        limits: &Limits,
+        rules: &Rules,
+    ) -> Result<(Home, usize), MapError> {
+        let block = |(index, slot)| (Home::Block(index), slot);
+        if let Some(found) = self.find(limits, rules) {
+            return Ok(block(found));
+        }
+        let reach = limits.reach.raw();
+        match self.world.plan.growth {
+            Growth::Never => {}
+            Growth::Deferred => self.wants_growth = true,
+            Growth::Inline => {
+                let _ = self.grow(reach, rules.slots as usize);
+                if let Some(found) = self.find(limits, rules) {
+                    return Ok(block(found));
+                }
+            }
+        }
+        if let Some(found) = self.take_transient(reach, rules) {
+            return Ok(found);
+        }
+        let reached = |block: &&Block| {
+            let last = block.base.map(|base| base + (block.bytes.len() as u64 - 1));
+            last.is_some_and(|last| last <= reach)
+        };
+        match self.blocks.iter().find(reached) {
+            Some(_) => Err(MapError::Full {
+                wanted: rules.slots as u32,
+                free: self.blocks.iter().map(Block::free).sum(),
+            }),
+            None => Err(MapError::Unreachable(limits.reach)),
+        }
+    }
+
+    fn take_transient(&mut self, reach: u64, rules: &Rules) -> Option<(Home, usize)> {
+        let place = self.transients.iter().position(Option::is_none)?;
+        let before = rules.slots_before() as usize;
+        let slots = before + rules.slots as usize;
+        let len = slots * SLOT as usize;
+        let reach = reach.min(self.world.plan.reach.raw());
+        let base = self.world.addresses.place(len, rules.stride(), reach)?;
+        let first =
+            (0..=slots - rules.slots as usize).find(|slot| rules.allow(base + *slot as u64 * SLOT));
+        if slots > 128 || first != Some(before) {
+            return None;
+        }
+        self.transients[place] = Some(Block::new(base, slots, 0));
+        Some((Home::Transient(place), before))
+    }
+
+    pub(super) fn home(&mut self, home: Home) -> &mut Block {
+        match home {
+            Home::Block(index) => &mut self.blocks[index],
+            Home::Transient(index) => self.transients[index].as_mut().expect("it exists"),
+        }
+    }
+
+    fn awake(&self) -> usize {
+        self.blocks
+            .iter()
+            .filter(|block| block.base.is_some())
+            .count()
+    }
+
+    pub(super) fn grow(&mut self, reach: u64, slots: usize) -> Result<usize, GrowError> {
+        let plan = self.world.plan;
+        if plan.growth == Growth::Never {
+            return Err(GrowError::Limit(plan.blocks));
+        }
+        self.add_block(plan.block_slots, plan.block_min.max(slots), reach)
+    }
+
+    fn areas_of(&self, slots: usize) -> usize {
+        let plan = self.world.plan;
+        let least = self.world.segment.min(plan.slots / plan.areas);
+        let mut areas = plan.areas;
+        while areas > 1 && slots / areas < least {
+            areas /= 2;
+        }
+        areas
+    }
+
+    fn add_block(&mut self, slots: usize, min: usize, reach: u64) -> Result<usize, GrowError> {
+        let plan = self.world.plan;
+        if self.awake() >= plan.blocks {
+            return Err(GrowError::Limit(plan.blocks));
+        }
+        let reach = reach.min(plan.reach.raw());
+        let mut slots = slots;
+        loop {
+            let sleeping = |block: &Block| block.base.is_none() && block.slots.len() == slots;
+            let place = self.blocks.iter().position(sleeping);
+            if place.is_none() && self.blocks.len() == plan.blocks {
+                return Err(GrowError::Limit(plan.blocks));
+            }
+            let len = slots * SLOT as usize;
+            let align = (len as u64).next_power_of_two().min(128 * SLOT);
+            let areas = self.areas_of(slots);
+            let index = place.unwrap_or_else(|| {
+                let mut block = Block::new(0, slots, areas);
+                block.base = None;
+                self.blocks.push(block);
+                self.blocks.len() - 1
+            });
+            if let Some(base) = self.world.addresses.place(len, align, reach) {
+                self.blocks[index] = Block::new(base, slots, areas);
+                return Ok(slots);
+            }
+            if slots / 2 < min.max(1) {
+                return Err(GrowError::NoMemory);
+            }
+            slots /= 2;
+        }
+    }
+
+    pub(super) fn tend(&mut self) -> Tended {
+        let mut tended = Tended::default();
+        if core::mem::take(&mut self.wants_growth) {
+            let plan = self.world.plan;
+            let added = self.add_block(plan.block_slots, plan.block_min, u64::MAX);
+            tended.grown = added.unwrap_or(0);
+        }
+        if tended.grown > 0 {
+            return tended;
+        }
+        let patience = self.world.plan.patience.max(1);
+        let awake = |block: &&Block| block.base.is_some();
+        let slots: usize = self
+            .blocks
+            .iter()
+            .filter(awake)
+            .map(|block| block.slots.len())
+            .sum();
+        let free: usize = self.blocks.iter().map(Block::free).sum();
+        let mut gone = None;
+        for index in (1..self.blocks.len()).rev() {
+            let block = &mut self.blocks[index];
+            let own = block.slots.len();
+            if block.base.is_none() {
+                continue;
+            }
+            let empty = block.free() == own;
+            block.idle = if empty { block.idle + 1 } else { 0 };
+            let roomy = empty && 2 * (free - own) >= slots - own;
+            if gone.is_none() && block.idle >= patience && roomy {
+                gone = Some(index);
+            }
+        }
+        if let Some(index) = gone {
+            self.blocks[index].base = None;
+            tended.given_back = self.blocks[index].slots.len();
+        }
+        tended
+    }
+
+    /// Sleeping blocks are forgotten, and so is how often a block was found empty.
+    ///
+    /// Returns where a home is afterwards.
+    pub(super) fn save_restore(&mut self) -> impl Fn(Home) -> Home + use<> {
+        let mut places = Vec::new();
+        let mut kept = Vec::new();
+        for mut block in self.blocks.drain(..) {
+            places.push(kept.len());
+            if block.base.is_some() {
+                block.idle = 0;
+                kept.push(block);
+            }
+        }
+        self.blocks = kept;
+        let mut transients = vec![None; self.transients.len()];
+        let mut next = 0;
+        let mut moved = Vec::new();
+        for (from, block) in self.transients.drain(..).enumerate() {
+            if block.is_some() {
+                moved.push((from, next));
+                transients[next] = block;
+                next += 1;
+            }
+        }
+        self.transients = transients;
+        self.wants_growth = false;
+        move |home| match home {
+            Home::Block(index) => Home::Block(places[index]),
+            Home::Transient(from) => {
+                let to = moved.iter().find(|(old, _)| *old == from);
+                Home::Transient(to.expect("it was moved").1)
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Operations from a seed.
+#![forbid(unsafe_code)]
+
+use furlong::bounce::{Back, Direction};
+
+use super::operation::{Operation, Side};
+use super::world::World;
+use crate::Random;
+
+/// How likely maps are against unmaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mix {
+    /// The pool fills up.
+    Growing,
+    /// As many of one as of the other.
+    Steady,
+    /// The pool runs empty.
+    Shrinking,
+}
+
+/// `count` operations of every kind, some of them mistaken; equal for equal arguments.
+pub fn operations(
+    world: &World,
+    mix: Mix,
+    count: usize,
+    seed: u64,
+) -> impl Iterator<Item = Operation> + use<> {
+    let mut chance = Chance {
+        random: Random::new(seed),
+        devices: world.devices.len(),
+        longest: world.segment * furlong::bounce::SLOT as usize,
+        ram: world.ram,
+        cpus: 2 * world.plan.areas,
+    };
+    (0..count).map(move |_| chance.operation(mix))
+}
+
+struct Chance {
+    random: Random,
+    devices: usize,
+    longest: usize,
+    ram: usize,
+    cpus: usize,
+}
+
+impl Chance {
+    fn operation(&mut self, mix: Mix) -> Operation {
+        let maps = match mix {
+            Mix::Growing => 45,
+            Mix::Steady => 34,
+            Mix::Shrinking => 22,
+        };
+        match self.random.below(100) {
+            chance if chance < maps => self.map(),
+            chance if chance < 62 => Operation::Unmap(self.index(), self.back()),
+            62..66 => Operation::OnCpu(self.random.index(self.cpus)),
+            66..76 => self.sync(),
+            76..82 => Operation::DeviceWrites(self.index(), self.random.next() as u8),
+            82..86 => self.cpu_writes(),
+            86..90 => self.mistake(),
+            90 => Operation::UnmapAgain,
+            91 => Operation::Grow,
+            92..96 => Operation::Tend,
+            96 => Operation::SaveRestore,
+            97 => Operation::Free,
+            _ => Operation::Bytes,
+        }
+    }
+
+    fn index(&mut self) -> usize {
+        self.random.index(1 << 16)
+    }
+
+    fn device(&mut self) -> usize {
+        self.random.index(self.devices)
+    }
+
+    fn direction(&mut self) -> Direction {
+        let number = self.random.below(3) as u8;
+        Direction::from_number(number).expect("there are three")
+    }
+
+    /// Short ones mostly, and the borders of what there can be.
+    fn len(&mut self) -> usize {
+        let longest = self.longest;
+        match self.random.below(12) {
+            0..5 => 1 + self.random.index(longest.min(4096)),
+            5 => 4096.min(longest),
+            6 => 2048,
+            7..10 => 1 + self.random.index(longest),
+            10 => [0, 1, 2047, 2049, longest - 1, longest, longest + 1][self.random.index(7)],
+            _ => longest - self.random.index(longest / 2),
+        }
+    }
+
+    fn map(&mut self) -> Operation {
+        let (device, len) = (self.device(), self.len());
+        if self.random.below(10) == 0 {
+            return Operation::Allocate { device, len };
+        }
+        let room = self.ram - len;
+        let original = match self.random.below(3) {
+            0 => self.random.below(room as u64 / 2048 + 1) * 2048,
+            _ => self.random.below(room as u64 + 1),
+        };
+        Operation::Map {
+            device,
+            original,
+            len,
+            direction: self.direction(),
+        }
+    }
+
+    fn back(&mut self) -> Back {
+        match self.random.below(6) {
+            0 => Back::Nothing,
+            1 => Back::First(self.len()),
+            _ => Back::All,
+        }
+    }
+
+    fn sync(&mut self) -> Operation {
+        let delta = match self.random.below(3) {
+            0 => 0,
+            1 => self.random.below(5000),
+            _ => self.random.below(300),
+        };
+        let side = [Side::Device, Side::Cpu][self.random.index(2)];
+        Operation::Sync {
+            mapping: self.index(),
+            delta,
+            len: self.random.index(2500),
+            side,
+        }
+    }
+
+    fn cpu_writes(&mut self) -> Operation {
+        let len = 1 + self.random.index(3000.min(self.ram));
+        let at = self.random.below((self.ram - len) as u64 + 1);
+        Operation::CpuWrites(at, len, self.random.next() as u8)
+    }
+
+    fn mistake(&mut self) -> Operation {
+        let delta = match self.random.below(3) {
+            0 => 0,
+            1 => 1 + self.random.below(100),
+            _ => self.random.below(20_000),
+        };
+        Operation::UnmapWrongly {
+            mapping: self.index(),
+            delta,
+            device: self.device(),
+            direction: self.direction(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Threads that map, sync and unmap at random: whatever another thread writes into one's run shows.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use furlong::bounce::{
+    Area, Both, Cpu, Custom, Device, Growth, HeapMemory, Limits, Mapped, Order, Plan, Pool,
+    ZeroPads,
+};
+use furlong::check::Check;
+use furlong::sync::SpinLock;
+
+use crate::Random;
+
+thread_local! {
+    static CPU: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+}
+
+/// The number that a thread was given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadCpu;
+
+impl Cpu for ThreadCpu {
+    fn number(&self) -> usize {
+        CPU.get()
+    }
+}
+
+/// What a stress came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stressed {
+    /// Mappings that were made, checked and ended.
+    pub mapped: u64,
+    /// Maps that found no room.
+    pub refused: u64,
+    /// Blocks that the pool had at the end.
+    pub blocks: usize,
+}
+
+impl fmt::Display for Stressed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mapped, refused, blocks) = (self.mapped, self.refused, self.blocks);
+        write!(f, "{mapped} mapped, {refused} refused, {blocks} blocks")
+    }
+}
+
+/// Bytes that no other mapping has.
+fn fill(bytes: &mut [u8], name: u64) {
+    for (at, chunk) in bytes.chunks_mut(8).enumerate() {
+        let word = name
+            .wrapping_add(at as u64)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
+    }
+}
+
+type Config<O, A> = Custom<O, A, ZeroPads, ThreadCpu, SpinLock>;
+type Held<'a, O, A> = (u64, Mapped<'a, Both<'a>, HeapMemory, Config<O, A>>);
+
+/// Sees to it that what comes back from the pool is what went there.
+///
+/// The CPU's side is overwritten first, so that only the pool can have it.
+fn verify<O: Order, A: Area>((name, mut mapped): Held<'_, O, A>, expected: &mut Vec<u8>) {
+    let len = mapped.len();
+    expected.resize(len, 0);
+    fill(expected, name);
+    mapped.original_mut().fill(0xff);
+    mapped.sync_for_cpu(0..len).expect("all of it is mapped");
+    assert!(
+        mapped.original() == expected,
+        "mapping {name:#x} was overwritten"
+    );
+}
+
+/// A size: mostly a few slots, now and then a whole segment.
+fn size(random: &mut Random) -> usize {
+    match random.below(64) {
+        0 => 1 + random.index(262_144),
+        1..8 => 1 + random.index(20_000),
+        8..32 => 4096,
+        _ => 1 + random.index(3000),
+    }
+}
+
+/// `threads` threads make about `maps` mappings together, and end all of them.
+///
+/// # Panics
+/// If a byte of a mapping was changed by somebody else, or a slot is lost in the end.
+#[must_use]
+pub fn stress<O: Order, A: Area>(threads: usize, maps: u64, seed: u64) -> Stressed {
+    let plan = Plan::new(512, 4)
+        .growth(Growth::Inline)
+        .blocks(4)
+        .transients(4);
+    let pool: Pool<_, Config<O, A>> =
+        Pool::new(HeapMemory::new(), ThreadCpu, &plan).unwrap_or_else(|none| panic!("{none}"));
+    let devices = [
+        Device::new(0, Limits::new()),
+        Device::new(1, Limits::new().min_align_mask(0xfff)),
+        Device::new(2, Limits::new().quota(400)),
+    ];
+    let devices = devices.map(|device| device.expect("good limits"));
+    let refused = AtomicUsize::new(0);
+    let mapped = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (pool, devices, refused, mapped) = (&pool, &devices, &refused, &mapped);
+            scope.spawn(move || {
+                CPU.set(thread);
+                let mut random = Random::new(seed.wrapping_mul(64) + thread as u64);
+                let (done, failed) = work(pool, devices, &mut random, maps / threads as u64);
+                mapped.fetch_add(done, Ordering::SeqCst);
+                refused.fetch_add(failed, Ordering::SeqCst);
+            });
+        }
+    });
+    pool.check()
+        .unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
+    assert_eq!((pool.free(), pool.used()), (pool.slots(), 0), "seed {seed}");
+    assert_eq!((pool.transient_blocks(), pool.waiters()), (0, 0));
+    assert_eq!(devices[2].used(), Some(0));
+    let (mapped, refused) = (mapped.into_inner() as u64, refused.into_inner() as u64);
+    Stressed {
+        mapped,
+        refused,
+        blocks: pool.blocks(),
+    }
+}
+
+/// One thread's maps: batches of up to 40 held at a time, ended in any order. Returns how many were
+/// made and how many were refused.
+fn work<O: Order, A: Area>(
+    pool: &Pool<HeapMemory, Config<O, A>>,
+    devices: &[Device; 3],
+    random: &mut Random,
+    maps: u64,
+) -> (usize, usize) {
+    let (mut done, mut failed) = (0, 0);
+    let mut expected = Vec::new();
+    let mut buffers: Vec<Vec<u8>> = vec![Vec::new(); 40];
+    while ((done + failed) as u64) < maps {
+        let mut held: Vec<Held<'_, O, A>> = Vec::new();
+        for buffer in &mut buffers {
+            let name = random.next();
+            buffer.resize(size(random), 0);
+            fill(buffer, name);
+            let device = &devices[random.index(3)];
+            match pool.map(device, Both(buffer)) {
+                Ok(mapped) => held.push((name, mapped)),
+                Err(_) => failed += 1,
+            }
+            if random.below(3) > 0 && !held.is_empty() {
+                let one = held.swap_remove(random.index(held.len()));
+                verify(one, &mut expected);
+                done += 1;
+            }
+        }
+        done += held.len();
+        held.into_iter().for_each(|one| verify(one, &mut expected));
+        if random.below(16) == 0 {
+            let _ = pool.tend();
+        }
+    }
+    (done, failed)
+}

@@ -1,0 +1,304 @@
+//! The library's pool over a simulated machine.
+#![expect(
+    unsafe_code,
+    reason = "originals are vouched for: they are the machine's memory"
+)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use furlong::addr::{Address, Iova, PhysAddr};
+use furlong::bounce::{
+    Area, Back, Config, Cpu, Custom, Device, Direction, LockFree, Locked, MapError, Order, Pool,
+    State, Tally, ZeroPads, Zeroing,
+};
+use furlong::check::Check;
+use furlong::sync::SpinLock;
+
+use super::machine::{Machine, RAM};
+use super::operation::{Operation, Outcome, Side};
+use super::world::{World, digest};
+use crate::Subject;
+
+/// The CPU that a test says it is on.
+#[derive(Clone, Debug, Default)]
+pub struct TestCpu(Arc<AtomicUsize>);
+
+impl TestCpu {
+    /// From now on this one.
+    pub fn set(&self, cpu: usize) {
+        self.0.store(cpu, Ordering::SeqCst);
+    }
+}
+
+impl Cpu for TestCpu {
+    fn number(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// A configuration for tests: segments of 4 slots in the small one.
+pub type Tried<O, A, Z = ZeroPads> = Custom<O, A, Z, TestCpu, SpinLock, Tally>;
+
+/// Locked areas with segments of 4 slots.
+pub type SmallLocked = Locked<SpinLock, 4>;
+
+/// Lock-free areas with segments of two words of 2 slots.
+pub type SmallLockFree = LockFree<2>;
+
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    at: Iova,
+    len: usize,
+    device: usize,
+    direction: Direction,
+    original: Option<u64>,
+}
+
+/// A pool over a machine of its own.
+pub struct PoolSubject<C: Config> {
+    /// Taken out only while it is saved and restored.
+    pool: Option<Pool<Arc<Machine>, C>>,
+    machine: Arc<Machine>,
+    world: World,
+    devices: Vec<Device>,
+    cpu: TestCpu,
+    live: Vec<Live>,
+    ended: Option<Live>,
+}
+
+fn devices(world: &World) -> Vec<Device> {
+    let limits = world.devices.iter().enumerate();
+    limits
+        .map(|(id, limits)| Device::new(id as u32, *limits).expect("good limits"))
+        .collect()
+}
+
+impl<O: Order, A: Area, Z: Zeroing> PoolSubject<Tried<O, A, Z>> {
+    /// A new pool.
+    ///
+    /// # Panics
+    /// If there can be none.
+    #[must_use]
+    pub fn new(world: &World) -> Self {
+        let machine = Arc::new(Machine::new(world.ram, world.addresses));
+        let cpu = TestCpu::default();
+        let pool = Pool::new(Arc::clone(&machine), cpu.clone(), &world.plan);
+        Self {
+            pool: Some(pool.unwrap_or_else(|none| panic!("{none}"))),
+            machine,
+            world: world.clone(),
+            devices: devices(world),
+            cpu,
+            live: Vec::new(),
+            ended: None,
+        }
+    }
+
+    /// Saved, restored, everything claimed.
+    fn save_restore(&mut self) {
+        let old = self.pool.take().expect("there is one");
+        let state: State = old
+            .into_state()
+            .unwrap_or_else(|_| panic!("there is memory"));
+        self.devices = devices(&self.world);
+        let machine = Arc::clone(&self.machine);
+        let pool = Pool::restore_with_config(&state, machine, self.cpu.clone(), &self.world.plan);
+        let pool = pool.expect("a pool has saved it");
+        assert_eq!(pool.unclaimed(|_| {}), self.live.len());
+        for live in &self.live {
+            // SAFETY: originals are in the machine's memory, and this is one thread.
+            let claimed = unsafe { pool.claim(&self.devices[live.device], live.at) };
+            let claimed = claimed.expect("it was this device's");
+            assert_eq!((claimed.len, claimed.direction), (live.len, live.direction));
+            assert_eq!(claimed.has_original, live.original.is_some());
+        }
+        assert_eq!(pool.unclaimed(|_| {}), 0);
+        self.pool = Some(pool);
+    }
+}
+
+impl<C: Config> PoolSubject<C> {
+    /// The pool.
+    pub fn pool(&self) -> &Pool<Arc<Machine>, C> {
+        self.pool.as_ref().expect("there is one")
+    }
+
+    /// Its machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn map(&mut self, device: usize, original: u64, len: usize, direction: Direction) -> Outcome {
+        let at = PhysAddr::new(RAM + original);
+        // SAFETY: originals are in the machine's memory, and this is one thread.
+        let mapped = unsafe {
+            self.pool()
+                .map_raw(&self.devices[device], at, len, direction)
+        };
+        self.keep(mapped, device, len, direction, Some(original))
+    }
+
+    fn keep(
+        &mut self,
+        mapped: Result<Iova, MapError>,
+        device: usize,
+        len: usize,
+        direction: Direction,
+        original: Option<u64>,
+    ) -> Outcome {
+        match mapped {
+            Ok(at) => {
+                self.live.push(Live {
+                    at,
+                    len,
+                    device,
+                    direction,
+                    original,
+                });
+                Outcome::Mapped(at.raw())
+            }
+            Err(error) => Outcome::Refused(error),
+        }
+    }
+
+    fn unmap(&mut self, index: usize, back: Back) -> Outcome {
+        let live = self.live[index];
+        let device = &self.devices[live.device];
+        let ended = match live.original {
+            // SAFETY: as in `map`.
+            Some(_) => unsafe { self.pool().unmap_raw(device, live.at, live.direction, back) },
+            // SAFETY: nobody uses it.
+            None => unsafe { self.pool().deallocate_raw(device, live.at) },
+        };
+        match ended {
+            Ok(()) => {
+                self.ended = Some(self.live.swap_remove(index));
+                Outcome::Done
+            }
+            Err(misuse) => Outcome::NotUnmapped(misuse),
+        }
+    }
+
+    /// Unmaps at an address, whosever that is.
+    fn unmap_at(&mut self, at: Iova, device: usize, direction: Direction) -> Outcome {
+        let device = &self.devices[device];
+        // SAFETY: as in `map`.
+        let ended = unsafe { self.pool().unmap_raw(device, at, direction, Back::All) };
+        match ended {
+            Ok(()) => {
+                let index = self.live.iter().position(|live| live.at == at);
+                self.ended = Some(self.live.swap_remove(index.expect("it was mapped")));
+                Outcome::Done
+            }
+            Err(misuse) => Outcome::NotUnmapped(misuse),
+        }
+    }
+
+    fn sync(&self, index: usize, delta: u64, len: usize, side: Side) -> Outcome {
+        let live = self.live[index];
+        let (pool, device) = (self.pool(), &self.devices[live.device]);
+        let at = live.at.checked_add(delta).expect("it is small");
+        let synced = match side {
+            // SAFETY: as in `map`.
+            Side::Device => unsafe { pool.sync_for_device_raw(device, at, len, live.direction) },
+            // SAFETY: as in `map`.
+            Side::Cpu => unsafe { pool.sync_for_cpu_raw(device, at, len, live.direction) },
+        };
+        synced.map_or_else(Outcome::NotSynced, |()| Outcome::Done)
+    }
+
+    fn digest(&self) -> u64 {
+        let ram = self.machine.read_ram(RAM, self.world.ram);
+        let mut hash = digest(0xcbf2_9ce4_8422_2325, &ram);
+        for block in self.pool().save().expect("there is memory").blocks {
+            let len = block.slots as usize * furlong::bounce::SLOT as usize;
+            hash = digest(hash, &block.device.to_le_bytes());
+            hash = digest(hash, &self.machine.read_bus(block.device, len));
+        }
+        hash
+    }
+
+    fn slots(&self) -> [usize; 3] {
+        let (slots, free) = (self.pool().slots(), self.pool().free());
+        [slots, free, self.pool().used() - (slots - free)]
+    }
+}
+
+impl<O: Order, A: Area, Z: Zeroing> Subject for PoolSubject<Tried<O, A, Z>> {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        let count = self.live.len();
+        let of = |index: usize| (count > 0).then(|| index % count);
+        match *operation {
+            Operation::OnCpu(cpu) => self.cpu.set(cpu),
+            Operation::Map {
+                device,
+                original,
+                len,
+                direction,
+            } => return self.map(device, original, len, direction),
+            Operation::Allocate { device, len } => {
+                let allocated = self.pool().allocate_raw(&self.devices[device], len);
+                let at = allocated.map(|(at, _)| at);
+                return self.keep(at, device, len, Direction::Both, None);
+            }
+            Operation::Unmap(index, back) => {
+                return of(index).map_or(Outcome::NoMapping, |index| self.unmap(index, back));
+            }
+            Operation::UnmapWrongly {
+                mapping,
+                delta,
+                device,
+                direction,
+            } => {
+                let Some(index) = of(mapping) else {
+                    return Outcome::NoMapping;
+                };
+                let at = self.live[index].at.checked_add(delta);
+                return self.unmap_at(at.expect("it is small"), device, direction);
+            }
+            Operation::UnmapAgain => {
+                let Some(ended) = self.ended else {
+                    return Outcome::NoMapping;
+                };
+                return self.unmap_at(ended.at, ended.device, ended.direction);
+            }
+            Operation::Sync {
+                mapping,
+                delta,
+                len,
+                side,
+            } => {
+                let index = of(mapping);
+                let sync = |index| self.sync(index, delta, len, side);
+                return index.map_or(Outcome::NoMapping, sync);
+            }
+            Operation::DeviceWrites(index, byte) => {
+                let Some(index) = of(index) else {
+                    return Outcome::NoMapping;
+                };
+                let live = self.live[index];
+                self.machine.write_bus(live.at.raw(), &vec![byte; live.len]);
+            }
+            Operation::CpuWrites(at, len, byte) => {
+                self.machine.write_ram(RAM + at, &vec![byte; len]);
+            }
+            Operation::Grow => {
+                let grown = self.pool().grow();
+                return grown.map_or_else(Outcome::NotGrown, Outcome::Grown);
+            }
+            Operation::Tend => return Outcome::Tended(self.pool().tend()),
+            Operation::SaveRestore => self.save_restore(),
+            Operation::Free => return Outcome::Free(self.slots()),
+            Operation::Bytes => return Outcome::Bytes(self.digest()),
+        }
+        Outcome::Done
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.pool().check().map_err(|broken| broken.to_string())
+    }
+}

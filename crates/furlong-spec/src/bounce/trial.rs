@@ -1,0 +1,144 @@
+//! Streams on many worlds: every constraint, growth, transient blocks, quotas.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use furlong::addr::Iova;
+use furlong::bounce::{Area, Growth, Limits, Order, Plan, Zeroing};
+
+use super::addresses::Addresses;
+use super::model::Model;
+use super::operation::{Operation, Outcome};
+use super::stream::{Mix, operations};
+use super::subject::{PoolSubject, Tried};
+use super::world::{Path, World};
+use crate::{Divergence, Subject, compare};
+
+/// What was tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trial {
+    /// Operations, on which subject and model agreed.
+    pub operations: u64,
+    /// Maps that were made.
+    pub mapped: u64,
+    /// Maps that were refused.
+    pub refused: u64,
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (all, mapped, refused) = (self.operations, self.mapped, self.refused);
+        write!(
+            f,
+            "{all} operations agree, {mapped} mapped, {refused} refused"
+        )
+    }
+}
+
+/// Devices of every kind, for segments of so many slots.
+#[must_use]
+pub fn devices(segment: usize) -> Vec<Limits> {
+    let whole = segment as u64 * 2048;
+    let any = Limits::new();
+    vec![
+        any,
+        any.min_align_mask(0xfff),
+        any.align_mask(0xfff),
+        any.min_align_mask(whole / 2 - 1).align_mask(0xfff),
+        any.min_align_mask(whole / 2 - 1),
+        any.boundary_mask(0x1fff.min(whole - 1)),
+        any.min_align_mask(0xff).boundary_mask(0xfff),
+        any.quota(segment as u32 + 1),
+        any.reach(Iova::new((1 << 30) - 1)),
+        any.min_align_mask(whole - 1).align_mask(whole / 2 - 1),
+    ]
+}
+
+/// The world of a seed, over segments of so many slots.
+#[must_use]
+pub fn world(segment: usize, seed: u64) -> World {
+    let area = segment * (1 << (seed % 2));
+    let areas = 1 << (seed / 2 % 3);
+    let slots = area * areas;
+    let plan = Plan::new(slots, areas);
+    let plan = match seed / 6 % 4 {
+        0 => plan,
+        1 => plan.growth(Growth::Inline).blocks(3),
+        2 => plan
+            .growth(Growth::Inline)
+            .blocks(4)
+            .block_slots(slots, segment)
+            .transients(2),
+        _ => plan
+            .growth(Growth::Deferred)
+            .blocks(3)
+            .transients(3)
+            .patience(1),
+    };
+    // Some worlds end where a further block has no place, or half a one.
+    let plan = match seed / 24 % 2 {
+        0 => plan,
+        _ => plan.reach(Iova::new((1 << 30) + 5 * slots as u64 * 1024)),
+    };
+    let start = (1_u64 << 30) - (slots as u64 * 2048).next_multiple_of(1 << 18) * (seed % 3);
+    World {
+        plan,
+        devices: devices(segment),
+        addresses: Addresses::new(start, seed % 5),
+        ram: 2 * segment * 2048,
+        segment,
+    }
+}
+
+/// The outcomes of the model, counted.
+struct Counted {
+    model: Model,
+    trial: Trial,
+}
+
+impl Subject for Counted {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        let outcome = self.model.apply(operation);
+        self.trial.operations += 1;
+        self.trial.mapped += u64::from(matches!(outcome, Outcome::Mapped(_)));
+        self.trial.refused += u64::from(matches!(outcome, Outcome::Refused(_)));
+        outcome
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Streams of `count` operations with these seeds: an arm against the model.
+///
+/// # Errors
+/// The seed and the first operation on which they differ.
+pub fn trial<O: Order, A: Area, Z: Zeroing>(
+    path: Path,
+    count: usize,
+    seeds: impl Iterator<Item = u64>,
+) -> Result<Trial, String> {
+    let mut all = Trial::default();
+    for seed in seeds {
+        let world = world(A::SEGMENT, seed);
+        let mut subject = PoolSubject::<Tried<O, A, Z>>::new(&world);
+        let mut model = Counted {
+            model: Model::new(&world, path),
+            trial: Trial::default(),
+        };
+        let parts = [Mix::Growing, Mix::Steady, Mix::Shrinking, Mix::Growing];
+        let stream = parts.into_iter().enumerate().flat_map(|(part, mix)| {
+            operations(&world, mix, count / 4, seed.wrapping_mul(4) + part as u64)
+        });
+        let compared: Result<(), Divergence> = compare(&mut model, &mut subject, stream);
+        compared.map_err(|divergence| format!("seed {seed}, {:?}: {divergence}", world.plan))?;
+        all.operations += model.trial.operations;
+        all.mapped += model.trial.mapped;
+        all.refused += model.trial.refused;
+    }
+    Ok(all)
+}

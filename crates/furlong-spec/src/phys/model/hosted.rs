@@ -1,0 +1,104 @@
+//! Ranges that host their own bookkeeping, and descriptors that are made late.
+#![forbid(unsafe_code)]
+
+use core::ops::Range;
+
+use super::super::operation::{Outcome, Refusal};
+use super::frame::{len, meet};
+use super::{Answer, Model};
+
+/// Descriptors are made by sections of so many frames.
+const SECTION: u64 = 4096;
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+
+/// A hosted range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Host {
+    /// The frames that it was plugged with.
+    whole: Range<u64>,
+    /// Those that host.
+    frames: Range<u64>,
+}
+
+/// The most bytes that frames may need to host their bookkeeping: descriptors, 0.01 % of the range,
+/// some 100 KiB, and words for the way to them if they are the highest.
+fn bytes_max(frames: &Range<u64>) -> u64 {
+    let descriptors = len(frames) * size_of::<super::super::Page>() as u64;
+    let sections = frames.end.min(1 << 28) / SECTION;
+    let middles = frames.end / SECTION / SECTION;
+    let words = 8 * 2 * (sections + middles);
+    descriptors + len(frames) * PAGE / 10_000 + (160 << 10) + words
+}
+
+impl Model {
+    /// `pages` is how many the table says that host.
+    pub(super) fn plug_hosted(
+        &mut self,
+        frames: &Range<u64>,
+        spare: Option<u64>,
+        pages: Option<u64>,
+    ) -> Answer {
+        if !self.started {
+            return Err(Refusal::NotStarted);
+        }
+        self.may_plug(frames)?;
+        // Where the frames are few they cannot host it all.
+        let most = (bytes_max(frames) / PAGE + 1).min(len(frames));
+        let (Some(spare), Some(pages)) = (spare, pages) else {
+            let enough = spare.is_some_and(|spare| most + spare < len(frames));
+            let pages = Outcome::Number(Some(most));
+            return if enough {
+                Ok(pages)
+            } else {
+                Err(Refusal::TooSmall)
+            };
+        };
+        if pages > most + spare || pages > len(frames) || pages <= spare {
+            return Ok(Outcome::Number(Some(most)));
+        }
+        let hosting = frames.start..frames.start + pages;
+        self.add(frames, hosting.end..frames.end.max(hosting.end), 0, 0);
+        let host = self.hosts.len();
+        self.each(frames, |frame| {
+            frame.made = false;
+            frame.host = Some(host);
+        });
+        self.hosts.push(Host {
+            whole: frames.clone(),
+            frames: hosting,
+        });
+        Ok(Outcome::Number(Some(pages)))
+    }
+
+    pub(super) fn make(&mut self, frame: u64) -> Answer {
+        let found = self.frame(frame);
+        if found.owner.is_none() || !self.started {
+            return Err(Refusal::Unknown(frame));
+        }
+        if !found.made {
+            let start = frame / SECTION * SECTION;
+            let all = self.base..self.base + self.frames.len() as u64;
+            self.each(&meet(&(start..start + SECTION), &all), |frame| {
+                frame.made |= frame.owner.is_some() && frame.host == found.host;
+            });
+        }
+        Ok(Outcome::Number(Some(u64::from(!found.made))))
+    }
+
+    /// The frames that keep `frames` from going: those that host, unless all of their range goes.
+    pub(super) fn hosting_in(&self, frames: &Range<u64>) -> Option<Range<u64>> {
+        let host = self.frame(frames.start).host?;
+        let host = &self.hosts[host];
+        let goes = *frames == host.whole || meet(frames, &host.frames).is_empty();
+        (!goes).then(|| host.frames.clone())
+    }
+
+    /// Those that host among frames that may go as far as this model can see.
+    pub(super) fn goes_with(&self, frames: &Range<u64>) -> Option<Range<u64>> {
+        let host = self.frame(frames.start).host?;
+        let host = &self.hosts[host];
+        (*frames == host.whole).then(|| host.frames.clone())
+    }
+}

@@ -1,0 +1,294 @@
+//! The oracle: what every frame of a stretch has been, version by version.
+//!
+//! The writer writes down what will be before it changes the table, and that it has been done
+//! afterwards. Who reads the *span* of versions before and after a lookup knows all that was true
+//! at some moment of it: from the version that was settled before to the one that was begun after.
+#![forbid(unsafe_code)]
+
+use core::hash::{Hash, Hasher};
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering, fence};
+use std::thread;
+
+use furlong::phys::SegmentId;
+
+/// Segments and isolations that a stretch has at most.
+pub(super) const SEGMENTS: usize = 12;
+pub(super) const HIDDEN: usize = 6;
+
+/// Versions that are kept.
+const KEPT: u64 = 512;
+
+/// Words of a version: two counts, four words a segment, two an isolation.
+const WORDS: usize = 2 + 4 * SEGMENTS + 2 * HIDDEN;
+
+/// The name of a segment that is still being plugged or split off.
+const UNNAMED: u64 = 0;
+
+/// A segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// See [`number`].
+    pub(super) id: u64,
+    /// Which plug made its descriptors.
+    pub(super) epoch: u64,
+}
+
+impl Known {
+    /// A segment that has no name yet.
+    pub(super) fn unnamed(frames: &Range<u64>, epoch: u64) -> Self {
+        Self {
+            start: frames.start,
+            end: frames.end,
+            id: UNNAMED,
+            epoch,
+        }
+    }
+
+    pub(super) fn has(&self, frame: u64) -> bool {
+        self.start <= frame && frame < self.end
+    }
+}
+
+/// A handle as one number, which is not 0: the two that it is of, one above the other.
+pub(super) fn number(id: SegmentId) -> u64 {
+    struct Both(u64);
+
+    impl Hasher for Both {
+        fn finish(&self) -> u64 {
+            self.0
+        }
+
+        fn write(&mut self, bytes: &[u8]) {
+            for byte in bytes {
+                self.0 = self.0 << 8 | u64::from(*byte);
+            }
+        }
+
+        fn write_u32(&mut self, half: u32) {
+            self.0 = self.0 << 32 | u64::from(half);
+        }
+    }
+
+    let mut both = Both(0);
+    id.hash(&mut both);
+    both.finish()
+}
+
+/// What a stretch is at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) segments: Vec<Known>,
+    pub(super) hidden: Vec<Range<u64>>,
+}
+
+impl Layout {
+    /// Takes frames out of the segment that has them; a part above them, where there is one below
+    /// too, becomes the last segment.
+    pub(super) fn cut(&mut self, frames: &Range<u64>) {
+        let is_it = |known: &Known| known.has(frames.start);
+        let at = self.segments.iter().position(is_it);
+        let whole = self.segments[at.expect("a segment has them")];
+        let below = whole.start..frames.start;
+        let above = frames.end..whole.end;
+        let at = at.expect("as above");
+        match (below.is_empty(), above.is_empty()) {
+            (true, true) => {
+                self.segments.remove(at);
+            }
+            (true, false) => self.segments[at].start = above.start,
+            (false, _) => {
+                self.segments[at].end = below.end;
+                if !above.is_empty() {
+                    self.segments.push(Known::unnamed(&above, whole.epoch));
+                }
+            }
+        }
+    }
+}
+
+/// Versions of a stretch's layout.
+pub(super) struct History {
+    /// The version that is settled, and above it the last that has begun, 32 bits each.
+    span: AtomicU64,
+    slots: Vec<Slot>,
+}
+
+/// A version's layout, and which version it is; 0 while it is written.
+struct Slot {
+    version: AtomicU64,
+    words: [AtomicU64; WORDS],
+}
+
+/// The first version: nothing is there.
+const FIRST: u64 = 1;
+
+impl History {
+    pub(super) fn new() -> Self {
+        let slot = |version| Slot {
+            version: AtomicU64::new(version),
+            words: [const { AtomicU64::new(0) }; WORDS],
+        };
+        Self {
+            span: AtomicU64::new(FIRST << 32 | FIRST),
+            // Where version 1 stands: in the second place.
+            slots: (0..KEPT).map(slot).collect(),
+        }
+    }
+
+    fn slot(&self, version: u64) -> &Slot {
+        &self.slots[(version % KEPT) as usize]
+    }
+
+    fn settled(&self) -> u64 {
+        self.span.load(Ordering::SeqCst) & u64::from(u32::MAX)
+    }
+
+    /// Layouts that the next change passes through, to be called before it.
+    pub(super) fn begin(&self, layouts: &[&Layout]) {
+        let settled = self.settled();
+        for (version, layout) in (settled + 1..).zip(layouts) {
+            self.slot(version).write(version, layout);
+        }
+        let last = settled + layouts.len() as u64;
+        self.span.store(last << 32 | settled, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// The last segment of the last layout has got its name.
+    pub(super) fn name_last(&self, id: u64) {
+        let last = self.span.load(Ordering::SeqCst) >> 32;
+        self.slot(last).name_last(id);
+    }
+
+    /// Nothing comes of the change: after all that it might have passed through, the stretch is
+    /// what it was.
+    pub(super) fn give_up(&self, layout: &Layout) {
+        let span = self.span.load(Ordering::SeqCst);
+        let last = (span >> 32) + 1;
+        self.slot(last).write(last, layout);
+        self.span
+            .store(last << 32 | span & u64::from(u32::MAX), Ordering::SeqCst);
+    }
+
+    /// The change is over.
+    pub(super) fn settle(&self) {
+        fence(Ordering::SeqCst);
+        let last = self.span.load(Ordering::SeqCst) >> 32;
+        self.span.store(last << 32 | last, Ordering::SeqCst);
+    }
+
+    /// To be called before a lookup.
+    pub(super) fn before(&self) -> u64 {
+        let before = self.settled();
+        fence(Ordering::SeqCst);
+        before
+    }
+
+    /// To be called after a lookup, with what was returned before it: the versions of its moments.
+    pub(super) fn after(&self, before: u64) -> Range<u64> {
+        fence(Ordering::SeqCst);
+        before..(self.span.load(Ordering::SeqCst) >> 32) + 1
+    }
+
+    /// The visible segment that had `frame` in a version; `Err` if the version is not kept any
+    /// more.
+    pub(super) fn at(&self, version: u64, frame: u64) -> Result<Option<Known>, Gone> {
+        loop {
+            let found = self.slot(version).at(version, frame)?;
+            if found.is_none_or(|known| known.id != UNNAMED) {
+                return Ok(found);
+            }
+            // The writer is just about to name it.
+            thread::yield_now();
+        }
+    }
+
+    /// Whether the segment `id` began at `start` in a version.
+    pub(super) fn began(&self, version: u64, id: u64, start: u64) -> Result<bool, Gone> {
+        self.slot(version).began(version, id, start)
+    }
+}
+
+/// A version is not kept any more: a lookup took longer than so many changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Gone;
+
+impl Slot {
+    fn write(&self, version: u64, layout: &Layout) {
+        assert!(
+            layout.segments.len() <= SEGMENTS && layout.hidden.len() <= HIDDEN,
+            "the writer keeps to what a version has room for"
+        );
+        self.version.store(0, Ordering::SeqCst);
+        let counts = [layout.segments.len() as u64, layout.hidden.len() as u64];
+        let segments = layout.segments.iter();
+        let segments = segments.flat_map(|known| [known.start, known.end, known.id, known.epoch]);
+        let hidden = layout.hidden.iter();
+        let hidden = hidden.flat_map(|hidden| [hidden.start, hidden.end]);
+        for (word, value) in self
+            .words
+            .iter()
+            .zip(counts.into_iter().chain(segments).chain(hidden))
+        {
+            word.store(value, Ordering::SeqCst);
+        }
+        self.version.store(version, Ordering::SeqCst);
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        self.words[at].load(Ordering::SeqCst)
+    }
+
+    fn segments(&self) -> usize {
+        (self.word(0) as usize).min(SEGMENTS)
+    }
+
+    fn known(&self, at: usize) -> Known {
+        let [start, end, id, epoch] = [0, 1, 2, 3].map(|part| self.word(2 + 4 * at + part));
+        Known {
+            start,
+            end,
+            id,
+            epoch,
+        }
+    }
+
+    fn name_last(&self, id: u64) {
+        let last = self.segments() - 1;
+        self.words[2 + 4 * last + 2].store(id, Ordering::SeqCst);
+    }
+
+    /// What `look` finds, if it was this version all the time.
+    fn during<T>(&self, version: u64, look: impl FnOnce() -> T) -> Result<T, Gone> {
+        let is_it = || self.version.load(Ordering::SeqCst) == version;
+        if !is_it() {
+            return Err(Gone);
+        }
+        let found = look();
+        if is_it() { Ok(found) } else { Err(Gone) }
+    }
+
+    fn at(&self, version: u64, frame: u64) -> Result<Option<Known>, Gone> {
+        self.during(version, || {
+            let segments = self.segments();
+            let mut known = (0..segments).map(|at| self.known(at));
+            let known = known.find(|known| known.has(frame));
+            let first = 2 + 4 * segments;
+            let hidden = (0..(self.word(1) as usize).min(HIDDEN)).any(|at| {
+                let start = self.word(first + 2 * at);
+                start <= frame && frame < self.word(first + 2 * at + 1)
+            });
+            known.filter(|_| !hidden)
+        })
+    }
+
+    fn began(&self, version: u64, id: u64, start: u64) -> Result<bool, Gone> {
+        self.during(version, || {
+            let mut known = (0..self.segments()).map(|at| self.known(at));
+            known.any(|known| known.id == id && known.start == start)
+        })
+    }
+}

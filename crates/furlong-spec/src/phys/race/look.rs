@@ -1,0 +1,200 @@
+//! A lookup and what it found, to be held against the history.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::ops::Range;
+
+use super::history::{Gone, History};
+
+/// What a lookup found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// By `find`: a segment's handle as a number, and the offset in it.
+    Segment(Option<(u64, u64)>),
+    /// By `page`: the frame that the descriptor says it is of, and which plug made it.
+    Page(Option<(u64, u64)>),
+}
+
+/// A lookup that is over.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) frame: u64,
+    pub(super) found: Found,
+    /// The versions of its moments.
+    pub(super) during: Range<u64>,
+}
+
+/// So many versions are told of a wrong one.
+const EXPLAINED: usize = 8;
+
+/// What the history says of a lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Right,
+    Wrong,
+    /// It lasted for more changes than are kept.
+    Unknown,
+}
+
+impl Look {
+    /// Right is what was true at a moment of the lookup; an offset may count from where the segment
+    /// of that moment began at a later one.
+    pub(super) fn judge(&self, history: &History) -> Verdict {
+        match self.was_true(history) {
+            Ok(true) => Verdict::Right,
+            Ok(false) => Verdict::Wrong,
+            Err(Gone) => Verdict::Unknown,
+        }
+    }
+
+    fn was_true(&self, history: &History) -> Result<bool, Gone> {
+        for version in self.during.clone() {
+            let known = history.at(version, self.frame)?;
+            let is_it = match (self.found, known) {
+                (Found::Segment(None) | Found::Page(None), known) => known.is_none(),
+                (_, None) => false,
+                (Found::Page(Some(page)), Some(known)) => page == (self.frame, known.epoch),
+                (Found::Segment(Some((id, offset))), Some(known)) => {
+                    id == known.id && self.begins(history, version, id, offset)?
+                }
+            };
+            if is_it {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the segment began so far below the frame, in this version or a later one.
+    fn begins(&self, history: &History, from: u64, id: u64, offset: u64) -> Result<bool, Gone> {
+        let Some(start) = self.frame.checked_sub(offset) else {
+            return Ok(false);
+        };
+        for version in from..self.during.end {
+            if history.began(version, id, start)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What was found, and what was there at its first moments.
+    pub(super) fn explain(&self, history: &History) -> String {
+        let states = self.during.clone().take(EXPLAINED).map(|version| {
+            let known = history.at(version, self.frame);
+            format!("version {version} has {known:?}")
+        });
+        let states: Vec<String> = states.collect();
+        format!("{self}: {}", states.join(", "))
+    }
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "frame {:#x} gave {:x?}", self.frame, self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::{History, Known, Layout};
+    use super::{Found, Look, Verdict};
+
+    fn layout(start: u64, id: u64) -> Layout {
+        let segments = vec![Known {
+            start,
+            end: 20,
+            id,
+            epoch: 7,
+        }];
+        Layout {
+            segments,
+            hidden: vec![],
+        }
+    }
+
+    fn judged(history: &History, before: u64, found: Found) -> Verdict {
+        let during = history.after(before);
+        let frame = 15;
+        let look = Look {
+            frame,
+            found,
+            during,
+        };
+        look.judge(history)
+    }
+
+    #[test]
+    fn an_answer_is_right_while_it_is_true_and_wrong_afterwards() {
+        let history = History::new();
+        let before = history.before();
+        let nothing = [Found::Segment(None), Found::Page(None)];
+        let there = [Found::Segment(Some((3, 5))), Found::Page(Some((15, 7)))];
+        for (nothing, there) in nothing.into_iter().zip(there) {
+            assert_eq!(judged(&history, before, nothing), Verdict::Right);
+            assert_eq!(judged(&history, before, there), Verdict::Wrong);
+        }
+        history.begin(&[&layout(10, 3)]);
+        for found in nothing.into_iter().chain(there) {
+            assert_eq!(judged(&history, before, found), Verdict::Right, "{found:?}");
+        }
+        history.settle();
+        let after = history.before();
+        for (nothing, there) in nothing.into_iter().zip(there) {
+            assert_eq!(judged(&history, before, nothing), Verdict::Right);
+            assert_eq!(judged(&history, after, nothing), Verdict::Wrong);
+            assert_eq!(judged(&history, after, there), Verdict::Right);
+        }
+    }
+
+    #[test]
+    fn another_segment_offset_frame_or_plug_is_wrong() {
+        let history = History::new();
+        history.begin(&[&layout(10, 3)]);
+        history.settle();
+        let before = history.before();
+        for found in [
+            Found::Segment(Some((4, 5))),
+            Found::Segment(Some((3, 6))),
+            Found::Segment(Some((3, 16))),
+            Found::Page(Some((14, 7))),
+            Found::Page(Some((15, 8))),
+            Found::Page(Some((u64::MAX, u64::MAX))),
+        ] {
+            assert_eq!(judged(&history, before, found), Verdict::Wrong, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_offset_may_count_from_a_later_start_but_not_from_an_earlier_one() {
+        let history = History::new();
+        history.begin(&[&layout(10, 3)]);
+        history.settle();
+        let before = history.before();
+        history.begin(&[&layout(12, 3)]);
+        history.settle();
+        let later = Found::Segment(Some((3, 3)));
+        assert_eq!(judged(&history, before, later), Verdict::Right);
+        let earlier = Found::Segment(Some((3, 5)));
+        assert_eq!(judged(&history, history.before(), earlier), Verdict::Wrong);
+    }
+
+    #[test]
+    fn isolated_frames_are_not_there_and_old_versions_are_not_judged() {
+        let history = History::new();
+        let mut isolated = layout(10, 3);
+        isolated.hidden.push(15..16);
+        history.begin(&[&isolated]);
+        history.settle();
+        let before = history.before();
+        assert_eq!(judged(&history, before, Found::Page(None)), Verdict::Right);
+        for _ in 0..600 {
+            history.begin(&[&isolated]);
+            history.settle();
+        }
+        assert_eq!(
+            judged(&history, before, Found::Page(None)),
+            Verdict::Unknown
+        );
+    }
+}

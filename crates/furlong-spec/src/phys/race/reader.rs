@@ -1,0 +1,138 @@
+//! Who looks up, and has every answer judged.
+#![forbid(unsafe_code)]
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use furlong::addr::{Pfn, PhysAddr};
+use furlong::phys::View;
+
+use super::history::{History, number};
+use super::look::{Found, Look, Verdict};
+use super::page::Page;
+use super::{Config, Stretch, Table};
+use crate::Random;
+
+/// Lookups of one stay inside, at most.
+const BATCH: u64 = 48;
+
+/// What readers have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// Lookups whose answers were judged right.
+    pub right: u64,
+    /// Those of them that found something.
+    pub found: u64,
+    /// Those of them during which the frame's stretch changed.
+    pub raced: u64,
+    /// Further lookups that lasted for more changes than the oracle keeps.
+    pub unjudged: u64,
+}
+
+impl core::ops::AddAssign for Lookups {
+    fn add_assign(&mut self, other: Self) {
+        self.right += other.right;
+        self.found += other.found;
+        self.raced += other.raced;
+        self.unjudged += other.unjudged;
+    }
+}
+
+/// A thread that looks up.
+pub(super) struct Looker<'a> {
+    pub(super) table: &'a Table,
+    pub(super) stretches: &'a [Stretch],
+    pub(super) histories: &'a [History],
+    pub(super) random: Random,
+    pub(super) tamper: fn(Found) -> Found,
+}
+
+/// A descriptor that was found, and what it said then.
+type Held<'g> = (&'g Page, (u64, u64));
+
+impl Looker<'_> {
+    /// Looks up until `wanted` answers have been judged, or somebody says stop.
+    ///
+    /// # Errors
+    /// The first wrong answer.
+    pub(super) fn run(mut self, wanted: u64, stop: &AtomicBool) -> Result<Lookups, String> {
+        let reader = self.table.rcu().register().expect("there is a slot");
+        let mut done = Lookups::default();
+        let mut looks = Vec::new();
+        while done.right < wanted && !stop.load(Ordering::SeqCst) {
+            let guard = reader.enter();
+            let view = self.table.read(&guard);
+            let held = self.look(view, &mut looks);
+            if self.random.below(64) == 0 {
+                thread::yield_now();
+            }
+            for (page, said) in held {
+                let says = page.read();
+                if says != said {
+                    return Err(format!("inside a guard, {said:x?} has become {says:x?}"));
+                }
+            }
+            drop(guard);
+            if self.random.below(16) == 0 {
+                // The writer may want this core.
+                thread::yield_now();
+            }
+            // Outside, for the judge may have to wait for the writer.
+            for (at, look) in looks.drain(..) {
+                done += self.judged(at, &look)?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// A batch of lookups, each with the stretch that it was for.
+    fn look<'g>(
+        &mut self,
+        view: View<'g, Page, Config>,
+        looks: &mut Vec<(usize, Look)>,
+    ) -> Vec<Held<'g>> {
+        let mut held = Vec::new();
+        for _ in 0..=self.random.below(BATCH) {
+            let at = self.random.index(self.stretches.len());
+            let frame = self.stretches[at].frame(&mut self.random);
+            let history = &self.histories[at];
+            let is_find = self.random.below(2) == 0;
+            let before = history.before();
+            let (found, during) = if is_find {
+                let found = view.find(Pfn::new(frame));
+                let during = history.after(before);
+                let found = found.map(|(id, offset)| (number(id), offset));
+                (Found::Segment(found), during)
+            } else {
+                let page = view.page(PhysAddr::new(frame << 12));
+                let during = history.after(before);
+                let said = page.map(|page| (page, page.read()));
+                held.extend(said);
+                (Found::Page(said.map(|(_, said)| said)), during)
+            };
+            let look = Look {
+                frame,
+                found: (self.tamper)(found),
+                during,
+            };
+            looks.push((at, look));
+        }
+        held
+    }
+
+    fn judged(&self, at: usize, look: &Look) -> Result<Lookups, String> {
+        let history = &self.histories[at];
+        let mut one = Lookups::default();
+        match look.judge(history) {
+            Verdict::Right => {
+                let is_found = !matches!(look.found, Found::Segment(None) | Found::Page(None));
+                one.right = 1;
+                one.found = u64::from(is_found);
+                one.raced = u64::from(look.during.end - look.during.start > 1);
+            }
+            Verdict::Unknown => one.unjudged = 1,
+            Verdict::Wrong => return Err(look.explain(history)),
+        }
+        Ok(one)
+    }
+}

@@ -1,0 +1,305 @@
+//! Every arm against the model over random streams of all operations, at boot and at run time.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::ops::Range;
+
+use furlong::phys::{
+    Array, BigFirst, BinarySearch, Branchless, Contiguous, Flat, Linear, Lookup, Tree,
+};
+
+use super::coverage::{Cells, Counted, Coverage};
+use super::{Mix, Model, Operation, TableSubject, mixed_operations};
+use crate::judge;
+
+/// Where a stream's frames lie, and how many there are: one, a few across blocks, within a block,
+/// around the first section, over sections, across the border of what has one leaf, in sections
+/// beyond, across the border to high frames, at the very end.
+const SPACES: [(u64, u64); 10] = [
+    (100, 1),
+    (62, 4),
+    (0, 24),
+    (0, 512),
+    (4096 - 160, 512),
+    (4096, 3 * 4096),
+    ((1 << 18) - 200, 400),
+    (1 << 20, 3 * 4096),
+    ((1 << 28) - 200, 400),
+    ((1 << 40) - 256, 256),
+];
+
+/// Those that a table of pointers reaches.
+const LOW: &[(u64, u64)] = SPACES.split_at(8).0;
+
+/// Operations of a stream.
+const STREAM: usize = 160;
+
+/// Those of them after which a table that had no memory is given enough.
+const POOR: usize = 120;
+
+/// More than all operations of a stream take.
+const PLENTY: usize = 1 << 23;
+
+/// An arm, as the specification tries it.
+pub struct Trial {
+    /// Its name.
+    pub name: &'static str,
+    run: fn(Range<u64>) -> Result<Coverage, String>,
+    cells: &'static [Cells],
+}
+
+impl fmt::Debug for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trial").field("name", &self.name).finish()
+    }
+}
+
+/// What every arm does and refuses.
+const ALWAYS: Cells = &[
+    ("plug", &["done", "Overlap", "Avail"]),
+    (
+        "unplug",
+        &[
+            "done",
+            "Unknown",
+            "Crosses",
+            "LastSegment",
+            "Isolated",
+            "Pinned",
+        ],
+    ),
+    (
+        "isolate",
+        &[
+            "done",
+            "NotStarted",
+            "Held",
+            "Unknown",
+            "Crosses",
+            "LastSegment",
+            "Isolated",
+        ],
+    ),
+    ("remove", &["done", "Held", "LastSegment", "Pinned"]),
+    ("adopt", &["done", "Unknown"]),
+    ("start", &["some", "Started"]),
+    (
+        "steal",
+        &["some", "Started", "Nothing", "LastFrame", "Stale"],
+    ),
+    (
+        "steal-forced",
+        &["some", "Started", "Nothing", "LastFrame", "Stale"],
+    ),
+    ("steal-from", &["some", "Started", "Nothing", "LastFrame"]),
+    ("pin", &["done", "Unknown"]),
+    ("find", &["some", "none"]),
+    ("page", &["some", "none"]),
+    ("frame-in", &["some", "none", "Stale"]),
+    ("locate", &["some", "none"]),
+    ("first", &["some", "none"]),
+    ("last", &["some", "none"]),
+    ("next", &["some", "none", "Stale"]),
+    ("prev", &["some", "none", "Stale"]),
+    ("get", &["some", "Stale"]),
+    ("set-avail", &["done", "Avail", "Stale"]),
+    ("set-hint", &["done", "Hint", "Stale"]),
+    ("set-user", &["done", "Stale"]),
+    ("set-node", &["done", "Stale"]),
+    ("list", &["some", "none"]),
+    ("isolations", &["some", "none"]),
+    ("descriptors", &["some"]),
+    ("highest", &["some", "none"]),
+    ("avail-edges", &["some", "none"]),
+    ("managed", &["some"]),
+];
+
+/// What arms without a limit do beside it.
+const UNLIMITED: Cells = &[("abort", &["done", "Held"])];
+
+/// Where the last frame that there can be is in reach.
+const HIGH: Cells = &[("plug", &["Beyond"])];
+
+/// What arms do beside it whose ranges host their bookkeeping.
+const HOSTED: Cells = &[
+    (
+        "plug-hosted",
+        &["some", "NotStarted", "Beyond", "Overlap", "TooSmall"],
+    ),
+    ("make", &["some", "Unknown"]),
+    ("unplug", &["Bookkeeping"]),
+    ("isolate", &["Bookkeeping"]),
+];
+
+/// What arms with room for so many segments refuse.
+const FULL: Cells = &[
+    ("plug", &["Full"]),
+    ("unplug", &["Full"]),
+    ("isolate", &["Full"]),
+    ("start", &["Full"]),
+];
+
+/// What a table refuses that has no memory, or little.
+const SCARCE: Cells = &[
+    ("plug", &["Full", "NoMemory"]),
+    ("unplug", &["Full", "NoMemory"]),
+    ("isolate", &["NoMemory"]),
+    ("start", &["NoMemory"]),
+    ("steal-forced", &["NoMemory"]),
+    ("steal-from", &["NoMemory"]),
+    ("donate", &["done"]),
+];
+
+/// What a table seldom refuses that has little memory.
+const SELDOM: Cells = &[("make", &["NoMemory"])];
+
+/// All arms, and a table that has no memory but what it is given.
+pub const TRIALS: [Trial; 9] = [
+    Trial {
+        name: "direct",
+        run: direct,
+        cells: &[ALWAYS, UNLIMITED, HIGH, HOSTED],
+    },
+    Trial {
+        name: "direct, short of memory",
+        run: short_of_memory,
+        cells: &[ALWAYS, UNLIMITED, HIGH, HOSTED, SCARCE],
+    },
+    Trial {
+        name: "array-branchless",
+        run: |seeds| of::<Branchless>(None, &SPACES, seeds),
+        cells: &[ALWAYS, UNLIMITED, HIGH],
+    },
+    Trial {
+        name: "rbtree",
+        run: |seeds| of::<Tree>(None, &SPACES, seeds),
+        cells: &[ALWAYS, UNLIMITED, HIGH],
+    },
+    Trial {
+        name: "flat",
+        run: |seeds| of::<Flat>(None, LOW, seeds),
+        cells: &[ALWAYS, UNLIMITED],
+    },
+    Trial {
+        name: "array of 6, binary search",
+        run: |seeds| of::<Array<BinarySearch, 6>>(Some(6), &SPACES, seeds),
+        cells: &[ALWAYS, HIGH, FULL],
+    },
+    Trial {
+        name: "array of 6, linear",
+        run: |seeds| of::<Array<Linear, 6>>(Some(6), &SPACES, seeds),
+        cells: &[ALWAYS, HIGH, FULL],
+    },
+    Trial {
+        name: "array of 6, large ones first",
+        run: |seeds| of::<Array<BigFirst, 6>>(Some(6), &SPACES, seeds),
+        cells: &[ALWAYS, HIGH, FULL],
+    },
+    Trial {
+        name: "array of 1",
+        run: |seeds| of::<Array<Contiguous, 4>>(Some(1), &SPACES, seeds),
+        cells: &[ALWAYS, HIGH, FULL],
+    },
+];
+
+impl Trial {
+    /// Compares the arm with the model over streams from `seeds` in every space.
+    ///
+    /// # Errors
+    /// What is needed to repeat the first divergence, and the divergence.
+    pub fn run(&self, seeds: Range<u64>) -> Result<Coverage, String> {
+        (self.run)(seeds).map_err(|error| format!("{}: {error}", self.name))
+    }
+
+    /// What has not occurred and should have, or the other way round, over enough streams.
+    #[must_use]
+    pub fn gaps(&self, coverage: &Coverage) -> Vec<String> {
+        coverage.differs_from(self.cells, SELDOM)
+    }
+}
+
+fn direct(seeds: Range<u64>) -> Result<Coverage, String> {
+    let mix = Mix {
+        hosts: true,
+        ..Mix::default()
+    };
+    let stream = |base, space, seed| mixed_operations(base, space, STREAM, seed, mix);
+    streams(&SPACES, seeds, TableSubject::direct, plain, stream)
+}
+
+fn short_of_memory(seeds: Range<u64>) -> Result<Coverage, String> {
+    let stream = |base, space, seed| {
+        let poor = Mix {
+            // Hosted ranges bring memory with them.
+            hosts: seed % 2 == 0,
+            donates: seed % 3 > 0,
+            ..Mix::default()
+        };
+        let rich = Mix {
+            donates: false,
+            ..poor
+        };
+        mixed_operations(base, space, POOR, seed, poor)
+            .chain([Operation::Donate(PLENTY)])
+            .chain(mixed_operations(base, space, STREAM - POOR, seed + 1, rich))
+    };
+    let model = |base, space| plain(base, space).without_heap();
+    streams(&SPACES, seeds, TableSubject::without_heap, model, stream)
+}
+
+fn of<L: Lookup>(
+    room: Option<usize>,
+    spaces: &[(u64, u64)],
+    seeds: Range<u64>,
+) -> Result<Coverage, String> {
+    let model = |base, space| Model::new(base, space as usize, room);
+    let mix = Mix {
+        // Arms with a limit keep no place for what is isolated.
+        aborts: room.is_none(),
+        ..Mix::default()
+    };
+    let stream = |base, space, seed| mixed_operations(base, space, STREAM, seed, mix);
+    streams(spaces, seeds, TableSubject::<L>::new, model, stream)
+}
+
+/// What is asked of an empty table.
+const OPENING: [Operation; 6] = [
+    Operation::First,
+    Operation::Last,
+    Operation::List,
+    Operation::Isolations,
+    Operation::Highest,
+    Operation::AvailEdges,
+];
+
+/// A model without a limit.
+fn plain(base: u64, space: u64) -> Model {
+    Model::new(base, space as usize, None)
+}
+
+/// Streams from every seed in every space; after each operation descriptors are counted too.
+fn streams<L: Lookup, I: Iterator<Item = Operation>>(
+    spaces: &[(u64, u64)],
+    seeds: Range<u64>,
+    subject: fn() -> TableSubject<L>,
+    model: impl Fn(u64, u64) -> Model,
+    stream: impl Fn(u64, u64, u64) -> I,
+) -> Result<Coverage, String> {
+    let mut all = Coverage::default();
+    for seed in seeds {
+        for (base, space) in spaces.iter().copied() {
+            let stream = OPENING.into_iter().chain(stream(base, space, seed));
+            let stream = stream.flat_map(|operation| {
+                let changes = operation.changes_descriptors();
+                [operation]
+                    .into_iter()
+                    .chain(changes.then_some(Operation::Descriptors))
+            });
+            let mut counted = Counted::new(subject());
+            judge(&mut model(base, space), &mut counted, stream)
+                .map_err(|error| format!("seed {seed}, {space} frames from {base:#x}: {error}"))?;
+            all += counted.coverage;
+        }
+    }
+    Ok(all)
+}

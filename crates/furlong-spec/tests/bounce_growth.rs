@@ -1,0 +1,277 @@
+//! A pool that grows and shrinks: memory that fails at each call, conversions that fail, loads that
+//! come and go, CPUs that change under a map.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use furlong::addr::Iova;
+use furlong::bounce::{
+    AreaFirst, Cpu, Custom, Device, Event, GrowError, Growth, Limits, LockFree, MapError, Order,
+    Plan, Pool, PoolError, PoolFirst, Tally, ToDevice, ZeroPads,
+};
+use furlong::check::Check;
+use furlong::sync::SpinLock;
+use furlong_spec::bounce::{Addresses, Machine, Refusal, TestCpu, Tried};
+use furlong_spec::heap::{self, Failing};
+
+#[global_allocator]
+static HEAP: Failing = Failing;
+
+type Tested = Pool<Arc<Machine>, Tried<AreaFirst, LockFree>>;
+
+fn machine() -> Arc<Machine> {
+    Arc::new(Machine::new(0, Addresses::new(1 << 20, 0)))
+}
+
+fn any() -> Device {
+    Device::new(1, Limits::new()).expect("good limits")
+}
+
+fn growing() -> Plan {
+    let plan = Plan::new(128, 1).growth(Growth::Inline).blocks(3);
+    plan.block_slots(512, 128).transients(2)
+}
+
+/// Maps ten whole segments, one after the other, and gives all back; returns how many there were.
+fn fill(pool: &Tested, device: &Device) -> usize {
+    let segment = vec![1; 128 * 2048];
+    let mapped: Vec<_> = (0..10)
+        .map(|_| pool.map(device, ToDevice(&segment)))
+        .collect();
+    mapped.iter().flatten().count()
+}
+
+#[test]
+fn whatever_is_refused_at_any_call_nothing_is_lost() {
+    for refusal in [
+        Refusal::Obtain,
+        Refusal::Share,
+        Refusal::Align,
+        Refusal::Length,
+    ] {
+        for after in 0..8 {
+            let machine = machine();
+            machine.refuse(refusal, after);
+            let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &growing());
+            let Ok(pool) = pool else {
+                assert_eq!((after, machine.owned()), (0, 0));
+                continue;
+            };
+            let device = any();
+            let many = fill(&pool, &device);
+            assert!((6..=10).contains(&many), "{refusal:?} {after}: {many}");
+            pool.check().expect("no invariant is broken");
+            assert_eq!((pool.free(), pool.used()), (pool.slots(), 0));
+            assert_eq!(pool.transient_blocks(), 0);
+            machine.refuse_nothing();
+            // A block that was halved stays so; there is room for as many as before.
+            assert!(fill(&pool, &device) >= many, "{refusal:?} {after}");
+            drop(pool);
+            assert_eq!((machine.owned(), machine.shared()), (0, 0));
+        }
+    }
+}
+
+#[test]
+fn memory_that_stays_shared_is_leaked_on_purpose_and_counted() {
+    for after in 0..4 {
+        let machine = machine();
+        let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &growing());
+        let pool = pool.expect("there is memory");
+        machine.refuse(Refusal::Unshare, after);
+        let device = any();
+        fill(&pool, &device);
+        while pool.tend().given_back > 0 || pool.blocks() > 1 {}
+        let leaked = pool.leaked();
+        drop(pool);
+        // One block was not converted; nobody has freed it.
+        assert_eq!((machine.owned(), machine.shared()), (1, 1), "{after}");
+        assert!(after > 2 || leaked > 0, "{after}");
+    }
+}
+
+#[test]
+fn a_pool_without_heap_at_any_call_refuses_and_leaks_nothing() {
+    let machine = machine();
+    for failing in 0.. {
+        let cpu = TestCpu::default();
+        let (pool, calls) = heap::failing_at(failing, || {
+            Tested::new(Arc::clone(&machine), cpu, &growing())
+        });
+        match pool {
+            Ok(pool) => {
+                drop(pool);
+                assert!(calls <= failing && failing > 8, "{failing}");
+                break;
+            }
+            Err(none) => {
+                let memory = [PoolError::NoMemory, PoolError::Block(GrowError::NoMemory)];
+                assert!(memory.contains(&none.error), "{none}");
+            }
+        }
+        assert_eq!((machine.owned(), machine.shared()), (0, 0));
+    }
+    assert_eq!(machine.owned(), 0);
+}
+
+#[test]
+fn a_block_that_gets_no_records_does_not_grow_the_pool() {
+    for failing in 0.. {
+        let pool = Tested::new(machine(), TestCpu::default(), &growing()).expect("memory");
+        let (grown, calls) = heap::failing_at(failing, || pool.grow());
+        pool.check().expect("no invariant is broken");
+        match grown {
+            Ok(slots) => {
+                assert_eq!((pool.blocks(), pool.free()), (2, 128 + slots));
+                if calls <= failing {
+                    break;
+                }
+            }
+            Err(error) => {
+                assert_eq!(error, GrowError::NoMemory);
+                assert_eq!((pool.blocks(), pool.free()), (1, 128));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_map_on_the_path_needs_no_heap() {
+    let pool = Tested::new(machine(), TestCpu::default(), &growing()).expect("memory");
+    let device = any();
+    let ((), calls) = heap::failing_at(0, || {
+        for len in [1, 2048, 4096, 65_536] {
+            drop(pool.map(&device, ToDevice(&[1; 65_536][..len])).unwrap());
+        }
+    });
+    assert_eq!(calls, 0);
+}
+
+#[test]
+fn a_load_that_comes_and_goes_does_not_make_the_pool_breathe() {
+    let machine = machine();
+    let plan = growing().patience(3);
+    let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &plan).expect("memory");
+    let device = any();
+    fill(&pool, &device);
+    assert_eq!(pool.blocks(), 3);
+    for _ in 0..20 {
+        // Twice empty, then busy again: the patience of three is never used up.
+        for _ in 0..2 {
+            assert_eq!(pool.tend().given_back, 0);
+        }
+        let segment = vec![1; 128 * 2048];
+        let all: Vec<_> = (0..9)
+            .map(|_| pool.map(&device, ToDevice(&segment)).unwrap())
+            .collect();
+        assert_eq!(pool.tend().given_back, 0);
+        drop(all);
+    }
+    let given: Vec<_> = (0..6).map(|_| pool.tend().given_back).collect();
+    assert_eq!(given, [0, 0, 512, 512, 0, 0]);
+    assert_eq!((pool.blocks(), machine.owned()), (1, 1));
+    // What slept wakes again, in the same records.
+    assert_eq!(fill(&pool, &device), 10);
+    pool.check().expect("no invariant is broken");
+}
+
+#[test]
+fn a_deferred_pool_says_so_and_grows_when_it_is_tended() {
+    let plan = Plan::new(128, 1).growth(Growth::Deferred).blocks(2);
+    let machine = machine();
+    let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &plan).expect("memory");
+    let device = any();
+    let segment = vec![1; 128 * 2048];
+    let first = pool.map(&device, ToDevice(&segment)).unwrap();
+    let full = MapError::Full { wanted: 1, free: 0 };
+    assert_eq!(pool.map(&device, ToDevice(&[1])).unwrap_err(), full);
+    assert_eq!(machine.tendings(), 1);
+    assert_eq!(pool.tend().grown, 128);
+    let second = pool.map(&device, ToDevice(&[1])).unwrap();
+    assert_eq!(pool.grow(), Err(GrowError::Limit(2)));
+    drop((first, second));
+}
+
+/// A CPU that is another one each time somebody asks.
+#[derive(Default)]
+struct Moving(AtomicUsize);
+
+impl Cpu for Moving {
+    fn number(&self) -> usize {
+        self.0.fetch_add(3, Ordering::SeqCst)
+    }
+}
+
+/// With one slot free in turn, each map finds it, and asks no area twice in a pass.
+fn migrates<O: Order>() {
+    type Counted<O> = Custom<O, LockFree<2>, ZeroPads, Moving, SpinLock, Tally>;
+    let plan = Plan::new(16, 4).growth(Growth::Inline).blocks(2);
+    let pool: Pool<_, Counted<O>> = Pool::new(machine(), Moving::default(), &plan).expect("memory");
+    let device = any();
+    let mut held: Vec<_> = (0..32)
+        .map(|_| pool.map(&device, ToDevice(&[1])).unwrap())
+        .collect();
+    for _ in 0..64 {
+        let free = held.remove(0).address();
+        let before = pool.counters().count_of(Event::AreaProbed);
+        let again = pool.map(&device, ToDevice(&[1])).unwrap();
+        let probed = pool.counters().count_of(Event::AreaProbed) - before;
+        assert_eq!(again.address(), free);
+        assert!(probed <= 8, "{probed} areas asked of 8");
+        held.push(again);
+    }
+    let full = pool.map(&device, ToDevice(&[1])).unwrap_err();
+    let (wanted, free) = (1, 0);
+    assert_eq!(full, MapError::Full { wanted, free });
+}
+
+#[test]
+fn a_thread_that_migrates_in_the_middle_finds_every_area() {
+    migrates::<PoolFirst>();
+    migrates::<AreaFirst>();
+}
+
+#[test]
+fn the_orders_ask_as_many_areas_as_they_promise() {
+    fn asked<O: Order>() -> u64 {
+        type Counted<O> = Custom<O, LockFree<2>, ZeroPads, TestCpu, SpinLock, Tally>;
+        let plan = Plan::new(16, 4).growth(Growth::Deferred).blocks(4);
+        let cpu = TestCpu::default();
+        let pool: Pool<_, Counted<O>> = Pool::new(machine(), cpu, &plan).expect("memory");
+        (0..3).for_each(|_| assert_eq!(pool.grow(), Ok(16)));
+        let device = any();
+        // The own area has 4 slots a block.
+        let held: Vec<_> = (0..12)
+            .map(|_| pool.map(&device, ToDevice(&[1])).unwrap())
+            .collect();
+        let before = pool.counters().count_of(Event::AreaProbed);
+        drop(pool.map(&device, ToDevice(&[1])).unwrap());
+        drop(held);
+        pool.counters().count_of(Event::AreaProbed) - before
+    }
+    // Three full areas of the own CPU in three blocks, then one with room; or of the first block
+    // the own one and two others that are full, and one with room.
+    assert_eq!(asked::<AreaFirst>(), 4);
+    assert_eq!(asked::<PoolFirst>(), 4);
+}
+
+#[test]
+fn a_pool_does_not_grow_for_a_device_that_would_not_reach_it() {
+    let plan = Plan::new(128, 1).growth(Growth::Inline).blocks(2);
+    let pool = Tested::new(machine(), TestCpu::default(), &plan).expect("memory");
+    let device = any();
+    let held = pool.map(&device, ToDevice(&[1; 128 * 2048])).unwrap();
+    let reach = Iova::new((1 << 20) + 128 * 2048 - 1);
+    let near = Device::new(2, Limits::new().reach(reach)).expect("good limits");
+    let (wanted, free) = (1, 0);
+    let full = MapError::Full { wanted, free };
+    assert_eq!(pool.map(&near, ToDevice(&[1])).unwrap_err(), full);
+    assert_eq!(pool.blocks(), 1);
+    let further = pool.map(&device, ToDevice(&[1])).unwrap();
+    assert_eq!(pool.blocks(), 2);
+    assert!(further.address() > reach);
+    drop((held, further));
+    let own = pool.map(&near, ToDevice(&[1])).unwrap();
+    assert!(own.address() <= reach);
+}

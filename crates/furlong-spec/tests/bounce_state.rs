@@ -1,0 +1,233 @@
+//! A pool that is saved and restored over its memory: what is mapped stays, leaks are found, and no
+//! state that was spoiled on the way makes a pool.
+#![expect(
+    unsafe_code,
+    reason = "mappings are made, claimed and ended by address"
+)]
+
+use std::sync::Arc;
+
+use furlong::addr::{Address, Iova, PhysAddr};
+use furlong::bounce::{
+    AreaFirst, Back, Device, Direction, Growth, Kind, Limits, LockFree, MapError, Misuse, Plan,
+    Pool, RestoreError, SLOT, State, ToDevice,
+};
+use furlong::check::Check;
+use furlong_spec::Random;
+use furlong_spec::bounce::{Addresses, Machine, RAM, TestCpu, Tried};
+
+type Config = Tried<AreaFirst, LockFree>;
+type Tested = Pool<Arc<Machine>, Config>;
+
+fn plan() -> Plan {
+    let plan = Plan::new(512, 4).growth(Growth::Inline).blocks(2);
+    plan.block_slots(512, 128).transients(2)
+}
+
+fn device(id: u32) -> Device {
+    Device::new(id, Limits::new()).expect("good limits")
+}
+
+fn machine() -> Arc<Machine> {
+    Arc::new(Machine::new(1 << 20, Addresses::new(1 << 30, 0)))
+}
+
+fn pool(machine: &Arc<Machine>) -> Tested {
+    let pool = Pool::new(Arc::clone(machine), TestCpu::default(), &plan());
+    pool.unwrap_or_else(|none| panic!("{none}"))
+}
+
+fn restore(machine: &Arc<Machine>, state: &State) -> Result<Tested, RestoreError> {
+    Pool::restore_with_config(state, Arc::clone(machine), TestCpu::default(), &plan())
+}
+
+fn map(pool: &Tested, device: &Device, at: u64, len: usize) -> Result<Iova, MapError> {
+    let original = PhysAddr::new(RAM + at);
+    // SAFETY: it is the machine's memory, and this is one thread.
+    unsafe { pool.map_raw(device, original, len, Direction::FromDevice) }
+}
+
+fn unmap(pool: &Tested, device: &Device, at: Iova) -> Result<(), Misuse> {
+    // SAFETY: as above.
+    unsafe { pool.unmap_raw(device, at, Direction::FromDevice, Back::All) }
+}
+
+/// A pool with two blocks, a transient one, and one who died with a mapping.
+fn busy(machine: &Arc<Machine>) -> (State, Iova, Iova) {
+    let pool = pool(machine);
+    let (disk, nic) = (device(1), device(2));
+    let kept = map(&pool, &disk, 5000, 9000).unwrap();
+    let lost = map(&pool, &nic, 0, 1).unwrap();
+    while pool.transient_blocks() == 0 {
+        map(&pool, &nic, 0, 128 * SLOT as usize).unwrap();
+    }
+    let text = serde_json::to_string(&pool.into_state().unwrap()).unwrap();
+    let state: State = serde_json::from_str(&text).unwrap();
+    (state, kept, lost)
+}
+
+#[test]
+fn a_device_goes_on_while_its_pool_is_replaced() {
+    let machine = machine();
+    let (state, kept, lost) = busy(&machine);
+    machine.write_bus(kept.raw(), &[8; 9000]);
+    let pool = restore(&machine, &state).unwrap();
+    pool.check().expect("no invariant is broken");
+    let (disk, nic) = (device(1), device(2));
+    assert_eq!(unmap(&pool, &disk, kept), Err(Misuse::Unclaimed));
+    // SAFETY: the original is where it was.
+    let foreign = unsafe { pool.claim(&nic, kept) };
+    assert_eq!(foreign, Err(Misuse::Foreign(1)));
+    // SAFETY: as above.
+    let claimed = unsafe { pool.claim(&disk, kept) }.unwrap();
+    assert_eq!((claimed.len, claimed.has_original), (9000, true));
+    // SAFETY: as above.
+    assert_eq!(unsafe { pool.claim(&disk, kept) }, Err(Misuse::Kind));
+    unmap(&pool, &disk, kept).unwrap();
+    assert_eq!(machine.read_ram(RAM + 5000, 9000), [8; 9000]);
+
+    let mut leaks = Vec::new();
+    let count = pool.unclaimed(|leak| leaks.push(leak));
+    assert_eq!((count, leaks.len()), (state.mappings.len() - 1, count));
+    assert!(
+        leaks
+            .iter()
+            .any(|leak| leak.at == lost && leak.device == 2 && leak.len == 1)
+    );
+    // SAFETY: no device works.
+    assert_eq!(unsafe { pool.release_unclaimed(|_| {}) }, count);
+    assert_eq!((pool.used(), pool.transient_blocks()), (0, 0));
+    pool.check().expect("no invariant is broken");
+    drop(pool);
+    assert_eq!((machine.owned(), machine.shared()), (0, 0));
+}
+
+#[test]
+fn a_drained_pool_is_like_a_new_one() {
+    let (used, new) = (machine(), machine());
+    let (used, new) = (pool(&used), pool(&new));
+    let any = device(1);
+    let mut random = Random::new(5);
+    let mut held = Vec::new();
+    for _ in 0..3000 {
+        let len = 1 + random.index(30_000);
+        held.extend(map(&used, &any, 0, len).ok());
+        if random.below(2) == 0 && !held.is_empty() {
+            let at = held.swap_remove(random.index(held.len()));
+            unmap(&used, &any, at).unwrap();
+        }
+    }
+    held.into_iter()
+        .for_each(|at| unmap(&used, &any, at).unwrap());
+    while used.blocks() > 1 {
+        let _ = used.tend();
+    }
+    assert_eq!(used.save().unwrap(), new.save().unwrap());
+    assert_eq!((used.free(), used.transient_blocks()), (512, 0));
+    // And it does as a new one does.
+    for _ in 0..60 {
+        let len = 1 + random.index(9000);
+        assert_eq!(map(&used, &any, 0, len), map(&new, &any, 0, len));
+    }
+}
+
+#[test]
+fn what_a_guard_left_behind_is_memory_without_an_original() {
+    let machine = machine();
+    let old = pool(&machine);
+    let any = device(1);
+    let guard = old.map(&any, ToDevice(&[1; 100])).unwrap();
+    let at = guard.address();
+    core::mem::forget(guard);
+    assert_eq!(unmap(&old, &any, at), Err(Misuse::Guarded));
+    let state = old.into_state().unwrap();
+    assert_eq!(
+        Kind::from_number(state.mappings[0].kind),
+        Some(Kind::Guarded)
+    );
+    let pool = restore(&machine, &state).unwrap();
+    // SAFETY: it has no original.
+    let claimed = unsafe { pool.claim(&any, at) }.unwrap();
+    assert!(!claimed.has_original);
+    // SAFETY: nobody uses it.
+    assert_eq!(unsafe { pool.deallocate_raw(&any, at) }, Ok(()));
+    assert_eq!(pool.used(), 0);
+}
+
+/// What comes of a state that was spoiled on the way.
+fn refused(spoil: &dyn Fn(&mut State)) -> RestoreError {
+    let machine = machine();
+    let (state, ..) = busy(&machine);
+    let mut spoiled = state.clone();
+    spoil(&mut spoiled);
+    assert_ne!(spoiled, state);
+    restore(&machine, &spoiled).map(|_| ()).unwrap_err()
+}
+
+#[test]
+fn a_state_with_a_spoiled_block_makes_no_pool() {
+    assert_eq!(
+        refused(&|state| state.version = 2),
+        RestoreError::Version(2)
+    );
+    assert_eq!(
+        refused(&|state| state.blocks[0].device += 1),
+        RestoreError::Block(0)
+    );
+    assert_eq!(
+        refused(&|state| state.blocks[1].slots = 100),
+        RestoreError::Block(1)
+    );
+    assert_eq!(
+        refused(&|state| state.blocks[0].areas = 3),
+        RestoreError::Block(0)
+    );
+    assert_eq!(
+        refused(&|state| state.blocks[0].areas = 8),
+        RestoreError::Block(0)
+    );
+    let onto = |state: &mut State| state.blocks[1].device = state.blocks[0].device + SLOT;
+    assert_eq!(refused(&onto), RestoreError::Block(1));
+    let elsewhere = |state: &mut State| state.blocks[0].device = 1 << 50;
+    assert_eq!(refused(&elsewhere), RestoreError::Gone(0));
+    let more = |state: &mut State| state.blocks.extend([state.blocks[0]; 3]);
+    assert!(matches!(refused(&more), RestoreError::TooManyBlocks(_)));
+}
+
+#[test]
+fn a_state_with_a_spoiled_mapping_makes_no_pool() {
+    assert_eq!(
+        refused(&|state| state.mappings[0].kind = 9),
+        RestoreError::Mapping(0)
+    );
+    assert_eq!(
+        refused(&|state| state.mappings[0].direction = 3),
+        RestoreError::Mapping(0)
+    );
+    assert_eq!(
+        refused(&|state| state.mappings[0].len = 0),
+        RestoreError::Mapping(0)
+    );
+    assert_eq!(
+        refused(&|state| state.mappings[0].len = 1 << 30),
+        RestoreError::Mapping(0)
+    );
+    assert_eq!(
+        refused(&|state| state.mappings[0].slots = 129),
+        RestoreError::Mapping(0)
+    );
+    assert_eq!(
+        refused(&|state| state.mappings[0].slot = u32::MAX),
+        RestoreError::Mapping(0)
+    );
+    assert_eq!(
+        refused(&|state| state.mappings[0].block = 77),
+        RestoreError::Mapping(0)
+    );
+    let twice = |state: &mut State| state.mappings[1] = state.mappings[0];
+    assert_eq!(refused(&twice), RestoreError::Mapping(1));
+    let across = |state: &mut State| state.mappings[0].slot = 126;
+    assert_eq!(refused(&across), RestoreError::Mapping(0));
+    let nobodys = |state: &mut State| state.mappings.truncate(state.mappings.len() - 1);
+    assert_eq!(refused(&nobodys), RestoreError::Block(2));
+}

@@ -1,0 +1,196 @@
+//! Waiting for room: in order, without starvation, with a deadline, and whoever gives up is not
+//! missed.
+#![forbid(unsafe_code)]
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use furlong::bounce::{
+    AreaFirst, Device, Limits, LockFree, MapError, Mapped, PASSES, Plan, Pool, ToDevice, Waiting,
+};
+use furlong_spec::bounce::{Addresses, Machine, TestCpu, Tried};
+
+type Config = Tried<AreaFirst, LockFree>;
+type Tested = Pool<Arc<Machine>, Config>;
+
+fn pool(plan: &Plan) -> Tested {
+    let machine = Arc::new(Machine::new(0, Addresses::new(1 << 20, 0)));
+    let pool = Pool::new(machine, TestCpu::default(), plan);
+    pool.unwrap_or_else(|none| panic!("{none}"))
+}
+
+fn device(id: u32, limits: Limits) -> Device {
+    Device::new(id, limits).expect("good limits")
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+type Done<'a> = Result<Mapped<'a, ToDevice<'a>, Arc<Machine>, Config>, MapError>;
+
+/// One who waits, and his bell.
+struct Waiter<'a> {
+    waiting: Waiting<'a, ToDevice<'a>, Arc<Machine>, Config>,
+    bell: Arc<Bell>,
+}
+
+impl<'a> Waiter<'a> {
+    fn new(pool: &'a Tested, device: &'a Device, bytes: &'a [u8]) -> Self {
+        Self {
+            waiting: pool.wait(device, ToDevice(bytes)),
+            bell: Arc::default(),
+        }
+    }
+
+    fn poll(&mut self) -> Poll<Done<'a>> {
+        let waker = Waker::from(Arc::clone(&self.bell));
+        Pin::new(&mut self.waiting).poll(&mut Context::from_waker(&waker))
+    }
+
+    fn rang(&self) -> usize {
+        self.bell.0.load(Ordering::SeqCst)
+    }
+
+    fn map(&mut self) -> Mapped<'a, ToDevice<'a>, Arc<Machine>, Config> {
+        match self.poll() {
+            Poll::Ready(mapped) => mapped.expect("there is room"),
+            Poll::Pending => panic!("it was not woken"),
+        }
+    }
+}
+
+#[test]
+fn those_who_wait_are_served_in_order() {
+    let (pool, any) = (pool(&Plan::new(1, 1)), device(1, Limits::new()));
+    let held = pool.map(&any, ToDevice(&[0])).unwrap();
+    let mut line: Vec<_> = (0..3).map(|_| Waiter::new(&pool, &any, &[1])).collect();
+    line.iter_mut()
+        .for_each(|waiter| assert!(waiter.poll().is_pending()));
+    drop(held);
+    for turn in 0..3 {
+        let rang: Vec<_> = line.iter().map(Waiter::rang).collect();
+        let expected: Vec<_> = (0..3).map(|waiter| usize::from(waiter <= turn)).collect();
+        assert_eq!(rang, expected);
+        drop(line[turn].map());
+    }
+    assert_eq!((pool.waiters(), pool.free()), (0, 1));
+}
+
+#[test]
+fn whoever_gives_up_passes_his_turn_on() {
+    let (pool, any) = (pool(&Plan::new(1, 1)), device(1, Limits::new()));
+    let held = pool.map(&any, ToDevice(&[0])).unwrap();
+    let mut first = Waiter::new(&pool, &any, &[1]);
+    let mut second = Waiter::new(&pool, &any, &[2]);
+    assert!(first.poll().is_pending() && second.poll().is_pending());
+    drop(held);
+    assert_eq!((first.rang(), second.rang()), (1, 0));
+    drop(first);
+    assert_eq!((second.rang(), pool.waiters()), (1, 1));
+    drop(second.map());
+    assert_eq!((pool.waiters(), pool.free()), (0, 1));
+}
+
+#[test]
+fn a_large_run_is_passed_over_so_often_and_no_more() {
+    let (pool, any) = (pool(&Plan::new(4, 1)), device(1, Limits::new()));
+    let mut held: Vec<_> = (0..4)
+        .map(|_| pool.map(&any, ToDevice(&[0])).unwrap())
+        .collect();
+    let large = [7; 8192];
+    let mut large = Waiter::new(&pool, &any, &large);
+    assert!(large.poll().is_pending());
+    for _ in 0..PASSES {
+        let mut small = Waiter::new(&pool, &any, &[1]);
+        assert!(small.poll().is_pending());
+        drop(held.pop());
+        assert_eq!((small.rang(), large.rang()), (1, 0));
+        held.push(small.map());
+    }
+    // From now on everyone behind it waits until it fits.
+    let mut small = Waiter::new(&pool, &any, &[1]);
+    assert!(small.poll().is_pending());
+    while let Some(one) = held.pop() {
+        assert_eq!((small.rang(), large.rang()), (0, 0));
+        drop(one);
+    }
+    assert_eq!((small.rang(), large.rang()), (0, 1));
+    drop(large.map());
+    assert_eq!(small.rang(), 1);
+    drop(small.map());
+    assert_eq!(pool.free(), 4);
+}
+
+#[test]
+fn one_who_is_short_of_quota_holds_nobody_up() {
+    let pool = pool(&Plan::new(4, 1));
+    let (poor, rich) = (device(1, Limits::new().quota(1)), device(2, Limits::new()));
+    let own = pool.map(&poor, ToDevice(&[1])).unwrap();
+    // A page: slots 2 and 3. Slot 1 stays free.
+    let held = pool.map(&rich, ToDevice(&[0; 4096])).unwrap();
+    let mut waits = Waiter::new(&pool, &poor, &[2]);
+    let mut behind = Waiter::new(&pool, &rich, &[3; 4096]);
+    assert!(waits.poll().is_pending() && behind.poll().is_pending());
+    // There is room for the first, but it may not have it: the turn is the other one's.
+    drop(held);
+    assert!(waits.poll().is_pending());
+    drop(behind.map());
+    assert_eq!(behind.rang(), 1);
+    let before = waits.rang();
+    drop(own);
+    assert_eq!(waits.rang(), before + 1);
+    drop(waits.map());
+    assert_eq!((poor.used(), pool.free()), (Some(0), 4));
+}
+
+#[test]
+fn waiting_beyond_a_deadline_or_a_full_line_is_refused() {
+    let (pool, any) = (pool(&Plan::new(1, 1).waiters(1)), device(1, Limits::new()));
+    let held = pool.map(&any, ToDevice(&[0])).unwrap();
+    let deadline = Instant::now() + Duration::from_millis(5);
+    let late = pool.wait(&any, ToDevice(&[1])).block_until(deadline);
+    assert_eq!(late.map(|_| ()), Err(MapError::TimedOut));
+    assert_eq!(pool.waiters(), 0);
+    let mut first = Waiter::new(&pool, &any, &[1]);
+    assert!(first.poll().is_pending());
+    let many = pool
+        .wait(&any, ToDevice(&[2]))
+        .block(|| panic!("it is refused"));
+    assert_eq!(many.map(|_| ()), Err(MapError::TooManyWaiters(1)));
+    let never = pool
+        .wait(&any, ToDevice(&[]))
+        .block(|| panic!("it is refused"));
+    assert_eq!(never.map(|_| ()), Err(MapError::ZeroSize));
+    drop(held);
+    drop(first.map());
+}
+
+#[test]
+fn threads_that_wait_for_each_other_all_come_through() {
+    let (pool, any) = (pool(&Plan::new(4, 1)), device(1, Limits::new()));
+    let deadline = Instant::now() + Duration::from_secs(120);
+    std::thread::scope(|scope| {
+        for thread in 0..4_usize {
+            let (pool, any) = (&pool, &any);
+            scope.spawn(move || {
+                for round in 0..500 {
+                    let bytes = vec![thread as u8; 2048 * (1 + (thread + round) % 3)];
+                    let mapped = pool.wait(any, ToDevice(&bytes)).block_until(deadline);
+                    drop(mapped.expect("it has its turn"));
+                }
+            });
+        }
+    });
+    assert_eq!((pool.waiters(), pool.free()), (0, 4));
+}

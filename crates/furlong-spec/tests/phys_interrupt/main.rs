@@ -1,0 +1,83 @@
+//! Interrupts: of readers, at any instruction, while the writer goes on; and of the writer, at any
+//! instruction, by lookups. A signal's handler is the interrupt.
+#![cfg(target_os = "linux")]
+
+mod nmi;
+mod signal;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use furlong_spec::phys::race::{Meddling, Race};
+use signal::Handler;
+
+/// What an interrupt does is chosen for the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Interrupts threads that may be, while `work` lasts.
+fn interrupted<T>(handler: Handler, work: impl FnOnce() -> T) -> (T, u64) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    signal::install(handler);
+    let before = signal::INTERRUPTS.load(Ordering::SeqCst);
+    let over = AtomicBool::new(false);
+    let done = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::SeqCst) {
+                signal::interrupt();
+                thread::yield_now();
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::SeqCst);
+        done
+    });
+    (done, signal::INTERRUPTS.load(Ordering::SeqCst) - before)
+}
+
+#[test]
+fn a_reader_that_is_interrupted_anywhere_finds_only_what_is_true() {
+    let race = Race {
+        lookups: 300_000,
+        lookups_per_table: 100_000,
+        readers: 1,
+        seed: 100,
+    };
+    let meddling = Meddling {
+        at_start: signal::may_interrupt_this_thread,
+        ..Meddling::NONE
+    };
+    let (tally, interrupts) = interrupted(Handler::Linger, || race.run_with(meddling));
+    let tally = tally.unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert!(interrupts > 100, "{interrupts} interrupts: {tally}");
+    assert!(tally.lookups.raced > 100, "{tally}");
+    assert!(tally.changes.unplugged > 100, "{tally}");
+}
+
+#[test]
+fn lookups_in_an_interrupt_of_the_writer_wait_for_nobody() {
+    let mut segments = nmi::TABLE.lock();
+    segments.grow_on_heap();
+    segments.plug(nmi::frames(nmi::STAYS)).unwrap();
+    segments.start().unwrap();
+    drop(segments);
+    nmi::register();
+    let seen = &nmi::SEEN;
+    let ((), interrupts) = interrupted(Handler::Look, || {
+        signal::may_interrupt_this_thread();
+        // Until interrupts have met all that they can meet.
+        while seen.within_changes.load(Ordering::SeqCst) < 200
+            || seen.found.load(Ordering::SeqCst) < 200
+            || seen.missed.load(Ordering::SeqCst) < 200
+        {
+            let mut segments = nmi::TABLE.lock();
+            nmi::CHANGING.store(true, Ordering::SeqCst);
+            segments.plug(nmi::frames(nmi::COMES)).unwrap();
+            segments.unplug(nmi::frames(nmi::COMES)).unwrap();
+            nmi::CHANGING.store(false, Ordering::SeqCst);
+        }
+        signal::spare_this_thread();
+    });
+    assert_eq!(seen.wrong.load(Ordering::SeqCst), 0, "{seen:?}");
+    assert!(seen.lookups.load(Ordering::SeqCst) <= interrupts);
+}

@@ -1,0 +1,125 @@
+//! The seam `area`: how the free slots of an area are shared.
+//!
+//! Linux has a lock and a list of run lengths an area. Here both arms have a bitmap a segment; they
+//! take the same slots of the same pool, and differ in how a CPU keeps others from them.
+#![forbid(unsafe_code)]
+
+use super::counters::Counters;
+pub use super::lock_free::LockFree;
+pub use super::locked::Locked;
+use super::need::Need;
+
+pub(super) mod sealed {
+    use super::{Counters, Need, Pass, Shape, Taken};
+
+    /// The free slots of an area. Slots are numbered from 0 in the area.
+    pub trait Slots: Sized + Send + Sync {
+        /// An area of this shape in which every slot is taken; `None` if there is no memory.
+        fn try_new(shape: Shape) -> Option<Self>;
+
+        /// Takes the lowest run that does; slot 0 is at `first`. What was done with the slots by
+        /// whoever had them before happens before the return.
+        fn take<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken;
+
+        /// Gives `len` slots back that were taken together and are in one segment.
+        fn give<K: Counters>(&self, slot: usize, len: u32, counters: &K);
+
+        /// Takes exactly these slots, which are in one segment, if all of them are free.
+        fn take_at(&self, slot: usize, len: u32) -> bool;
+
+        /// Whether there is a run that does, at this moment.
+        fn fits(&self, need: &Need, first: u64) -> bool;
+
+        /// Puts the caller into the order of all gives: of each one it sees what was given, or
+        /// whoever gives sees what the caller did before.
+        fn settle(&self);
+
+        /// Takes every slot if all of them are free; else none is taken.
+        fn close(&self) -> bool;
+
+        /// Gives every slot back that `close` took.
+        fn reopen(&self);
+
+        /// The same for an area that is new to whoever takes from it: no slot was taken yet.
+        fn open(&self) {
+            self.reopen();
+            self.reset_high_water();
+        }
+
+        /// The number of free slots.
+        fn free(&self) -> usize;
+
+        /// The free slots of a segment.
+        fn word(&self, segment: usize) -> u128;
+
+        /// How many slots were taken at a time, at most.
+        fn high_water(&self) -> usize;
+
+        /// Begins to count anew from what is taken now.
+        fn reset_high_water(&self);
+    }
+}
+
+/// How the free slots of an area are shared. The trait is sealed: [`Locked`] and [`LockFree`].
+pub trait Area: sealed::Slots + 'static {
+    /// Slots of a segment, a power of two up to 128: no mapping is longer. Less than
+    /// [`SEGMENT`](super::SEGMENT) is for tests, in which borders are to be common.
+    const SEGMENT: usize;
+}
+
+/// How many slots an area has, in how many segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Slots, a multiple of those of a segment.
+    pub(super) slots: usize,
+    /// Slots of a segment: less than the arm's only where the area is as small.
+    pub(super) segment: usize,
+    pub(super) segments: usize,
+    /// Slot numbers, shifted by it, are segment numbers.
+    segment_shift: u32,
+}
+
+impl Shape {
+    /// So many slots, in segments of a power of two of which they are a multiple.
+    pub(super) const fn new(slots: usize, segment: usize) -> Self {
+        Self {
+            slots,
+            segment,
+            segments: slots / segment,
+            segment_shift: segment.trailing_zeros(),
+        }
+    }
+
+    /// Segment of a slot, and its number there.
+    #[inline]
+    pub(super) const fn split(self, slot: usize) -> (usize, u32) {
+        (
+            slot >> self.segment_shift,
+            (slot & (self.segment - 1)) as u32,
+        )
+    }
+
+    /// The first slot of a segment.
+    #[inline]
+    pub(super) const fn first_of(self, segment: usize) -> usize {
+        segment << self.segment_shift
+    }
+}
+
+/// How hard a search for a run tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// It may pass over what was full when somebody last looked.
+    First,
+    /// It looks everywhere.
+    Thorough,
+}
+
+/// What came of taking a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Its first slot in the area, if there was one.
+    pub(super) slot: Option<usize>,
+    /// Slots were taken and given back meanwhile, so that another may have missed them.
+    pub(super) rolled_back: bool,
+}

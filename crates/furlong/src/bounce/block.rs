@@ -1,0 +1,255 @@
+//! A block: contiguous memory, cut into areas and slots.
+
+use alloc::boxed::Box;
+use core::ptr::NonNull;
+
+use super::area::sealed::Slots;
+use super::area::{Area, Pass, Shape};
+use super::config::Config;
+use super::copy::Run;
+use super::line::{Padded, try_boxed};
+use super::memory::Backing;
+use super::need::Need;
+use super::record::Book;
+use super::slot::{SLOT, SLOT_SHIFT};
+use crate::addr::Iova;
+use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// The base of a block without memory.
+const DORMANT: u64 = u64::MAX;
+
+/// Contiguous memory, cut into areas and slots.
+///
+/// A block is never dropped before its pool. Given back, it loses its memory and sleeps with every
+/// slot taken until it gets other memory; so nobody who looks at a block needs to fear for it.
+pub(super) struct Block<C: Config> {
+    /// Where devices see slot 0. It changes only while every slot is taken.
+    base: AtomicU64,
+    /// Where the CPU has slot 0; null while there is no memory.
+    memory: AtomicPtr<u8>,
+    shape: Shape,
+    /// Of all areas.
+    slots: usize,
+    /// Slot numbers, shifted by it, are area numbers.
+    area_shift: u32,
+    parts: Box<[Padded<Part<C>>]>,
+    pub(super) book: Book,
+    /// How often in a row the block was found empty.
+    pub(super) idle: AtomicU32,
+}
+
+/// An area, and what is counted in it.
+struct Part<C: Config> {
+    area: C::Area,
+    counters: C::Counters,
+}
+
+impl<C: Config> Block<C> {
+    /// A block that sleeps; `None` if there is no memory for its records.
+    pub(super) fn try_new(shape: Shape, areas: usize) -> Option<Self> {
+        let part = |_| {
+            let area = C::Area::try_new(shape)?;
+            let counters = C::Counters::default();
+            Some(Padded(Part { area, counters }))
+        };
+        Some(Self {
+            base: AtomicU64::new(DORMANT),
+            memory: AtomicPtr::new(core::ptr::null_mut()),
+            shape,
+            slots: shape.slots * areas,
+            area_shift: if areas == 1 {
+                usize::BITS - 1
+            } else {
+                shape.slots.trailing_zeros()
+            },
+            parts: try_boxed(areas, part)?,
+            book: Book::try_new(shape.slots * areas)?,
+            idle: AtomicU32::new(0),
+        })
+    }
+
+    /// Where devices see slot 0; `None` while it sleeps.
+    #[inline]
+    pub(super) fn base(&self) -> Option<u64> {
+        // Acquire: pairs with `block-wake`; whoever finds the address in use finds the memory.
+        let base = self.base.load(Ordering::Acquire);
+        (base != DORMANT).then_some(base)
+    }
+
+    #[inline]
+    pub(super) fn areas(&self) -> usize {
+        self.parts.len()
+    }
+
+    #[inline]
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        self.slots as u64 * SLOT
+    }
+
+    /// Slots that are free; none while it sleeps.
+    pub(super) fn free(&self) -> usize {
+        self.parts.iter().map(|part| part.0.area.free()).sum()
+    }
+
+    #[inline]
+    pub(super) fn area_of(&self, slot: usize) -> usize {
+        slot >> self.area_shift
+    }
+
+    /// The areas and what is counted in each.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&C::Area, &C::Counters)> {
+        self.parts
+            .iter()
+            .map(|part| (&part.0.area, &part.0.counters))
+    }
+
+    /// Takes a run in the area `number`, of which only the low bits count. Returns its slot in the
+    /// block and where devices see slot 0, and whether somebody may have missed slots meanwhile.
+    #[inline(always)]
+    pub(super) fn take(
+        &self,
+        number: usize,
+        need: &Need,
+        pass: Pass,
+    ) -> (Option<(usize, u64)>, bool) {
+        let Some(base) = self.base() else {
+            return (None, false);
+        };
+        if !need.reaches(base, self.bytes()) {
+            return (None, false);
+        }
+        let number = number & (self.parts.len() - 1);
+        let part = &self.parts[number].0;
+        let begin = number * self.shape.slots;
+        let first = base + begin as u64 * SLOT;
+        let taken = part.area.take(need, first, pass, &part.counters);
+        let Some(slot) = taken.slot else {
+            return (None, taken.rolled_back);
+        };
+        // The block may have slept meanwhile, and have other memory now; with a slot of it in hand
+        // it stays.
+        if self.base() != Some(base) {
+            part.area.give(slot, need.slots, &part.counters);
+            return (None, true);
+        }
+        (Some((begin + slot, base)), taken.rolled_back)
+    }
+
+    /// Whether a run could be taken in some area now.
+    pub(super) fn fits(&self, need: &Need) -> bool {
+        let Some(base) = self.base().filter(|base| need.reaches(*base, self.bytes())) else {
+            return false;
+        };
+        let first = |number: usize| base + (number * self.shape.slots) as u64 * SLOT;
+        let mut parts = self.parts.iter().enumerate();
+        parts.any(|(number, part)| part.0.area.fits(need, first(number)))
+    }
+
+    pub(super) fn settle(&self) {
+        self.parts.iter().for_each(|part| part.0.area.settle());
+    }
+
+    /// Takes exactly these slots, if all of them are free.
+    pub(super) fn take_at(&self, slot: usize, len: u32) -> bool {
+        let area = self.area_of(slot);
+        let part = &self.parts[area].0;
+        part.area.take_at(slot - area * self.shape.slots, len)
+    }
+
+    /// Gives a run back.
+    #[inline]
+    pub(super) fn give(&self, slot: usize, len: u32) {
+        let area = self.area_of(slot);
+        let part = &self.parts[area].0;
+        let slot = slot - area * self.shape.slots;
+        part.area.give(slot, len, &part.counters);
+    }
+
+    /// Gives the sleeping block memory, and its slots to everybody. The memory is shared, zeroed
+    /// and of the block's size.
+    pub(super) fn wake(&self, backing: &Backing) {
+        debug_assert!(self.base().is_none() && backing.len as u64 == self.bytes());
+        // Relaxed: published by the store below.
+        self.memory.store(backing.start.as_ptr(), Ordering::Relaxed);
+        let base = crate::addr::Address::raw(backing.device);
+        // Release, `block-wake`: pairs with the load in `base`.
+        self.base.store(base, Ordering::Release);
+        // Relaxed: a count for whoever tends the pool.
+        self.idle.store(0, Ordering::Relaxed);
+        self.parts.iter().for_each(|part| part.0.area.open());
+    }
+
+    /// Takes all slots if all are free, and the memory away.
+    pub(super) fn sleep(&self) -> Result<Backing, Busy> {
+        let closed = self.parts.iter().take_while(|part| part.0.area.close());
+        let closed = closed.count();
+        let backing = self.backing().filter(|_| closed == self.parts.len());
+        let Some(backing) = backing else {
+            let parts = self.parts.iter().take(closed);
+            parts.for_each(|part| part.0.area.reopen());
+            return Err(Busy);
+        };
+        // Relaxed, twice: whoever takes a slot later finds it given by `wake`, and whoever asks for
+        // an address without having a slot is told nothing that lasts.
+        self.base.store(DORMANT, Ordering::Relaxed);
+        self.memory.store(core::ptr::null_mut(), Ordering::Relaxed);
+        Ok(backing)
+    }
+
+    /// The memory; `None` while it sleeps.
+    pub(super) fn backing(&self) -> Option<Backing> {
+        let device = Iova::new(self.base()?);
+        // Relaxed: who has a slot, or tends the pool, has seen `block-wake`.
+        let start = NonNull::new(self.memory.load(Ordering::Relaxed))?;
+        let len = usize::try_from(self.bytes()).ok()?;
+        Some(Backing { start, device, len })
+    }
+
+    /// The slot at a device address, and where devices see slot 0.
+    #[inline]
+    pub(super) fn slot_at(&self, at: u64) -> Option<(usize, u64)> {
+        let base = self.base()?;
+        let slot = at.checked_sub(base)? >> SLOT_SHIFT;
+        (slot < self.slots as u64).then_some((slot as usize, base))
+    }
+
+    /// The memory of a run.
+    ///
+    /// # Safety
+    /// For the lifetime, which the caller chooses, the run is taken, and nobody else uses its
+    /// memory but devices and hosts.
+    #[inline]
+    pub(super) unsafe fn run<'a>(&self, slot: usize, len: u32) -> Run<'a> {
+        // Relaxed: the caller has the run, and took it after `block-wake`.
+        let memory = self.memory.load(Ordering::Relaxed);
+        debug_assert!(slot + len as usize <= self.slots());
+        let at = slot << SLOT_SHIFT;
+        // SAFETY: the block has memory while a slot of it is taken, and has had all of its bytes
+        // since `wake`; the run is in the block.
+        let start = unsafe { memory.add(at) };
+        // SAFETY: not null, for it is in the block's memory.
+        let start = unsafe { NonNull::new_unchecked(start) };
+        // SAFETY: the memory is good for the CPU by the contract of `Memory`; the rest is the
+        // caller's promise.
+        unsafe { Run::new(start, (len as usize) << SLOT_SHIFT) }
+    }
+}
+
+/// A slot of the block is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Busy;
+
+/// Slots of a segment under a configuration.
+#[inline]
+pub(super) const fn segment<C: Config>() -> usize {
+    <C::Area as Area>::SEGMENT
+}

@@ -1,0 +1,122 @@
+//! Mappings that nobody has since the pool was restored: claimed again, or found to be leaks.
+
+use super::config::Config;
+use super::device::Device;
+use super::direction::Direction;
+use super::error::Misuse;
+use super::memory::Memory;
+use super::pool::Pool;
+use super::record::Kind;
+use super::state::Leak;
+use crate::addr::Iova;
+
+/// A mapping that was claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// Where the device sees the data.
+    pub at: Iova,
+    /// Bytes of data.
+    pub len: usize,
+    /// Which way data goes.
+    pub direction: Direction,
+    /// Whether it has an original, and is unmapped with `unmap_raw`; else it is deallocated.
+    pub has_original: bool,
+}
+
+impl<M: Memory, C: Config> Pool<M, C> {
+    /// Claims the mapping that begins at `at`, which was this device's before the pool was saved.
+    ///
+    /// # Errors
+    /// See [`Misuse`]; nothing has changed. What somebody has claimed is [`Misuse::Kind`].
+    ///
+    /// # Safety
+    /// If it has an original, the caller vouches for that as [`map_raw`](Self::map_raw) asks for.
+    pub unsafe fn claim(&self, device: &Device, at: Iova) -> Result<Claimed, Misuse> {
+        let found = self.mapping_at(at)?;
+        if found.entry.device != device.id() {
+            return Err(Misuse::Foreign(found.entry.device));
+        }
+        found.starts(at)?;
+        let kind = match found.entry.kind {
+            Kind::UnclaimedRaw => Kind::Raw,
+            Kind::UnclaimedAllocated => Kind::Allocated,
+            Kind::Guarded => return Err(Misuse::Guarded),
+            Kind::Raw | Kind::Allocated => return Err(Misuse::Kind),
+        };
+        if found.spot.is_transient() {
+            let mut transients = self.transients.0.lock();
+            if let Some(one) = transients.get_mut(found.spot.slot as usize) {
+                one.entry.kind = kind;
+            }
+        } else {
+            let book = &self.block_of(&found.spot).book;
+            book.set_kind(found.spot.slot as usize, &found.entry, kind);
+        }
+        device.charge_anyway(found.entry.slots);
+        Ok(Claimed {
+            at,
+            len: found.entry.len as usize,
+            direction: found.entry.direction,
+            has_original: kind == Kind::Raw,
+        })
+    }
+
+    /// Calls `leaked` with every mapping that nobody has claimed, in the order of blocks and slots,
+    /// transient ones last. Returns how many there are.
+    ///
+    /// # Cost
+    /// A look at every slot.
+    pub fn unclaimed(&self, mut leaked: impl FnMut(Leak)) -> usize {
+        let mut count = 0;
+        for (index, slot, entry) in self.mappings() {
+            let block = self.blocks.get(index);
+            if let Some(leak) = block.and_then(|block| block.leak(slot, &entry)) {
+                count += 1;
+                leaked(leak);
+            }
+        }
+        let mut next = 0;
+        while let Some((at, leak)) = self.transient_leak(next) {
+            next = at + 1;
+            count += 1;
+            leaked(leak);
+        }
+        count
+    }
+
+    /// The first transient leak from this number on.
+    fn transient_leak(&self, from: usize) -> Option<(usize, Leak)> {
+        let transients = self.transients.0.lock();
+        let mut leaks = transients
+            .iter()
+            .filter(|(at, one)| *at >= from && one.entry.kind.is_unclaimed());
+        let (at, one) = leaks.next()?;
+        let leak = Leak {
+            device: one.entry.device,
+            at: one.start(),
+            len: one.entry.len as usize,
+            slots: one.entry.slots,
+        };
+        Some((at, leak))
+    }
+
+    /// Ends every mapping that nobody has claimed, without a copy, and hands each to `released`.
+    /// Returns how many there were.
+    ///
+    /// # Safety
+    /// No device works in them any more.
+    pub unsafe fn release_unclaimed(&self, mut released: impl FnMut(Leak)) -> usize {
+        let mut count = 0;
+        let ended = |leak: Leak| {
+            if let Ok(found) = self.mapping_at(leak.at)
+                && self.end(&found).is_ok()
+            {
+                self.release_unowned(found.spot);
+                count += 1;
+                released(leak);
+            }
+        };
+        self.unclaimed(ended);
+        count
+    }
+}

@@ -1,0 +1,248 @@
+//! A device: what it can reach, what its transfers must respect, how much it may have.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::slot::SLOT;
+use crate::addr::{Address, Iova};
+use crate::sync::atomic::{AtomicU32, Ordering};
+
+/// What a device can reach and how its buffers must lie.
+///
+/// # Example
+/// ```
+/// use furlong::addr::Iova;
+/// use furlong::bounce::{Device, Limits};
+///
+/// // 32 address lines, pages whose offset must stay, at most 1 MiB in flight.
+/// let nvme = Limits::new()
+///     .reach(Iova::new(0xffff_ffff))
+///     .min_align_mask(0xfff)
+///     .quota(512);
+/// let nvme = Device::new(1, nvme)?;
+/// # Ok::<(), furlong::bounce::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The last address that the device can put on the bus.
+    pub reach: Iova,
+    /// Low bits of the original's address that its place in the pool must share: `2^n - 1`.
+    pub min_align_mask: u64,
+    /// What a run must start at a multiple of, less one: `2^n - 1`. Runs are rounded up to it.
+    pub align_mask: u64,
+    /// What a run must not cross a multiple of, less one: `2^n - 1`.
+    pub boundary_mask: u64,
+    /// Slots that the device may have at a time.
+    pub quota: Option<u32>,
+}
+
+impl Limits {
+    /// None: the device reaches all addresses and takes everything.
+    pub const fn new() -> Self {
+        Self {
+            reach: Iova::new(u64::MAX),
+            min_align_mask: 0,
+            align_mask: 0,
+            boundary_mask: u64::MAX,
+            quota: None,
+        }
+    }
+
+    /// With this last address.
+    #[must_use]
+    pub const fn reach(self, reach: Iova) -> Self {
+        Self { reach, ..self }
+    }
+
+    /// With these low bits of the original kept.
+    #[must_use]
+    pub const fn min_align_mask(self, min_align_mask: u64) -> Self {
+        Self {
+            min_align_mask,
+            ..self
+        }
+    }
+
+    /// With runs at multiples of this plus one.
+    #[must_use]
+    pub const fn align_mask(self, align_mask: u64) -> Self {
+        Self { align_mask, ..self }
+    }
+
+    /// With runs that do not cross a multiple of this plus one.
+    #[must_use]
+    pub const fn boundary_mask(self, boundary_mask: u64) -> Self {
+        Self {
+            boundary_mask,
+            ..self
+        }
+    }
+
+    /// With at most so many slots at a time.
+    #[must_use]
+    pub const fn quota(self, slots: u32) -> Self {
+        Self {
+            quota: Some(slots),
+            ..self
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Why no device can have these limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitsError {
+    /// The mask of minimum alignment is no power of two less one.
+    MinAlignMask(u64),
+    /// The mask of alignment is no power of two less one.
+    AlignMask(u64),
+    /// The mask of the boundary is no power of two less one, or less than a slot.
+    BoundaryMask(u64),
+    /// The quota is 0: nothing could ever be mapped.
+    NoQuota,
+}
+
+impl fmt::Display for LimitsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MinAlignMask(mask) => write!(f, "min_align_mask {mask:#x} is not 2^n - 1"),
+            Self::AlignMask(mask) => write!(f, "align_mask {mask:#x} is not 2^n - 1"),
+            Self::BoundaryMask(mask) => {
+                write!(
+                    f,
+                    "boundary_mask {mask:#x} is not 2^n - 1 of at least a slot"
+                )
+            }
+            Self::NoQuota => f.write_str("a quota of 0 slots lets the device map nothing"),
+        }
+    }
+}
+
+impl Error for LimitsError {}
+
+/// A device that maps through a pool.
+///
+/// A number that the caller chooses tells it from others; whoever gives two devices one number
+/// lets each unmap what the other has mapped.
+#[derive(Debug)]
+pub struct Device {
+    id: u32,
+    limits: Limits,
+    /// Slots that it has, if it has a quota.
+    used: AtomicU32,
+    /// The restricted pool that it belongs to.
+    pool: Option<u32>,
+}
+
+impl Device {
+    /// The device with this number and these limits.
+    ///
+    /// # Errors
+    /// See [`LimitsError`].
+    pub fn new(id: u32, limits: Limits) -> Result<Self, LimitsError> {
+        let is_mask = |mask: u64| mask & mask.wrapping_add(1) == 0;
+        if !is_mask(limits.min_align_mask) {
+            return Err(LimitsError::MinAlignMask(limits.min_align_mask));
+        }
+        if !is_mask(limits.align_mask) {
+            return Err(LimitsError::AlignMask(limits.align_mask));
+        }
+        if !is_mask(limits.boundary_mask) || limits.boundary_mask < SLOT - 1 {
+            return Err(LimitsError::BoundaryMask(limits.boundary_mask));
+        }
+        if limits.quota == Some(0) {
+            return Err(LimitsError::NoQuota);
+        }
+        Ok(Self {
+            id,
+            limits,
+            used: AtomicU32::new(0),
+            pool: None,
+        })
+    }
+
+    /// The same, allowed to use a restricted pool, and no other.
+    pub(super) fn restricted_to(self, pool: u32) -> Self {
+        Self {
+            pool: Some(pool),
+            ..self
+        }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Its limits.
+    #[inline]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// How many slots it has; `None` without a quota, for then nobody counts.
+    pub fn used(&self) -> Option<u32> {
+        // Relaxed: a number that orders nothing.
+        let used = self.used.load(Ordering::Relaxed);
+        self.limits.quota.map(|_| used)
+    }
+
+    /// Whether the device reaches `len` bytes from `start` on.
+    pub fn reaches(&self, start: Iova, len: u64) -> bool {
+        let last = start.checked_add(len.saturating_sub(1));
+        last.is_some_and(|last| last <= self.limits.reach)
+    }
+
+    #[inline]
+    pub(super) fn pool(&self) -> Option<u32> {
+        self.pool
+    }
+
+    /// Takes `slots` of its quota; if there are not as many left, how many it has.
+    #[inline]
+    pub(super) fn charge(&self, slots: u32) -> Result<(), u32> {
+        match self.limits.quota {
+            Some(quota) => self.charge_within(quota, slots),
+            None => Ok(()),
+        }
+    }
+
+    fn charge_within(&self, quota: u32, slots: u32) -> Result<(), u32> {
+        let more = |used: u32| used.checked_add(slots).filter(|used| *used <= quota);
+        // Relaxed: the number limits itself, and orders nothing.
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .map(|_| ())
+    }
+
+    /// Whether so many slots of its quota are left.
+    pub(super) fn has_left(&self, slots: u32) -> bool {
+        // Relaxed: as in `charge`.
+        let used = self.used.load(Ordering::Relaxed);
+        let quota = self.limits.quota.unwrap_or(u32::MAX);
+        used.checked_add(slots).is_some_and(|used| used <= quota)
+    }
+
+    /// Takes `slots` whatever the quota says: they are there.
+    pub(super) fn charge_anyway(&self, slots: u32) {
+        if self.limits.quota.is_some() {
+            // Relaxed: as in `charge`.
+            self.used.fetch_add(slots, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives back what was taken.
+    #[inline]
+    pub(super) fn refund(&self, slots: u32) {
+        if self.limits.quota.is_some() {
+            // Relaxed: as in `charge`.
+            self.used.fetch_sub(slots, Ordering::Relaxed);
+        }
+    }
+}

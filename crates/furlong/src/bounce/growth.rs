@@ -1,0 +1,226 @@
+//! Further blocks: obtained on demand, given back when they stay empty.
+#![forbid(unsafe_code)]
+
+use super::block::{Block, segment};
+use super::config::Config;
+use super::error::{GrowError, NoPool, PoolError};
+use super::line::try_boxed;
+use super::memory::{Backing, Haste, Memory, Wanted};
+use super::plan::{self, Growth};
+use super::pool::Pool;
+use super::slot::SLOT;
+use crate::addr::Iova;
+use crate::sync::atomic::Ordering;
+
+/// What tending a pool came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tended {
+    /// Slots that the pool has grown by.
+    pub grown: usize,
+    /// Slots that were given back.
+    pub given_back: usize,
+}
+
+impl<M: Memory, C: Config> Pool<M, C> {
+    /// Obtains a further block.
+    ///
+    /// # Errors
+    /// See [`GrowError`]; nothing has changed.
+    pub fn grow(&self) -> Result<usize, GrowError> {
+        self.grow_for(self.plan.reach, 1)
+    }
+
+    /// A further block that lies up to `reach`, and has room for a run of `slots`. Returns its
+    /// slots.
+    pub(super) fn grow_for(&self, reach: Iova, slots: u32) -> Result<usize, GrowError> {
+        if self.plan.growth == Growth::Never {
+            return Err(GrowError::Limit(self.plan.blocks));
+        }
+        let _alone = self.growth.try_lock().ok_or(GrowError::Busy)?;
+        let (size, min) = (self.plan.block_slots, self.plan.block_min);
+        self.add_block(size, min.max(slots as usize), reach, Haste::Atomic)
+    }
+
+    pub(super) fn grow_first(&self) -> Result<(), GrowError> {
+        let (slots, min) = (self.plan.slots, self.plan.block_min);
+        self.add_block(slots, min, self.plan.reach, Haste::MayWait)
+            .map(|_| ())
+    }
+
+    /// Does what can wait: grows if a map asked for it, and gives a block back that stays empty.
+    ///
+    /// A further block goes, the newest first, when it was found empty [`Plan::patience`] times in
+    /// a row and the others are at most half full without it, so that a load that comes and goes
+    /// does not make the pool shrink and grow by turns. One call gives back one block at most. A
+    /// block keeps its records, some 26 bytes a slot, for the next time that the pool grows.
+    ///
+    /// [`Plan::patience`]: super::Plan::patience
+    pub fn tend(&self) -> Tended {
+        let mut tended = Tended::default();
+        // Relaxed: a flag; what it is about is looked at anew.
+        let wanted = self.wants_growth.swap(0, Ordering::Relaxed) != 0;
+        if wanted && let Some(_alone) = self.growth.try_lock() {
+            let (size, min) = (self.plan.block_slots, self.plan.block_min);
+            let added = self.add_block(size, min, self.plan.reach, Haste::MayWait);
+            tended.grown = added.unwrap_or(0);
+        }
+        if tended.grown == 0 {
+            tended.given_back = self.shrink();
+        }
+        tended
+    }
+
+    fn shrink(&self) -> usize {
+        let Some(_alone) = self.growth.try_lock() else {
+            return 0;
+        };
+        let (slots, free) = (self.slots(), self.free());
+        let further = self.blocks.iter().rev().filter(|(index, _)| *index > 0);
+        let awake = further.filter(|(_, block)| block.base().is_some());
+        let mut gone = None;
+        for (_, block) in awake {
+            let empty = block.free() == block.slots();
+            // Relaxed, here and below: whoever tends has the lock of growth.
+            let idle = block.idle.load(Ordering::Relaxed);
+            let idle = if empty { idle.saturating_add(1) } else { 0 };
+            block.idle.store(idle, Ordering::Relaxed);
+            let (rest, rest_free) = (slots - block.slots(), free.saturating_sub(block.slots()));
+            let roomy = 2 * rest_free >= rest;
+            if gone.is_none() && idle >= self.plan.patience.max(1) && empty && roomy {
+                gone = Some(block);
+            }
+        }
+        gone.map_or(0, |block| self.put_to_sleep(block))
+    }
+
+    /// Takes the memory of an empty block away and gives it back; returns its slots.
+    fn put_to_sleep(&self, block: &Block<C>) -> usize {
+        match block.sleep() {
+            Ok(backing) => {
+                self.give_back(backing);
+                block.slots()
+            }
+            Err(_) => {
+                // Somebody may have found the slots taken while this looked.
+                self.notify(None);
+                0
+            }
+        }
+    }
+
+    /// Adds a block of `slots` slots, or of half as many, and so on down to `min`.
+    fn add_block(
+        &self,
+        slots: usize,
+        min: usize,
+        reach: Iova,
+        haste: Haste,
+    ) -> Result<usize, GrowError> {
+        if self.blocks() >= self.plan.blocks {
+            return Err(GrowError::Limit(self.plan.blocks));
+        }
+        let reach = reach.min(self.plan.reach);
+        let mut slots = slots;
+        loop {
+            let added = self.add_block_of(slots, reach, haste);
+            let half = slots / 2;
+            let areas = self.plan.areas_of(half.max(1), segment::<C>());
+            let halves = half >= min.max(1) && plan::shape(half, areas, segment::<C>()).is_ok();
+            if added != Err(GrowError::NoMemory) || !halves {
+                return added;
+            }
+            slots = half;
+        }
+    }
+
+    fn add_block_of(&self, slots: usize, reach: Iova, haste: Haste) -> Result<usize, GrowError> {
+        let sleeping =
+            |(_, block): &(usize, &Block<C>)| block.slots() == slots && block.base().is_none();
+        let found = self.blocks.iter().find(sleeping);
+        let index = match found {
+            Some((index, _)) => index,
+            None => self.push_block(slots)?,
+        };
+        let block = self.blocks.get(index).expect("it was just found or put in");
+        let wanted = Wanted {
+            len: usize::try_from(block.bytes()).map_err(|_| GrowError::NoMemory)?,
+            align: block.bytes().next_power_of_two().min(128 * SLOT),
+            reach,
+            haste,
+        };
+        let backing = self.obtain(&wanted)?;
+        block.wake(&backing);
+        self.notify(None);
+        Ok(slots)
+    }
+
+    /// Puts a block without memory into the table; returns its number.
+    fn push_block(&self, slots: usize) -> Result<usize, GrowError> {
+        if self.blocks.len() == self.blocks.capacity() {
+            return Err(GrowError::Limit(self.blocks.capacity()));
+        }
+        self.push_shaped(slots, self.plan.areas_of(slots, segment::<C>()))
+    }
+
+    /// The same with so many areas.
+    pub(super) fn push_shaped(&self, slots: usize, areas: usize) -> Result<usize, GrowError> {
+        let shape = plan::shape(slots, areas, segment::<C>()).map_err(|_| GrowError::NoMemory)?;
+        let block = try_boxed(1, |_| Block::try_new(shape, areas));
+        let block = block.ok_or(GrowError::NoMemory)?;
+        let pushed = self.blocks.push(block);
+        pushed.map_err(|_| GrowError::Limit(self.blocks.capacity()))
+    }
+
+    /// Memory as wanted, shared and zeroed.
+    pub(super) fn obtain(&self, wanted: &Wanted) -> Result<Backing, GrowError> {
+        let backing = self.memory().obtain(wanted).ok_or(GrowError::NoMemory)?;
+        let fits = self.is_placed(&backing, wanted.len) && self.is_apart(&backing, wanted.reach);
+        if !fits {
+            self.free_private(backing);
+            return Err(GrowError::Misplaced);
+        }
+        if self.memory().share(&backing).is_err() {
+            self.free_private(backing);
+            return Err(GrowError::NotShared);
+        }
+        self.fresh_run(&backing).zero(0, backing.len);
+        Ok(backing)
+    }
+
+    /// Whether memory lies up to `reach` and where no other block is.
+    fn is_apart(&self, backing: &Backing, reach: Iova) -> bool {
+        let Some(extent) = backing.extent() else {
+            return false;
+        };
+        let overlaps =
+            |other: &Backing| other.extent().is_some_and(|other| other.overlaps(&extent));
+        let mut blocks = self.awake().filter_map(Block::backing);
+        let transients = self.transients.0.lock();
+        let mut transients = transients.iter().map(|(_, one)| &one.backing);
+        extent.last() <= reach && !blocks.any(|other| overlaps(&other)) && !transients.any(overlaps)
+    }
+
+    pub(super) fn count_leaked(&self, slots: usize) {
+        // Relaxed: a number that orders nothing.
+        self.leaked.fetch_add(slots, Ordering::Relaxed);
+    }
+
+    /// Gives all memory back that nothing is mapped in. What is mapped stays a device's for good.
+    pub(super) fn put_all_to_sleep(&self) {
+        for (_, block) in self.blocks.iter() {
+            if block.base().is_some() {
+                self.put_to_sleep(block);
+            }
+        }
+    }
+
+    /// What a pool was to be made of.
+    pub(super) fn dissolve(mut self, error: PoolError) -> NoPool<M> {
+        self.put_all_to_sleep();
+        let memory = self.memory.take();
+        NoPool {
+            error,
+            memory: memory.expect("a pool has its memory until it is dropped"),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a mapping needs: how long a run, and where it may start.
+#![forbid(unsafe_code)]
+
+use super::device::Limits;
+use super::run::{every, starts, starts_low, within};
+use super::slot::{SLOT, SLOT_SHIFT, slots_of};
+use crate::addr::{Address, PhysAddr};
+
+/// The run that a mapping needs. All rules are about addresses as the device sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Slots of the run, 1 to the segment's.
+    pub(super) slots: u32,
+    /// Bytes from the start of the run to the data.
+    pub(super) offset: u32,
+    /// Bytes of data.
+    pub(super) len: u32,
+    /// A power of two of slots, as its exponent: what two starts differ by a multiple of.
+    stride_log: u32,
+    /// Low bits that the start of the run must have, and which bits those are.
+    want: u64,
+    mask: u64,
+    /// A power of two of slots that the run must not cross a multiple of.
+    boundary: u64,
+    /// The last address that the device reaches.
+    pub(super) reach: u64,
+}
+
+/// Why there can be no such run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoRun {
+    Zero,
+    TooLarge,
+    Align,
+    Boundary,
+}
+
+/// What of the original's address is kept, and what the run is aligned to beside.
+struct Rules {
+    /// Set bits are zero in the address of the run.
+    align: u64,
+    /// Set bits are those of the original, if there is one.
+    keep: u64,
+}
+
+impl Need {
+    /// For `len` bytes that lie at `original`, or are to lie anywhere.
+    ///
+    /// The rules are those of Linux: the offset into the run keeps the low bits of the original
+    /// that the device asks for, as far as the run's own alignment does not; the run is rounded up
+    /// to that alignment; and if nothing is asked for, what is as long as a page starts at one.
+    #[inline(always)]
+    pub(super) fn new(
+        limits: &Limits,
+        original: Option<PhysAddr>,
+        len: usize,
+        page: u64,
+        segment: usize,
+    ) -> Result<Self, NoRun> {
+        if len == 0 {
+            return Err(NoRun::Zero);
+        }
+        let (min, asked) = (limits.min_align_mask, limits.align_mask);
+        let slot = SLOT - 1;
+        let low = original.map_or(0, Address::raw);
+        let offset = low & min & (asked | slot);
+        // The sum below does not overflow once each of its parts fits a segment.
+        let longest = segment as u64 * SLOT;
+        if asked >= longest {
+            return Err(NoRun::Align);
+        }
+        if len as u64 > longest {
+            return Err(NoRun::TooLarge);
+        }
+        let size = (len as u64 + offset + asked) & !asked;
+        let slots = slots_of(size);
+        if slots > segment as u64 {
+            return Err(NoRun::TooLarge);
+        }
+        let boundary = (limits.boundary_mask >> SLOT_SHIFT) + 1;
+        if slots > boundary {
+            return Err(NoRun::Boundary);
+        }
+        let by_page = asked == 0 && min == 0 && size >= page;
+        let rules = Rules::new(if by_page { page - 1 } else { asked }, min);
+        let keep = if original.is_some() { rules.keep } else { 0 };
+        let mask = rules.align | keep;
+        Ok(Self {
+            slots: slots as u32,
+            offset: offset as u32,
+            len: len as u32,
+            stride_log: (mask >> SLOT_SHIFT).trailing_ones(),
+            want: low & keep,
+            mask,
+            boundary,
+            reach: limits.reach.raw(),
+        })
+    }
+
+    /// Whether the device reaches all of a block.
+    #[inline]
+    pub(super) fn reaches(&self, base: u64, bytes: u64) -> bool {
+        base <= self.reach && bytes - 1 <= self.reach - base
+    }
+
+    /// The lowest of the first up to 64 slots of a segment at which the run may start so that it
+    /// ends among them, if that takes no thought; slot 0 of the segment is at `first`, a multiple
+    /// of a slot. What it finds is what [`place`](Self::place) finds.
+    #[inline(always)]
+    pub(super) fn place_low(&self, free: u64, first: u64) -> Option<u32> {
+        let phase = (self.want.wrapping_sub(first) & self.mask) >> SLOT_SHIFT;
+        if self.slots > 64 || phase >= 64 || self.boundary < Self::BOUNDLESS {
+            return None;
+        }
+        let stride = every(self.stride_log & 7, 0) as u64;
+        let places = starts_low(free, self.slots) & stride << phase;
+        let found = places != 0 && self.stride_log < 8;
+        found.then(|| places.trailing_zeros())
+    }
+
+    /// The lowest of the `free` slots of a segment at which the run may start; slot 0 of the
+    /// segment is at `first`, a multiple of a slot.
+    #[inline]
+    pub(super) fn place(&self, free: u128, first: u64) -> Option<u32> {
+        let phase = (self.want.wrapping_sub(first) & self.mask) >> SLOT_SHIFT;
+        let mut places = starts(free, self.slots);
+        places &= match self.stride_log {
+            // A segment has one such slot at most.
+            8.. if phase >= 128 => 0,
+            8.. => 1 << phase,
+            log => every(log, phase as u32),
+        };
+        if self.boundary < Self::BOUNDLESS {
+            places &= within(self.boundary, first >> SLOT_SHIFT, self.slots);
+        }
+        (places != 0).then(|| places.trailing_zeros())
+    }
+
+    /// Slots between the last multiple of [`align`](Self::align) and the start of the run.
+    pub(super) fn slots_before(&self) -> u32 {
+        (self.want >> SLOT_SHIFT) as u32
+    }
+
+    /// What two starts differ by a multiple of, in bytes.
+    pub(super) fn align(&self) -> u64 {
+        SLOT << self.stride_log
+    }
+
+    /// Slots of the boundary that is none.
+    const BOUNDLESS: u64 = (u64::MAX >> SLOT_SHIFT) + 1;
+}
+
+impl Rules {
+    const fn new(asked: u64, min: u64) -> Self {
+        let align = asked | (SLOT - 1);
+        Self {
+            align,
+            keep: min & !align,
+        }
+    }
+}
+
+/// The longest mapping that fits wherever its original lies.
+pub(super) fn longest(limits: &Limits, segment: usize) -> u64 {
+    let pad = limits.min_align_mask.div_ceil(SLOT).saturating_mul(SLOT);
+    (segment as u64 * SLOT).saturating_sub(pad)
+}

@@ -1,0 +1,232 @@
+//! How large a pool is, and what it may become.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use super::area::Shape;
+use super::slot::SEGMENT;
+use crate::addr::Iova;
+
+/// Slots of the smallest block that a kernel would call a pool: 1 MiB.
+pub const BLOCK_MIN: usize = 512;
+
+/// How large a pool is, and what it may become.
+///
+/// # Example
+/// ```
+/// use furlong::bounce::{Growth, Plan};
+///
+/// // 1 MiB in 4 areas, and up to three times as much on demand.
+/// let plan = Plan::new(512, 4).growth(Growth::Inline).blocks(4);
+/// assert_eq!(plan.block_slots, 512);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Slots of the first block.
+    pub slots: usize,
+    /// Areas of the first block, a power of two; further blocks have as many or fewer.
+    pub areas: usize,
+    /// When it grows.
+    pub growth: Growth,
+    /// Blocks that there may be at a time, the first included.
+    pub blocks: usize,
+    /// Slots of a further block.
+    pub block_slots: usize,
+    /// Where there is no memory for a block it is halved, down to so many slots.
+    pub block_min: usize,
+    /// Mappings that may have a transient block of their own at a time.
+    pub transients: usize,
+    /// Maps that may wait for room at a time.
+    pub waiters: usize,
+    /// How often in a row a further block must be found empty before it is given back.
+    pub patience: u32,
+    /// Who may map.
+    pub access: Access,
+    /// The highest address that the memory may have.
+    pub reach: Iova,
+}
+
+/// When a pool grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Never: the first block is all there is.
+    Never,
+    /// Where somebody tends it: a map that finds no room says so and does not wait for memory.
+    Deferred,
+    /// In the map that finds no room.
+    Inline,
+}
+
+/// Who may map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Every device that belongs to no restricted pool.
+    Everyone,
+    /// Devices that were admitted, which then can use no other.
+    Restricted,
+}
+
+impl Plan {
+    /// A pool of `slots` slots in `areas` areas that neither grows nor has transient blocks.
+    pub const fn new(slots: usize, areas: usize) -> Self {
+        Self {
+            slots,
+            areas,
+            growth: Growth::Never,
+            blocks: 1,
+            block_slots: slots,
+            block_min: if slots < BLOCK_MIN { slots } else { BLOCK_MIN },
+            transients: 0,
+            waiters: 64,
+            patience: 2,
+            access: Access::Everyone,
+            reach: Iova::new(u64::MAX),
+        }
+    }
+
+    /// A pool of one area for devices that were admitted: it neither grows nor has transient
+    /// blocks, so that what one of them takes is nobody else's.
+    pub const fn restricted(slots: usize) -> Self {
+        let access = Access::Restricted;
+        Self {
+            access,
+            ..Self::new(slots, 1)
+        }
+    }
+
+    /// Growing then.
+    #[must_use]
+    pub const fn growth(self, growth: Growth) -> Self {
+        Self { growth, ..self }
+    }
+
+    /// With at most so many blocks, the first included.
+    #[must_use]
+    pub const fn blocks(self, blocks: usize) -> Self {
+        Self { blocks, ..self }
+    }
+
+    /// With further blocks of so many slots, halved down to `min` where there is no memory.
+    #[must_use]
+    pub const fn block_slots(self, block_slots: usize, min: usize) -> Self {
+        Self {
+            block_slots,
+            block_min: min,
+            ..self
+        }
+    }
+
+    /// With at most so many transient blocks at a time.
+    #[must_use]
+    pub const fn transients(self, transients: usize) -> Self {
+        Self { transients, ..self }
+    }
+
+    /// With at most so many waiting maps at a time.
+    #[must_use]
+    pub const fn waiters(self, waiters: usize) -> Self {
+        Self { waiters, ..self }
+    }
+
+    /// Giving a further block back when it was found empty so often in a row.
+    #[must_use]
+    pub const fn patience(self, patience: u32) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// With memory up to this address.
+    #[must_use]
+    pub const fn reach(self, reach: Iova) -> Self {
+        Self { reach, ..self }
+    }
+
+    /// Areas of a block of so many slots: none is smaller than a segment of the first block's.
+    pub(super) fn areas_of(&self, slots: usize, segment: usize) -> usize {
+        let least = segment.min(self.slots / self.areas);
+        let most = (slots / least).max(1);
+        self.areas.min(1 << most.ilog2())
+    }
+}
+
+/// Why no block can be like that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// There is no slot, or no area, or no block.
+    Empty,
+    /// The number of areas is no power of two.
+    Areas(usize),
+    /// An area is not made of whole segments: so many slots in so many areas. Several areas have a
+    /// power of two of slots each, one has a multiple of [`SEGMENT`] or a power of two below.
+    Uneven {
+        /// Slots.
+        slots: usize,
+        /// Areas.
+        areas: usize,
+    },
+    /// A restricted pool has one area, does not grow and has no transient blocks.
+    Restricted,
+    /// More slots than can be numbered.
+    TooLarge(usize),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("a pool has a slot, an area and a block"),
+            Self::Areas(areas) => write!(f, "{areas} areas are no power of two"),
+            Self::Uneven { slots, areas } => {
+                write!(
+                    f,
+                    "{slots} slots in {areas} areas are not whole segments of {SEGMENT}"
+                )
+            }
+            Self::Restricted => {
+                f.write_str("a restricted pool has one area, and neither grows nor has transients")
+            }
+            Self::TooLarge(slots) => write!(f, "{slots} slots are more than can be numbered"),
+        }
+    }
+}
+
+impl Error for PlanError {}
+
+/// The shape of each of `areas` areas with `slots` slots together.
+pub(super) fn shape(slots: usize, areas: usize, segment: usize) -> Result<Shape, PlanError> {
+    if slots == 0 || areas == 0 {
+        return Err(PlanError::Empty);
+    }
+    if !areas.is_power_of_two() {
+        return Err(PlanError::Areas(areas));
+    }
+    if u32::try_from(slots).is_err() {
+        return Err(PlanError::TooLarge(slots));
+    }
+    let each = slots / areas;
+    let whole = each.is_multiple_of(segment) || (each < segment && each.is_power_of_two());
+    let even = areas == 1 || each.is_power_of_two();
+    if each == 0 || each * areas != slots || !whole || !even {
+        return Err(PlanError::Uneven { slots, areas });
+    }
+    Ok(Shape::new(each, segment.min(each)))
+}
+
+impl Plan {
+    /// Whether there can be such a pool over segments of so many slots.
+    pub(super) fn validate(&self, segment: usize) -> Result<Shape, PlanError> {
+        let first = shape(self.slots, self.areas, segment)?;
+        if self.blocks == 0 {
+            return Err(PlanError::Empty);
+        }
+        let grows = self.growth != Growth::Never && self.blocks > 1;
+        if self.access == Access::Restricted && (self.areas > 1 || grows || self.transients > 0) {
+            return Err(PlanError::Restricted);
+        }
+        if grows {
+            for slots in [self.block_slots, self.block_min] {
+                shape(slots, self.areas_of(slots.max(1), segment), segment)?;
+            }
+        }
+        Ok(first)
+    }
+}

@@ -1,0 +1,319 @@
+//! Mappings by physical address, for kernels: found again by the address that the device has.
+
+use core::ptr::NonNull;
+
+use super::config::Config;
+use super::device::Device;
+use super::direction::Direction;
+use super::error::{MapError, Misuse, SyncError};
+use super::memory::Memory;
+use super::pool::Pool;
+use super::record::{Entry, Kind};
+use super::reserve::Ask;
+use super::slot::SLOT;
+use super::spot::{Spot, TRANSIENT};
+use super::zeroing::Zeroing;
+use crate::addr::{Address, Iova, PhysAddr};
+use crate::sync::atomic::Ordering;
+
+/// What is copied back when a mapping ends, if the device writes at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// All bytes.
+    All,
+    /// The first bytes, so many: what the device says that it has written. Of what it says beyond
+    /// the mapping nothing is believed.
+    First(usize),
+    /// None: they were synced, or nobody wants them.
+    Nothing,
+}
+
+/// A mapping that was found by an address in it.
+pub(super) struct Found {
+    pub(super) spot: Spot,
+    pub(super) entry: Entry,
+}
+
+impl Found {
+    /// Whether it is this device's, mapped by address, and not unclaimed.
+    fn belongs_to(&self, device: &Device, kind: Kind) -> Result<(), Misuse> {
+        if self.entry.device != device.id() {
+            return Err(Misuse::Foreign(self.entry.device));
+        }
+        match self.entry.kind {
+            Kind::Guarded => Err(Misuse::Guarded),
+            Kind::UnclaimedRaw | Kind::UnclaimedAllocated => Err(Misuse::Unclaimed),
+            other if other != kind => Err(Misuse::Kind),
+            _ => Ok(()),
+        }
+    }
+
+    fn goes(&self, direction: Direction) -> Result<(), Misuse> {
+        let same = self.entry.direction == direction;
+        same.then_some(())
+            .ok_or(Misuse::Direction(self.entry.direction))
+    }
+
+    pub(super) fn starts(&self, at: Iova) -> Result<(), Misuse> {
+        let same = self.spot.at == at;
+        same.then_some(()).ok_or(Misuse::NotStart(self.spot.at))
+    }
+}
+
+impl<M: Memory, C: Config> Pool<M, C> {
+    /// Maps `len` bytes of physical memory for a device, and copies them there. Returns where the
+    /// device finds the first one.
+    ///
+    /// # Errors
+    /// See [`MapError`]; nothing has changed.
+    ///
+    /// # Safety
+    /// Until the mapping ends, the [`Memory`] of this pool can read, and write if the device does,
+    /// `len` bytes at `original`; nobody else writes them while a map, sync or unmap copies them,
+    /// nor reads them while one writes them.
+    ///
+    /// # Cost
+    /// As [`map`](Self::map).
+    #[inline]
+    pub unsafe fn map_raw(
+        &self,
+        device: &Device,
+        original: PhysAddr,
+        len: usize,
+        direction: Direction,
+    ) -> Result<Iova, MapError> {
+        let ask = Ask {
+            original: Some(original),
+            len,
+            direction,
+            kind: Kind::Raw,
+        };
+        let spot = self.reserve(device, &ask)?;
+        let run = self.run(&spot);
+        if C::Zeroing::PADS {
+            run.zero_around(spot.offset as usize, len);
+        }
+        run.lend(spot.offset as usize, len, |to| {
+            // SAFETY: the caller vouches for the original; `len` bytes at `to` are in the run.
+            unsafe { self.memory().read(original, to, len) }
+        });
+        Ok(spot.at)
+    }
+
+    /// Ends the mapping that begins at `at`, after copying back as `back` says if the device
+    /// writes.
+    ///
+    /// # Errors
+    /// See [`Misuse`]; nothing has changed.
+    ///
+    /// # Safety
+    /// The original is as [`map_raw`](Self::map_raw) asks for. No sync of the same mapping runs at
+    /// the same time.
+    ///
+    /// # Cost
+    /// O(blocks) to find it.
+    pub unsafe fn unmap_raw(
+        &self,
+        device: &Device,
+        at: Iova,
+        direction: Direction,
+        back: Back,
+    ) -> Result<(), Misuse> {
+        let found = self.mapping_at(at)?;
+        found.belongs_to(device, Kind::Raw)?;
+        found.goes(direction)?;
+        found.starts(at)?;
+        self.end(&found)?;
+        let len = found.entry.len as usize;
+        let written = match back {
+            Back::All => len,
+            Back::First(written) => written.min(len),
+            Back::Nothing => 0,
+        };
+        if direction.reaches_cpu() && written > 0 {
+            let run = self.run(&found.spot);
+            run.lend(found.spot.offset as usize, written, |from| {
+                let original = PhysAddr::new(found.entry.original);
+                // SAFETY: the caller vouches for the original; the bytes are in the run.
+                unsafe { self.memory().write(original, from, written) }
+            });
+        }
+        self.release_closed(device, found.spot);
+        Ok(())
+    }
+
+    /// Copies `len` bytes from `at` on to the device, if it reads.
+    ///
+    /// # Errors
+    /// See [`SyncError`]; nothing was copied.
+    ///
+    /// # Safety
+    /// The original is as [`map_raw`](Self::map_raw) asks for. No unmap of the same mapping runs at
+    /// the same time.
+    pub unsafe fn sync_for_device_raw(
+        &self,
+        device: &Device,
+        at: Iova,
+        len: usize,
+        direction: Direction,
+    ) -> Result<(), SyncError> {
+        let (found, delta) = self.sync_at(device, at, len, direction)?;
+        if direction.reaches_device() {
+            let run = self.run(&found.spot);
+            run.lend(found.spot.offset as usize + delta, len, |to| {
+                let original = PhysAddr::new(found.entry.original + delta as u64);
+                // SAFETY: the caller vouches for the original; the bytes are in the run.
+                unsafe { self.memory().read(original, to, len) }
+            });
+        }
+        Ok(())
+    }
+
+    /// Copies `len` bytes from `at` on back to the original, if the device writes.
+    ///
+    /// # Errors
+    /// See [`SyncError`]; nothing was copied.
+    ///
+    /// # Safety
+    /// As [`sync_for_device_raw`](Self::sync_for_device_raw).
+    pub unsafe fn sync_for_cpu_raw(
+        &self,
+        device: &Device,
+        at: Iova,
+        len: usize,
+        direction: Direction,
+    ) -> Result<(), SyncError> {
+        let (found, delta) = self.sync_at(device, at, len, direction)?;
+        if direction.reaches_cpu() {
+            let run = self.run(&found.spot);
+            run.lend(found.spot.offset as usize + delta, len, |from| {
+                let original = PhysAddr::new(found.entry.original + delta as u64);
+                // SAFETY: the caller vouches for the original; the bytes are in the run.
+                unsafe { self.memory().write(original, from, len) }
+            });
+        }
+        Ok(())
+    }
+
+    /// Memory without an original, zeroed, until [`deallocate_raw`](Self::deallocate_raw). Returns
+    /// where the device and where the CPU find it; the CPU is to use raw or volatile accesses.
+    ///
+    /// # Errors
+    /// See [`MapError`]; nothing has changed.
+    pub fn allocate_raw(
+        &self,
+        device: &Device,
+        len: usize,
+    ) -> Result<(Iova, NonNull<u8>), MapError> {
+        let ask = Ask {
+            original: None,
+            len,
+            direction: Direction::Both,
+            kind: Kind::Allocated,
+        };
+        let spot = self.reserve(device, &ask)?;
+        let run = self.run(&spot);
+        run.zero(0, spot.bytes());
+        let mut start = NonNull::dangling();
+        run.lend(spot.offset as usize, len, |part| start = part);
+        Ok((spot.at, start))
+    }
+
+    /// Gives memory back that [`allocate_raw`](Self::allocate_raw) has returned.
+    ///
+    /// # Errors
+    /// See [`Misuse`]; nothing has changed.
+    ///
+    /// # Safety
+    /// Nobody uses the memory any more.
+    pub unsafe fn deallocate_raw(&self, device: &Device, at: Iova) -> Result<(), Misuse> {
+        let found = self.mapping_at(at)?;
+        found.belongs_to(device, Kind::Allocated)?;
+        found.starts(at)?;
+        self.end(&found)?;
+        self.release_closed(device, found.spot);
+        Ok(())
+    }
+
+    /// The mapping of which `at` is a byte, or a pad.
+    #[inline]
+    pub(super) fn mapping_at(&self, at: Iova) -> Result<Found, Misuse> {
+        let mut blocks = self.blocks.iter();
+        let found = blocks.find_map(|(index, block)| {
+            let (slot, base) = block.slot_at(at.raw())?;
+            Some((index, block, slot, base))
+        });
+        let Some((index, block, slot, base)) = found else {
+            return self.transient_at(at);
+        };
+        let (start, generation, entry) = block.book.look(slot).ok_or(Misuse::NotMapped(at))?;
+        let spot = Spot {
+            block: index as u32,
+            slot: start as u32,
+            slots: entry.slots,
+            generation,
+            offset: entry.offset,
+            len: entry.len,
+            at: Iova::new(base + start as u64 * SLOT + u64::from(entry.offset)),
+        };
+        Ok(Found { spot, entry })
+    }
+
+    #[cold]
+    fn transient_at(&self, at: Iova) -> Result<Found, Misuse> {
+        // Relaxed: whoever has the address of a transient mapping has seen the count with it.
+        if self.transient_count.load(Ordering::Relaxed) == 0 {
+            return Err(Misuse::NotMapped(at));
+        }
+        let transients = self.transients.0.lock();
+        let (index, transient) = transients.at(at).ok_or(Misuse::NotMapped(at))?;
+        let entry = transient.entry;
+        let spot = Spot {
+            block: TRANSIENT,
+            slot: index as u32,
+            slots: entry.slots,
+            generation: transient.generation,
+            offset: entry.offset,
+            len: entry.len,
+            at: transient.start(),
+        };
+        Ok(Found { spot, entry })
+    }
+
+    /// Ends the mapping for one who found it by its address, unless somebody else just did.
+    pub(super) fn end(&self, found: &Found) -> Result<(), Misuse> {
+        let (spot, entry) = (&found.spot, &found.entry);
+        if spot.is_transient() {
+            // Its memory goes when the spot is used up; of two that come here one finds none.
+            let mut transients = self.transients.0.lock();
+            let ended = transients.end(spot.slot as usize, spot.generation);
+            return ended.then_some(()).ok_or(Misuse::NotMapped(spot.at));
+        }
+        let book = &self.block_of(spot).book;
+        let ended = book.try_close(spot.slot as usize, spot.generation, entry.device);
+        ended.then_some(()).ok_or(Misuse::NotMapped(spot.at))
+    }
+
+    /// The mapping for a sync of `len` bytes at `at`, and how far into it they lie.
+    fn sync_at(
+        &self,
+        device: &Device,
+        at: Iova,
+        len: usize,
+        direction: Direction,
+    ) -> Result<(Found, usize), SyncError> {
+        if len == 0 {
+            return Err(SyncError::ZeroSize);
+        }
+        let found = self.mapping_at(at)?;
+        found.belongs_to(device, Kind::Raw)?;
+        found.goes(direction)?;
+        let (start, mapped) = (found.spot.at, found.entry.len as usize);
+        let delta = at.raw().checked_sub(start.raw());
+        let delta = delta.and_then(|delta| usize::try_from(delta).ok());
+        match delta {
+            Some(delta) if delta < mapped && len <= mapped - delta => Ok((found, delta)),
+            _ => Err(SyncError::Outside { start, len: mapped }),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Taking runs and giving them back, without a copy.
+#![forbid(unsafe_code)]
+
+use super::area::Pass;
+use super::block::{Block, segment};
+use super::config::Config;
+use super::counters::{Counters, Event};
+use super::cpu::Cpu;
+use super::device::Device;
+use super::direction::Direction;
+use super::error::MapError;
+use super::memory::{Haste, Memory, Wanted};
+use super::need::{self, Need, NoRun};
+use super::order::Order;
+use super::plan::Growth;
+use super::pool::Pool;
+use super::record::{Entry, Kind};
+use super::run::low_bits;
+use super::slot::SLOT;
+use super::spot::{Spot, TRANSIENT};
+use super::transient::Transient;
+use super::zeroing::Zeroing;
+use crate::addr::{Address, Iova, PhysAddr};
+use crate::sync::atomic::Ordering;
+
+/// What is to be noted of a mapping.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask {
+    /// Where the original lies, if there is one.
+    pub(super) original: Option<PhysAddr>,
+    pub(super) len: usize,
+    pub(super) direction: Direction,
+    pub(super) kind: Kind,
+}
+
+/// What an area answers: the slot in its block and where devices see slot 0 of that, if it has a
+/// run; and whether others may have missed slots meanwhile.
+type Answer = (Option<(usize, u64)>, bool);
+
+/// Where a run was taken.
+struct Place {
+    block: usize,
+    slot: usize,
+    /// Where devices see slot 0 of the block.
+    base: u64,
+}
+
+impl Ask {
+    #[inline]
+    fn entry(&self, device: &Device, need: &Need) -> Entry {
+        Entry {
+            device: device.id(),
+            slots: need.slots,
+            offset: need.offset,
+            len: need.len,
+            original: self.original.map_or(0, Address::raw),
+            direction: self.direction,
+            kind: self.kind,
+        }
+    }
+}
+
+impl<M: Memory, C: Config> Pool<M, C> {
+    /// What a mapping needs, if this device may have one here at all.
+    #[inline(always)]
+    pub(super) fn need(&self, device: &Device, ask: &Ask) -> Result<Need, MapError> {
+        if !self.admits(device) {
+            return Err(MapError::NotAdmitted(device.id()));
+        }
+        let (limits, segment) = (device.limits(), segment::<C>());
+        match Need::new(limits, ask.original, ask.len, C::PAGE, segment) {
+            Ok(need) => Ok(need),
+            Err(no_run) => Err(Self::impossible(device, ask.len, no_run)),
+        }
+    }
+
+    #[cold]
+    fn impossible(device: &Device, len: usize, no_run: NoRun) -> MapError {
+        let limits = device.limits();
+        match no_run {
+            NoRun::Zero => MapError::ZeroSize,
+            NoRun::TooLarge => MapError::TooLarge {
+                len,
+                longest: need::longest(limits, segment::<C>()),
+            },
+            NoRun::Align => MapError::Align(limits.align_mask),
+            NoRun::Boundary => MapError::CrossesBoundary {
+                len,
+                boundary_mask: limits.boundary_mask,
+            },
+        }
+    }
+
+    /// Takes a run and notes the mapping.
+    #[inline]
+    pub(super) fn reserve(&self, device: &Device, ask: &Ask) -> Result<Spot, MapError> {
+        match self.need(device, ask) {
+            Ok(need) => self.reserve_needed(device, ask, &need),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn reserve_needed(
+        &self,
+        device: &Device,
+        ask: &Ask,
+        need: &Need,
+    ) -> Result<Spot, MapError> {
+        if let Err(used) = device.charge(need.slots) {
+            return Err(Self::over_quota(device, used, need));
+        }
+        match self.find(need) {
+            Some(found) => Ok(self.note(device, ask, need, &found)),
+            None => self.reserve_slowly(device, ask, need),
+        }
+    }
+
+    /// Asks the areas for a run, each once.
+    #[inline(always)]
+    fn find(&self, need: &Need) -> Option<Place> {
+        let here = self.cpu.number();
+        // Every order begins with the own area of the first block.
+        let block = self.blocks.get(0)?;
+        match block.take(here, need, Pass::First) {
+            (Some((slot, base)), false) => Some(Place {
+                block: 0,
+                slot,
+                base,
+            }),
+            (taken, missed) => self.find_further(need, here, taken, missed),
+        }
+    }
+
+    /// Asks the areas behind the first one.
+    #[inline(never)]
+    fn find_further(
+        &self,
+        need: &Need,
+        here: usize,
+        first: Option<(usize, u64)>,
+        missed: bool,
+    ) -> Option<Place> {
+        let mut first = Some((first, missed));
+        self.search(|block, step| match first.take() {
+            Some(answer) => answer,
+            None => self.ask_area(block, here.wrapping_add(step), need, Pass::First),
+        })
+    }
+
+    /// Asks all areas again, with a look at what seemed full.
+    #[cold]
+    fn find_thoroughly(&self, need: &Need) -> Option<Place> {
+        let here = self.cpu.number();
+        self.search(|block, step| {
+            self.ask_area(block, here.wrapping_add(step), need, Pass::Thorough)
+        })
+    }
+
+    #[inline(never)]
+    fn ask_area(&self, block: usize, area: usize, need: &Need, pass: Pass) -> Answer {
+        let block = self.blocks.get(block);
+        block.map_or((None, false), |block| block.take(area, need, pass))
+    }
+
+    /// Goes through the areas in the pool's order, until one answers.
+    #[inline]
+    fn search(&self, mut ask: impl FnMut(usize, usize) -> Answer) -> Option<Place> {
+        let mut missed = false;
+        let found = C::Order::search(
+            self.blocks.len(),
+            self.plan.areas,
+            |block| self.blocks.get(block).map_or(0, Block::areas),
+            |block, step| {
+                let (taken, others_missed) = ask(block, step);
+                missed |= others_missed;
+                let (slot, base) = taken?;
+                Some(Place { block, slot, base })
+            },
+        );
+        if missed {
+            self.notify(None);
+        }
+        found
+    }
+
+    /// Notes the mapping of a run that was taken.
+    #[inline(always)]
+    fn note(&self, device: &Device, ask: &Ask, need: &Need, place: &Place) -> Spot {
+        let block = self.blocks.get(place.block);
+        let block = block.expect("the run is of this block");
+        block.book.open(place.slot, &ask.entry(device, need));
+        Spot::new(place.block, place.slot, place.base, need)
+    }
+
+    /// What is done where no area had room.
+    #[cold]
+    fn reserve_slowly(&self, device: &Device, ask: &Ask, need: &Need) -> Result<Spot, MapError> {
+        self.counters.count(Event::Full, 1);
+        if let Some(found) = self.find_thoroughly(need) {
+            return Ok(self.note(device, ask, need, &found));
+        }
+        match self.plan.growth {
+            Growth::Never => {}
+            Growth::Deferred => {
+                // Relaxed: a flag for whoever tends the pool.
+                self.wants_growth.store(1, Ordering::Relaxed);
+                self.memory().wants_tending();
+            }
+            Growth::Inline => {
+                // Whether it grew or another made it grow, there may be room.
+                let _ = self.grow_for(Iova::new(need.reach), need.slots);
+                if let Some(found) = self.find_thoroughly(need) {
+                    return Ok(self.note(device, ask, need, &found));
+                }
+            }
+        }
+        self.reserve_transient(device, ask, need).ok_or_else(|| {
+            device.refund(need.slots);
+            self.refusal(need)
+        })
+    }
+
+    fn over_quota(device: &Device, used: u32, need: &Need) -> MapError {
+        MapError::Quota {
+            quota: device.limits().quota.unwrap_or(u32::MAX),
+            used,
+            wanted: need.slots,
+        }
+    }
+
+    fn refusal(&self, need: &Need) -> MapError {
+        let reaches = |block: &Block<C>| {
+            let base = block.base();
+            base.is_some_and(|base| need.reaches(base, block.bytes()))
+        };
+        if self.awake().any(reaches) {
+            MapError::Full {
+                wanted: need.slots,
+                free: self.free(),
+            }
+        } else {
+            MapError::Unreachable(Iova::new(need.reach))
+        }
+    }
+
+    /// Obtains a block for this mapping alone.
+    fn reserve_transient(&self, device: &Device, ask: &Ask, need: &Need) -> Option<Spot> {
+        if self.plan.transients == 0 || !self.transients.0.lock().has_place() {
+            return None;
+        }
+        let before = need.slots_before();
+        let slots = before + need.slots;
+        let wanted = Wanted {
+            len: usize::try_from(u64::from(slots) * SLOT).ok()?,
+            align: need.align(),
+            reach: Iova::new(need.reach).min(self.plan.reach),
+            haste: Haste::Atomic,
+        };
+        let backing = self.obtain(&wanted).ok()?;
+        let base = backing.device.raw();
+        let free = if slots <= 128 {
+            low_bits(slots) & !low_bits(before)
+        } else {
+            0
+        };
+        if need.place(free, base) != Some(before) {
+            self.give_back(backing);
+            return None;
+        }
+        let transient = Transient {
+            backing,
+            before: before as usize,
+            generation: 0,
+            entry: ask.entry(device, need),
+            ended: false,
+        };
+        let at = transient.start();
+        let put = self.transients.0.lock().put(transient);
+        let (index, generation) = match put {
+            Ok(put) => put,
+            Err(transient) => {
+                self.give_back(transient.backing);
+                return None;
+            }
+        };
+        // Relaxed: whoever has the address sees what came before it was handed over.
+        self.transient_count.fetch_add(1, Ordering::Relaxed);
+        self.counters.count(Event::Transient, 1);
+        Some(Spot {
+            block: TRANSIENT,
+            slot: index as u32,
+            slots: need.slots,
+            generation,
+            offset: need.offset,
+            len: need.len,
+            at,
+        })
+    }
+
+    /// Gives a run back, and ends its mapping.
+    #[inline]
+    pub(super) fn release(&self, device: &Device, spot: Spot) {
+        if !spot.is_transient() {
+            self.block_of(&spot).book.close(spot.slot as usize);
+        }
+        self.release_closed(device, spot);
+    }
+
+    /// The same for a mapping whose record was closed.
+    #[inline]
+    pub(super) fn release_closed(&self, device: &Device, spot: Spot) {
+        let slots = spot.slots;
+        self.give_run(spot);
+        device.refund(slots);
+        self.notify_if_waited_for(Some(device.id()));
+    }
+
+    /// The same for one that nobody's quota was charged for.
+    pub(super) fn release_unowned(&self, spot: Spot) {
+        self.give_run(spot);
+        self.notify_if_waited_for(None);
+    }
+
+    #[inline]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "whoever gives a run back has it no more"
+    )]
+    fn give_run(&self, spot: Spot) {
+        if C::Zeroing::UNMAPPED {
+            self.run(&spot).zero(0, spot.bytes());
+        }
+        if spot.is_transient() {
+            self.drop_transient(&spot);
+        } else {
+            self.block_of(&spot).give(spot.slot as usize, spot.slots);
+        }
+    }
+
+    #[inline]
+    fn notify_if_waited_for(&self, device: Option<u32>) {
+        // Relaxed: one who waits has said so before it settled the area; giving a run back to that
+        // area later pairs with that.
+        if self.waiting.0.load(Ordering::Relaxed) != 0 {
+            self.notify(device);
+        }
+    }
+
+    #[cold]
+    fn drop_transient(&self, spot: &Spot) {
+        let mut transients = self.transients.0.lock();
+        let transient = transients.take(spot.slot as usize, spot.generation);
+        drop(transients);
+        let transient = transient.expect("a transient block exists as long as its mapping");
+        // Relaxed: as where it was raised.
+        self.transient_count.fetch_sub(1, Ordering::Relaxed);
+        self.give_back(transient.backing);
+    }
+
+    /// Slots of all transient mappings.
+    pub(super) fn transient_slots(&self) -> usize {
+        let transients = self.transients.0.lock();
+        let slots = transients.iter().map(|(_, one)| one.entry.slots as usize);
+        slots.sum()
+    }
+
+    /// Transient mappings of a device.
+    pub(super) fn transients_of(&self, device: u32) -> usize {
+        let transients = self.transients.0.lock();
+        let own = transients
+            .iter()
+            .filter(|(_, one)| one.entry.device == device);
+        own.count()
+    }
+
+    /// All mappings in blocks: block, first slot, what is known.
+    pub(super) fn mappings(&self) -> impl Iterator<Item = (usize, usize, Entry)> {
+        let blocks = self
+            .blocks
+            .iter()
+            .filter(|(_, block)| block.base().is_some());
+        blocks.flat_map(|(index, block)| {
+            (0..block.slots()).filter_map(move |slot| {
+                let (start, _, entry) = block.book.look(slot)?;
+                (start == slot).then_some((index, start, entry))
+            })
+        })
+    }
+}

@@ -1,0 +1,17 @@
+//! The unit of bounce memory.
+#![forbid(unsafe_code)]
+
+/// Bytes of a slot are a power of two: this one.
+pub(super) const SLOT_SHIFT: u32 = 11;
+
+/// Bytes of a slot.
+pub const SLOT: u64 = 1 << SLOT_SHIFT;
+
+/// Slots of a segment, which no mapping crosses.
+pub const SEGMENT: usize = 128;
+
+/// Slots that hold `bytes`.
+#[inline]
+pub(super) const fn slots_of(bytes: u64) -> u64 {
+    bytes.div_ceil(SLOT)
+}

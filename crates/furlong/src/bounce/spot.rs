@@ -1,0 +1,123 @@
+//! A run of slots in somebody's hands, and its memory.
+
+use super::block::Block;
+use super::config::Config;
+use super::copy::Run;
+use super::memory::{Backing, Memory};
+use super::need::Need;
+use super::pool::Pool;
+use super::slot::SLOT;
+use crate::addr::{Address, Extent, Iova};
+
+/// In place of a block's number: the run is a transient block.
+pub(super) const TRANSIENT: u32 = u32::MAX;
+
+/// A run of slots that is taken: whoever has it has the run. It is made where the run is taken, and
+/// used up where it is given back.
+#[derive(Debug)]
+#[must_use = "its slots are lost if it is dropped"]
+pub(super) struct Spot {
+    /// The block, or [`TRANSIENT`].
+    pub(super) block: u32,
+    /// The first slot in the block, or the number of the transient block.
+    pub(super) slot: u32,
+    pub(super) slots: u32,
+    pub(super) generation: u32,
+    /// Bytes from the start of the run to the data, and bytes of data.
+    pub(super) offset: u32,
+    pub(super) len: u32,
+    /// Where the device sees the data.
+    pub(super) at: Iova,
+}
+
+impl Spot {
+    /// The run at `slot` of a block that sees its slot 0 at `base`.
+    #[inline]
+    pub(super) fn new(block: usize, slot: usize, base: u64, need: &Need) -> Self {
+        Self {
+            block: block as u32,
+            slot: slot as u32,
+            slots: need.slots,
+            generation: 0,
+            offset: need.offset,
+            len: need.len,
+            at: Iova::new(base + slot as u64 * SLOT + u64::from(need.offset)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_transient(&self) -> bool {
+        self.block == TRANSIENT
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.slots as usize * SLOT as usize
+    }
+}
+
+impl<M: Memory, C: Config> Pool<M, C> {
+    /// The block of a run that is not transient.
+    #[inline]
+    pub(super) fn block_of(&self, spot: &Spot) -> &Block<C> {
+        let block = self.blocks.get(spot.block as usize);
+        block.expect("a run is taken from a block of the pool")
+    }
+
+    /// The memory of a run.
+    #[inline]
+    pub(super) fn run<'a>(&'a self, spot: &'a Spot) -> Run<'a> {
+        if spot.is_transient() {
+            return self.transient_run(spot);
+        }
+        let block = self.block_of(spot);
+        // SAFETY: the spot stands for the run, which is taken as long as that is borrowed; nobody
+        // else makes copies there, for the run has one spot.
+        unsafe { block.run(spot.slot as usize, spot.slots) }
+    }
+
+    #[cold]
+    fn transient_run<'a>(&'a self, spot: &'a Spot) -> Run<'a> {
+        let transients = self.transients.0.lock();
+        let transient = transients.get(spot.slot as usize);
+        let transient = transient.expect("a transient block exists as long as its mapping");
+        let before = transient.before * SLOT as usize;
+        assert!(before + spot.bytes() <= transient.backing.len);
+        // SAFETY: in the block, as just seen.
+        let start = unsafe { transient.backing.start.add(before) };
+        // SAFETY: as in `run`: the memory is good by the contract of `Memory` until the mapping
+        // ends, for which its spot is used up.
+        unsafe { Run::new(start, spot.bytes()) }
+    }
+
+    /// All of a block's memory, which nobody else can reach yet.
+    pub(super) fn fresh_run<'a>(&self, backing: &'a Backing) -> Run<'a> {
+        // SAFETY: the memory is good by the contract of `Memory`; whoever calls has just obtained
+        // it, and has not put it into a block or a mapping.
+        unsafe { Run::new(backing.start, backing.len) }
+    }
+
+    /// Gives memory back that nobody uses any more, unless it cannot be made private: it is then
+    /// lost on purpose, and counted.
+    pub(super) fn give_back(&self, backing: Backing) {
+        if self.memory().unshare(&backing).is_err() {
+            let slots = (backing.len as u64 / SLOT) as usize;
+            self.count_leaked(slots);
+            return;
+        }
+        self.free_private(backing);
+    }
+
+    /// Frees memory that is not shared.
+    pub(super) fn free_private(&self, backing: Backing) {
+        // SAFETY: it came from this memory. Its block was put to sleep, or its mapping ended, or it
+        // was never used: nobody has a run of it. It is private.
+        unsafe { self.memory().free(backing) };
+    }
+
+    /// Bytes of `backing` as a length that a block can have.
+    pub(super) fn is_placed(&self, backing: &Backing, len: usize) -> bool {
+        let extent = backing.extent().filter(|_| backing.len == len);
+        let inside = |extent: &Extent<Iova>| extent.last().raw() < u64::MAX;
+        extent.filter(inside).is_some()
+    }
+}

@@ -1,0 +1,104 @@
+//! Transient blocks: memory of one mapping, obtained when no area has room.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+
+use super::memory::Backing;
+use super::record::Entry;
+use super::slot::SLOT;
+use crate::addr::{Address, Iova};
+
+/// A block for one mapping.
+#[derive(Debug)]
+pub(super) struct Transient {
+    pub(super) backing: Backing,
+    /// Slots before the run.
+    pub(super) before: usize,
+    pub(super) generation: u32,
+    pub(super) entry: Entry,
+    /// Whoever unmaps it by its address was here.
+    pub(super) ended: bool,
+}
+
+impl Transient {
+    /// Where devices see the data.
+    pub(super) fn start(&self) -> Iova {
+        let before = self.before as u64 * SLOT + u64::from(self.entry.offset);
+        Iova::new(self.backing.device.raw() + before)
+    }
+}
+
+/// All transient blocks. It never obtains memory after it was made.
+#[derive(Debug)]
+pub(super) struct Transients {
+    places: Vec<Option<Transient>>,
+    generation: u32,
+}
+
+impl Transients {
+    /// For up to `limit` of them; `None` if there is no memory.
+    pub(super) fn try_new(limit: usize) -> Option<Self> {
+        let mut places = Vec::new();
+        places.try_reserve_exact(limit).ok()?;
+        places.resize_with(limit, || None);
+        Some(Self {
+            places,
+            generation: 0,
+        })
+    }
+
+    /// Whether there is a place for one more.
+    pub(super) fn has_place(&self) -> bool {
+        self.places.iter().any(Option::is_none)
+    }
+
+    /// Puts one in; returns its number and generation. It comes back if there is no place.
+    pub(super) fn put(&mut self, transient: Transient) -> Result<(usize, u32), Transient> {
+        let Some(at) = self.places.iter().position(Option::is_none) else {
+            return Err(transient);
+        };
+        self.generation = self.generation.wrapping_add(1);
+        self.places[at] = Some(Transient {
+            generation: self.generation,
+            ..transient
+        });
+        Ok((at, self.generation))
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<&Transient> {
+        self.places.get(at)?.as_ref()
+    }
+
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Transient> {
+        self.places.get_mut(at)?.as_mut()
+    }
+
+    /// Marks one as ended that still is of this generation, unless it was marked before.
+    pub(super) fn end(&mut self, at: usize, generation: u32) -> bool {
+        let place = self.places.get_mut(at).and_then(Option::as_mut);
+        let same = place.filter(|one| one.generation == generation && !one.ended);
+        same.map(|one| one.ended = true).is_some()
+    }
+
+    /// Takes one out that still is of this generation.
+    pub(super) fn take(&mut self, at: usize, generation: u32) -> Option<Transient> {
+        let place = self.places.get_mut(at)?;
+        let same = place.as_ref()?.generation == generation;
+        if same { place.take() } else { None }
+    }
+
+    /// The one whose memory has this device address.
+    pub(super) fn at(&self, at: Iova) -> Option<(usize, &Transient)> {
+        let holds = |transient: &&Transient| {
+            let extent = transient.backing.extent();
+            extent.is_some_and(|extent| extent.contains(at))
+        };
+        let mut all = self.iter().filter(|(_, transient)| !transient.ended);
+        all.find(|(_, transient)| holds(transient))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Transient)> {
+        let places = self.places.iter().enumerate();
+        places.filter_map(|(at, place)| Some((at, place.as_ref()?)))
+    }
+}

@@ -1,0 +1,104 @@
+//! Bits in a row: which places are in use.
+#![forbid(unsafe_code)]
+
+use core::cell::Cell;
+
+/// How many words so many bits take.
+pub(super) const fn words_for(bits: usize) -> usize {
+    bits.div_ceil(64)
+}
+
+/// The first run of `len` clear bits among the first `room`, looked for from `from` on.
+pub(super) fn clear_run(
+    words: &[Cell<u64>],
+    from: usize,
+    room: usize,
+    len: usize,
+) -> Option<usize> {
+    let mut from = from;
+    while from + len <= room {
+        let at = next_change(words, from, room, 0);
+        if at - from >= len {
+            return Some(from);
+        }
+        from = next_change(words, at, room, u64::MAX);
+    }
+    None
+}
+
+/// The first bit from `from` on, below `room`, that is not as all those of `same` are; `room` if
+/// there is none.
+fn next_change(words: &[Cell<u64>], from: usize, room: usize, same: u64) -> usize {
+    let mut at = from;
+    while at < room {
+        let word = (words[at / 64].get() ^ same) >> (at % 64);
+        if word != 0 {
+            return (at + word.trailing_zeros() as usize).min(room);
+        }
+        at = (at / 64 + 1) * 64;
+    }
+    room
+}
+
+/// Sets or clears the bits `from..from + len`.
+pub(super) fn mark(words: &[Cell<u64>], from: usize, len: usize, set: bool) {
+    for (word, mask) in masks(words, from, len) {
+        let rest = word.get() & !mask;
+        word.set(if set { rest | mask } else { rest });
+    }
+}
+
+/// How many of the bits `from..from + len` are set.
+pub(super) fn count(words: &[Cell<u64>], from: usize, len: usize) -> usize {
+    let ones = |(word, mask): (&Cell<u64>, u64)| (word.get() & mask).count_ones() as usize;
+    masks(words, from, len).map(ones).sum()
+}
+
+/// The set bits among `from..from + len`, in order.
+pub(super) fn ones(words: &[Cell<u64>], from: usize, len: usize) -> impl Iterator<Item = usize> {
+    let is_set = |at: &usize| words[at / 64].get() >> (at % 64) & 1 == 1;
+    (from..from + len).filter(is_set)
+}
+
+/// The words that have some of the bits, and which.
+fn masks(words: &[Cell<u64>], from: usize, len: usize) -> impl Iterator<Item = (&Cell<u64>, u64)> {
+    let end = from + len;
+    let words_end = if len == 0 { 0 } else { end.div_ceil(64) };
+    (from / 64..words_end).map(move |at| {
+        let (low, high) = (from.max(at * 64), end.min(at * 64 + 64));
+        let mask = (u64::MAX >> (64 - (high - low))) << (low % 64);
+        (&words[at], mask)
+    })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use core::cell::Cell;
+
+    use super::{clear_run, count, mark, ones};
+
+    #[test]
+    fn the_first_run_that_is_long_enough_is_found_across_words() {
+        let words: [Cell<u64>; 3] = core::array::from_fn(|_| Cell::new(0));
+        mark(&words, 0, 60, true);
+        mark(&words, 62, 10, true);
+        assert_eq!(clear_run(&words, 0, 190, 2), Some(60));
+        assert_eq!(clear_run(&words, 0, 190, 3), Some(72));
+        assert_eq!(clear_run(&words, 0, 190, 118), Some(72));
+        assert_eq!(clear_run(&words, 0, 190, 119), None);
+        assert_eq!(clear_run(&words, 100, 190, 90), Some(100));
+        mark(&words, 10, 1, false);
+        assert_eq!(clear_run(&words, 0, 190, 1), Some(10));
+    }
+
+    #[test]
+    fn marks_are_counted_and_listed() {
+        let words: [Cell<u64>; 2] = core::array::from_fn(|_| Cell::new(0));
+        mark(&words, 63, 3, true);
+        mark(&words, 0, 128, true);
+        mark(&words, 1, 126, false);
+        assert!(ones(&words, 0, 128).eq([0, 127]));
+        assert_eq!((count(&words, 0, 128), count(&words, 1, 127)), (2, 1));
+        assert_eq!(count(&words, 5, 0), 0);
+    }
+}

@@ -1,0 +1,131 @@
+//! The end of boot: descriptors and index for all segments at once.
+#![forbid(unsafe_code)]
+
+use super::direct::geometry::BLOCK_FRAMES;
+use super::error::{NoMemory, Refusal, StartError};
+use super::lookup::Arm;
+use super::making::Making;
+use super::segment::Frames;
+use super::truth::Truth;
+use super::writer::Segments;
+use super::{Config, Descriptor};
+
+impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
+    /// Ends boot: every frame gets a descriptor, all of them in one slab, and lookups find them.
+    /// From now on frames are not stolen, and segments are plugged with descriptors. Returns the
+    /// number of available frames.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing has changed, and no descriptor was made. Nor has anything changed if
+    /// [`Descriptor::of_frame`] panics: what was made by then is dropped.
+    ///
+    /// # Cost
+    /// O(frames).
+    pub fn start(&mut self) -> Result<u64, StartError> {
+        if self.core.started {
+            return Err(StartError::Started);
+        }
+        let starting = Starting::new(self)?;
+        starting.open();
+        Ok(self.core.managed)
+    }
+}
+
+/// A table whose segments have places for descriptors and an index, of which nothing is seen yet.
+/// Dropped, it has neither again.
+pub(super) struct Starting<'s, 'a, D, C: Config, const N: usize> {
+    pub(super) segments: &'s mut Segments<'a, D, C, N>,
+    /// `None` where there are no segments, and when it is over.
+    making: Option<Making<D>>,
+}
+
+impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N> {
+    pub(super) fn new(segments: &'s mut Segments<'a, D, C, N>) -> Result<Self, Refusal> {
+        let len = places(segments.truth()).map(|(_, frames, at)| at + frames.len());
+        let mut making = None;
+        if let Some(len) = len.last() {
+            let core = &mut *segments.core;
+            let run = core.slabs.take(&mut core.memory, len);
+            making = Some(Making::new(run.map_err(|NoMemory| Refusal::NoMemory)?));
+        }
+        let starting = Self { segments, making };
+        starting.build()
+    }
+
+    fn build(mut self) -> Result<Self, Refusal> {
+        let Some(making) = &mut self.making else {
+            return Ok(self);
+        };
+        for (index, frames, at) in places(self.segments.truth()) {
+            let share = making.share(at, frames);
+            let entry = self.segments.all.get(index);
+            entry.set_pages(share.pages(), share.slab());
+        }
+        // For the highest segment first, so that nothing grows step by step.
+        if let Some(last) = self.segments.core.order.as_slice().last() {
+            let frames = self.segments.all.get(*last).frames();
+            C::Lookup::prepare(&mut self.segments.site(), frames, true)?;
+        }
+        for position in 0..self.segments.len() {
+            let index = self.segments.core.order.as_slice()[position];
+            let frames = self.segments.all.get(index).frames();
+            C::Lookup::prepare(&mut self.segments.site(), frames, true)?;
+            C::Lookup::update(&mut self.segments.site(), frames);
+            self.segments.settle();
+        }
+        Ok(self)
+    }
+
+    /// Makes the descriptors, and lets lookups find them.
+    pub(super) fn open(mut self) {
+        if let Some(making) = &mut self.making {
+            for (_, frames, at) in places(self.segments.truth()) {
+                making.make(at, frames);
+            }
+        }
+        if let Some(making) = self.making.take() {
+            making.keep();
+        }
+        let Segments { all, core, .. } = &mut *self.segments;
+        let avail = |index: &u32| all.get(*index).avail().len();
+        core.managed = core.order.as_slice().iter().map(avail).sum();
+        core.started = true;
+        C::Lookup::open(&mut self.segments.site());
+    }
+}
+
+impl<D, C: Config, const N: usize> Drop for Starting<'_, '_, D, C, N> {
+    fn drop(&mut self) {
+        let Some(making) = self.making.take() else {
+            return;
+        };
+        C::Lookup::clear(&mut self.segments.site());
+        for index in self.segments.core.order.as_slice() {
+            self.segments.all.get(*index).forget_pages();
+        }
+        drop(making);
+        self.segments.settle();
+        self.segments.sweep();
+    }
+}
+
+/// The segments, and at which place of a slab the descriptors of each begin. Segments that share a
+/// block of 64 frames keep their distance, so that one address serves both; the places between them
+/// are free for others.
+fn places<D>(truth: Truth<'_, D>) -> impl Iterator<Item = (u32, Frames, u64)> {
+    let mut below: Option<(Frames, u64)> = None;
+    truth.order.iter().map(move |index| {
+        let frames = truth.all.get(*index).frames();
+        let at = below.map_or(0, |(below, at)| {
+            let shares_block = (below.end - 1) / BLOCK_FRAMES == frames.start / BLOCK_FRAMES;
+            let gap = if shares_block {
+                frames.start - below.end
+            } else {
+                0
+            };
+            at + below.len() + gap
+        });
+        below = Some((frames, at));
+        (*index, frames, at)
+    })
+}

@@ -1,0 +1,91 @@
+//! What the index of the direct arm takes, to the byte, as its documentation has it.
+#![forbid(unsafe_code)]
+
+use super::{Page, frames};
+use crate::check::Check;
+use crate::phys::{Custom, Direct, SegmentTable};
+use crate::rcu::Domain;
+use crate::sync::SpinLock;
+
+type Table<D> = SegmentTable<D, Custom<Direct>>;
+
+fn started(segments: impl IntoIterator<Item = (u64, u64)>) -> Table<Page> {
+    let mut table: Table<Page> = SegmentTable::with_config(SpinLock::new(), Domain::new());
+    let mut writer = table.get_mut();
+    writer.grow_on_heap();
+    for (start, end) in segments {
+        writer.plug(frames(start, end)).unwrap();
+    }
+    writer.start().unwrap();
+    drop(writer);
+    table
+}
+
+fn bytes(table: &Table<Page>) -> usize {
+    table.lock().check().unwrap();
+    table.lock().index_bytes()
+}
+
+/// What is allocated in one piece of more than 264 bytes.
+fn large(bytes: usize) -> usize {
+    bytes.next_multiple_of(64)
+}
+
+const BLOCK: usize = 24;
+const LEAF: usize = 16;
+const SECTION: usize = LEAF + 64 * BLOCK;
+
+#[test]
+fn segments_side_by_side_take_a_block_for_each_64_frames() {
+    let table = started((0..32).map(|at| (8 * at, 8 * at + 8)));
+    assert_eq!(bytes(&table), LEAF + 4 * BLOCK);
+}
+
+#[test]
+fn fragments_take_no_more_than_what_they_were_cut_from() {
+    const END: u64 = 1 << 16;
+    let mut table = started([(0, 256)]);
+    let mut writer = table.get_mut();
+    writer.plug(frames(256, END)).unwrap();
+    for start in (256..END).step_by(8) {
+        let len = 1 + start / 8 * 5 % 7;
+        writer.unplug(frames(start, start + len)).unwrap();
+    }
+    assert_eq!(writer.len(), 8161);
+    drop(writer);
+    assert_eq!(bytes(&table), large(LEAF + 1024 * BLOCK));
+}
+
+#[test]
+fn two_segments_in_an_octet_take_a_piece() {
+    let table = started([(0, 3), (3, 6)]);
+    assert_eq!(
+        bytes(&table),
+        LEAF + BLOCK + (8 + 2 * 2_usize).next_multiple_of(8)
+    );
+    table.lock().unplug(frames(0, 3)).unwrap();
+    assert_eq!(bytes(&table), LEAF + BLOCK);
+}
+
+#[test]
+fn segments_of_a_block_with_indices_far_apart_take_a_piece() {
+    let others = (1..=15).map(|at| (64 * at, 64 * at + 1));
+    let table = started([(0, 3)].into_iter().chain(others));
+    assert_eq!(bytes(&table), large(LEAF + 16 * BLOCK));
+    // This one has the index 16.
+    table.lock().plug(frames(8, 9)).unwrap();
+    let piece = (8 + 2 * 2_usize).next_multiple_of(8);
+    assert_eq!(bytes(&table), large(LEAF + 16 * BLOCK) + piece);
+}
+
+#[test]
+fn sections_take_a_word_each_and_share_leaves() {
+    // Two whole sections, a part of one above; and one below, all of it empty but a frame.
+    let start = 1 << 18;
+    let table = started([(4096, 4097), (start, start + 2 * 4096 + 1)]);
+    let words = 128 * 8;
+    let empty = large(SECTION);
+    let own = 2 * large(SECTION);
+    let shared = large(SECTION);
+    assert_eq!(bytes(&table), words + empty + own + shared);
+}

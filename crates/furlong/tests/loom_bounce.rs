@@ -1,0 +1,326 @@
+//! Loom models of what CPUs share in a pool of bounce buffers; `ci/loom.sh` runs them, with up to
+//! three preemptions.
+//!
+//! Words of two slots make segments of four, so that a run may cross the words of its segment.
+//!
+//! Each rule below was broken by hand, one at a time; these models failed:
+//!
+//! | broken | models that then fail |
+//! |---|---|
+//! | a run is given back without `Release` | owner |
+//! | a run is taken without `Acquire` | owner |
+//! | the low word is not given back where the high one is gone | across |
+//! | one who waits does not settle | waits |
+//!
+//! The names stand for: *owner* `a_slot_has_one_owner_..`, *across* `runs_across_words_..`, *waits*
+//! `one_who_waits_..`.
+#![cfg(loom)]
+#![expect(unsafe_code, reason = "memory is brought, and mapped by address")]
+
+mod orders;
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::future::Future;
+use std::pin::pin;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use furlong::addr::{Address, Iova, PhysAddr};
+use furlong::bounce::{
+    Area, AreaFirst, Backing, Both, Custom, Device, Growth, Limits, LockFree, Locked, MapError,
+    Memory, Off, OneCpu, Plan, Pool, SLOT, ToDevice, Wanted, ZeroNothing,
+};
+use furlong::check::Check;
+use furlong::sync::SpinLock;
+use loom::cell::UnsafeCell;
+use orders::{Start, body, explore, model};
+
+type Small<A> = Custom<AreaFirst, A, ZeroNothing, OneCpu, SpinLock, Off>;
+type Free = LockFree<2>;
+type Under = Locked<SpinLock, 4>;
+
+/// A block: real memory, and for each slot what loom watches its use by.
+struct Block {
+    device: u64,
+    start: NonNull<u8>,
+    len: usize,
+    slots: Vec<UnsafeCell<()>>,
+}
+
+impl Block {
+    fn layout(len: usize) -> Layout {
+        Layout::from_size_align(len, 4096).unwrap()
+    }
+
+    /// Uses all slots from an address on.
+    fn touch(&self, at: NonNull<u8>, len: usize) {
+        let offset = at.as_ptr().addr() - self.start.as_ptr().addr();
+        let first = offset / SLOT as usize;
+        for slot in first..(offset + len).div_ceil(SLOT as usize) {
+            self.slots[slot].with_mut(|_| ());
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: obtained with this layout, and freed here only.
+        unsafe { dealloc(self.start.as_ptr(), Self::layout(self.len)) };
+    }
+}
+
+/// Memory whose copies are uses of slots that loom sees.
+struct Watched(std::sync::Mutex<Vec<Block>>);
+
+// SAFETY: blocks are under a lock; loom watches who uses their slots.
+unsafe impl Send for Watched {}
+// SAFETY: as above.
+unsafe impl Sync for Watched {}
+
+impl Watched {
+    fn touch(&self, at: NonNull<u8>, len: usize) {
+        let blocks = self.0.lock().unwrap();
+        let addr = at.as_ptr().addr();
+        let holds = |block: &&Block| {
+            let start = block.start.as_ptr().addr();
+            start <= addr && addr < start + block.len
+        };
+        let block = blocks.iter().find(holds);
+        block
+            .expect("a copy in memory that was freed")
+            .touch(at, len);
+    }
+}
+
+// SAFETY: memory is obtained from the global allocator and freed once; nothing is copied.
+unsafe impl Memory for Watched {
+    fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
+        let mut blocks = self.0.lock().unwrap();
+        // SAFETY: the size is not 0.
+        let start = NonNull::new(unsafe { alloc(Block::layout(wanted.len)) })?;
+        let device = 0x10_0000 * (1 + blocks.len() as u64);
+        let slots = (0..wanted.len / SLOT as usize).map(|_| UnsafeCell::new(()));
+        blocks.push(Block {
+            device,
+            start,
+            len: wanted.len,
+            slots: slots.collect(),
+        });
+        Some(Backing {
+            start,
+            device: Iova::new(device),
+            len: wanted.len,
+        })
+    }
+
+    unsafe fn free(&self, backing: Backing) {
+        self.touch(backing.start, backing.len);
+        let mut blocks = self.0.lock().unwrap();
+        blocks.retain(|block| block.device != backing.device.raw());
+    }
+
+    unsafe fn read(&self, _: PhysAddr, to: NonNull<u8>, len: usize) {
+        self.touch(to, len);
+    }
+
+    unsafe fn write(&self, _: PhysAddr, from: NonNull<u8>, len: usize) {
+        self.touch(from, len);
+    }
+}
+
+struct World<A: Area> {
+    pool: Pool<Watched, Small<A>>,
+    device: Device,
+}
+
+impl<A: Area> World<A> {
+    fn new(plan: &Plan) -> Arc<Self> {
+        let memory = Watched(std::sync::Mutex::new(Vec::new()));
+        let pool = Pool::new(memory, OneCpu, plan);
+        Arc::new(Self {
+            pool: pool.unwrap_or_else(|none| panic!("{none}")),
+            device: Device::new(1, Limits::new()).unwrap(),
+        })
+    }
+
+    /// Maps so many slots, anywhere.
+    fn map(&self, slots: usize) -> Option<Iova> {
+        let (at, len) = (PhysAddr::new(0), slots * SLOT as usize);
+        let direction = furlong::bounce::Direction::Both;
+        // SAFETY: originals are not touched.
+        let mapped = unsafe { self.pool.map_raw(&self.device, at, len, direction) };
+        mapped.ok()
+    }
+
+    fn unmap(&self, at: Iova) {
+        let (direction, back) = (furlong::bounce::Direction::Both, furlong::bounce::Back::All);
+        // SAFETY: as above.
+        let ended = unsafe { self.pool.unmap_raw(&self.device, at, direction, back) };
+        ended.unwrap();
+    }
+
+    /// Maps and unmaps, if there is room.
+    fn try_once(&self, slots: usize) {
+        if let Some(at) = self.map(slots) {
+            self.unmap(at);
+        }
+    }
+
+    /// Nothing is mapped, nothing is lost.
+    fn is_whole(&self) {
+        self.pool.check().unwrap();
+        assert_eq!(self.pool.free(), self.pool.slots());
+        assert_eq!(self.pool.waiters(), 0);
+    }
+}
+
+/// A pool of one segment.
+fn segment() -> Plan {
+    Plan::new(4, 1)
+}
+
+/// Two threads go through the same two places.
+fn make_owners<A: Area>() -> Start<World<A>, 2> {
+    let world = World::new(&Plan::new(2, 1));
+    let twice = || {
+        body(|world: &World<A>| {
+            world.try_once(1);
+            world.try_once(2);
+        })
+    };
+    (world, [twice(), twice()])
+}
+
+#[test]
+fn a_slot_has_one_owner_at_a_time_without_a_lock() {
+    model(make_owners::<Free>, World::is_whole);
+}
+
+#[test]
+fn a_slot_has_one_owner_at_a_time_under_a_lock() {
+    model(make_owners::<Under>, World::is_whole);
+}
+
+/// A run across both words of a segment, and others in each of them.
+fn make_across<A: Area>() -> Start<World<A>, 2> {
+    let world = World::<A>::new(&segment());
+    let threads = [
+        body(|world: &World<A>| world.try_once(3)),
+        body(|world: &World<A>| {
+            let [low, high] = [world.map(1), world.map(1)];
+            [high, low]
+                .into_iter()
+                .flatten()
+                .for_each(|at| world.unmap(at));
+            world.try_once(3);
+        }),
+    ];
+    (world, threads)
+}
+
+#[test]
+fn runs_across_words_take_both_or_none() {
+    model(make_across::<Free>, World::is_whole);
+}
+
+/// A thread of the model that sleeps.
+struct Sleeper(loom::thread::Thread);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Sleeps until the future is done; a model in which nobody wakes this thread fails.
+fn sleep_until<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Sleeper(loom::thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(done) => return done,
+            Poll::Pending => loom::thread::park(),
+        }
+    }
+}
+
+/// One waits for what another gives back.
+fn make_waiter<A: Area>() -> Start<World<A>, 2> {
+    let world = World::<A>::new(&Plan::new(2, 1));
+    let held = world.map(2).unwrap();
+    let threads = [
+        body(|world: &World<A>| {
+            let waiting = world.pool.wait(&world.device, ToDevice(&[1; 2049]));
+            drop(sleep_until(waiting).unwrap());
+        }),
+        body(move |world: &World<A>| world.unmap(held)),
+    ];
+    (world, threads)
+}
+
+#[test]
+fn one_who_waits_is_woken_without_a_lock() {
+    model(make_waiter::<Free>, World::is_whole);
+}
+
+#[test]
+fn one_who_waits_is_woken_under_a_lock() {
+    model(make_waiter::<Under>, World::is_whole);
+}
+
+/// Of two who wait the first gives up, perhaps after it was woken.
+fn make_line() -> Start<World<Free>, 2> {
+    let world = World::<Free>::new(&Plan::new(1, 1));
+    let held = world.map(1).unwrap();
+    let threads = [
+        body(|world: &World<Free>| {
+            let pause = || core::ops::ControlFlow::Break(());
+            let mut second = [2];
+            let second = world.pool.wait(&world.device, Both(&mut second));
+            let first = world.pool.wait(&world.device, ToDevice(&[1]));
+            match first.block_while(pause) {
+                Ok(mapped) => drop(mapped),
+                Err(error) => assert_eq!(error, MapError::TimedOut),
+            }
+            drop(sleep_until(second).unwrap());
+        }),
+        body(move |world: &World<Free>| world.unmap(held)),
+    ];
+    (world, threads)
+}
+
+#[test]
+fn a_place_in_line_that_is_given_up_is_passed_on() {
+    // It has so many steps that the usual three preemptions take minutes.
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.map(|bound| bound.min(2));
+    explore(&builder, make_line, World::is_whole);
+}
+
+/// A block is put to sleep while somebody maps.
+fn make_sleeper<A: Area>() -> Start<World<A>, 2> {
+    let plan = Plan::new(1, 1).growth(Growth::Deferred).blocks(2);
+    let world = World::<A>::new(&plan.patience(1));
+    world.pool.grow().unwrap();
+    let threads = [
+        body(|world: &World<A>| {
+            let _ = world.pool.tend();
+        }),
+        body(|world: &World<A>| {
+            let both = [world.map(1), world.map(1)];
+            both.into_iter().flatten().for_each(|at| world.unmap(at));
+        }),
+    ];
+    (world, threads)
+}
+
+#[test]
+fn a_block_that_goes_has_no_slot_in_use() {
+    model(make_sleeper::<Free>, World::is_whole);
+}
+
+#[test]
+fn a_block_that_goes_has_no_slot_in_use_under_a_lock() {
+    model(make_sleeper::<Under>, World::is_whole);
+}
