@@ -62,7 +62,7 @@
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
 //! - `write`: changes in place; `cut`: what a change replaces; `resize`: moving ends; `rebuild`,
 //!   `build`: new nodes; `displaced`: what comes back.
-//! - `iter`, `gaps`: looking; `check`: the invariants.
+//! - `iter`, `beside`, `gaps`: looking; `check`: the invariants.
 //!
 //! # Sources
 //! - L. Howlett, "Maple Tree 20201029" (maple-tree mailing list), and Linux 6.12
@@ -77,6 +77,7 @@
 //! one, and not before, so there is no rebalancing up the tree.
 #![deny(unsafe_code)]
 
+mod beside;
 mod build;
 mod bulk;
 mod check;

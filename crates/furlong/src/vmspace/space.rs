@@ -201,12 +201,19 @@ impl<A: Value, C: Config> Space<A, C> {
     }
 
     /// Takes `pages` out. One change.
-    pub(super) fn cut(&mut self, pages: Pages, mut freed: impl FnMut(Freed<A>)) {
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    pub(super) fn cut(
+        &mut self,
+        pages: Pages,
+        mut freed: impl FnMut(Freed<A>),
+    ) -> Result<(), NoMemory> {
         let state = &mut self.state;
         self.index.erase(pages, |piece| {
             state.count_out(piece.pages.len(), piece.attr);
             freed(Freed::Unmapped(unmapped(&state.grid, piece)));
-        });
+        })
     }
 
     pub(super) fn area<'a>(&self, entry: Entry<'a, A>) -> Area<'a, A> {
