@@ -15,7 +15,7 @@ use super::iter::{Iter, IterBack};
 use super::leaf::Slot;
 use super::pool::{NoMemory, Nodes, Pool};
 use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
-use super::reservation::bound;
+use super::reservation::bound_in_place;
 use super::tree::Tree;
 use super::typed::{Typed, Words};
 use super::view::{Place, View};
@@ -220,9 +220,15 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed but nodes that are kept.
+    ///
+    /// # Cost
+    /// What a change gives up is ready for the next one. One change of a tree of `h` levels needs
+    /// `3 h + 1` nodes at most, and each further one a leaf and, all in all, less than two inner
+    /// nodes, if there are many.
     pub fn reserve(&mut self, changes: usize) -> Result<(), NoMemory> {
         self.keep = KEEP_ALL;
-        self.pool.ensure(bound(changes, self.tree.levels()))
+        let need = bound_in_place::<C::Geometry>(changes, self.tree.levels());
+        self.pool.ensure(need)
     }
 
     /// Gives nodes that are not in the tree back, and keeps none from now on.

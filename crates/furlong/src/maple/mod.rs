@@ -58,7 +58,8 @@
 //!   `view`: looking at either; `reservation`: nodes for changes to come; `duplicate`, `bulk`: a
 //!   tree at once. `config`, `geometry`, `counters`: what may differ, how
 //!   large nodes are, what is counted; `error`, `refusal`: what is refused.
-//! - `entry`, `heap`, `typed`: entries and their words. `source`, `pool`: memory for nodes.
+//! - `entry`, `heap`, `typed`: entries and their words. `source`, `block`, `pool`: memory for
+//!   nodes.
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
 //! - `write`: changes in place; `cut`: what a change replaces; `resize`: moving ends; `rebuild`,
 //!   `build`: new nodes; `displaced`: what comes back.
@@ -78,6 +79,7 @@
 #![deny(unsafe_code)]
 
 mod beside;
+mod block;
 mod build;
 mod bulk;
 mod check;

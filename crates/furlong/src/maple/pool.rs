@@ -1,9 +1,10 @@
 //! Nodes in no tree: obtained beforehand, displaced, and given back.
 #![expect(unsafe_code, reason = "nodes are obtained and given back")]
 
-use core::{alloc::Layout, marker::PhantomData, mem::offset_of, ptr::NonNull};
+use core::{marker::PhantomData, mem::offset_of, ptr::NonNull};
 
 use super::{
+    block::{Kind, Run, dispose},
     geometry::Geometry,
     inner::Inner,
     leaf::Leaf,
@@ -41,31 +42,29 @@ struct Stack<T, S> {
     source: PhantomData<S>,
 }
 
-/// What can be in a stack.
-///
-/// # Safety
-///
-/// `HEAD` is where the head of a `Self` is.
-unsafe trait Kind: Sized {
-    const HEAD: usize;
-    fn fresh() -> Self;
-}
-
-// SAFETY: the offset of the field.
+// SAFETY: the offset of the field, and what the node was made with.
 unsafe impl<G: Geometry> Kind for Leaf<G> {
     const HEAD: usize = offset_of!(Self, head);
 
-    fn fresh() -> Self {
-        Self::new()
+    fn fresh(place: u8) -> Self {
+        Self::new(place)
+    }
+
+    fn place(&self) -> u8 {
+        self.place
     }
 }
 
-// SAFETY: the offset of the field.
+// SAFETY: the offset of the field, and what the node was made with.
 unsafe impl<G: Geometry> Kind for Inner<G> {
     const HEAD: usize = offset_of!(Self, head);
 
-    fn fresh() -> Self {
-        Self::new()
+    fn fresh(place: u8) -> Self {
+        Self::new(place)
+    }
+
+    fn place(&self) -> u8 {
+        self.place
     }
 }
 
@@ -84,18 +83,6 @@ unsafe fn reclaim<T: Kind, S: Source>(head: NonNull<RcuHead>) {
     let node = unsafe { head.byte_sub(T::HEAD) };
     // SAFETY: the caller is the node's last user.
     unsafe { dispose::<T, S>(node.cast()) };
-}
-
-/// Gives a node back to its source.
-///
-/// # Safety
-///
-/// The node came from `S`, and nobody uses it any more.
-unsafe fn dispose<T, S: Source>(node: NonNull<T>) {
-    // SAFETY: nobody uses it any more. Only under loom there is something to be dropped.
-    unsafe { node.drop_in_place() };
-    // SAFETY: it came from the source with this layout.
-    unsafe { S::free(node.cast(), Layout::new::<T>()) };
 }
 
 impl<T: Kind, S: Source> Stack<T, S> {
@@ -134,11 +121,7 @@ impl<T: Kind, S: Source> Stack<T, S> {
     /// Adds fresh nodes until there are `len`.
     fn fill(&mut self, len: usize) -> Result<(), NoMemory> {
         while self.len() < len {
-            let memory = S::allocate(Layout::new::<T>()).ok_or(NoMemory)?;
-            let node = memory.cast::<T>();
-            // SAFETY: the memory is fresh and has the layout of a node.
-            unsafe { node.write(T::fresh()) };
-            self.push(node);
+            self.push(Run::<T, S>::new().make(1, T::fresh)?);
         }
         Ok(())
     }

@@ -100,7 +100,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
             leaves: mine.leaves + more.leaves,
             inners: mine.inners + more.inners,
         };
-        if !all.covers(bound(changes, levels)) {
+        if !all.covers(bound::<C::Geometry>(changes, levels)) {
             return Err(NotEnough { levels });
         }
         self.pool.absorb(&mut reservation.pool);
