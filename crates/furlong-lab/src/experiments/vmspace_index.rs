@@ -32,7 +32,7 @@ use rcu::Shared;
 use readers::Locked;
 pub use shape::on_index;
 use shape::{Kind, Shape};
-use shared_space::SharedSpace;
+pub(crate) use shared_space::SharedSpace;
 use tree::Tree;
 
 const PLAN: &str = include_str!("../../../../experiments/vmspace-index/plan.toml");

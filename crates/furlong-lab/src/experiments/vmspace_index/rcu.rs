@@ -45,7 +45,9 @@ pub(super) fn settle() {
 }
 
 /// A B-tree of ranges. Each change takes its lock.
-pub(super) struct Shared<C: Config>(pub(super) RcuMaple<VirtAddr, u32, &'static Domain, SpinLock, C>);
+pub(super) struct Shared<C: Config>(
+    pub(super) RcuMaple<VirtAddr, u32, &'static Domain, SpinLock, C>,
+);
 
 impl<C: Config<Counters: Counted>> Shared<C> {
     /// As [`AreaIndex::store`], beside readers.

@@ -16,7 +16,7 @@ use super::rcu::{RCU, changed};
 use super::work::{Counted, Work};
 
 /// A space under a spin lock.
-pub(super) struct SharedSpace<C: Config>(Shared<u32, &'static Domain, SpinLock, Custom<Maple<C>>>);
+pub(crate) struct SharedSpace<C: Config>(Shared<u32, &'static Domain, SpinLock, Custom<Maple<C>>>);
 
 thread_local! {
     static READER: Reader<'static> = {

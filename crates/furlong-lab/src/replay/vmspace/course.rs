@@ -11,7 +11,7 @@ use furlong_spec::vmspace::trace::{AddressSpace, Class, Report, Script, Unwatche
 
 use super::clock::Clock;
 use crate::experiments::vmspace_index::SharedSpace;
-use crate::replay::outcome::{Count, Kind, SubjectOutcome};
+use crate::replay::outcome::{Count, Differing, Kind, SubjectOutcome};
 
 /// Replays that are timed: of each class the least counts, the others were interrupted.
 const TIMES: usize = 3;
@@ -76,21 +76,24 @@ fn outcome(report: &Report, times: &BTreeMap<Class, Duration>) -> SubjectOutcome
         name,
         value: value as f64,
     };
-    let differing = report.by_kind();
-    let differing = differing.iter().map(|((class, kind), lines)| {
-        let first = lines.first().copied().unwrap_or_default();
-        format!("{class}: {} x {kind}, first in line {first}", lines.len())
-    });
-    let differing: Vec<String> = differing.collect();
+    let differing = report.by_kind().into_iter();
+    let differing: Vec<Differing> = differing
+        .map(|((class, how), lines)| Differing {
+            operation: class.name(),
+            how,
+            lines,
+        })
+        .collect();
     SubjectOutcome {
         kinds: kinds.collect(),
         counts: vec![
             count("areas_max", report.areas_max as u64),
-            count("places_other", places - same),
+            count("places_chosen", places),
+            count("places_otherwise", places - same),
         ],
-        answers: report.carried_out.values().sum(),
+        answers: report.compared,
         wrong: report.mismatches.len() as u64,
-        first_wrong: differing.first().cloned(),
+        first_wrong: report.mismatches.first().map(ToString::to_string),
         differing,
         ..SubjectOutcome::default()
     }

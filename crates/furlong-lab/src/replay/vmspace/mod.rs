@@ -17,15 +17,9 @@ use crate::error::Error;
 /// `*.vmtrace`, packed or not.
 pub(super) const RECORDING: Form = Form {
     described: "a recording of address spaces (vmtrace 1, packed with zstd or not)",
-    is_one: |input| {
-        let bytes = &input.bytes;
-        bytes.starts_with(&PACKED) || bytes.starts_with(b"# vmtrace ")
-    },
+    is_one: |input| input.is_packed() || input.bytes.starts_with(b"# vmtrace"),
     replay: replay_recording,
 };
-
-/// The first four bytes of what is packed with zstd.
-const PACKED: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
 fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
     let all: Vec<&Arm> = ARMS.iter().collect();
@@ -51,7 +45,9 @@ fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
 /// In a sentence what a script asks for.
 fn described(script: &Script) -> String {
     let steps = script.steps.iter();
-    let faults = steps.filter(|at| matches!(at.step, Step::Fault(..))).count();
+    let faults = steps
+        .filter(|at| matches!(at.step, Step::Fault(..)))
+        .count();
     let mut text = format!(
         "{} events of {} spaces, {faults} of them faults",
         script.events, script.spaces

@@ -51,9 +51,11 @@ pub enum Class {
     Fault,
 }
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Class {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::New => "new",
             Self::End => "end",
             Self::Fork => "fork",
@@ -65,7 +67,13 @@ impl fmt::Display for Class {
             Self::Remap => "remap",
             Self::Brk => "brk",
             Self::Fault => "fault",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -147,15 +155,19 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
         self.watch.carry_out(class, || operation(space))
     }
 
-    fn note(&mut self, at: &Stepped, class: Class, kind: Kind) {
+    /// Notes an answer, and how it differs from the kernel's, if it does.
+    fn note(&mut self, at: &Stepped, class: Class, differs: Option<Kind>) {
         let line = at.line;
-        self.report.mismatches.push(Mismatch { line, class, kind });
+        self.report.compared += 1;
+        if let Some(kind) = differs {
+            self.report.mismatches.push(Mismatch { line, class, kind });
+        }
     }
 
     fn compare(&mut self, at: &Stepped, class: Class, expected: Answer, found: Answer) {
-        if expected != found {
-            self.note(at, class, Kind::Answer { expected, found });
-        }
+        let differs = expected != found;
+        let kind = differs.then_some(Kind::Answer { expected, found });
+        self.note(at, class, kind);
     }
 
     fn step(&mut self, at: &Stepped) {
@@ -202,7 +214,7 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
                 let found = self.on(at, Class::Brk, |space| space.brk(*end));
                 self.compare(at, Class::Brk, *expected, Ok(found.raw()));
             }
-            Step::UnknownHeap => self.note(at, Class::Brk, Kind::UnknownHeap),
+            Step::UnknownHeap => self.note(at, Class::Brk, Some(Kind::UnknownHeap)),
             Step::Fault(address, access) => self.fault(at, *address, *access),
             Step::Moved(start, len) => {
                 let moved = self.on(at, Class::Image, |space| space.unmap(*start, *len));
@@ -210,9 +222,9 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
             }
             Step::Grown(start) => {
                 let grow = |space: &mut S| space.fault(*start, Access::Write);
-                if let Err(error) = self.on(at, Class::Image, grow) {
-                    self.note(at, Class::Image, Kind::Fault(*start, error));
-                }
+                let refused = self.on(at, Class::Image, grow).err();
+                let kind = refused.map(|error| Kind::Fault(*start, error));
+                self.note(at, Class::Image, kind);
             }
         }
     }
@@ -227,9 +239,8 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
 
     fn fault(&mut self, at: &Stepped, address: VirtAddr, access: Access) {
         let found = self.on(at, Class::Fault, |space| space.fault(address, access));
-        if let Err(error) = found {
-            self.note(at, Class::Fault, Kind::Fault(address, error));
-        }
+        let kind = found.err().map(|error| Kind::Fault(address, error));
+        self.note(at, Class::Fault, kind);
     }
 
     /// A mapping whose place the kernel has chosen: it has to be free, and is imposed.
@@ -252,8 +263,9 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
         }
         let vacant = request.clone().at(At::Vacant(start));
         let found = self.on(at, Class::Map, |space| space.map(&vacant));
-        if let Err(errno) = found {
-            self.note(at, Class::Map, Kind::Place(start, errno.number()));
+        let kind = found.err().map(|errno| Kind::Place(start, errno.number()));
+        self.note(at, Class::Map, kind);
+        if kind.is_some() {
             let fixed = request.clone().at(At::Fixed(start));
             let found = answer(self.on(at, Class::Map, |space| space.map(&fixed)));
             self.compare(at, Class::Map, expected, found);
