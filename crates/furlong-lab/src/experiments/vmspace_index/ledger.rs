@@ -22,11 +22,6 @@ pub(super) trait Counting: AddressSpace {
 
     /// Bytes of its areas that are not in nodes of a B-tree: these are metered.
     fn bytes(&self) -> u64;
-
-    /// Runs something that looks areas up, as a reader if these are needed.
-    fn inside<T>(run: impl FnOnce() -> T) -> T {
-        run()
-    }
 }
 
 impl<K: Counters + Counted + 'static> Counting for Space<u32, Custom<Rbtree<K>>> {

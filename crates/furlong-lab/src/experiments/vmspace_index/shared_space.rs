@@ -3,7 +3,7 @@
 
 use furlong::addr::VirtAddr;
 use furlong::maple::Config;
-use furlong::rcu::{Domain, Reader};
+use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
     Access, Area, Custom, Errno, FaultError, Layout, Maple, Prot, Remap, Request, Shared,
@@ -12,18 +12,11 @@ use furlong_spec::vmspace::trace::AddressSpace;
 
 use super::ledger::Counting;
 use super::owned::MEMORY;
-use super::rcu::{RCU, changed};
+use super::rcu::{RCU, changed, inside};
 use super::work::{Counted, Work};
 
 /// A space under a spin lock.
 pub(crate) struct SharedSpace<C: Config>(Shared<u32, &'static Domain, SpinLock, Custom<Maple<C>>>);
-
-thread_local! {
-    static READER: Reader<'static> = {
-        let domain: &'static Domain = &RCU;
-        domain.register().expect("there is a slot")
-    };
-}
 
 impl<C: Config> AddressSpace for SharedSpace<C> {
     fn new(layout: &Layout) -> Self {
@@ -82,9 +75,8 @@ impl<C: Config> AddressSpace for SharedSpace<C> {
     }
 
     fn fault(&mut self, address: VirtAddr, access: Access) -> Result<(), FaultError> {
-        let is_allowed = READER.with(|reader| {
-            let guard = reader.enter();
-            let seen = self.0.look(&guard, address);
+        let is_allowed = inside(|guard| {
+            let seen = self.0.look(guard, address);
             seen.is_some_and(|seen| seen.area().prot.allows(access))
         });
         if is_allowed {
@@ -107,13 +99,5 @@ impl<C: Config<Counters: Counted>> Counting for SharedSpace<C> {
 
     fn bytes(&self) -> u64 {
         self.0.lock().index().record_bytes() as u64
-    }
-
-    /// The guard of each fault is then inside another one, and takes no fence.
-    fn inside<T>(run: impl FnOnce() -> T) -> T {
-        READER.with(|reader| {
-            let _guard = reader.enter();
-            run()
-        })
     }
 }
