@@ -63,16 +63,15 @@ impl Cut {
         self.covered > 0
     }
 
-    /// The cut that a store inside one leaf makes.
+    /// The cut that a store inside one leaf makes, which has the slot `from` or what is before it.
     #[inline(always)]
     pub(super) fn inside<G: Geometry>(
         spot: &Spot<'_, G>,
-        start: u64,
-        last: u64,
+        from: usize,
+        (start, last): (u64, u64),
         new: Option<Slot>,
     ) -> Self {
         let leaf = spot.leaf();
-        let from = leaf.rank(start);
         let len = leaf.len();
         let mut cut = Self::erasing(from, from, 0);
         cut.pieces[1] = new;

@@ -54,8 +54,8 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// [`DuplicateError`], with what `copy` said.
     ///
     /// # Cost
-    /// O(n): each node is read once and written once. Memory is asked for a block of nodes at a time:
-    /// see [`Source::BLOCK`](super::Source::BLOCK).
+    /// O(n): each node is read once and written once. Memory is asked for a block of nodes at a
+    /// time: see [`Source::BLOCK`](super::Source::BLOCK).
     pub fn duplicate<X>(
         &self,
         copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,

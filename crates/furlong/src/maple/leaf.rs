@@ -246,6 +246,14 @@ impl<G: Geometry> Leaf<G> {
         self.set_live(len);
     }
 
+    /// Keeps the first `len` slots, all of which have entries. Not beside readers.
+    pub(super) fn truncate(&self, len: usize) {
+        for at in len..self.len() {
+            self.clear(at);
+        }
+        self.set_filled(len);
+    }
+
     #[inline(always)]
     fn copy_slot(&self, from: usize, to: usize) {
         self.set_ends(to, self.start(from), self.last(from));

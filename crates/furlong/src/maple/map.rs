@@ -1,7 +1,7 @@
 //! The tree of one owner: changed with `&mut`, in place, with nobody reading beside it.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, mem::needs_drop};
 
 use super::Standard;
 use super::check::Broken;
@@ -50,22 +50,8 @@ pub struct Maple<A: Address, E: Entry, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
     pub(super) pool: Pool<C::Geometry, C::Source>,
     pub(super) count: C::Counters,
-    /// Nodes in the pool beyond these go back to the source after a change.
-    pub(super) keep: Nodes,
     pub(super) typed: Typed<A, E>,
 }
-
-/// Nodes that a map keeps for its next change.
-const KEEP: Nodes = Nodes {
-    leaves: 1,
-    inners: 0,
-};
-
-/// All nodes, after a reservation.
-const KEEP_ALL: Nodes = Nodes {
-    leaves: usize::MAX,
-    inners: usize::MAX,
-};
 
 impl<A: Address, E: Entry> Maple<A, E, Standard> {
     const_unless_loom! {
@@ -75,7 +61,6 @@ impl<A: Address, E: Entry> Maple<A, E, Standard> {
                 tree: Tree::new(),
                 pool: Pool::new(),
                 count: Off,
-                keep: KEEP,
                 typed: PhantomData,
             }
         }
@@ -90,7 +75,6 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
             tree: Tree::new(),
             pool: Pool::new(),
             count: C::Counters::default(),
-            keep: KEEP,
             typed: PhantomData,
         }
     }
@@ -226,15 +210,15 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// `3 h + 1` nodes at most, and each further one a leaf and, all in all, less than two inner
     /// nodes, if there are many.
     pub fn reserve(&mut self, changes: usize) -> Result<(), NoMemory> {
-        self.keep = KEEP_ALL;
+        self.pool.keep_all(true);
         let need = bound_in_place::<C::Geometry>(changes, self.tree.levels());
         self.pool.ensure(need)
     }
 
     /// Gives nodes that are not in the tree back, and keeps none from now on.
     pub fn trim(&mut self) {
-        self.keep = KEEP;
-        self.pool.trim(KEEP);
+        self.pool.keep_all(false);
+        self.pool.end();
     }
 
     /// The nodes of the tree.
@@ -248,7 +232,10 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// Takes all entries out, and drops them.
     pub fn clear(&mut self) {
         self.write().uproot();
-        drop(self.displaced(0, u64::MAX, None));
+        if needs_drop::<E>() {
+            drop(self.displaced(0, u64::MAX, None));
+        }
+        self.end();
     }
 
     fn write(&mut self) -> Write<'_, C, false> {
@@ -262,7 +249,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
 
     /// After a change that displaced nothing.
     fn end(&mut self) {
-        self.pool.end(self.keep);
+        self.pool.end();
     }
 
     fn displaced(&mut self, start: u64, last: u64, one: Option<Slot>) -> Displaced<'_, A, E, C> {
@@ -275,7 +262,6 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
                 last,
                 leaf: None,
             },
-            keep: self.keep,
             typed: PhantomData,
         }
     }

@@ -61,8 +61,8 @@
 //! - `entry`, `heap`, `typed`: entries and their words. `source`, `block`, `pool`: memory for
 //!   nodes.
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
-//! - `write`: changes in place; `cut`: what a change replaces; `resize`: moving ends; `rebuild`,
-//!   `build`: new nodes; `displaced`: what comes back.
+//! - `put`: entries where nothing is; `write`: changes in place; `cut`: what a change replaces;
+//!   `resize`: moving ends; `rebuild`, `split`, `build`: new nodes; `displaced`: what comes back.
 //! - `iter`, `beside`, `gaps`: looking; `check`: the invariants.
 //!
 //! # Sources
@@ -100,6 +100,7 @@ mod leaf;
 mod link;
 mod map;
 mod pool;
+mod put;
 mod rebuild;
 mod refusal;
 mod removed;
@@ -108,6 +109,7 @@ mod resize;
 mod session;
 mod shared;
 mod source;
+mod split;
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests;
 mod tree;

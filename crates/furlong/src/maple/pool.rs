@@ -144,6 +144,8 @@ pub(super) struct Pool<G: Geometry, S: Source> {
     displaced: Stack<Leaf<G>, S>,
     old_leaves: Stack<Leaf<G>, S>,
     old_inners: Stack<Inner<G>, S>,
+    /// Nodes beyond these that are ready after a change without readers go back to the source.
+    keep: Nodes,
 }
 
 // SAFETY: a pool owns its nodes, which may be used and freed on any thread.
@@ -165,6 +167,18 @@ impl Nodes {
     }
 }
 
+/// Nodes that are kept for the next change.
+const KEEP: Nodes = Nodes {
+    leaves: 1,
+    inners: 0,
+};
+
+/// All nodes, after a reservation.
+const KEEP_ALL: Nodes = Nodes {
+    leaves: usize::MAX,
+    inners: usize::MAX,
+};
+
 impl<G: Geometry, S: Source> Pool<G, S> {
     pub(super) const fn new() -> Self {
         Self {
@@ -173,7 +187,13 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             displaced: Stack::new(),
             old_leaves: Stack::new(),
             old_inners: Stack::new(),
+            keep: KEEP,
         }
+    }
+
+    /// Keeps all nodes from now on, or as few as a new pool.
+    pub(super) fn keep_all(&mut self, all: bool) {
+        self.keep = if all { KEEP_ALL } else { KEEP };
     }
 
     /// Nodes that are ready.
@@ -249,15 +269,13 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// After a change without readers: nodes that were given up are ready again, and go back to
-    /// their source beyond `keep`.
-    #[inline]
-    pub(super) fn end(&mut self, keep: Nodes) {
-        if self.displaced.len() + self.old_leaves.len() + self.old_inners.len() > 0 {
+    /// their source beyond those that are kept.
+    #[inline(always)]
+    pub(super) fn end(&mut self) {
+        let old = self.displaced.len() | self.old_leaves.len() | self.old_inners.len();
+        if old > 0 || !self.keep.covers(self.ready()) {
             self.recycle();
-        }
-        let ready = self.ready();
-        if ready.leaves > keep.leaves || ready.inners > keep.inners {
-            self.trim(keep);
+            self.trim(self.keep);
         }
     }
 

@@ -6,8 +6,8 @@ use core::{alloc::Layout, ptr::NonNull};
 /// Memory for nodes.
 ///
 /// The functions have no `self`: a node that readers may still have is given back after a grace
-/// period, when the tree itself may be gone. A tree asks for memory of four sizes at most, two kinds
-/// of nodes and a block of each: a kernel gives each a slab of its own.
+/// period, when the tree itself may be gone. A tree asks for memory of four sizes at most, two
+/// kinds of nodes and a block of each: a kernel gives each a slab of its own.
 ///
 /// # Safety
 ///

@@ -65,7 +65,13 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return self.plant(new).map_err(Refused::from);
         }
         if last <= left.max {
-            let mut cut = Cut::inside(&left, start, last, new);
+            let at = left.leaf().rank(start);
+            if let Some(new) = new
+                && self.put(&left, at, new)?
+            {
+                return Ok(());
+            }
+            let mut cut = Cut::inside(&left, at, (start, last), new);
             return self.apply(&left, &left, &mut cut, split);
         }
         let mut right = Spot::new();
@@ -104,7 +110,15 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return self.plant(Some(new)).map_err(|_| NotInserted::NoMemory);
         }
         let last = new.last.min(spot.max);
-        let mut cut = Cut::inside(&spot, new.start, last, Some(new));
+        let at = spot.leaf().rank(new.start);
+        let put = last == new.last
+            && self
+                .put(&spot, at, new)
+                .map_err(|_| NotInserted::NoMemory)?;
+        if put {
+            return Ok(());
+        }
+        let mut cut = Cut::inside(&spot, at, (new.start, last), Some(new));
         if cut.covered > 0 || cut.len() > 1 || last < new.last {
             // A leaf that is not the first begins with an entry (I5).
             let next = spot.max.wrapping_add(1);
@@ -198,11 +212,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         len = new.copy_entries(len, old.get(), cut.to, old.len());
         new.close(len);
-        self.count.count(Event::NodeStore);
-        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
-            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
-            None => self.tree.root.publish(Node::Leaf(new)),
-        }
+        self.exchange(spot, new);
         if cut.displaces() {
             self.pool.give_up_displaced(old);
         } else {
@@ -210,6 +220,16 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         self.after(spot, new, free);
         Ok(())
+    }
+
+    /// Puts a leaf in the place of another, which is to be given up.
+    #[inline]
+    pub(super) fn exchange(&self, spot: &Spot<'a, C::Geometry>, new: Ptr<'a, Leaf<C::Geometry>>) {
+        self.count.count(Event::NodeStore);
+        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
+            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
+            None => self.tree.root.publish(Node::Leaf(new)),
+        }
     }
 
     /// Whether the leaf would have too few entries, and a sibling has room for them.
@@ -330,7 +350,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// What is noted as the largest gap of a leaf.
     #[inline]
-    fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
+    pub(super) fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
         match spot.height.checked_sub(1) {
             Some(depth) => spot.step(depth).node.gap(spot.step(depth).at),
             None => self.tree.largest_gap(),
@@ -472,13 +492,14 @@ pub(super) enum Helper<'a, C: Config> {
 }
 
 /// Whether a sibling with `len` should take part where `rest` are left: where they are too few and
-/// it has room for them, or where they are too many and it has room to spare.
+/// it has room for them, or where they are too many and both would be three quarters full at most:
+/// fuller ones would have to be written anew too soon.
 pub(super) fn wants(rest: usize, len: usize, capacity: usize) -> bool {
     if rest == 0 {
         false
     } else if rest < least(capacity) {
         len + rest <= capacity - spare(capacity)
     } else {
-        rest > capacity && len + spare(capacity).max(1) <= capacity && len + rest <= 2 * capacity
+        rest > capacity && len + rest <= (6 * capacity).div_ceil(4)
     }
 }
