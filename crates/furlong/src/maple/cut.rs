@@ -2,8 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::geometry::Geometry;
-use super::leaf::Slot;
+use super::leaf::{Slot, Word};
 use super::tree::Spot;
+use super::write::Refused;
 
 /// What a change puts in place of the slots `from..to`, from a leaf on the left to one on the right
 /// which may be the same.
@@ -49,6 +50,20 @@ impl Cut {
             .iter()
             .map(|piece| usize::from(piece.is_some()))
             .sum()
+    }
+
+    /// Gives the upper part of an entry that is cut in two an entry of its own.
+    ///
+    /// # Errors
+    /// There is none; nothing has changed.
+    pub(super) fn split(
+        &mut self,
+        split: impl FnOnce(Word) -> Option<Word>,
+    ) -> Result<(), Refused> {
+        let upper = self.pieces[2].as_mut().ok_or(Refused::NoSplit)?;
+        upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
+        self.splits = false;
+        Ok(())
     }
 
     /// Whether nothing of an entry in the cut is left.

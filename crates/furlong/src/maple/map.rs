@@ -238,7 +238,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         self.end();
     }
 
-    fn write(&mut self) -> Write<'_, C, false> {
+    pub(super) fn write(&mut self) -> Write<'_, C, false> {
         Write {
             tree: &self.tree,
             pool: &mut self.pool,
@@ -248,11 +248,16 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     }
 
     /// After a change that displaced nothing.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.pool.end();
     }
 
-    fn displaced(&mut self, start: u64, last: u64, one: Option<Slot>) -> Displaced<'_, A, E, C> {
+    pub(super) fn displaced(
+        &mut self,
+        start: u64,
+        last: u64,
+        one: Option<Slot>,
+    ) -> Displaced<'_, A, E, C> {
         Displaced {
             slots: Slots {
                 tree: &self.tree,

@@ -62,7 +62,8 @@
 //!   nodes.
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
 //! - `put`: entries where nothing is; `write`: changes in place; `cut`: what a change replaces;
-//!   `resize`: moving ends; `rebuild`, `split`, `build`: new nodes; `displaced`: what comes back.
+//!   `resize`: moving ends; `rebuild`, `split`, `build`: new nodes; `displaced`: what comes back;
+//!   `exchange`: stores whose caller brings what is left above.
 //! - `iter`, `beside`, `gaps`: looking; `check`: the invariants.
 //!
 //! # Sources
@@ -90,6 +91,7 @@ mod displaced;
 mod duplicate;
 mod entry;
 mod error;
+mod exchange;
 mod gaps;
 mod geometry;
 #[cfg(feature = "alloc")]

@@ -155,6 +155,12 @@ unsafe impl<G: Geometry, S: Source> Send for Pool<G, S> {}
 unsafe impl<G: Geometry, S: Source> Sync for Pool<G, S> {}
 
 impl Nodes {
+    /// One leaf.
+    pub(super) const LEAF: Self = Self {
+        leaves: 1,
+        inners: 0,
+    };
+
     /// The bytes of as many nodes of a tree of that configuration.
     #[must_use]
     pub const fn bytes<C: super::Config>(self) -> usize {

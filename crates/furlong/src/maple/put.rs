@@ -45,10 +45,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.count.count(Event::SlotStore);
             leaf
         } else if READERS {
-            self.pool.ensure(Nodes {
-                leaves: 1,
-                inners: 0,
-            })?;
+            self.pool.ensure(Nodes::LEAF)?;
             let copy = self.pool.leaf(self.tree);
             copy.copy(0, leaf.get(), 0, at);
             copy.put(at, new);

@@ -114,7 +114,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         Reservation { pool }
     }
 
-    fn write(&mut self) -> Write<'_, C, true> {
+    pub(super) fn write(&mut self) -> Write<'_, C, true> {
         Write {
             tree: &self.map.tree,
             pool: &mut self.pool,
@@ -123,7 +123,12 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         }
     }
 
-    fn removed(&mut self, start: u64, last: u64, one: Option<Slot>) -> Removed<'_, 'm, A, E, R, C> {
+    pub(super) fn removed(
+        &mut self,
+        start: u64,
+        last: u64,
+        one: Option<Slot>,
+    ) -> Removed<'_, 'm, A, E, R, C> {
         Removed {
             rcu: &self.map.rcu,
             typed: PhantomData,

@@ -133,10 +133,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// The first entry of an empty tree.
     fn plant(&mut self, new: Option<Slot>) -> Result<(), NoMemory> {
         let Some(slot) = new else { return Ok(()) };
-        self.pool.ensure(Nodes {
-            leaves: 1,
-            inners: 0,
-        })?;
+        self.pool.ensure(Nodes::LEAF)?;
         let leaf = self.pool.leaf(self.tree);
         leaf.close(0);
         leaf.push(slot);
@@ -158,23 +155,26 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if one && cut.from == cut.to && cut.len() == 0 {
             return Ok(());
         }
-        if one && !cut.splits && !self.is_to_merge(left, cut) {
+        let is_alone = one && !self.is_to_merge(left, cut);
+        if is_alone && !cut.splits {
             let free = self.free_around(left, cut);
             if self.in_place(left, cut) {
                 self.after(left, left.leaf(), free);
                 return Ok(());
             }
             if READERS && self.fits_alone(left, cut) {
-                self.copy_leaf(left, cut, free)?;
-                return Ok(());
+                return Ok(self.copy_leaf(left, cut, free)?);
             }
+        }
+        if READERS && is_alone && self.fits_alone(left, cut) {
+            self.pool.ensure(Nodes::LEAF)?;
+            cut.split(split)?;
+            return Ok(self.copy_leaf(left, cut, Free::Unknown)?);
         }
         let plan = self.plan(left, right, cut);
         self.pool.ensure(plan.need())?;
         if cut.splits {
-            let upper = cut.pieces[2].as_mut().ok_or(Refused::NoSplit)?;
-            upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
-            cut.splits = false;
+            cut.split(split)?;
             if !READERS && self.in_place(left, cut) {
                 self.after(left, left.leaf(), Free::Unknown);
                 return Ok(());
@@ -200,10 +200,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         cut: &Cut,
         free: Free,
     ) -> Result<(), NoMemory> {
-        self.pool.ensure(Nodes {
-            leaves: 1,
-            inners: 0,
-        })?;
+        self.pool.ensure(Nodes::LEAF)?;
         let (old, new) = (spot.leaf(), self.pool.leaf(self.tree));
         let mut len = new.copy_entries(0, old.get(), 0, cut.from);
         for piece in cut.pieces() {

@@ -100,6 +100,25 @@ pub trait Index<A: Value> {
     /// The value, for lack of memory; nothing has changed.
     fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A>;
 
+    /// Makes `pages` an area in place of all that is there, which is handed to `removed` piece by
+    /// piece.
+    ///
+    /// # Errors
+    /// The value, for lack of memory; nothing has changed.
+    fn replace(
+        &mut self,
+        pages: Pages,
+        attr: Attr,
+        value: A,
+        removed: impl FnMut(Piece<A>),
+    ) -> Result<(), A> {
+        let room = self.prepare_over(pages);
+        if room.and_then(|()| self.erase(pages, removed)).is_err() {
+            return Err(value);
+        }
+        self.put(pages, attr, value)
+    }
+
     /// Takes `pages` out of all areas, and hands what was there to `removed` piece by piece.
     ///
     /// # Errors
@@ -118,7 +137,10 @@ pub trait Index<A: Value> {
 
     /// Gives `pages`, which are of one area, other attributes. What is left of the area stays as it
     /// was, with a clone of its value.
-    fn change(&mut self, pages: Pages, attr: Attr);
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory>;
 
     /// Copies into `self`, which is empty, the areas of `source` for which `copy` gives a value, in
     /// order.

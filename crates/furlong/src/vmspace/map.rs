@@ -1,6 +1,7 @@
 //! Mapping.
 #![forbid(unsafe_code)]
 
+use super::space::unmapped;
 use super::{
     At, Attr, Config, Entry, Flags, Freed, Index, MapError, Pages, Prot, Refused, Request, Space,
     Value,
@@ -131,11 +132,20 @@ impl<A: Value, C: Config> Space<A, C> {
     pub(super) fn plan_put(&self, pages: Pages, attr: Attr, value: &A) -> Put {
         let [below, above] = self.index.beside(pages.first);
         let is_over = above.is_some_and(|above| above.pages.first <= pages.last);
+        let end = pages.last.saturating_add(1);
+        let behind = if is_over {
+            self.index.at_or_after(end)
+        } else {
+            above
+        };
+        // What is over the pages ends, and begins, beside them when it has been cut.
         let left = below.filter(|left| {
-            left.attr == attr && left.pages.abuts(pages) && left.value.merges(value)
+            let meets = pages.first <= left.pages.last.saturating_add(1);
+            meets && left.attr == attr && left.value.merges(value)
         });
-        let right = above.filter(|right| {
-            right.attr == attr && pages.abuts(right.pages) && value.merges(right.value)
+        let right = behind.filter(|right| {
+            let meets = right.pages.first <= end && pages.last < right.pages.last;
+            meets && right.attr == attr && value.merges(right.value)
         });
         Put {
             pages,
@@ -157,32 +167,54 @@ impl<A: Value, C: Config> Space<A, C> {
         mut freed: impl FnMut(Freed<A>),
     ) -> Result<(), A> {
         let Put { pages, attr, .. } = plan;
-        let mut plan = plan;
-        if plan.is_over {
-            let room = self.index.prepare_over(pages);
-            if room.and_then(|()| self.cut(pages, &mut freed)).is_err() {
-                return Err(value);
-            }
-            plan = self.plan_put(pages, attr, &value);
+        if plan.left.is_none() && plan.right.is_none() {
+            return self.put_alone(plan, value, freed);
         }
-        let done = match (plan.left, plan.right) {
-            (None, None) => {
-                self.index.put(pages, attr, value)?;
-                self.state.count_in(pages.len(), attr);
-                return Ok(());
-            }
-            (Some(left), None) => self.index.grow(left.first, left.through(pages)),
-            (None, Some(right)) => self.index.grow(right.first, pages.through(right)),
-            (Some(left), Some(right)) => self.index.prepare_extend().map(|()| {
+        let joins_both = plan.left.is_some() && plan.right.is_some();
+        let done = if plan.is_over {
+            let room = self.index.prepare_over(pages);
+            room.and_then(|()| self.cut(pages, &mut freed))
+        } else if joins_both {
+            self.index.prepare_extend()
+        } else {
+            Ok(())
+        };
+        let done = done.and_then(|()| match (plan.left, plan.right) {
+            (Some(left), Some(right)) => {
                 let merged = |value| freed(Freed::Merged(value));
                 self.index.extend(left.first, left.through(right), merged);
-            }),
-        };
+                Ok(())
+            }
+            (Some(left), None) => self.index.grow(left.first, left.through(pages)),
+            (None, right) => {
+                let last = right.map_or(pages.last, |right| right.last);
+                self.index.grow(last, Pages { last, ..pages })
+            }
+        });
         if done.is_err() {
             return Err(value);
         }
         self.state.count_in(pages.len(), attr);
         freed(Freed::Merged(value));
+        Ok(())
+    }
+
+    /// Makes pages an area of its own, in place of what is there.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    fn put_alone(&mut self, plan: Put, value: A, mut freed: impl FnMut(Freed<A>)) -> Result<(), A> {
+        let Put { pages, attr, .. } = plan;
+        let (index, state) = (&mut self.index, &mut self.state);
+        if plan.is_over {
+            index.replace(pages, attr, value, |piece| {
+                state.count_out(piece.pages.len(), piece.attr);
+                freed(Freed::Unmapped(unmapped(&state.grid, piece)));
+            })?;
+        } else {
+            index.put(pages, attr, value)?;
+        }
+        state.count_in(pages.len(), attr);
         Ok(())
     }
 

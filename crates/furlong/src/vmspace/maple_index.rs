@@ -24,9 +24,8 @@ pub struct MapleIndex<A: Value, T: Ranges<A>> {
 /// Records that a change needs at most: one for what it stores, one for what is left above it.
 const CHANGE_RECORDS: usize = 2;
 
-/// Steps of the tree that make up a change at most: it ends an area below, puts back what is left
-/// above and stores; or it erases on both sides and lets an area grow.
-const CHANGE_STEPS: usize = 3;
+/// Steps of the tree that make up a change at most: what is beside an area goes, and it grows.
+const CHANGE_STEPS: usize = 2;
 
 /// What a change that was prepared cannot fail for.
 const PREPARED: &str = "the change was prepared";
@@ -63,6 +62,15 @@ pub(super) fn piece<A>(at: Extent<VirtAddr>, record: Record<A>) -> Piece<A> {
         attr,
         value,
     }
+}
+
+/// A record on the heap, fresh if none was prepared.
+fn another<A>(spare: &mut Vec<Boxed<A>>, record: Record<A>) -> Result<Boxed<A>, Record<A>> {
+    let Some(mut prepared) = spare.pop() else {
+        return RcuBox::try_new(record);
+    };
+    *prepared = record;
+    Ok(prepared)
 }
 
 impl<A: Value, C: Config> Default for MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
@@ -108,11 +116,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
             attr,
             value: Some(value),
         };
-        let Some(mut spare) = self.spare.pop() else {
-            return RcuBox::try_new(record).map_err(|record| record.value.expect(IN_USE));
-        };
-        *spare = record;
-        Ok(spare)
+        another(&mut self.spare, record).map_err(|record| record.value.expect(IN_USE))
     }
 
     /// The part of an area that a cut takes, if it leaves some of it.
@@ -125,24 +129,38 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         (part.pages != area.pages).then_some(part)
     }
 
-    /// Whether `cut` leaves both ends of one area: its upper one becomes an area of its own then.
-    fn is_middle(area: &Entry<'_, A>, cut: Pages) -> bool {
-        area.pages.first < cut.first && cut.last < area.pages.last
-    }
-
-    /// Takes `cut`, which was prepared for, out of the middle of the area that has it.
-    fn split(&mut self, cut: Pages) -> Piece<A> {
-        let area = self.get(cut.first).expect("the page is mapped");
-        let (pages, attr, value) = (area.pages, area.attr, area.value.clone());
-        let lower = Pages::new(pages.first, cut.first - 1).expect("something is left below");
-        let upper = Pages::new(cut.last + 1, pages.last).expect("something is left above");
-        self.grow(pages.first, lower).expect(PREPARED);
-        self.put(upper, attr, value).ok().expect(PREPARED);
-        Piece {
-            pages: cut,
-            attr,
-            value: None,
-        }
+    /// Puts a record, or nothing, in place of whatever is in `cut`, in one step of the tree.
+    ///
+    /// # Errors
+    /// The record, for lack of memory; nothing has changed.
+    fn exchange(
+        &mut self,
+        cut: Pages,
+        record: Option<Boxed<A>>,
+        mut removed: impl FnMut(Piece<A>),
+    ) -> Result<(), Option<Boxed<A>>> {
+        let first = self.at_or_after(cut.first);
+        let first = first.filter(|first| first.pages.first <= cut.last);
+        let reaches_over = |area: &Entry<'_, A>| cut.last <= area.pages.last;
+        // What is cut at the beginning and at the end, by which it may be one area.
+        let begun = first.filter(|first| first.pages.first < cut.first);
+        let is_middle = begun.is_some_and(|area| cut.last < area.pages.last);
+        let ended = match first {
+            Some(first) if reaches_over(&first) => begun.is_none().then_some(first),
+            Some(_) => self.get(cut.last),
+            None => None,
+        };
+        let [begun, ended] = [begun, ended].map(|area| Self::part(&area?, cut));
+        let Self { tree, spare, len } = self;
+        let more = usize::from(record.is_some()) + usize::from(is_middle);
+        let upper = |record: &Record<A>| another(spare, record.clone()).ok();
+        tree.exchange(extent(cut), record, upper, begun, |piece| {
+            *len -= usize::from(piece.value.is_some());
+            removed(piece);
+        })?;
+        *len += more;
+        ended.into_iter().for_each(removed);
+        Ok(())
     }
 
     /// Obtains records, and nodes for steps of the tree.
@@ -219,17 +237,13 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         self.obtain(records, steps.checked_add(others).ok_or(NoMemory)?)
     }
 
-    fn prepare_over(&mut self, over: Pages) -> Result<(), NoMemory> {
-        let area = self.get(over.first);
-        let is_middle = area.is_some_and(|area| Self::is_middle(&area, over));
-        // One erases and one stores; or a neighbour goes too and the other one grows over it. Where
-        // an area is cut in two, its lower part ends and its upper one is stored.
-        self.obtain(1 + usize::from(is_middle), 3 + usize::from(is_middle))
+    fn prepare_over(&mut self, _over: Pages) -> Result<(), NoMemory> {
+        // One step erases and one stores; or both neighbours become one.
+        self.obtain(CHANGE_RECORDS, 1 + CHANGE_STEPS)
     }
 
     fn prepare_extend(&mut self) -> Result<(), NoMemory> {
-        // What is beside it goes, and it grows.
-        self.obtain(0, 2)
+        self.obtain(0, CHANGE_STEPS)
     }
 
     fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A> {
@@ -243,32 +257,24 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         }
     }
 
-    fn erase(&mut self, cut: Pages, mut removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory> {
-        let first = self.at_or_after(cut.first);
-        let Some(first) = first.filter(|first| first.pages.first <= cut.last) else {
-            return Ok(());
+    fn replace(
+        &mut self,
+        pages: Pages,
+        attr: Attr,
+        value: A,
+        removed: impl FnMut(Piece<A>),
+    ) -> Result<(), A> {
+        let record = self.record(attr, value)?;
+        let given_back = |record: Option<Boxed<A>>| {
+            let record = record.expect("what was to be stored comes back");
+            record.into_inner().value.expect(IN_USE)
         };
-        if Self::is_middle(&first, cut) {
-            self.obtain(1, 2)?;
-            removed(self.split(cut));
-            return Ok(());
-        }
-        let begins_before = first.pages.first < cut.first;
-        let ends_before = first.pages.last < cut.last;
-        let begun = Self::part(&first, cut).filter(|_| begins_before);
-        let last = if ends_before {
-            self.get(cut.last)
-        } else {
-            Some(first).filter(|_| !begins_before)
-        };
-        let ended = last.and_then(|last| Self::part(&last, cut));
-        let len = &mut self.len;
-        self.tree.erase(extent(cut), begun, |piece| {
-            *len -= usize::from(piece.value.is_some());
-            removed(piece);
-        })?;
-        ended.into_iter().for_each(removed);
-        Ok(())
+        self.exchange(pages, Some(record), removed)
+            .map_err(given_back)
+    }
+
+    fn erase(&mut self, cut: Pages, removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory> {
+        self.exchange(cut, None, removed).map_err(|_| NoMemory)
     }
 
     fn grow(&mut self, of: u64, pages: Pages) -> Result<(), NoMemory> {
@@ -291,15 +297,12 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         self.grow(of, pages).expect(PREPARED);
     }
 
-    fn change(&mut self, pages: Pages, attr: Attr) {
+    fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory> {
         let area = self.get(pages.first).expect("the pages are mapped");
-        let (whole, value) = (area.pages, area.value.clone());
-        if Self::is_middle(&area, pages) {
-            self.split(pages);
-        }
-        let record = self.record(attr, value).ok().expect(PREPARED);
-        self.tree.store(extent(pages), record);
-        self.len += usize::from(whole != pages);
+        let value = area.value.clone();
+        let record = self.record(attr, value).map_err(|_| NoMemory)?;
+        self.exchange(pages, Some(record), drop)
+            .map_err(|_| NoMemory)
     }
 
     fn copy_from<E, S: Index<A>>(

@@ -53,19 +53,19 @@ pub trait Ranges<A: Value> {
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>) -> Result<(), NoMemory>;
-    /// See [`Maple::store`]; no entry is cut in two, and the nodes are reserved.
-    fn store(&mut self, at: Extent<VirtAddr>, record: RcuBox<Record<A>>);
-    /// See [`Maple::erase_range`]; no entry is cut in two. `cut`, which is of the first entry that
-    /// is cut, is handed to `removed` before all others.
+    /// See [`Maple::store`] and [`Maple::erase_range`]. `upper` makes the record of the upper part
+    /// of an entry that is cut in two; `cut` is handed to `removed` before all others.
     ///
     /// # Errors
-    /// [`NoMemory`]; nothing has changed.
-    fn erase(
+    /// The record, for lack of memory; nothing has changed.
+    fn exchange(
         &mut self,
         at: Extent<VirtAddr>,
+        record: Option<RcuBox<Record<A>>>,
+        upper: impl FnOnce(&Record<A>) -> Option<RcuBox<Record<A>>>,
         cut: Option<Piece<A>>,
         removed: impl FnMut(Piece<A>),
-    ) -> Result<(), NoMemory>;
+    ) -> Result<(), Option<RcuBox<Record<A>>>>;
     /// Puts entries, in ascending order, into the tree, which is empty.
     ///
     /// # Errors
@@ -85,9 +85,6 @@ pub trait Ranges<A: Value> {
     /// The first broken one.
     fn check(&self) -> Result<(), Broken>;
 }
-
-/// What a store cannot fail for.
-const PREPARED: &str = "the store was prepared, and cuts no entry in two";
 
 impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
     type Config = C;
@@ -120,18 +117,16 @@ impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
         Self::resize(self, of, to).map_err(|_| NoMemory)
     }
 
-    fn store(&mut self, at: Extent<VirtAddr>, record: Boxed<A>) {
-        drop(Self::store(self, at, record).ok().expect(PREPARED));
-    }
-
     #[inline]
-    fn erase(
+    fn exchange(
         &mut self,
         at: Extent<VirtAddr>,
+        record: Option<Boxed<A>>,
+        upper: impl FnOnce(&Record<A>) -> Option<Boxed<A>>,
         cut: Option<Piece<A>>,
         removed: impl FnMut(Piece<A>),
-    ) -> Result<(), NoMemory> {
-        let taken = self.erase_range(at).map_err(|_| NoMemory)?;
+    ) -> Result<(), Option<Boxed<A>>> {
+        let taken = Self::exchange(self, at, record, upper)?;
         let taken = taken.map(|(at, record)| piece(at, record.into_inner()));
         cut.into_iter().chain(taken).for_each(removed);
         Ok(())
@@ -194,18 +189,16 @@ where
         Self::resize(self, of, to).map_err(|_| NoMemory)
     }
 
-    fn store(&mut self, at: Extent<VirtAddr>, record: Boxed<A>) {
-        drop(Self::store(self, at, record).ok().expect(PREPARED));
-    }
-
     #[inline]
-    fn erase(
+    fn exchange(
         &mut self,
         at: Extent<VirtAddr>,
+        record: Option<Boxed<A>>,
+        upper: impl FnOnce(&Record<A>) -> Option<Boxed<A>>,
         cut: Option<Piece<A>>,
         removed: impl FnMut(Piece<A>),
-    ) -> Result<(), NoMemory> {
-        let taken = self.erase_range(at).map_err(|_| NoMemory)?;
+    ) -> Result<(), Option<Boxed<A>>> {
+        let taken = Self::exchange(self, at, record, upper)?;
         let taken = taken.map(|(at, record)| piece(at, Record::clone(&record)));
         cut.into_iter().chain(taken).for_each(removed);
         Ok(())

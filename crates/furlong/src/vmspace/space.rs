@@ -241,7 +241,8 @@ fn offset(grid: &Grid, pages: Pages, attr: Attr) -> u64 {
     pages.first.wrapping_add(attr.origin) << grid.shift
 }
 
-fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
+/// What is handed back of a piece.
+pub(super) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
     Unmapped {
         extent: grid.extent(piece.pages),
         prot: piece.attr.prot,

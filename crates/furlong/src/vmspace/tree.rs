@@ -274,13 +274,14 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
         self.tree.update(at, |node| node.pages = pages);
     }
 
-    fn change(&mut self, pages: Pages, attr: Attr) {
+    fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory> {
         let at = self.first_in(pages).expect("the pages are mapped");
         let whole = self.pages(at);
         if pages == whole {
             self.tree.update(at, |node| node.attr = attr);
-            return;
+            return Ok(());
         }
+        self.prepare(1)?;
         let value = self.tree.item(at).value.clone();
         self.carve(at, pages);
         let node = Node { pages, attr, value };
@@ -291,6 +292,7 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
             Some(at)
         };
         self.link_after(previous, node);
+        Ok(())
     }
 
     fn copy_from<E, S: Index<A>>(
