@@ -14,8 +14,8 @@ use crate::talk;
 
 /// Runs a trace through subjects, and checks every answer.
 ///
-/// A trace is a recording of plugs and unplugs, or a memory map in any form that is known; its form
-/// is found by its content.
+/// A trace is a recording of address spaces (`furlong record vm` makes them), one of plugs and
+/// unplugs, or a memory map in any form that is known; its form is found by its content.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The trace; `-` is standard input
@@ -88,7 +88,7 @@ fn end(outcome: &Outcome) -> Result<ExitCode, Error> {
 mod tests {
     use super::end;
     use crate::error::Exit;
-    use crate::replay::{Outcome, SubjectOutcome};
+    use crate::replay::{Judge, Outcome, SubjectOutcome};
 
     fn outcome(wrong: u64, fault: Option<&str>) -> Outcome {
         let right = SubjectOutcome::default();
@@ -101,6 +101,7 @@ mod tests {
             trace: String::new(),
             form: String::new(),
             described: String::new(),
+            judge: Judge::Specification,
             fault: fault.map(str::to_owned),
             subjects: vec![right, subject],
         }

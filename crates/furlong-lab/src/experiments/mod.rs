@@ -11,6 +11,7 @@ pub mod plan;
 mod rounds;
 pub mod traffic;
 pub mod tree_order;
+pub mod vmspace_index;
 
 use std::collections::BTreeMap;
 
@@ -128,5 +129,6 @@ pub fn all() -> Vec<Experiment> {
         iova_magazine::experiment(),
         phys_lookup::experiment(),
         tree_order::experiment(),
+        vmspace_index::experiment(),
     ]
 }

@@ -125,13 +125,23 @@ impl Script {
             known: Vec::new(),
             names: HashMap::new(),
         };
-        for (at, event) in events.iter().enumerate() {
-            let next = events[at + 1..].iter().find(|next| next.pid == event.pid);
-            cast.event(event, next);
+        for (event, next) in events.iter().zip(followers(events)) {
+            cast.event(event, next.map(|next| &events[next]));
         }
         cast.script.events = events.len();
         cast.script
     }
+}
+
+/// Of each event the next one of the same process.
+fn followers(events: &[Event]) -> Vec<Option<usize>> {
+    let mut seen = HashMap::new();
+    let backwards = events.iter().enumerate().rev();
+    let mut next: Vec<_> = backwards
+        .map(|(at, event)| seen.insert(event.pid, at))
+        .collect();
+    next.reverse();
+    next
 }
 
 impl Cast {
@@ -321,6 +331,8 @@ impl Cast {
         let known = self.known[space];
         let end = start.checked_add(len).filter(|end| *end > 0);
         let end = end.filter(|end| known.stack.is_some_and(|stack| *end < stack));
+        // Nothing that a kernel maps ends within a page, but a trace can say so.
+        let end = end.filter(|end| end.is_multiple_of(Layout::LINUX_X86_64.page));
         let Step::New(layout) = &mut self.script.steps[known.began].step else {
             return;
         };
