@@ -94,14 +94,18 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
     assert_eq!((code.offset, code.prot), (0x1000, Prot::READ | Prot::EXEC));
 }
 
+/// The first line of a listing.
+const FIRST: &str = "00400000-00403000 r-xp 00000000 fe:00 7 /bin/a\n";
+
+/// What is said of a second one.
+fn refused(line: &str) -> MapsError {
+    let text = format!("{FIRST}{line}\n");
+    let space = Space::<Name>::of_maps(Layout::LINUX_X86_64, &text, named);
+    space.map(drop).expect_err("a line is wrong")
+}
+
 #[test]
 fn a_line_that_is_none_is_named() {
-    let good = "00400000-00403000 r-xp 00000000 fe:00 7 /bin/a\n";
-    let refused = |line: &str| {
-        let text = format!("{good}{line}\n");
-        let space = Space::<Name>::of_maps(Layout::LINUX_X86_64, &text, named);
-        space.map(drop).expect_err("a line is wrong")
-    };
     for (line, error) in [
         ("", MapsLineError::Range),
         ("00500000 r-xp 00000000 fe:00 7 a", MapsLineError::Range),
@@ -153,6 +157,10 @@ fn a_line_that_is_none_is_named() {
         assert_eq!(refused(line), MapsError::Line(2, error), "{line:?}");
         assert!(refused(line).to_string().starts_with("line 2: "));
     }
+}
+
+#[test]
+fn an_area_that_cannot_be_mapped_is_named() {
     for (line, error) in [
         (
             "00402000-00500000 r-xp 00000000 fe:00 7 a",
@@ -185,7 +193,7 @@ fn a_line_that_is_none_is_named() {
         page: 3,
         ..Layout::LINUX_X86_64
     };
-    let none = Space::<Name>::of_maps(layout, good, named);
+    let none = Space::<Name>::of_maps(layout, FIRST, named);
     assert_eq!(
         none.map(drop).err(),
         Some(MapsError::Layout(LayoutError::Page))

@@ -13,10 +13,10 @@ use crate::addr::{Address, Extent, VirtAddr};
 /// ```
 /// use furlong::vmspace::{MapsLine, Prot};
 ///
-/// let text = "7f3c787a5000-7f3c787af000 r--p 00027000 fe:00 8102    /usr/lib/ld-linux-x86-64.so.2";
+/// let text = "7f3c787a5000-7f3c787af000 r--p 00027000 fe:00 8102    /usr/lib/ld-linux.so.2";
 /// let line = MapsLine::parse(text)?;
 /// assert_eq!((line.prot, line.offset), (Prot::READ, 0x2_7000));
-/// assert_eq!(line.name, "/usr/lib/ld-linux-x86-64.so.2");
+/// assert_eq!(line.name, "/usr/lib/ld-linux.so.2");
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
