@@ -6,7 +6,8 @@ use furlong::maple::Config;
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
-    Access, Area, Custom, Errno, FaultError, Layout, Maple, Prot, Remap, Request, Shared,
+    Access, Area, Atomic, Custom, Errno, FaultError, Layout, Maple, Mode, Prot, Remap, Request,
+    Shared,
 };
 use furlong_spec::vmspace::trace::AddressSpace;
 
@@ -16,9 +17,11 @@ use super::rcu::{RCU, changed, inside};
 use super::work::{Counted, Work};
 
 /// A space under a spin lock.
-pub(crate) struct SharedSpace<C: Config>(Shared<u32, &'static Domain, SpinLock, Custom<Maple<C>>>);
+pub(crate) struct SharedSpace<C: Config, M: Mode + 'static = Atomic>(
+    Shared<u32, &'static Domain, SpinLock, Custom<Maple<C>, M>>,
+);
 
-impl<C: Config> AddressSpace for SharedSpace<C> {
+impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
     fn new(layout: &Layout) -> Self {
         let space = Shared::new(*layout, &RCU, SpinLock::new());
         Self(space.expect("the layout makes sense"))

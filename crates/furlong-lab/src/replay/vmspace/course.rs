@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use furlong::maple::Standard;
-use furlong::vmspace::{Custom, Maple, Rbtree, Space};
+use furlong::vmspace::{Custom, Linux, Maple, Rbtree, Space};
 use furlong_spec::vmspace::trace::{AddressSpace, Class, Report, Script, Unwatched, replay};
 
 use super::clock::Clock;
@@ -23,19 +23,19 @@ pub(super) struct Arm {
     run: fn(&Script) -> SubjectOutcome,
 }
 
-/// All of them.
+/// All of them, in the mode that the traces come from.
 pub(super) const ARMS: [Arm; 3] = [
     Arm {
         name: "rbtree",
-        run: run::<Space<u32, Custom<Rbtree>>>,
+        run: run::<Space<u32, Custom<Rbtree, Linux>>>,
     },
     Arm {
         name: "maple",
-        run: run::<SharedSpace<Standard>>,
+        run: run::<SharedSpace<Standard, Linux>>,
     },
     Arm {
         name: "maple-mut",
-        run: run::<Space<u32, Custom<Maple>>>,
+        run: run::<Space<u32, Custom<Maple, Linux>>>,
     },
 ];
 

@@ -55,6 +55,7 @@ fn described(script: &Script) -> String {
     for (lines, what) in [
         (&script.no_execs, "execs that are stacks which grow"),
         (&script.unsaid_execs, "execs that are not said"),
+        (&script.not_asked, "calls that were refused for their files"),
     ] {
         if !lines.is_empty() {
             let _ = write!(text, "; {} {what}", lines.len());
