@@ -14,7 +14,6 @@ use super::pool::Pool;
 use super::record::Kind;
 use super::reserve::Ask;
 use super::spot::Spot;
-use super::zeroing::Zeroing;
 use crate::addr::{Iova, PhysAddr};
 
 mod sealed {
@@ -158,11 +157,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         buffer: B,
         spot: Spot,
     ) -> Mapped<'a, B, M, C> {
-        let run = self.run(&spot);
-        if C::Zeroing::PADS {
-            run.zero_around(spot.offset as usize, spot.len as usize);
-        }
-        run.fill(spot.offset as usize, buffer.bytes());
+        self.fill_run(&spot, buffer.bytes());
         Mapped {
             pool: self,
             device,

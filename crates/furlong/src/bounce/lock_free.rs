@@ -8,6 +8,7 @@ use super::line::Lines;
 use super::need::Need;
 use super::run::{bits, low_bits};
 use super::slot::SLOT;
+use super::store::Store;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// An area that CPUs share without waiting for each other; segments of two words of `HALF` slots.
@@ -216,12 +217,16 @@ impl<const HALF: u32> LockFree<HALF> {
 }
 
 impl<const HALF: u32> Slots for LockFree<HALF> {
-    fn try_new(shape: Shape) -> Option<Self> {
+    fn try_new(shape: Shape, store: &Store) -> Option<Self> {
         Some(Self {
             shape,
-            segments: Lines::try_new(shape.segments)?,
+            segments: Lines::try_new(shape.segments, store)?,
             lowest: AtomicUsize::new(0),
         })
+    }
+
+    fn footprint(shape: Shape) -> usize {
+        Lines::<Segment, 4>::footprint(shape.segments)
     }
 
     #[inline(always)]

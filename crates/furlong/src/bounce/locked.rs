@@ -10,6 +10,7 @@ use super::line::Lines;
 use super::need::Need;
 use super::run::{bits, low_bits};
 use super::slot::SLOT;
+use super::store::Store;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Lock, LockGuard, RawLock, SpinLock};
 
@@ -137,9 +138,9 @@ impl<L, const SEGMENT: usize> Slots for Locked<L, SEGMENT>
 where
     L: RawLock + Default + Send + Sync + 'static,
 {
-    fn try_new(shape: Shape) -> Option<Self> {
+    fn try_new(shape: Shape, store: &Store) -> Option<Self> {
         let state = State {
-            segments: Lines::try_new(shape.segments)?,
+            segments: Lines::try_new(shape.segments, store)?,
             lowest: 0,
             free: 0,
             least_free: shape.slots,
@@ -149,6 +150,10 @@ where
             held: AtomicBool::new(false),
             state: Lock::new(L::default(), state),
         })
+    }
+
+    fn footprint(shape: Shape) -> usize {
+        Lines::<u128, 8>::footprint(shape.segments)
     }
 
     #[inline(always)]

@@ -28,6 +28,18 @@ pub enum Back {
     Nothing,
 }
 
+impl Back {
+    /// How many of `len` mapped bytes are copied back.
+    #[inline]
+    pub(super) fn bytes(self, len: usize) -> usize {
+        match self {
+            Self::All => len,
+            Self::First(written) => written.min(len),
+            Self::Nothing => 0,
+        }
+    }
+}
+
 /// A mapping that was found by an address in it.
 pub(super) struct Found {
     pub(super) spot: Spot,
@@ -119,17 +131,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         direction: Direction,
         back: Back,
     ) -> Result<(), Misuse> {
-        let found = self.mapping_at(at)?;
-        found.belongs_to(device, Kind::Raw)?;
-        found.goes(direction)?;
-        found.starts(at)?;
+        let found = self.mapping_to_end(device, at, Kind::Raw, Some(direction))?;
         self.end(&found)?;
-        let len = found.entry.len as usize;
-        let written = match back {
-            Back::All => len,
-            Back::First(written) => written.min(len),
-            Back::Nothing => 0,
-        };
+        let written = back.bytes(found.entry.len as usize);
         if direction.reaches_cpu() && written > 0 {
             let run = self.run(&found.spot);
             run.lend(found.spot.offset as usize, written, |from| {
@@ -227,12 +231,28 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// # Safety
     /// Nobody uses the memory any more.
     pub unsafe fn deallocate_raw(&self, device: &Device, at: Iova) -> Result<(), Misuse> {
-        let found = self.mapping_at(at)?;
-        found.belongs_to(device, Kind::Allocated)?;
-        found.starts(at)?;
+        let found = self.mapping_to_end(device, at, Kind::Allocated, None)?;
         self.end(&found)?;
         self.release_closed(device, found.spot);
         Ok(())
+    }
+
+    /// The mapping that begins at `at`, if it is this device's and of this kind and direction.
+    #[inline]
+    pub(super) fn mapping_to_end(
+        &self,
+        device: &Device,
+        at: Iova,
+        kind: Kind,
+        direction: Option<Direction>,
+    ) -> Result<Found, Misuse> {
+        let found = self.mapping_at(at)?;
+        found.belongs_to(device, kind)?;
+        if let Some(direction) = direction {
+            found.goes(direction)?;
+        }
+        found.starts(at)?;
+        Ok(found)
     }
 
     /// The mapping of which `at` is a byte, or a pad.

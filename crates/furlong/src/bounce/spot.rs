@@ -7,6 +7,7 @@ use super::memory::{Backing, Memory};
 use super::need::Need;
 use super::pool::Pool;
 use super::slot::SLOT;
+use super::zeroing::Zeroing;
 use crate::addr::{Address, Extent, Iova};
 
 /// In place of a block's number: the run is a transient block.
@@ -73,6 +74,16 @@ impl<M: Memory, C: Config> Pool<M, C> {
         // SAFETY: the spot stands for the run, which is taken as long as that is borrowed; nobody
         // else makes copies there, for the run has one spot.
         unsafe { block.run(spot.slot as usize, spot.slots) }
+    }
+
+    /// Fills a run with its original, and zeroes around it if that is the pool's policy.
+    #[inline]
+    pub(super) fn fill_run(&self, spot: &Spot, original: &[u8]) {
+        let run = self.run(spot);
+        if C::Zeroing::PADS {
+            run.zero_around(spot.offset as usize, spot.len as usize);
+        }
+        run.fill(spot.offset as usize, original);
     }
 
     #[cold]

@@ -106,6 +106,9 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong/src/bounce/memory.rs",
         "the contract of whoever brings memory",
     ),
+    ("crates/furlong/src/bounce/pointer.rs", "trusts pointers"),
+    ("crates/furlong/src/bounce/region.rs", "lends memory"),
+    ("crates/furlong/src/bounce/store.rs", "rows of values"),
     (
         "crates/furlong/src/bounce/raw.rs",
         "trusts a kernel with physical addresses",
@@ -249,6 +252,18 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong-spec/tests/maple_memory.rs",
         "memory for nodes that fails when it is told to",
+    ),
+    (
+        "crates/furlong-adapters/src/virtio.rs",
+        "carries the contract of another crate's trait out",
+    ),
+    (
+        "crates/furlong-adapters/tests/virtio/machine.rs",
+        "memory that a driver and a device share",
+    ),
+    (
+        "crates/furlong-adapters/tests/virtio/main.rs",
+        "calls the driver's unsafe methods",
     ),
     (
         "crates/furlong-lab/launcher/main.rs",
