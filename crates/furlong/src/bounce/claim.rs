@@ -58,14 +58,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
             Kind::Guarded => return Err(Misuse::Guarded),
             Kind::Raw | Kind::Allocated | Kind::Pointer => return Err(Misuse::Kind),
         };
-        if found.spot.is_transient() {
-            let mut transients = self.transients.0.lock();
-            if let Some(one) = transients.get_mut(found.spot.slot as usize) {
-                one.entry.kind = kind;
-            }
-        } else {
-            let book = &self.block_of(&found.spot).book;
-            book.set_kind(found.spot.slot as usize, &found.entry, kind);
+        let slot = found.spot.slot as usize;
+        if let Some(block) = found.spot.block {
+            block.book.set_kind(slot, &found.entry, kind);
+        } else if let Some(one) = self.transients.0.lock().get_mut(slot) {
+            one.entry.kind = kind;
         }
         device.charge_anyway(found.entry.slots);
         Ok(Claimed {

@@ -110,7 +110,7 @@ pub struct Mapped<'a, B: Buffer, M: Memory, C: Config = Standard> {
     device: &'a Device,
     buffer: B,
     /// Taken out only when the mapping ends.
-    spot: Option<Spot>,
+    spot: Option<Spot<'a, C>>,
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
@@ -155,7 +155,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         &'a self,
         device: &'a Device,
         buffer: B,
-        spot: Spot,
+        spot: Spot<'a, C>,
     ) -> Mapped<'a, B, M, C> {
         self.fill_run(&spot, buffer.bytes());
         Mapped {
@@ -167,9 +167,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 }
 
-impl<B: Buffer, M: Memory, C: Config> Mapped<'_, B, M, C> {
+impl<'a, B: Buffer, M: Memory, C: Config> Mapped<'a, B, M, C> {
     #[inline]
-    fn spot(&self) -> &Spot {
+    fn spot(&self) -> &Spot<'a, C> {
         self.spot.as_ref().expect("a guard has its run")
     }
 
@@ -297,7 +297,7 @@ impl<B: Buffer, M: Memory, C: Config> fmt::Debug for Mapped<'_, B, M, C> {
 pub struct Allocation<'a, M: Memory, C: Config = Standard> {
     pool: &'a Pool<M, C>,
     device: &'a Device,
-    spot: Option<Spot>,
+    spot: Option<Spot<'a, C>>,
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
@@ -326,8 +326,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 }
 
-impl<M: Memory, C: Config> Allocation<'_, M, C> {
-    fn spot(&self) -> &Spot {
+impl<'a, M: Memory, C: Config> Allocation<'a, M, C> {
+    fn spot(&self) -> &Spot<'a, C> {
         self.spot.as_ref().expect("a guard has its run")
     }
 

@@ -6,7 +6,7 @@ use super::area::{Area, Pass, Shape, Taken};
 use super::counters::{Counters, Event};
 use super::line::Lines;
 use super::need::Need;
-use super::run::{bits, low_bits};
+use super::run::{bits, bits_low, low_bits};
 use super::slot::SLOT;
 use super::store::Store;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -140,7 +140,7 @@ impl<const HALF: u32> LockFree<HALF> {
         // Relaxed: the exchange decides.
         let seen = segment.free[0].load(Ordering::Relaxed);
         let start = need.place_low(seen, first + begin as u64 * SLOT)?;
-        let run = bits(start, need.slots) as u64;
+        let run = bits_low(start, need.slots);
         counters.count(Event::SlotProbed, self.shape.segment as u64);
         let taken = segment.take_in_word(0, seen, run);
         if !taken {
@@ -151,7 +151,7 @@ impl<const HALF: u32> LockFree<HALF> {
 
     /// Takes the lowest run.
     #[inline(never)]
-    fn take_far<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
+    fn take_far<K: Counters>(&self, (need, first): (Need, u64), pass: Pass, counters: &K) -> Taken {
         let mut rolled_back = false;
         // Relaxed, here and below: a hint.
         let begun = match pass {
@@ -240,7 +240,7 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
                 rolled_back: false,
             };
         }
-        self.take_far(need, first, pass, counters)
+        self.take_far((*need, first), pass, counters)
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use super::area::{Area, Pass, Shape, Taken};
 use super::counters::{Counters, Event};
 use super::line::Lines;
 use super::need::Need;
-use super::run::{bits, low_bits};
+use super::run::{bits, bits_low, low_bits};
 use super::slot::SLOT;
 use super::store::Store;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +53,7 @@ impl State {
         let free = *self.segments.at(segment) as u64;
         let start = need.place_low(free, first + begin as u64 * SLOT)?;
         counters.count(Event::SlotProbed, shape.segment as u64);
-        self.take(segment, bits(start, need.slots), need.slots);
+        self.take(segment, bits_low(start, need.slots).into(), need.slots);
         Some(begin + start as usize)
     }
 
@@ -62,8 +62,7 @@ impl State {
     fn take_far<K: Counters>(
         &mut self,
         shape: Shape,
-        need: &Need,
-        first: u64,
+        (need, first): (Need, u64),
         counters: &K,
     ) -> Option<usize> {
         if need.slots as usize > self.free {
@@ -163,7 +162,7 @@ where
         let state = &mut *held.state;
         let slot = state.take_near(self.shape, need, first, counters);
         Taken {
-            slot: slot.or_else(|| state.take_far(self.shape, need, first, counters)),
+            slot: slot.or_else(|| state.take_far(self.shape, (*need, first), counters)),
             rolled_back: false,
         }
     }

@@ -139,6 +139,7 @@ impl Book {
     }
 
     /// The same for one who found the mapping by its address: whether nobody else was quicker.
+    #[inline]
     pub(super) fn try_close(&self, slot: usize, generation: u32, device: u32) -> bool {
         let now = u64::from(generation) << 32 | u64::from(device);
         let then = u64::from(generation.wrapping_add(1)) << 32;
@@ -163,7 +164,12 @@ impl Book {
         // Relaxed, here and below: the caller's own mapping was handed to it, and of another one
         // nothing is promised; a run that does not hold the slot is seen below.
         let back = usize::from(self.back[slot].load(Ordering::Relaxed));
-        let start = slot.checked_sub(back)?;
+        // Two cases, so that the usual one does not wait for the number.
+        let start = if back == 0 {
+            slot
+        } else {
+            slot.checked_sub(back)?
+        };
         let record = &self.records[start];
         // Acquire, `record-look`: pairs with `record-open`; its words are those of this mapping.
         let owner = record.owner.load(Ordering::Acquire);
