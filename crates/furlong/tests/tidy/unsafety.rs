@@ -234,6 +234,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "an allocator that fails when it is told to",
     ),
     (
+        "crates/furlong-spec/tests/bounce_by_address.rs",
+        "maps, syncs and unmaps by address",
+    ),
+    (
         "crates/furlong-spec/tests/bounce_state.rs",
         "maps, claims and unmaps by address",
     ),
@@ -253,17 +257,14 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong-spec/tests/maple_memory.rs",
         "memory for nodes that fails when it is told to",
     ),
-    (
-        "crates/furlong-adapters/src/virtio.rs",
-        "carries the contract of another crate's trait out",
-    ),
+    ("crates/furlong-adapters/src/virtio.rs", "a foreign trait"),
     (
         "crates/furlong-adapters/tests/virtio/machine.rs",
         "memory that a driver and a device share",
     ),
     (
         "crates/furlong-adapters/tests/virtio/main.rs",
-        "calls the driver's unsafe methods",
+        "unsafe calls of the driver",
     ),
     (
         "crates/furlong-lab/launcher/main.rs",
