@@ -125,7 +125,7 @@ fn check_slots<C: Config>(index: usize, block: &Block<C>) -> Result<(), BrokenPo
     Ok(())
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
     use super::BrokenPool;
     use crate::bounce::direction::Direction;

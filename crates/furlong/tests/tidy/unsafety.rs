@@ -110,6 +110,9 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong/src/bounce/memory.rs",
         "the contract of whoever brings memory",
     ),
+    ("crates/furlong/src/bounce/pointer.rs", "trusts pointers"),
+    ("crates/furlong/src/bounce/region.rs", "lends memory"),
+    ("crates/furlong/src/bounce/store.rs", "rows of values"),
     (
         "crates/furlong/src/bounce/raw.rs",
         "trusts a kernel with physical addresses",
@@ -239,6 +242,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "an allocator that fails when it is told to",
     ),
     (
+        "crates/furlong-spec/tests/bounce_by_address.rs",
+        "maps, syncs and unmaps by address",
+    ),
+    (
         "crates/furlong-spec/tests/bounce_state.rs",
         "maps, claims and unmaps by address",
     ),
@@ -257,6 +264,15 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong-spec/tests/maple_memory.rs",
         "memory for nodes that fails when it is told to",
+    ),
+    ("crates/furlong-adapters/src/virtio.rs", "a foreign trait"),
+    (
+        "crates/furlong-adapters/tests/virtio/machine.rs",
+        "memory that a driver and a device share",
+    ),
+    (
+        "crates/furlong-adapters/tests/virtio/main.rs",
+        "unsafe calls of the driver",
     ),
     (
         "crates/furlong-lab/launcher/main.rs",
