@@ -363,7 +363,6 @@ fn blocks(result: &ResultFile) -> usize {
 fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
     let pairs = agenda.experiments.iter().zip(&result.experiments);
     let missing = pairs.flat_map(|(entry, experiment)| {
-        let primary = experiment.metric_order.first();
         entry
             .loads
             .iter()
@@ -377,7 +376,8 @@ fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
                     .flat_map(|arm| arm.samples.values())
                     .map(nulls)
                     .sum();
-                let control = primary.and_then(|primary| workload.control.get(primary));
+                let primary = workload.primary(&experiment.named());
+                let control = primary.and_then(|(primary, _)| workload.control.get(primary));
                 let control = control.map_or(0, |control| nulls(&control.samples));
                 let blocks = (load.blocks as usize).saturating_sub(workload.blocks.len());
                 failed + control + blocks * (able.count() + 1)

@@ -243,6 +243,7 @@ fn entry(arms: Vec<String>, commands: &[String], blocks: u32) -> Entry {
         name: WORKLOAD.to_owned(),
         about: "one run of each command".to_owned(),
         quick: true,
+        metrics: vec![],
         params: BTreeMap::new(),
         smoke: BTreeMap::new(),
     };

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use plan::{MetricPlan, Plan, Profile, Workload};
+pub use plan::{MARGIN, MetricPlan, Plan, Profile, Workload};
 
 /// What a sample process is asked to do.
 #[derive(Clone, Debug)]

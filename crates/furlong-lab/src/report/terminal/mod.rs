@@ -157,7 +157,7 @@ impl Page {
     }
 
     fn workload(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
-        let primary = outline::primary(e);
+        let primary = outline::primary(e, w);
         self.line(&workload_title(w, primary), 2);
         self.gap();
         let Some(primary) = primary else {
