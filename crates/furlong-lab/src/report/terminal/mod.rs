@@ -7,6 +7,7 @@ mod overview;
 mod paint;
 mod summary;
 mod table;
+mod variation;
 
 use super::finite::finite;
 use super::outline::{self, Named};
@@ -150,6 +151,7 @@ impl Page {
         }
         overview::write(self, e);
         atf::write(self, e);
+        variation::write(self, e);
         for what in &e.left_out {
             self.line(&format!("left out: {}", plain(what)), 2);
         }
