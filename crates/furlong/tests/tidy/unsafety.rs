@@ -259,6 +259,34 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong-spec/tests/maple_memory.rs",
         "memory for nodes that fails when it is told to",
     ),
+    (
+        "crates/furlong-lab/src/experiments/bounce/ground.rs",
+        "memory of pools, and devices that find it",
+    ),
+    (
+        "crates/furlong-lab/src/experiments/bounce/io/originals.rs",
+        "buffers as a kernel has them",
+    ),
+    (
+        "crates/furlong-lab/src/experiments/bounce/io/plain.rs",
+        "calls that read and write by address",
+    ),
+    (
+        "crates/furlong-lab/src/experiments/bounce/io/ring.rs",
+        "hands addresses to the kernel",
+    ),
+    (
+        "crates/furlong-lab/src/experiments/bounce/io/route.rs",
+        "maps buffers by address",
+    ),
+    (
+        "crates/furlong-lab/src/experiments/bounce/lock.rs",
+        "a lock that yields",
+    ),
+    (
+        "crates/furlong-lab/src/experiments/bounce/slots.rs",
+        "maps nothing but slots, by address",
+    ),
     ("crates/furlong-adapters/src/virtio.rs", "a foreign trait"),
     (
         "crates/furlong-adapters/tests/virtio/machine.rs",
