@@ -11,7 +11,6 @@
 //! - `recorder/`: traces of real programs, made; `replay/`: run again through subjects.
 //! - `peers.rs`: the same command with other people's implementations.
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

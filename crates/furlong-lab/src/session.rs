@@ -366,7 +366,6 @@ fn blocks(result: &ResultFile) -> usize {
 fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
     let pairs = agenda.experiments.iter().zip(&result.experiments);
     let missing = pairs.flat_map(|(entry, experiment)| {
-        let primary = experiment.metric_order.first();
         entry
             .loads
             .iter()
@@ -380,7 +379,8 @@ fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
                     .flat_map(|arm| arm.samples.values())
                     .map(nulls)
                     .sum();
-                let control = primary.and_then(|primary| workload.control.get(primary));
+                let primary = workload.primary(&experiment.named());
+                let control = primary.and_then(|(primary, _)| workload.control.get(primary));
                 let control = control.map_or(0, |control| nulls(&control.samples));
                 let planned = match Stopped::of(workload) {
                     Some(_) => workload.blocks.len(),

@@ -419,6 +419,7 @@ impl Args {
                 name: filled.workload.clone(),
                 about: "one run of each command".to_owned(),
                 quick: true,
+                metrics: vec![],
                 params: BTreeMap::new(),
                 smoke: BTreeMap::new(),
             },

@@ -196,7 +196,8 @@ impl<'a> Campaign<'a> {
 
     /// One block: every runner once, in the order that was dealt.
     fn block(&mut self, round: &Round<'a>, number: u32) -> Result<Block, Stop> {
-        let sampled = self.ledger.metrics(round.place, Kind::Sampled);
+        let mut sampled = self.ledger.metrics(round.place, Kind::Sampled);
+        sampled.retain(|name| round.load.workload.has(name));
         // Counters that turned out to differ between processes are counted in every block, by a
         // process of their own: counting must not disturb the timing.
         let entry = self.entry(round.place);

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::blocks::{Blocks, present};
 use super::comparison::{Evidence, Question, exact};
 use super::control::{Floor, floor};
@@ -10,6 +12,7 @@ use super::describe::describe;
 use super::holm;
 use super::stopping::Stopping;
 use super::warnings;
+use crate::experiments::MARGIN;
 use crate::record::result::{Comparison, Kind, Metric, WorkloadResult};
 
 /// Margin of a metric that declares none, per cent.
@@ -36,7 +39,8 @@ struct Place {
 ///
 /// What was there of the first three is overwritten; warnings are added to those that measuring
 /// left, each once. An arm that cannot run the workload has no comparisons. The margin is the
-/// override, else the metric's own, else [`MARGIN_PCT`].
+/// override, else the workload's own where the metric is sampled, else the metric's own, else
+/// [`MARGIN_PCT`].
 ///
 /// # Shapes
 /// `arms[0]` is the baseline. Samples of sampled metrics are aligned with `blocks`; exact metrics
@@ -54,15 +58,14 @@ pub fn judge(
         .collect();
     summarise(workload);
     let floors = measure_floors(workload, &known);
-    let primary = known
-        .iter()
-        .find(|(_, metric)| metric.primary)
-        .or(known.first());
-    let primary = primary.map(|(name, _)| *name);
+    let primary = workload.primary(&known).map(|(name, _)| name);
+    let own_margin = workload.params.get(MARGIN).and_then(Value::as_f64);
     let mut pending = vec![];
     for arm in 1..workload.arms.len() {
         for &(name, metric) in &known {
-            let margin_pct = margin_override.or(metric.margin_pct).unwrap_or(MARGIN_PCT);
+            let own = own_margin.filter(|_| metric.kind == Kind::Sampled);
+            let declared = margin_override.or(own).or(metric.margin_pct);
+            let margin_pct = declared.unwrap_or(MARGIN_PCT);
             let place = Place {
                 arm,
                 primary: primary == Some(name),

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod own_metrics;
 mod uncounted;
 
 use std::collections::BTreeMap;
@@ -81,10 +82,9 @@ fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
     let load = |name: &str| Load {
         workload: Workload {
             name: name.to_owned(),
-            about: String::new(),
             quick: true,
             params: [("nodes".to_owned(), 64)].into(),
-            smoke: BTreeMap::new(),
+            ..Workload::default()
         },
         blocks,
         batch: Batch::Seconds(0.01),

@@ -32,6 +32,7 @@ fn agenda() -> Agenda {
         name: "plain".to_owned(),
         about: String::new(),
         quick: true,
+        metrics: vec![],
         params: [("nodes".to_owned(), 64)].into(),
         smoke: [].into(),
     };
