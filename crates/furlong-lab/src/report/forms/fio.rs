@@ -15,13 +15,24 @@ use super::super::text::plain;
 use super::super::wording;
 use crate::record::result::{ArmResult, ExperimentResult, ResultFile, WorkloadResult};
 
-/// A table an experiment.
+/// A table for the workloads of an experiment that have the same primary metric.
 pub(super) fn render(file: &ResultFile) -> String {
-    file.experiments.iter().map(table).collect()
+    let mut text = String::new();
+    for e in &file.experiments {
+        let alike = |a: &WorkloadResult, b: &WorkloadResult| named(e, a) == named(e, b);
+        for workloads in e.workloads.chunk_by(alike) {
+            text.push_str(&table(e, workloads));
+        }
+    }
+    text
 }
 
-fn table(e: &ExperimentResult) -> String {
-    let Some((name, metric)) = primary(e) else {
+fn named<'a>(e: &'a ExperimentResult, w: &WorkloadResult) -> Option<&'a str> {
+    primary(e, w).map(|(name, _)| name)
+}
+
+fn table(e: &ExperimentResult, workloads: &[WorkloadResult]) -> String {
+    let Some((name, metric)) = workloads.first().and_then(|w| primary(e, w)) else {
         return String::new();
     };
     let mut text = format!("{}\n", wording::caption(name, metric));
@@ -35,7 +46,7 @@ fn table(e: &ExperimentResult) -> String {
     for line in heads {
         text.push_str(&format!("{line}\n"));
     }
-    for workload in &e.workloads {
+    for workload in workloads {
         text.push_str(&format!(
             "{}{}\n",
             plain(&workload.name),

@@ -23,10 +23,10 @@ pub(super) fn render(file: &ResultFile) -> Result<String, String> {
         .sum::<usize>()
         > 1;
     for experiment in &file.experiments {
-        let Some((metric, _)) = primary(experiment) else {
-            continue;
-        };
         for workload in &experiment.workloads {
+            let Some((metric, _)) = primary(experiment, workload) else {
+                continue;
+            };
             if several {
                 text.push_str(&format!("{}\n", plain(&workload.name)));
             }
