@@ -15,4 +15,4 @@ export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 export CARGO_PROFILE_RELEASE_DEBUG=false
 
 exec cargo test --release --package furlong --test loom --test loom_iova --test loom_phys \
-    --test loom_phys_table --test loom_maple --test loom_bounce -- --test-threads 1 "$@"
+    --test loom_phys_table --test loom_maple --test loom_bounce -- --test-threads "$(nproc)" "$@"
