@@ -43,7 +43,7 @@
 //! - I3: all leaves lie at one depth; an inner node has a child, and the root, if it is one, two.
 //! - I4: a leaf has an entry and knows how many; its unused slots have MAX at both ends.
 //! - I5: a leaf that is not the first begins with an entry. So every gap lies in one leaf.
-//! - I6: the largest gap of each child and of the tree is what is noted.
+//! - I6: the largest gap of each child and of the tree, and the number of entries, are noted.
 //!
 //! And what nothing that could be walked shows; tests and models hold it:
 //! - I7: a word stands in one slot, and is made an entry again when it is taken out.
@@ -55,14 +55,15 @@
 //!
 //! # Files
 //! - `map`: the type and its operations; `shared`, `session`, `removed`: the same beside readers;
-//!   `view`: looking at either; `reservation`: nodes for changes to come; `duplicate`, `bulk`: a
-//!   tree at once. `config`, `geometry`, `counters`: what may differ, how
-//!   large nodes are, what is counted; `error`, `refusal`: what is refused.
+//!   `view`: looking at either; `reservation`: nodes for changes to come; `duplicate`, `bulk`: a tree at once. `config`, `geometry`,
+//!   `counters`: what may differ, how large nodes are, what is counted; `error`, `refusal`: what is
+//!   refused.
 //! - `entry`, `heap`, `typed`: entries and their words. `source`, `block`, `pool`: memory for
 //!   nodes.
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
 //! - `put`: entries where nothing is; `write`: changes in place; `cut`: what a change replaces;
-//!   `resize`: moving ends; `rebuild`, `split`, `build`: new nodes; `displaced`: what comes back.
+//!   `resize`: moving ends; `note`: gaps after a change; `rebuild`, `split`, `build`: new nodes;
+//!   `displaced`: what comes back.
 //! - `iter`, `gaps`: looking; `check`: the invariants.
 //!
 //! # Sources
@@ -98,6 +99,7 @@ mod iter;
 mod leaf;
 mod link;
 mod map;
+mod note;
 mod pool;
 mod put;
 mod rebuild;
