@@ -55,7 +55,8 @@
 //!
 //! # Files
 //! - `map`: the type and its operations; `shared`, `session`, `removed`: the same beside readers;
-//!   `view`: looking at either; `reservation`: nodes for changes to come; `duplicate`, `bulk`: a tree at once. `config`, `geometry`,
+//!   `edit`: changing either; `view`: looking at either; `cursor`: a place in one; `reservation`:
+//!   nodes for changes to come; `duplicate`, `bulk`: a tree at once. `config`, `geometry`,
 //!   `counters`: what may differ, how large nodes are, what is counted; `error`, `refusal`: what is
 //!   refused.
 //! - `entry`, `heap`, `typed`: entries and their words. `source`, `block`, `pool`: memory for
@@ -85,9 +86,11 @@ mod bulk;
 mod check;
 mod config;
 mod counters;
+mod cursor;
 mod cut;
 mod displaced;
 mod duplicate;
+mod edit;
 mod entry;
 mod error;
 mod gaps;
@@ -122,8 +125,10 @@ pub use bulk::BulkError;
 pub use check::Broken;
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
+pub use cursor::Cursor;
 pub use displaced::Displaced;
 pub use duplicate::DuplicateError;
+pub use edit::{Edit, TakenAt};
 pub use entry::{Entry, Plain, Retire, Split};
 pub use error::{EraseError, InsertError, ResizeError, StoreError};
 pub use geometry::{Fan, Geometry, Row, Wide};
