@@ -5,6 +5,7 @@
 //! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `settings.rs`: `furlong.toml`.
 //! - `experiments/`: what can be run; `measure/`: how; `record/`: what is kept of it.
 //! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
+//! - `doctor/`: what on this machine would spoil a measurement.
 //! - `ministat/`: files of numbers, as ministat reads and draws them.
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
 //!   `publish.rs`: where a result goes.
@@ -20,6 +21,7 @@ use clap::Parser;
 pub mod archive;
 pub mod cli;
 pub mod cmd;
+pub mod doctor;
 pub mod error;
 pub mod experiments;
 pub mod hash;

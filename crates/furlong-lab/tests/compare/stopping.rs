@@ -9,9 +9,8 @@ use crate::place::{Place, only};
 /// A command that prints one of two numbers in turn, some per cent apart.
 fn printing(log: &str, values: [f64; 2]) -> String {
     let [even, odd] = values;
-    format!(
-        "sh -c 'echo x >> {log}; n=$(wc -l < {log}); [ $((n % 2)) = 0 ] && echo {even} || echo {odd}'"
-    )
+    let turn = format!("echo x >> {log}; n=$(wc -l < {log}); [ $((n % 2)) = 0 ]");
+    format!("sh -c '{turn} && echo {even} || echo {odd}'")
 }
 
 /// Its comparison in what the commands print.

@@ -4,8 +4,6 @@
 mod baseline;
 mod uncounted;
 
-use std::collections::BTreeMap;
-
 use super::{Campaign, End};
 use crate::experiments::{MetricPlan, Outcome, Profile, Workload};
 use crate::measure::agenda::{Agenda, Batch, Entry, Load};
@@ -81,15 +79,14 @@ fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
     let load = |name: &str| Load {
         workload: Workload {
             name: name.to_owned(),
-            about: String::new(),
             quick: true,
             params: [("nodes".to_owned(), 64)].into(),
-            smoke: BTreeMap::new(),
+            ..Workload::default()
         },
         blocks,
         batch: Batch::Seconds(0.01),
-        na: BTreeMap::new(),
-        facts: BTreeMap::new(),
+        na: [].into(),
+        facts: [].into(),
     };
     let entry = Entry {
         name: "race".to_owned(),
