@@ -75,6 +75,23 @@ fn a_wanted_width_takes_as_many_blocks_as_the_pilot_says() {
 }
 
 #[test]
+fn a_width_that_takes_more_blocks_than_are_allowed_says_how_many() {
+    let place = Place::new();
+    let (old, new) = (printing("a", [100.0, 110.0]), printing("b", [100.0, 110.0]));
+    let options = ["--metric", r"[0-9.]+", "--until", "0.1", "--blocks", "11"];
+    let result = place.result(&[&[&old[..], &new][..], &options].concat());
+    let workload = only(&result);
+    assert_eq!(workload.blocks.len(), 11);
+    assert!(!workload.params.contains_key("stopped"));
+    let wider = |text: &String| text.starts_with("the interval is wider than wanted: ");
+    assert!(
+        workload.warnings.iter().any(wider),
+        "{:?}",
+        workload.warnings
+    );
+}
+
+#[test]
 fn a_time_limit_ends_a_workload_and_loses_nothing() {
     let place = Place::new();
     let options = ["--blocks", "1000", "--max-time", "0.5"];
