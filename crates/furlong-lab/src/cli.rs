@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-use crate::cmd::{compare, list, record, replay, run, sample, show, stat};
+use crate::cmd::{compare, doctor, list, record, replay, run, sample, show, stat};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::peers;
@@ -51,6 +51,8 @@ pub enum Verb {
     Replay(replay::Args),
     /// Compare files of numbers, as ministat does and better
     Stat(stat::Args),
+    /// What on this machine would spoil a measurement, and what to do about it
+    Doctor(doctor::Args),
     /// One sample, for the lab itself
     #[command(hide = true)]
     Sample(sample::Args),
@@ -74,6 +76,7 @@ impl Cli {
             Verb::Record(args) => record::run(&args),
             Verb::Replay(args) => replay::run(&args),
             Verb::Stat(args) => Ok(stat::run(&args)),
+            Verb::Doctor(args) => doctor::run(&args),
             Verb::Sample(args) => sample::run(&args, experiments),
         }
     }

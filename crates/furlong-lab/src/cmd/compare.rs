@@ -28,7 +28,8 @@ use crate::report::forms::{IGNORE_FAILURE, PARAMETERS};
 use crate::session::{Options, Session, new_seed};
 use crate::settings::Settings;
 use crate::stats::stopping::{STOPPING, Stopping};
-use subject::{Filled, Ready, Subject};
+use crate::talk::Voice;
+use subject::{Filled, Ready, Subject, counted};
 
 /// Name of the experiment.
 const EXPERIMENT: &str = "compare";
@@ -49,7 +50,7 @@ const UNTIL_BLOCKS: u32 = 1000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Two or more commands, or one with a parameter; the first is what the others are compared with
+    /// Two or more commands, or one with a parameter; the first is the baseline of the others
     #[arg(value_name = "COMMAND")]
     pub commands: Vec<String>,
     /// A name for each command [default: the command itself]
@@ -274,7 +275,8 @@ impl Args {
     }
 
     fn agenda(&self, settings: &Settings) -> Result<Agenda, Error> {
-        let subject = self.subject()?;
+        let counters = self.counters.or(settings.counters).unwrap_or_default();
+        let subject = self.subject(counters)?;
         let filled = subject.filled()?;
         let arms = filled.first().map_or(&[][..], |one| &one.arms);
         let suggested: Vec<String> = arms.iter().map(|arm| arm.suggested.clone()).collect();
@@ -313,7 +315,7 @@ impl Args {
             seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
             margin_pct: self.margin.or(settings.margin),
             timeout_s: self.timeout.or(settings.timeout),
-            counters: self.counters.or(settings.counters).unwrap_or_default(),
+            counters,
             experiments: vec![entry],
             subject: serde_json::to_value(subject)
                 .map_err(|error| Error::failed(format!("cannot keep the commands: {error}")))?,
@@ -329,7 +331,11 @@ impl Args {
         }
     }
 
-    fn subject(&self) -> Result<Subject, Error> {
+    fn subject(&self, counters: Counters) -> Result<Subject, Error> {
+        let (counted, missing) = counted(counters)?;
+        for note in &missing {
+            Voice::Normal.warn(note);
+        }
         Ok(Subject {
             commands: self.commands.clone(),
             shell: match self.shell.as_deref() {
@@ -345,6 +351,7 @@ impl Args {
             ignore_failure: self.ignore_failure,
             parameters: self.parameters().map_err(Error::usage)?,
             printed: self.printed()?,
+            counted,
             same_output: self.same_output,
         })
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod doctor;
 pub mod list;
 pub mod record;
 pub mod replay;

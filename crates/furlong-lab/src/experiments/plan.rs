@@ -148,7 +148,12 @@ impl Plan {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Whether it says nothing that contradicts itself.
+    ///
+    /// # Errors
+    ///
+    /// What does.
+    pub fn check(&self) -> Result<(), String> {
         let names = |kind: &str, names: Vec<&str>| {
             let mut seen = BTreeSet::new();
             match names.iter().find(|name| !seen.insert(**name)) {

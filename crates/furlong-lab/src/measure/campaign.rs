@@ -191,6 +191,7 @@ impl<'a> Campaign<'a> {
                 break;
             }
         }
+        self.tell_shortfall(place);
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! Any commands as arms: a sample is one run of one of them.
 //!
-//! Before a sample the user's own preparation runs; before the first, what sets a heat up, and every
-//! command a few times if the user wants; after the last, what cleans up. None of it is timed. A
-//! command that fails ends the contest, for a command that fails does something else than what was
-//! to be compared; the user can say that it is no failure.
+//! Before a sample the user's own preparation runs; before the first, what sets a heat up, and
+//! every command a few times if the user wants; after the last, what cleans up. None of it is
+//! timed. A command that fails ends the contest, for a command that fails does something else than
+//! what was to be compared; the user can say that it is no failure.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -18,6 +18,7 @@ use super::interrupt::Interrupt;
 use super::launcher::{LaunchError, Launcher, Layout, Task};
 use super::output::Outputs;
 use super::pattern::Pattern;
+use super::pmu::{Counters, Event, Overhead};
 use super::sampler::{Job, Miss, Sampler};
 use crate::error::cause;
 use crate::experiments::Outcome;
@@ -69,6 +70,8 @@ pub enum Failures {
 pub struct Rules {
     /// One a workload.
     pub heats: Vec<Heat>,
+    /// Counters of processor and kernel that are read for every sample.
+    pub events: Vec<&'static Event>,
     /// What is looked for in what the commands print.
     pub patterns: Vec<Pattern>,
     /// Whether the commands of a heat must print the same.
@@ -89,6 +92,7 @@ pub struct Contest {
     launcher: Launcher,
     interrupt: Interrupt,
     outputs: Option<Outputs>,
+    overhead: Overhead,
     notices: RefCell<Vec<String>>,
     /// The heat that is set up.
     entered: Cell<Option<usize>>,
@@ -105,9 +109,11 @@ impl Contest {
     pub fn new(rules: Rules, interrupt: Interrupt) -> Result<Rc<Self>, LaunchError> {
         let reads = rules.same_output || !rules.patterns.is_empty();
         let outputs = reads.then(Outputs::new).transpose();
+        let launcher = Launcher::new()?;
         Ok(Rc::new(Self {
+            overhead: Overhead::measure(&launcher, &rules.events)?,
             rules,
-            launcher: Launcher::new()?,
+            launcher,
             interrupt,
             outputs: outputs.map_err(LaunchError::NoPlace)?,
             notices: RefCell::new(vec![]),
@@ -285,6 +291,8 @@ impl Contest {
         if let Some(outputs) = &self.outputs {
             task.output = outputs.kept();
         }
+        // Opened for each sample: it begins with the next program and ends with it.
+        let mut counters = Counters::open(&self.rules.events).map_err(Miss::Fatal)?;
         let finished = self.finished(&task)?;
         self.accept(job.arm, &finished, self.rules.failures)?;
         if finished.left_behind {
@@ -294,6 +302,16 @@ impl Contest {
             ));
         }
         let mut metrics = metrics_of(&finished.usage);
+        for (metric, count) in counters.read().map_err(Miss::Failed)? {
+            let value = self.overhead.taken_off(metric, count.value);
+            metrics.insert(metric.to_owned(), value);
+            if count.share < 1.0 {
+                self.notice(format!(
+                    "{metric} took turns with other counters and is scaled: count fewer, or stop \
+                     what else counts (perf, a watchdog)"
+                ));
+            }
+        }
         let mut digest = 0;
         if let Some(outputs) = &self.outputs {
             let printed = outputs.find(&self.rules.patterns, &finished);

@@ -20,7 +20,10 @@ pub(super) struct Clock {
 impl Clock {
     /// Starts with a workload, also with one that goes on.
     pub(super) fn new(load: &Load) -> Self {
-        let limit = load.facts.get(MAX_TIME_S).and_then(|fact| fact.as_f64());
+        let limit = load
+            .facts
+            .get(MAX_TIME_S)
+            .and_then(serde_json::Value::as_f64);
         Self {
             began: Instant::now(),
             limit: limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
@@ -64,6 +67,20 @@ impl Campaign<'_> {
             let text = "stopped as soon as the verdict was certain: its size is probably smaller \
                         than shown, since a run stops where chance favours it";
             self.ledger.warn(place, text.to_owned());
+        }
+    }
+
+    /// Says how many blocks a wanted width would have taken, where it did not get them.
+    pub(super) fn tell_shortfall(&mut self, place: Place) {
+        let workload = self.ledger.workload(place);
+        let blocks = workload.blocks.len() as u32;
+        let wanted = self.wanted(place, Stopping::of(workload));
+        if let Some(wanted) = wanted.filter(|wanted| *wanted > blocks) {
+            let text = format!(
+                "the interval is wider than wanted: {wanted} blocks would do (--blocks {wanted} \
+                 allows them)"
+            );
+            self.ledger.warn(place, text);
         }
     }
 

@@ -15,7 +15,7 @@
 //! - `calibrate.rs`: how many operations make a sample of the wanted length.
 //! - `exact.rs`: the pass that counts instead of timing.
 //! - `campaign.rs`: the schedule; `ending.rs`: when a workload has had enough.
-//! - `counters.rs`: which counters were asked for.
+//! - `counters.rs`: which counters were asked for; `pmu.rs`: those of processor and kernel.
 //! - `interrupt.rs`: Ctrl-C ends the block, not the record.
 //! - `progress.rs`: the bar.
 //! - `words.rs`, `command.rs`: a user's command, made ready to run.
@@ -42,6 +42,7 @@ pub mod launcher;
 mod output;
 pub mod parameter;
 pub mod pattern;
+pub mod pmu;
 pub mod process;
 pub mod progress;
 pub mod sampler;

@@ -58,7 +58,7 @@ impl Outputs {
         patterns: &[Pattern],
         finished: &Finished,
     ) -> Result<BTreeMap<String, f64>, String> {
-        let printed = self.end().map_err(unreadable)?;
+        let printed = self.end().map_err(|error| unreadable(&error))?;
         let mut figures = BTreeMap::new();
         for pattern in patterns {
             let found = match pattern.find(&printed)? {
@@ -86,7 +86,7 @@ impl Outputs {
     ///
     /// It cannot be read.
     pub(super) fn digest(&self) -> Result<u64, String> {
-        let read = || {
+        let read = || -> io::Result<u64> {
             let mut file = File::open(self.path())?;
             let (mut hash, mut piece) = (0, vec![]);
             loop {
@@ -98,10 +98,10 @@ impl Outputs {
                 hash = digest(hash, [fingerprint(&piece)]);
             }
         };
-        read().map_err(unreadable)
+        read().map_err(|error| unreadable(&error))
     }
 }
 
-fn unreadable(error: io::Error) -> String {
-    format!("what it printed cannot be read: {}", cause(&error))
+fn unreadable(error: &io::Error) -> String {
+    format!("what it printed cannot be read: {}", cause(error))
 }

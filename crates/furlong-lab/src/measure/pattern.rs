@@ -74,9 +74,10 @@ impl Pattern {
         let Some(last) = self.regex.captures_iter(output).last() else {
             return Ok(None);
         };
-        let bytes = last
-            .get(self.group)
-            .map_or(&b""[..], |found| found.as_bytes());
+        let bytes = match last.get(self.group) {
+            Some(found) => found.as_bytes(),
+            None => b"",
+        };
         let text = String::from_utf8_lossy(bytes);
         let number = text.trim().parse::<f64>().ok();
         match number.filter(|value| value.is_finite()) {

@@ -163,8 +163,8 @@ fn compare(
     })
 }
 
-/// Gives every comparison its verdict, at the level that Holm leaves it of `alpha`: the primary metric over
-/// the arms, the secondary ones over the metrics of one arm.
+/// Gives every comparison its verdict, at the level that Holm leaves it of `alpha`: the primary
+/// metric over the arms, the secondary ones over the metrics of one arm.
 fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
     let mut families: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
     for (i, one) in pending.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! `furlong compare` from outside: the command, its exit codes, its words and its record.
 #![forbid(unsafe_code)]
 
+mod counted;
 mod forms;
 mod place;
 mod printed;

@@ -9,9 +9,8 @@ use crate::place::{Place, only};
 /// A command that prints one of two numbers in turn, some per cent apart.
 fn printing(log: &str, values: [f64; 2]) -> String {
     let [even, odd] = values;
-    format!(
-        "sh -c 'echo x >> {log}; n=$(wc -l < {log}); [ $((n % 2)) = 0 ] && echo {even} || echo {odd}'"
-    )
+    let turn = format!("echo x >> {log}; n=$(wc -l < {log}); [ $((n % 2)) = 0 ]");
+    format!("sh -c '{turn} && echo {even} || echo {odd}'")
 }
 
 /// Its comparison in what the commands print.
@@ -73,6 +72,23 @@ fn a_wanted_width_takes_as_many_blocks_as_the_pilot_says() {
     assert_eq!(workload.params["stopped"], "at the wanted width");
     let test = decided(&result).paired.expect("a test");
     assert_eq!(test.df, 9.0, "the pilot's");
+}
+
+#[test]
+fn a_width_that_takes_more_blocks_than_are_allowed_says_how_many() {
+    let place = Place::new();
+    let (old, new) = (printing("a", [100.0, 110.0]), printing("b", [100.0, 110.0]));
+    let options = ["--metric", r"[0-9.]+", "--until", "0.1", "--blocks", "11"];
+    let result = place.result(&[&[&old[..], &new][..], &options].concat());
+    let workload = only(&result);
+    assert_eq!(workload.blocks.len(), 11);
+    assert!(!workload.params.contains_key("stopped"));
+    let wider = |text: &String| text.starts_with("the interval is wider than wanted: ");
+    assert!(
+        workload.warnings.iter().any(wider),
+        "{:?}",
+        workload.warnings
+    );
 }
 
 #[test]

@@ -14,11 +14,12 @@ use crate::experiments::MetricPlan;
 use crate::measure::agenda::Agenda;
 use crate::measure::command::{self, Command, CommandError, Commands, Shell, in_shell};
 use crate::measure::contest::{Contest, Contestant, Failures, Heat, Rules};
-use crate::measure::counters::Counters;
+use crate::measure::counters::{self, Counters};
 use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::parameter::{Parameter, Setting, combinations, fill, label, takes};
 use crate::measure::pattern::{Pattern, Printed};
+use crate::measure::pmu::{self, Event};
 use crate::measure::sampler::Pass;
 
 /// Name of the only workload, where there is no sweep over several commands.
@@ -38,6 +39,8 @@ pub(super) struct Subject {
     pub(super) ignore_failure: bool,
     pub(super) parameters: Vec<Parameter>,
     pub(super) printed: Vec<Printed>,
+    /// Metrics that counters of processor and kernel give.
+    pub(super) counted: Vec<String>,
     pub(super) same_output: bool,
 }
 
@@ -173,7 +176,25 @@ impl Subject {
     /// Everything that is measured: what is printed comes first and decides.
     pub(super) fn metrics(&self) -> Result<Vec<MetricPlan>, Error> {
         let printed = self.patterns()?.into_iter().map(|pattern| pattern.metric);
-        Ok(printed.chain(command::metrics()).collect())
+        let counted = self.events()?.into_iter().map(Event::plan);
+        Ok(printed.chain(command::metrics()).chain(counted).collect())
+    }
+
+    /// The counters that are read for every sample; all of them must be there.
+    fn events(&self) -> Result<Vec<&'static Event>, Error> {
+        let event = |metric: &String| {
+            let event = pmu::event(metric);
+            let event = event.ok_or_else(|| {
+                Error::usage(format!(
+                    "the stored run counted {metric}, which is unknown here"
+                ))
+            })?;
+            match event.missing() {
+                None => Ok(event),
+                Some(why) => Err(Error::usage(format!("{metric} cannot be counted: {why}"))),
+            }
+        };
+        self.counted.iter().map(event).collect()
     }
 
     /// The heats, with the names that the agenda has for the arms.
@@ -181,7 +202,7 @@ impl Subject {
         let filled = self.filled()?;
         let arms = filled.iter().flat_map(|one| &one.arms);
         let texts: Vec<String> = arms.map(|arm| arm.command.clone()).collect();
-        let commands = Commands::new(&texts, &self.shell).map_err(refused)?;
+        let commands = Commands::new(&texts, &self.shell).map_err(|error| refused(&error))?;
         let mut list = commands.list.into_iter();
         let names = agenda.experiments.iter().flat_map(|entry| &entry.arms);
         let names: Vec<&String> = names.collect();
@@ -198,7 +219,7 @@ impl Subject {
                 heat.contestants.push(Contestant {
                     name: (*name).clone(),
                     command,
-                    prepare: prepare.transpose().map_err(refused)?,
+                    prepare: prepare.transpose().map_err(|error| refused(&error))?,
                 });
             }
             heats.push(heat);
@@ -215,12 +236,20 @@ impl Subject {
         }
         let steps = texts
             .iter()
-            .map(|text| in_shell("sh", text).map_err(refused));
+            .map(|text| in_shell("sh", text).map_err(|error| refused(&error)));
         steps.collect()
     }
 }
 
-fn refused(error: CommandError) -> Error {
+/// The metrics of the counters that were asked for and are there, and what is to be said of the
+/// others.
+pub(super) fn counted(counters: Counters) -> Result<(Vec<String>, Vec<String>), Error> {
+    let (there, notes) = counters::events(counters)?;
+    let metrics = there.iter().map(|event| event.metric.to_owned());
+    Ok((metrics.collect(), notes))
+}
+
+fn refused(error: &CommandError) -> Error {
     Error::usage(error.to_string())
 }
 
@@ -246,6 +275,7 @@ impl Ready {
         }
         let rules = Rules {
             heats,
+            events: subject.events()?,
             patterns: subject.patterns()?,
             same_output: subject.same_output,
             warmup: subject.warmup,
@@ -260,8 +290,9 @@ impl Ready {
         let contest = Contest::new(rules, interrupt.clone());
         let contest = contest.map_err(|error| Error::failed(error.to_string()))?;
         let passes = match agenda.counters {
-            Counters::Callgrind => vec![instructions::of_commands(&contest)?],
-            Counters::Auto | Counters::None => vec![],
+            Counters::Callgrind => vec![instructions::of_commands(&contest, false)?],
+            Counters::Cachesim => vec![instructions::of_commands(&contest, true)?],
+            Counters::Auto | Counters::None | Counters::Hw => vec![],
         };
         Ok(Self {
             contest,

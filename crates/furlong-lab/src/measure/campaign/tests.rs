@@ -5,8 +5,6 @@ mod baseline;
 mod own_metrics;
 mod uncounted;
 
-use std::collections::BTreeMap;
-
 use super::{Campaign, End};
 use crate::experiments::{MetricPlan, Outcome, Profile, Workload};
 use crate::measure::agenda::{Agenda, Batch, Entry, Load};
@@ -88,8 +86,8 @@ fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
         },
         blocks,
         batch: Batch::Seconds(0.01),
-        na: BTreeMap::new(),
-        facts: BTreeMap::new(),
+        na: [].into(),
+        facts: [].into(),
     };
     let entry = Entry {
         name: "race".to_owned(),

@@ -1,5 +1,5 @@
-//! What other tools write, as sets of values: hyperfine's JSON, lines of Go's benchmarks, criterion's
-//! samples, and what `perf stat` prints as text, as CSV or as JSON.
+//! What other tools write, as sets of values: hyperfine's JSON, lines of Go's benchmarks,
+//! criterion's samples, and what `perf stat` prints as text, as CSV or as JSON.
 //!
 //! # Files
 //! - `json`: hyperfine and criterion; `go`: benchmarks; `perf`: counters
@@ -218,7 +218,7 @@ mod tests {
         let interval =
             "     1.001,0.45,msec,task-clock:u,1,100.00,,\n     1.001,7,,faults,1,100.00,,\n";
         assert_eq!(read(interval, None), Ok((Tool::Perf, wanted.clone())));
-        let json = "{\"counter-value\" : \"0.450000\", \"unit\" : \"msec\", \"event\" : \"task-clock:u\"}\n\
+        let json = "{\"counter-value\" : \"0.450000\", \"event\" : \"task-clock:u\"}\n\
                     {\"counter-value\" : \"<not supported>\", \"event\" : \"cycles:u\"}\n\
                     {\"counter-value\" : \"7.000000\", \"unit\" : \"\", \"event\" : \"faults\"}\n";
         assert!(may_be_foreign(json.as_bytes()));

@@ -74,7 +74,10 @@ fn lines(e: &ExperimentResult, w: &WorkloadResult, arm: &ArmResult) -> String {
         };
         let values: String = metrics(e).into_iter().filter_map(value).collect();
         if !values.is_empty() {
-            let operations = w.params.get("operations").and_then(|n| n.as_u64());
+            let operations = w
+                .params
+                .get("operations")
+                .and_then(serde_json::Value::as_u64);
             let operations = operations.unwrap_or(1);
             text.push_str(&format!("{}\t{operations}{values}\n", benchmark(&w.name)));
         }
