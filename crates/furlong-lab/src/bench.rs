@@ -109,6 +109,7 @@ impl Experiment {
             name: name.to_owned(),
             about: String::new(),
             quick: true,
+            metrics: vec![],
             params: params.collect(),
             smoke: BTreeMap::new(),
         });
