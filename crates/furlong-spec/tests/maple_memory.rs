@@ -3,13 +3,14 @@
 
 use std::alloc::{alloc, dealloc};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::{alloc::Layout, sync::Arc};
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::check::Check;
 use furlong::maple::{Config, Custom, DuplicateError, Fan, Maple, RcuMaple, Reservation, Source};
-use furlong::rcu::{Domain, Rcu};
+use furlong::rcu::{Domain, Rcu, RcuBox};
 use furlong::sync::SpinLock;
 use furlong_spec::Subject;
 use furlong_spec::maple::{
@@ -219,7 +220,7 @@ fn a_reservation_grows_with_the_changes_and_hardly_more() {
         let nodes = reserved(changes);
         assert_eq!(nodes.leaves, 3 * changes);
         // 10 for the three levels that are there, and three for each that may be added.
-        let levels = [(1, 1), (100, 3), (10_000, 9)];
+        let levels = [(1, 0), (100, 3), (10_000, 9)];
         let (_, more) = levels.into_iter().find(|(of, _)| *of == changes).unwrap();
         assert_eq!(nodes.inners, changes * (10 + 3 * more));
     }
@@ -261,23 +262,78 @@ fn every_node_comes_back() {
     assert_eq!(after.0 - before.0, after.1 - before.1);
 }
 
-/// Trees of every height up to seven levels, each dropped.
+/// Trees of every height, of one owner and beside readers: filled one by one, loaded, copied, and
+/// cleared; each dropped.
+fn destroyed_whole<C: Config>(counts: impl Iterator<Item = u64>) -> BTreeSet<usize> {
+    let value = Arc::new(7);
+    let rcu = Arc::new(Domain::new());
+    let mut heights = BTreeSet::new();
+    for count in counts {
+        let owned = || (0..count).map(|index| (extent(10 * index), Arc::clone(&value)));
+        let boxed = || owned().map(|(at, value)| (at, RcuBox::new(value)));
+        let mut tree = Maple::<_, _, C>::with_config();
+        let shared = RcuMaple::<_, _, _, _, C>::with_config(Arc::clone(&rcu), SpinLock::new());
+        for ((at, one), (_, other)) in owned().zip(boxed()) {
+            tree.insert(at, one).unwrap();
+            shared.lock().insert(at, other).unwrap();
+        }
+        let mut loaded = Maple::<_, _, C>::from_sorted(owned()).unwrap();
+        let lock = SpinLock::new();
+        let from = RcuMaple::<_, _, _, _, C>::from_sorted(Arc::clone(&rcu), lock, boxed()).unwrap();
+        let copy = tree
+            .duplicate(|_, value| Ok::<_, ()>(value.share()))
+            .unwrap();
+        let clone = |_, value: &Arc<_>| Ok::<_, ()>(RcuBox::new(Arc::clone(value)));
+        let lock = SpinLock::new();
+        let copied = from
+            .lock()
+            .duplicate(Arc::clone(&rcu), lock, clone)
+            .unwrap();
+        heights.insert(tree.view().levels());
+        assert_eq!(Arc::strong_count(&value) as u64, 1 + 6 * count);
+        loaded.clear();
+        let everything = Extent::from_last(VirtAddr::new(0), VirtAddr::new(u64::MAX)).unwrap();
+        drop(from.lock().erase_range(everything).unwrap());
+        assert!(loaded.is_empty() && from.lock().view().is_empty());
+        rcu.poll(usize::MAX);
+        assert_eq!(Arc::strong_count(&value) as u64, 1 + 4 * count);
+        drop((tree, shared, copy, copied));
+        rcu.poll(usize::MAX);
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+    heights
+}
+
 #[test]
 fn trees_of_every_height_are_destroyed_whole() {
     let before = calls();
-    for count in [1, 3, 4, 9, 10, 27, 40, 81, 243, 729] {
-        let mut tree = Tree::<Arc<u32>, Tiny>::new();
-        let rcu = Arc::new(Domain::new());
-        let shared = RcuMaple::<_, _, _, _, Tiny>::with_config(rcu, SpinLock::new());
-        for index in 0..count {
-            let at = extent(10 * index);
-            tree.0.insert(at, Arc::new(1)).unwrap();
-            shared.lock().insert(at, 1_u32).unwrap();
-        }
-        drop(shared);
-    }
+    let counts = [1, 3, 4, 9, 10, 27, 40, 81, 110, 150, 243, 729];
+    let heights = destroyed_whole::<Tiny>(counts.into_iter());
+    assert!(heights.into_iter().eq(1..=8));
+    let heights = destroyed_whole::<Wide>([15, 16, 400, 9000, 16_000].into_iter());
+    assert!(heights.into_iter().eq(1..=4));
     let after = calls();
     assert_eq!(after.0 - before.0, after.1 - before.1);
+}
+
+/// What a reader has cloned outlives the entry; the tree's own count goes after the readers.
+#[test]
+fn a_counted_reference_that_a_reader_clones_outlives_the_entry() {
+    let rcu = Domain::<[_; 64]>::new();
+    let map = RcuMaple::<_, RcuBox<Arc<u32>>, _, _>::new(&rcu, SpinLock::new());
+    let value = Arc::new(7);
+    let entry = RcuBox::new(Arc::clone(&value));
+    map.lock().insert(extent(10), entry).unwrap();
+    let reader = rcu.register().unwrap();
+    let guard = reader.enter();
+    let found = map.read(&guard).load(VirtAddr::new(12)).unwrap();
+    drop(map.lock().erase(VirtAddr::new(12)).unwrap());
+    rcu.poll(usize::MAX);
+    let mine = Arc::clone(found);
+    assert_eq!(Arc::strong_count(&value), 3, "the tree's, though erased");
+    drop(guard);
+    rcu.poll(usize::MAX);
+    assert_eq!((Arc::strong_count(&value), *mine), (2, 7));
 }
 
 fn extent(start: u64) -> Extent<VirtAddr> {

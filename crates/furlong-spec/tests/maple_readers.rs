@@ -11,6 +11,7 @@ use furlong::maple::{Custom, Fan, Heap, RcuMaple};
 use furlong::rcu::{Domain, Rcu, RcuBox};
 use furlong::sync::SpinLock;
 use furlong_spec::Random;
+use furlong_spec::maple::race::Race;
 
 /// An entry that knows its extent's place in the order, twice.
 #[derive(Clone, Debug)]
@@ -122,4 +123,18 @@ fn readers_of_tiny_nodes_see_what_is_there() {
 #[test]
 fn readers_of_wide_nodes_see_what_is_there() {
     readers_see_what_is_there::<15, 32>(30_000);
+}
+
+#[test]
+fn what_readers_find_is_what_the_writer_says() {
+    for readers in [1, 2] {
+        let race = Race {
+            looks: 100_000,
+            readers,
+            seed: 5,
+        };
+        let tiny = race.run::<3, 3>(100).unwrap();
+        let wide = race.run::<15, 32>(3000).unwrap();
+        assert!(tiny.judged.min(wide.judged) > 90_000, "{tiny}; {wide}");
+    }
 }

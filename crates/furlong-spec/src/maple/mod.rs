@@ -5,6 +5,7 @@
 mod metered;
 mod model;
 mod operation;
+pub mod race;
 mod shared;
 mod stream;
 mod tree;

@@ -150,6 +150,7 @@ where
         if let Some(root) = copied {
             self.tree.root.publish(root);
             self.tree.set_largest_gap(from.largest_gap());
+            self.tree.set_len(from.len());
         }
         result
     }

@@ -89,6 +89,11 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         View::new(&self.tree, &self.count)
     }
 
+    /// See [`View::len`].
+    pub fn len(&self) -> usize {
+        self.view().len()
+    }
+
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.view().is_empty()

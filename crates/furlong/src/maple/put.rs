@@ -6,8 +6,8 @@
 use super::config::Config;
 use super::counters::{Counters, Event};
 use super::geometry::Geometry;
-use super::leaf::Slot;
-use super::link::Node;
+use super::leaf::{Leaf, Slot};
+use super::link::{Node, Ptr};
 use super::pool::{NoMemory, Nodes};
 use super::tree::Spot;
 use super::write::Write;
@@ -60,6 +60,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.count.count(Event::NodeStore);
             leaf
         };
+        self.tree.change_len(1, 0);
         // The gap that it was put into is two now, or one, or none.
         if above - below + 1 >= self.gap_of(spot) {
             let behind = above - last;
@@ -72,5 +73,15 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.climb(spot, spot.height, largest);
         }
         Ok(true)
+    }
+
+    /// Puts a leaf in the place of another, which is to be given up.
+    #[inline]
+    pub(super) fn exchange(&self, spot: &Spot<'a, C::Geometry>, new: Ptr<'a, Leaf<C::Geometry>>) {
+        self.count.count(Event::NodeStore);
+        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
+            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
+            None => self.tree.root.publish(Node::Leaf(new)),
+        }
     }
 }

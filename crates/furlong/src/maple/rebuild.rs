@@ -20,6 +20,8 @@ use super::write::{Helper, Write, wants};
 
 /// What a rebuilding comes to at the leaves, found out before anything is changed.
 pub(super) struct Plan<'a, C: Config> {
+    /// Entries that are left of the leaves, and new ones.
+    rest: usize,
     helper: Option<Helper<'a, C>>,
     shares: Shares,
     need: Nodes,
@@ -87,6 +89,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         let way = self.way(left, cut, one && helper.is_none());
         if way != Way::Anew {
             return Plan {
+                rest,
                 helper: None,
                 shares: Shares::even(1, capacity),
                 need: Nodes {
@@ -104,6 +107,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.inners_needed(left, right)
         };
         Plan {
+            rest,
             helper,
             shares,
             need: Nodes {
@@ -159,7 +163,10 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             Way::Halves => self.halves(left, cut),
             Way::Anew => {
                 let items = self.new_leaves(left, right, cut, plan);
-                self.give_up_between(left, right, cut.displaces());
+                let given_up = self.give_up_between(left, right, cut.displaces());
+                if !left.leaf().is(right.leaf()) {
+                    self.tree.change_len(plan.rest, given_up);
+                }
                 items
             }
         };
@@ -237,69 +244,78 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 
     /// Gives up the two leaves, all that is between them, and the nodes above each that are not
-    /// above both: from right to left, so that displaced entries come back in order.
+    /// above both: from right to left, so that displaced entries come back in order. Returns how
+    /// many entries there were.
     fn give_up_between(
         &mut self,
         left: &Spot<'a, C::Geometry>,
         right: &Spot<'a, C::Geometry>,
         displaces: bool,
-    ) {
-        self.give_up_leaf(right.leaf(), displaces);
+    ) -> usize {
+        let mut entries = self.give_up_leaf(right.leaf(), displaces);
         if left.leaf().is(right.leaf()) {
-            return;
+            return entries;
         }
         let height = left.height;
         let parts = (0..height).find(|depth| left.step(*depth).at != right.step(*depth).at);
-        let Some(parts) = parts else { return };
+        let Some(parts) = parts else { return entries };
         for depth in (parts + 1..height).rev() {
             let step = right.step(depth);
-            self.give_up_children(step.node, 0, step.at);
+            entries += self.give_up_children(step.node, 0, step.at);
             self.pool.give_up(Node::Inner(step.node));
         }
         let (first, last) = (left.step(parts), right.step(parts));
-        self.give_up_children(first.node, first.at + 1, last.at);
+        entries += self.give_up_children(first.node, first.at + 1, last.at);
         for depth in parts + 1..height {
             let step = left.step(depth);
-            self.give_up_children(step.node, step.at + 1, step.node.len());
+            entries += self.give_up_children(step.node, step.at + 1, step.node.len());
             self.pool.give_up(Node::Inner(step.node));
         }
-        self.give_up_leaf(left.leaf(), displaces);
+        entries + self.give_up_leaf(left.leaf(), displaces)
     }
 
-    fn give_up_leaf(&mut self, leaf: Leaf_<'a, C>, displaces: bool) {
+    fn give_up_leaf(&mut self, leaf: Leaf_<'a, C>, displaces: bool) -> usize {
         if displaces {
             self.pool.give_up_displaced(leaf);
         } else {
             self.pool.give_up(Node::Leaf(leaf));
         }
+        leaf.live()
     }
 
     /// Takes all nodes out, with all entries displaced. It needs no memory.
     pub(super) fn uproot(&mut self) {
-        match self.tree.root.load() {
-            Some(Node::Leaf(leaf)) => self.give_up_leaf(leaf, true),
-            Some(Node::Inner(inner)) => {
-                self.give_up_children(inner, 0, inner.len());
-                self.pool.give_up(Node::Inner(inner));
-            }
-            None => {}
+        if let Some(root) = self.tree.root.load() {
+            self.give_up_below(root);
         }
         self.tree.root.clear();
         self.tree.set_largest_gap(u64::MAX);
+        self.tree.set_len(0);
     }
 
     /// Gives up the children of a node from `from` to `to` with all that is below them.
-    fn give_up_children(&mut self, node: Ptr<'a, Inner<C::Geometry>>, from: usize, to: usize) {
+    fn give_up_children(
+        &mut self,
+        node: Ptr<'a, Inner<C::Geometry>>,
+        from: usize,
+        to: usize,
+    ) -> usize {
+        let mut entries = 0;
         for at in (from..to).rev() {
-            match node.get().link(at).load() {
-                Some(Node::Leaf(leaf)) => self.give_up_leaf(leaf, true),
-                Some(Node::Inner(inner)) => {
-                    self.give_up_children(inner, 0, inner.len());
-                    self.pool.give_up(Node::Inner(inner));
-                }
-                None => {}
-            }
+            let child = node.get().link(at).load();
+            entries += child.map_or(0, |child| self.give_up_below(child));
         }
+        entries
+    }
+
+    fn give_up_below(&mut self, node: Node<'a, C::Geometry>) -> usize {
+        let inner = match node {
+            Node::Leaf(leaf) => return self.give_up_leaf(leaf, true),
+            Node::Inner(inner) => inner,
+        };
+        let entries = self.give_up_children(inner, 0, inner.len());
+        self.pool.give_up(node);
+        entries
     }
 
     /// Puts `items` in place of a stretch of children, level by level.

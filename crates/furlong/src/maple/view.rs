@@ -19,6 +19,15 @@ pub enum Place<A: Address, R> {
     Gap(Extent<A>),
 }
 
+impl<A: Address, R> Place<A, R> {
+    /// The extent of the entry or of the gap.
+    pub fn extent(&self) -> Extent<A> {
+        match self {
+            Self::Entry(at, _) | Self::Gap(at) => *at,
+        }
+    }
+}
+
 /// A tree to be looked at for `'a`: while nobody changes it, or beside its writer under a guard.
 ///
 /// Beside a writer each look-up sees every change that ended before it began, and of one that goes
@@ -52,6 +61,14 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     /// [`Reservation`](super::Reservation) is made for.
     pub fn levels(self) -> usize {
         self.tree.levels()
+    }
+
+    /// The number of entries. Beside a writer it was that a moment ago.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn len(self) -> usize {
+        self.tree.len()
     }
 
     /// Whether there is no entry.

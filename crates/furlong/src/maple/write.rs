@@ -7,6 +7,7 @@ use super::cut::Cut;
 use super::geometry::{Geometry, least, spare};
 use super::leaf::{Kind, Leaf, Slot, Word};
 use super::link::{Node, Ptr};
+use super::note::Free;
 use super::pool::{NoMemory, Nodes, Pool};
 use super::tree::{Spot, Tree};
 
@@ -140,6 +141,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         self.count.count(Event::NodeStore);
         self.tree.root.publish(Node::Leaf(leaf));
         self.tree.set_largest_gap(leaf.largest_gap(true, u64::MAX));
+        self.tree.change_len(1, 0);
         Ok(())
     }
 
@@ -155,6 +157,23 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if one && cut.from == cut.to && cut.len() == 0 {
             return Ok(());
         }
+        let taken = left.leaf().live_in(cut.from, cut.to);
+        self.carry_out(left, right, cut, split)?;
+        if one {
+            self.tree.change_len(cut.len(), taken);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn carry_out(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        cut: &mut Cut,
+        split: impl FnOnce(Word) -> Option<Word>,
+    ) -> Result<(), Refused> {
+        let one = left.leaf().is(right.leaf());
         let is_alone = one && !self.is_to_merge(left, cut);
         if is_alone && !cut.splits {
             let free = self.free_around(left, cut);
@@ -217,16 +236,6 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         self.after(spot, new, free);
         Ok(())
-    }
-
-    /// Puts a leaf in the place of another, which is to be given up.
-    #[inline]
-    pub(super) fn exchange(&self, spot: &Spot<'a, C::Geometry>, new: Ptr<'a, Leaf<C::Geometry>>) {
-        self.count.count(Event::NodeStore);
-        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
-            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
-            None => self.tree.root.publish(Node::Leaf(new)),
-        }
     }
 
     /// Whether the leaf would have too few entries, and a sibling has room for them.
@@ -345,63 +354,6 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// What is noted as the largest gap of a leaf.
-    #[inline]
-    pub(super) fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
-        match spot.height.checked_sub(1) {
-            Some(depth) => spot.step(depth).node.gap(spot.step(depth).at),
-            None => self.tree.largest_gap(),
-        }
-    }
-
-    /// What is free around a cut: one gap before an insertion, one after an erasure.
-    #[inline]
-    fn free_around(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Free {
-        let (inserts, erases) = (cut.from == cut.to, cut.len() == 0);
-        if !inserts && !erases {
-            return Free::Unknown;
-        }
-        let leaf = spot.leaf();
-        let before = leaf.last_before(cut.from);
-        if before.is_none() && !spot.is_first() {
-            return Free::Unknown;
-        }
-        let start = before.map_or(Some(0), |(_, slot)| slot.last.checked_add(1));
-        let next = leaf
-            .first_from(cut.to)
-            .map_or(Some(spot.max), |(_, slot)| slot.start.checked_sub(1));
-        let (Some(start), Some(last)) = (start, next) else {
-            return Free::Unknown;
-        };
-        let gap = (last.wrapping_sub(start)).wrapping_add(1);
-        if inserts {
-            Free::Before(gap)
-        } else {
-            Free::Now(gap)
-        }
-    }
-
-    /// Notes the largest gap of a leaf, up to where it changes nothing.
-    #[inline]
-    pub(super) fn regap(&self, spot: &Spot<'a, C::Geometry>) {
-        let gap = spot.leaf().largest_gap(spot.is_first(), spot.max);
-        self.climb(spot, spot.height, gap);
-    }
-
-    /// Notes the largest gap of what the way leads to at `depth`.
-    #[inline]
-    pub(super) fn climb(&self, spot: &Spot<'a, C::Geometry>, depth: usize, gap: u64) {
-        let mut gap = gap;
-        for depth in (0..depth).rev() {
-            let step = spot.step(depth);
-            if !step.node.set_gap(step.at, gap) {
-                return;
-            }
-            gap = step.node.largest_gap();
-        }
-        self.tree.set_largest_gap(gap);
-    }
-
     /// Sets right where the leaf with `index` begins, and its largest gap.
     pub(super) fn settle(&mut self, index: u64) {
         let Some(spot) = self.descend(index) else {
@@ -470,16 +422,6 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         None
     }
-}
-
-/// What is free around a cut.
-#[derive(Clone, Copy, Debug)]
-enum Free {
-    /// One gap of this length was.
-    Before(u64),
-    /// One gap of this length is.
-    Now(u64),
-    Unknown,
 }
 
 /// A sibling that takes part in a change.
