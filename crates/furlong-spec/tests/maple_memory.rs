@@ -220,7 +220,7 @@ fn a_reservation_grows_with_the_changes_and_hardly_more() {
         let nodes = reserved(changes);
         assert_eq!(nodes.leaves, 3 * changes);
         // 10 for the three levels that are there, and three for each that may be added.
-        let levels = [(1, 1), (100, 3), (10_000, 9)];
+        let levels = [(1, 0), (100, 3), (10_000, 9)];
         let (_, more) = levels.into_iter().find(|(of, _)| *of == changes).unwrap();
         assert_eq!(nodes.inners, changes * (10 + 3 * more));
     }

@@ -48,7 +48,7 @@ impl AreaIndex for Intervals {
 
     fn duplicate_part(&self, keeps: impl Fn(u32) -> bool) -> Self {
         let kept = self.0.iter().filter(|(_, value)| keeps(**value));
-        let kept = kept.map(|(interval, value)| (interval.clone(), *value));
+        let kept = kept.map(|(interval, value)| (*interval, *value));
         Self(NoditMap::from_iter_strict(kept).expect("they do not overlap"))
     }
 

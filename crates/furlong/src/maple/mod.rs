@@ -33,7 +33,8 @@
 //!   to the leaf of the entry before it; the first of all to the first leaf.
 //! - **spot**: a leaf and the way to it. **cut**: the slots that a change replaces.
 //! - **displaced**: taken out whole by a store over it, and handed back ([`Displaced`]).
-//! - **source**, **pool**: where nodes come from; those that are ready or were given up.
+//! - **source**, **pool**: where nodes come from; those that are ready or were given up. **block**:
+//!   many nodes of a copy in one piece of memory.
 //!
 //! # Invariants
 //! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken

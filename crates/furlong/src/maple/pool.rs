@@ -144,11 +144,13 @@ pub(super) struct Pool<G: Geometry, S: Source> {
     displaced: Stack<Leaf<G>, S>,
     old_leaves: Stack<Leaf<G>, S>,
     old_inners: Stack<Inner<G>, S>,
+    entries: Batch,
     /// Nodes beyond these that are ready after a change without readers go back to the source.
     keep: Nodes,
 }
 
-// SAFETY: a pool owns its nodes, which may be used and freed on any thread.
+// SAFETY: a pool owns its nodes, which may be used and freed on any thread, and its batch goes to
+// any.
 unsafe impl<G: Geometry, S: Source> Send for Pool<G, S> {}
 
 // SAFETY: through a shared reference a pool tells only how many nodes it has.
@@ -193,6 +195,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             displaced: Stack::new(),
             old_leaves: Stack::new(),
             old_inners: Stack::new(),
+            entries: Batch::new(),
             keep: KEEP,
         }
     }
@@ -292,10 +295,16 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         self.inners.append(&mut self.old_inners);
     }
 
-    /// The nodes that were given up, to be retired where readers have guards.
+    /// Entries that were taken out, to be retired with the nodes.
+    pub(super) fn entries(&mut self) -> &mut Batch {
+        &mut self.entries
+    }
+
+    /// What was given up, to be retired where readers have guards.
     pub(super) fn take_old(&mut self) -> Batch {
         self.old_leaves.append(&mut self.displaced);
-        let mut batch = core::mem::take(&mut self.old_leaves.batch);
+        let mut batch = core::mem::take(&mut self.entries);
+        batch.append(core::mem::take(&mut self.old_leaves.batch));
         batch.append(core::mem::take(&mut self.old_inners.batch));
         batch
     }

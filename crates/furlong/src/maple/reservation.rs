@@ -14,8 +14,8 @@ use super::tree::Tree;
 ///
 /// One change of a tree with `h` levels, its leaves among them, needs at most `3 h + 1` nodes:
 /// three leaves, three inner nodes a level, and a new root. So many for each of `k` changes are
-/// enough, since readers keep what a change gives up; but the tree may grow meanwhile, with nodes
-/// of `c` children by `1 + log2(1 + (k - 1) / (c - 1))` levels at most.
+/// enough, since readers keep what a change gives up; but the tree may grow before the last one,
+/// with nodes of `c` children by `1 + log2(1 + (k - 2) / (c - 1))` levels at most.
 pub struct Reservation<C: Config> {
     pub(super) pool: Pool<C::Geometry, C::Source>,
 }
@@ -65,7 +65,7 @@ impl<C: Config> fmt::Debug for Reservation<C> {
 
 /// What `changes` need where a node that one of them gives up is not used again.
 pub(super) fn bound<G: Geometry>(changes: usize, levels: usize) -> Nodes {
-    let inner_levels = levels.max(1) - 1 + growth::<G>(changes);
+    let inner_levels = inner_levels::<G>(changes, levels);
     Nodes {
         leaves: changes.saturating_mul(3),
         inners: changes.saturating_mul(3 * inner_levels + 1),
@@ -78,7 +78,7 @@ pub(super) fn bound_in_place<G: Geometry>(changes: usize, levels: usize) -> Node
     let Some(others) = changes.checked_sub(1) else {
         return Nodes::default();
     };
-    let inner_levels = levels.max(1) - 1 + growth::<G>(changes);
+    let inner_levels = inner_levels::<G>(changes, levels);
     let gained = if G::INNER < EVEN {
         others.saturating_mul(inner_levels)
     } else {
@@ -90,6 +90,11 @@ pub(super) fn bound_in_place<G: Geometry>(changes: usize, levels: usize) -> Node
     }
 }
 
+/// Levels of inner nodes that the last of `changes` finds.
+fn inner_levels<G: Geometry>(changes: usize, levels: usize) -> usize {
+    levels.max(1) - 1 + growth::<G>(changes.saturating_sub(1))
+}
+
 /// From so many children on, a merged node is not full: see [`spare`](super::geometry::spare).
 const EVEN: usize = 5;
 
@@ -97,9 +102,9 @@ const EVEN: usize = 5;
 ///
 /// A change adds one node to a level at most. A node is split when it would have `c + 1` children,
 /// where `c` is the most that it may have. What comes of a split or of a merger has `c - 1` at most
-/// (`c` being 5 or more), and needs two more before it is split in turn. So of the nodes that come
-/// to a level, at most half lead to another one on the level above, but for nodes that were full
-/// to begin with.
+/// (`c` being 5 or more), and needs two more before it is split in turn; nodes that share what they
+/// have do so evenly, and no more of them are full then. So of the nodes that come to a level, at
+/// most half lead to another one on the level above, but for nodes that were full to begin with.
 ///
 /// A level is added where the root is split: from then on there is none that was full to begin with
 /// on the level of its halves, and until the next level is added, `c - 1` nodes come to that level.

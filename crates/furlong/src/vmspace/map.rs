@@ -3,8 +3,8 @@
 
 use super::space::unmapped;
 use super::{
-    At, Attr, Config, Entry, Flags, Freed, Index, MapError, Pages, Prot, Refused, Request, Space,
-    Value,
+    At, Attr, Config, Entry, Flags, Freed, Index, MapError, Pages, Piece, Prot, Refused, Request,
+    Space, Value,
 };
 use crate::addr::VirtAddr;
 
@@ -18,6 +18,8 @@ pub(super) struct Put {
     attr: Attr,
     /// Whether something is there.
     is_over: bool,
+    /// Whether that is part of an area which would be as it is now.
+    is_same: bool,
     /// The neighbours that it becomes one area with, where nothing is there.
     left: Option<Pages>,
     right: Option<Pages>,
@@ -147,12 +149,19 @@ impl<A: Value, C: Config> Space<A, C> {
             let meets = right.pages.first <= end && pages.last < right.pages.last;
             meets && right.attr == attr && value.merges(right.value)
         });
+        let [left, right] = [left, right].map(|area| area.map(|area| area.pages));
+        let is_same = |whole: Pages| {
+            let begins = left.map_or(whole.first == pages.first, |left| left == whole);
+            let ends = right.map_or(whole.last == pages.last, |right| right == whole);
+            begins && ends && whole != pages
+        };
         Put {
             pages,
             attr,
             is_over,
-            left: left.map(|left| left.pages),
-            right: right.map(|right| right.pages),
+            is_same: is_over && above.is_some_and(|above| is_same(above.pages)),
+            left,
+            right,
         }
     }
 
@@ -169,6 +178,17 @@ impl<A: Value, C: Config> Space<A, C> {
         let Put { pages, attr, .. } = plan;
         if plan.left.is_none() && plan.right.is_none() {
             return self.put_alone(plan, value, freed);
+        }
+        if plan.is_same {
+            // The rest of the area keeps its value.
+            let piece = Piece {
+                pages,
+                attr,
+                value: None,
+            };
+            freed(Freed::Unmapped(unmapped(&self.state.grid, piece)));
+            freed(Freed::Merged(value));
+            return Ok(());
         }
         let done = if plan.is_over {
             let room = self.index.prepare_over(pages);

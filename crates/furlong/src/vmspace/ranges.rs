@@ -196,11 +196,11 @@ where
         record: Option<Boxed<A>>,
         upper: impl FnOnce(&Record<A>) -> Option<Boxed<A>>,
         cut: Option<Piece<A>>,
-        removed: impl FnMut(Piece<A>),
+        mut removed: impl FnMut(Piece<A>),
     ) -> Result<(), Option<Boxed<A>>> {
         let taken = Self::exchange(self, at, record, upper)?;
-        let taken = taken.map(|(at, record)| piece(at, Record::clone(&record)));
-        cut.into_iter().chain(taken).for_each(removed);
+        cut.into_iter().for_each(&mut removed);
+        taken.show(|at, record| removed(piece(at, Record::clone(record))));
         Ok(())
     }
 

@@ -69,7 +69,7 @@ fn keeps(value: u32) -> bool {
 }
 
 /// What was done, and how long it took.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Score {
     pub(super) operations: u64,
     pub(super) timed: Duration,

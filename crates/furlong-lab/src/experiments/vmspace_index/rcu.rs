@@ -18,8 +18,9 @@ use crate::experiments::Failure;
 /// What all trees of the arm retire to.
 pub(super) static RCU: Domain = Domain::new();
 
-/// Changes of this thread between two looks at what can be reclaimed.
-const POLL: u32 = 64;
+/// Changes of this thread between two looks at what can be reclaimed: no more nodes wait than an
+/// allocator keeps at hand for the next changes.
+const POLL: u32 = 8;
 
 thread_local! {
     static CHANGES: Cell<u32> = const { Cell::new(0) };

@@ -83,9 +83,11 @@ fn of_report(report: &Report) -> u64 {
 /// The recorded build, again and again. An operation is a step of it.
 fn build<S: AddressSpace>(request: &Request) -> Result<Score, Failure> {
     let script = trace::script(&request.workload)?;
-    let mut score = Score::default();
     // The first one is not timed.
-    score.digest = of_report(&replay::<S>(&script, &mut Blind));
+    let mut score = Score {
+        digest: of_report(&replay::<S>(&script, &mut Blind)),
+        ..Score::default()
+    };
     Ledger::take();
     while score.operations < request.operations {
         let begin = Instant::now();
