@@ -8,7 +8,7 @@
 //! - `ministat/`: files of numbers, as ministat reads and draws them.
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
 //!   `publish.rs`: where a result goes.
-//! - `replay/`: recorded traces, run again through subjects.
+//! - `recorder/`: traces of real programs, made; `replay/`: run again through subjects.
 //! - `peers.rs`: the same command with other people's implementations.
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`.
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ pub mod nearest;
 pub mod peers;
 pub mod publish;
 pub mod record;
+pub mod recorder;
 pub mod replay;
 pub mod report;
 pub mod session;

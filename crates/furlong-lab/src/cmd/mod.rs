@@ -3,6 +3,7 @@
 
 pub mod compare;
 pub mod list;
+pub mod record;
 pub mod replay;
 pub mod run;
 pub mod sample;
