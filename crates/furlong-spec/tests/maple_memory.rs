@@ -8,7 +8,7 @@ use std::{alloc::Layout, sync::Arc};
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::check::Check;
-use furlong::maple::{Custom, DuplicateError, Fan, Maple, RcuMaple, Reservation, Source};
+use furlong::maple::{Config, Custom, DuplicateError, Fan, Maple, RcuMaple, Reservation, Source};
 use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong_spec::Subject;
@@ -150,6 +150,87 @@ fn a_change_beside_readers_with_a_reservation_neither_allocates_nor_frees() {
             reservation = tree.map.lock().unused();
         }
     }
+}
+
+/// Full nodes of three slots below wide ones: what comes may split a node on every level.
+type Narrow = Custom<Fan<3, 5, 48>, Counted>;
+
+/// Stores, erasures and stores over several leaves, in a tree of a few levels.
+fn changes(seed: u64) -> impl Iterator<Item = Operation> {
+    let is_change = |operation: &Operation| {
+        matches!(
+            operation,
+            Operation::Insert(..)
+                | Operation::Store(..)
+                | Operation::Erase(_)
+                | Operation::EraseRange(..)
+                | Operation::Resize(..)
+        )
+    };
+    let ascending = (0..300).map(|index| Operation::Insert(10 * index, 10 * index + 1, 1));
+    ascending.chain(operations(3000, Mix::Growing, 2000, seed).filter(is_change))
+}
+
+fn many_changes_need_no_more_than_was_reserved<C: Config>(many: usize) {
+    for seed in 0..3 {
+        let mut changes = changes(seed);
+        let mut tree = Tree::<u32, C>::new();
+        let mut shared = SharedTree::<u32, C>::new();
+        loop {
+            let these: Vec<_> = changes.by_ref().take(many).collect();
+            if these.is_empty() {
+                break;
+            }
+            tree.0.trim();
+            tree.0.reserve(these.len()).unwrap();
+            drop(shared.map.lock().unused());
+            let levels = shared.map.lock().view().levels();
+            let mut reservation = Reservation::new(these.len(), levels).unwrap();
+            let supplied = shared.map.lock().supply(&mut reservation, these.len());
+            supplied.unwrap();
+            RCU.poll(usize::MAX);
+            let before = calls();
+            BUDGET.set(0);
+            for operation in &these {
+                tree.apply(operation);
+                assert!(shared.change(operation).is_some());
+            }
+            BUDGET.set(usize::MAX);
+            assert_eq!(calls(), before, "seed {seed}, {many} changes");
+        }
+        tree.check().unwrap();
+        shared.check().unwrap();
+    }
+}
+
+#[test]
+fn many_changes_after_reserving_neither_allocate_nor_free() {
+    for many in [1, 2, 7, 50, 700] {
+        many_changes_need_no_more_than_was_reserved::<Tiny>(many);
+        many_changes_need_no_more_than_was_reserved::<Narrow>(many);
+        many_changes_need_no_more_than_was_reserved::<Wide>(many);
+    }
+}
+
+#[test]
+fn a_reservation_grows_with_the_changes_and_hardly_more() {
+    let reserved = |changes| Reservation::<Wide>::new(changes, 4).unwrap().nodes();
+    for changes in [1, 100, 10_000] {
+        let nodes = reserved(changes);
+        assert_eq!(nodes.leaves, 3 * changes);
+        // 10 for the three levels that are there, and three for each that may be added.
+        let levels = [(1, 1), (100, 3), (10_000, 9)];
+        let (_, more) = levels.into_iter().find(|(of, _)| *of == changes).unwrap();
+        assert_eq!(nodes.inners, changes * (10 + 3 * more));
+    }
+    let mut tree = Maple::<VirtAddr, u32, Wide>::with_config();
+    for index in 0..10_000 {
+        tree.insert(extent(10 * index), 1).unwrap();
+    }
+    let before = calls();
+    tree.reserve(10_000).unwrap();
+    let obtained = calls().0 - before.0;
+    assert!(obtained < 3 * 10_000, "{obtained} nodes");
 }
 
 #[test]

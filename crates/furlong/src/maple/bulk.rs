@@ -76,7 +76,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         }
         // Also after a failure, so that what was loaded is dropped with the map.
         loading.finish();
-        new.pool.end(new.keep);
+        new.pool.end();
         result.map(|()| new)
     }
 }

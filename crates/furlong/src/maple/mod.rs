@@ -58,11 +58,13 @@
 //!   `view`: looking at either; `reservation`: nodes for changes to come; `duplicate`, `bulk`: a
 //!   tree at once. `config`, `geometry`, `counters`: what may differ, how
 //!   large nodes are, what is counted; `error`, `refusal`: what is refused.
-//! - `entry`, `heap`, `typed`: entries and their words. `source`, `pool`: memory for nodes.
+//! - `entry`, `heap`, `typed`: entries and their words. `source`, `block`, `pool`: memory for
+//!   nodes.
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
-//! - `write`: changes in place; `cut`: what a change replaces; `resize`: moving ends; `rebuild`,
-//!   `build`: new nodes; `displaced`: what comes back.
-//! - `iter`, `gaps`: looking; `check`: the invariants.
+//! - `put`: entries where nothing is; `write`: changes in place; `cut`: what a change replaces;
+//!   `resize`: moving ends; `rebuild`, `split`, `build`: new nodes; `displaced`: what comes back;
+//!   `exchange`: stores whose caller brings what is left above.
+//! - `iter`, `beside`, `gaps`: looking; `check`: the invariants.
 //!
 //! # Sources
 //! - L. Howlett, "Maple Tree 20201029" (maple-tree mailing list), and Linux 6.12
@@ -77,6 +79,8 @@
 //! one, and not before, so there is no rebalancing up the tree.
 #![deny(unsafe_code)]
 
+mod beside;
+mod block;
 mod build;
 mod bulk;
 mod check;
@@ -87,6 +91,7 @@ mod displaced;
 mod duplicate;
 mod entry;
 mod error;
+mod exchange;
 mod gaps;
 mod geometry;
 #[cfg(feature = "alloc")]
@@ -97,6 +102,7 @@ mod leaf;
 mod link;
 mod map;
 mod pool;
+mod put;
 mod rebuild;
 mod refusal;
 mod removed;
@@ -105,6 +111,7 @@ mod resize;
 mod session;
 mod shared;
 mod source;
+mod split;
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests;
 mod tree;

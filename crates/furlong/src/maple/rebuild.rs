@@ -23,8 +23,18 @@ pub(super) struct Plan<'a, C: Config> {
     helper: Option<Helper<'a, C>>,
     shares: Shares,
     need: Nodes,
+    way: Way,
+}
+
+/// What becomes of the leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Others have what is left of them.
+    Anew,
     /// The leaf is full and stays, and a new one behind it has what is new.
-    behind: bool,
+    Behind,
+    /// The leaf is full and stays with its lower half.
+    Halves,
 }
 
 impl<C: Config> Plan<'_, C> {
@@ -74,9 +84,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             Shares::even(total, capacity)
         };
         let one = left.leaf().is(right.leaf());
-        let behind =
-            one && cut.from == capacity && cut.len() == 1 && left.leaf().live() == capacity;
-        if behind {
+        let way = self.way(left, cut, one && helper.is_none());
+        if way != Way::Anew {
             return Plan {
                 helper: None,
                 shares: Shares::even(1, capacity),
@@ -84,7 +93,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
                     leaves: 1,
                     inners: self.inners_needed(left, right),
                 },
-                behind,
+                way,
             };
         }
         let alone = one && helper.is_none() && shares.nodes() == 1;
@@ -101,7 +110,22 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
                 leaves: shares.nodes(),
                 inners,
             },
-            behind,
+            way,
+        }
+    }
+
+    /// Whether the leaf can stay, where it has no help from another one.
+    fn way(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut, alone: bool) -> Way {
+        let capacity = C::Geometry::LEAF;
+        let inserts = cut.from == cut.to && cut.len() == 1;
+        if !alone || !inserts || spot.leaf().live() < capacity {
+            Way::Anew
+        } else if cut.from == capacity {
+            Way::Behind
+        } else if READERS {
+            Way::Anew
+        } else {
+            Way::Halves
         }
     }
 
@@ -130,12 +154,14 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         cut: &Cut,
         plan: &Plan<'a, C>,
     ) {
-        let items = if plan.behind {
-            self.leaf_behind(left, cut)
-        } else {
-            let items = self.new_leaves(left, right, cut, plan);
-            self.give_up_between(left, right, cut.displaces());
-            items
+        let items = match plan.way {
+            Way::Behind => self.leaf_behind(left, cut),
+            Way::Halves => self.halves(left, cut),
+            Way::Anew => {
+                let items = self.new_leaves(left, right, cut, plan);
+                self.give_up_between(left, right, cut.displaces());
+                items
+            }
         };
         let starts = left.leaf().live_in(0, cut.from) == 0;
         let mut stretch = None;
@@ -146,25 +172,6 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if starts {
             self.settle(left.min);
         }
-    }
-
-    /// A full leaf as it is, and one behind it with what is new.
-    fn leaf_behind(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Items<'a, C::Geometry> {
-        let mut items = Items::new();
-        let mut leaves = Leaves::new(Shares::even(1, C::Geometry::LEAF), false);
-        for piece in cut.pieces() {
-            let max = piece.start - 1;
-            items.push(Item {
-                node: Node::Leaf(spot.leaf()),
-                pivot: max,
-                gap: spot.leaf().largest_gap(spot.is_first(), max),
-            });
-            leaves.push(piece, self.tree, self.pool);
-        }
-        let new = leaves.finish(spot.max);
-        new.iter().for_each(|item| items.push(item));
-        self.count.count(Event::NodeStore);
-        items
     }
 
     /// The leaves that replace those from left to right, and a helper.

@@ -65,7 +65,13 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return self.plant(new).map_err(Refused::from);
         }
         if last <= left.max {
-            let mut cut = Cut::inside(&left, start, last, new);
+            let at = left.leaf().rank(start);
+            if let Some(new) = new
+                && self.put(&left, at, new)?
+            {
+                return Ok(());
+            }
+            let mut cut = Cut::inside(&left, at, (start, last), new);
             return self.apply(&left, &left, &mut cut, split);
         }
         let mut right = Spot::new();
@@ -104,7 +110,15 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return self.plant(Some(new)).map_err(|_| NotInserted::NoMemory);
         }
         let last = new.last.min(spot.max);
-        let mut cut = Cut::inside(&spot, new.start, last, Some(new));
+        let at = spot.leaf().rank(new.start);
+        let put = last == new.last
+            && self
+                .put(&spot, at, new)
+                .map_err(|_| NotInserted::NoMemory)?;
+        if put {
+            return Ok(());
+        }
+        let mut cut = Cut::inside(&spot, at, (new.start, last), Some(new));
         if cut.covered > 0 || cut.len() > 1 || last < new.last {
             // A leaf that is not the first begins with an entry (I5).
             let next = spot.max.wrapping_add(1);
@@ -119,10 +133,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// The first entry of an empty tree.
     fn plant(&mut self, new: Option<Slot>) -> Result<(), NoMemory> {
         let Some(slot) = new else { return Ok(()) };
-        self.pool.ensure(Nodes {
-            leaves: 1,
-            inners: 0,
-        })?;
+        self.pool.ensure(Nodes::LEAF)?;
         let leaf = self.pool.leaf(self.tree);
         leaf.close(0);
         leaf.push(slot);
@@ -144,23 +155,26 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if one && cut.from == cut.to && cut.len() == 0 {
             return Ok(());
         }
-        if one && !cut.splits && !self.is_to_merge(left, cut) {
+        let is_alone = one && !self.is_to_merge(left, cut);
+        if is_alone && !cut.splits {
             let free = self.free_around(left, cut);
             if self.in_place(left, cut) {
                 self.after(left, left.leaf(), free);
                 return Ok(());
             }
             if READERS && self.fits_alone(left, cut) {
-                self.copy_leaf(left, cut, free)?;
-                return Ok(());
+                return Ok(self.copy_leaf(left, cut, free)?);
             }
+        }
+        if READERS && is_alone && self.fits_alone(left, cut) {
+            self.pool.ensure(Nodes::LEAF)?;
+            cut.split(split)?;
+            return Ok(self.copy_leaf(left, cut, Free::Unknown)?);
         }
         let plan = self.plan(left, right, cut);
         self.pool.ensure(plan.need())?;
         if cut.splits {
-            let upper = cut.pieces[2].as_mut().ok_or(Refused::NoSplit)?;
-            upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
-            cut.splits = false;
+            cut.split(split)?;
             if !READERS && self.in_place(left, cut) {
                 self.after(left, left.leaf(), Free::Unknown);
                 return Ok(());
@@ -186,10 +200,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         cut: &Cut,
         free: Free,
     ) -> Result<(), NoMemory> {
-        self.pool.ensure(Nodes {
-            leaves: 1,
-            inners: 0,
-        })?;
+        self.pool.ensure(Nodes::LEAF)?;
         let (old, new) = (spot.leaf(), self.pool.leaf(self.tree));
         let mut len = new.copy_entries(0, old.get(), 0, cut.from);
         for piece in cut.pieces() {
@@ -198,11 +209,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         len = new.copy_entries(len, old.get(), cut.to, old.len());
         new.close(len);
-        self.count.count(Event::NodeStore);
-        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
-            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
-            None => self.tree.root.publish(Node::Leaf(new)),
-        }
+        self.exchange(spot, new);
         if cut.displaces() {
             self.pool.give_up_displaced(old);
         } else {
@@ -210,6 +217,16 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         self.after(spot, new, free);
         Ok(())
+    }
+
+    /// Puts a leaf in the place of another, which is to be given up.
+    #[inline]
+    pub(super) fn exchange(&self, spot: &Spot<'a, C::Geometry>, new: Ptr<'a, Leaf<C::Geometry>>) {
+        self.count.count(Event::NodeStore);
+        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
+            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
+            None => self.tree.root.publish(Node::Leaf(new)),
+        }
     }
 
     /// Whether the leaf would have too few entries, and a sibling has room for them.
@@ -330,7 +347,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// What is noted as the largest gap of a leaf.
     #[inline]
-    fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
+    pub(super) fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
         match spot.height.checked_sub(1) {
             Some(depth) => spot.step(depth).node.gap(spot.step(depth).at),
             None => self.tree.largest_gap(),
@@ -472,13 +489,14 @@ pub(super) enum Helper<'a, C: Config> {
 }
 
 /// Whether a sibling with `len` should take part where `rest` are left: where they are too few and
-/// it has room for them, or where they are too many and it has room to spare.
+/// it has room for them, or where they are too many and both would be three quarters full at most:
+/// fuller ones would have to be written anew too soon.
 pub(super) fn wants(rest: usize, len: usize, capacity: usize) -> bool {
     if rest == 0 {
         false
     } else if rest < least(capacity) {
         len + rest <= capacity - spare(capacity)
     } else {
-        rest > capacity && len + spare(capacity).max(1) <= capacity && len + rest <= 2 * capacity
+        rest > capacity && len + rest <= (6 * capacity).div_ceil(4)
     }
 }

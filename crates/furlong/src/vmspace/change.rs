@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    AdviseError, Attr, Config, Entry, Flags, Freed, Index, Mode, Pages, Prot, ProtectError, Space,
-    Value,
+    AdviseError, Attr, Config, Entry, Flags, Freed, Index, Mode, NoMemory, Pages, Prot,
+    ProtectError, Space, Value,
 };
 use crate::addr::VirtAddr;
 
@@ -36,7 +36,12 @@ struct Step {
 impl Step {
     /// Whether it does more than to change one whole area.
     fn is_shaping(&self) -> bool {
-        self.cuts != [false; 2] || self.left.is_some() || self.right.is_some()
+        self.cuts != [false; 2] || self.is_joining()
+    }
+
+    /// Whether the area becomes one with a neighbour.
+    fn is_joining(&self) -> bool {
+        self.left.is_some() || self.right.is_some()
     }
 
     /// How the number of areas changes, starting from `count`; `None` where an area would be cut
@@ -91,9 +96,11 @@ impl From<Stop> for AdviseError {
 struct Reach {
     /// The pages up to the failure, if there is one; none where it fails at once.
     pages: Option<Pages>,
-    /// Areas that change, and those of them that are cut or become one with a neighbour.
+    /// Areas that change, those of them that are cut or become one with a neighbour, and those
+    /// that become one.
     steps: usize,
     shaping: usize,
+    joining: usize,
     failure: Option<Stop>,
 }
 
@@ -235,6 +242,7 @@ impl<A: Value, C: Config> Space<A, C> {
             pages: None,
             steps: 0,
             shaping: 0,
+            joining: 0,
             failure: None,
         };
         let mut has_hole = false;
@@ -259,6 +267,7 @@ impl<A: Value, C: Config> Space<A, C> {
                 count = less;
                 reach.steps += 1;
                 reach.shaping += usize::from(step.is_shaping());
+                reach.joining += usize::from(step.is_joining());
             }
             reach.pages = Some(pages.through(piece));
             left = Some((area, new));
@@ -312,8 +321,11 @@ impl<A: Value, C: Config> Space<A, C> {
         let Some(pages) = reach.pages.filter(|_| is_made) else {
             return result;
         };
-        let room = self.index.prepare_changes(reach.steps, reach.shaping);
-        room.map_err(|_| Stop::NoMemory)?;
+        // One change alone changes all or nothing as it is.
+        if reach.steps > 1 || reach.joining > 0 {
+            let room = self.index.prepare_changes(reach.steps, reach.shaping);
+            room.map_err(|_| Stop::NoMemory)?;
+        }
         let mut next = Some(pages.first);
         while let Some(rest) = next.and_then(|first| Pages::new(first, pages.last)) {
             let Some(area) = self.index.at_or_after(rest.first) else {
@@ -327,27 +339,37 @@ impl<A: Value, C: Config> Space<A, C> {
             let left = self.index.before(piece.first);
             let left = left.map(|left| (left, left.attr));
             if let Some(step) = self.step(left, area, piece, new) {
-                self.take_step(&step, &mut freed);
+                let taken = self.take_step(&step, &mut freed);
+                taken.map_err(|_| Stop::NoMemory)?;
             }
         }
         result
     }
 
     /// Makes one step. One change.
-    fn take_step(&mut self, step: &Step, mut freed: impl FnMut(Freed<A>)) {
+    ///
+    /// # Errors
+    /// [`NoMemory`], where it was not prepared; nothing has changed.
+    fn take_step(&mut self, step: &Step, mut freed: impl FnMut(Freed<A>)) -> Result<(), NoMemory> {
         let &Step {
             piece, old, new, ..
         } = step;
+        let merged = |value| freed(Freed::Merged(value));
+        match (step.left, step.right) {
+            (None, None) => self.index.change(piece, new)?,
+            (Some(left), None) => self.index.extend(left.first, left.through(piece), merged),
+            (None, Some(right)) => {
+                let whole = piece.through(right);
+                self.index.extend(right.first, whole, merged);
+            }
+            (Some(left), Some(right)) => {
+                let whole = left.through(right);
+                self.index.extend(left.first, whole, merged);
+            }
+        }
         self.state.count_out(piece.len(), old);
         self.state.count_in(piece.len(), new);
-        let (of, whole) = match (step.left, step.right) {
-            (None, None) => return self.index.change(piece, new),
-            (Some(left), None) => (left, left.through(piece)),
-            (None, Some(right)) => (right, piece.through(right)),
-            (Some(left), Some(right)) => (left, left.through(right)),
-        };
-        self.index
-            .extend(of.first, whole, |value| freed(Freed::Merged(value)));
+        Ok(())
     }
 }
 

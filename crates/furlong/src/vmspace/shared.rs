@@ -9,7 +9,8 @@ use core::ptr;
 
 use super::config::SharedConfig;
 use super::layout::Grid;
-use super::ranges::{Boxed, entry};
+use super::maple_index::entry;
+use super::ranges::Boxed;
 use super::space::{State, area};
 use super::{
     Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, Record, Space, Standard,

@@ -139,12 +139,6 @@ impl fmt::Display for RestoreError {
 
 impl Error for RestoreError {}
 
-impl From<NoMemory> for RestoreError {
-    fn from(NoMemory: NoMemory) -> Self {
-        Self::NoMemory
-    }
-}
-
 impl From<&Layout> for SavedLayout {
     fn from(layout: &Layout) -> Self {
         Self {
@@ -305,10 +299,9 @@ impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
                 return Err(RestoreError::OutOfOrder(at));
             }
             above = pages.last.checked_add(1);
-            space.index.prepare_put(None)?;
+            let put = space.index.put(pages, attr, saved.value.clone());
+            put.map_err(|_| RestoreError::NoMemory)?;
             space.state.count_in(pages.len(), attr);
-            let nothing = |_| debug_assert!(false, "nothing is there");
-            space.index.store(pages, attr, saved.value.clone(), nothing);
         }
         Ok(space)
     }

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use furlong::addr::VirtAddr;
 use furlong::check::Check;
 use furlong::maple::{Config, RcuMaple};
-use furlong::rcu::{Domain, Rcu};
+use furlong::rcu::{Domain, Guard, Rcu, Reader};
 use furlong::sync::SpinLock;
 use furlong_spec::maple::Metered;
 
@@ -23,11 +23,44 @@ const POLL: u32 = 64;
 
 thread_local! {
     static CHANGES: Cell<u32> = const { Cell::new(0) };
+    static FAULTS: Faults = Faults::new();
 }
 
-/// Reclaims now and then what this thread's changes have retired.
+/// A thread whose faults are a reader: it stays inside from one until its next call. In a kernel,
+/// too, a call shows that a thread is not inside, and going inside costs nothing.
+struct Faults {
+    reader: &'static Reader<'static>,
+    guard: Cell<Option<Guard<'static>>>,
+}
+
+impl Faults {
+    /// A slot for good: a guard may be dropped when the thread ends, after its reader would be.
+    fn new() -> Self {
+        let domain: &'static Domain = &RCU;
+        let reader = domain.register().expect("there is a slot");
+        Self {
+            reader: Box::leak(Box::new(reader)),
+            guard: Cell::new(None),
+        }
+    }
+}
+
+/// Runs something inside, where this thread stays until it makes a change.
+#[inline]
+pub(super) fn inside<T>(run: impl FnOnce(&Guard<'static>) -> T) -> T {
+    FAULTS.with(|faults| {
+        let guard = faults.guard.take();
+        let guard = guard.unwrap_or_else(|| faults.reader.enter());
+        let done = run(&guard);
+        faults.guard.set(Some(guard));
+        done
+    })
+}
+
+/// Leaves, and reclaims now and then what this thread's changes have retired.
 #[inline]
 pub(super) fn changed() {
+    FAULTS.with(|faults| faults.guard.set(None));
     let changes = CHANGES.get() + 1;
     if changes < POLL {
         return CHANGES.set(changes);
@@ -38,6 +71,7 @@ pub(super) fn changed() {
 
 /// Frees whatever was retired. No reader is inside.
 pub(super) fn settle() {
+    FAULTS.with(|faults| faults.guard.set(None));
     while RCU.pending() > 0 {
         RCU.poll(usize::MAX);
     }

@@ -3,7 +3,7 @@
 
 use furlong::addr::VirtAddr;
 use furlong::maple::Config;
-use furlong::rcu::{Domain, Reader};
+use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
     Access, Area, Atomic, Custom, Errno, FaultError, Layout, Maple, Mode, Prot, Remap, Request,
@@ -13,20 +13,13 @@ use furlong_spec::vmspace::trace::AddressSpace;
 
 use super::ledger::Counting;
 use super::owned::MEMORY;
-use super::rcu::{RCU, changed};
+use super::rcu::{RCU, changed, inside};
 use super::work::{Counted, Work};
 
 /// A space under a spin lock.
 pub(crate) struct SharedSpace<C: Config, M: Mode + 'static = Atomic>(
     Shared<u32, &'static Domain, SpinLock, Custom<Maple<C>, M>>,
 );
-
-thread_local! {
-    static READER: Reader<'static> = {
-        let domain: &'static Domain = &RCU;
-        domain.register().expect("there is a slot")
-    };
-}
 
 impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
     fn new(layout: &Layout) -> Self {
@@ -85,9 +78,8 @@ impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
     }
 
     fn fault(&mut self, address: VirtAddr, access: Access) -> Result<(), FaultError> {
-        let is_allowed = READER.with(|reader| {
-            let guard = reader.enter();
-            let seen = self.0.look(&guard, address);
+        let is_allowed = inside(|guard| {
+            let seen = self.0.look(guard, address);
             seen.is_some_and(|seen| seen.area().prot.allows(access))
         });
         if is_allowed {

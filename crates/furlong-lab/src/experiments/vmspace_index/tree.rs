@@ -49,15 +49,15 @@ impl<K: Counters + Counted> AreaIndex for Tree<K> {
 
     #[inline]
     fn store(&mut self, span: Span, value: u32) {
-        self.0.prepare_put(None).expect("there is memory");
-        self.0.store(pages(span), ATTR, value, drop);
+        let put = self.0.put(pages(span), ATTR, value);
+        put.expect("there is memory");
     }
 
     #[inline]
     fn erase(&mut self, span: Span) -> Option<u32> {
-        // A whole area needs no memory to go.
         let mut value = None;
-        self.0.erase(pages(span), |piece| value = piece.value);
+        let erased = self.0.erase(pages(span), |piece| value = piece.value);
+        erased.expect("a whole area needs no memory to go");
         value
     }
 
