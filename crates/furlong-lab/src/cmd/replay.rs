@@ -75,12 +75,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
 /// How the command ends, when all has been shown.
 fn end(outcome: &Outcome) -> Result<ExitCode, Error> {
     let wrong = outcome.wrong();
-    match &outcome.fault {
-        _ if wrong > 0 => Err(Error::failed(format!("{wrong} wrong answers, see above"))),
-        Some(fault) => Err(Error::usage(format!(
-            "{fault}; what stands before it was run"
-        ))),
-        None => Ok(Exit::Done.into()),
+    let fault = outcome.fault.as_ref();
+    let fault = fault.map(|fault| format!("{fault}; what stands before it was run"));
+    match fault {
+        None if wrong == 0 => Ok(Exit::Done.into()),
+        Some(fault) if wrong == 0 => Err(Error::usage(fault)),
+        fault => {
+            let wrong = [format!("{wrong} wrong answers, see above")];
+            let said: Vec<String> = wrong.into_iter().chain(fault).collect();
+            Err(Error::failed(said.join("; ")))
+        }
     }
 }
 

@@ -54,7 +54,7 @@ fn a_recorded_build_is_answered_as_the_kernel_did_by_every_arm() {
     let home = Home::new();
     let (page, talk) = home.ends(0, &[&cut().display().to_string()]);
     assert_eq!(talk, "");
-    assert!(page.contains("24000 events of 37 spaces"), "{page}");
+    assert!(page.contains("24000 events of 104 spaces"), "{page}");
     let row = page.lines().find(|line| line.starts_with("wrong")).unwrap();
     assert_eq!(
         row.split_whitespace().collect::<Vec<_>>(),
@@ -75,10 +75,9 @@ fn a_recorded_build_is_answered_as_the_kernel_did_by_every_arm() {
             .split_whitespace();
         assert_eq!(words.count(), 5, "a count, and a time of each arm: {page}");
     }
-    assert!(
-        page.lines().all(|line| line.chars().count() <= 100),
-        "{page}"
-    );
+    // The first line has the file's name, however long it is.
+    let mut lines = page.lines().skip(1);
+    assert!(lines.all(|line| line.chars().count() <= 100), "{page}");
 }
 
 #[test]
@@ -101,7 +100,7 @@ fn programs_can_read_what_came_of_it() {
         assert!(subject["differing"].as_array().unwrap().is_empty());
         let kinds = subject["kinds"].as_array().unwrap();
         let faults = kinds.iter().find(|kind| kind["name"] == "fault").unwrap();
-        assert!(faults["operations"].as_u64().unwrap() > 20_000, "{faults}");
+        assert!(faults["operations"].as_u64().unwrap() > 19_000, "{faults}");
         assert!(faults["time_ns_per_op"].as_f64().unwrap() > 0.0, "{faults}");
     }
 }
@@ -138,14 +137,36 @@ fn a_text_that_was_cut_off_is_run_up_to_the_line_where_it_was() {
 }
 
 #[test]
-fn lines_out_of_order_are_named_and_what_stands_before_them_is_run() {
+fn a_line_out_of_order_is_named_and_what_stands_before_it_is_run() {
+    let mut lines = lines(3000);
+    let at = find(&lines, "f", 1500);
+    let late = lines.remove(at);
+    lines.insert(at + 100, late);
+    let (page, talk) = with(lines.concat().as_bytes()).ends(2, &["t"]);
+    assert!(page.contains(&format!("{} events of", at + 99)), "{page}");
+    let said = format!("furlong: t: line {}: ", at + 101);
+    assert!(talk.starts_with(&said), "{talk}");
+    assert!(
+        talk.ends_with("keep the order of time; what stands before it was run\n"),
+        "{talk}"
+    );
+}
+
+#[test]
+fn lines_that_were_swapped_are_wrong_answers_and_out_of_order() {
     let mut lines = lines(3000);
     lines.swap(1500, 1600);
-    let (page, talk) = with(lines.concat().as_bytes()).ends(2, &["t"]);
-    assert!(page.contains("1500 events of"), "{page}");
-    assert!(talk.contains("furlong: t: line 1502: "), "{talk}");
+    let (page, talk) = with(lines.concat().as_bytes()).ends(1, &["t", "--subject", "rbtree"]);
     assert!(
-        talk.contains("keep the order of time; what stands before it was run"),
+        page.contains("rbtree: WRONG: line 1501: fault: at 0x"),
+        "{page}"
+    );
+    assert!(
+        talk.contains("1 wrong answers, see above; t: line 1502: "),
+        "{talk}"
+    );
+    assert!(
+        talk.ends_with("; what stands before it was run\n"),
         "{talk}"
     );
 }
