@@ -8,9 +8,14 @@
 //! sees of an area is of one state, and the area's value ends with a write that loom sees: a fault
 //! that still had it would fail the model.
 //!
-//! Broken by hand, each alone: where the fault does not ask, `unmapped`, `cut`, `protected`,
-//! `replaced` and `moved` fail, and a model of its own shows it; the names are words of those of
-//! the models.
+//! Each rule below was broken by hand, one at a time; these models failed:
+//!
+//! | broken | models that then fail |
+//! |---|---|
+//! | a fault does not ask (a model shows it) | unmapped, cut, protected, replaced, moved |
+//! | it asks for the extent, not for the record | protected, replaced |
+//!
+//! The names are words of those of the models.
 #![cfg(loom)]
 
 use std::sync::Arc;
