@@ -36,12 +36,7 @@ struct Step {
 impl Step {
     /// Whether it does more than to change one whole area.
     fn is_shaping(&self) -> bool {
-        self.cuts != [false; 2] || self.is_joining()
-    }
-
-    /// Whether the area becomes one with a neighbour.
-    fn is_joining(&self) -> bool {
-        self.left.is_some() || self.right.is_some()
+        self.cuts != [false; 2] || self.left.is_some() || self.right.is_some()
     }
 
     /// How the number of areas changes, starting from `count`; `None` where an area would be cut
@@ -96,11 +91,9 @@ impl From<Stop> for AdviseError {
 struct Reach {
     /// The pages up to the failure, if there is one; none where it fails at once.
     pages: Option<Pages>,
-    /// Areas that change, those of them that are cut or become one with a neighbour, and those
-    /// that become one.
+    /// Areas that change, and those of them that are cut or become one with a neighbour.
     steps: usize,
     shaping: usize,
-    joining: usize,
     failure: Option<Stop>,
 }
 
@@ -242,7 +235,6 @@ impl<A: Value, C: Config> Space<A, C> {
             pages: None,
             steps: 0,
             shaping: 0,
-            joining: 0,
             failure: None,
         };
         let mut has_hole = false;
@@ -267,7 +259,6 @@ impl<A: Value, C: Config> Space<A, C> {
                 count = less;
                 reach.steps += 1;
                 reach.shaping += usize::from(step.is_shaping());
-                reach.joining += usize::from(step.is_joining());
             }
             reach.pages = Some(pages.through(piece));
             left = Some((area, new));
@@ -322,7 +313,7 @@ impl<A: Value, C: Config> Space<A, C> {
             return result;
         };
         // One change alone changes all or nothing as it is.
-        if reach.steps > 1 || reach.joining > 0 {
+        if reach.steps > 1 {
             let room = self.index.prepare_changes(reach.steps, reach.shaping);
             room.map_err(|_| Stop::NoMemory)?;
         }
@@ -355,17 +346,15 @@ impl<A: Value, C: Config> Space<A, C> {
             piece, old, new, ..
         } = step;
         let merged = |value| freed(Freed::Merged(value));
-        match (step.left, step.right) {
-            (None, None) => self.index.change(piece, new)?,
-            (Some(left), None) => self.index.extend(left.first, left.through(piece), merged),
-            (None, Some(right)) => {
-                let whole = piece.through(right);
-                self.index.extend(right.first, whole, merged);
-            }
-            (Some(left), Some(right)) => {
-                let whole = left.through(right);
-                self.index.extend(left.first, whole, merged);
-            }
+        let (of, whole) = match (step.left, step.right) {
+            (None, None) => (None, piece),
+            (Some(left), None) => (Some(left), left.through(piece)),
+            (None, Some(right)) => (Some(right), piece.through(right)),
+            (Some(left), Some(right)) => (Some(left), left.through(right)),
+        };
+        match of {
+            None => self.index.change(piece, new)?,
+            Some(of) => self.index.extend(of.first, whole, merged)?,
         }
         self.state.count_out(piece.len(), old);
         self.state.count_in(piece.len(), new);

@@ -86,14 +86,6 @@ pub trait Index<A: Value> {
     /// [`NoMemory`]; nothing has changed.
     fn prepare_over(&mut self, over: Pages) -> Result<(), NoMemory>;
 
-    /// Makes sure that [extending](Self::extend) an area to one side needs no memory.
-    ///
-    /// # Errors
-    /// [`NoMemory`]; nothing has changed.
-    fn prepare_extend(&mut self) -> Result<(), NoMemory> {
-        self.prepare(1)
-    }
-
     /// Makes `pages`, which are free, an area.
     ///
     /// # Errors
@@ -132,8 +124,12 @@ pub trait Index<A: Value> {
     fn grow(&mut self, of: u64, pages: Pages) -> Result<(), NoMemory>;
 
     /// Makes the area that has page `of` one of `pages`, which has all of its own, in place of all
-    /// that is there; values that nothing is left of are handed to `freed`.
-    fn extend(&mut self, of: u64, pages: Pages, freed: impl FnMut(A));
+    /// that is there; values that nothing is left of are handed to `freed`. Its own is then a clone
+    /// perhaps.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn extend(&mut self, of: u64, pages: Pages, freed: impl FnMut(A)) -> Result<(), NoMemory>;
 
     /// Gives `pages`, which are of one area, other attributes. What is left of the area stays as it
     /// was, with a clone of its value.

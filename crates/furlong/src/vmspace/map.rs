@@ -170,20 +170,17 @@ impl<A: Value, C: Config> Space<A, C> {
         if plan.left.is_none() && plan.right.is_none() {
             return self.put_alone(plan, value, freed);
         }
-        let joins_both = plan.left.is_some() && plan.right.is_some();
         let done = if plan.is_over {
             let room = self.index.prepare_over(pages);
             room.and_then(|()| self.cut(pages, &mut freed))
-        } else if joins_both {
-            self.index.prepare_extend()
         } else {
             Ok(())
         };
         let done = done.and_then(|()| match (plan.left, plan.right) {
             (Some(left), Some(right)) => {
                 let merged = |value| freed(Freed::Merged(value));
-                self.index.extend(left.first, left.through(right), merged);
-                Ok(())
+                let whole = left.through(right);
+                self.index.extend(left.first, whole, merged)
             }
             (Some(left), None) => self.index.grow(left.first, left.through(pages)),
             (None, right) => {

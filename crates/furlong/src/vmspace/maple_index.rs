@@ -21,11 +21,9 @@ pub struct MapleIndex<A: Value, T: Ranges<A>> {
     len: usize,
 }
 
-/// Records that a change needs at most: one for what it stores, one for what is left above it.
+/// Records that a change needs at most: one for what it stores, one for what is left above it. It
+/// is one step of the tree.
 const CHANGE_RECORDS: usize = 2;
-
-/// Steps of the tree that make up a change at most: what is beside an area goes, and it grows.
-const CHANGE_STEPS: usize = 2;
 
 /// What a change that was prepared cannot fail for.
 const PREPARED: &str = "the change was prepared";
@@ -227,23 +225,13 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
 
     fn prepare_changes(&mut self, all: usize, shaping: usize) -> Result<(), NoMemory> {
         let records = all.checked_mul(CHANGE_RECORDS).ok_or(NoMemory)?;
-        let steps = shaping.checked_mul(CHANGE_STEPS).ok_or(NoMemory)?;
         // Beside readers an entry that has been moved is not replaced where it stands.
-        let others = if T::REPLACES_IN_PLACE {
-            0
-        } else {
-            all.saturating_sub(shaping)
-        };
-        self.obtain(records, steps.checked_add(others).ok_or(NoMemory)?)
+        let steps = if T::REPLACES_IN_PLACE { shaping } else { all };
+        self.obtain(records, steps)
     }
 
     fn prepare_over(&mut self, _over: Pages) -> Result<(), NoMemory> {
-        // One step erases and one stores; or both neighbours become one.
-        self.obtain(CHANGE_RECORDS, 1 + CHANGE_STEPS)
-    }
-
-    fn prepare_extend(&mut self) -> Result<(), NoMemory> {
-        self.obtain(0, CHANGE_STEPS)
+        self.prepare(2)
     }
 
     fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A> {
@@ -281,20 +269,16 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         self.tree.resize(VirtAddr::new(of), extent(pages))
     }
 
-    fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) {
-        let own = self.get(of).expect("the page is mapped").pages;
-        let below = own.first.checked_sub(1).map(|last| Pages { last, ..pages });
-        let above = own
-            .last
-            .checked_add(1)
-            .map(|first| Pages { first, ..pages });
-        for beside in [below, above].into_iter().flatten() {
-            if beside.first <= beside.last {
-                let freed = |piece: Piece<A>| piece.value.into_iter().for_each(&mut freed);
-                self.erase(beside, freed).expect(PREPARED);
-            }
-        }
-        self.grow(of, pages).expect(PREPARED);
+    fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) -> Result<(), NoMemory> {
+        let area = self.get(of).expect("the page is mapped");
+        let (own, attr, value) = (area.pages, area.attr, area.value.clone());
+        let record = self.record(attr, value).map_err(|_| NoMemory)?;
+        let freed = |piece: Piece<A>| {
+            let others = piece.value.filter(|_| piece.pages != own);
+            others.into_iter().for_each(&mut freed);
+        };
+        let extended = self.exchange(pages, Some(record), freed);
+        extended.map_err(|_| NoMemory)
     }
 
     fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory> {

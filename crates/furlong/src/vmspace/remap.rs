@@ -205,8 +205,6 @@ impl<A: Value, C: Config> Space<A, C> {
         attr: Attr,
         mut freed: impl FnMut(Freed<A>),
     ) -> Result<(), RemapError> {
-        let room = self.index.prepare_extend();
-        room.map_err(|_| RemapError::NoMemory)?;
         let Some(owner) = self.index.at_or_after(first) else {
             return Err(RemapError::NotMapped);
         };
@@ -220,9 +218,14 @@ impl<A: Value, C: Config> Space<A, C> {
             last,
             ..owner.pages
         };
+        let extended = if right.is_some() {
+            let merged = |value| freed(Freed::Merged(value));
+            self.index.extend(first, whole, merged)
+        } else {
+            self.index.grow(first, whole)
+        };
+        extended.map_err(|_| RemapError::NoMemory)?;
         self.state.count_in(more.len(), attr);
-        self.index
-            .extend(first, whole, |value| freed(Freed::Merged(value)));
         Ok(())
     }
 

@@ -231,10 +231,6 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
         self.prepare(1)
     }
 
-    fn prepare_extend(&mut self) -> Result<(), NoMemory> {
-        Ok(())
-    }
-
     fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A> {
         if self.free.is_none() && self.tree.try_reserve(1).is_err() {
             return Err(value);
@@ -265,13 +261,14 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
         Ok(())
     }
 
-    fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) {
+    fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) -> Result<(), NoMemory> {
         let at = self.tree.lower_bound(of).expect("the page is mapped");
         let first = self.first_in(pages).expect("it has one of them");
         self.cut(first, pages, Some(at), |piece| {
             piece.value.into_iter().for_each(&mut freed);
         });
         self.tree.update(at, |node| node.pages = pages);
+        Ok(())
     }
 
     fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory> {
