@@ -133,8 +133,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         buffer: B,
     ) -> Result<Mapped<'a, B, M, C>, MapError> {
         let ask = Self::ask(&buffer);
-        let spot = self.reserve(device, &ask)?;
-        Ok(self.filled(device, buffer, spot))
+        self.reserve(device, &ask, |spot| self.filled(device, buffer, spot))
     }
 
     /// What is asked for a buffer.
@@ -316,12 +315,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
             direction: Direction::Both,
             kind: Kind::Guarded,
         };
-        let spot = self.reserve(device, &ask)?;
-        self.run(&spot).zero(0, spot.bytes());
-        Ok(Allocation {
-            pool: self,
-            device,
-            spot: Some(spot),
+        self.reserve(device, &ask, |spot| {
+            self.run(&spot).zero(0, spot.bytes());
+            Allocation {
+                pool: self,
+                device,
+                spot: Some(spot),
+            }
         })
     }
 }

@@ -240,7 +240,11 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
                 rolled_back: false,
             };
         }
-        self.take_far((*need, first), pass, counters)
+        let far = self.take_far((*need, first), pass, counters);
+        Taken {
+            slot: far.slot,
+            rolled_back: far.rolled_back,
+        }
     }
 
     #[inline]

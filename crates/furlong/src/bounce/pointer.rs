@@ -44,11 +44,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
             direction,
             kind: Kind::Pointer,
         };
-        let spot = self.reserve(device, &ask)?;
-        // SAFETY: the caller vouches for it, for as long as this call lasts.
-        let bytes = unsafe { original.as_ref() };
-        self.fill_run(&spot, bytes);
-        Ok(spot.at)
+        self.reserve(device, &ask, |spot| {
+            // SAFETY: the caller vouches for it, for as long as this call lasts.
+            let bytes = unsafe { original.as_ref() };
+            self.fill_run(&spot, bytes);
+            spot.at
+        })
     }
 
     /// Ends the mapping that begins at `at`, after copying back to `original` as `back` says if the

@@ -100,16 +100,17 @@ impl<M: Memory, C: Config> Pool<M, C> {
             direction,
             kind: Kind::Raw,
         };
-        let spot = self.reserve(device, &ask)?;
-        let run = self.run(&spot);
-        if C::Zeroing::PADS {
-            run.zero_around(spot.offset as usize, len);
-        }
-        run.lend(spot.offset as usize, len, |to| {
-            // SAFETY: the caller vouches for the original; `len` bytes at `to` are in the run.
-            unsafe { self.memory().read(original, to, len) }
-        });
-        Ok(spot.at)
+        self.reserve(device, &ask, |spot| {
+            let run = self.run(&spot);
+            if C::Zeroing::PADS {
+                run.zero_around(spot.offset as usize, len);
+            }
+            run.lend(spot.offset as usize, len, |to| {
+                // SAFETY: the caller vouches for the original; `len` bytes at `to` are in the run.
+                unsafe { self.memory().read(original, to, len) }
+            });
+            spot.at
+        })
     }
 
     /// Ends the mapping that begins at `at`, after copying back as `back` says if the device
@@ -215,12 +216,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
             direction: Direction::Both,
             kind: Kind::Allocated,
         };
-        let spot = self.reserve(device, &ask)?;
-        let run = self.run(&spot);
-        run.zero(0, spot.bytes());
-        let mut start = NonNull::dangling();
-        run.lend(spot.offset as usize, len, |part| start = part);
-        Ok((spot.at, start))
+        self.reserve(device, &ask, |spot| {
+            let run = self.run(&spot);
+            run.zero(0, spot.bytes());
+            let mut start = NonNull::dangling();
+            run.lend(spot.offset as usize, len, |part| start = part);
+            (spot.at, start)
+        })
     }
 
     /// Gives memory back that [`allocate_raw`](Self::allocate_raw) has returned.

@@ -91,28 +91,35 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Takes a run and notes the mapping.
-    #[inline]
-    pub(super) fn reserve(&self, device: &Device, ask: &Ask) -> Result<Spot<'_, C>, MapError> {
+    /// Takes a run, notes the mapping, and does something with the run: handed on at once it stays
+    /// in registers.
+    #[inline(always)]
+    pub(super) fn reserve<'a, T>(
+        &'a self,
+        device: &Device,
+        ask: &Ask,
+        then: impl FnOnce(Spot<'a, C>) -> T,
+    ) -> Result<T, MapError> {
         match self.need(device, ask) {
-            Ok(need) => self.reserve_needed(device, ask, &need),
+            Ok(need) => self.reserve_needed(device, ask, &need, then),
             Err(error) => Err(error),
         }
     }
 
     #[inline(always)]
-    pub(super) fn reserve_needed(
-        &self,
+    pub(super) fn reserve_needed<'a, T>(
+        &'a self,
         device: &Device,
         ask: &Ask,
         need: &Need,
-    ) -> Result<Spot<'_, C>, MapError> {
+        then: impl FnOnce(Spot<'a, C>) -> T,
+    ) -> Result<T, MapError> {
         if let Err(used) = device.charge(need.slots) {
             return Err(Self::over_quota(device, used, need.slots));
         }
         match self.find(need) {
-            Some(found) => Ok(self.note(device, ask, need, &found)),
-            None => self.reserve_slowly(device, (*ask, *need)),
+            Some(found) => Ok(then(self.note(device, ask, need, &found))),
+            None => self.reserve_slowly(device, (*ask, *need)).map(then),
         }
     }
 
@@ -341,7 +348,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
         match spot.block {
             Some(block) => block.give(spot.slot as usize, spot.slots),
-            None => self.drop_transient(&spot),
+            None => self.drop_transient(spot.slot, spot.generation),
         }
     }
 
@@ -355,9 +362,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     #[cold]
-    fn drop_transient(&self, spot: &Spot<'_, C>) {
+    fn drop_transient(&self, number: u32, generation: u32) {
         let mut transients = self.transients.0.lock();
-        let transient = transients.take(spot.slot as usize, spot.generation);
+        let transient = transients.take(number as usize, generation);
         drop(transients);
         let transient = transient.expect("a transient block exists as long as its mapping");
         // Relaxed: as where it was raised.

@@ -52,7 +52,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[inline]
     pub(super) fn run<'a>(&'a self, spot: &'a Spot<'_, C>) -> Run<'a> {
         let Some(block) = spot.block else {
-            return self.transient_run(spot);
+            return self.transient_run(spot.slot, spot.bytes());
         };
         // SAFETY: the spot stands for the run, which is taken as long as that is borrowed; nobody
         // else makes copies there, for the run has one spot.
@@ -69,18 +69,19 @@ impl<M: Memory, C: Config> Pool<M, C> {
         run.fill(spot.offset as usize, original);
     }
 
+    /// The memory of a run of so many bytes in the transient block of this number.
     #[cold]
-    fn transient_run<'a>(&'a self, spot: &'a Spot<'_, C>) -> Run<'a> {
+    fn transient_run<'a>(&self, number: u32, bytes: usize) -> Run<'a> {
         let transients = self.transients.0.lock();
-        let transient = transients.get(spot.slot as usize);
+        let transient = transients.get(number as usize);
         let transient = transient.expect("a transient block exists as long as its mapping");
         let before = transient.before * SLOT as usize;
-        assert!(before + spot.bytes() <= transient.backing.len);
+        assert!(before + bytes <= transient.backing.len);
         // SAFETY: in the block, as just seen.
         let start = unsafe { transient.backing.start.add(before) };
-        // SAFETY: as in `run`: the memory is good by the contract of `Memory` until the mapping
-        // ends, for which its spot is used up.
-        unsafe { Run::new(start, spot.bytes()) }
+        // SAFETY: as in `run`, the only caller: the memory is good by the contract of `Memory`
+        // until the mapping ends, for which its spot is used up.
+        unsafe { Run::new(start, bytes) }
     }
 
     /// All of a block's memory, which nobody else can reach yet.
