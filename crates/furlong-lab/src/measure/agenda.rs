@@ -185,7 +185,7 @@ impl Entry {
         let control = self
             .metrics
             .iter()
-            .filter(|metric| metric.kind == Kind::Sampled && load.workload.has(&metric.name));
+            .filter(|metric| metric.kind == Kind::Sampled);
         WorkloadResult {
             name: load.workload.name.clone(),
             params: params

@@ -196,7 +196,8 @@ impl Document {
             {
                 rows.push(row(w, (name, metric), arm, &scale));
             }
-            if let Some(control) = w.control.get(name) {
+            let control = w.control.get(name);
+            if let Some(control) = control.filter(|control| !control.samples.is_empty()) {
                 let median = outline::median(&outline::control_values(w, name));
                 let floor = control
                     .floor_pct

@@ -9,7 +9,8 @@
 //!
 //! Programs and drivers map slices, and get guards ([`Pool::map`]); kernels map physical addresses
 //! ([`Pool::map_raw`]) over a [`Memory`] of their own, which also makes memory shared with a
-//! hypervisor.
+//! hypervisor. What a pool knows is kept on the heap, or, where there is none, in memory that is
+//! handed in ([`Pool::new_in`]), and [`RegionMemory`] is memory that was set aside.
 //!
 //! # Words
 //! - **slot**: 2 KiB of bounce memory; **run**: neighbouring slots that one mapping has.

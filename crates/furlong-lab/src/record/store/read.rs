@@ -211,11 +211,6 @@ impl Store {
             for block in self.blocks(id)? {
                 push(&mut workload, sampled, &block);
             }
-            if !workload.blocks.is_empty() {
-                workload
-                    .control
-                    .retain(|_, control| !control.samples.is_empty());
-            }
             workloads.push(workload);
         }
         Ok(workloads)
