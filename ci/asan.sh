@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# AddressSanitizer over the tests of the library and of the specification. The sanitizer comes with
-# the stable toolchain; only its flag is called unstable, hence RUSTC_BOOTSTRAP.
+# AddressSanitizer over the tests of the library, of the specification and of the adapters. The
+# sanitizer comes with the stable toolchain; only its flag is called unstable, hence RUSTC_BOOTSTRAP.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -45,5 +45,5 @@ planted leak 'detected memory leaks'
 echo "AddressSanitizer sees planted errors"
 
 # With an explicit target the flags stay away from build scripts and macros.
-cargo test -p furlong -p furlong-spec --lib --tests --examples --features furlong/std \
-  --target "$host" --target-dir target/asan
+cargo test -p furlong -p furlong-spec -p furlong-adapters --lib --tests --examples \
+  --features furlong/std --target "$host" --target-dir target/asan

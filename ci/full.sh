@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
-# Parts: simulation (the verdict, 10,000 runs a cell), iova-oracle (the address allocator against
-# its model, 10,000,000 operations and every small case), phys-oracle (the table of segments
-# likewise), phys-race (100,000,000 lookups beside a thread that plugs and unplugs), bounce-stress
-# (four threads on a pool of bounce buffers, 50,000,000 maps) and each experiment's name (full
-# profile); all of them when none is named. Each leaves its record: the figures that documents may
-# quote.
+# Parts: simulation (the verdict, 10,000 runs a cell); each system against its model, 10,000,000
+# operations and every small case (iova-oracle, phys-oracle, maple-oracle, vmspace-oracle); readers
+# beside a writer, 100,000,000 answers (phys-race, maple-race, vmspace-race); bounce-stress (four
+# threads on a pool of bounce buffers, 50,000,000 maps); and each experiment's name (full profile).
+# All of them when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -45,7 +44,8 @@ simulation() {
 }
 
 # proof NAME: the specification's example of that name.
-proofs=(iova-oracle phys-oracle phys-race bounce-stress)
+proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle phys-race maple-race vmspace-race
+  bounce-stress)
 proof() {
   record "$1" cargo run --release -p furlong-spec --example "${1//-/_}"
 }
@@ -55,8 +55,8 @@ experiment() {
   local results=experiments/$1/results
   [ -f "experiments/$1/plan.toml" ] || { echo "there is no part $1" >&2; exit 2; }
   mkdir -p "$results"
-  record "$1" cargo run --release -- run "$1" --profile full --note "commit $commit" \
-    --json "$results/$day-$commit.json" --md "$results/$day-$commit.md"
+  cargo run --release -- run "$1" --profile full --note "commit $commit" \
+    --json "$results/$day-$commit.json"
 }
 
 parts=("$@")

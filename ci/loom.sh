@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# The loom models of sync, rcu, iova, phys, maple and bounce: every interleaving with up to three
-# preemptions. About seven minutes on one core. `ci/loom.sh NAME` runs the models whose names
-# contain NAME.
+# The loom models of sync, rcu, iova, phys, maple, vmspace and bounce: every interleaving with up to
+# three preemptions. `ci/loom.sh NAME` runs the models whose names contain NAME.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,4 +14,5 @@ export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 export CARGO_PROFILE_RELEASE_DEBUG=false
 
 exec cargo test --release --package furlong --test loom --test loom_iova --test loom_phys \
-    --test loom_phys_table --test loom_maple --test loom_bounce -- --test-threads 1 "$@"
+    --test loom_phys_table --test loom_maple --test loom_vmspace --test loom_bounce \
+    -- --test-threads "$(nproc)" "$@"

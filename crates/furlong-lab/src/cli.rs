@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-use crate::cmd::{compare, list, replay, run, sample, show, stat};
+use crate::cmd::{compare, doctor, list, record, replay, run, sample, show, stat};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::peers;
@@ -45,10 +45,14 @@ pub enum Verb {
     Compare(Box<compare::Args>),
     /// A stored run again
     Show(show::Args),
+    /// Record what a real program asks of a system, as a trace
+    Record(record::Args),
     /// Run a recorded trace through subjects, every answer checked
     Replay(replay::Args),
     /// Compare files of numbers, as ministat does and better
     Stat(stat::Args),
+    /// What on this machine would spoil a measurement, and what to do about it
+    Doctor(doctor::Args),
     /// One sample, for the lab itself
     #[command(hide = true)]
     Sample(sample::Args),
@@ -69,8 +73,10 @@ impl Cli {
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Compare(args) => compare::run(&args),
             Verb::Show(args) => show::run(&args),
+            Verb::Record(args) => record::run(&args),
             Verb::Replay(args) => replay::run(&args),
             Verb::Stat(args) => Ok(stat::run(&args)),
+            Verb::Doctor(args) => doctor::run(&args),
             Verb::Sample(args) => sample::run(&args, experiments),
         }
     }

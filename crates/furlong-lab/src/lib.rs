@@ -3,23 +3,26 @@
 //! # Files
 //!
 //! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `settings.rs`: `furlong.toml`.
+//! - `bench.rs`: experiments on one's own code, run by `cargo bench`.
 //! - `experiments/`: what can be run; `measure/`: how; `record/`: what is kept of it.
 //! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
+//! - `doctor/`: what on this machine would spoil a measurement.
 //! - `ministat/`: files of numbers, as ministat reads and draws them.
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
 //!   `publish.rs`: where a result goes.
-//! - `replay/`: recorded traces, run again through subjects.
+//! - `recorder/`: traces of real programs, made; `replay/`: run again through subjects.
 //! - `peers.rs`: the same command with other people's implementations.
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 pub mod archive;
+pub mod bench;
 pub mod cli;
 pub mod cmd;
+pub mod doctor;
 pub mod error;
 pub mod experiments;
 pub mod hash;
@@ -29,6 +32,7 @@ pub mod nearest;
 pub mod peers;
 pub mod publish;
 pub mod record;
+pub mod recorder;
 pub mod replay;
 pub mod report;
 pub mod session;
@@ -36,12 +40,17 @@ pub mod settings;
 pub mod stats;
 pub mod talk;
 
-use crate::experiments::Experiment;
+pub use crate::bench::bench;
+pub use crate::experiments::Experiment;
 
 /// The command, with the experiments that it knows: all of `fn main`.
 #[must_use]
 pub fn main(experiments: &[Experiment]) -> ExitCode {
-    let cli = cli::Cli::parse();
+    run(cli::Cli::parse(), experiments)
+}
+
+/// Does what a command line says.
+fn run(cli: cli::Cli, experiments: &[Experiment]) -> ExitCode {
     measure::interrupt::outlive_file_limit();
     cli.run(experiments).unwrap_or_else(|error| {
         talk::error(&error);

@@ -9,8 +9,8 @@ use terminal_size::{Width, terminal_size_of};
 use crate::error::{Error, cause};
 use crate::record::place::data_dir;
 use crate::record::result::ResultFile;
-use crate::report::Targets;
 use crate::report::terminal::{self, Style};
+use crate::report::{Form, Targets};
 use crate::talk::{self, Voice};
 
 /// Refuses reports that could not be written, before anything is measured for them.
@@ -18,25 +18,34 @@ use crate::talk::{self, Voice};
 /// # Errors
 ///
 /// The first of them, and what to do.
-pub fn check(targets: &Targets) -> Result<(), Error> {
+pub fn check(targets: &Targets, form: Form) -> Result<(), Error> {
+    if form != Form::Table && targets.uses_stdout() {
+        return Err(Error::usage(
+            "--format and a report to `-` both want standard output: give the report a file",
+        ));
+    }
     targets
         .check()
         .map_err(|error| Error::usage(error.to_string()))
 }
 
-/// Shows a result and writes the reports. The table goes to stdout, or to stderr where a report
-/// goes to stdout.
+/// Shows a result and writes the reports. The table goes to stdout, or to stderr where a report or
+/// a form for programs goes to stdout.
 ///
 /// # Errors
 ///
-/// The reports that could not be written; the others are.
-pub fn publish(result: &ResultFile, targets: &Targets) -> Result<(), Error> {
-    let shown = if targets.uses_stdout() {
+/// The form that the result does not fit, or the reports that could not be written; everything
+/// else is shown and written.
+pub fn publish(result: &ResultFile, form: Form, targets: &Targets) -> Result<(), Error> {
+    let formed = form.render(result).map_err(Error::usage);
+    let shown = if targets.uses_stdout() || form.is_for_programs() {
         talk::say(terminal::render(result, &style(false)).trim_end());
-        Ok(())
+        talk::data(formed.as_deref().unwrap_or(""))
     } else {
-        talk::data(&terminal::render(result, &style(talk::colour())))
+        let table = terminal::render(result, &style(talk::colour()));
+        talk::data(&format!("{}{table}", formed.as_deref().unwrap_or("")))
     };
+    let shown = shown.and(formed.map(drop));
     let written = targets.write(result).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Error::failed(lines.join("; "))

@@ -23,8 +23,9 @@ use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
 use crate::record::result::{ResultFile, Run, Verdict};
 use crate::record::store::{Fault, Status};
-use crate::report::Targets;
+use crate::report::{Form, Targets};
 use crate::settings::Settings;
+use crate::stats::stopping::Stopped;
 use crate::talk::{self, Voice};
 
 /// Steal above this share is worth a word, per cent.
@@ -36,6 +37,8 @@ pub struct Options<'a> {
     pub settings: &'a Settings,
     /// Where the record is.
     pub database: &'a Database,
+    /// What stands on standard output.
+    pub form: Form,
     /// Where the reports go.
     pub targets: Targets,
     /// Whether to leave a page in the user's data directory.
@@ -165,7 +168,7 @@ impl<'a> Session<'a> {
             return Err(Error::failed(why));
         }
         let result = judged(self.ledger.result(), self.agenda.margin_pct);
-        let published = publish::publish(&result, &self.options.targets);
+        let published = publish::publish(&result, self.options.form, &self.options.targets);
         if self.options.page && self.options.targets.html.is_none() {
             publish::keep_page(&result, self.options.voice);
         }
@@ -363,7 +366,6 @@ fn blocks(result: &ResultFile) -> usize {
 fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
     let pairs = agenda.experiments.iter().zip(&result.experiments);
     let missing = pairs.flat_map(|(entry, experiment)| {
-        let primary = experiment.metric_order.first();
         entry
             .loads
             .iter()
@@ -377,9 +379,14 @@ fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
                     .flat_map(|arm| arm.samples.values())
                     .map(nulls)
                     .sum();
-                let control = primary.and_then(|primary| workload.control.get(primary));
+                let primary = workload.primary(&experiment.named());
+                let control = primary.and_then(|(primary, _)| workload.control.get(primary));
                 let control = control.map_or(0, |control| nulls(&control.samples));
-                let blocks = (load.blocks as usize).saturating_sub(workload.blocks.len());
+                let planned = match Stopped::of(workload) {
+                    Some(_) => workload.blocks.len(),
+                    None => load.blocks as usize,
+                };
+                let blocks = planned.saturating_sub(workload.blocks.len());
                 failed + control + blocks * (able.count() + 1)
             })
     });

@@ -1,5 +1,5 @@
-//! Other people's allocators of addresses beside furlong's: held against the same specification,
-//! and raced in the same experiments by the same command.
+//! Other people's allocators of addresses and maps of ranges beside furlong's: held against the
+//! same specification, and raced in the same experiments by the same command.
 //!
 //! README.md says what each of them offers and what tests found wrong with it. Their crates are
 //! pinned and used nowhere else.
@@ -7,9 +7,11 @@
 //! # Files
 //!
 //! - `iova/`: the peers of [`furlong::iova`], and the arms that they are in its experiments.
+//! - `vmspace/`: those of [`furlong::vmspace`].
 #![forbid(unsafe_code)]
 
 pub mod iova;
+pub mod vmspace;
 
 use furlong_lab::experiments::{self, Experiment};
 
@@ -18,11 +20,14 @@ use furlong_lab::experiments::{self, Experiment};
 pub fn experiments() -> Vec<Experiment> {
     let mut experiments = experiments::all();
     for experiment in &mut experiments {
-        if experiment.plan.name == iova::EXPERIMENT {
-            for arm in iova::arms() {
-                experiment.plan.arms.push(arm.name.to_owned());
-                experiment.arms.push(arm);
-            }
+        let arms = match experiment.plan.name.as_str() {
+            iova::EXPERIMENT => iova::arms(),
+            vmspace::EXPERIMENT => vmspace::arms(),
+            _ => Vec::new(),
+        };
+        for arm in arms {
+            experiment.plan.arms.push(arm.name.to_owned());
+            experiment.arms.push(arm);
         }
     }
     experiments

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use furlong::addr::{Extent, VirtAddr};
-use furlong::maple::{BulkError, Config, Custom, Fan, Heap, Maple, Standard};
+use furlong::maple::{BulkError, Config, Custom, Fan, Heap, Maple, RcuMaple, Standard};
 use furlong::rcu::RcuBox;
-use furlong_spec::maple::{Mix, Model, Operation, Outcome, SharedTree, Tree, operations};
+use furlong::sync::SpinLock;
+use furlong_spec::maple::{Mix, Model, Operation, Outcome, RCU, SharedTree, Tree, operations};
 use furlong_spec::{Subject, compare};
 
 /// Splits, merges and spanning stores at once.
@@ -89,6 +90,54 @@ fn copies_agree<C: Config>(space: u64, length: usize) {
                 .unwrap_or_else(|divergence| panic!("seed {seed}: {divergence}"));
         }
     }
+}
+
+/// Loads a tree beside readers, and copies that one.
+fn shared_copies_agree<C: Config>(space: u64, length: usize) {
+    for seed in 0..20 {
+        let (mut model, mut tree) = (Model::new(), Tree::<u32, C>::new());
+        let grow = operations(space, Mix::Growing, length, seed);
+        compare(&mut model, &mut tree, grow).unwrap();
+        let boxed = || tree.0.iter().map(|(at, value)| (at, RcuBox::new(value)));
+        let mut loaded = SharedTree::<RcuBox<u32>, C>::new();
+        loaded.map.lock().load_sorted(boxed()).unwrap();
+        let map = RcuMaple::from_sorted(&RCU, SpinLock::new(), boxed()).unwrap();
+        let mut copied = SharedTree::new();
+        let copy = |_, value: &u32| Ok::<_, ()>(RcuBox::new(*value));
+        copied.map = map.lock().duplicate(&RCU, SpinLock::new(), copy).unwrap();
+        drop(map);
+        for shared in [&mut loaded, &mut copied] {
+            let mut model = model.clone();
+            let all = Operation::Range(0, u64::MAX);
+            let stream = operations(space, Mix::Steady, length, seed + 1000);
+            compare(&mut model, shared, std::iter::once(all).chain(stream))
+                .unwrap_or_else(|divergence| panic!("seed {seed}: {divergence}"));
+        }
+    }
+}
+
+#[test]
+fn copied_and_loaded_trees_with_readers_agree_with_the_model() {
+    shared_copies_agree::<Tiny>(500, 300);
+    shared_copies_agree::<Standard>(50_000, 2000);
+}
+
+#[test]
+fn a_map_that_has_entries_is_not_loaded() {
+    let map = SharedTree::<u32, Tiny>::new().map;
+    let at = |start| Extent::from_len(VirtAddr::new(start), 10).unwrap();
+    let mut session = map.lock();
+    assert_eq!(
+        session.load_sorted([(at(10), 1), (at(5), 2)]),
+        Err(BulkError::Order(at(5), 2))
+    );
+    assert_eq!(session.load_sorted([]), Ok(()));
+    assert_eq!(session.load_sorted([(at(10), 1), (at(30), 2)]), Ok(()));
+    assert_eq!(
+        session.load_sorted([(at(90), 3)]),
+        Err(BulkError::Occupied(at(90), 3))
+    );
+    assert_eq!(session.view().len(), 2);
 }
 
 #[test]

@@ -3,13 +3,14 @@
 
 use std::alloc::{alloc, dealloc};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::{alloc::Layout, sync::Arc};
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::check::Check;
-use furlong::maple::{Custom, DuplicateError, Fan, Maple, RcuMaple, Reservation, Source};
-use furlong::rcu::{Domain, Rcu};
+use furlong::maple::{Config, Custom, DuplicateError, Fan, Maple, RcuMaple, Reservation, Source};
+use furlong::rcu::{Domain, Rcu, RcuBox};
 use furlong::sync::SpinLock;
 use furlong_spec::Subject;
 use furlong_spec::maple::{
@@ -152,6 +153,87 @@ fn a_change_beside_readers_with_a_reservation_neither_allocates_nor_frees() {
     }
 }
 
+/// Full nodes of three slots below wide ones: what comes may split a node on every level.
+type Narrow = Custom<Fan<3, 5, 48>, Counted>;
+
+/// Stores, erasures and stores over several leaves, in a tree of a few levels.
+fn changes(seed: u64) -> impl Iterator<Item = Operation> {
+    let is_change = |operation: &Operation| {
+        matches!(
+            operation,
+            Operation::Insert(..)
+                | Operation::Store(..)
+                | Operation::Erase(_)
+                | Operation::EraseRange(..)
+                | Operation::Resize(..)
+        )
+    };
+    let ascending = (0..300).map(|index| Operation::Insert(10 * index, 10 * index + 1, 1));
+    ascending.chain(operations(3000, Mix::Growing, 2000, seed).filter(is_change))
+}
+
+fn many_changes_need_no_more_than_was_reserved<C: Config>(many: usize) {
+    for seed in 0..3 {
+        let mut changes = changes(seed);
+        let mut tree = Tree::<u32, C>::new();
+        let mut shared = SharedTree::<u32, C>::new();
+        loop {
+            let these: Vec<_> = changes.by_ref().take(many).collect();
+            if these.is_empty() {
+                break;
+            }
+            tree.0.trim();
+            tree.0.reserve(these.len()).unwrap();
+            drop(shared.map.lock().unused());
+            let levels = shared.map.lock().view().levels();
+            let mut reservation = Reservation::new(these.len(), levels).unwrap();
+            let supplied = shared.map.lock().supply(&mut reservation, these.len());
+            supplied.unwrap();
+            RCU.poll(usize::MAX);
+            let before = calls();
+            BUDGET.set(0);
+            for operation in &these {
+                tree.apply(operation);
+                assert!(shared.change(operation).is_some());
+            }
+            BUDGET.set(usize::MAX);
+            assert_eq!(calls(), before, "seed {seed}, {many} changes");
+        }
+        tree.check().unwrap();
+        shared.check().unwrap();
+    }
+}
+
+#[test]
+fn many_changes_after_reserving_neither_allocate_nor_free() {
+    for many in [1, 2, 7, 50, 700] {
+        many_changes_need_no_more_than_was_reserved::<Tiny>(many);
+        many_changes_need_no_more_than_was_reserved::<Narrow>(many);
+        many_changes_need_no_more_than_was_reserved::<Wide>(many);
+    }
+}
+
+#[test]
+fn a_reservation_grows_with_the_changes_and_hardly_more() {
+    let reserved = |changes| Reservation::<Wide>::new(changes, 4).unwrap().nodes();
+    for changes in [1, 100, 10_000] {
+        let nodes = reserved(changes);
+        assert_eq!(nodes.leaves, 3 * changes);
+        // 10 for the three levels that are there, and three for each that may be added.
+        let levels = [(1, 0), (100, 3), (10_000, 9)];
+        let (_, more) = levels.into_iter().find(|(of, _)| *of == changes).unwrap();
+        assert_eq!(nodes.inners, changes * (10 + 3 * more));
+    }
+    let mut tree = Maple::<VirtAddr, u32, Wide>::with_config();
+    for index in 0..10_000 {
+        tree.insert(extent(10 * index), 1).unwrap();
+    }
+    let before = calls();
+    tree.reserve(10_000).unwrap();
+    let obtained = calls().0 - before.0;
+    assert!(obtained < 3 * 10_000, "{obtained} nodes");
+}
+
 #[test]
 fn a_reservation_for_a_lower_tree_is_not_enough() {
     let mut tree = SharedTree::<u32, Tiny>::new();
@@ -180,23 +262,78 @@ fn every_node_comes_back() {
     assert_eq!(after.0 - before.0, after.1 - before.1);
 }
 
-/// Trees of every height up to seven levels, each dropped.
+/// Trees of every height, of one owner and beside readers: filled one by one, loaded, copied, and
+/// cleared; each dropped.
+fn destroyed_whole<C: Config>(counts: impl Iterator<Item = u64>) -> BTreeSet<usize> {
+    let value = Arc::new(7);
+    let rcu = Arc::new(Domain::new());
+    let mut heights = BTreeSet::new();
+    for count in counts {
+        let owned = || (0..count).map(|index| (extent(10 * index), Arc::clone(&value)));
+        let boxed = || owned().map(|(at, value)| (at, RcuBox::new(value)));
+        let mut tree = Maple::<_, _, C>::with_config();
+        let shared = RcuMaple::<_, _, _, _, C>::with_config(Arc::clone(&rcu), SpinLock::new());
+        for ((at, one), (_, other)) in owned().zip(boxed()) {
+            tree.insert(at, one).unwrap();
+            shared.lock().insert(at, other).unwrap();
+        }
+        let mut loaded = Maple::<_, _, C>::from_sorted(owned()).unwrap();
+        let lock = SpinLock::new();
+        let from = RcuMaple::<_, _, _, _, C>::from_sorted(Arc::clone(&rcu), lock, boxed()).unwrap();
+        let copy = tree
+            .duplicate(|_, value| Ok::<_, ()>(value.share()))
+            .unwrap();
+        let clone = |_, value: &Arc<_>| Ok::<_, ()>(RcuBox::new(Arc::clone(value)));
+        let lock = SpinLock::new();
+        let copied = from
+            .lock()
+            .duplicate(Arc::clone(&rcu), lock, clone)
+            .unwrap();
+        heights.insert(tree.view().levels());
+        assert_eq!(Arc::strong_count(&value) as u64, 1 + 6 * count);
+        loaded.clear();
+        let everything = Extent::from_last(VirtAddr::new(0), VirtAddr::new(u64::MAX)).unwrap();
+        drop(from.lock().erase_range(everything).unwrap());
+        assert!(loaded.is_empty() && from.lock().view().is_empty());
+        rcu.poll(usize::MAX);
+        assert_eq!(Arc::strong_count(&value) as u64, 1 + 4 * count);
+        drop((tree, shared, copy, copied));
+        rcu.poll(usize::MAX);
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+    heights
+}
+
 #[test]
 fn trees_of_every_height_are_destroyed_whole() {
     let before = calls();
-    for count in [1, 3, 4, 9, 10, 27, 40, 81, 243, 729] {
-        let mut tree = Tree::<Arc<u32>, Tiny>::new();
-        let rcu = Arc::new(Domain::new());
-        let shared = RcuMaple::<_, _, _, _, Tiny>::with_config(rcu, SpinLock::new());
-        for index in 0..count {
-            let at = extent(10 * index);
-            tree.0.insert(at, Arc::new(1)).unwrap();
-            shared.lock().insert(at, 1_u32).unwrap();
-        }
-        drop(shared);
-    }
+    let counts = [1, 3, 4, 9, 10, 27, 40, 81, 110, 150, 243, 729];
+    let heights = destroyed_whole::<Tiny>(counts.into_iter());
+    assert!(heights.into_iter().eq(1..=8));
+    let heights = destroyed_whole::<Wide>([15, 16, 400, 9000, 16_000].into_iter());
+    assert!(heights.into_iter().eq(1..=4));
     let after = calls();
     assert_eq!(after.0 - before.0, after.1 - before.1);
+}
+
+/// What a reader has cloned outlives the entry; the tree's own count goes after the readers.
+#[test]
+fn a_counted_reference_that_a_reader_clones_outlives_the_entry() {
+    let rcu = Domain::<[_; 64]>::new();
+    let map = RcuMaple::<_, RcuBox<Arc<u32>>, _, _>::new(&rcu, SpinLock::new());
+    let value = Arc::new(7);
+    let entry = RcuBox::new(Arc::clone(&value));
+    map.lock().insert(extent(10), entry).unwrap();
+    let reader = rcu.register().unwrap();
+    let guard = reader.enter();
+    let found = map.read(&guard).load(VirtAddr::new(12)).unwrap();
+    drop(map.lock().erase(VirtAddr::new(12)).unwrap());
+    rcu.poll(usize::MAX);
+    let mine = Arc::clone(found);
+    assert_eq!(Arc::strong_count(&value), 3, "the tree's, though erased");
+    drop(guard);
+    rcu.poll(usize::MAX);
+    assert_eq!((Arc::strong_count(&value), *mine), (2, 7));
 }
 
 fn extent(start: u64) -> Extent<VirtAddr> {

@@ -2,7 +2,7 @@
 //! what was put there.
 #![forbid(unsafe_code)]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use furlong::addr::{Address, Extent, VirtAddr};
@@ -11,6 +11,7 @@ use furlong::maple::{Custom, Fan, Heap, RcuMaple};
 use furlong::rcu::{Domain, Rcu, RcuBox};
 use furlong::sync::SpinLock;
 use furlong_spec::Random;
+use furlong_spec::maple::race::Race;
 
 /// An entry that knows its extent's place in the order, twice.
 #[derive(Clone, Debug)]
@@ -34,10 +35,14 @@ fn area(index: u64) -> RcuBox<Area> {
     RcuBox::new(Area { index, copy: index })
 }
 
-fn read<const LEAF: usize, const INNER: usize>(map: &Map<LEAF, INNER>, stop: &AtomicBool) -> u64 {
+/// Looks until it is stopped; counts rounds of them.
+fn read<const LEAF: usize, const INNER: usize>(
+    map: &Map<LEAF, INNER>,
+    rounds: &AtomicU64,
+    stop: &AtomicBool,
+) {
     let reader = RCU.register().unwrap();
     let mut random = Random::new(7);
-    let mut looks = 0;
     while !stop.load(Ordering::SeqCst) {
         let guard = reader.enter();
         let view = map.read(&guard);
@@ -48,7 +53,6 @@ fn read<const LEAF: usize, const INNER: usize>(map: &Map<LEAF, INNER>, stop: &At
             if let Some((extent, area)) = found {
                 assert_eq!((extent, area.index, area.copy), (at(index), index, index));
             }
-            looks += 1;
         }
         let found: Vec<u64> = view
             .iter()
@@ -60,13 +64,20 @@ fn read<const LEAF: usize, const INNER: usize>(map: &Map<LEAF, INNER>, stop: &At
         );
         let always = found.iter().filter(|index| *index % 2 == 0).count() as u64;
         assert_eq!(always, AREAS / 2);
+        rounds.fetch_add(1, Ordering::SeqCst);
     }
-    looks
 }
 
-fn write<const LEAF: usize, const INNER: usize>(map: &Map<LEAF, INNER>, changes: u32) {
+/// Changes so often, and until all have looked or one has failed.
+fn write<const LEAF: usize, const INNER: usize>(
+    map: &Map<LEAF, INNER>,
+    changes: u32,
+    done: impl Fn() -> bool,
+) {
     let mut random = Random::new(8);
-    for _ in 0..changes {
+    let mut made = 0;
+    while made < changes || !done() {
+        made += 1;
         let index = 2 * random.below(AREAS / 2) + 1;
         let mut session = map.lock();
         match random.below(3) {
@@ -85,12 +96,20 @@ fn readers_see_what_is_there<const LEAF: usize, const INNER: usize>(changes: u32
         map.lock().insert(at(index), area(index)).unwrap();
     }
     let stop = AtomicBool::new(false);
+    let rounds = [const { AtomicU64::new(0) }; 2];
     thread::scope(|scope| {
-        let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| read(&map, &stop))).collect();
-        write(&map, changes);
+        let (map, stop) = (&map, &stop);
+        let start = |rounds| scope.spawn(move || read(map, rounds, stop));
+        let readers = rounds.each_ref().map(start);
+        write(map, changes, || {
+            let looked = rounds
+                .iter()
+                .all(|rounds| rounds.load(Ordering::SeqCst) > 50);
+            looked || readers.iter().any(thread::ScopedJoinHandle::is_finished)
+        });
         stop.store(true, Ordering::SeqCst);
         for reader in readers {
-            assert!(reader.join().unwrap() > 0);
+            reader.join().unwrap();
         }
     });
     map.check().unwrap();
@@ -104,4 +123,18 @@ fn readers_of_tiny_nodes_see_what_is_there() {
 #[test]
 fn readers_of_wide_nodes_see_what_is_there() {
     readers_see_what_is_there::<15, 32>(30_000);
+}
+
+#[test]
+fn what_readers_find_is_what_the_writer_says() {
+    for readers in [1, 2] {
+        let race = Race {
+            looks: 100_000,
+            readers,
+            seed: 5,
+        };
+        let tiny = race.run::<3, 3>(100).unwrap();
+        let wide = race.run::<15, 32>(3000).unwrap();
+        assert!(tiny.judged.min(wide.judged) > 90_000, "{tiny}; {wide}");
+    }
 }

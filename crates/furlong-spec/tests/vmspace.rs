@@ -1,104 +1,59 @@
 //! The library's space against the model, over random operations: every index, both modes, anywhere
-//! in 64 bits.
+//! in 64 bits. `examples/vmspace_oracle.rs` makes as many as one likes.
 #![forbid(unsafe_code)]
 
-use std::fmt;
-
-use furlong::maple::{self, Fan, Heap};
-use furlong::vmspace::{At, Atomic, Config, Custom, Layout, Linux, Maple, Prot, Rbtree, Request};
-use furlong_spec::vmspace::{
-    Coverage, Kept, Mix, Model, Operation, Outcome, SharedSubject, SpaceSubject, WORLDS, World,
-    operations,
-};
-use furlong_spec::{Subject, compare};
-
-/// Notes what a subject answers.
-struct Noted<S>(S, Coverage);
-
-impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Noted<S> {
-    type Operation = Operation;
-    type Outcome = Outcome;
-
-    fn apply(&mut self, operation: &Operation) -> Outcome {
-        let outcome = self.0.apply(operation);
-        self.1.note(operation, &outcome);
-        outcome
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.0.check()
-    }
-}
+use furlong::vmspace::{At, Custom, Prot, Rbtree, Request};
+use furlong_spec::compare;
+use furlong_spec::vmspace::{Model, Operation, SpaceSubject, TRIALS, World};
 
 /// Two hundred thousand operations, and as many comparisons of all that is there.
-fn agrees<C: Config<Index<Kept>: Default>>(keeps_part: bool) {
-    subject_agrees(SpaceSubject::<C>::new, keeps_part);
-}
-
-fn subject_agrees<S>(build: impl Fn(Layout) -> S, keeps_part: bool)
-where
-    S: Subject<Operation = Operation, Outcome = Outcome> + fmt::Debug,
-{
-    let mut seen = Coverage::default();
-    for seed in 0..28 {
-        for world in WORLDS {
-            for mix in [Mix::Growing, Mix::Steady, Mix::Shrinking] {
-                let stream = operations(world, mix, 300, seed)
-                    .flat_map(|operation| [operation, Operation::Areas, Operation::Usage]);
-                let subject = build(world.layout());
-                let mut subject = Noted(subject, Coverage::default());
-                let compared = compare(&mut Model::new(world, keeps_part), &mut subject, stream);
-                compared.unwrap_or_else(|divergence| {
-                    panic!(
-                        "seed {seed}, {mix:?}, {world:?}, {:?}: {divergence}",
-                        subject.0
-                    )
-                });
-                seen.add(&subject.1);
-            }
-        }
-    }
+fn agrees(name: &str) {
+    let trial = TRIALS.iter().find(|trial| trial.name == name);
+    let seen = trial.expect("there is such an arm").run(0..28);
+    let seen = seen.unwrap_or_else(|divergence| panic!("{divergence}"));
+    assert!(
+        seen.operations() > 190_000,
+        "{} operations",
+        seen.operations()
+    );
     // A stream that is never refused, or always, compares nothing.
     let missing = seen.missing(10);
     assert!(missing.is_empty(), "seen too seldom: {missing:?}");
 }
 
-/// Three slots a leaf and three children a node: splits, merges and spanning stores at once.
-type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
-
 #[test]
 fn a_tree_of_areas_answers_as_the_model() {
-    agrees::<Custom<Rbtree, Atomic>>(false);
+    agrees("rbtree, atomic");
 }
 
 #[test]
 fn a_tree_of_areas_answers_as_linux_where_an_operation_fails_in_the_middle() {
-    agrees::<Custom<Rbtree, Linux>>(true);
+    agrees("rbtree, linux");
 }
 
 #[test]
 fn a_tree_of_ranges_answers_as_the_model() {
-    agrees::<Custom<Maple, Atomic>>(false);
+    agrees("maple, atomic");
 }
 
 #[test]
 fn a_tree_of_ranges_answers_as_linux_where_an_operation_fails_in_the_middle() {
-    agrees::<Custom<Maple, Linux>>(true);
+    agrees("maple, linux");
 }
 
 #[test]
 fn a_tree_of_ranges_with_tiny_nodes_answers_as_the_model() {
-    agrees::<Custom<Maple<Tiny>, Atomic>>(false);
+    agrees("maple with tiny nodes, atomic");
 }
 
 #[test]
 fn a_space_that_is_looked_at_without_a_lock_answers_as_the_model() {
-    subject_agrees(SharedSubject::<Custom<Maple, Atomic>>::new, false);
+    agrees("maple without a lock, atomic");
 }
 
 #[test]
 fn a_space_that_is_looked_at_without_a_lock_answers_so_with_tiny_nodes() {
-    subject_agrees(SharedSubject::<Custom<Maple<Tiny>, Linux>>::new, true);
+    agrees("maple without a lock and with tiny nodes, linux");
 }
 
 #[test]

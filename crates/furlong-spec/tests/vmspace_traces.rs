@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use furlong::addr::VirtAddr;
 use furlong::vmspace::{
-    Access, Config, Custom, Errno, FaultError, Layout, Maple, Prot, Rbtree, Remap, Request, Space,
+    Access, At, Config, Custom, Errno, FaultError, Layout, Linux, Maple, Prot, Rbtree, Remap,
+    Request, Space,
 };
 use furlong_spec::vmspace::trace::{
-    AddressSpace, Class, Event, Fault, Report, Script, Trace, Unwatched, parse, read, replay,
+    AddressSpace, Class, Event, Fault, Report, Script, Trace, Unwatched, What, parse, read, replay,
 };
 
 fn path(name: &str) -> PathBuf {
@@ -72,6 +73,90 @@ fn the_cut_is_the_beginning_and_is_answered_too() {
     );
     let whole = whole("kernbench-lib.vmtrace.zst");
     assert!(whole.starts_with(&cut));
+}
+
+/// What programs asked of the kernel and what it answered, in the mode that is the kernel's.
+fn answers_all<C: Config<Index<u32>: Default>>(script: &Script) -> Report {
+    let report = replayed::<Space<u32, C>>(script);
+    assert!(report.mismatches.is_empty(), "{report}");
+    report
+}
+
+#[test]
+fn runtimes_that_move_mappings_and_hint_at_places_are_answered_as_the_kernel_did() {
+    let events = whole("runtimes.vmtrace.zst");
+    let hints = events.iter().filter(|event| match &event.what {
+        What::Map { call, .. } => matches!(call.request(()).at, At::Hint(_)),
+        _ => false,
+    });
+    assert_eq!(hints.count(), 87);
+    let script = Script::new(&events);
+    assert!(script.not_asked.is_empty(), "{:?}", script.not_asked);
+    let report = answers_all::<Custom<Rbtree, Linux>>(&script);
+    assert_eq!(answers_all::<Custom<Maple, Linux>>(&script), report);
+    assert_eq!(script.spaces, 3);
+    for (class, least) in [
+        (Class::Remap, 30),
+        (Class::Map, 150),
+        (Class::Unmap, 200),
+        (Class::Protect, 150),
+        (Class::Brk, 40),
+        (Class::Fault, 14_000),
+    ] {
+        assert!(report.carried_out[&class] >= least, "{report}");
+    }
+    // Every place that the kernel chose is the one that the space would have chosen.
+    assert_eq!(report.choices.0, report.choices.1, "{report}");
+}
+
+#[test]
+fn what_the_kernel_refuses_is_refused_with_the_same_numbers() {
+    let events = whole("refusals.vmtrace.zst");
+    let mut refused: Vec<(&str, i32)> = Vec::new();
+    for event in &events {
+        let (call, answer) = match &event.what {
+            What::Map { answer, .. } => ("mmap", answer),
+            What::Unmap { answer, .. } => ("munmap", answer),
+            What::Protect { answer, .. } => ("mprotect", answer),
+            What::Remap { answer, .. } => ("mremap", answer),
+            _ => continue,
+        };
+        refused.extend(answer.err().map(|errno| (call, errno)));
+    }
+    refused.sort_unstable();
+    refused.dedup();
+    let (enomem, eacces, efault, eexist, enodev, einval) = (12, 13, 14, 17, 19, 22);
+    let expected = [
+        ("mmap", 9),
+        ("mmap", enomem),
+        ("mmap", eacces),
+        ("mmap", eexist),
+        ("mmap", enodev),
+        ("mmap", einval),
+        ("mprotect", enomem),
+        ("mprotect", eacces),
+        ("mprotect", einval),
+        ("mremap", enomem),
+        ("mremap", efault),
+        ("mremap", einval),
+        ("munmap", einval),
+    ];
+    assert_eq!(refused, expected);
+    let script = Script::new(&events);
+    // A file that is none is nothing that a space could refuse.
+    assert_eq!(script.not_asked.len(), 1);
+    let report = answers_all::<Custom<Rbtree, Linux>>(&script);
+    assert_eq!(answers_all::<Custom<Maple, Linux>>(&script), report);
+    assert_eq!(report.carried_out[&Class::Fork], 1);
+}
+
+#[test]
+fn where_the_kernel_has_changed_something_before_it_refused_only_its_mode_agrees() {
+    let script = Script::new(&whole("refusals.vmtrace.zst"));
+    let report = replayed::<Space<u32, Custom<Maple>>>(&script);
+    let kinds: Vec<_> = report.by_kind().into_keys().collect();
+    let written = (Class::Fault, FaultError::Access.to_string());
+    assert_eq!(kinds, [written], "{report}");
 }
 
 /// A space that does one thing wrong.

@@ -15,7 +15,7 @@
 extern crate alloc;
 
 pub mod addr;
-#[cfg(all(feature = "alloc", target_has_atomic = "64"))]
+#[cfg(target_has_atomic = "64")]
 pub mod bounce;
 pub mod check;
 pub mod iova;

@@ -11,9 +11,10 @@
 //! | a run is taken without `Acquire` | owner |
 //! | the low word is not given back where the high one is gone | across |
 //! | one who waits does not settle | waits |
+//! | whoever ends a mapping by its address does not ask whether another was quicker | twice |
 //!
 //! The names stand for: *owner* `a_slot_has_one_owner_..`, *across* `runs_across_words_..`, *waits*
-//! `one_who_waits_..`.
+//! `one_who_waits_..`, *twice* `one_of_two_..`.
 #![cfg(loom)]
 #![expect(unsafe_code, reason = "memory is brought, and mapped by address")]
 
@@ -24,12 +25,13 @@ use std::future::Future;
 use std::pin::pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use furlong::addr::{Address, Iova, PhysAddr};
 use furlong::bounce::{
-    Area, AreaFirst, Backing, Both, Custom, Device, Growth, Limits, LockFree, Locked, MapError,
-    Memory, Off, OneCpu, Plan, Pool, SLOT, ToDevice, Wanted, ZeroNothing,
+    Area, AreaFirst, Back, Backing, Both, Custom, Device, Direction, Growth, Limits, LockFree,
+    Locked, MapError, Memory, Misuse, Off, OneCpu, Plan, Pool, SLOT, ToDevice, Wanted, ZeroNothing,
 };
 use furlong::check::Check;
 use furlong::sync::SpinLock;
@@ -147,17 +149,18 @@ impl<A: Area> World<A> {
     /// Maps so many slots, anywhere.
     fn map(&self, slots: usize) -> Option<Iova> {
         let (at, len) = (PhysAddr::new(0), slots * SLOT as usize);
-        let direction = furlong::bounce::Direction::Both;
         // SAFETY: originals are not touched.
-        let mapped = unsafe { self.pool.map_raw(&self.device, at, len, direction) };
+        let mapped = unsafe { self.pool.map_raw(&self.device, at, len, Direction::Both) };
         mapped.ok()
     }
 
-    fn unmap(&self, at: Iova) {
-        let (direction, back) = (furlong::bounce::Direction::Both, furlong::bounce::Back::All);
+    fn try_unmap(&self, device: &Device, at: Iova) -> Result<(), Misuse> {
         // SAFETY: as above.
-        let ended = unsafe { self.pool.unmap_raw(&self.device, at, direction, back) };
-        ended.unwrap();
+        unsafe { self.pool.unmap_raw(device, at, Direction::Both, Back::All) }
+    }
+
+    fn unmap(&self, at: Iova) {
+        self.try_unmap(&self.device, at).unwrap();
     }
 
     /// Maps and unmaps, if there is room.
@@ -222,6 +225,41 @@ fn make_across<A: Area>() -> Start<World<A>, 2> {
 #[test]
 fn runs_across_words_take_both_or_none() {
     model(make_across::<Free>, World::is_whole);
+}
+
+/// Two end one mapping, and the first of them maps for another device what he got back.
+fn make_twice<A: Area>() -> Start<World<A>, 2> {
+    let world = World::<A>::new(&Plan::new(1, 1));
+    let at = world.map(1).unwrap();
+    let ends = Arc::new(AtomicUsize::new(0));
+    let threads = [0, 1].map(|_| {
+        let ends = Arc::clone(&ends);
+        body(
+            move |world: &World<A>| match world.try_unmap(&world.device, at) {
+                Ok(()) => {
+                    assert_eq!(ends.fetch_add(1, Ordering::SeqCst), 0);
+                    let other = Device::new(2, Limits::new()).unwrap();
+                    let (from, len) = (PhysAddr::new(0), SLOT as usize);
+                    // SAFETY: originals are not touched.
+                    let again = unsafe { world.pool.map_raw(&other, from, len, Direction::Both) };
+                    assert_eq!(again, Ok(at));
+                    assert_eq!(world.try_unmap(&other, at), Ok(()));
+                }
+                Err(misuse) => assert!(matches!(misuse, Misuse::NotMapped(_) | Misuse::Foreign(2))),
+            },
+        )
+    });
+    (world, threads)
+}
+
+#[test]
+fn one_of_two_who_end_a_mapping_is_told_that_there_is_none() {
+    model(make_twice::<Free>, World::is_whole);
+}
+
+#[test]
+fn one_of_two_who_end_a_mapping_is_told_that_there_is_none_under_a_lock() {
+    model(make_twice::<Under>, World::is_whole);
 }
 
 /// A thread of the model that sleeps.

@@ -18,16 +18,24 @@
 //! | the last index of a slot not looked at again | taken |
 //! | an entry dropped, not retired | replaced, erased, shrinks, behind, over, at once |
 //! | nodes used again before their readers have left | copied, over |
+//! | `block-leave` relaxed, or the fence of `block-end` left out | block |
 //!
 //! The names are words of those of the models.
 #![cfg(loom)]
 
-use std::sync::Arc;
+use std::{
+    alloc::Layout,
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use furlong::{
     addr::{Extent, VirtAddr},
     check::Check,
-    maple::{Custom, Fan, Heap, RcuMaple},
+    maple::{Custom, Fan, Heap, RcuMaple, Source},
     rcu::{Domain, Rcu, RcuBox, ReaderSlot},
     sync::{SpinLock, UnsafeCell},
 };
@@ -358,4 +366,99 @@ fn a_store_over_two_leaves_keeps_what_it_does_not_cover() {
         states: &[Some(4)],
     }
     .run();
+}
+
+#[test]
+fn entries_that_are_loaded_are_there_all_at_once() {
+    Model {
+        entries: &[],
+        change: |map| {
+            let entries = [10, 20, 30, 40].map(|start| (extent(start, start + 4), start as u32));
+            let boxed = entries.map(|(at, number)| (at, Number::boxed(number)));
+            assert!(map.lock().load_sorted(boxed).is_ok());
+        },
+        index: 42,
+        states: &[None, Some(40)],
+    }
+    .run();
+}
+
+#[test]
+fn a_counted_reference_that_a_reader_has_cloned_outlives_the_entry() {
+    loom::model(|| {
+        let rcu: OneReader = Arc::new(Domain::with_slots(ReaderSlot::array()));
+        let map = RcuMaple::<VirtAddr, RcuBox<loom::sync::Arc<Number>>, _, _, Tiny>::with_config(
+            rcu,
+            SpinLock::new(),
+        );
+        let number = loom::sync::Arc::new(Number(UnsafeCell::new(7)));
+        assert!(
+            map.lock()
+                .insert(extent(10, 19), RcuBox::new(number))
+                .is_ok()
+        );
+        let map = Arc::new(map);
+        let there = Arc::clone(&map);
+        let thread = thread::spawn(move || {
+            let reader = there.rcu().register().unwrap();
+            let guard = reader.enter();
+            let found = there.read(&guard).load(VirtAddr::new(15)).cloned();
+            drop(guard);
+            found.is_none_or(|found| found.get() == 7)
+        });
+        drop(map.lock().erase(VirtAddr::new(15)).unwrap());
+        map.rcu().poll(usize::MAX);
+        assert!(thread.join().unwrap());
+    });
+}
+
+/// The heap, with blocks of two of a model's leaves.
+struct Blocks;
+
+/// Pieces of memory that were too large for one leaf.
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: the heap promises as much.
+unsafe impl Source for Blocks {
+    const BLOCK: usize = 320;
+
+    fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+        BLOCKS.fetch_add(usize::from(layout.size() > 256), Ordering::SeqCst);
+        Heap::allocate(layout)
+    }
+
+    unsafe fn free(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { Heap::free(memory, layout) };
+    }
+}
+
+#[test]
+fn a_block_goes_back_with_the_last_of_its_nodes_whoever_reclaims_that() {
+    type Blocked = Custom<Fan<3, 3, 6>, Blocks>;
+    loom::model(|| {
+        let rcu: OneReader = Arc::new(Domain::with_slots(ReaderSlot::array()));
+        let new = |rcu| RcuMaple::<VirtAddr, u32, _, _, Blocked>::with_config(rcu, SpinLock::new());
+        let map = new(Arc::clone(&rcu));
+        for (start, last, number) in TWO {
+            assert!(map.lock().insert(extent(*start, *last), *number).is_ok());
+        }
+        let copy = |_, number| Ok::<_, ()>(number);
+        let copied = map
+            .lock()
+            .duplicate(Arc::clone(&rcu), SpinLock::new(), copy);
+        let copied = copied.unwrap();
+        rcu.poll(usize::MAX);
+        rcu.poll(usize::MAX);
+        assert!(copied.lock().erase_range(extent(0, u64::MAX)).is_ok());
+        assert_eq!(rcu.pending(), 3, "two leaves and the root");
+        rcu.advance();
+        rcu.advance();
+        let there = Arc::clone(&rcu);
+        let thread = thread::spawn(move || there.reclaim(1));
+        let mine = rcu.reclaim(2);
+        let reclaimed = mine + thread.join().unwrap();
+        assert_eq!(reclaimed + rcu.reclaim(usize::MAX), 3);
+    });
+    assert!(BLOCKS.load(Ordering::SeqCst) > 0, "leaves were in blocks");
 }

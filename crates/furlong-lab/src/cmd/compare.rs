@@ -1,62 +1,114 @@
 //! `furlong compare`: any commands, from their command lines to a verdict.
 #![forbid(unsafe_code)]
 
+mod names;
+mod subject;
+
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
-use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
-use crate::error::{Error, cause};
+use crate::error::Error;
 use crate::experiments::{Profile, Workload};
-use crate::measure::agenda::{Agenda, Batch, Entry, Load};
-use crate::measure::command::{Command, CommandError, Commands, Shell, in_shell, metrics};
-use crate::measure::contest::{Contest, Contestant, Failures, Rules, Timed};
+use crate::measure::agenda::{Agenda, Batch, Entry, Load, MAX_TIME_S};
+use crate::measure::command::Shell;
+use crate::measure::contest::Timed;
 use crate::measure::counters::Counters;
-use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::sampler::Pass;
+use crate::measure::parameter::Parameter;
+use crate::measure::pattern::Printed;
 use crate::publish;
-use crate::record::result::CONTROL;
+use crate::record::result::Better;
+use crate::report::Form;
+use crate::report::forms::{IGNORE_FAILURE, PARAMETERS};
 use crate::session::{Options, Session, new_seed};
 use crate::settings::Settings;
+use crate::stats::stopping::{STOPPING, Stopping};
+use crate::talk::Voice;
+use subject::{Filled, Ready, Subject, counted};
 
 /// Name of the experiment.
 const EXPERIMENT: &str = "compare";
 
-/// Name of its workload.
-const WORKLOAD: &str = "commands";
-
-/// A name that a command gets from itself is no longer than this.
-const NAME_CHARS_MAX: usize = 40;
-
 /// Blocks where nobody says how many.
 const BLOCKS: u32 = 10;
+
+/// The same in the form of kernel builds, of which three are the custom.
+const KERNBENCH_BLOCKS: u32 = 3;
+
+/// The most where the verdict may be certain earlier.
+const EARLY_BLOCKS: u32 = 30;
+
+/// The most where an interval is to be narrow.
+const UNTIL_BLOCKS: u32 = 1000;
 
 /// What to compare, how often and where the result goes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Two or more commands; the first is what the others are compared with
+    /// Two or more commands, or one with a parameter; the first is the baseline of the others
     #[arg(value_name = "COMMAND")]
     pub commands: Vec<String>,
     /// A name for each command [default: the command itself]
     #[arg(short, long, value_name = "A,B,..", value_delimiter = ',')]
     pub names: Vec<String>,
-    /// Runs of each command; a verdict needs 6 [default: 10]
+    /// Runs of each command, or the most of them; a verdict needs 6 [default: 10, for kernbench 3,
+    /// with --early at most 30, with --until at most 1000]
     #[arg(long, visible_alias = "runs", value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub blocks: Option<u32>,
     /// Run each command so many times before the first one that counts
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub warmup: u32,
-    /// Run this (by sh) before every run of a command
+    /// Run this (by sh) before every run of a command; once for all, or once for each
     #[arg(short, long, value_name = "COMMAND")]
-    pub prepare: Option<String>,
+    pub prepare: Vec<String>,
+    /// Run this (by sh) once before everything else
+    #[arg(short, long, value_name = "COMMAND")]
+    pub setup: Option<String>,
+    /// Run this (by sh) once after everything else, also when that failed
+    #[arg(short, long, value_name = "COMMAND")]
+    pub cleanup: Option<String>,
+    /// Replace {NAME} by every number from MIN to MAX: a workload each, or, where there is one
+    /// command, an arm each
+    #[arg(short = 'P', long, num_args = 3, value_names = ["NAME", "MIN", "MAX"])]
+    #[arg(allow_hyphen_values = true)]
+    pub parameter_scan: Vec<String>,
+    /// The step of -P [default: 1]
+    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
+    #[arg(allow_hyphen_values = true)]
+    pub parameter_step_size: Vec<String>,
+    /// Replace {NAME} by every value of a list
+    #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "A,B,.."])]
+    #[arg(allow_hyphen_values = true)]
+    pub parameter_list: Vec<String>,
+    /// Find a figure in what the commands print: a group of this regular expression, whose name it
+    /// gets, or the whole match; the last match counts, and the first --metric decides the verdict
+    #[arg(short, long, value_name = "REGEX", allow_hyphen_values = true)]
+    pub metric: Vec<String>,
+    /// The unit of what --metric finds
+    #[arg(long, value_name = "UNIT", requires = "metric")]
+    pub unit: Vec<String>,
+    /// Which way is good in what --metric finds: lower or higher [default: lower]
+    #[arg(long, value_name = "WAY", requires = "metric", value_parser = better)]
+    pub better: Vec<Better>,
+    /// The commands must print the same: anything else ends the comparison
+    #[arg(long)]
+    pub same_output: bool,
+    /// Stop as soon as the verdict is certain, with intervals that pay for the looks
+    #[arg(long, conflicts_with = "until")]
+    pub early: bool,
+    /// Go on until the 95 % interval is within this many per cent of the effect: a pilot of ten
+    /// runs says how many that takes
+    #[arg(long, value_name = "PCT", value_parser = width, allow_hyphen_values = true)]
+    pub until: Option<f64>,
+    /// Begin no run of a workload when it has taken so long
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    pub max_time: Option<f64>,
     /// Run the commands by a shell, sh if none is named; `none` forbids it [default: sh, for all
     /// commands, where one of them needs a shell]
     #[arg(short = 'S', long, value_name = "SHELL")]
@@ -90,9 +142,12 @@ pub struct Args {
     /// A remark to keep with the run
     #[arg(long, value_name = "N")]
     pub note: Option<String>,
-    /// Exit with 3 when a command comes to such a verdict in wall time
+    /// Exit with 3 when a command comes to such a verdict in wall time, or in the first --metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
+    /// What is printed on standard output
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub format: Form,
     /// Where the reports go.
     #[command(flatten)]
     pub reports: Reports,
@@ -109,15 +164,31 @@ Examples:
   furlong compare 'sort big.txt' 'sort --parallel=1 big.txt'
   furlong compare --names old,new --warmup 1 ./server-old ./server-new
   furlong compare --prepare 'sync' --input data.json 'jq .' 'gojq .'
-  furlong compare --counters callgrind ./a.out ./b.out";
+  furlong compare --counters callgrind ./a.out ./b.out
+  furlong compare -P jobs 1 8 -D 7 'xz -T{jobs} -c big' --until 0.5
+  furlong compare -L level 1,9 --setup 'cp big copy' 'gzip -{level} -c copy' 'zstd -{level} -c copy'
+  furlong compare --metric '(?<mb_per_s>[0-9.]+) MB/s' --unit MB/s --better higher './io a' './io b'
+  furlong compare --format kernbench --prepare 'make clean' 'make -j8' 'make -j16'";
 
 /// What was decided when the comparison began, so that a resumed one cannot differ.
-const DECIDED: [&str; 13] = [
+const DECIDED: [&str; 25] = [
     "commands",
     "names",
     "blocks",
     "warmup",
     "prepare",
+    "setup",
+    "cleanup",
+    "parameter_scan",
+    "parameter_step_size",
+    "parameter_list",
+    "metric",
+    "unit",
+    "better",
+    "same_output",
+    "early",
+    "until",
+    "max_time",
     "shell",
     "input",
     "ignore_failure",
@@ -128,17 +199,6 @@ const DECIDED: [&str; 13] = [
     "note",
 ];
 
-/// What a resumed comparison must know besides the agenda.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Subject {
-    commands: Vec<String>,
-    shell: Shell,
-    prepare: Option<String>,
-    warmup: u32,
-    input: PathBuf,
-    ignore_failure: bool,
-}
-
 /// Compares the commands, or goes on with what was begun.
 ///
 /// # Errors
@@ -147,7 +207,7 @@ struct Subject {
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = args.options(&settings);
-    publish::check(&options.targets)?;
+    publish::check(&options.targets, options.form)?;
     let voice = options.voice;
     let interrupt = Interrupt::listen()?;
     let (session, ready) = match &args.resume {
@@ -171,7 +231,29 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         }
     };
     let ready = ready.ok_or_else(|| Error::failed("the stored run was not looked at"))?;
-    session.measure(&mut Timed(ready.contest), ready.passes, &interrupt)
+    let contest = Rc::clone(&ready.contest);
+    let ended = session.measure(&mut Timed(ready.contest), ready.passes, &interrupt);
+    for failure in contest.leave() {
+        voice.warn(&failure);
+    }
+    ended
+}
+
+/// `lower` or `higher`.
+fn better(text: &str) -> Result<Better, String> {
+    match text {
+        "lower" => Ok(Better::Lower),
+        "higher" => Ok(Better::Higher),
+        _ => Err("say lower or higher".to_owned()),
+    }
+}
+
+/// A width in per cent, which is more than none.
+fn width(text: &str) -> Result<f64, String> {
+    percent(text)
+        .ok()
+        .filter(|pct| *pct > 0.0)
+        .ok_or_else(|| "give a number of per cent above 0, for example 0.5".to_owned())
 }
 
 impl Args {
@@ -184,6 +266,7 @@ impl Args {
         Options {
             settings,
             database: &self.database,
+            form: self.format,
             targets: self.reports.targets(settings),
             page: !self.reports.no_html(settings) && !self.database.none(settings),
             fail_on,
@@ -192,12 +275,68 @@ impl Args {
     }
 
     fn agenda(&self, settings: &Settings) -> Result<Agenda, Error> {
-        if self.commands.len() < 2 {
-            return Err(Error::usage(
-                "give at least two commands, each in quotes; the same one twice shows the noise",
-            ));
+        let counters = self.counters.or(settings.counters).unwrap_or_default();
+        let subject = self.subject(counters)?;
+        let filled = subject.filled()?;
+        let arms = filled.first().map_or(&[][..], |one| &one.arms);
+        let suggested: Vec<String> = arms.iter().map(|arm| arm.suggested.clone()).collect();
+        let names = names::arms(&suggested, &self.names)?;
+        let blocks = self.blocks.or(settings.blocks);
+        let blocks = blocks.unwrap_or_else(|| self.customary_blocks());
+        self.format
+            .check(names.len(), blocks)
+            .map_err(Error::usage)?;
+        let contestants: Vec<String> = match &self.commands[..] {
+            [one] => vec![format!("`{one}`: {}", names.join(" or "))],
+            all => {
+                let pairs = names.iter().zip(all);
+                let told = pairs.map(|(name, command)| names::told(name, command));
+                vec![told.collect::<Vec<_>>().join(" or ")]
+            }
+        };
+        let word = if self.metric.is_empty() {
+            "faster"
+        } else {
+            "better"
+        };
+        let loads = filled.iter().map(|one| self.load(one, &names, blocks));
+        let entry = Entry {
+            name: EXPERIMENT.to_owned(),
+            question: format!("Which is {word}: {}?", contestants.concat()),
+            metrics: subject.metrics()?,
+            loads: loads.collect(),
+            arms: names.clone(),
+            uncounted: vec![],
+            exact_operations: 1,
+            left_out: vec![],
+        };
+        Ok(Agenda {
+            profile: Profile::Quick,
+            seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
+            margin_pct: self.margin.or(settings.margin),
+            timeout_s: self.timeout.or(settings.timeout),
+            counters,
+            experiments: vec![entry],
+            subject: serde_json::to_value(subject)
+                .map_err(|error| Error::failed(format!("cannot keep the commands: {error}")))?,
+        })
+    }
+
+    fn customary_blocks(&self) -> u32 {
+        match self.format {
+            _ if self.until.is_some() => UNTIL_BLOCKS,
+            _ if self.early => EARLY_BLOCKS,
+            Form::Kernbench => KERNBENCH_BLOCKS,
+            _ => BLOCKS,
         }
-        let subject = Subject {
+    }
+
+    fn subject(&self, counters: Counters) -> Result<Subject, Error> {
+        let (counted, missing) = counted(counters)?;
+        for note in &missing {
+            Voice::Normal.warn(note);
+        }
+        Ok(Subject {
             commands: self.commands.clone(),
             shell: match self.shell.as_deref() {
                 None => Shell::AsNeeded,
@@ -205,172 +344,96 @@ impl Args {
                 Some(shell) => Shell::Always(shell.to_owned()),
             },
             prepare: self.prepare.clone(),
+            setup: self.setup.clone(),
+            cleanup: self.cleanup.clone(),
             warmup: self.warmup,
             input: self.input.clone(),
             ignore_failure: self.ignore_failure,
-        };
-        let blocks = self.blocks.or(settings.blocks).unwrap_or(BLOCKS);
-        Ok(Agenda {
-            profile: Profile::Quick,
-            seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
-            margin_pct: self.margin.or(settings.margin),
-            timeout_s: self.timeout.or(settings.timeout),
-            counters: self.counters.or(settings.counters).unwrap_or_default(),
-            experiments: vec![entry(
-                arms(&self.commands, &self.names)?,
-                &self.commands,
-                blocks,
-            )],
-            subject: serde_json::to_value(subject)
-                .map_err(|error| Error::failed(format!("cannot keep the commands: {error}")))?,
+            parameters: self.parameters().map_err(Error::usage)?,
+            printed: self.printed()?,
+            counted,
+            same_output: self.same_output,
         })
     }
-}
 
-/// The comparison as the schedule has it.
-fn entry(arms: Vec<String>, commands: &[String], blocks: u32) -> Entry {
-    let told = |(name, command): (&String, &String)| {
-        // A name that a command got from itself says it all, but for one that was cut.
-        let own = name.starts_with(&one_line(command)) && !name.contains('…');
-        if own {
-            format!("`{name}`")
-        } else {
-            format!("{name} (`{command}`)")
+    fn parameters(&self) -> Result<Vec<Parameter>, String> {
+        let (scans, _) = self.parameter_scan.as_chunks::<3>();
+        let (lists, _) = self.parameter_list.as_chunks::<2>();
+        let steps = &self.parameter_step_size;
+        if steps.len() > scans.len() {
+            return Err("there are more steps (-D) than ranges (-P): give one a range".to_owned());
         }
-    };
-    let contestants: Vec<String> = arms.iter().zip(commands).map(told).collect();
-    let workload = Workload {
-        name: WORKLOAD.to_owned(),
-        about: "one run of each command".to_owned(),
-        quick: true,
-        params: BTreeMap::new(),
-        smoke: BTreeMap::new(),
-    };
-    let batch = Batch::Operations(1);
-    Entry {
-        name: EXPERIMENT.to_owned(),
-        question: format!("Which is faster: {}?", contestants.join(" or ")),
-        metrics: metrics(),
-        arms,
-        uncounted: vec![],
-        exact_operations: 1,
-        loads: vec![Load {
-            workload,
-            blocks,
-            batch,
-            na: BTreeMap::new(),
-        }],
-        left_out: vec![],
-    }
-}
-
-/// The names of the arms, each there once.
-fn arms(commands: &[String], names: &[String]) -> Result<Vec<String>, Error> {
-    if !names.is_empty() && names.len() != commands.len() {
-        let (names, commands) = (names.len(), commands.len());
-        return Err(Error::usage(format!(
-            "--names has {names} for {commands} commands: give one name a command, with commas"
-        )));
-    }
-    let mut arms: Vec<String> = vec![];
-    for (number, name) in names.iter().enumerate() {
-        let wrong = |why: &str| Err(Error::usage(format!("--names: `{name}` {why}")));
-        if name.trim().is_empty() {
-            return Err(Error::usage(format!(
-                "--names: name {} is empty",
-                number + 1
-            )));
-        } else if name == CONTROL {
-            return wrong("means the baseline again: choose another name");
-        } else if arms.contains(name) {
-            return wrong("is there twice: give each command its own name");
+        let mut parameters = vec![];
+        for (place, [name, min, max]) in scans.iter().enumerate() {
+            // A single step is meant for every range.
+            let step = steps
+                .get(place)
+                .or(steps.first().filter(|_| steps.len() == 1));
+            parameters.push(Parameter::range(name, min, max, step.map(String::as_str))?);
         }
-        arms.push(name.clone());
-    }
-    for command in commands.iter().skip(arms.len()) {
-        let name = one_line(command);
-        let mut candidates = (1..).map(|copy| match copy {
-            1 => name.clone(),
-            copy => format!("{name} ({copy})"),
-        });
-        let free = candidates.find(|name| name != CONTROL && !arms.contains(name));
-        arms.extend(free);
-    }
-    Ok(arms)
-}
-
-/// A command as a name: in one line that a table has room for.
-fn one_line(command: &str) -> String {
-    let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= NAME_CHARS_MAX {
-        return line;
-    }
-    let start: String = line.chars().take(NAME_CHARS_MAX - 1).collect();
-    format!("{}…", start.trim_end())
-}
-
-/// What an agenda is about.
-fn subject_of(agenda: &Agenda) -> Result<Subject, Error> {
-    if agenda.subject.is_null() {
-        return Err(Error::usage(
-            "`furlong run` began this run: resume it with that",
-        ));
-    }
-    serde_json::from_value(agenda.subject.clone())
-        .map_err(|error| Error::usage(format!("the stored commands cannot be read: {error}")))
-}
-
-/// What runs the commands of an agenda.
-struct Ready {
-    contest: Rc<Contest>,
-    passes: Vec<Pass<'static>>,
-    /// What the user should know about how they are run.
-    note: Option<String>,
-}
-
-impl Ready {
-    /// Looks for everything that will be needed, before anything is stored or measured.
-    fn new(agenda: &Agenda, interrupt: &Interrupt) -> Result<Self, Error> {
-        let refused = |error: CommandError| Error::usage(error.to_string());
-        let subject = subject_of(agenda)?;
-        let commands = Commands::new(&subject.commands, &subject.shell).map_err(refused)?;
-        let prepare = subject.prepare.as_deref().map(|text| in_shell("sh", text));
-        let prepare: Option<Command> = prepare.transpose().map_err(refused)?;
-        if let Err(error) = File::open(&subject.input) {
-            let input = subject.input.display();
-            return Err(Error::usage(format!(
-                "--input {input} cannot be read: {}",
-                cause(&error)
-            )));
+        for [name, values] in lists {
+            parameters.push(Parameter::list(name, values)?);
         }
-        let arms = agenda
-            .experiments
+        Ok(parameters)
+    }
+
+    fn printed(&self) -> Result<Vec<Printed>, Error> {
+        let metrics = self.metric.len();
+        for (option, count) in [("--unit", self.unit.len()), ("--better", self.better.len())] {
+            if count > metrics {
+                return Err(Error::usage(format!(
+                    "{option} is there {count} times for {metrics} --metric: give one a metric"
+                )));
+            }
+        }
+        let printed = |(place, regex): (usize, &String)| Printed {
+            regex: regex.clone(),
+            unit: self.unit.get(place).cloned().unwrap_or("1".to_owned()),
+            better: self.better.get(place).copied().unwrap_or(Better::Lower),
+        };
+        Ok(self.metric.iter().enumerate().map(printed).collect())
+    }
+
+    /// A workload as the schedule has it.
+    fn load(&self, filled: &Filled, names: &[String], blocks: u32) -> Load {
+        let mut facts = BTreeMap::new();
+        let swept: Map<String, Value> = filled
+            .arms
             .iter()
-            .flat_map(|entry| &entry.arms)
-            .cloned();
-        let contestant = |(name, command)| Contestant { name, command };
-        let rules = Rules {
-            contestants: arms.zip(commands.list).map(contestant).collect(),
-            prepare,
-            warmup: subject.warmup,
-            input: subject.input,
-            limit: agenda.timeout_s.map(Duration::from_secs_f64),
-            failures: if subject.ignore_failure {
-                Failures::Count
-            } else {
-                Failures::End
+            .zip(names)
+            .filter(|(arm, _)| !arm.setting.is_empty())
+            .map(|(arm, name)| (name.clone(), arm.setting.iter().cloned().collect()))
+            .collect();
+        if !swept.is_empty() {
+            facts.insert(PARAMETERS.to_owned(), Value::Object(swept));
+        }
+        if self.ignore_failure {
+            facts.insert(IGNORE_FAILURE.to_owned(), json!(true));
+        }
+        let stopping = match self.until {
+            Some(half_width_pct) => Stopping::Width { half_width_pct },
+            None if self.early => Stopping::Early { planned: blocks },
+            None => Stopping::Planned,
+        };
+        if stopping != Stopping::Planned {
+            facts.insert(STOPPING.to_owned(), json!(stopping));
+        }
+        if let Some(max_time_s) = self.max_time {
+            facts.insert(MAX_TIME_S.to_owned(), json!(max_time_s));
+        }
+        Load {
+            workload: Workload {
+                name: filled.workload.clone(),
+                about: "one run of each command".to_owned(),
+                quick: true,
+                metrics: vec![],
+                params: BTreeMap::new(),
+                smoke: BTreeMap::new(),
             },
-        };
-        let contest = Contest::new(rules, interrupt.clone());
-        let contest = contest.map_err(|error| Error::failed(error.to_string()))?;
-        let passes = match agenda.counters {
-            Counters::Callgrind => vec![instructions::of_commands(&contest)?],
-            Counters::Auto | Counters::None => vec![],
-        };
-        Ok(Self {
-            contest,
-            passes,
-            note: commands.note,
-        })
+            blocks,
+            batch: Batch::Operations(1),
+            na: BTreeMap::new(),
+            facts,
+        }
     }
 }

@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod doctor;
 pub mod list;
+pub mod record;
 pub mod replay;
 pub mod run;
 pub mod sample;

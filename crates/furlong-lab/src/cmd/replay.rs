@@ -14,8 +14,8 @@ use crate::talk;
 
 /// Runs a trace through subjects, and checks every answer.
 ///
-/// A trace is a recording of plugs and unplugs, or a memory map in any form that is known; its form
-/// is found by its content.
+/// A trace is a recording of address spaces (`furlong record vm` makes them), one of plugs and
+/// unplugs, or a memory map in any form that is known; its form is found by its content.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The trace; `-` is standard input
@@ -75,12 +75,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
 /// How the command ends, when all has been shown.
 fn end(outcome: &Outcome) -> Result<ExitCode, Error> {
     let wrong = outcome.wrong();
-    match &outcome.fault {
-        _ if wrong > 0 => Err(Error::failed(format!("{wrong} wrong answers, see above"))),
-        Some(fault) => Err(Error::usage(format!(
-            "{fault}; what stands before it was run"
-        ))),
-        None => Ok(Exit::Done.into()),
+    let fault = outcome.fault.as_ref();
+    let fault = fault.map(|fault| format!("{fault}; what stands before it was run"));
+    match fault {
+        None if wrong == 0 => Ok(Exit::Done.into()),
+        Some(fault) if wrong == 0 => Err(Error::usage(fault)),
+        fault => {
+            let wrong = [format!("{wrong} wrong answers, see above")];
+            let said: Vec<String> = wrong.into_iter().chain(fault).collect();
+            Err(Error::failed(said.join("; ")))
+        }
     }
 }
 
@@ -88,7 +92,7 @@ fn end(outcome: &Outcome) -> Result<ExitCode, Error> {
 mod tests {
     use super::end;
     use crate::error::Exit;
-    use crate::replay::{Outcome, SubjectOutcome};
+    use crate::replay::{Judge, Outcome, SubjectOutcome};
 
     fn outcome(wrong: u64, fault: Option<&str>) -> Outcome {
         let right = SubjectOutcome::default();
@@ -101,6 +105,7 @@ mod tests {
             trace: String::new(),
             form: String::new(),
             described: String::new(),
+            judge: Judge::Specification,
             fault: fault.map(str::to_owned),
             subjects: vec![right, subject],
         }

@@ -13,6 +13,7 @@ use crate::measure::process::Processes;
 use crate::measure::select::Selection;
 use crate::nearest::unknown;
 use crate::publish;
+use crate::report::Form;
 use crate::session::{Options, Session, new_seed};
 use crate::settings::Settings;
 use crate::talk::Voice;
@@ -104,7 +105,7 @@ const DECIDED: [&str; 12] = [
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = args.options(&settings);
-    publish::check(&options.targets)?;
+    publish::check(&options.targets, options.form)?;
     let voice = options.voice;
     let session = match &args.resume {
         Some(id) => Session::resume(id, options, |agenda| check_built(agenda, experiments))?,
@@ -132,6 +133,7 @@ impl Args {
         Options {
             settings,
             database: &self.database,
+            form: Form::Table,
             targets: self.reports.targets(settings),
             page: !self.reports.no_html(settings) && !self.database.none(settings),
             fail_on,

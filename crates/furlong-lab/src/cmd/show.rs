@@ -9,6 +9,7 @@ use crate::error::{Error, Exit};
 use crate::publish;
 use crate::record::judged::judged;
 use crate::record::store::Status;
+use crate::report::Form;
 use crate::session::Options;
 use crate::settings::Settings;
 
@@ -17,6 +18,9 @@ use crate::settings::Settings;
 pub struct Args {
     /// The beginning of a run's name [default: the latest run]
     pub run: Option<String>,
+    /// What is printed on standard output
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub format: Form,
     /// Where the reports go.
     #[command(flatten)]
     pub reports: Reports,
@@ -37,11 +41,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     // Reports by default are for new runs: showing an old one must not overwrite a newer one's.
     let targets = args.reports.targets(&Settings::default());
-    publish::check(&targets)?;
+    publish::check(&targets, args.format)?;
     let voice = args.talk.voice(&settings);
     let options = Options {
         settings: &settings,
         database: &args.database,
+        form: args.format,
         targets,
         page: false,
         fail_on: vec![],
@@ -68,6 +73,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         let status = saved.status.name();
         voice.warn(&format!("run {} is not complete: {status}", brief.id));
     }
-    publish::publish(&judged(&saved.result, saved.margin_pct), &options.targets)?;
+    let result = judged(&saved.result, saved.margin_pct);
+    publish::publish(&result, options.form, &options.targets)?;
     Ok(Exit::Done.into())
 }

@@ -10,11 +10,14 @@ use clap::ArgAction::SetTrue;
 
 use crate::error::cause;
 use crate::ministat::classic::{self, Classic, Refusal};
+use crate::ministat::comparison::Test;
 use crate::ministat::fault::shown;
-use crate::ministat::input::{self, Fault, InputError, Reading, Set};
+use crate::ministat::input::{Fault, InputError, Reading, Set};
 use crate::ministat::options::{self, OptionError};
 use crate::ministat::picture::{Picture, SYMBOLS};
 use crate::ministat::report::{OutOfRange, Report};
+use crate::ministat::source::{self, Source};
+use crate::nearest::nearest;
 
 /// Exit code for bad usage and bad input.
 const BAD_INPUT: u8 = 2;
@@ -25,7 +28,8 @@ const FAILED: u8 = 1;
 /// Width of the picture where nothing is known of the terminal.
 const WIDTH: usize = 74;
 
-/// Compare files of numbers, one number a line, with the first of them.
+/// Compare files of numbers, one number a line, with the first of them; or what hyperfine (JSON),
+/// benchstat (Go's lines), criterion (sample.json) and `perf stat` write.
 ///
 /// Prints each file's number of values, range, median, mean and deviation, a picture, and what can
 /// be said of the differences. Without a file, or for `-`, the numbers come from standard input.
@@ -70,6 +74,23 @@ pub struct Args {
     /// Print byte for byte what ministat prints, with its exit codes.
     #[arg(long)]
     pub ministat: bool,
+
+    /// Which test decides.
+    #[arg(
+        long,
+        value_name = "TEST",
+        default_value = "welch",
+        conflicts_with = "ministat"
+    )]
+    pub test: Test,
+
+    /// The file, or the series, that the others are compared with [default: the first].
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+
+    /// Of what other tools wrote, only the commands, benchmarks or events whose name contains this.
+    #[arg(long, value_name = "TEXT", conflicts_with = "ministat")]
+    pub series: Option<String>,
 
     /// Write the summary and the tests as JSON to this file; `-` is standard output.
     #[arg(long, value_name = "FILE", conflicts_with = "ministat")]
@@ -140,7 +161,7 @@ pub fn run(args: &Args) -> ExitCode {
 fn perform(args: &Args, out: &mut impl Write) -> Result<(), Failure> {
     let picture = picture(args)?;
     let level = options::confidence(&args.confidence, args.ministat)?;
-    let sets = read_all(args)?;
+    let sets = rebased(read_all(args)?, args.baseline.as_deref())?;
     let tests = !args.summary_only;
     if args.ministat {
         let options = classic::Options {
@@ -151,7 +172,10 @@ fn perform(args: &Args, out: &mut impl Write) -> Result<(), Failure> {
         let classic = Classic::new(sets, options)?;
         return written(classic.write(out));
     }
-    let report = Report::new(&sets, level, tests)?;
+    if args.test == Test::Paired {
+        check_pairs(&sets)?;
+    }
+    let report = Report::new(&sets, level, tests.then_some(args.test))?;
     match &args.json {
         Some(file) if file == "-" => written(write_json(&report, out)),
         Some(file) => {
@@ -159,6 +183,49 @@ fn perform(args: &Args, out: &mut impl Write) -> Result<(), Failure> {
             written(report.write(&sets, picture.as_ref(), out))
         }
         None => written(report.write(&sets, picture.as_ref(), out)),
+    }
+}
+
+/// The sets with the baseline first.
+fn rebased(mut sets: Vec<Set>, baseline: Option<&str>) -> Result<Vec<Set>, Failure> {
+    let Some(wanted) = baseline else {
+        return Ok(sets);
+    };
+    let names: Vec<String> = sets
+        .iter()
+        .map(|set| shown(set.name.as_encoded_bytes()))
+        .collect();
+    let is_meant = |name: &&String| **name == wanted || name.ends_with(&format!(": {wanted}"));
+    let Some(place) = names.iter().position(|name| is_meant(&name)) else {
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let guess =
+            nearest(wanted, &known).map_or(String::new(), |name| format!("; did you mean {name}?"));
+        return Err(Failure::usage(format!(
+            "--baseline: there is no `{wanted}`{guess}"
+        )));
+    };
+    let base = sets.remove(place);
+    sets.insert(0, base);
+    Ok(sets)
+}
+
+/// Pairs need as many values of one as of the other.
+fn check_pairs(sets: &[Set]) -> Result<(), Failure> {
+    let Some((base, others)) = sets.split_first() else {
+        return Ok(());
+    };
+    match others
+        .iter()
+        .find(|set| set.values.len() != base.values.len())
+    {
+        None => Ok(()),
+        Some(other) => Err(Failure::usage(format!(
+            "--test paired: {} has {} values and {} has {}; give a value of each for every run",
+            shown(base.name.as_encoded_bytes()),
+            base.values.len(),
+            shown(other.name.as_encoded_bytes()),
+            other.values.len()
+        ))),
     }
 }
 
@@ -237,10 +304,21 @@ fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
             SYMBOLS.len()
         )));
     }
-    files
-        .iter()
-        .map(|name| input::read(name, &reading).map_err(|e| Failure::input(&e, args)))
-        .collect()
+    let source = Source {
+        reading,
+        // Whoever chooses a column knows that it is a table.
+        foreign: !args.ministat && args.delimiters.is_none() && args.column.trim() == "1",
+        series: args.series.as_deref(),
+    };
+    let sets = source::read_all(files, &source).map_err(|e| Failure::input(&e, args))?;
+    if sets.len() > SYMBOLS.len() {
+        return Err(Failure::usage(format!(
+            "{} series are too many; compare at most {} at once: choose with --series",
+            sets.len(),
+            SYMBOLS.len()
+        )));
+    }
+    Ok(sets)
 }
 
 /// A reader that has gone away (`furlong stat f | head -1`) is no failure; a full disk is.

@@ -9,7 +9,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod watch;
+pub(super) mod watch;
 mod worker;
 
 use furlong::iova::Traffic;

@@ -1,6 +1,8 @@
 //! What an experiment is, and the list of those that exist.
-#![forbid(unsafe_code)]
 
+pub mod bounce;
+pub mod bounce_area;
+pub mod bounce_order;
 pub mod gas;
 pub mod iova_gap;
 pub mod iova_magazine;
@@ -11,12 +13,13 @@ pub mod plan;
 mod rounds;
 pub mod traffic;
 pub mod tree_order;
+pub mod vmspace_index;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use plan::{MetricPlan, Plan, Profile, Workload};
+pub use plan::{MARGIN, MetricPlan, Plan, Profile, Workload};
 
 /// What a sample process is asked to do.
 #[derive(Clone, Debug)]
@@ -48,6 +51,11 @@ pub struct Outcome {
 /// An arm gave a wrong answer or could not run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure(pub String);
+
+/// What something refuses with, as the reason of a failure.
+fn said(refusal: impl std::fmt::Display) -> Failure {
+    Failure(refusal.to_string())
+}
 
 /// Runs one sample of one arm in this process.
 pub type ArmFn = fn(&Request) -> Result<Outcome, Failure>;
@@ -127,6 +135,9 @@ pub fn all() -> Vec<Experiment> {
         iova_gap::experiment(),
         iova_magazine::experiment(),
         phys_lookup::experiment(),
+        bounce_order::experiment(),
+        bounce_area::experiment(),
         tree_order::experiment(),
+        vmspace_index::experiment(),
     ]
 }

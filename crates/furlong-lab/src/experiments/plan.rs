@@ -148,7 +148,12 @@ impl Plan {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Whether it says nothing that contradicts itself.
+    ///
+    /// # Errors
+    ///
+    /// What does.
+    pub fn check(&self) -> Result<(), String> {
         let names = |kind: &str, names: Vec<&str>| {
             let mut seen = BTreeSet::new();
             match names.iter().find(|name| !seen.insert(**name)) {
@@ -172,6 +177,12 @@ impl Plan {
                 .map(|load| load.name.as_str())
                 .collect(),
         )?;
+        for load in &self.workloads {
+            let unknown = |name: &&String| self.metrics.iter().all(|metric| metric.name != **name);
+            if let Some(name) = load.metrics.iter().find(unknown) {
+                return Err(format!("workload `{}` has no metric `{name}`", load.name));
+            }
+        }
         if self.arms.iter().any(|arm| arm == CONTROL) {
             return Err(format!(
                 "`{CONTROL}` is the baseline again and no name for an arm"
@@ -243,7 +254,12 @@ pub struct Workload {
     /// Runs under the quick profile too.
     #[serde(default)]
     pub quick: bool,
-    /// Parameters under `quick` and `full`.
+    /// Names of the metrics that it has; all of them where none is named. Its primary one is the
+    /// first of the plan's among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
+    /// Parameters under `quick` and `full`. [`MARGIN`] among them goes before the margins of its
+    /// sampled metrics.
     #[serde(default)]
     pub params: BTreeMap<String, u64>,
     /// Parameters that differ under `smoke` (tiny sizes).
@@ -251,7 +267,16 @@ pub struct Workload {
     pub smoke: BTreeMap<String, u64>,
 }
 
+/// The parameter with a workload's own margin, per cent.
+pub const MARGIN: &str = "margin_pct";
+
 impl Workload {
+    /// Whether it has a metric of the plan.
+    #[must_use]
+    pub fn has(&self, metric: &str) -> bool {
+        self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
+    }
+
     /// The same with the parameters that hold under a profile.
     #[must_use]
     pub fn under(&self, profile: Profile) -> Workload {
@@ -293,6 +318,14 @@ mod tests {
     }
 
     #[test]
+    fn a_workload_has_the_metrics_that_it_names_or_all() {
+        let mut load = Plan::parse(GOOD).unwrap().workloads.remove(0);
+        assert!(load.has("time_ns_per_op") && load.has("instructions"));
+        load.metrics.push("time_ns_per_op".to_owned());
+        assert!(load.has("time_ns_per_op") && !load.has("instructions"));
+    }
+
+    #[test]
     fn each_profile_has_its_blocks_and_its_batch() {
         let plan = Plan::parse(GOOD).unwrap();
         let of = |profile| (plan.blocks(profile), plan.batch_s(profile));
@@ -311,6 +344,11 @@ mod tests {
         };
         assert!(wrong(r#"["a", "b"]"#, r#"["a", "a"]"#).contains("arm `a` is there twice"));
         assert!(wrong(r#"["a", "b"]"#, "[]").contains("there are no arms"));
+        let said = wrong("quick = true", r#"quick = true, metrics = ["time"]"#);
+        assert!(
+            said.contains("workload `plain` has no metric `time`"),
+            "{said}"
+        );
         assert!(wrong(r#"["a", "b"]"#, r#"["a", "control"]"#).contains("`control`"));
         assert!(wrong("quick = 0.1", "quik = 0.1").contains("`quik`"));
         assert!(wrong("quick = 0.1", "quick = -1.0").contains("more than 0"));

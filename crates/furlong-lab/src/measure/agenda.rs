@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::counters::Counters;
 use crate::experiments::{MetricPlan, Profile, Workload};
@@ -29,8 +30,8 @@ pub struct Agenda {
     /// In the order in which they run.
     pub experiments: Vec<Entry>,
     /// What the sampler needs besides (the command lines of a comparison, for example).
-    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
-    pub subject: serde_json::Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub subject: Value,
 }
 
 /// One experiment of an agenda.
@@ -66,7 +67,13 @@ pub struct Load {
     pub batch: Batch,
     /// Arms that cannot run it, and why.
     pub na: BTreeMap<String, String>,
+    /// What the record says of it besides the workload's own parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, Value>,
 }
+
+/// The fact that holds how many seconds a workload may take.
+pub const MAX_TIME_S: &str = "max_time_s";
 
 /// How long a sample is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -183,6 +190,7 @@ impl Entry {
             name: load.workload.name.clone(),
             params: params
                 .map(|(name, value)| (name.clone(), (*value).into()))
+                .chain(load.facts.clone())
                 .collect(),
             blocks: vec![],
             order: vec![],

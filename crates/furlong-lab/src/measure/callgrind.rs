@@ -24,10 +24,21 @@ use super::launcher::{LaunchError, Launcher, Layout, Task};
 pub struct Count {
     /// Of all its processes.
     pub instructions: u64,
+    /// Misses of the simulated caches, where they were asked for.
+    pub misses: Option<Misses>,
     /// How many processes were counted.
     pub processes: usize,
     /// How it ended; its times are those of callgrind.
     pub finished: Finished,
+}
+
+/// Misses of the simulated caches, which have the size of this machine's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Misses {
+    /// Of the first caches, for instructions and data.
+    pub first: u64,
+    /// Of the last cache, which all of those went to.
+    pub last: u64,
 }
 
 /// Why there is no count.
@@ -75,6 +86,7 @@ impl std::error::Error for CallgrindError {}
 #[derive(Clone, Debug)]
 pub struct Callgrind {
     valgrind: PathBuf,
+    caches: bool,
 }
 
 impl Callgrind {
@@ -85,7 +97,19 @@ impl Callgrind {
     /// [`CallgrindError::Missing`].
     pub fn new() -> Result<Self, CallgrindError> {
         let valgrind = find("valgrind").map_err(|_| CallgrindError::Missing)?;
-        Ok(Self { valgrind })
+        Ok(Self {
+            valgrind,
+            caches: false,
+        })
+    }
+
+    /// Simulates the caches too, which takes twice the time.
+    #[must_use]
+    pub fn with_caches(self) -> Self {
+        Self {
+            caches: true,
+            ..self
+        }
     }
 
     /// Runs a command to its end and counts its instructions.
@@ -122,13 +146,26 @@ impl Callgrind {
             let line = last_line(&logs).or_else(|| finished.last_error_line());
             return Err(CallgrindError::Failed(finished.ending, line));
         }
-        let counts: Option<Vec<u64>> = files.profiles.iter().map(|file| total(file)).collect();
-        let counts = counts.ok_or_else(|| {
-            CallgrindError::NoCount("a file of it has no line `totals:`".to_owned())
-        })?;
+        let total = |events: &[&str]| {
+            let counts: Option<Vec<u64>> = files
+                .profiles
+                .iter()
+                .map(|file| total(file, events))
+                .collect();
+            let missing = || format!("a file of it has no total of {}", events.join(" and "));
+            let counts = counts.ok_or_else(|| CallgrindError::NoCount(missing()))?;
+            Ok(counts.iter().sum())
+        };
+        let misses = || {
+            Ok(Misses {
+                first: total(&["I1mr", "D1mr", "D1mw"])?,
+                last: total(&["ILmr", "DLmr", "DLmw"])?,
+            })
+        };
         Ok(Count {
-            instructions: counts.iter().sum(),
-            processes: counts.len(),
+            instructions: total(&["Ir"])?,
+            misses: self.caches.then(misses).transpose()?,
+            processes: files.profiles.len(),
             finished,
         })
     }
@@ -142,6 +179,7 @@ impl Callgrind {
             "--command-line-only=yes".to_owned(),
             "--trace-children=yes".to_owned(),
             "--quiet".to_owned(),
+            format!("--cache-sim={}", if self.caches { "yes" } else { "no" }),
             format!("--callgrind-out-file={place}/%p.{PROFILE}"),
             format!("--log-file={place}/%p.{LOG}"),
         ];
@@ -189,18 +227,25 @@ fn files(place: &Path) -> io::Result<Files> {
     Ok(files)
 }
 
-/// The instructions of a process: what `totals:` has for the event `Ir`.
-fn total(profile: &str) -> Option<u64> {
+/// What `totals:` has for some events of a process, together.
+fn total(profile: &str, events: &[&str]) -> Option<u64> {
     let line = |name: &str| {
         profile
             .lines()
             .rev()
             .find_map(|line| line.strip_prefix(name))
     };
-    let place = line("events:")?
-        .split_whitespace()
-        .position(|event| event == "Ir")?;
-    line("totals:")?.split_whitespace().nth(place)?.parse().ok()
+    let known: Vec<&str> = line("events:")?.split_whitespace().collect();
+    // Zeros at the end are left out, but no program has no instructions.
+    let totals: Vec<&str> = line("totals:")?.split_whitespace().collect();
+    let count = |event: &&str| {
+        let place = known.iter().position(|known| known == event)?;
+        match totals.get(place) {
+            Some(count) => count.parse().ok(),
+            None => (*event != "Ir").then_some(0),
+        }
+    };
+    events.iter().map(count).sum()
 }
 
 /// The last line of valgrind's with something in it, without its mark.
@@ -238,17 +283,23 @@ mod tests {
     #[test]
     fn the_total_is_the_one_of_the_instructions() {
         let profile = "version: 1\npid: 5\nevents: Dr Ir Dw\nsummary: 1 2 3\n0 12\ntotals: 4 5 6\n";
-        assert_eq!(total(profile), Some(5));
-        assert_eq!(total("events: Ir\nsummary: 7\n\ntotals: 8\n"), Some(8));
+        assert_eq!(total(profile, &["Ir"]), Some(5));
+        assert_eq!(
+            total("events: Ir\nsummary: 7\n\ntotals: 8\n", &["Ir"]),
+            Some(8)
+        );
     }
 
     #[test]
     fn a_profile_that_is_cut_or_counts_something_else_has_no_total() {
-        assert_eq!(total("events: Ir\nsummary: 7\n"), None);
-        assert_eq!(total("events: Dr\ntotals: 7\n"), None);
-        assert_eq!(total("events: Dr Ir\ntotals: 7\n"), None);
-        assert_eq!(total("events: Ir\ntotals: many\n"), None);
-        assert_eq!(total(""), None);
+        assert_eq!(total("events: Ir\nsummary: 7\n", &["Ir"]), None);
+        assert_eq!(total("events: Dr\ntotals: 7\n", &["Ir"]), None);
+        assert_eq!(total("events: Dr Ir\ntotals: 7\n", &["Ir"]), None);
+        assert_eq!(total("events: Ir\ntotals: many\n", &["Ir"]), None);
+        assert_eq!(total("", &["Ir"]), None);
+        let zeros = "events: Ir D1mr D1mw\ntotals: 9 4\n";
+        assert_eq!(total(zeros, &["D1mr", "D1mw"]), Some(4));
+        assert_eq!(total(zeros, &["D1mr", "DLmr"]), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::agenda::{Agenda, Batch, Entry, Load};
 use super::calibrate::calibrate;
 use super::deal::Deal;
+use super::ending::Clock;
 use super::progress::Progress;
 use super::sampler::{Job, Miss, Pass, Sampler};
 use crate::experiments::Outcome;
@@ -148,7 +149,12 @@ impl<'a> Campaign<'a> {
         let entry = self.entry(place);
         let mut runners = entry.runners(load);
         runners.push(CONTROL);
+        let clock = Clock::new(load);
         for number in 1..=load.blocks {
+            if let Some(stopped) = self.enough(place, &clock) {
+                self.stop(place, stopped);
+                break;
+            }
             if self.ledger.has_block(place, number) {
                 self.progress.done(load.guess_s() * runners.len() as f64);
                 continue;
@@ -185,12 +191,14 @@ impl<'a> Campaign<'a> {
                 break;
             }
         }
+        self.tell_shortfall(place);
         Ok(())
     }
 
     /// One block: every runner once, in the order that was dealt.
     fn block(&mut self, round: &Round<'a>, number: u32) -> Result<Block, Stop> {
-        let sampled = self.ledger.metrics(round.place, Kind::Sampled);
+        let mut sampled = self.ledger.metrics(round.place, Kind::Sampled);
+        sampled.retain(|name| round.load.workload.has(name));
         // Counters that turned out to differ between processes are counted in every block, by a
         // process of their own: counting must not disturb the timing.
         let entry = self.entry(round.place);

@@ -312,6 +312,18 @@ pub fn metrics() -> Vec<MetricPlan> {
             0.1,
             "times it waited or something else was let run",
         ),
+        metric(
+            "fs_inputs",
+            "1",
+            5.0,
+            "reads from devices, units of 512 bytes",
+        ),
+        metric(
+            "fs_outputs",
+            "1",
+            5.0,
+            "writes to devices, units of 512 bytes",
+        ),
     ]
 }
 
@@ -328,6 +340,8 @@ pub fn metrics_of(usage: &Usage) -> BTreeMap<String, f64> {
         ("minor_faults", count(usage.minor_faults)),
         ("major_faults", count(usage.major_faults)),
         ("context_switches", count(switches)),
+        ("fs_inputs", count(usage.blocks_in)),
+        ("fs_outputs", count(usage.blocks_out)),
     ]
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value))

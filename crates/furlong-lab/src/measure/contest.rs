@@ -1,8 +1,9 @@
 //! Any commands as arms: a sample is one run of one of them.
 //!
-//! Before a sample the user's own preparation runs; before the first, every command a few times if
-//! the user wants. Neither is timed. A command that fails ends the contest, for a command that
-//! fails does something else than what was to be compared; the user can say that it is no failure.
+//! Before a sample the user's own preparation runs; before the first, what sets a heat up, and
+//! every command a few times if the user wants; after the last, what cleans up. None of it is
+//! timed. A command that fails ends the contest, for a command that fails does something else than
+//! what was to be compared; the user can say that it is no failure.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -14,7 +15,10 @@ use std::time::Duration;
 use super::command::{Command, metrics_of, padded_environment};
 use super::finished::{Ending, Finished};
 use super::interrupt::Interrupt;
-use super::launcher::{LaunchError, Launcher, Layout, Output, Task};
+use super::launcher::{LaunchError, Launcher, Layout, Task};
+use super::output::Outputs;
+use super::pattern::Pattern;
+use super::pmu::{Counters, Event, Overhead};
 use super::sampler::{Job, Miss, Sampler};
 use crate::error::cause;
 use crate::experiments::Outcome;
@@ -26,6 +30,30 @@ pub struct Contestant {
     pub name: String,
     /// What it runs.
     pub command: Command,
+    /// Runs before each sample.
+    pub prepare: Option<Command>,
+}
+
+/// The commands of one workload.
+#[derive(Clone, Debug, Default)]
+pub struct Heat {
+    /// Name of the workload.
+    pub workload: String,
+    /// In the order in which they were given, the baseline first.
+    pub contestants: Vec<Contestant>,
+    /// Run once before everything else of the heat.
+    pub setup: Vec<Command>,
+    /// Run once after everything else, however that ended.
+    pub cleanup: Vec<Command>,
+}
+
+impl Heat {
+    /// The longest of its commands, bytes on the stack.
+    fn longest(&self) -> usize {
+        let all = self.contestants.iter();
+        let bytes = all.map(|contestant| contestant.command.stack_bytes());
+        bytes.max().unwrap_or(0)
+    }
 }
 
 /// What a command's failure means.
@@ -40,10 +68,14 @@ pub enum Failures {
 /// How commands are run.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// In the order in which they were given, the baseline first.
-    pub contestants: Vec<Contestant>,
-    /// Runs before each sample.
-    pub prepare: Option<Command>,
+    /// One a workload.
+    pub heats: Vec<Heat>,
+    /// Counters of processor and kernel that are read for every sample.
+    pub events: Vec<&'static Event>,
+    /// What is looked for in what the commands print.
+    pub patterns: Vec<Pattern>,
+    /// Whether the commands of a heat must print the same.
+    pub same_output: bool,
     /// So many times each command runs before the first sample.
     pub warmup: u32,
     /// What the commands read.
@@ -59,8 +91,13 @@ pub struct Contest {
     rules: Rules,
     launcher: Launcher,
     interrupt: Interrupt,
+    outputs: Option<Outputs>,
+    overhead: Overhead,
     notices: RefCell<Vec<String>>,
-    warm: Cell<bool>,
+    /// The heat that is set up.
+    entered: Cell<Option<usize>>,
+    /// The last heat whose commands were warmed up.
+    warm: Cell<Option<usize>>,
 }
 
 impl Contest {
@@ -70,12 +107,18 @@ impl Contest {
     ///
     /// There is no launcher for this machine, or no place for it.
     pub fn new(rules: Rules, interrupt: Interrupt) -> Result<Rc<Self>, LaunchError> {
+        let reads = rules.same_output || !rules.patterns.is_empty();
+        let outputs = reads.then(Outputs::new).transpose();
+        let launcher = Launcher::new()?;
         Ok(Rc::new(Self {
+            overhead: Overhead::measure(&launcher, &rules.events)?,
             rules,
-            launcher: Launcher::new()?,
+            launcher,
             interrupt,
+            outputs: outputs.map_err(LaunchError::NoPlace)?,
             notices: RefCell::new(vec![]),
-            warm: Cell::new(false),
+            entered: Cell::new(None),
+            warm: Cell::new(None),
         }))
     }
 
@@ -85,45 +128,89 @@ impl Contest {
         &self.rules
     }
 
-    /// A command as a task, with so many bytes of padding besides what makes up for the different
-    /// lengths of the commands.
-    pub(super) fn task(&self, contestant: &Contestant, padding: usize) -> Task {
-        let command = &contestant.command;
-        let all = self.rules.contestants.iter();
-        let longest = all
-            .map(|other| other.command.stack_bytes())
-            .max()
-            .unwrap_or(0);
-        let shortfall = longest.saturating_sub(command.stack_bytes());
+    /// A command as a task whose arguments and padded environment are `stack_bytes` long together.
+    fn padded(&self, command: &Command, stack_bytes: usize) -> Task {
+        let padding = stack_bytes.saturating_sub(command.stack_bytes());
         Task {
             program: command.program.clone(),
             arguments: command.arguments.clone(),
-            environment: padded_environment(padding + shortfall),
+            environment: padded_environment(padding),
             input: self.rules.input.clone(),
-            output: Output::Discard,
+            output: Outputs::discarded(),
             limit: self.rules.limit,
             layout: Layout::Random,
         }
     }
 
-    /// The contestant of a job, after the user's preparation has run.
-    pub(super) fn prepared(&self, arm: &str) -> Result<&Contestant, Miss> {
-        let found = self
-            .rules
-            .contestants
-            .iter()
-            .find(|contestant| contestant.name == arm);
+    /// The command of a job as a task, with so many bytes of padding besides what makes up for the
+    /// different lengths of the commands. Everything that has to run before it has run.
+    pub(super) fn prepared(&self, job: &Job<'_>, padding: usize) -> Result<Task, Miss> {
+        let heat = self.enter(&job.workload.name)?;
+        self.task_of(heat, job.arm, padding)
+    }
+
+    fn task_of(&self, heat: &Heat, arm: &str, padding: usize) -> Result<Task, Miss> {
+        let mut found = heat.contestants.iter();
+        let found = found.find(|contestant| contestant.name == arm);
         let missing = || Miss::Failed(format!("there is no command `{arm}`"));
         let contestant = found.ok_or_else(missing)?;
-        if let Some(prepare) = &self.rules.prepare {
-            let step = Contestant {
-                name: "--prepare".to_owned(),
-                command: prepare.clone(),
-            };
-            let finished = self.finished(&self.task(&step, 0))?;
-            self.accept(&step.name, &finished, Failures::End)?;
+        if let Some(prepare) = &contestant.prepare {
+            self.step("--prepare", prepare)?;
         }
-        Ok(contestant)
+        Ok(self.padded(&contestant.command, heat.longest() + padding))
+    }
+
+    /// Runs what is no sample and must succeed.
+    fn step(&self, name: &str, command: &Command) -> Result<(), Miss> {
+        let finished = self.finished(&self.padded(command, 0))?;
+        self.accept(name, &finished, Failures::End)
+    }
+
+    /// Sets a heat up, unless it is the one that is, after cleaning up behind the one before.
+    fn enter(&self, workload: &str) -> Result<&Heat, Miss> {
+        let place = self
+            .rules
+            .heats
+            .iter()
+            .position(|heat| heat.workload == workload);
+        let missing = || Miss::Failed(format!("there is no command for `{workload}`"));
+        let place = place.ok_or_else(missing)?;
+        let heat = &self.rules.heats[place];
+        if self.entered.get() != Some(place) {
+            for failure in self.leave() {
+                self.notice(failure);
+            }
+            self.entered.set(Some(place));
+            for setup in &heat.setup {
+                self.step("--setup", setup)?;
+            }
+        }
+        Ok(heat)
+    }
+
+    /// Cleans up behind the heat that is set up, also where the user wants to stop: what could not
+    /// be cleaned up.
+    #[must_use]
+    pub fn leave(&self) -> Vec<String> {
+        let Some(place) = self.entered.take() else {
+            return vec![];
+        };
+        self.warm.set(None);
+        let failure = |cleanup: &Command| {
+            let finished = self.launcher.run(&self.padded(cleanup, 0), None);
+            let finished = finished.map_err(|error| error.to_string());
+            let why = match finished.map(|finished| (finished.ending, finished)) {
+                Ok((Ending::Exited(0), _)) => return None,
+                Ok((ending, finished)) => format!("{ending}: {}", last_words(&finished)),
+                Err(why) => why,
+            };
+            Some(format!("`--cleanup` failed: {why}: clean up by hand"))
+        };
+        self.rules.heats[place]
+            .cleanup
+            .iter()
+            .filter_map(failure)
+            .collect()
     }
 
     /// Runs a task to its end; what keeps it from being started ends the contest.
@@ -150,10 +237,7 @@ impl Contest {
         finished: &Finished,
         failures: Failures,
     ) -> Result<(), Miss> {
-        let last = finished.last_error_line();
-        let last = last
-            .as_deref()
-            .unwrap_or("it wrote nothing to standard error");
+        let last = last_words(finished);
         match finished.ending {
             Ending::Exited(0) => Ok(()),
             Ending::TimedOut => Err(Miss::Fatal(format!(
@@ -162,11 +246,8 @@ impl Contest {
             ))),
             _ if failures == Failures::Count => Ok(()),
             ending => {
-                let contends = self
-                    .rules
-                    .contestants
-                    .iter()
-                    .any(|other| other.name == name);
+                let mut all = self.rules.heats.iter().flat_map(|heat| &heat.contestants);
+                let contends = all.any(|other| other.name == name);
                 let remedy = if contends {
                     " (--ignore-failure counts such runs too)"
                 } else {
@@ -179,15 +260,16 @@ impl Contest {
         }
     }
 
-    /// Runs every command as often as the user wants before the first sample.
-    fn warm_up(&self) -> Result<(), Miss> {
-        if self.warm.replace(true) {
+    /// Runs every command of a heat as often as the user wants before its first sample.
+    fn warm_up(&self, heat: &Heat) -> Result<(), Miss> {
+        if self.warm.get() == self.entered.get() {
             return Ok(());
         }
-        for contestant in &self.rules.contestants {
+        self.warm.set(self.entered.get());
+        for contestant in &heat.contestants {
             for _ in 0..self.rules.warmup {
-                let contestant = self.prepared(&contestant.name)?;
-                let finished = self.finished(&self.task(contestant, 0))?;
+                let task = self.task_of(heat, &contestant.name, 0)?;
+                let finished = self.finished(&task)?;
                 self.accept(&contestant.name, &finished, self.rules.failures)?;
             }
         }
@@ -196,17 +278,22 @@ impl Contest {
 
     /// One sample.
     fn take(&self, job: &Job<'_>) -> Result<Outcome, Miss> {
-        self.warm_up()?;
-        let contestant = self.prepared(job.arm)?;
-        let names = self
-            .rules
+        let heat = self.enter(&job.workload.name)?;
+        self.warm_up(heat)?;
+        let names = heat
             .contestants
             .iter()
             .map(|contestant| contestant.name.len());
         // The schedule pads for names of different length, since it takes them for arguments.
         let for_name = names.max().unwrap_or(0).saturating_sub(job.arm.len());
         let padding = job.padding.saturating_sub(for_name);
-        let finished = self.finished(&self.task(contestant, padding))?;
+        let mut task = self.task_of(heat, job.arm, padding)?;
+        if let Some(outputs) = &self.outputs {
+            task.output = outputs.kept();
+        }
+        // Opened for each sample: it begins with the next program and ends with it.
+        let mut counters = Counters::open(&self.rules.events).map_err(Miss::Fatal)?;
+        let finished = self.finished(&task)?;
         self.accept(job.arm, &finished, self.rules.failures)?;
         if finished.left_behind {
             self.notice(format!(
@@ -214,11 +301,30 @@ impl Contest {
                 job.arm
             ));
         }
+        let mut metrics = metrics_of(&finished.usage);
+        for (metric, count) in counters.read().map_err(Miss::Failed)? {
+            let value = self.overhead.taken_off(metric, count.value);
+            metrics.insert(metric.to_owned(), value);
+            if count.share < 1.0 {
+                self.notice(format!(
+                    "{metric} took turns with other counters and is scaled: count fewer, or stop \
+                     what else counts (perf, a watchdog)"
+                ));
+            }
+        }
+        let mut digest = 0;
+        if let Some(outputs) = &self.outputs {
+            let printed = outputs.find(&self.rules.patterns, &finished);
+            metrics.extend(printed.map_err(Miss::Failed)?);
+            if self.rules.same_output {
+                digest = outputs.digest().map_err(Miss::Failed)?;
+            }
+        }
         Ok(Outcome {
-            metrics: metrics_of(&finished.usage),
+            metrics,
             operations: 1,
             elapsed_s: finished.usage.wall_s,
-            digest: 0,
+            digest,
         })
     }
 
@@ -228,6 +334,12 @@ impl Contest {
             notices.push(text);
         }
     }
+}
+
+/// What a command said last, for a person.
+fn last_words(finished: &Finished) -> String {
+    let last = finished.last_error_line();
+    last.unwrap_or_else(|| "it wrote nothing to standard error".to_owned())
 }
 
 /// Runs something that Ctrl-C stops through a pipe; `None` where it was pressed.

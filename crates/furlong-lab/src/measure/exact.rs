@@ -52,8 +52,10 @@ impl Campaign<'_> {
         let entry = self.entry(place);
         let is_own = |name: &str| entry.metrics.iter().any(|metric| metric.name == name);
         let is_silent = |arm: &str| entry.uncounted.iter().any(|name| name == arm);
-        self.ledger
-            .uncounted(place, |arm, metric| !(is_silent(arm) && is_own(metric)))
+        let load = &entry.loads[place.workload].workload;
+        self.ledger.uncounted(place, |arm, metric| {
+            !is_own(metric) || (!is_silent(arm) && load.has(metric))
+        })
     }
 
     /// What the arms count themselves.

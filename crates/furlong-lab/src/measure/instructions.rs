@@ -27,6 +27,12 @@ use crate::record::result::{Better, Kind};
 /// Instructions of a command.
 pub const INSTRUCTIONS: &str = "instructions";
 
+/// Misses of a command in the first caches.
+pub const FIRST_MISSES: &str = "sim_l1_misses";
+
+/// Misses of a command in the last cache.
+pub const LAST_MISSES: &str = "sim_ll_misses";
+
 /// Instructions of an operation.
 pub const INSTRUCTIONS_PER_OP: &str = "instructions_per_op";
 
@@ -39,19 +45,29 @@ const SLOWDOWN_MAX: u32 = 100;
 /// What a difference in counts must exceed to matter, per cent.
 const MARGIN_PCT: f64 = 0.1;
 
-/// The pass that counts the instructions of a contest's commands.
+/// The pass that counts the instructions of a contest's commands and, where `caches` are wanted,
+/// the misses of simulated ones.
 ///
 /// # Errors
 ///
 /// There is no valgrind.
-pub fn of_commands(contest: &Rc<Contest>) -> Result<Pass<'static>, Error> {
+pub fn of_commands(contest: &Rc<Contest>, caches: bool) -> Result<Pass<'static>, Error> {
+    let mut callgrind = callgrind()?;
+    let about = "instructions outside the kernel of all processes of the command, by callgrind";
+    let mut metrics = vec![metric(INSTRUCTIONS, about)];
+    if caches {
+        callgrind = callgrind.with_caches();
+        let about = "misses of the first caches, simulated by callgrind";
+        metrics.push(metric(FIRST_MISSES, about));
+        let about = "misses of the last cache, simulated by callgrind";
+        metrics.push(metric(LAST_MISSES, about));
+    }
     let sampler = CommandCounts {
         contest: Rc::clone(contest),
-        callgrind: callgrind()?,
+        callgrind,
     };
-    let about = "instructions outside the kernel of all processes of the command, by callgrind";
     Ok(Pass {
-        metrics: vec![metric(INSTRUCTIONS, about)],
+        metrics,
         sampler: Box::new(sampler),
     })
 }
@@ -110,8 +126,7 @@ struct CommandCounts {
 impl Sampler for CommandCounts {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
         let contest = &self.contest;
-        let contestant = contest.prepared(job.arm)?;
-        let mut task = contest.task(contestant, 0);
+        let mut task = contest.prepared(job, 0)?;
         task.limit = task.limit.map(|limit| limit.saturating_mul(SLOWDOWN_MAX));
         let run = |launcher: &Launcher, stop: &PipeReader| {
             self.callgrind.count(launcher, &task, Some(stop))
@@ -120,7 +135,13 @@ impl Sampler for CommandCounts {
         if contest.rules().failures == Failures::End && count.finished.ending != Ending::Exited(0) {
             return Err(missed(failed(&count)));
         }
-        Ok(outcome(INSTRUCTIONS, count.instructions as f64))
+        let mut outcome = outcome(INSTRUCTIONS, count.instructions as f64);
+        if let Some(misses) = count.misses {
+            let counts = [(FIRST_MISSES, misses.first), (LAST_MISSES, misses.last)];
+            let named = counts.map(|(name, count)| (name.to_owned(), count as f64));
+            outcome.metrics.extend(named);
+        }
+        Ok(outcome)
     }
 }
 

@@ -156,7 +156,7 @@ pub struct Launcher {
 #[derive(Debug)]
 enum Place {
     /// Memory, as long as this is open.
-    Memory(#[expect(dead_code, reason = "held open, never used again")] OwnedFd),
+    Memory(OwnedFd),
     /// A file that is to be removed.
     File,
 }
@@ -173,6 +173,20 @@ impl Launcher {
         }
         let launcher = in_memory().or_else(|_| in_file(&env::temp_dir()));
         launcher.map_err(LaunchError::NoPlace)
+    }
+
+    /// The launcher as a program: without arguments it says a line on standard error, with one
+    /// system call, and exits with another.
+    #[must_use]
+    pub fn itself(&self) -> PathBuf {
+        match &self.place {
+            // Of another process, furlong's descriptors are to be named by its number.
+            Place::Memory(memory) => {
+                let (process, descriptor) = (process::id(), memory.as_raw_fd());
+                PathBuf::from(format!("/proc/{process}/fd/{descriptor}"))
+            }
+            Place::File => self.path.clone(),
+        }
     }
 
     /// Runs a command to its end.

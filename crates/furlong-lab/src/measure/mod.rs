@@ -14,13 +14,14 @@
 //! - `process.rs`: one sample, one process.
 //! - `calibrate.rs`: how many operations make a sample of the wanted length.
 //! - `exact.rs`: the pass that counts instead of timing.
-//! - `campaign.rs`: the schedule.
-//! - `counters.rs`: which counters were asked for.
+//! - `campaign.rs`: the schedule; `ending.rs`: when a workload has had enough.
+//! - `counters.rs`: which counters were asked for; `pmu.rs`: those of processor and kernel.
 //! - `interrupt.rs`: Ctrl-C ends the block, not the record.
 //! - `progress.rs`: the bar.
 //! - `words.rs`, `command.rs`: a user's command, made ready to run.
 //! - `launcher.rs`, `finished.rs`: runs a command, and what it took.
-//! - `contest.rs`: commands as arms.
+//! - `contest.rs`: commands as arms; `parameter.rs`: sweeps over them.
+//! - `output.rs`, `pattern.rs`: figures in what commands print.
 //! - `callgrind.rs`, `instructions.rs`: instructions as a metric.
 #![forbid(unsafe_code)]
 
@@ -32,11 +33,16 @@ pub mod command;
 pub mod contest;
 pub mod counters;
 pub mod deal;
+mod ending;
 pub mod exact;
 pub mod finished;
 pub mod instructions;
 pub mod interrupt;
 pub mod launcher;
+mod output;
+pub mod parameter;
+pub mod pattern;
+pub mod pmu;
 pub mod process;
 pub mod progress;
 pub mod sampler;

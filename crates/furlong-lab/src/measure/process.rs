@@ -36,6 +36,8 @@ pub struct Processes {
     program: PathBuf,
     profile: Profile,
     interrupt: Interrupt,
+    /// What timed samples said on stderr although they succeeded.
+    notices: Vec<String>,
 }
 
 enum Event {
@@ -69,6 +71,7 @@ impl Processes {
             program,
             profile,
             interrupt,
+            notices: vec![],
         }
     }
 
@@ -155,7 +158,17 @@ impl Processes {
 impl Sampler for Processes {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
         let remains = self.remains(self.command(job), job.timeout)?;
-        outcome(&remains)
+        let outcome = outcome(&remains)?;
+        if !job.exact {
+            let said = String::from_utf8_lossy(&remains.stderr);
+            let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+            self.notices.extend(lines.map(str::to_owned));
+        }
+        Ok(outcome)
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
     }
 }
 
@@ -236,10 +249,12 @@ fn last_line(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
     use std::time::Duration;
+
+    use tempfile::TempDir;
 
     use super::Processes;
     use crate::experiments::{Outcome, Profile, Workload};
@@ -247,34 +262,39 @@ mod tests {
     use crate::measure::sampler::{Job, Miss, Sampler};
 
     fn workload() -> Workload {
-        let (name, about) = ("plain".to_owned(), String::new());
         Workload {
-            name,
-            about,
-            quick: true,
-            params: BTreeMap::new(),
-            smoke: BTreeMap::new(),
+            name: "plain".to_owned(),
+            ..Workload::default()
         }
     }
 
-    /// Takes a sample of a shell script that stands for the executable.
-    fn sample_of(script: &str, timeout: Duration, interrupt: &Interrupt) -> Result<Outcome, Miss> {
+    /// A shell script that stands for the executable, and the folder that it lies in.
+    fn subject(script: &str) -> (TempDir, PathBuf) {
         let home = tempfile::tempdir().unwrap();
         let program = home.path().join("subject");
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let workload = workload();
-        let job = Job {
+        (home, program)
+    }
+
+    fn job(workload: &Workload, timeout: Duration, exact: bool) -> Job<'_> {
+        Job {
             experiment: "race",
-            workload: &workload,
+            workload,
             arm: "fast",
             seed: 5,
             operations: 100,
-            exact: true,
+            exact,
             padding: 3,
             timeout,
-        };
-        Processes::of(program, Profile::Smoke, interrupt.clone()).sample(&job)
+        }
+    }
+
+    /// Takes a sample of such a script.
+    fn sample_of(script: &str, timeout: Duration, interrupt: &Interrupt) -> Result<Outcome, Miss> {
+        let (_home, program) = subject(script);
+        let mut processes = Processes::of(program, Profile::Smoke, interrupt.clone());
+        processes.sample(&job(&workload(), timeout, true))
     }
 
     fn failure_of(script: &str) -> String {
@@ -294,6 +314,24 @@ mod tests {
             (outcome.metrics["t"], outcome.operations, outcome.digest),
             (1.5, 100, 7)
         );
+    }
+
+    #[test]
+    fn what_a_sample_says_on_stderr_is_a_notice_of_its_workload() {
+        let (home, program) = subject(&format!("echo 'no ring here' >&2; {GOOD}"));
+        let mut processes = Processes::of(program, Profile::Smoke, Interrupt::default());
+        let workload = workload();
+        processes
+            .sample(&job(&workload, Duration::from_secs(60), false))
+            .unwrap();
+        assert_eq!(processes.notices(), ["no ring here"]);
+        assert_eq!(processes.notices(), [""; 0]);
+        // A pass that counts goes through all workloads, and says nothing of one.
+        processes
+            .sample(&job(&workload, Duration::from_secs(60), true))
+            .unwrap();
+        assert_eq!(processes.notices(), [""; 0]);
+        drop(home);
     }
 
     #[test]

@@ -259,6 +259,7 @@ impl Selection {
             blocks,
             batch,
             na,
+            facts: BTreeMap::new(),
         }))
     }
 }

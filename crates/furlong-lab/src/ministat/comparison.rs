@@ -1,17 +1,106 @@
-//! A set against the first one: every test that two unpaired samples allow, side by side.
+//! A set against the first one: every test that two samples allow, side by side, one of which
+//! decides.
 #![forbid(unsafe_code)]
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::remark;
 use crate::record::result::{MannWhitney, Student, TTest, VarianceTest};
+use crate::stats::paired::Paired;
 use crate::stats::rank::{is_exact, least_p, mann_whitney};
 use crate::stats::ratio::fieller_from_moments;
 use crate::stats::shift::{hodges_lehmann, hodges_lehmann_interval};
+use crate::stats::sign_flip::sign_flip_p;
 use crate::stats::student::Pooled;
 use crate::stats::variance::brown_forsythe;
+use crate::stats::verdict::Scale;
 use crate::stats::welch::Unpooled;
 use crate::stats::{Moments, holm};
+
+/// Draws of the sign-flip test beyond its exact range, the same for the same files.
+const SIGN_FLIP_SEED: u64 = 0x0070_6169_7265_6400;
+
+/// Which test decides (`--test`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Test {
+    /// Welch's, on means; the spreads may differ.
+    #[default]
+    Welch,
+    /// Student's, on means; the spreads must be equal.
+    Student,
+    /// Mann and Whitney's, on ranks.
+    MannWhitney,
+    /// Student's on the ratios of values that belong together: the first of one file and the
+    /// first of the other, and so on.
+    Paired,
+}
+
+impl Test {
+    /// As it stands before a p.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Welch => "Welch",
+            Self::Student => "Student",
+            Self::MannWhitney => "Mann-Whitney",
+            Self::Paired => "paired",
+        }
+    }
+}
+
+/// Values that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pairs {
+    /// Change from the base, per cent: of the ratios' geometric mean or, where a value is not
+    /// positive, of the mean difference over the base's mean.
+    pub change_pct: f64,
+    /// Its interval.
+    pub interval: [f64; 2],
+    /// The t test; `None` where the pairs do not vary.
+    pub t_test: Option<TTest>,
+    /// The sign-flip randomisation test.
+    pub sign_flip_p: f64,
+    /// Whether the change is of ratios.
+    pub of_ratios: bool,
+}
+
+impl Pairs {
+    /// Of values that belong together; `None` where there are not as many of one as of the other,
+    /// or where the base's mean is zero.
+    fn of(base: Side<'_>, other: Side<'_>, level: f64) -> Option<Self> {
+        let (a, b) = (base.values, other.values);
+        if a.len() != b.len() {
+            return None;
+        }
+        let of_ratios = a.iter().chain(b).all(|value| *value > 0.0);
+        let size = base.moments.mean.abs();
+        let change = |(a, b): (&f64, &f64)| {
+            if of_ratios {
+                b.ln() - a.ln()
+            } else {
+                (b - a) / size
+            }
+        };
+        let changes: Vec<f64> = a.iter().zip(b).map(change).collect();
+        let paired = Paired::of(&changes)?;
+        let scale = if of_ratios {
+            Scale::Log
+        } else {
+            Scale::Difference
+        };
+        let interval = paired.interval(level).map(|end| scale.pct(end));
+        let change_pct = scale.pct(paired.mean);
+        let is_finite = change_pct.is_finite() && interval.iter().all(|end| end.is_finite());
+        is_finite.then(|| Self {
+            change_pct,
+            interval,
+            t_test: paired.test(),
+            sign_flip_p: sign_flip_p(&changes, SIGN_FLIP_SEED),
+            of_ratios,
+        })
+    }
+}
 
 /// One set against the base. Intervals are at the report's confidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,7 +123,11 @@ pub struct Comparison {
     pub ratio_interval: Option<[f64; 2]>,
     /// Welch's test; `None` where neither set varies.
     pub welch: Option<TTest>,
-    /// Welch's p adjusted by Holm, where several sets are compared.
+    /// The test that decides.
+    pub test: Test,
+    /// Its p; `None` where nothing varies.
+    pub p: Option<f64>,
+    /// Its p adjusted by Holm, where several sets are compared.
     pub p_adjusted: Option<f64>,
     /// Whether a difference is proven: p, adjusted where there are several, is below what the
     /// confidence leaves; without any variance, whether there is one at all.
@@ -43,6 +136,9 @@ pub struct Comparison {
     pub student: Option<Student>,
     /// Student's test.
     pub student_test: Option<TTest>,
+    /// The values as pairs, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Pairs>,
     /// Mann-Whitney.
     pub mann_whitney: MannWhitney,
     /// Its p is exact rather than from the normal approximation.
@@ -68,20 +164,23 @@ pub(crate) struct Side<'a> {
 }
 
 /// Every set but the first against the first, at a level such as 0.95.
-pub(crate) fn compare_all(sides: &[Side<'_>], level: f64) -> Vec<Comparison> {
+pub(crate) fn compare_all(sides: &[Side<'_>], level: f64, test: Test) -> Vec<Comparison> {
     let Some((base, others)) = sides.split_first() else {
         return Vec::new();
     };
-    let mut found: Vec<Comparison> = others.iter().map(|o| compare(*base, *o, level)).collect();
+    let compared = others
+        .iter()
+        .map(|other| compare(*base, *other, level, test));
+    let mut found: Vec<Comparison> = compared.collect();
     if found.len() > 1 {
-        let p: Vec<f64> = found.iter().map(|c| c.welch.map_or(1.0, |w| w.p)).collect();
+        let p: Vec<f64> = found.iter().map(|c| c.p.unwrap_or(1.0)).collect();
         for (comparison, p) in found.iter_mut().zip(holm::adjust(&p)) {
-            comparison.p_adjusted = comparison.welch.map(|_| p);
+            comparison.p_adjusted = comparison.p.map(|_| p);
         }
     }
     for (comparison, other) in found.iter_mut().zip(others) {
-        comparison.different = match comparison.welch {
-            Some(welch) => comparison.p_adjusted.unwrap_or(welch.p) < 1.0 - level,
+        comparison.different = match comparison.p {
+            Some(p) => comparison.p_adjusted.unwrap_or(p) < 1.0 - level,
             None => comparison.difference != 0.0,
         };
         comparison.notes = remark::on_comparison(comparison, *base, *other, level);
@@ -89,7 +188,7 @@ pub(crate) fn compare_all(sides: &[Side<'_>], level: f64) -> Vec<Comparison> {
     found
 }
 
-fn compare(base: Side<'_>, other: Side<'_>, level: f64) -> Comparison {
+fn compare(base: Side<'_>, other: Side<'_>, level: f64, test: Test) -> Comparison {
     let (a, b) = (base.moments, other.moments);
     let welch = Unpooled::from_moments(a, b);
     let pooled = Pooled::from_moments(a, b);
@@ -97,6 +196,16 @@ fn compare(base: Side<'_>, other: Side<'_>, level: f64) -> Comparison {
     let ratio_interval =
         fieller_from_moments(a, b, level).filter(|ends| ends.iter().all(|end| end.is_finite()));
     let (na, nb) = (base.values.len(), other.values.len());
+    let ranks = mann_whitney(base.values, other.values);
+    let pairs = (test == Test::Paired)
+        .then(|| Pairs::of(base, other, level))
+        .flatten();
+    let p = match test {
+        Test::Welch => welch.test().map(|t| t.p),
+        Test::Student => pooled.test().map(|t| t.p),
+        Test::MannWhitney => Some(ranks.p),
+        Test::Paired => pairs.and_then(|pairs| pairs.t_test).map(|t| t.p),
+    };
     Comparison {
         base: base.name.to_string(),
         name: other.name.to_string(),
@@ -107,11 +216,14 @@ fn compare(base: Side<'_>, other: Side<'_>, level: f64) -> Comparison {
         ratio: finite(b.mean / a.mean),
         ratio_interval,
         welch: welch.test(),
+        test,
+        p,
         p_adjusted: None,
         different: false,
         student: crate::stats::student::student_from_moments(a, b, level),
         student_test: pooled.test(),
-        mann_whitney: mann_whitney(base.values, other.values),
+        pairs,
+        mann_whitney: ranks,
         mann_whitney_exact: is_exact(na, nb),
         mann_whitney_least_p: least_p(na, nb),
         shift: hodges_lehmann(base.values, other.values).map(positive_zero),

@@ -66,6 +66,8 @@ pub enum Fault {
         /// Lines read.
         lines: u64,
     },
+    /// Another tool's file, and what is wrong with it.
+    Foreign(String),
     /// Fewer than [`VALUES_MIN`] values.
     TooFew {
         /// How many.
@@ -110,6 +112,7 @@ impl fmt::Display for InputError {
                 "no line of {lines} has a column {column}; \
                  choose one with -C, say with -d how columns are separated"
             ),
+            Fault::Foreign(what) => f.write_str(what),
             Fault::TooFew { found } => write!(
                 f,
                 "holds {found} value{}; at least {VALUES_MIN} are needed",

@@ -12,6 +12,7 @@
 //!
 //! # Files
 //! - [`input`]: files to sets; `scanner`: bytes to values, a stream; [`fault`]: what can be wrong
+//! - [`foreign`]: what other tools write, as sets; `source`: both kinds of files
 //! - [`number`]: words to numbers as `strtod` has them
 //! - [`options`]: the values of ministat's options
 //! - [`picture`]: the dot plot, corrected or classic
@@ -26,6 +27,7 @@
 pub mod classic;
 pub mod comparison;
 pub mod fault;
+pub mod foreign;
 pub mod general;
 pub mod input;
 pub mod number;
@@ -34,6 +36,7 @@ pub mod picture;
 mod remark;
 pub mod report;
 mod scanner;
+pub mod source;
 
 pub use classic::Classic;
 pub use input::{InputError, Reading, Set};

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::classic::HEADER;
-use super::comparison::{Comparison, Side, compare_all};
+use super::comparison::{Comparison, Pairs, Side, Test, compare_all};
 use super::fault::shown;
 use super::general::general;
 use super::input::{Set, Skipped};
@@ -78,11 +78,11 @@ impl fmt::Display for OutOfRange {
 impl std::error::Error for OutOfRange {}
 
 impl Report {
-    /// Describes the sets and, where `tests` are wanted, compares each with the first.
+    /// Describes the sets and, where a test is wanted, compares each with the first.
     ///
     /// # Errors
     /// The first set whose variance is not finite, or lost.
-    pub fn new(sets: &[Set], confidence_pct: f64, tests: bool) -> Result<Self, OutOfRange> {
+    pub fn new(sets: &[Set], confidence_pct: f64, test: Option<Test>) -> Result<Self, OutOfRange> {
         let described: Vec<Described> = sets
             .iter()
             .zip(SYMBOLS)
@@ -106,11 +106,9 @@ impl Report {
                 })
             })
             .collect();
-        let comparisons = if tests {
-            compare_all(&sides, confidence_pct / 100.0)
-        } else {
-            Vec::new()
-        };
+        let comparisons = test.map_or_else(Vec::new, |test| {
+            compare_all(&sides, confidence_pct / 100.0, test)
+        });
         Ok(Self {
             schema: SCHEMA,
             confidence_pct,
@@ -219,22 +217,45 @@ fn row(set: &Described) -> String {
 /// and what is still possible.
 fn headline(c: &Comparison, confidence: f64) -> String {
     let confidence = general(confidence, 6);
-    let (value, interval, unit) = match (c.difference_pct, c.difference_pct_interval) {
-        (Some(value), Some(interval)) => (value, interval, " %"),
-        _ => (c.difference, c.difference_interval, ""),
+    let (value, interval, unit) = change(c);
+    let by = match c.test {
+        Test::Welch => String::new(),
+        test => format!(" by {}", test.name()),
     };
-    let p = match (c.welch, c.p_adjusted) {
+    let p = match (c.p, c.p_adjusted) {
         (None, _) => return format!("{}, without any variance", amount(value, unit)),
-        (Some(welch), None) => format!("p = {}", p_text(welch.p)),
-        (Some(welch), Some(adjusted)) => {
-            format!("p = {}, {} by Holm", p_text(welch.p), p_text(adjusted))
+        (Some(p), None) => format!("p = {}{by}", p_text(p)),
+        (Some(p), Some(adjusted)) => {
+            format!("p = {}{by}, {} by Holm", p_text(p), p_text(adjusted))
         }
     };
-    let range = range(interval, unit);
+    let range = match interval {
+        Some(interval) => format!("{confidence} %: {}", range(interval, unit)),
+        None => "too few values for an interval".to_owned(),
+    };
     if c.different {
-        format!("{} ({confidence} %: {range}), {p}", amount(value, unit))
+        format!("{} ({range}), {p}", amount(value, unit))
     } else {
-        format!("no difference proven ({confidence} %: {range}), {p}")
+        format!("no difference proven ({range}), {p}")
+    }
+}
+
+/// What the test that decides is about, with its interval and unit.
+fn change(c: &Comparison) -> (f64, Option<[f64; 2]>, &'static str) {
+    let absolute = (c.difference, Some(c.difference_interval), "");
+    match c.test {
+        Test::Welch => match (c.difference_pct, c.difference_pct_interval) {
+            (Some(value), Some(interval)) => (value, Some(interval), " %"),
+            _ => absolute,
+        },
+        Test::Student => c.student.map_or(absolute, |s| {
+            let (value, half) = (s.difference, s.plus_minus);
+            (value, Some([value - half, value + half]), "")
+        }),
+        Test::MannWhitney => (c.shift.unwrap_or(c.difference), c.shift_interval, ""),
+        Test::Paired => c.pairs.map_or(absolute, |pairs| {
+            (pairs.change_pct, Some(pairs.interval), " %")
+        }),
     }
 }
 
@@ -267,6 +288,7 @@ fn lines(c: &Comparison) -> Vec<(&'static str, String)> {
     };
     let (u, p) = (six(c.mann_whitney.u), p_text(c.mann_whitney.p));
     [
+        c.pairs.map(|pairs| ("pairs", pairs_line(&pairs))),
         Some(("difference", difference_line(c))),
         c.ratio
             .map(|ratio| ("ratio of means", ratio_line(ratio, c.ratio_interval))),
@@ -303,6 +325,22 @@ fn difference_line(c: &Comparison) -> String {
     };
     let interval = bounds(Some(c.difference_interval), "");
     format!("{} {interval}  Welch {test}", six(c.difference))
+}
+
+fn pairs_line(pairs: &Pairs) -> String {
+    let [low, high] = pairs.interval.map(six);
+    let what = if pairs.of_ratios {
+        "ratios of pairs"
+    } else {
+        "differences of pairs over the base's mean"
+    };
+    let test = pairs.t_test.map_or_else(String::new, |test| {
+        let (t, p) = (general(test.t, 5), p_text(test.p));
+        format!(", t = {t}, df = {}, p = {p}", six(test.df))
+    });
+    let flips = p_text(pairs.sign_flip_p);
+    let change = six(pairs.change_pct);
+    format!("{change}% [{low}%, {high}%]  {what}{test}, sign-flip p = {flips}")
 }
 
 fn ratio_line(ratio: f64, interval: Option<[f64; 2]>) -> String {

@@ -39,10 +39,10 @@ pub fn judged(result: &ResultFile, margin_pct: Option<f64>) -> ResultFile {
 
 /// The comparisons that decide: those of the primary metric, each with its workload's name.
 pub fn deciding(experiment: &ExperimentResult) -> impl Iterator<Item = (&str, &Comparison)> {
-    let primary = experiment.metric_order.first();
     experiment.workloads.iter().flat_map(move |workload| {
+        let primary = workload.primary(&experiment.named()).map(|(name, _)| name);
         let comparisons = workload.comparisons.iter();
-        let deciding = comparisons.filter(move |comparison| Some(&comparison.metric) == primary);
+        let deciding = comparisons.filter(move |one| Some(one.metric.as_str()) == primary);
         deciding.map(|comparison| (workload.name.as_str(), comparison))
     })
 }

@@ -67,10 +67,13 @@ impl Ledger {
 
     /// Freezes the number of operations.
     pub fn freeze(&mut self, place: Place, operations: u64) {
+        self.note(place, OPERATIONS, operations.into());
+    }
+
+    /// Notes a fact about a workload.
+    pub fn note(&mut self, place: Place, name: &str, value: serde_json::Value) {
         let workload = self.workload_mut(place);
-        workload
-            .params
-            .insert(OPERATIONS.to_owned(), operations.into());
+        workload.params.insert(name.to_owned(), value);
         self.keep_workload(place);
     }
 
@@ -163,8 +166,14 @@ impl Ledger {
     #[must_use]
     pub fn failing(&self, place: Place, blocks: usize) -> Option<String> {
         let sampled = self.metrics(place, Kind::Sampled);
-        let primary = sampled.first()?;
         let workload = self.workload(place);
+        let has = |name: &&String| {
+            workload
+                .arms
+                .iter()
+                .any(|arm| arm.samples.contains_key(*name))
+        };
+        let primary = sampled.iter().find(has)?;
         let failing = |samples: &[Option<f64>]| {
             samples.len() >= blocks
                 && samples[samples.len() - blocks..]
@@ -207,7 +216,9 @@ impl Ledger {
         self.keep(|store, result| store.close(&result.run, status));
     }
 
-    fn workload(&self, place: Place) -> &WorkloadResult {
+    /// A workload so far.
+    #[must_use]
+    pub fn workload(&self, place: Place) -> &WorkloadResult {
         &self.result.experiments[place.experiment].workloads[place.workload]
     }
 
@@ -241,7 +252,8 @@ fn names(result: &ResultFile, place: Place) -> (&str, &str) {
 }
 
 /// Adds a block to a result: one value an arm and sampled metric, `None` where the arm failed. An
-/// arm that was not asked for a metric has no values at all.
+/// arm that was not asked for a metric has no values at all; nor has any arm of a metric that the
+/// workload does not have, which shows as soon as one of them has not failed.
 pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Block) {
     workload.blocks.push(block.number);
     workload.order.push(
@@ -253,7 +265,22 @@ pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Bl
     );
     let sample = |runner: &str| block.samples.iter().find(|one| one.runner == runner);
     let value = |runner: &str, metric: &str| sample(runner)?.values.get(metric).copied();
-    for metric in sampled {
+    let has = |workload: &WorkloadResult, metric: &String| {
+        let mut arms = workload.arms.iter();
+        let mut samples = block.samples.iter();
+        arms.any(|arm| arm.samples.contains_key(metric))
+            || samples.any(|sample| sample.values.contains_key(metric))
+    };
+    let own: Vec<&String> = sampled
+        .iter()
+        .filter(|metric| has(workload, metric))
+        .collect();
+    let own = if own.is_empty() {
+        sampled.iter().collect()
+    } else {
+        own
+    };
+    for metric in own {
         for arm in workload.arms.iter_mut().filter(|arm| arm.na.is_none()) {
             let found = value(&arm.name, metric);
             let has_failed = sample(&arm.name).is_none_or(|sample| sample.failure.is_some());

@@ -115,7 +115,9 @@ impl Files {
         })
     }
 
-    fn read(&self, path: &str) -> Option<String> {
+    /// A small file without its blanks at either end; `None` where it is not there or empty.
+    #[must_use]
+    pub fn read(&self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.0.join(path)).ok()?;
         let text = text.trim();
         (!text.is_empty()).then(|| text.to_owned())

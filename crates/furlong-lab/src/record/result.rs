@@ -169,6 +169,44 @@ pub struct WorkloadResult {
     pub warnings: Vec<String>,
 }
 
+impl ExperimentResult {
+    /// The metrics by name, in their order.
+    #[must_use]
+    pub fn named(&self) -> Vec<(&str, &Metric)> {
+        let order = self.metric_order.iter();
+        order
+            .filter_map(|name| self.metrics.get_key_value(name))
+            .map(|(name, metric)| (name.as_str(), metric))
+            .collect()
+    }
+}
+
+impl WorkloadResult {
+    /// The metric whose verdict decides here: the one marked, where this workload has values of it,
+    /// else the first of its kind that has; the one marked, or the first, where none has.
+    ///
+    /// # Shapes
+    ///
+    /// `metrics` come in the declared order.
+    #[must_use]
+    pub fn primary<'a>(&self, metrics: &[(&'a str, &'a Metric)]) -> Option<(&'a str, &'a Metric)> {
+        let marked = metrics.iter().find(|(_, metric)| metric.primary);
+        let marked = marked.or(metrics.first())?;
+        let has = |name: &str| {
+            let mut samples = self.arms.iter().filter_map(|arm| arm.samples.get(name));
+            samples.any(|values| values.iter().any(Option::is_some))
+        };
+        let mut alike = metrics
+            .iter()
+            .filter(|(name, metric)| metric.kind == marked.1.kind && has(name));
+        let found = match has(marked.0) {
+            true => Some(marked),
+            false => alike.next(),
+        };
+        found.or(Some(marked)).copied()
+    }
+}
+
 /// How the control is called in [`WorkloadResult::order`].
 pub const CONTROL: &str = "control";
 

@@ -11,6 +11,9 @@ use crate::report::text::plain;
 /// More than any trace that is run at once needs.
 const BYTES_MAX: u64 = 1 << 30;
 
+/// The first four bytes of what is packed with zstd.
+const PACKED: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+
 /// A trace, read but not yet understood.
 #[derive(Clone, Debug)]
 pub struct Input {
@@ -61,9 +64,15 @@ impl Input {
         })
     }
 
-    /// Whether its last line is whole: a file that was cut off seldom ends with a line end.
+    /// Whether it is packed with zstd.
+    pub(super) fn is_packed(&self) -> bool {
+        self.bytes.starts_with(&PACKED)
+    }
+
+    /// Whether its last line is whole: a file that was cut off seldom ends with a line end. What is
+    /// packed has no lines, and tells when it is unpacked.
     #[must_use]
     pub fn ends_with_a_line(&self) -> bool {
-        self.bytes.last().is_none_or(|byte| *byte == b'\n')
+        self.is_packed() || self.bytes.last().is_none_or(|byte| *byte == b'\n')
     }
 }

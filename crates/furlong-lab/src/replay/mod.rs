@@ -7,7 +7,8 @@
 //! # Files
 //! - `input`: where a trace comes from; `form`: the seam, and all forms.
 //! - `outcome`: what came of it, as `furlong.replay/1` has it; `page`: the same for a terminal.
-//! - `phys`: memory maps, and recordings of plugs and unplugs.
+//! - `phys`: memory maps, and recordings of plugs and unplugs; `vmspace`: recordings of address
+//!   spaces.
 #![forbid(unsafe_code)]
 
 mod form;
@@ -15,8 +16,9 @@ mod input;
 mod outcome;
 mod page;
 mod phys;
+mod vmspace;
 
 pub use form::{Choice, replay};
 pub use input::Input;
-pub use outcome::{Kind, Outcome, SubjectOutcome};
+pub use outcome::{Differing, Judge, Kind, Outcome, SubjectOutcome};
 pub use page::page;

@@ -1,6 +1,8 @@
 //! What came of a replay: `furlong.replay/1`. Fields may be added, never renamed within /1.
 #![forbid(unsafe_code)]
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// What came of a replay.
@@ -14,10 +16,31 @@ pub struct Outcome {
     pub form: String,
     /// In a sentence, what it asks for.
     pub described: String,
+    /// Whose answers are the right ones.
+    pub judge: Judge,
     /// What is wrong with it from some line on; what stands before that was run.
     pub fault: Option<String>,
     /// By subject, in the order in which they ran.
     pub subjects: Vec<SubjectOutcome>,
+}
+
+/// Whose answers are the right ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judge {
+    /// The trace asks; the specification answers.
+    Specification,
+    /// The trace has the answers of the kernel that it was recorded on.
+    Kernel,
+}
+
+impl fmt::Display for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Judge::Specification => "the specification",
+            Judge::Kernel => "the kernel's",
+        })
+    }
 }
 
 /// The schema's name.
@@ -34,12 +57,14 @@ pub struct SubjectOutcome {
     pub kinds: Vec<Kind>,
     /// Exact numbers of the form's own, each with its name.
     pub counts: Vec<Count>,
-    /// Answers that were compared with the specification's.
+    /// Answers that were compared with the judge's.
     pub answers: u64,
-    /// Those that were not what it says.
+    /// Those that are not the same.
     pub wrong: u64,
     /// The first of them.
     pub first_wrong: Option<String>,
+    /// All of them by kind, where the form tells kinds apart.
+    pub differing: Vec<Differing>,
 }
 
 /// Operations of one kind.
@@ -51,6 +76,31 @@ pub struct Kind {
     pub operations: u64,
     /// What one of them took on average.
     pub time_ns_per_op: Option<f64>,
+}
+
+/// Answers that are wrong in the same way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Differing {
+    /// Of which kind of operation.
+    pub operation: &'static str,
+    /// How they differ.
+    pub how: String,
+    /// In which lines of the trace.
+    pub lines: Vec<u32>,
+}
+
+/// Lines of which a message names no more.
+const LINES_SHOWN: usize = 5;
+
+impl fmt::Display for Differing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.lines.len();
+        write!(f, "{}: {all} x {}: line", self.operation, self.how)?;
+        for line in self.lines.iter().take(LINES_SHOWN) {
+            write!(f, " {line}")?;
+        }
+        f.write_str(if all > LINES_SHOWN { " .." } else { "" })
+    }
 }
 
 /// An exact number.

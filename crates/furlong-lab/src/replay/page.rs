@@ -3,51 +3,72 @@
 
 use std::fmt::Write as _;
 
-use super::outcome::{Outcome, SubjectOutcome};
+use super::outcome::{Count, Outcome, SubjectOutcome};
 use crate::report::terminal::Style;
 use crate::report::terminal::columns::{Column, table};
-use crate::report::text::plain;
+use crate::report::text::{fold, plain};
 
 /// Times above this are shown as microseconds.
 const NS_MAX: f64 = 10_000.0;
 
-/// What was run, a row for each subject, and a line for each that has more to say.
+/// Kinds of operations that are laid side by side; where there are more, each has a row.
+const KINDS_ACROSS: usize = 6;
+
+/// What was run, a row for each subject or for each kind of operation, and lines for each subject
+/// that has more to say.
 #[must_use]
 pub fn page(outcome: &Outcome, style: &Style) -> String {
     let mut page = format!(
         "{}: {}\n{}\n\n",
         plain(&outcome.trace),
         outcome.form,
-        outcome.described
+        fold(&outcome.described, style.width, 0)
     );
-    page.push_str(&table(&columns(outcome), style.width, style.colour));
+    let able = outcome.subjects.iter().find(|subject| subject.na.is_none());
+    let columns = match able {
+        Some(able) if able.kinds.len() > KINDS_ACROSS => by_kind(outcome, able),
+        able => by_subject(outcome, able),
+    };
+    page.push_str(&table(&columns, style.width, style.colour));
     page.push('\n');
     for subject in &outcome.subjects {
-        let name = &subject.name;
-        if let Some(why) = &subject.na {
-            let _ = writeln!(page, "{name}: n/a: {why}");
-        }
-        if let Some(first) = &subject.first_wrong {
-            let _ = writeln!(page, "{name}: WRONG: {first}");
-        }
+        say(&mut page, subject);
     }
     let answers = outcome.subjects.iter().map(|subject| subject.answers);
-    let _ = writeln!(
-        page,
-        "\n{} answers held against the specification, {} wrong. Times are of this one run, lookups \
-         with\ntheir memory warm: they show what the trace does; `furlong run` measures.",
+    let held = format!(
+        "{} answers held against {}, {} wrong.",
         answers.sum::<u64>(),
+        outcome.judge,
         outcome.wrong()
     );
+    let times = "Times are of this one run, lookups with their memory warm: they show what the \
+                 trace does; `furlong run` measures.";
+    page.push('\n');
+    page.push_str(&fold(&format!("{held} {times}"), style.width, 0));
+    page.push('\n');
     page
 }
 
-fn columns(outcome: &Outcome) -> Vec<Column> {
+/// What a subject cannot do, or has done wrong.
+fn say(page: &mut String, subject: &SubjectOutcome) {
+    let name = &subject.name;
+    if let Some(why) = &subject.na {
+        let _ = writeln!(page, "{name}: n/a: {why}");
+    }
+    if let Some(first) = &subject.first_wrong {
+        let _ = writeln!(page, "{name}: WRONG: {first}");
+    }
+    for differing in &subject.differing {
+        let _ = writeln!(page, "{name}: {differing}");
+    }
+}
+
+/// A row a subject.
+fn by_subject(outcome: &Outcome, able: Option<&SubjectOutcome>) -> Vec<Column> {
     let mut names = Column::words("subject");
     for subject in &outcome.subjects {
         names.push(subject.name.as_str());
     }
-    let able = outcome.subjects.iter().find(|subject| subject.na.is_none());
     let mut columns = vec![names];
     if let Some(able) = able {
         let kinds = able.kinds.iter().enumerate();
@@ -58,14 +79,54 @@ fn columns(outcome: &Outcome) -> Vec<Column> {
         columns.extend(counts.map(|(at, count)| counted(outcome, count.name, at)));
     }
     let mut wrong = Column::numbers("wrong");
-    for subject in &outcome.subjects {
-        wrong.push(match subject.na {
-            Some(_) => "n/a".to_owned(),
-            None => subject.wrong.to_string(),
-        });
-    }
+    outcome
+        .subjects
+        .iter()
+        .for_each(|subject| wrong.push(wrongs(subject)));
     columns.push(wrong);
     columns
+}
+
+/// A row a kind of operation, and one for each number that is counted.
+fn by_kind(outcome: &Outcome, able: &SubjectOutcome) -> Vec<Column> {
+    let mut names = Column::words("");
+    let mut often = Column::numbers("operations");
+    for kind in &able.kinds {
+        names.push(kind.name);
+        often.push(kind.operations.to_string());
+    }
+    let counts = able.counts.iter().map(|count| count.name.replace('_', " "));
+    for name in counts.chain(["wrong".to_owned()]) {
+        names.push(name);
+        often.push("");
+    }
+    let mut columns = vec![names, often];
+    columns.extend(outcome.subjects.iter().map(|subject| {
+        let mut column = Column::numbers(&format!("{}\nns", subject.name));
+        for kind in &subject.kinds {
+            let time = kind.time_ns_per_op.map(|ns| format!("{ns:.1}"));
+            column.push(time.unwrap_or_default());
+        }
+        subject
+            .counts
+            .iter()
+            .for_each(|count| column.push(exact(count)));
+        column.push(wrongs(subject));
+        column
+    }));
+    columns
+}
+
+fn wrongs(subject: &SubjectOutcome) -> String {
+    match subject.na {
+        Some(_) => "n/a".to_owned(),
+        None => subject.wrong.to_string(),
+    }
+}
+
+fn exact(count: &Count) -> String {
+    let digits = if count.value.fract() == 0.0 { 0 } else { 2 };
+    format!("{:.digits$}", count.value)
 }
 
 /// The times of one kind of operation, in one unit.
@@ -88,11 +149,7 @@ fn times(outcome: &Outcome, name: &str, at: usize) -> Column {
 fn counted(outcome: &Outcome, name: &str, at: usize) -> Column {
     let mut column = Column::numbers(&name.replacen('_', "\n", 1).replace('_', " "));
     for subject in &outcome.subjects {
-        let text = subject.counts.get(at).map(|count| {
-            let digits = if count.value.fract() == 0.0 { 0 } else { 2 };
-            format!("{:.digits$}", count.value)
-        });
-        column.push(text.unwrap_or_default());
+        column.push(subject.counts.get(at).map(exact).unwrap_or_default());
     }
     column
 }

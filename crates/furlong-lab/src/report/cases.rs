@@ -71,7 +71,7 @@ fn case<'a>(e: &'a ExperimentResult, w: &'a WorkloadResult, arm: &str) -> Option
         workload: w,
         arm,
         status: status(e, w, arm),
-        seconds: outline::primary(e).and_then(|primary| seconds(w, arm, primary)),
+        seconds: outline::primary(e, w).and_then(|primary| seconds(w, arm, primary)),
     })
 }
 
@@ -90,7 +90,8 @@ fn status(e: &ExperimentResult, w: &WorkloadResult, arm: &ArmResult) -> Status {
             ));
         }
     }
-    let is_measured = outline::primary(e).is_some_and(|(name, _)| arm.samples.contains_key(name));
+    let primary = outline::primary(e, w);
+    let is_measured = primary.is_some_and(|(name, _)| arm.samples.contains_key(name));
     if !is_measured {
         whys.push("nothing was measured".to_owned());
     }

@@ -120,21 +120,23 @@ impl Document {
     }
 
     fn overview(&mut self, e: &ExperimentResult) {
-        let Some(overview) = overview(e) else {
-            return;
-        };
-        self.block("### All workloads");
-        self.block(&format!("{}.", escape(&overview.caption)));
-        let arms: Vec<String> = overview.arms.iter().map(|arm| escape(arm)).collect();
-        let mut head = vec!["workload"];
-        head.extend(arms.iter().map(String::as_str));
-        let rows = overview.rows.into_iter().map(|(workload, values)| {
-            let mut row = vec![escape(workload)];
-            row.extend(values);
-            row
-        });
-        let numbers: Vec<usize> = (1..head.len()).collect();
-        self.table(&head, &numbers, &rows.collect::<Vec<_>>());
+        let overviews = overview(e);
+        if !overviews.is_empty() {
+            self.block("### All workloads");
+        }
+        for overview in overviews {
+            self.block(&format!("{}.", escape(&overview.caption)));
+            let arms: Vec<String> = overview.arms.iter().map(|arm| escape(arm)).collect();
+            let mut head = vec!["workload"];
+            head.extend(arms.iter().map(String::as_str));
+            let rows = overview.rows.into_iter().map(|(workload, values)| {
+                let mut row = vec![escape(workload)];
+                row.extend(values);
+                row
+            });
+            let numbers: Vec<usize> = (1..head.len()).collect();
+            self.table(&head, &numbers, &rows.collect::<Vec<_>>());
+        }
     }
 
     fn workload(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
@@ -148,7 +150,7 @@ impl Document {
         };
         self.block(&format!("{}.", escape(&about)));
         self.metrics(e, w);
-        let Some((name, _)) = outline::primary(e) else {
+        let Some((name, _)) = outline::primary(e, w) else {
             return;
         };
         if let Some(drawn) = picture(w, name, PICTURE_COLUMNS) {
@@ -194,7 +196,8 @@ impl Document {
             {
                 rows.push(row(w, (name, metric), arm, &scale));
             }
-            if let Some(control) = w.control.get(name) {
+            let control = w.control.get(name);
+            if let Some(control) = control.filter(|control| !control.samples.is_empty()) {
                 let median = outline::median(&outline::control_values(w, name));
                 let floor = control
                     .floor_pct

@@ -4,6 +4,7 @@
 //! - `terminal`: tables, pictures and verdicts for a terminal
 //! - `markdown`, `csv`, `json`, `html`: the same for a document, a program and a browser
 //! - `junit`: the same as test cases; `cases`: a result as test programs
+//! - `forms`: the same as other tools print it
 //! - `targets`: where the reports go
 //! - `wording`: the sentences; `quantity`: the numbers; `text`: what names may do
 //! - `overview`: all workloads at a glance
@@ -13,6 +14,7 @@
 mod cases;
 pub mod csv;
 mod finite;
+pub mod forms;
 pub mod html;
 pub mod json;
 pub mod junit;
@@ -27,4 +29,5 @@ pub(crate) mod text;
 mod wording;
 
 pub use finite::finite;
+pub use forms::Form;
 pub use targets::{Target, TargetError, Targets};

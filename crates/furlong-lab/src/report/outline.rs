@@ -26,19 +26,18 @@ pub(super) fn metrics(experiment: &ExperimentResult) -> Vec<Named<'_>> {
     named
 }
 
-/// The metric whose verdict decides: the one marked, else the first.
-pub(super) fn primary(experiment: &ExperimentResult) -> Option<Named<'_>> {
-    let named = metrics(experiment);
-    named
-        .iter()
-        .find(|(_, m)| m.primary)
-        .or(named.first())
-        .copied()
+/// The metric whose verdict decides on a workload.
+pub(super) fn primary<'a>(e: &'a ExperimentResult, w: &WorkloadResult) -> Option<Named<'a>> {
+    w.primary(&metrics(e))
 }
 
-/// The metrics that are not the primary one.
-pub(super) fn secondary(experiment: &ExperimentResult, kind: Kind) -> Vec<Named<'_>> {
-    let first = primary(experiment).map(|(name, _)| name);
+/// The metrics that are not the primary one of a workload.
+pub(super) fn secondary<'a>(
+    experiment: &'a ExperimentResult,
+    w: &WorkloadResult,
+    kind: Kind,
+) -> Vec<Named<'a>> {
+    let first = primary(experiment, w).map(|(name, _)| name);
     let mut named = metrics(experiment);
     named.retain(|(name, metric)| Some(*name) != first && metric.kind == kind);
     named
@@ -62,7 +61,7 @@ pub(super) fn worth_saying<'a>(
     w: &'a WorkloadResult,
 ) -> Vec<(Named<'a>, &'a Comparison)> {
     let open = |c: &&Comparison| c.verdict == Verdict::Inconclusive;
-    let Some(named) = primary(e) else {
+    let Some(named) = primary(e, w) else {
         return vec![];
     };
     let mut main = comparisons(w, named.0);
@@ -70,7 +69,7 @@ pub(super) fn worth_saying<'a>(
         main.retain(open);
     }
     let mut said: Vec<_> = main.into_iter().map(|c| (named, c)).collect();
-    for named in secondary(e, Kind::Sampled) {
+    for named in secondary(e, w, Kind::Sampled) {
         said.extend(
             comparisons(w, named.0)
                 .into_iter()
@@ -180,10 +179,10 @@ pub(super) struct Finding<'a> {
 pub(super) fn findings(file: &ResultFile) -> Vec<Finding<'_>> {
     let mut found = vec![];
     for (experiment, e) in file.experiments.iter().enumerate() {
-        let Some((name, _)) = primary(e) else {
-            continue;
-        };
         for (workload, w) in e.workloads.iter().enumerate() {
+            let Some((name, _)) = primary(e, w) else {
+                continue;
+            };
             for comparison in comparisons(w, name) {
                 found.push(Finding {
                     experiment,

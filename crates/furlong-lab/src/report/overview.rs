@@ -1,16 +1,16 @@
-//! All workloads of an experiment at a glance: the primary metric, a row a workload and a column an
-//! arm.
+//! All workloads of an experiment at a glance: their primary metric, a row a workload and a column
+//! an arm.
 #![forbid(unsafe_code)]
 
-use super::outline;
+use super::outline::{self, Named};
 use super::quantity::Scale;
 use super::wording;
-use crate::record::result::ExperimentResult;
+use crate::record::result::{ExperimentResult, WorkloadResult};
 
 /// Workloads from which on it is worth its lines.
 const FROM: usize = 4;
 
-/// The table.
+/// The table of the workloads that have one primary metric.
 pub(super) struct Overview<'a> {
     /// What the values are.
     pub(super) caption: String,
@@ -19,36 +19,52 @@ pub(super) struct Overview<'a> {
     pub(super) rows: Vec<(&'a str, Vec<String>)>,
 }
 
-/// The overview of an experiment with many workloads.
-pub(super) fn overview(e: &ExperimentResult) -> Option<Overview<'_>> {
-    let (name, metric) = outline::primary(e)?;
+/// The overview of an experiment with many workloads: a table for each primary metric.
+pub(super) fn overview(e: &ExperimentResult) -> Vec<Overview<'_>> {
     if e.workloads.len() < FROM {
-        return None;
+        return vec![];
+    }
+    let mut groups: Vec<(Named<'_>, Vec<&WorkloadResult>)> = vec![];
+    for w in &e.workloads {
+        let Some(primary) = outline::primary(e, w) else {
+            continue;
+        };
+        match groups.iter_mut().find(|(named, _)| named.0 == primary.0) {
+            Some((_, group)) => group.push(w),
+            None => groups.push((primary, vec![w])),
+        }
     }
     let arms = outline::arms(e);
-    let value = |w: usize, arm: &str| {
-        let of_arm = e.workloads[w].arms.iter().find(|known| known.name == arm)?;
+    let table = |(named, group): &(Named<'_>, Vec<_>)| of_group(*named, group, &arms);
+    groups.iter().map(table).collect()
+}
+
+fn of_group<'a>(
+    (name, metric): Named<'_>,
+    group: &[&'a WorkloadResult],
+    arms: &[&'a str],
+) -> Overview<'a> {
+    let value = |w: &WorkloadResult, arm: &str| {
+        let of_arm = w.arms.iter().find(|known| known.name == arm)?;
         outline::typical(of_arm, name)
     };
-    let places = 0..e.workloads.len();
-    let all = places
-        .clone()
-        .flat_map(|w| arms.iter().filter_map(move |arm| value(w, arm)));
+    let all = group
+        .iter()
+        .flat_map(|w| arms.iter().filter_map(|arm| value(w, arm)));
     let scale = Scale::of(&metric.unit, all);
-    let rows = places.map(|w| {
+    let row = |w: &&'a WorkloadResult| {
         let values = arms.iter().map(|arm| value(w, arm));
         let cells = values.map(|value| value.map_or(String::new(), |v| scale.number(v)));
-        (e.workloads[w].name.as_str(), cells.collect())
-    });
-    let rows = rows.collect();
+        (w.name.as_str(), cells.collect())
+    };
     let mut caption = wording::caption(name, metric);
     caption.push_str(", medians");
     if !scale.symbol().is_empty() {
         caption.push_str(&format!(" in {}", scale.symbol()));
     }
-    Some(Overview {
+    Overview {
         caption,
-        arms,
-        rows,
-    })
+        arms: arms.to_vec(),
+        rows: group.iter().map(row).collect(),
+    }
 }

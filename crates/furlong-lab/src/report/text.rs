@@ -52,7 +52,7 @@ pub(super) fn shorten(text: &str, columns: usize) -> String {
 
 /// Words folded into lines of at most `columns`, the second and further lines indented. A word
 /// that is longer than a line is broken, so that no line is ever too long.
-pub(super) fn fold(text: &str, columns: usize, indent: usize) -> String {
+pub(crate) fn fold(text: &str, columns: usize, indent: usize) -> String {
     fold_marked(text, columns, indent, |_, piece| piece.to_owned())
 }
 

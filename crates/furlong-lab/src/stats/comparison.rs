@@ -8,6 +8,7 @@ use super::exact;
 use super::paired::Paired;
 use super::rank::mann_whitney;
 use super::sign_flip::sign_flip_p;
+use super::stopping::Stopping;
 use super::student::student;
 use super::variance::brown_forsythe;
 use super::verdict::{ALPHA, BLOCKS_MIN, Rule, Scale};
@@ -80,14 +81,19 @@ pub struct Evidence {
 impl Evidence {
     /// Of at least one block; otherwise `None`.
     #[must_use]
-    pub fn of(question: &Question<'_>, blocks: &Blocks, floor: Option<Floor>) -> Option<Self> {
+    pub fn of(
+        question: &Question<'_>,
+        blocks: &Blocks,
+        floor: Option<Floor>,
+        stopping: Stopping,
+    ) -> Option<Self> {
         let n = blocks.n();
         let scale = blocks.scale();
         let effects = blocks.effects();
         if n == 0 {
             return None;
         }
-        let effect = Paired::of(&effects);
+        let effect = stopping.effect(&effects);
         let constant = n > 1 && blocks.is_constant();
         let mean = effect.map_or(effects[0], |e| e.mean);
         let mut comparison = question.blank(n, scale.pct(mean));
@@ -104,7 +110,9 @@ impl Evidence {
             comparison.paired = effect.test();
             let reach = scale.pct(rule.margin + effect.reach());
             comparison.mde_pct = Some(reach.min(f64::MAX));
-            comparison.n_needed = Some(effect.blocks_needed(rule.margin, BLOCKS_MIN as u32));
+            // Planning asks for the spread of one difference, whatever the interval is made of.
+            let spread = Paired::of(&effects).unwrap_or(effect);
+            comparison.n_needed = Some(spread.blocks_needed(rule.margin, BLOCKS_MIN as u32));
         }
         let from_zero = blocks.from_zero();
         Some(Self {
@@ -147,7 +155,7 @@ impl Evidence {
         }
         let interval = effect.interval(level);
         self.comparison.verdict = self.rule.decide(interval, effect.n);
-        if family > 1 {
+        if family > 1 || level != 1.0 - ALPHA {
             self.comparison.ci_adj_pct = Some(pct(self.scale, interval));
             self.comparison.level = Some(level);
         }
@@ -155,8 +163,10 @@ impl Evidence {
             let alone = self.rule.decide(effect.interval(1.0 - ALPHA), effect.n);
             self.comparison.reason = Some(if alone == Verdict::Inconclusive {
                 self.reason(Verdict::Inconclusive)
-            } else {
+            } else if family > 1 {
                 format!("decided alone, not after adjusting for {family} comparisons")
+            } else {
+                "decided at 95 %, not after paying for looking early".to_owned()
             });
         } else if self.from_zero {
             self.comparison.reason = Some(FROM_ZERO.to_owned());

@@ -3,13 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::blocks::{Blocks, present};
 use super::comparison::{Evidence, Question, exact};
 use super::control::{Floor, floor};
 use super::describe::describe;
 use super::holm;
-use super::verdict::ALPHA;
+use super::stopping::Stopping;
 use super::warnings;
+use crate::experiments::MARGIN;
 use crate::record::result::{Comparison, Kind, Metric, WorkloadResult};
 
 /// Margin of a metric that declares none, per cent.
@@ -36,7 +39,8 @@ struct Place {
 ///
 /// What was there of the first three is overwritten; warnings are added to those that measuring
 /// left, each once. An arm that cannot run the workload has no comparisons. The margin is the
-/// override, else the metric's own, else [`MARGIN_PCT`].
+/// override, else the workload's own where the metric is sampled, else the metric's own, else
+/// [`MARGIN_PCT`].
 ///
 /// # Shapes
 /// `arms[0]` is the baseline. Samples of sampled metrics are aligned with `blocks`; exact metrics
@@ -54,15 +58,14 @@ pub fn judge(
         .collect();
     summarise(workload);
     let floors = measure_floors(workload, &known);
-    let primary = known
-        .iter()
-        .find(|(_, metric)| metric.primary)
-        .or(known.first());
-    let primary = primary.map(|(name, _)| *name);
+    let primary = workload.primary(&known).map(|(name, _)| name);
+    let own_margin = workload.params.get(MARGIN).and_then(Value::as_f64);
     let mut pending = vec![];
     for arm in 1..workload.arms.len() {
         for &(name, metric) in &known {
-            let margin_pct = margin_override.or(metric.margin_pct).unwrap_or(MARGIN_PCT);
+            let own = own_margin.filter(|_| metric.kind == Kind::Sampled);
+            let declared = margin_override.or(own).or(metric.margin_pct);
+            let margin_pct = declared.unwrap_or(MARGIN_PCT);
             let place = Place {
                 arm,
                 primary: primary == Some(name),
@@ -76,7 +79,7 @@ pub fn judge(
             ));
         }
     }
-    workload.comparisons = decide(pending);
+    workload.comparisons = decide(pending, Stopping::alpha(workload));
     for warning in warnings::of(workload, &known) {
         if !workload.warnings.contains(&warning) {
             workload.warnings.push(warning);
@@ -148,16 +151,21 @@ fn compare(
             .map(Pending::Done);
     }
     let control = workload.control.get(name).map(|c| c.samples.as_slice());
-    let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor)?;
+    // What fixed the number of blocks was the primary metric alone.
+    let stopping = match Stopping::of(workload) {
+        Stopping::Width { .. } if !place.primary => Stopping::Planned,
+        stopping => stopping,
+    };
+    let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor, stopping)?;
     Some(Pending::Sampled {
         evidence: Box::new(evidence),
         primary: place.primary,
     })
 }
 
-/// Gives every comparison its verdict, at the level that Holm leaves it: the primary metric over
-/// the arms, the secondary ones over the metrics of one arm.
-fn decide(pending: Vec<Pending>) -> Vec<Comparison> {
+/// Gives every comparison its verdict, at the level that Holm leaves it of `alpha`: the primary
+/// metric over the arms, the secondary ones over the metrics of one arm.
+fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
     let mut families: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
     for (i, one) in pending.iter().enumerate() {
         if let Pending::Sampled { evidence, primary } = one
@@ -167,10 +175,10 @@ fn decide(pending: Vec<Pending>) -> Vec<Comparison> {
             families.entry(family).or_default().push(i);
         }
     }
-    let mut placed = vec![(1.0 - ALPHA, 1); pending.len()];
+    let mut placed = vec![(1.0 - alpha, 1); pending.len()];
     for members in families.values() {
         let p: Vec<f64> = members.iter().map(|&i| best_p(&pending[i])).collect();
-        for (&i, level) in members.iter().zip(holm::levels(&p, ALPHA)) {
+        for (&i, level) in members.iter().zip(holm::levels(&p, alpha)) {
             placed[i] = (level, members.len());
         }
     }

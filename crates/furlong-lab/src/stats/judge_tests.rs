@@ -1,6 +1,8 @@
 //! Whole workloads through [`judge`].
 #![forbid(unsafe_code)]
 
+mod own_metrics;
+
 use std::collections::BTreeMap;
 
 use super::judge::judge;

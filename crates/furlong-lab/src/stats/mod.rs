@@ -22,7 +22,8 @@
 //! - [`rank`]: Mann-Whitney; [`shift`]: Hodges-Lehmann; [`sign_flip`]: randomisation;
 //!   [`variance`]: Brown-Forsythe
 //! - [`ratio`]: Fieller and effect sizes; [`bootstrap`]: intervals without a formula
-//! - [`sequential`]: looking before the end; [`stein`]: an interval of a wanted width
+//! - [`stopping`]: when a workload has had enough; [`sequential`]: looking before the end;
+//!   [`stein`]: an interval of a wanted width
 //! - [`promise`]: what the verdict promises, checked by [`simulation`]
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
 //!   numbers
@@ -51,6 +52,7 @@ pub mod shift;
 pub mod sign_flip;
 pub mod simulation;
 pub mod stein;
+pub mod stopping;
 pub mod student;
 pub mod variance;
 pub mod verdict;

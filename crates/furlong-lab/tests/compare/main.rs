@@ -1,9 +1,14 @@
 //! `furlong compare` from outside: the command, its exit codes, its words and its record.
 #![forbid(unsafe_code)]
 
+mod counted;
+mod forms;
 mod place;
+mod printed;
 mod refusals;
 mod resumption;
+mod stopping;
+mod sweeps;
 
 use std::collections::BTreeMap;
 use std::fs;

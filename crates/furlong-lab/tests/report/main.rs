@@ -11,3 +11,4 @@ mod page;
 mod schema;
 mod screen;
 mod targets;
+mod variation;

@@ -17,6 +17,7 @@ pub(crate) fn all() -> Vec<(&'static str, ResultFile)> {
     vec![
         ("rich", rich()),
         ("compare", compare()),
+        ("devices", devices()),
         ("control-failed", control_failed()),
         ("not-applicable", not_applicable()),
         ("single-block", blocks(1)),
@@ -43,6 +44,48 @@ pub(crate) fn named(name: &str) -> ResultFile {
     let place = names.iter().position(|known| *known == name);
     let place = place.unwrap_or_else(|| panic!("no {name}; there are {}", names.join(", ")));
     all.swap_remove(place).1
+}
+
+/// Workloads with a device, of which a bandwidth is measured, and one without, which is timed.
+pub(crate) fn devices() -> ResultFile {
+    let bandwidth = Metric {
+        primary: true,
+        ..metric(
+            "MiB/s",
+            Better::Higher,
+            Kind::Sampled,
+            "Blocks read and written.",
+        )
+    };
+    let time = metric("ns", Better::Lower, Kind::Sampled, "Time of a map.");
+    let (order, metrics) = with_names([("bandwidth_mib_s", bandwidth), ("time_ns_per_map", time)]);
+    let names = ["small-ram", "big-ram", "small-disk", "empty"];
+    let workloads = (1..).zip(names).map(|(seed, name)| {
+        let arms = [("pool-first", 900.0), ("area-first", 1100.0)];
+        let invention = Invention {
+            name,
+            blocks: 8,
+            arms: &arms,
+            noise_pct: 1.0,
+            weather: Weather::Calm,
+            seed,
+        };
+        let metric = order[usize::from(name == "empty")].as_str();
+        let mut w = invention.make(metric, &metrics[metric], 1.0);
+        if name != "empty" {
+            w.params.insert("queue_depth".to_owned(), 128.into());
+        }
+        w
+    });
+    let experiment = ExperimentResult {
+        name: "bounce-order".to_owned(),
+        question: "Which area is next?".to_owned(),
+        workloads: workloads.collect(),
+        metrics: metrics.clone(),
+        metric_order: order.clone(),
+        left_out: vec![],
+    };
+    file(&["furlong", "run", "bounce-order"], vec![experiment])
 }
 
 /// Every field filled that may be empty, in the machine and in the first comparison.

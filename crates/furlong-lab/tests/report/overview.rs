@@ -1,8 +1,8 @@
 //! All workloads of an experiment at a glance.
 #![forbid(unsafe_code)]
 
-use furlong_lab::report::markdown;
 use furlong_lab::report::terminal::{Style, render};
+use furlong_lab::report::{junit, markdown};
 
 use crate::odd;
 
@@ -43,6 +43,33 @@ fn many_workloads_have_one_table_with_the_medians_of_all_arms() {
     let document = markdown::render(&file);
     let (_, table) = document.split_once("### All workloads").unwrap();
     assert!(table.contains(&format!("| rem |  | {} | {} |", third[0], third[1])));
+}
+
+#[test]
+fn workloads_with_another_primary_metric_have_a_table_of_their_own() {
+    let file = odd::named("devices");
+    let text = render(&file, &Style::default());
+    let at = |what: &str| {
+        text.find(what)
+            .unwrap_or_else(|| panic!("no {what}: {text}"))
+    };
+    let bandwidths = at("bandwidth_mib_s, higher is better, medians in");
+    let times = at("time_ns_per_map, lower is better, medians in ns");
+    let row = |name: &str, from: usize| from + text[from..].find(&format!("\n{name} ")).unwrap();
+    assert!(bandwidths < row("small-disk", bandwidths) && row("small-disk", bandwidths) < times);
+    assert!(row("empty", bandwidths) > times);
+    let document = markdown::render(&file);
+    let (_, tables) = document.split_once("### All workloads").unwrap();
+    assert_eq!(tables.matches("| workload |").count(), 2, "{tables}");
+    // The verdict is that of the metric that a workload has.
+    assert!(
+        text.contains("empty") && !text.contains("nothing was measured"),
+        "{text}"
+    );
+    assert_eq!(
+        junit::render(&file).matches("nothing was measured").count(),
+        0
+    );
 }
 
 #[test]

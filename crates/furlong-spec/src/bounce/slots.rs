@@ -232,24 +232,23 @@ impl Slots {
         loop {
             let sleeping = |block: &Block| block.base.is_none() && block.slots.len() == slots;
             let place = self.blocks.iter().position(sleeping);
-            if place.is_none() && self.blocks.len() == plan.blocks {
-                return Err(GrowError::Limit(plan.blocks));
-            }
-            let len = slots * SLOT as usize;
-            let align = (len as u64).next_power_of_two().min(128 * SLOT);
-            let areas = self.areas_of(slots);
-            let index = place.unwrap_or_else(|| {
-                let mut block = Block::new(0, slots, areas);
-                block.base = None;
-                self.blocks.push(block);
-                self.blocks.len() - 1
-            });
-            if let Some(base) = self.world.addresses.place(len, align, reach) {
-                self.blocks[index] = Block::new(base, slots, areas);
-                return Ok(slots);
-            }
+            let refused = if place.is_none() && self.blocks.len() == plan.blocks {
+                GrowError::Limit(plan.blocks)
+            } else {
+                let len = slots * SLOT as usize;
+                let align = (len as u64).next_power_of_two().min(128 * SLOT);
+                if let Some(base) = self.world.addresses.place(len, align, reach) {
+                    let block = Block::new(base, slots, self.areas_of(slots));
+                    match place {
+                        Some(index) => self.blocks[index] = block,
+                        None => self.blocks.push(block),
+                    }
+                    return Ok(slots);
+                }
+                GrowError::NoMemory
+            };
             if slots / 2 < min.max(1) {
-                return Err(GrowError::NoMemory);
+                return Err(refused);
             }
             slots /= 2;
         }

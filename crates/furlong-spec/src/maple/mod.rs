@@ -1,13 +1,16 @@
 //! Maps from extents to entries: a list that is searched from its start, the library's tree, and
-//! streams of operations for both.
-#![forbid(unsafe_code)]
+//! streams of operations for both; and a heap that knows how much of it trees have.
+#![deny(unsafe_code)]
 
+mod metered;
 mod model;
 mod operation;
+pub mod race;
 mod shared;
 mod stream;
 mod tree;
 
+pub use metered::Metered;
 pub use model::Model;
 pub use operation::{Operation, Outcome, Piece, Refusal};
 pub use shared::{RCU, SharedTree};

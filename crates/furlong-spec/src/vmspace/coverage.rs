@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use furlong::vmspace::{
     AdviseError, BrkError, FaultError, MapError, ProtectError, RemapError, UnmapError,
@@ -12,6 +13,7 @@ use super::{Operation, Outcome, Refusal};
 /// How often each refusal, and each operation that did something, was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
+    operations: u64,
     refused: BTreeMap<Refusal, u64>,
     done: BTreeMap<&'static str, u64>,
 }
@@ -25,6 +27,9 @@ const VERBS: [&str; 12] = [
 impl Coverage {
     /// Notes an answer.
     pub fn note(&mut self, operation: &Operation, outcome: &Outcome) {
+        // These two are asked behind every operation, to compare all that is there.
+        let compares = matches!(operation, Operation::Areas | Operation::Usage);
+        self.operations += u64::from(!compares);
         let verb = match (operation, outcome) {
             (_, Outcome::Refused(refusal, _)) => {
                 *self.refused.entry(*refusal).or_default() += 1;
@@ -47,8 +52,21 @@ impl Coverage {
         *self.done.entry(verb).or_default() += 1;
     }
 
+    /// Operations that were noted, without those that only show what is there.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// How many of them were refused.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused.values().sum()
+    }
+
     /// Adds what another one has seen.
     pub fn add(&mut self, other: &Self) {
+        self.operations += other.operations;
         for (refusal, count) in &other.refused {
             *self.refused.entry(*refusal).or_default() += count;
         }
@@ -73,6 +91,19 @@ impl Coverage {
             .filter(|verb| self.done.get(*verb) < Some(&least));
         let refusals = refusals.map(|refusal| format!("{refusal:?}"));
         refusals.chain(verbs.map(ToString::to_string)).collect()
+    }
+}
+
+impl fmt::Display for Coverage {
+    /// A line for each operation, and for each refusal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (verb, count) in &self.done {
+            writeln!(f, "{verb}: {count}")?;
+        }
+        for (refusal, count) in &self.refused {
+            writeln!(f, "{refusal:?}: {count}")?;
+        }
+        Ok(())
     }
 }
 

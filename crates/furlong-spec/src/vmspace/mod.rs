@@ -5,7 +5,9 @@
 //! - `operation`: what is asked and answered; `space`: the library's space as a subject.
 //! - `model`, `gaps`, `moves`: the naive model.
 //! - `world`: small spaces; `stream`: operations from a seed; `sweep`: all short sequences.
-//! - `coverage`: which answers were seen. `trace`: recordings of real programs, and their replay.
+//! - `trial`: every arm against the model; `coverage`: which answers were seen.
+//! - `race`: looks without a lock beside a writer, against an oracle of versions.
+//! - `trace`: recordings of real programs, and their replay.
 #![forbid(unsafe_code)]
 
 mod coverage;
@@ -13,11 +15,13 @@ mod gaps;
 mod model;
 mod moves;
 mod operation;
+pub mod race;
 mod ranges;
 mod space;
 mod stream;
 mod sweep;
 pub mod trace;
+mod trial;
 mod world;
 
 pub use coverage::Coverage;
@@ -26,4 +30,5 @@ pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
 pub use space::{Kept, SharedSubject, SpaceSubject};
 pub use stream::{Mix, operations};
 pub use sweep::sequences;
+pub use trial::{TRIALS, Trial};
 pub use world::{WORLDS, World};

@@ -10,17 +10,30 @@ struct Failing;
 static HEAP: Failing = Failing;
 
 thread_local! {
-    /// Calls for memory so far, while this thread counts them, and which one fails.
-    static CALLS: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
+    /// This thread's calls, while it counts them.
+    static CALLS: Cell<Option<Calls>> = const { Cell::new(None) };
+}
+
+/// What was asked of the allocator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Calls {
+    /// Calls for memory.
+    pub(crate) obtained: u64,
+    /// Calls that gave memory back.
+    pub(crate) freed: u64,
+    failing: u64,
 }
 
 // SAFETY: every call goes to the system's allocator with the arguments that it came with, or fails
 // as an allocator may. What is not implemented here is made of these two.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if let Some((calls, failing)) = CALLS.get() {
-            CALLS.set(Some((calls + 1, failing)));
-            if calls == failing {
+        if let Some(calls) = CALLS.get() {
+            CALLS.set(Some(Calls {
+                obtained: calls.obtained + 1,
+                ..calls
+            }));
+            if calls.obtained == calls.failing {
                 return core::ptr::null_mut();
             }
         }
@@ -29,6 +42,12 @@ unsafe impl GlobalAlloc for Failing {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if let Some(calls) = CALLS.get() {
+            CALLS.set(Some(Calls {
+                freed: calls.freed + 1,
+                ..calls
+            }));
+        }
         // SAFETY: the memory came from the system's allocator, with this layout.
         unsafe { System.dealloc(memory, layout) }
     }
@@ -37,8 +56,16 @@ unsafe impl GlobalAlloc for Failing {
 /// Does something while this thread's call for memory number `failing`, counted from 0, gets none.
 /// Returns what came of it, and how many calls there were.
 pub(crate) fn failing_at<T>(failing: u64, work: impl FnOnce() -> T) -> (T, u64) {
-    CALLS.set(Some((0, failing)));
+    let (done, calls) = counted(failing, work);
+    (done, calls.obtained)
+}
+
+/// The same, with all calls.
+pub(crate) fn counted<T>(failing: u64, work: impl FnOnce() -> T) -> (T, Calls) {
+    CALLS.set(Some(Calls {
+        failing,
+        ..Calls::default()
+    }));
     let done = work();
-    let calls = CALLS.take().map_or(0, |(calls, _)| calls);
-    (done, calls)
+    (done, CALLS.take().unwrap_or_default())
 }

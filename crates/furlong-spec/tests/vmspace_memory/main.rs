@@ -7,14 +7,16 @@ mod heap;
 use furlong::addr::{Extent, VirtAddr};
 use furlong::check::Check;
 use furlong::maple::{self, Fan, Heap};
+use furlong::rcu::{Domain, Rcu};
+use furlong::sync::SpinLock;
 use furlong::vmspace::{
     AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, ForkError, Freed,
-    MAP_CHANGES, MapError, Maple, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError, Space,
-    UNMAP_CHANGES, UnmapError,
+    MAP_CHANGES, MapError, Maple, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError, Shared,
+    SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
 };
 use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
 
-use heap::failing_at;
+use heap::{counted, failing_at};
 
 type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
 
@@ -93,6 +95,9 @@ const NO_MEMORY: [Refusal; 7] = [
     Refusal::Fault(FaultError::NoMemory),
 ];
 
+/// A stack grows where it is, and that takes no memory.
+const GROWS_IN_PLACE: [Refusal; 1] = [Refusal::Fault(FaultError::NoMemory)];
+
 /// Streams of operations in worlds of all kinds.
 fn streams<C>() -> impl Iterator<Item = (Space<u32, C>, Vec<Operation>)>
 where
@@ -140,37 +145,66 @@ fn fails_whole<C: Config<Index<u32>: Default>>() -> Vec<Refusal> {
 
 #[test]
 fn an_operation_without_memory_changes_nothing_in_a_tree_of_areas() {
-    // A stack grows where it is, and that takes no memory.
-    let seldom = fails_whole::<Custom<Rbtree>>();
-    assert_eq!(seldom, [Refusal::Fault(FaultError::NoMemory)]);
+    assert_eq!(fails_whole::<Custom<Rbtree>>(), GROWS_IN_PLACE);
 }
 
 #[test]
 fn an_operation_without_memory_changes_nothing_in_a_tree_of_ranges() {
-    assert_eq!(fails_whole::<Custom<Maple>>(), []);
-    assert_eq!(fails_whole::<Custom<Maple<Tiny>>>(), []);
+    assert_eq!(fails_whole::<Custom<Maple>>(), GROWS_IN_PLACE);
+    assert_eq!(fails_whole::<Custom<Maple<Tiny>>>(), GROWS_IN_PLACE);
 }
 
-fn is_enough<C: Config<Index<u32>: Default>>() {
-    let mut done = 0;
+/// Carries out an operation for which everything was prepared; how often memory was given back.
+fn commit<C: Config>(space: &mut Space<u32, C>, operation: &Operation, done: &mut u64) -> u64 {
+    let changes = changes(space, operation);
+    space.prepare(changes).expect("there is memory");
+    let (result, calls) = counted(0, || apply(space, operation, &mut |_| ()));
+    assert_eq!(calls.obtained, 0, "{operation:?}: {result:?}");
+    *done += u64::from(result.is_ok());
+    calls.freed
+}
+
+/// How often operations, for which everything was prepared, gave memory back.
+fn frees_of_commits<C: Config<Index<u32>: Default>>() -> u64 {
+    let (mut done, mut freed) = (0, 0);
     for (mut space, operations) in streams::<C>() {
         for operation in operations {
             space = tight(&space);
-            let changes = changes(&space, &operation);
-            space.prepare(changes).expect("there is memory");
-            let (result, calls) = failing_at(0, || apply(&mut space, &operation, &mut |_| ()));
-            assert_eq!(calls, 0, "{operation:?}: {result:?}");
-            done += u64::from(result.is_ok());
+            freed += commit(&mut space, &operation, &mut done);
         }
     }
     assert!(done > 2000, "{done} operations did something");
+    freed
 }
 
 #[test]
 fn what_was_prepared_takes_no_memory() {
-    is_enough::<Custom<Rbtree>>();
-    is_enough::<Custom<Maple>>();
-    is_enough::<Custom<Maple<Tiny>>>();
+    assert_eq!(frees_of_commits::<Custom<Rbtree>>(), 0, "nodes are kept");
+    // A tree of ranges that has no readers gives the records of areas that go back at once.
+    assert!(frees_of_commits::<Custom<Maple>>() > 0);
+    assert!(frees_of_commits::<Custom<Maple<Tiny>>>() > 0);
+}
+
+/// The same in a space that has readers.
+fn frees_beside_readers<C: SharedConfig>() -> u64 {
+    let (mut done, mut freed) = (0, 0);
+    for (seed, world) in (0..4).flat_map(|seed| WORLDS.map(|world| (seed, world))) {
+        let domain = Domain::new();
+        let space = Shared::<u32, _, _, C>::new(world.layout(), &domain, SpinLock::new());
+        let space = space.expect("a layout");
+        for operation in operations(world, Mix::Growing, 200, seed) {
+            freed += commit(&mut space.lock(), &operation, &mut done);
+            domain.poll(usize::MAX);
+        }
+    }
+    assert!(done > 1500, "{done} operations did something");
+    freed
+}
+
+#[test]
+fn what_was_prepared_beside_readers_takes_no_memory_and_gives_none_back() {
+    assert_eq!(frees_beside_readers::<Standard>(), 0);
+    assert_eq!(frees_beside_readers::<Custom<Maple<Tiny>>>(), 0);
 }
 
 /// Forks a space while each call for memory fails once; returns how many did.

@@ -8,14 +8,18 @@ use super::counters::Counters;
 pub use super::lock_free::LockFree;
 pub use super::locked::Locked;
 use super::need::Need;
+use super::store::Store;
 
 pub(super) mod sealed {
-    use super::{Counters, Need, Pass, Shape, Taken};
+    use super::{Counters, Need, Pass, Shape, Store, Taken};
 
     /// The free slots of an area. Slots are numbered from 0 in the area.
     pub trait Slots: Sized + Send + Sync {
         /// An area of this shape in which every slot is taken; `None` if there is no memory.
-        fn try_new(shape: Shape) -> Option<Self>;
+        fn try_new(shape: Shape, store: &Store) -> Option<Self>;
+
+        /// Bytes that it takes from a store.
+        fn footprint(shape: Shape) -> usize;
 
         /// Takes the lowest run that does; slot 0 is at `first`. What was done with the slots by
         /// whoever had them before happens before the return.

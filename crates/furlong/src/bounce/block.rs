@@ -1,17 +1,17 @@
 //! A block: contiguous memory, cut into areas and slots.
 
-use alloc::boxed::Box;
 use core::ptr::NonNull;
 
 use super::area::sealed::Slots;
 use super::area::{Area, Pass, Shape};
 use super::config::Config;
 use super::copy::Run;
-use super::line::{Padded, try_boxed};
+use super::line::Padded;
 use super::memory::Backing;
 use super::need::Need;
 use super::record::Book;
 use super::slot::{SLOT, SLOT_SHIFT};
+use super::store::{Row, Store};
 use crate::addr::Iova;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -32,7 +32,7 @@ pub(super) struct Block<C: Config> {
     slots: usize,
     /// Slot numbers, shifted by it, are area numbers.
     area_shift: u32,
-    parts: Box<[Padded<Part<C>>]>,
+    parts: Row<Padded<Part<C>>>,
     pub(super) book: Book,
     /// How often in a row the block was found empty.
     pub(super) idle: AtomicU32,
@@ -46,9 +46,9 @@ struct Part<C: Config> {
 
 impl<C: Config> Block<C> {
     /// A block that sleeps; `None` if there is no memory for its records.
-    pub(super) fn try_new(shape: Shape, areas: usize) -> Option<Self> {
+    pub(super) fn try_new(shape: Shape, areas: usize, store: &Store) -> Option<Self> {
         let part = |_| {
-            let area = C::Area::try_new(shape)?;
+            let area = C::Area::try_new(shape, store)?;
             let counters = C::Counters::default();
             Some(Padded(Part { area, counters }))
         };
@@ -62,10 +62,18 @@ impl<C: Config> Block<C> {
             } else {
                 shape.slots.trailing_zeros()
             },
-            parts: try_boxed(areas, part)?,
-            book: Book::try_new(shape.slots * areas)?,
+            parts: store.try_row(areas, part)?,
+            book: Book::try_new(shape.slots * areas, store)?,
             idle: AtomicU32::new(0),
         })
+    }
+
+    /// Bytes that such a block takes from a store, itself included.
+    pub(super) fn footprint(shape: Shape, areas: usize) -> usize {
+        Row::<Self>::footprint(1)
+            + Row::<Padded<Part<C>>>::footprint(areas)
+            + areas * C::Area::footprint(shape)
+            + Book::footprint(shape.slots * areas)
     }
 
     /// Where devices see slot 0; `None` while it sleeps.
@@ -158,7 +166,8 @@ impl<C: Config> Block<C> {
         self.parts.iter().for_each(|part| part.0.area.settle());
     }
 
-    /// Takes exactly these slots, if all of them are free.
+    /// Takes exactly these slots, if all of them are free: those of a pool that is restored.
+    #[cfg(feature = "alloc")]
     pub(super) fn take_at(&self, slot: usize, len: u32) -> bool {
         let area = self.area_of(slot);
         let part = &self.parts[area].0;

@@ -125,7 +125,7 @@ fn check_slots<C: Config>(index: usize, block: &Block<C>) -> Result<(), BrokenPo
     Ok(())
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
     use super::BrokenPool;
     use crate::bounce::direction::Direction;
@@ -156,6 +156,15 @@ mod tests {
         block.book.open(slot, &entry);
     }
 
+    /// Gives every slot of the first block back, so that its memory is freed with the pool.
+    fn mend(pool: &Pool<HeapMemory>) {
+        let block = pool.blocks.get(0).unwrap();
+        for slot in 0..block.slots() {
+            let _ = block.take_at(slot, 1);
+            block.give(slot, 1);
+        }
+    }
+
     #[test]
     fn a_mapped_slot_that_is_free_is_found() {
         let pool = pool();
@@ -163,6 +172,7 @@ mod tests {
         pool.check().unwrap();
         pool.blocks.get(0).unwrap().give(8, 1);
         assert_eq!(pool.check(), Err(BrokenPool::FreeAndMapped(0, 8)));
+        mend(&pool);
     }
 
     #[test]
@@ -170,6 +180,7 @@ mod tests {
         let pool = pool();
         assert!(pool.blocks.get(0).unwrap().take_at(5, 1));
         assert_eq!(pool.check(), Err(BrokenPool::Lost(0, 5)));
+        mend(&pool);
     }
 
     #[test]
@@ -178,6 +189,7 @@ mod tests {
             let pool = pool();
             note(&pool, 4, 2, len);
             assert_eq!(pool.check(), Err(BrokenPool::Record(0, 4)));
+            mend(&pool);
         }
     }
 
@@ -186,6 +198,7 @@ mod tests {
         let pool = pool();
         note(&pool, 126, 4, 10);
         assert_eq!(pool.check(), Err(BrokenPool::Crosses(0, 126)));
+        mend(&pool);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Mappings that nobody has since the pool was restored: claimed again, or found to be leaks.
 
+use super::block::Block;
 use super::config::Config;
 use super::device::Device;
 use super::direction::Direction;
 use super::error::Misuse;
 use super::memory::Memory;
 use super::pool::Pool;
-use super::record::Kind;
-use super::state::Leak;
+use super::record::{Entry, Kind};
+use super::slot::SLOT_SHIFT;
 use crate::addr::Iova;
 
 /// A mapping that was claimed.
@@ -21,6 +22,20 @@ pub struct Claimed {
     pub direction: Direction,
     /// Whether it has an original, and is unmapped with `unmap_raw`; else it is deallocated.
     pub has_original: bool,
+}
+
+/// A mapping that nobody has claimed since the pool was restored: a leak, once all have claimed
+/// their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// The number of its device.
+    pub device: u32,
+    /// Where the device sees the data.
+    pub at: Iova,
+    /// Bytes of data.
+    pub len: usize,
+    /// Slots of its run.
+    pub slots: u32,
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
@@ -41,16 +56,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
             Kind::UnclaimedRaw => Kind::Raw,
             Kind::UnclaimedAllocated => Kind::Allocated,
             Kind::Guarded => return Err(Misuse::Guarded),
-            Kind::Raw | Kind::Allocated => return Err(Misuse::Kind),
+            Kind::Raw | Kind::Allocated | Kind::Pointer => return Err(Misuse::Kind),
         };
-        if found.spot.is_transient() {
-            let mut transients = self.transients.0.lock();
-            if let Some(one) = transients.get_mut(found.spot.slot as usize) {
-                one.entry.kind = kind;
-            }
-        } else {
-            let book = &self.block_of(&found.spot).book;
-            book.set_kind(found.spot.slot as usize, &found.entry, kind);
+        let slot = found.spot.slot as usize;
+        if let Some(block) = found.spot.block {
+            block.book.set_kind(slot, &found.entry, kind);
+        } else if let Some(one) = self.transients.0.lock().get_mut(slot) {
+            one.entry.kind = kind;
         }
         device.charge_anyway(found.entry.slots);
         Ok(Claimed {
@@ -118,5 +130,24 @@ impl<M: Memory, C: Config> Pool<M, C> {
         };
         self.unclaimed(ended);
         count
+    }
+}
+
+impl Kind {
+    pub(super) fn is_unclaimed(self) -> bool {
+        matches!(self, Self::UnclaimedRaw | Self::UnclaimedAllocated)
+    }
+}
+
+impl<C: Config> Block<C> {
+    /// The leak that a mapping is, if nobody has claimed it.
+    pub(super) fn leak(&self, slot: usize, entry: &Entry) -> Option<Leak> {
+        let at = self.base()? + ((slot as u64) << SLOT_SHIFT) + u64::from(entry.offset);
+        entry.kind.is_unclaimed().then_some(Leak {
+            device: entry.device,
+            at: Iova::new(at),
+            len: entry.len as usize,
+            slots: entry.slots,
+        })
     }
 }

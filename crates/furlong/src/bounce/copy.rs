@@ -28,8 +28,9 @@ impl Run<'_> {
     /// Where `len` bytes at `at` are.
     #[inline]
     fn part(&self, at: usize, len: usize) -> NonNull<u8> {
-        let inside = at <= self.len && len <= self.len - at;
-        assert!(inside, "{len} bytes at {at} of {}", self.len);
+        if at > self.len || len > self.len - at {
+            outside(at, len, self.len);
+        }
         // SAFETY: not beyond the run's end, as just seen.
         unsafe { self.start.add(at) }
     }
@@ -77,6 +78,13 @@ impl Run<'_> {
     pub(super) fn lend(&self, at: usize, len: usize, copy: impl FnOnce(NonNull<u8>)) {
         copy(self.part(at, len));
     }
+}
+
+/// Stops a copy that would leave its run: a mistake of the pool's own.
+#[cold]
+#[inline(never)]
+fn outside(at: usize, len: usize, run: usize) -> ! {
+    panic!("{len} bytes at {at} of {run}");
 }
 
 #[cfg(test)]

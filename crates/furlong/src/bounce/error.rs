@@ -113,8 +113,10 @@ pub enum Misuse {
     Direction(Direction),
     /// A guard has it.
     Guarded,
-    /// It has no original, or has one while none was expected.
+    /// It has no original, or has one while none was expected, or was mapped by another call.
     Kind,
+    /// It has another original than the one that was pointed to.
+    Original,
     /// Nobody has claimed it since the pool was restored.
     Unclaimed,
 }
@@ -128,6 +130,7 @@ impl fmt::Display for Misuse {
             Self::Direction(direction) => write!(f, "it was mapped {direction:?}"),
             Self::Guarded => f.write_str("it belongs to a guard"),
             Self::Kind => f.write_str("mapped and allocated memory are given back differently"),
+            Self::Original => f.write_str("it has another original, or one of another length"),
             Self::Unclaimed => f.write_str("nobody has claimed it since the pool was restored"),
         }
     }

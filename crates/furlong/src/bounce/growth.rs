@@ -4,11 +4,11 @@
 use super::block::{Block, segment};
 use super::config::Config;
 use super::error::{GrowError, NoPool, PoolError};
-use super::line::try_boxed;
 use super::memory::{Backing, Haste, Memory, Wanted};
 use super::plan::{self, Growth};
 use super::pool::Pool;
 use super::slot::SLOT;
+use super::store::Row;
 use crate::addr::Iova;
 use crate::sync::atomic::Ordering;
 
@@ -126,7 +126,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
             let half = slots / 2;
             let areas = self.plan.areas_of(half.max(1), segment::<C>());
             let halves = half >= min.max(1) && plan::shape(half, areas, segment::<C>()).is_ok();
-            if added != Err(GrowError::NoMemory) || !halves {
+            // There may be no place for another block, and a smaller one that sleeps.
+            let smaller = matches!(added, Err(GrowError::NoMemory | GrowError::Limit(_)));
+            if !smaller || !halves {
                 return added;
             }
             slots = half;
@@ -134,41 +136,63 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     fn add_block_of(&self, slots: usize, reach: Iova, haste: Haste) -> Result<usize, GrowError> {
-        let sleeping =
-            |(_, block): &(usize, &Block<C>)| block.slots() == slots && block.base().is_none();
-        let found = self.blocks.iter().find(sleeping);
-        let index = match found {
-            Some((index, _)) => index,
-            None => self.push_block(slots)?,
-        };
-        let block = self.blocks.get(index).expect("it was just found or put in");
+        let bytes = slots as u64 * SLOT;
         let wanted = Wanted {
-            len: usize::try_from(block.bytes()).map_err(|_| GrowError::NoMemory)?,
-            align: block.bytes().next_power_of_two().min(128 * SLOT),
+            len: usize::try_from(bytes).map_err(|_| GrowError::NoMemory)?,
+            align: bytes.next_power_of_two().min(128 * SLOT),
             reach,
             haste,
         };
-        let backing = self.obtain(&wanted)?;
+        let sleeping =
+            |(_, block): &(usize, &Block<C>)| block.slots() == slots && block.base().is_none();
+        let (index, backing) = match self.blocks.iter().find(sleeping) {
+            Some((index, _)) => (index, self.obtain(&wanted)?),
+            None => self.push_obtained(&wanted, slots)?,
+        };
+        let block = self.blocks.get(index).expect("it was just found or put in");
         block.wake(&backing);
         self.notify(None);
         Ok(slots)
     }
 
-    /// Puts a block without memory into the table; returns its number.
-    fn push_block(&self, slots: usize) -> Result<usize, GrowError> {
+    /// Puts a block into the table for which there is memory, and which has not got it yet.
+    fn push_obtained(&self, wanted: &Wanted, slots: usize) -> Result<(usize, Backing), GrowError> {
+        let mark = self.store.mark();
+        let block = self.make_block(slots, self.plan.areas_of(slots, segment::<C>()))?;
+        match self.obtain(wanted) {
+            // Whoever makes the pool grow is alone: there still is a place.
+            Ok(backing) => Ok((self.push(block)?, backing)),
+            Err(error) => {
+                drop(block);
+                self.store.rewind(mark);
+                Err(error)
+            }
+        }
+    }
+
+    /// A block without memory, for which there is a place in the table.
+    fn make_block(&self, slots: usize, areas: usize) -> Result<Row<Block<C>>, GrowError> {
         if self.blocks.len() == self.blocks.capacity() {
             return Err(GrowError::Limit(self.blocks.capacity()));
         }
-        self.push_shaped(slots, self.plan.areas_of(slots, segment::<C>()))
+        let shape = plan::shape(slots, areas, segment::<C>()).map_err(|_| GrowError::NoMemory)?;
+        let (store, mark) = (&self.store, self.store.mark());
+        let block = store.try_row(1, |_| Block::try_new(shape, areas, store));
+        block.ok_or_else(|| {
+            store.rewind(mark);
+            GrowError::NoMemory
+        })
     }
 
-    /// The same with so many areas.
-    pub(super) fn push_shaped(&self, slots: usize, areas: usize) -> Result<usize, GrowError> {
-        let shape = plan::shape(slots, areas, segment::<C>()).map_err(|_| GrowError::NoMemory)?;
-        let block = try_boxed(1, |_| Block::try_new(shape, areas));
-        let block = block.ok_or(GrowError::NoMemory)?;
+    fn push(&self, block: Row<Block<C>>) -> Result<usize, GrowError> {
         let pushed = self.blocks.push(block);
         pushed.map_err(|_| GrowError::Limit(self.blocks.capacity()))
+    }
+
+    /// Puts a block without memory into the table; returns its number.
+    #[cfg(feature = "alloc")]
+    pub(super) fn push_shaped(&self, slots: usize, areas: usize) -> Result<usize, GrowError> {
+        self.push(self.make_block(slots, areas)?)
     }
 
     /// Memory as wanted, shared and zeroed.

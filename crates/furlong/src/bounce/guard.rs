@@ -14,7 +14,6 @@ use super::pool::Pool;
 use super::record::Kind;
 use super::reserve::Ask;
 use super::spot::Spot;
-use super::zeroing::Zeroing;
 use crate::addr::{Iova, PhysAddr};
 
 mod sealed {
@@ -111,7 +110,7 @@ pub struct Mapped<'a, B: Buffer, M: Memory, C: Config = Standard> {
     device: &'a Device,
     buffer: B,
     /// Taken out only when the mapping ends.
-    spot: Option<Spot>,
+    spot: Option<Spot<'a, C>>,
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
@@ -134,8 +133,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         buffer: B,
     ) -> Result<Mapped<'a, B, M, C>, MapError> {
         let ask = Self::ask(&buffer);
-        let spot = self.reserve(device, &ask)?;
-        Ok(self.filled(device, buffer, spot))
+        self.reserve(device, &ask, |spot| self.filled(device, buffer, spot))
     }
 
     /// What is asked for a buffer.
@@ -156,13 +154,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         &'a self,
         device: &'a Device,
         buffer: B,
-        spot: Spot,
+        spot: Spot<'a, C>,
     ) -> Mapped<'a, B, M, C> {
-        let run = self.run(&spot);
-        if C::Zeroing::PADS {
-            run.zero_around(spot.offset as usize, spot.len as usize);
-        }
-        run.fill(spot.offset as usize, buffer.bytes());
+        self.fill_run(&spot, buffer.bytes());
         Mapped {
             pool: self,
             device,
@@ -172,9 +166,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 }
 
-impl<B: Buffer, M: Memory, C: Config> Mapped<'_, B, M, C> {
+impl<'a, B: Buffer, M: Memory, C: Config> Mapped<'a, B, M, C> {
     #[inline]
-    fn spot(&self) -> &Spot {
+    fn spot(&self) -> &Spot<'a, C> {
         self.spot.as_ref().expect("a guard has its run")
     }
 
@@ -302,7 +296,7 @@ impl<B: Buffer, M: Memory, C: Config> fmt::Debug for Mapped<'_, B, M, C> {
 pub struct Allocation<'a, M: Memory, C: Config = Standard> {
     pool: &'a Pool<M, C>,
     device: &'a Device,
-    spot: Option<Spot>,
+    spot: Option<Spot<'a, C>>,
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
@@ -321,18 +315,19 @@ impl<M: Memory, C: Config> Pool<M, C> {
             direction: Direction::Both,
             kind: Kind::Guarded,
         };
-        let spot = self.reserve(device, &ask)?;
-        self.run(&spot).zero(0, spot.bytes());
-        Ok(Allocation {
-            pool: self,
-            device,
-            spot: Some(spot),
+        self.reserve(device, &ask, |spot| {
+            self.run(&spot).zero(0, spot.bytes());
+            Allocation {
+                pool: self,
+                device,
+                spot: Some(spot),
+            }
         })
     }
 }
 
-impl<M: Memory, C: Config> Allocation<'_, M, C> {
-    fn spot(&self) -> &Spot {
+impl<'a, M: Memory, C: Config> Allocation<'a, M, C> {
+    fn spot(&self) -> &Spot<'a, C> {
         self.spot.as_ref().expect("a guard has its run")
     }
 

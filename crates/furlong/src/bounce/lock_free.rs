@@ -6,8 +6,9 @@ use super::area::{Area, Pass, Shape, Taken};
 use super::counters::{Counters, Event};
 use super::line::Lines;
 use super::need::Need;
-use super::run::{bits, low_bits};
+use super::run::{bits, bits_low, low_bits};
 use super::slot::SLOT;
+use super::store::Store;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// An area that CPUs share without waiting for each other; segments of two words of `HALF` slots.
@@ -139,7 +140,7 @@ impl<const HALF: u32> LockFree<HALF> {
         // Relaxed: the exchange decides.
         let seen = segment.free[0].load(Ordering::Relaxed);
         let start = need.place_low(seen, first + begin as u64 * SLOT)?;
-        let run = bits(start, need.slots) as u64;
+        let run = bits_low(start, need.slots);
         counters.count(Event::SlotProbed, self.shape.segment as u64);
         let taken = segment.take_in_word(0, seen, run);
         if !taken {
@@ -150,7 +151,7 @@ impl<const HALF: u32> LockFree<HALF> {
 
     /// Takes the lowest run.
     #[inline(never)]
-    fn take_far<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
+    fn take_far<K: Counters>(&self, (need, first): (Need, u64), pass: Pass, counters: &K) -> Taken {
         let mut rolled_back = false;
         // Relaxed, here and below: a hint.
         let begun = match pass {
@@ -216,12 +217,16 @@ impl<const HALF: u32> LockFree<HALF> {
 }
 
 impl<const HALF: u32> Slots for LockFree<HALF> {
-    fn try_new(shape: Shape) -> Option<Self> {
+    fn try_new(shape: Shape, store: &Store) -> Option<Self> {
         Some(Self {
             shape,
-            segments: Lines::try_new(shape.segments)?,
+            segments: Lines::try_new(shape.segments, store)?,
             lowest: AtomicUsize::new(0),
         })
+    }
+
+    fn footprint(shape: Shape) -> usize {
+        Lines::<Segment, 4>::footprint(shape.segments)
     }
 
     #[inline(always)]
@@ -235,7 +240,11 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
                 rolled_back: false,
             };
         }
-        self.take_far(need, first, pass, counters)
+        let far = self.take_far((*need, first), pass, counters);
+        Taken {
+            slot: far.slot,
+            rolled_back: far.rolled_back,
+        }
     }
 
     #[inline]

@@ -8,8 +8,9 @@ use super::area::{Area, Pass, Shape, Taken};
 use super::counters::{Counters, Event};
 use super::line::Lines;
 use super::need::Need;
-use super::run::{bits, low_bits};
+use super::run::{bits, bits_low, low_bits};
 use super::slot::SLOT;
+use super::store::Store;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Lock, LockGuard, RawLock, SpinLock};
 
@@ -52,7 +53,7 @@ impl State {
         let free = *self.segments.at(segment) as u64;
         let start = need.place_low(free, first + begin as u64 * SLOT)?;
         counters.count(Event::SlotProbed, shape.segment as u64);
-        self.take(segment, bits(start, need.slots), need.slots);
+        self.take(segment, bits_low(start, need.slots).into(), need.slots);
         Some(begin + start as usize)
     }
 
@@ -61,8 +62,7 @@ impl State {
     fn take_far<K: Counters>(
         &mut self,
         shape: Shape,
-        need: &Need,
-        first: u64,
+        (need, first): (Need, u64),
         counters: &K,
     ) -> Option<usize> {
         if need.slots as usize > self.free {
@@ -137,9 +137,9 @@ impl<L, const SEGMENT: usize> Slots for Locked<L, SEGMENT>
 where
     L: RawLock + Default + Send + Sync + 'static,
 {
-    fn try_new(shape: Shape) -> Option<Self> {
+    fn try_new(shape: Shape, store: &Store) -> Option<Self> {
         let state = State {
-            segments: Lines::try_new(shape.segments)?,
+            segments: Lines::try_new(shape.segments, store)?,
             lowest: 0,
             free: 0,
             least_free: shape.slots,
@@ -151,6 +151,10 @@ where
         })
     }
 
+    fn footprint(shape: Shape) -> usize {
+        Lines::<u128, 8>::footprint(shape.segments)
+    }
+
     #[inline(always)]
     fn take<K: Counters>(&self, need: &Need, first: u64, _: Pass, counters: &K) -> Taken {
         counters.count(Event::AreaProbed, 1);
@@ -158,7 +162,7 @@ where
         let state = &mut *held.state;
         let slot = state.take_near(self.shape, need, first, counters);
         Taken {
-            slot: slot.or_else(|| state.take_far(self.shape, need, first, counters)),
+            slot: slot.or_else(|| state.take_far(self.shape, (*need, first), counters)),
             rolled_back: false,
         }
     }

@@ -69,7 +69,7 @@ impl Error for NotConverted {}
 /// Where bounce memory comes from, and how the originals of raw mappings are reached.
 ///
 /// A kernel implements it over its allocator and its direct map. `HeapMemory` is an implementation
-/// for programs.
+/// for programs, [`RegionMemory`](super::RegionMemory) one for memory that was set aside.
 ///
 /// # Safety
 /// Whoever implements the trait promises that
@@ -172,6 +172,7 @@ unsafe impl<M: Memory> Memory for &M {
     }
 }
 
+#[cfg(feature = "alloc")]
 // SAFETY: as for a reference.
 unsafe impl<M: Memory> Memory for alloc::sync::Arc<M> {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {

@@ -9,7 +9,8 @@
 //!
 //! Programs and drivers map slices, and get guards ([`Pool::map`]); kernels map physical addresses
 //! ([`Pool::map_raw`]) over a [`Memory`] of their own, which also makes memory shared with a
-//! hypervisor.
+//! hypervisor. What a pool knows is kept on the heap, or, where there is none, in memory that is
+//! handed in ([`Pool::new_in`]), and [`RegionMemory`] is memory that was set aside.
 //!
 //! # Words
 //! - **slot**: 2 KiB of bounce memory; **run**: neighbouring slots that one mapping has.
@@ -36,13 +37,14 @@
 //! # Files
 //! - `pool`: the type; `config`, `plan`: what may differ; `parameter`: the command line; `check`:
 //!   the invariants; `state`, `claim`: a pool as data, saved, restored and claimed.
-//! - `guard`: mappings of slices; `raw`: by physical address; `waiting`, `queue`: for room.
+//! - `guard`: mappings of slices; `raw`: by physical address; `pointer`: by a pointer; `waiting`,
+//!   `queue`: for room.
 //! - `reserve`: taking runs and giving them back; `spot`: a run in somebody's hands; `growth`,
 //!   `transient`: further blocks.
 //! - `device`, `direction`, `need`: what a mapping asks for; `run`: where a word of slots has it.
 //! - `order`, `area`: the seams, with their arms; `locked`, `lock_free`: what those of `area` are.
-//! - `block`, `record`, `table`, `line`: slots, who has them, and where all that is kept.
-//! - `memory`, `heap`: where memory comes from; `copy`: the only place that touches it;
+//! - `block`, `record`, `table`, `line`, `store`: slots, who has them, and where all that is kept.
+//! - `memory`, `heap`, `region`: where memory comes from; `copy`: the only place that touches it;
 //!   `zeroing`: what is overwritten.
 //! - `cpu`, `counters`, `error`, `slot`.
 //!
@@ -68,6 +70,7 @@ mod direction;
 mod error;
 mod growth;
 mod guard;
+#[cfg(feature = "alloc")]
 mod heap;
 mod line;
 mod lock_free;
@@ -77,15 +80,19 @@ mod need;
 mod order;
 mod parameter;
 mod plan;
+mod pointer;
 mod pool;
 mod queue;
 mod raw;
 mod record;
+mod region;
 mod reserve;
 mod run;
 mod slot;
 mod spot;
+#[cfg(feature = "alloc")]
 mod state;
+mod store;
 mod table;
 mod transient;
 mod waiting;
@@ -93,7 +100,7 @@ mod zeroing;
 
 pub use area::{Area, LockFree, Locked};
 pub use check::BrokenPool;
-pub use claim::Claimed;
+pub use claim::{Claimed, Leak};
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
 pub use cpu::{Cpu, OneCpu};
@@ -102,6 +109,7 @@ pub use direction::Direction;
 pub use error::{GrowError, MapError, Misuse, NoPool, PoolError, StillMapped, SyncError};
 pub use growth::Tended;
 pub use guard::{Allocation, Both, Buffer, BufferMut, FromDevice, Mapped, ToDevice};
+#[cfg(feature = "alloc")]
 pub use heap::HeapMemory;
 pub use memory::{Backing, Haste, Memory, NotConverted, Wanted};
 pub use order::{AreaFirst, Order, PoolFirst};
@@ -111,7 +119,9 @@ pub use pool::Pool;
 pub use queue::PASSES;
 pub use raw::Back;
 pub use record::Kind;
+pub use region::RegionMemory;
 pub use slot::{SEGMENT, SLOT};
-pub use state::{Leak, NoMemory, RestoreError, SavedBlock, SavedMapping, State};
+#[cfg(feature = "alloc")]
+pub use state::{NoMemory, RestoreError, SavedBlock, SavedMapping, State};
 pub use waiting::Waiting;
 pub use zeroing::{ZeroNothing, ZeroPads, ZeroUnmapped, Zeroing};

@@ -60,6 +60,44 @@ impl Need {
         if len == 0 {
             return Err(NoRun::Zero);
         }
+        if limits.min_align_mask | limits.align_mask == 0 {
+            return Self::unruled(limits, len, page, segment);
+        }
+        Self::ruled(limits, original, len, segment)
+    }
+
+    /// The same for a device that asks for no alignment.
+    #[inline(always)]
+    fn unruled(limits: &Limits, len: usize, page: u64, segment: usize) -> Result<Self, NoRun> {
+        if len as u64 > segment as u64 * SLOT {
+            return Err(NoRun::TooLarge);
+        }
+        let slots = slots_of(len as u64);
+        let boundary = (limits.boundary_mask >> SLOT_SHIFT) + 1;
+        if slots > boundary {
+            return Err(NoRun::Boundary);
+        }
+        let mask = if len as u64 >= page { page } else { SLOT } - 1;
+        Ok(Self {
+            slots: slots as u32,
+            offset: 0,
+            len: len as u32,
+            stride_log: (mask >> SLOT_SHIFT).trailing_ones(),
+            want: 0,
+            mask,
+            boundary,
+            reach: limits.reach.raw(),
+        })
+    }
+
+    /// The same for a device that asks for some alignment.
+    #[inline]
+    fn ruled(
+        limits: &Limits,
+        original: Option<PhysAddr>,
+        len: usize,
+        segment: usize,
+    ) -> Result<Self, NoRun> {
         let (min, asked) = (limits.min_align_mask, limits.align_mask);
         let slot = SLOT - 1;
         let low = original.map_or(0, Address::raw);
@@ -81,8 +119,7 @@ impl Need {
         if slots > boundary {
             return Err(NoRun::Boundary);
         }
-        let by_page = asked == 0 && min == 0 && size >= page;
-        let rules = Rules::new(if by_page { page - 1 } else { asked }, min);
+        let rules = Rules::new(asked, min);
         let keep = if original.is_some() { rules.keep } else { 0 };
         let mask = rules.align | keep;
         Ok(Self {

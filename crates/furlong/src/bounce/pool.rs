@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use core::fmt;
+use core::mem::MaybeUninit;
 
 use super::area::sealed::Slots;
 use super::block::{Block, segment};
@@ -12,8 +13,9 @@ use super::error::{NoPool, PoolError, StillMapped};
 use super::line::Padded;
 use super::memory::Memory;
 use super::need;
-use super::plan::{Access, Plan};
+use super::plan::{Access, Growth, Plan, PlanError, shape};
 use super::queue::Queue;
+use super::store::Store;
 use super::table::Table;
 use super::transient::Transients;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -67,6 +69,8 @@ pub struct Pool<M: Memory, C: Config = Standard> {
     pub(super) blocks: Table<Block<C>>,
     /// Taken out only when the pool ends.
     pub(super) memory: Option<M>,
+    /// Where what it knows is kept.
+    pub(super) store: Store,
     pub(super) cpu: C::Cpu,
     pub(super) plan: Plan,
     tag: u32,
@@ -86,14 +90,58 @@ pub struct Pool<M: Memory, C: Config = Standard> {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// A pool as planned, with its first block.
+    /// A pool as planned, with its first block. What it knows is kept on the heap.
     ///
-    /// Where there is no memory for that it is halved, down to [`Plan::block_min`].
+    /// Where there is no memory for the block it is halved, down to [`Plan::block_min`].
     ///
     /// # Errors
     /// [`NoPool`], with what was given and why.
+    #[cfg(feature = "alloc")]
     pub fn new(memory: M, cpu: C::Cpu, plan: &Plan) -> Result<Self, NoPool<M>> {
-        let pool = Self::empty(memory, cpu, plan)?;
+        Self::begin(Store::heap(), memory, cpu, plan)
+    }
+
+    /// The same without a heap: what the pool knows is kept in `tables`, which has
+    /// [`table_bytes`](Self::table_bytes) of memory that devices do not see.
+    ///
+    /// # Errors
+    /// [`NoPool`], with what was given and why; `tables` is lost.
+    ///
+    /// # Example
+    /// See [`RegionMemory`](super::RegionMemory).
+    pub fn new_in(
+        tables: &'static mut [MaybeUninit<u8>],
+        memory: M,
+        cpu: C::Cpu,
+        plan: &Plan,
+    ) -> Result<Self, NoPool<M>> {
+        Self::begin(Store::given(tables), memory, cpu, plan)
+    }
+
+    /// Bytes that the tables of such a pool take at most, with all blocks that it may have.
+    ///
+    /// Blocks that are halved because there is no memory for whole ones may need more: the pool
+    /// then has fewer.
+    ///
+    /// # Errors
+    /// There can be no such pool.
+    pub fn table_bytes(plan: &Plan) -> Result<usize, PlanError> {
+        let segment = segment::<C>();
+        let first = Block::<C>::footprint(plan.validate(segment)?, plan.areas);
+        let mut bytes = first
+            + Table::<Block<C>>::footprint(plan.blocks)
+            + Queue::footprint(plan.waiters)
+            + Transients::footprint(plan.transients);
+        if plan.growth != Growth::Never && plan.blocks > 1 {
+            let areas = plan.areas_of(plan.block_slots, segment);
+            let further = Block::<C>::footprint(shape(plan.block_slots, areas, segment)?, areas);
+            bytes += (plan.blocks - 1) * further;
+        }
+        Ok(bytes)
+    }
+
+    fn begin(store: Store, memory: M, cpu: C::Cpu, plan: &Plan) -> Result<Self, NoPool<M>> {
+        let pool = Self::empty(store, memory, cpu, plan)?;
         match pool.grow_first() {
             Ok(()) => Ok(pool),
             Err(error) => Err(pool.dissolve(PoolError::Block(error))),
@@ -101,15 +149,20 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// A pool without a block.
-    pub(super) fn empty(memory: M, cpu: C::Cpu, plan: &Plan) -> Result<Self, NoPool<M>> {
+    pub(super) fn empty(
+        store: Store,
+        memory: M,
+        cpu: C::Cpu,
+        plan: &Plan,
+    ) -> Result<Self, NoPool<M>> {
         let refuse = |error, memory| NoPool { error, memory };
         if let Err(error) = plan.validate(segment::<C>()) {
             return Err(refuse(PoolError::Plan(error), memory));
         }
         let tables = (
-            Table::try_new(plan.blocks),
-            Queue::try_new(plan.waiters),
-            Transients::try_new(plan.transients),
+            Table::try_new(plan.blocks, &store),
+            Queue::try_new(plan.waiters, &store),
+            Transients::try_new(plan.transients, &store),
         );
         let (Some(blocks), Some(queue), Some(transients)) = tables else {
             return Err(refuse(PoolError::NoMemory, memory));
@@ -117,6 +170,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Ok(Self {
             blocks,
             memory: Some(memory),
+            store,
             cpu,
             plan: *plan,
             tag: serial(),

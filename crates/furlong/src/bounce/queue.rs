@@ -1,10 +1,10 @@
 //! Those who wait for room, in the order in which they came.
 #![forbid(unsafe_code)]
 
-use alloc::vec::Vec;
 use core::task::Waker;
 
 use super::need::Need;
+use super::store::{Row, Store};
 
 /// How often a waiter may be passed over by later ones whose runs fit before all behind it wait
 /// for it.
@@ -30,35 +30,42 @@ struct Waiter {
 /// Those who wait. It never obtains memory after it was made.
 #[derive(Debug)]
 pub(super) struct Queue {
-    waiters: Vec<Waiter>,
+    /// The first `len` are taken, in the order in which they came.
+    places: Row<Option<Waiter>>,
+    len: usize,
     next: u64,
-    limit: usize,
 }
 
 impl Queue {
     /// For up to `limit` waiters; `None` if there is no memory.
-    pub(super) fn try_new(limit: usize) -> Option<Self> {
-        let mut waiters = Vec::new();
-        waiters.try_reserve_exact(limit).ok()?;
+    pub(super) fn try_new(limit: usize, store: &Store) -> Option<Self> {
         Some(Self {
-            waiters,
+            places: store.try_row(limit, |_| Some(None))?,
+            len: 0,
             next: 0,
-            limit,
         })
     }
 
+    /// Bytes that it takes from a store.
+    pub(super) const fn footprint(limit: usize) -> usize {
+        Row::<Option<Waiter>>::footprint(limit)
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.waiters.len()
+        self.len
+    }
+
+    fn waiters(&mut self) -> impl Iterator<Item = &mut Waiter> {
+        self.places.as_mut()[..self.len].iter_mut().flatten()
     }
 
     /// A place at the end; `None` if there is none left.
     pub(super) fn enter(&mut self, need: Need, device: u32, waker: Waker) -> Option<Ticket> {
-        if self.waiters.len() == self.limit {
-            return None;
-        }
+        let place = self.places.as_mut().get_mut(self.len)?;
         let ticket = Ticket(self.next);
         self.next += 1;
-        self.waiters.push(Waiter {
+        self.len += 1;
+        *place = Some(Waiter {
             ticket,
             need,
             device,
@@ -71,8 +78,7 @@ impl Queue {
     }
 
     fn of(&mut self, ticket: Ticket) -> Option<&mut Waiter> {
-        let mut waiters = self.waiters.iter_mut();
-        waiters.find(|waiter| waiter.ticket == ticket)
+        self.waiters().find(|waiter| waiter.ticket == ticket)
     }
 
     /// Whether it is this one's turn; if not, it will be woken through `waker`. The waker that is
@@ -95,8 +101,13 @@ impl Queue {
 
     /// It waits no more. Its waker comes back, to be dropped without a lock.
     pub(super) fn leave(&mut self, ticket: Ticket) -> Option<Waker> {
-        let at = self.waiters.iter().position(|at| at.ticket == ticket)?;
-        Some(self.waiters.remove(at).waker)
+        let at = self.waiters().position(|waiter| waiter.ticket == ticket)?;
+        let from = &mut self.places.as_mut()[at..self.len];
+        let gone = from[0].take();
+        // Those behind it move up.
+        from.rotate_left(1);
+        self.len -= 1;
+        gone.map(|waiter| waiter.waker)
     }
 
     /// Chooses who is woken, after `device` has given something back: the first whose run fits,
@@ -106,15 +117,14 @@ impl Queue {
         device: Option<u32>,
         fits: impl Fn(&Need) -> bool,
     ) -> Option<Waker> {
-        for waiter in &mut self.waiters {
+        for waiter in self.waiters() {
             if Some(waiter.device) == device {
                 waiter.short_of_quota = false;
             }
         }
-        let sleeps = |waiter: &Waiter| !waiter.woken;
         let mut chosen = None;
-        for (at, waiter) in self.waiters.iter().enumerate() {
-            if !sleeps(waiter) || waiter.short_of_quota {
+        for (at, waiter) in self.waiters().enumerate() {
+            if waiter.woken || waiter.short_of_quota {
                 continue;
             }
             if fits(&waiter.need) {
@@ -125,15 +135,14 @@ impl Queue {
                 return None;
             }
         }
-        let (before, from) = self.waiters.split_at_mut(chosen?);
-        for waiter in before.iter_mut().filter(|waiter| sleeps(waiter)) {
+        let chosen = chosen?;
+        let before = self.waiters().take(chosen);
+        for waiter in before.filter(|waiter| !waiter.woken) {
             waiter.passed += u32::from(!waiter.short_of_quota);
         }
-        from[0].woken = true;
+        let waiter = self.waiters().nth(chosen)?;
+        waiter.woken = true;
         // It brings another when it comes.
-        Some(core::mem::replace(
-            &mut from[0].waker,
-            Waker::noop().clone(),
-        ))
+        Some(core::mem::replace(&mut waiter.waker, Waker::noop().clone()))
     }
 }

@@ -11,7 +11,7 @@ use super::pool::Pool;
 use super::record::{Entry, Kind};
 use super::reserve::Ask;
 use super::slot::SLOT;
-use super::spot::{Spot, TRANSIENT};
+use super::spot::Spot;
 use super::zeroing::Zeroing;
 use crate::addr::{Address, Iova, PhysAddr};
 use crate::sync::atomic::Ordering;
@@ -28,23 +28,35 @@ pub enum Back {
     Nothing,
 }
 
+impl Back {
+    /// How many of `len` mapped bytes are copied back.
+    #[inline]
+    pub(super) fn bytes(self, len: usize) -> usize {
+        match self {
+            Self::All => len,
+            Self::First(written) => written.min(len),
+            Self::Nothing => 0,
+        }
+    }
+}
+
 /// A mapping that was found by an address in it.
-pub(super) struct Found {
-    pub(super) spot: Spot,
+pub(super) struct Found<'a, C: Config> {
+    pub(super) spot: Spot<'a, C>,
     pub(super) entry: Entry,
 }
 
-impl Found {
+impl<C: Config> Found<'_, C> {
     /// Whether it is this device's, mapped by address, and not unclaimed.
     fn belongs_to(&self, device: &Device, kind: Kind) -> Result<(), Misuse> {
         if self.entry.device != device.id() {
             return Err(Misuse::Foreign(self.entry.device));
         }
         match self.entry.kind {
+            own if own == kind => Ok(()),
             Kind::Guarded => Err(Misuse::Guarded),
             Kind::UnclaimedRaw | Kind::UnclaimedAllocated => Err(Misuse::Unclaimed),
-            other if other != kind => Err(Misuse::Kind),
-            _ => Ok(()),
+            _ => Err(Misuse::Kind),
         }
     }
 
@@ -88,16 +100,17 @@ impl<M: Memory, C: Config> Pool<M, C> {
             direction,
             kind: Kind::Raw,
         };
-        let spot = self.reserve(device, &ask)?;
-        let run = self.run(&spot);
-        if C::Zeroing::PADS {
-            run.zero_around(spot.offset as usize, len);
-        }
-        run.lend(spot.offset as usize, len, |to| {
-            // SAFETY: the caller vouches for the original; `len` bytes at `to` are in the run.
-            unsafe { self.memory().read(original, to, len) }
-        });
-        Ok(spot.at)
+        self.reserve(device, &ask, |spot| {
+            let run = self.run(&spot);
+            if C::Zeroing::PADS {
+                run.zero_around(spot.offset as usize, len);
+            }
+            run.lend(spot.offset as usize, len, |to| {
+                // SAFETY: the caller vouches for the original; `len` bytes at `to` are in the run.
+                unsafe { self.memory().read(original, to, len) }
+            });
+            spot.at
+        })
     }
 
     /// Ends the mapping that begins at `at`, after copying back as `back` says if the device
@@ -119,17 +132,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         direction: Direction,
         back: Back,
     ) -> Result<(), Misuse> {
-        let found = self.mapping_at(at)?;
-        found.belongs_to(device, Kind::Raw)?;
-        found.goes(direction)?;
-        found.starts(at)?;
+        let found = self.mapping_to_end(device, at, Kind::Raw, Some(direction))?;
         self.end(&found)?;
-        let len = found.entry.len as usize;
-        let written = match back {
-            Back::All => len,
-            Back::First(written) => written.min(len),
-            Back::Nothing => 0,
-        };
+        let written = back.bytes(found.entry.len as usize);
         if direction.reaches_cpu() && written > 0 {
             let run = self.run(&found.spot);
             run.lend(found.spot.offset as usize, written, |from| {
@@ -211,12 +216,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
             direction: Direction::Both,
             kind: Kind::Allocated,
         };
-        let spot = self.reserve(device, &ask)?;
-        let run = self.run(&spot);
-        run.zero(0, spot.bytes());
-        let mut start = NonNull::dangling();
-        run.lend(spot.offset as usize, len, |part| start = part);
-        Ok((spot.at, start))
+        self.reserve(device, &ask, |spot| {
+            let run = self.run(&spot);
+            run.zero(0, spot.bytes());
+            let mut start = NonNull::dangling();
+            run.lend(spot.offset as usize, len, |part| start = part);
+            (spot.at, start)
+        })
     }
 
     /// Gives memory back that [`allocate_raw`](Self::allocate_raw) has returned.
@@ -227,28 +233,44 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// # Safety
     /// Nobody uses the memory any more.
     pub unsafe fn deallocate_raw(&self, device: &Device, at: Iova) -> Result<(), Misuse> {
-        let found = self.mapping_at(at)?;
-        found.belongs_to(device, Kind::Allocated)?;
-        found.starts(at)?;
+        let found = self.mapping_to_end(device, at, Kind::Allocated, None)?;
         self.end(&found)?;
         self.release_closed(device, found.spot);
         Ok(())
     }
 
+    /// The mapping that begins at `at`, if it is this device's and of this kind and direction.
+    #[inline]
+    pub(super) fn mapping_to_end(
+        &self,
+        device: &Device,
+        at: Iova,
+        kind: Kind,
+        direction: Option<Direction>,
+    ) -> Result<Found<'_, C>, Misuse> {
+        let found = self.mapping_at(at)?;
+        found.belongs_to(device, kind)?;
+        if let Some(direction) = direction {
+            found.goes(direction)?;
+        }
+        found.starts(at)?;
+        Ok(found)
+    }
+
     /// The mapping of which `at` is a byte, or a pad.
     #[inline]
-    pub(super) fn mapping_at(&self, at: Iova) -> Result<Found, Misuse> {
+    pub(super) fn mapping_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
         let mut blocks = self.blocks.iter();
-        let found = blocks.find_map(|(index, block)| {
+        let found = blocks.find_map(|(_, block)| {
             let (slot, base) = block.slot_at(at.raw())?;
-            Some((index, block, slot, base))
+            Some((block, slot, base))
         });
-        let Some((index, block, slot, base)) = found else {
+        let Some((block, slot, base)) = found else {
             return self.transient_at(at);
         };
         let (start, generation, entry) = block.book.look(slot).ok_or(Misuse::NotMapped(at))?;
         let spot = Spot {
-            block: index as u32,
+            block: Some(block),
             slot: start as u32,
             slots: entry.slots,
             generation,
@@ -260,7 +282,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     #[cold]
-    fn transient_at(&self, at: Iova) -> Result<Found, Misuse> {
+    fn transient_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
         // Relaxed: whoever has the address of a transient mapping has seen the count with it.
         if self.transient_count.load(Ordering::Relaxed) == 0 {
             return Err(Misuse::NotMapped(at));
@@ -269,7 +291,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let (index, transient) = transients.at(at).ok_or(Misuse::NotMapped(at))?;
         let entry = transient.entry;
         let spot = Spot {
-            block: TRANSIENT,
+            block: None,
             slot: index as u32,
             slots: entry.slots,
             generation: transient.generation,
@@ -281,16 +303,15 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Ends the mapping for one who found it by its address, unless somebody else just did.
-    pub(super) fn end(&self, found: &Found) -> Result<(), Misuse> {
+    #[inline]
+    pub(super) fn end(&self, found: &Found<'_, C>) -> Result<(), Misuse> {
         let (spot, entry) = (&found.spot, &found.entry);
-        if spot.is_transient() {
+        let (slot, generation) = (spot.slot as usize, spot.generation);
+        let ended = match spot.block {
+            Some(block) => block.book.try_close(slot, generation, entry.device),
             // Its memory goes when the spot is used up; of two that come here one finds none.
-            let mut transients = self.transients.0.lock();
-            let ended = transients.end(spot.slot as usize, spot.generation);
-            return ended.then_some(()).ok_or(Misuse::NotMapped(spot.at));
-        }
-        let book = &self.block_of(spot).book;
-        let ended = book.try_close(spot.slot as usize, spot.generation, entry.device);
+            None => self.transients.0.lock().end(slot, generation),
+        };
         ended.then_some(()).ok_or(Misuse::NotMapped(spot.at))
     }
 
@@ -301,7 +322,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         at: Iova,
         len: usize,
         direction: Direction,
-    ) -> Result<(Found, usize), SyncError> {
+    ) -> Result<(Found<'_, C>, usize), SyncError> {
         if len == 0 {
             return Err(SyncError::ZeroSize);
         }

@@ -1,10 +1,8 @@
 //! What is known of a mapping: one record, at the first slot of its run.
 #![forbid(unsafe_code)]
 
-use alloc::boxed::Box;
-
 use super::direction::Direction;
-use super::line::try_boxed;
+use super::store::{Row, Store};
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Who has a run.
@@ -21,6 +19,8 @@ pub enum Kind {
     UnclaimedRaw = 3,
     /// Nobody since the pool was restored; whoever claims it is as `Allocated`.
     UnclaimedAllocated = 4,
+    /// A caller by address, who points to the original whenever it is copied.
+    Pointer = 5,
 }
 
 impl Kind {
@@ -32,6 +32,7 @@ impl Kind {
             2 => Some(Self::Allocated),
             3 => Some(Self::UnclaimedRaw),
             4 => Some(Self::UnclaimedAllocated),
+            5 => Some(Self::Pointer),
             _ => None,
         }
     }
@@ -91,16 +92,21 @@ fn unpack(layout: u64, original: u64, device: u32) -> Option<Entry> {
 /// which are taken last, and the first of the other.
 #[derive(Debug)]
 pub(super) struct Book {
-    records: Box<[Record]>,
-    back: Box<[AtomicU8]>,
+    records: Row<Record>,
+    back: Row<AtomicU8>,
 }
 
 impl Book {
-    pub(super) fn try_new(slots: usize) -> Option<Self> {
+    pub(super) fn try_new(slots: usize, store: &Store) -> Option<Self> {
         Some(Self {
-            records: try_boxed(slots, |_| Some(Record::default()))?,
-            back: try_boxed(slots, |_| Some(AtomicU8::new(0)))?,
+            records: store.try_row(slots, |_| Some(Record::default()))?,
+            back: store.try_row(slots, |_| Some(AtomicU8::new(0)))?,
         })
+    }
+
+    /// Bytes that it takes from a store.
+    pub(super) const fn footprint(slots: usize) -> usize {
+        Row::<Record>::footprint(slots) + Row::<AtomicU8>::footprint(slots)
     }
 
     /// Notes the mapping whose run begins at `slot`; the caller has the run. Returns its
@@ -133,6 +139,7 @@ impl Book {
     }
 
     /// The same for one who found the mapping by its address: whether nobody else was quicker.
+    #[inline]
     pub(super) fn try_close(&self, slot: usize, generation: u32, device: u32) -> bool {
         let now = u64::from(generation) << 32 | u64::from(device);
         let then = u64::from(generation.wrapping_add(1)) << 32;
@@ -157,7 +164,12 @@ impl Book {
         // Relaxed, here and below: the caller's own mapping was handed to it, and of another one
         // nothing is promised; a run that does not hold the slot is seen below.
         let back = usize::from(self.back[slot].load(Ordering::Relaxed));
-        let start = slot.checked_sub(back)?;
+        // Two cases, so that the usual one does not wait for the number.
+        let start = if back == 0 {
+            slot
+        } else {
+            slot.checked_sub(back)?
+        };
         let record = &self.records[start];
         // Acquire, `record-look`: pairs with `record-open`; its words are those of this mapping.
         let owner = record.owner.load(Ordering::Acquire);
@@ -171,9 +183,9 @@ impl Book {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
-    use super::{Book, Direction, Entry, Kind};
+    use super::{Book, Direction, Entry, Kind, Store};
 
     fn entry(slots: u32) -> Entry {
         Entry {
@@ -189,7 +201,7 @@ mod tests {
 
     #[test]
     fn every_slot_of_a_run_leads_to_its_record() {
-        let book = Book::try_new(256).unwrap();
+        let book = Book::try_new(256, &Store::heap()).unwrap();
         for slots in [1, 2, 127, 128] {
             let generation = book.open(128, &entry(slots));
             for slot in 128..128 + slots as usize {
@@ -203,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_mapping_that_has_ended_cannot_end_again() {
-        let book = Book::try_new(4).unwrap();
+        let book = Book::try_new(4, &Store::heap()).unwrap();
         let generation = book.open(0, &entry(2));
         assert!(!book.try_close(0, generation, 8));
         assert!(book.try_close(0, generation, 7));
@@ -213,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_slot_that_an_older_run_left_behind_is_free() {
-        let book = Book::try_new(8).unwrap();
+        let book = Book::try_new(8, &Store::heap()).unwrap();
         book.open(0, &entry(4));
         book.close(0);
         book.open(0, &entry(2));

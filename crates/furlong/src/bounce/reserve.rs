@@ -17,7 +17,7 @@ use super::pool::Pool;
 use super::record::{Entry, Kind};
 use super::run::low_bits;
 use super::slot::SLOT;
-use super::spot::{Spot, TRANSIENT};
+use super::spot::Spot;
 use super::transient::Transient;
 use super::zeroing::Zeroing;
 use crate::addr::{Address, Iova, PhysAddr};
@@ -38,8 +38,8 @@ pub(super) struct Ask {
 type Answer = (Option<(usize, u64)>, bool);
 
 /// Where a run was taken.
-struct Place {
-    block: usize,
+struct Place<'a, C: Config> {
+    block: &'a Block<C>,
     slot: usize,
     /// Where devices see slot 0 of the block.
     base: u64,
@@ -91,66 +91,69 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Takes a run and notes the mapping.
-    #[inline]
-    pub(super) fn reserve(&self, device: &Device, ask: &Ask) -> Result<Spot, MapError> {
+    /// Takes a run, notes the mapping, and does something with the run: handed on at once it stays
+    /// in registers.
+    #[inline(always)]
+    pub(super) fn reserve<'a, T>(
+        &'a self,
+        device: &Device,
+        ask: &Ask,
+        then: impl FnOnce(Spot<'a, C>) -> T,
+    ) -> Result<T, MapError> {
         match self.need(device, ask) {
-            Ok(need) => self.reserve_needed(device, ask, &need),
+            Ok(need) => self.reserve_needed(device, ask, &need, then),
             Err(error) => Err(error),
         }
     }
 
     #[inline(always)]
-    pub(super) fn reserve_needed(
-        &self,
+    pub(super) fn reserve_needed<'a, T>(
+        &'a self,
         device: &Device,
         ask: &Ask,
         need: &Need,
-    ) -> Result<Spot, MapError> {
+        then: impl FnOnce(Spot<'a, C>) -> T,
+    ) -> Result<T, MapError> {
         if let Err(used) = device.charge(need.slots) {
-            return Err(Self::over_quota(device, used, need));
+            return Err(Self::over_quota(device, used, need.slots));
         }
         match self.find(need) {
-            Some(found) => Ok(self.note(device, ask, need, &found)),
-            None => self.reserve_slowly(device, ask, need),
+            Some(found) => Ok(then(self.note(device, ask, need, &found))),
+            None => self.reserve_slowly(device, (*ask, *need)).map(then),
         }
     }
 
     /// Asks the areas for a run, each once.
     #[inline(always)]
-    fn find(&self, need: &Need) -> Option<Place> {
+    fn find(&self, need: &Need) -> Option<Place<'_, C>> {
         let here = self.cpu.number();
         // Every order begins with the own area of the first block.
         let block = self.blocks.get(0)?;
         match block.take(here, need, Pass::First) {
-            (Some((slot, base)), false) => Some(Place {
-                block: 0,
-                slot,
-                base,
-            }),
-            (taken, missed) => self.find_further(need, here, taken, missed),
+            (Some((slot, base)), false) => Some(Place { block, slot, base }),
+            (taken, missed) => self.find_further((*need, here), taken, missed),
         }
     }
 
-    /// Asks the areas behind the first one.
+    /// Asks the areas behind the first one. By value, here and below: what is called seldom leaves
+    /// the need of others in registers.
     #[inline(never)]
     fn find_further(
         &self,
-        need: &Need,
-        here: usize,
+        (need, here): (Need, usize),
         first: Option<(usize, u64)>,
         missed: bool,
-    ) -> Option<Place> {
+    ) -> Option<Place<'_, C>> {
         let mut first = Some((first, missed));
         self.search(|block, step| match first.take() {
             Some(answer) => answer,
-            None => self.ask_area(block, here.wrapping_add(step), need, Pass::First),
+            None => self.ask_area(block, here.wrapping_add(step), &need, Pass::First),
         })
     }
 
     /// Asks all areas again, with a look at what seemed full.
     #[cold]
-    fn find_thoroughly(&self, need: &Need) -> Option<Place> {
+    fn find_thoroughly(&self, need: &Need) -> Option<Place<'_, C>> {
         let here = self.cpu.number();
         self.search(|block, step| {
             self.ask_area(block, here.wrapping_add(step), need, Pass::Thorough)
@@ -165,7 +168,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Goes through the areas in the pool's order, until one answers.
     #[inline]
-    fn search(&self, mut ask: impl FnMut(usize, usize) -> Answer) -> Option<Place> {
+    fn search(&self, mut ask: impl FnMut(usize, usize) -> Answer) -> Option<Place<'_, C>> {
         let mut missed = false;
         let found = C::Order::search(
             self.blocks.len(),
@@ -175,6 +178,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 let (taken, others_missed) = ask(block, step);
                 missed |= others_missed;
                 let (slot, base) = taken?;
+                let block = self.blocks.get(block)?;
                 Some(Place { block, slot, base })
             },
         );
@@ -186,16 +190,26 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Notes the mapping of a run that was taken.
     #[inline(always)]
-    fn note(&self, device: &Device, ask: &Ask, need: &Need, place: &Place) -> Spot {
-        let block = self.blocks.get(place.block);
-        let block = block.expect("the run is of this block");
-        block.book.open(place.slot, &ask.entry(device, need));
+    fn note<'a>(
+        &'a self,
+        device: &Device,
+        ask: &Ask,
+        need: &Need,
+        place: &Place<'a, C>,
+    ) -> Spot<'a, C> {
+        let entry = ask.entry(device, need);
+        place.block.book.open(place.slot, &entry);
         Spot::new(place.block, place.slot, place.base, need)
     }
 
     /// What is done where no area had room.
     #[cold]
-    fn reserve_slowly(&self, device: &Device, ask: &Ask, need: &Need) -> Result<Spot, MapError> {
+    fn reserve_slowly(
+        &self,
+        device: &Device,
+        (ask, need): (Ask, Need),
+    ) -> Result<Spot<'_, C>, MapError> {
+        let (ask, need) = (&ask, &need);
         self.counters.count(Event::Full, 1);
         if let Some(found) = self.find_thoroughly(need) {
             return Ok(self.note(device, ask, need, &found));
@@ -221,11 +235,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    fn over_quota(device: &Device, used: u32, need: &Need) -> MapError {
+    #[cold]
+    fn over_quota(device: &Device, used: u32, wanted: u32) -> MapError {
         MapError::Quota {
             quota: device.limits().quota.unwrap_or(u32::MAX),
             used,
-            wanted: need.slots,
+            wanted,
         }
     }
 
@@ -245,7 +260,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Obtains a block for this mapping alone.
-    fn reserve_transient(&self, device: &Device, ask: &Ask, need: &Need) -> Option<Spot> {
+    fn reserve_transient(&self, device: &Device, ask: &Ask, need: &Need) -> Option<Spot<'_, C>> {
         if self.plan.transients == 0 || !self.transients.0.lock().has_place() {
             return None;
         }
@@ -288,7 +303,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.transient_count.fetch_add(1, Ordering::Relaxed);
         self.counters.count(Event::Transient, 1);
         Some(Spot {
-            block: TRANSIENT,
+            block: None,
             slot: index as u32,
             slots: need.slots,
             generation,
@@ -300,16 +315,16 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Gives a run back, and ends its mapping.
     #[inline]
-    pub(super) fn release(&self, device: &Device, spot: Spot) {
-        if !spot.is_transient() {
-            self.block_of(&spot).book.close(spot.slot as usize);
+    pub(super) fn release(&self, device: &Device, spot: Spot<'_, C>) {
+        if let Some(block) = spot.block {
+            block.book.close(spot.slot as usize);
         }
         self.release_closed(device, spot);
     }
 
     /// The same for a mapping whose record was closed.
     #[inline]
-    pub(super) fn release_closed(&self, device: &Device, spot: Spot) {
+    pub(super) fn release_closed(&self, device: &Device, spot: Spot<'_, C>) {
         let slots = spot.slots;
         self.give_run(spot);
         device.refund(slots);
@@ -317,7 +332,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// The same for one that nobody's quota was charged for.
-    pub(super) fn release_unowned(&self, spot: Spot) {
+    pub(super) fn release_unowned(&self, spot: Spot<'_, C>) {
         self.give_run(spot);
         self.notify_if_waited_for(None);
     }
@@ -327,14 +342,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
         clippy::needless_pass_by_value,
         reason = "whoever gives a run back has it no more"
     )]
-    fn give_run(&self, spot: Spot) {
+    fn give_run(&self, spot: Spot<'_, C>) {
         if C::Zeroing::UNMAPPED {
             self.run(&spot).zero(0, spot.bytes());
         }
-        if spot.is_transient() {
-            self.drop_transient(&spot);
-        } else {
-            self.block_of(&spot).give(spot.slot as usize, spot.slots);
+        match spot.block {
+            Some(block) => block.give(spot.slot as usize, spot.slots),
+            None => self.drop_transient(spot.slot, spot.generation),
         }
     }
 
@@ -348,9 +362,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     #[cold]
-    fn drop_transient(&self, spot: &Spot) {
+    fn drop_transient(&self, number: u32, generation: u32) {
         let mut transients = self.transients.0.lock();
-        let transient = transients.take(spot.slot as usize, spot.generation);
+        let transient = transients.take(number as usize, generation);
         drop(transients);
         let transient = transient.expect("a transient block exists as long as its mapping");
         // Relaxed: as where it was raised.

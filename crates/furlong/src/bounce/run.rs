@@ -26,9 +26,15 @@ pub(super) const fn low_bits(count: u32) -> u128 {
 pub(super) const fn bits(start: u32, len: u32) -> u128 {
     // Most runs lie in the low word, where a shift is one instruction.
     if start + len <= 64 {
-        return ((u64::MAX >> (64 - len)) << start) as u128;
+        return bits_low(start, len) as u128;
     }
     low_bits(len) << start
+}
+
+/// The same for a run that ends among the first 64 slots.
+#[inline]
+pub(super) const fn bits_low(start: u32, len: u32) -> u64 {
+    (u64::MAX >> (64 - len)) << start
 }
 
 /// Where `len` set bits begin in `free`; `len` is 1 to 128.

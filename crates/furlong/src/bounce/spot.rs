@@ -7,18 +7,15 @@ use super::memory::{Backing, Memory};
 use super::need::Need;
 use super::pool::Pool;
 use super::slot::SLOT;
+use super::zeroing::Zeroing;
 use crate::addr::{Address, Extent, Iova};
-
-/// In place of a block's number: the run is a transient block.
-pub(super) const TRANSIENT: u32 = u32::MAX;
 
 /// A run of slots that is taken: whoever has it has the run. It is made where the run is taken, and
 /// used up where it is given back.
-#[derive(Debug)]
 #[must_use = "its slots are lost if it is dropped"]
-pub(super) struct Spot {
-    /// The block, or [`TRANSIENT`].
-    pub(super) block: u32,
+pub(super) struct Spot<'a, C: Config> {
+    /// The block; none for a transient one.
+    pub(super) block: Option<&'a Block<C>>,
     /// The first slot in the block, or the number of the transient block.
     pub(super) slot: u32,
     pub(super) slots: u32,
@@ -30,12 +27,12 @@ pub(super) struct Spot {
     pub(super) at: Iova,
 }
 
-impl Spot {
+impl<'a, C: Config> Spot<'a, C> {
     /// The run at `slot` of a block that sees its slot 0 at `base`.
     #[inline]
-    pub(super) fn new(block: usize, slot: usize, base: u64, need: &Need) -> Self {
+    pub(super) fn new(block: &'a Block<C>, slot: usize, base: u64, need: &Need) -> Self {
         Self {
-            block: block as u32,
+            block: Some(block),
             slot: slot as u32,
             slots: need.slots,
             generation: 0,
@@ -45,48 +42,46 @@ impl Spot {
         }
     }
 
-    #[inline]
-    pub(super) fn is_transient(&self) -> bool {
-        self.block == TRANSIENT
-    }
-
     pub(super) fn bytes(&self) -> usize {
         self.slots as usize * SLOT as usize
     }
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// The block of a run that is not transient.
-    #[inline]
-    pub(super) fn block_of(&self, spot: &Spot) -> &Block<C> {
-        let block = self.blocks.get(spot.block as usize);
-        block.expect("a run is taken from a block of the pool")
-    }
-
     /// The memory of a run.
     #[inline]
-    pub(super) fn run<'a>(&'a self, spot: &'a Spot) -> Run<'a> {
-        if spot.is_transient() {
-            return self.transient_run(spot);
-        }
-        let block = self.block_of(spot);
+    pub(super) fn run<'a>(&'a self, spot: &'a Spot<'_, C>) -> Run<'a> {
+        let Some(block) = spot.block else {
+            return self.transient_run(spot.slot, spot.bytes());
+        };
         // SAFETY: the spot stands for the run, which is taken as long as that is borrowed; nobody
         // else makes copies there, for the run has one spot.
         unsafe { block.run(spot.slot as usize, spot.slots) }
     }
 
+    /// Fills a run with its original, and zeroes around it if that is the pool's policy.
+    #[inline]
+    pub(super) fn fill_run(&self, spot: &Spot<'_, C>, original: &[u8]) {
+        let run = self.run(spot);
+        if C::Zeroing::PADS {
+            run.zero_around(spot.offset as usize, spot.len as usize);
+        }
+        run.fill(spot.offset as usize, original);
+    }
+
+    /// The memory of a run of so many bytes in the transient block of this number.
     #[cold]
-    fn transient_run<'a>(&'a self, spot: &'a Spot) -> Run<'a> {
+    fn transient_run<'a>(&self, number: u32, bytes: usize) -> Run<'a> {
         let transients = self.transients.0.lock();
-        let transient = transients.get(spot.slot as usize);
+        let transient = transients.get(number as usize);
         let transient = transient.expect("a transient block exists as long as its mapping");
         let before = transient.before * SLOT as usize;
-        assert!(before + spot.bytes() <= transient.backing.len);
+        assert!(before + bytes <= transient.backing.len);
         // SAFETY: in the block, as just seen.
         let start = unsafe { transient.backing.start.add(before) };
-        // SAFETY: as in `run`: the memory is good by the contract of `Memory` until the mapping
-        // ends, for which its spot is used up.
-        unsafe { Run::new(start, spot.bytes()) }
+        // SAFETY: as in `run`, the only caller: the memory is good by the contract of `Memory`
+        // until the mapping ends, for which its spot is used up.
+        unsafe { Run::new(start, bytes) }
     }
 
     /// All of a block's memory, which nobody else can reach yet.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt;
 
-use super::block::{Block, segment};
+use super::block::segment;
 use super::config::{Config, Standard};
 use super::direction::Direction;
 use super::error::PoolError;
@@ -14,6 +14,7 @@ use super::plan::{self, Plan};
 use super::pool::Pool;
 use super::record::{Entry, Kind};
 use super::slot::{SLOT, SLOT_SHIFT};
+use super::store::Store;
 use super::transient::Transient;
 use crate::addr::{Address, Extent, Iova};
 use crate::sync::atomic::Ordering;
@@ -154,12 +155,14 @@ impl SavedMapping {
         }
     }
 
-    /// What is noted of it until somebody claims it. A guard cannot be claimed: what it leaves has
-    /// no original.
+    /// What is noted of it until somebody claims it. What a guard or a pointer was needed for
+    /// cannot be claimed with its original: that is left without one.
     fn entry(&self, segment: usize) -> Option<Entry> {
         let kind = match Kind::from_number(self.kind)? {
             Kind::Raw | Kind::UnclaimedRaw => Kind::UnclaimedRaw,
-            Kind::Guarded | Kind::Allocated | Kind::UnclaimedAllocated => Kind::UnclaimedAllocated,
+            Kind::Guarded | Kind::Pointer | Kind::Allocated | Kind::UnclaimedAllocated => {
+                Kind::UnclaimedAllocated
+            }
         };
         let data = u64::from(self.offset) + u64::from(self.len);
         let fits = self.len > 0 && data <= u64::from(self.slots) * SLOT;
@@ -297,7 +300,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         plan: &Plan,
     ) -> Result<Self, RestoreError> {
         Self::validate(state, plan)?;
-        let pool = Self::empty(memory, cpu, plan).map_err(|none| RestoreError::Pool(none.error))?;
+        let pool = Self::empty(Store::heap(), memory, cpu, plan);
+        let pool = pool.map_err(|none| RestoreError::Pool(none.error))?;
         let restored = pool.restore_all(state);
         match restored {
             Ok(()) => Ok(pool),
@@ -384,38 +388,5 @@ impl<M: Memory> Pool<M, Standard> {
         plan: &Plan,
     ) -> Result<Self, RestoreError> {
         Self::restore_with_config(state, memory, cpu, plan)
-    }
-}
-
-/// A mapping that nobody has claimed since the pool was restored: a leak, once all have claimed
-/// their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leak {
-    /// The number of its device.
-    pub device: u32,
-    /// Where the device sees the data.
-    pub at: Iova,
-    /// Bytes of data.
-    pub len: usize,
-    /// Slots of its run.
-    pub slots: u32,
-}
-
-impl Kind {
-    pub(super) fn is_unclaimed(self) -> bool {
-        matches!(self, Self::UnclaimedRaw | Self::UnclaimedAllocated)
-    }
-}
-
-impl<C: Config> Block<C> {
-    /// The leak that a mapping is, if nobody has claimed it.
-    pub(super) fn leak(&self, slot: usize, entry: &Entry) -> Option<Leak> {
-        let at = self.base()? + ((slot as u64) << SLOT_SHIFT) + u64::from(entry.offset);
-        entry.kind.is_unclaimed().then_some(Leak {
-            device: entry.device,
-            at: Iova::new(at),
-            len: entry.len as usize,
-            slots: entry.slots,
-        })
     }
 }

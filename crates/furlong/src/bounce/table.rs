@@ -1,33 +1,41 @@
 //! A table that only grows, read without a lock.
 
-use alloc::boxed::Box;
 use core::fmt;
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
-use super::line::try_boxed;
+use super::store::{Row, Store};
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Boxes that are put in and never taken out: whoever finds one may use it as long as the table.
+/// Values that are put in and never taken out: whoever finds one may use it as long as the table.
 pub(super) struct Table<T> {
-    entries: Box<[AtomicPtr<T>]>,
+    entries: Row<AtomicPtr<T>>,
     len: AtomicUsize,
+    /// Whether its values are on the heap: all of them are, or none.
+    on_heap: bool,
     owns: PhantomData<T>,
 }
 
-// SAFETY: it owns boxes.
+// SAFETY: it owns its values.
 unsafe impl<T: Send> Send for Table<T> {}
-// SAFETY: it lends shared references (`Sync`), and takes boxes in from any thread (`Send`).
+// SAFETY: it lends shared references (`Sync`), and takes values in from any thread (`Send`).
 unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
 impl<T> Table<T> {
-    /// A table for up to `capacity` boxes; `None` if there is no memory.
-    pub(super) fn try_new(capacity: usize) -> Option<Self> {
+    /// A table for up to `capacity` values of the same store; `None` if there is no memory.
+    pub(super) fn try_new(capacity: usize, store: &Store) -> Option<Self> {
         let null = |_| Some(AtomicPtr::new(core::ptr::null_mut()));
         Some(Self {
-            entries: try_boxed(capacity, null)?,
+            entries: store.try_row(capacity, null)?,
             len: AtomicUsize::new(0),
+            on_heap: store.is_heap(),
             owns: PhantomData,
         })
+    }
+
+    /// Bytes that it takes from a store, its values not included.
+    pub(super) const fn footprint(capacity: usize) -> usize {
+        Row::<AtomicPtr<T>>::footprint(capacity)
     }
 
     pub(super) fn capacity(&self) -> usize {
@@ -41,12 +49,12 @@ impl<T> Table<T> {
         self.len.load(Ordering::Acquire)
     }
 
-    /// The box of this number.
+    /// The value of this number.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<&T> {
-        // Acquire: pairs with `table-entry`; what is in the box is seen.
+        // Acquire: pairs with `table-entry`; the value is seen.
         let entry = self.entries.get(index)?.load(Ordering::Acquire);
-        // SAFETY: null, or from a box that is dropped with the table only, which `self` borrows.
+        // SAFETY: null, or from a row that is dropped with the table only, which `self` borrows.
         unsafe { entry.as_ref() }
     }
 
@@ -55,28 +63,27 @@ impl<T> Table<T> {
         (0..self.len()).filter_map(entry)
     }
 
-    /// Puts a box in, behind all others. One caller at a time, which its lock has to ensure; two
-    /// lose nothing, but one is told that the table is full.
-    ///
-    /// `value` is a slice of one element, which is how memory is obtained that may be refused.
-    pub(super) fn push(&self, value: Box<[T]>) -> Result<usize, Box<[T]>> {
+    /// Puts a value in, behind all others: a row of one, of the table's store. One caller at a
+    /// time, which its lock has to ensure; two lose nothing, but one is told that the table is
+    /// full.
+    pub(super) fn push(&self, value: Row<T>) -> Result<usize, Row<T>> {
         let index = self.len();
         let entry = self.entries.get(index).filter(|_| value.len() == 1);
         let Some(entry) = entry else {
             return Err(value);
         };
-        let value = Box::into_raw(value).cast::<T>();
+        let value = value.into_raw();
         // Release, `table-entry`: pairs with the load in `get`. A failed attempt puts nothing in
         // and may be relaxed.
         let put = entry.compare_exchange(
             core::ptr::null_mut(),
-            value,
+            value.as_ptr(),
             Ordering::Release,
             Ordering::Relaxed,
         );
         if put.is_err() {
-            // SAFETY: it was made from a box above, and nobody else has it.
-            return Err(unsafe { Box::from_raw(slice_of(value)) });
+            // SAFETY: it was made from a row above, and nobody else has it.
+            return Err(unsafe { Row::from_raw(value, self.on_heap) });
         }
         // Release, `table-push`: pairs with the load in `len`.
         self.len.store(index + 1, Ordering::Release);
@@ -86,20 +93,14 @@ impl<T> Table<T> {
 
 impl<T> Drop for Table<T> {
     fn drop(&mut self) {
-        for entry in &self.entries {
+        for entry in self.entries.iter() {
             // Relaxed: `&mut self` was handed here with all that happened before.
-            let value = entry.load(Ordering::Relaxed);
-            if !value.is_null() {
-                // SAFETY: it came from a box in `push`, and nobody borrows the table any more.
-                drop(unsafe { Box::from_raw(slice_of(value)) });
+            if let Some(value) = NonNull::new(entry.load(Ordering::Relaxed)) {
+                // SAFETY: it came from a row in `push`, and nobody borrows the table any more.
+                drop(unsafe { Row::from_raw(value, self.on_heap) });
             }
         }
     }
-}
-
-/// The slice of one element that was put in.
-fn slice_of<T>(value: *mut T) -> *mut [T] {
-    core::ptr::slice_from_raw_parts_mut(value, 1)
 }
 
 impl<T> fmt::Debug for Table<T> {

@@ -1,11 +1,10 @@
 //! Transient blocks: memory of one mapping, obtained when no area has room.
 #![forbid(unsafe_code)]
 
-use alloc::vec::Vec;
-
 use super::memory::Backing;
 use super::record::Entry;
 use super::slot::SLOT;
+use super::store::{Row, Store};
 use crate::addr::{Address, Iova};
 
 /// A block for one mapping.
@@ -31,20 +30,22 @@ impl Transient {
 /// All transient blocks. It never obtains memory after it was made.
 #[derive(Debug)]
 pub(super) struct Transients {
-    places: Vec<Option<Transient>>,
+    places: Row<Option<Transient>>,
     generation: u32,
 }
 
 impl Transients {
     /// For up to `limit` of them; `None` if there is no memory.
-    pub(super) fn try_new(limit: usize) -> Option<Self> {
-        let mut places = Vec::new();
-        places.try_reserve_exact(limit).ok()?;
-        places.resize_with(limit, || None);
+    pub(super) fn try_new(limit: usize, store: &Store) -> Option<Self> {
         Some(Self {
-            places,
+            places: store.try_row(limit, |_| Some(None))?,
             generation: 0,
         })
+    }
+
+    /// Bytes that they take from a store.
+    pub(super) const fn footprint(limit: usize) -> usize {
+        Row::<Option<Transient>>::footprint(limit)
     }
 
     /// Whether there is a place for one more.
@@ -58,7 +59,7 @@ impl Transients {
             return Err(transient);
         };
         self.generation = self.generation.wrapping_add(1);
-        self.places[at] = Some(Transient {
+        self.places.as_mut()[at] = Some(Transient {
             generation: self.generation,
             ..transient
         });
@@ -70,19 +71,19 @@ impl Transients {
     }
 
     pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Transient> {
-        self.places.get_mut(at)?.as_mut()
+        self.places.as_mut().get_mut(at)?.as_mut()
     }
 
     /// Marks one as ended that still is of this generation, unless it was marked before.
     pub(super) fn end(&mut self, at: usize, generation: u32) -> bool {
-        let place = self.places.get_mut(at).and_then(Option::as_mut);
+        let place = self.places.as_mut().get_mut(at).and_then(Option::as_mut);
         let same = place.filter(|one| one.generation == generation && !one.ended);
         same.map(|one| one.ended = true).is_some()
     }
 
     /// Takes one out that still is of this generation.
     pub(super) fn take(&mut self, at: usize, generation: u32) -> Option<Transient> {
-        let place = self.places.get_mut(at)?;
+        let place = self.places.as_mut().get_mut(at)?;
         let same = place.as_ref()?.generation == generation;
         if same { place.take() } else { None }
     }

@@ -114,7 +114,10 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
     fn attempt(&mut self, need: &Need) -> Result<Mapped<'a, B, M, C>, MapError> {
         let buffer = self.buffer.take().expect("it was not mapped before");
         let ask = Pool::<M, C>::ask(&buffer);
-        match self.pool.reserve_needed(self.device, &ask, need) {
+        match self
+            .pool
+            .reserve_needed(self.device, &ask, need, |spot| spot)
+        {
             Ok(spot) => Ok(self.pool.filled(self.device, buffer, spot)),
             Err(error) => {
                 self.buffer = Some(buffer);

@@ -6,20 +6,26 @@ use core::fmt;
 
 use super::config::Config;
 use super::counters::{Counters, Event};
-use super::entry::Entry;
+use super::entry::{Entry, Retire};
 use super::geometry::{Geometry, Row};
 use super::inner::{Inner, Item};
 use super::leaf::{Leaf, Slot};
 use super::link::{Node, Ptr};
 use super::map::Maple;
 use super::pool::{NoMemory, Nodes, Pool};
+use super::session::Session;
+use super::shared::RcuMaple;
 use super::tree::Tree;
 use crate::addr::{Address, Extent};
+use crate::rcu::Rcu;
+use crate::sync::RawLock;
 
 /// Why entries were not loaded. The one at which it stopped comes back; those before it have been
 /// dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkError<A: Address, E> {
+    /// It is the first one, and there are entries already. Nothing has changed.
+    Occupied(Extent<A>, E),
     /// It does not lie behind the one before.
     Order(Extent<A>, E),
     /// There is no memory for nodes.
@@ -29,6 +35,7 @@ pub enum BulkError<A: Address, E> {
 impl<A: Address, E> fmt::Display for BulkError<A, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Occupied(at, _) => write!(f, "{at:?} is to be loaded, and there are entries"),
             Self::Order(at, _) => write!(f, "{at:?} does not lie behind the entry before"),
             Self::NoMemory(at, _) => write!(f, "there is no memory for nodes at {at:?}"),
         }
@@ -58,6 +65,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
             len: 0,
             largest: 0,
             free: Some(0),
+            entries: 0,
             levels: <C::Geometry as Geometry>::Path::from_fn(|_| None),
         };
         let mut result = Ok(());
@@ -76,8 +84,57 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         }
         // Also after a failure, so that what was loaded is dropped with the map.
         loading.finish();
-        new.pool.end(new.keep);
+        new.pool.end();
         result.map(|()| new)
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, C> {
+    /// As [`Maple::from_sorted`]; readers hold guards of `rcu`, and writers take `lock`.
+    ///
+    /// # Errors
+    /// [`BulkError`].
+    pub fn from_sorted(
+        rcu: R,
+        lock: L,
+        entries: impl IntoIterator<Item = (Extent<A>, E)>,
+    ) -> Result<Self, BulkError<A, E>> {
+        Maple::from_sorted(entries).map(|map| Self::from_maple(map, rcu, lock))
+    }
+
+    /// A map that had one owner, for readers from now on.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn from_maple(map: Maple<A, E, C>, rcu: R, lock: L) -> Self {
+        let new = Self::with_config(rcu, lock);
+        new.tree.take(&map.tree);
+        drop(map);
+        new
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, L, C> {
+    /// Puts entries in ascending order into the map, which is empty. Readers see none of them, and
+    /// then all at once.
+    ///
+    /// # Errors
+    /// [`BulkError`]; the map is empty still, or nothing has changed.
+    ///
+    /// # Cost
+    /// As [`Maple::from_sorted`]. What was supplied is not used.
+    pub fn load_sorted(
+        &mut self,
+        entries: impl IntoIterator<Item = (Extent<A>, E)>,
+    ) -> Result<(), BulkError<A, E>> {
+        let mut entries = entries.into_iter();
+        if !self.view().is_empty() {
+            let first = entries.next();
+            return first.map_or(Ok(()), |(at, entry)| Err(BulkError::Occupied(at, entry)));
+        }
+        let loaded = Maple::<A, E, C>::from_sorted(entries)?;
+        self.map.tree.take(&loaded.tree);
+        Ok(())
     }
 }
 
@@ -94,6 +151,7 @@ struct Loading<'a, C: Config> {
     largest: u64,
     /// The first index behind the last entry.
     free: Option<u64>,
+    entries: usize,
     levels: <C::Geometry as Geometry>::Path<Level<'a, C>>,
 }
 
@@ -128,6 +186,7 @@ impl<'a, C: Config> Loading<'a, C> {
         }
         leaf.put(self.len, slot);
         self.len += 1;
+        self.entries += 1;
         self.free = slot.last.checked_add(1);
     }
 
@@ -196,6 +255,7 @@ impl<'a, C: Config> Loading<'a, C> {
             };
             self.tree.root.publish(root);
             self.tree.set_largest_gap(inner.largest_gap());
+            self.tree.set_len(self.entries);
         }
     }
 }
@@ -204,7 +264,7 @@ impl<A: Address, E> BulkError<A, E> {
     /// The entry at which it stopped.
     pub fn into_entry(self) -> E {
         match self {
-            Self::Order(_, entry) | Self::NoMemory(_, entry) => entry,
+            Self::Occupied(_, entry) | Self::Order(_, entry) | Self::NoMemory(_, entry) => entry,
         }
     }
 }

@@ -26,6 +26,8 @@ pub enum Broken {
     Begin(u64),
     /// I6: the largest gap noted for a child or for the tree is not that.
     Gap(u64),
+    /// I6: the tree has so many entries, and another number is noted.
+    Len(u64),
 }
 
 impl fmt::Display for Broken {
@@ -37,6 +39,7 @@ impl fmt::Display for Broken {
             Self::Count(at) => write!(f, "I4: the leaf at {at:#x} counts its entries wrongly"),
             Self::Begin(at) => write!(f, "I5: the leaf at {at:#x} begins with a gap"),
             Self::Gap(at) => write!(f, "I6: the largest gap from {at:#x} on is another"),
+            Self::Len(len) => write!(f, "I6: there are {len} entries, and others are noted"),
         }
     }
 }
@@ -47,6 +50,7 @@ impl core::error::Error for Broken {}
 #[derive(Clone, Copy)]
 struct Seen {
     gap: u64,
+    entries: usize,
     depth: usize,
 }
 
@@ -54,21 +58,23 @@ impl<G: Geometry> Tree<G> {
     /// Walks every invariant.
     pub(super) fn check(&self) -> Result<(), Broken> {
         let Some(root) = self.root.load() else {
-            return if self.largest_gap() == u64::MAX {
-                Ok(())
-            } else {
-                Err(Broken::Gap(0))
+            return match (self.largest_gap(), self.len()) {
+                (u64::MAX, 0) => Ok(()),
+                (u64::MAX, _) => Err(Broken::Len(0)),
+                _ => Err(Broken::Gap(0)),
             };
         };
         if matches!(root, Node::Inner(inner) if inner.len() < 2) {
             return Err(Broken::Shape(0));
         }
         let seen = Self::check_below(root, 0, u64::MAX)?;
-        if seen.gap == self.largest_gap() {
-            Ok(())
-        } else {
-            Err(Broken::Gap(0))
+        if seen.gap != self.largest_gap() {
+            return Err(Broken::Gap(0));
         }
+        if seen.entries != self.len() {
+            return Err(Broken::Len(seen.entries as u64));
+        }
+        Ok(())
     }
 
     fn check_below(node: Node<'_, G>, min: u64, max: u64) -> Result<Seen, Broken> {
@@ -86,7 +92,7 @@ impl<G: Geometry> Tree<G> {
         if (len - 1..G::INNER).any(|at| inner.pivot(at) != u64::MAX) {
             return Err(Broken::Pivot(min));
         }
-        let (mut start, mut largest) = (min, 0);
+        let (mut start, mut largest, mut entries) = (min, 0, 0);
         let mut before: Option<Seen> = None;
         for at in 0..len {
             let last = if at + 1 == len { max } else { inner.pivot(at) };
@@ -103,6 +109,7 @@ impl<G: Geometry> Tree<G> {
                 return Err(Broken::Gap(start));
             }
             largest = seen.gap.max(largest);
+            entries += seen.entries;
             start = last.wrapping_add(1);
             before = Some(seen);
         }
@@ -111,6 +118,7 @@ impl<G: Geometry> Tree<G> {
         }
         Ok(Seen {
             gap: largest,
+            entries,
             depth: before.map_or(0, |seen| seen.depth) + 1,
         })
     }
@@ -141,6 +149,7 @@ fn check_leaf<G: Geometry>(leaf: Ptr<'_, Leaf<G>>, min: u64, max: u64) -> Result
     }
     Ok(Seen {
         gap: leaf.largest_gap(min == 0, max),
+        entries: live,
         depth: 0,
     })
 }

@@ -2,8 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::geometry::Geometry;
-use super::leaf::Slot;
+use super::leaf::{Slot, Word};
 use super::tree::Spot;
+use super::write::Refused;
 
 /// What a change puts in place of the slots `from..to`, from a leaf on the left to one on the right
 /// which may be the same.
@@ -51,6 +52,20 @@ impl Cut {
             .sum()
     }
 
+    /// Gives the upper part of an entry that is cut in two an entry of its own.
+    ///
+    /// # Errors
+    /// There is none; nothing has changed.
+    pub(super) fn split(
+        &mut self,
+        split: impl FnOnce(Word) -> Option<Word>,
+    ) -> Result<(), Refused> {
+        let upper = self.pieces[2].as_mut().ok_or(Refused::NoSplit)?;
+        upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
+        self.splits = false;
+        Ok(())
+    }
+
     /// Whether nothing of an entry in the cut is left.
     pub(super) fn covers(&self, slot: &Slot) -> bool {
         let [lower, _, upper] = self.pieces;
@@ -63,16 +78,15 @@ impl Cut {
         self.covered > 0
     }
 
-    /// The cut that a store inside one leaf makes.
+    /// The cut that a store inside one leaf makes, which has the slot `from` or what is before it.
     #[inline(always)]
     pub(super) fn inside<G: Geometry>(
         spot: &Spot<'_, G>,
-        start: u64,
-        last: u64,
+        from: usize,
+        (start, last): (u64, u64),
         new: Option<Slot>,
     ) -> Self {
         let leaf = spot.leaf();
-        let from = leaf.rank(start);
         let len = leaf.len();
         let mut cut = Self::erasing(from, from, 0);
         cut.pieces[1] = new;

@@ -8,7 +8,7 @@ use super::{
     entry::Entry,
     leaf::{Leaf, Slot},
     link::Ptr,
-    pool::{Nodes, Pool},
+    pool::Pool,
     tree::Tree,
     typed::{Typed, Words},
 };
@@ -63,7 +63,6 @@ impl<C: Config> Iterator for Slots<'_, C> {
 #[must_use = "what is displaced is dropped with it: take it, and drop it where that suits"]
 pub struct Displaced<'a, A: Address, E: Entry, C: Config> {
     pub(super) slots: Slots<'a, C>,
-    pub(super) keep: Nodes,
     pub(super) typed: Typed<A, E>,
 }
 
@@ -81,7 +80,7 @@ impl<A: Address, E: Entry, C: Config> Drop for Displaced<'_, A, E, C> {
         if !self.slots.is_empty() {
             self.by_ref().for_each(drop);
         }
-        self.slots.pool.end(self.keep);
+        self.slots.pool.end();
     }
 }
 

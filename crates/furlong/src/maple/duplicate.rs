@@ -1,9 +1,10 @@
-//! A copy of a whole tree, node by node.
+//! A copy of a whole tree, node by node, in blocks of nodes.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
 use core::fmt;
 
+use super::block::Run;
 use super::config::Config;
 use super::counters::{Counters, Event};
 use super::entry::{Entry, Retire};
@@ -53,19 +54,14 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// [`DuplicateError`], with what `copy` said.
     ///
     /// # Cost
-    /// O(n): each node is read once and written once.
+    /// O(n): each node is read once and written once. Memory is asked for a block of nodes at a
+    /// time: see [`Source::BLOCK`](super::Source::BLOCK).
     pub fn duplicate<X>(
         &self,
         copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
     ) -> Result<Self, DuplicateError<X>> {
         let mut new = Self::with_config();
-        Copying::<C, _> {
-            tree: &new.tree,
-            pool: &mut new.pool,
-            count: &new.count,
-            copy: words(copy),
-        }
-        .run(&self.tree)?;
+        Copying::<C, _>::new(&new.tree, &mut new.pool, &new.count, words(copy)).run(&self.tree)?;
         Ok(new)
     }
 }
@@ -86,13 +82,9 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
         copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
     ) -> Result<RcuMaple<A, E, Q, M, C>, DuplicateError<X>> {
         let new = RcuMaple::with_config(rcu, lock);
-        Copying::<C, _> {
-            tree: &new.tree,
-            pool: &mut new.pool.lock(),
-            count: &new.count,
-            copy: words(copy),
-        }
-        .run(&self.map.tree)?;
+        let mut pool = new.pool.lock();
+        Copying::<C, _>::new(&new.tree, &mut pool, &new.count, words(copy)).run(&self.map.tree)?;
+        drop(pool);
         Ok(new)
     }
 }
@@ -114,6 +106,10 @@ struct Copying<'a, C: Config, F> {
     pool: &'a mut Pool<C::Geometry, C::Source>,
     count: &'a C::Counters,
     copy: F,
+    leaves: Run<Leaf<C::Geometry>, C::Source>,
+    inners: Run<Inner<C::Geometry>, C::Source>,
+    /// Nodes that are still to be copied.
+    left: Nodes,
 }
 
 /// The copy of a node, as far as it came, and why no further.
@@ -126,15 +122,35 @@ impl<'a, C: Config, F, X> Copying<'a, C, F>
 where
     F: FnMut(Slot) -> Result<Word, X>,
 {
-    /// Copies `from`. What was copied before a failure is in the tree, to be dropped with it.
+    fn new(
+        tree: &'a Tree<C::Geometry>,
+        pool: &'a mut Pool<C::Geometry, C::Source>,
+        count: &'a C::Counters,
+        copy: F,
+    ) -> Self {
+        Self {
+            tree,
+            pool,
+            count,
+            copy,
+            leaves: Run::new(),
+            inners: Run::new(),
+            left: Nodes::default(),
+        }
+    }
+
+    /// Copies `from`, each node before those below it. What was copied before a failure is in the
+    /// tree, to be dropped with it.
     fn run(mut self, from: &Tree<C::Geometry>) -> Result<(), DuplicateError<X>> {
         let Some(root) = from.root.load() else {
             return Ok(());
         };
+        self.left = root.count();
         let (copied, result) = self.node(root);
         if let Some(root) = copied {
             self.tree.root.publish(root);
             self.tree.set_largest_gap(from.largest_gap());
+            self.tree.set_len(from.len());
         }
         result
     }
@@ -148,14 +164,11 @@ where
     }
 
     fn leaf(&mut self, old: Ptr<'_, Leaf<C::Geometry>>) -> Copied<'a, C, X> {
-        let need = Nodes {
-            leaves: 1,
-            inners: 0,
-        };
-        if self.pool.ensure(need).is_err() {
+        let wanted = self.left.leaves;
+        let Ok(new) = self.leaves.node(self.tree, wanted, Leaf::new) else {
             return (None, Err(DuplicateError::NoMemory));
-        }
-        let new = self.pool.leaf(self.tree);
+        };
+        self.left.leaves -= 1;
         let mut len = 0;
         let mut result = Ok(());
         for at in 0..old.len() {
@@ -169,7 +182,7 @@ where
             }
             len += 1;
         }
-        new.close(len);
+        new.set_filled(len);
         if len == 0 {
             self.pool.give_up(Node::Leaf(new));
             self.pool.recycle();
@@ -179,14 +192,11 @@ where
     }
 
     fn inner(&mut self, old: Ptr<'_, Inner<C::Geometry>>) -> Copied<'a, C, X> {
-        let need = Nodes {
-            leaves: 0,
-            inners: 1,
-        };
-        if self.pool.ensure(need).is_err() {
+        let wanted = self.left.inners;
+        let Ok(new) = self.inners.node(self.tree, wanted, Inner::new) else {
             return (None, Err(DuplicateError::NoMemory));
-        }
-        let new = self.pool.inner(self.tree);
+        };
+        self.left.inners -= 1;
         let mut result = Ok(());
         for at in 0..old.len() {
             let Some(child) = old.get().link(at).load() else {
@@ -210,7 +220,7 @@ where
             self.pool.recycle();
             return (None, result);
         }
-        new.close();
+        new.finish();
         (Some(Node::Inner(new)), result)
     }
 }

@@ -56,7 +56,10 @@ pub trait Plain: Entry + Copy {}
 
 /// An entry that readers may still have when it is taken out, and that is dropped after them.
 ///
-/// Where it is given up it is retired, which allocates nothing and waits for nobody.
+/// Where it is given up it is retired, which allocates nothing and waits for nobody. An `Arc` has
+/// no room for the link that this takes: it goes into an [`RcuBox`](crate::rcu::RcuBox), and a
+/// reader that has found it may clone it and keep the clone, for the tree's own count lasts as long
+/// as the guard.
 pub trait Retire: Entry {
     /// Adds what has to be dropped, if anything has, to what is retired.
     fn retire(self, batch: &mut Batch);

@@ -39,13 +39,15 @@ pub(super) struct Inner<G: Geometry> {
     len: AtomicU8,
     /// A child with the largest gap.
     widest: AtomicU8,
-    _room: [u8; 6],
+    /// Where it is in its block: see [`Kind`](super::block::Kind).
+    pub(super) place: u8,
+    _room: [u8; 5],
     pub(super) head: RcuHead,
 }
 
 impl<G: Geometry> Inner<G> {
     /// A node without children.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(place: u8) -> Self {
         Self {
             pivot: G::Inner::from_fn(|_| AtomicU64::new(u64::MAX)),
             child: G::Inner::from_fn(|_| Link::none()),
@@ -54,7 +56,8 @@ impl<G: Geometry> Inner<G> {
             others: AtomicU64::new(0),
             len: AtomicU8::new(0),
             widest: AtomicU8::new(0),
-            _room: [0; 6],
+            place,
+            _room: [0; 5],
             head: RcuHead::new(),
         }
     }

@@ -40,7 +40,9 @@ pub(super) struct Leaf<G: Geometry> {
     kinds: AtomicU32,
     len: AtomicU8,
     live: AtomicU8,
-    _room: [u8; 2],
+    /// Where it is in its block: see [`Kind`](super::block::Kind).
+    pub(super) place: u8,
+    _room: u8,
     start: G::Leaf<AtomicU64>,
     word: G::Leaf<AtomicPtr<()>>,
     pub(super) head: RcuHead,
@@ -70,13 +72,14 @@ pub(super) fn rank<const LAST_IS_MAX: bool>(keys: &[AtomicU64], key: u64) -> usi
 
 impl<G: Geometry> Leaf<G> {
     /// A leaf without entries.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(place: u8) -> Self {
         Self {
             last: G::Leaf::from_fn(|_| AtomicU64::new(u64::MAX)),
             kinds: AtomicU32::new(0),
             len: AtomicU8::new(0),
             live: AtomicU8::new(0),
-            _room: [0; 2],
+            place,
+            _room: 0,
             start: G::Leaf::from_fn(|_| AtomicU64::new(u64::MAX)),
             word: G::Leaf::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             head: RcuHead::new(),
@@ -243,6 +246,14 @@ impl<G: Geometry> Leaf<G> {
         self.set_live(len);
     }
 
+    /// Keeps the first `len` slots, all of which have entries. Not beside readers.
+    pub(super) fn truncate(&self, len: usize) {
+        for at in len..self.len() {
+            self.clear(at);
+        }
+        self.set_filled(len);
+    }
+
     #[inline(always)]
     fn copy_slot(&self, from: usize, to: usize) {
         self.set_ends(to, self.start(from), self.last(from));
@@ -308,10 +319,16 @@ impl<G: Geometry> Leaf<G> {
         for at in len..G::LEAF {
             self.clear(at);
         }
-        self.set_len(len);
-        self.set_live(len);
+        self.set_filled(len);
         // Relaxed: only the writer uses it.
         self.kinds.store(0, Ordering::Relaxed);
+    }
+
+    /// As `close`, where all other slots are as they are in a new leaf.
+    #[inline(always)]
+    pub(super) fn set_filled(&self, len: usize) {
+        self.set_len(len);
+        self.set_live(len);
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! The tree of one owner: changed with `&mut`, in place, with nobody reading beside it.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, mem::needs_drop};
 
 use super::Standard;
 use super::check::Broken;
@@ -15,7 +15,7 @@ use super::iter::{Iter, IterBack};
 use super::leaf::Slot;
 use super::pool::{NoMemory, Nodes, Pool};
 use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
-use super::reservation::bound;
+use super::reservation::bound_in_place;
 use super::tree::Tree;
 use super::typed::{Typed, Words};
 use super::view::{Place, View};
@@ -50,22 +50,8 @@ pub struct Maple<A: Address, E: Entry, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
     pub(super) pool: Pool<C::Geometry, C::Source>,
     pub(super) count: C::Counters,
-    /// Nodes in the pool beyond these go back to the source after a change.
-    pub(super) keep: Nodes,
     pub(super) typed: Typed<A, E>,
 }
-
-/// Nodes that a map keeps for its next change.
-const KEEP: Nodes = Nodes {
-    leaves: 1,
-    inners: 0,
-};
-
-/// All nodes, after a reservation.
-const KEEP_ALL: Nodes = Nodes {
-    leaves: usize::MAX,
-    inners: usize::MAX,
-};
 
 impl<A: Address, E: Entry> Maple<A, E, Standard> {
     const_unless_loom! {
@@ -75,7 +61,6 @@ impl<A: Address, E: Entry> Maple<A, E, Standard> {
                 tree: Tree::new(),
                 pool: Pool::new(),
                 count: Off,
-                keep: KEEP,
                 typed: PhantomData,
             }
         }
@@ -90,7 +75,6 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
             tree: Tree::new(),
             pool: Pool::new(),
             count: C::Counters::default(),
-            keep: KEEP,
             typed: PhantomData,
         }
     }
@@ -103,6 +87,11 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// The tree, to be looked at.
     pub fn view(&self) -> View<'_, A, E, C> {
         View::new(&self.tree, &self.count)
+    }
+
+    /// See [`View::len`].
+    pub fn len(&self) -> usize {
+        self.view().len()
     }
 
     /// Whether there is no entry.
@@ -220,15 +209,21 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed but nodes that are kept.
+    ///
+    /// # Cost
+    /// What a change gives up is ready for the next one. One change of a tree of `h` levels needs
+    /// `3 h + 1` nodes at most, and each further one a leaf and, all in all, less than two inner
+    /// nodes, if there are many.
     pub fn reserve(&mut self, changes: usize) -> Result<(), NoMemory> {
-        self.keep = KEEP_ALL;
-        self.pool.ensure(bound(changes, self.tree.levels()))
+        self.pool.keep_all(true);
+        let need = bound_in_place::<C::Geometry>(changes, self.tree.levels());
+        self.pool.ensure(need)
     }
 
     /// Gives nodes that are not in the tree back, and keeps none from now on.
     pub fn trim(&mut self) {
-        self.keep = KEEP;
-        self.pool.trim(KEEP);
+        self.pool.keep_all(false);
+        self.pool.end();
     }
 
     /// The nodes of the tree.
@@ -242,10 +237,13 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// Takes all entries out, and drops them.
     pub fn clear(&mut self) {
         self.write().uproot();
-        drop(self.displaced(0, u64::MAX, None));
+        if needs_drop::<E>() {
+            drop(self.displaced(0, u64::MAX, None));
+        }
+        self.end();
     }
 
-    fn write(&mut self) -> Write<'_, C, false> {
+    pub(super) fn write(&mut self) -> Write<'_, C, false> {
         Write {
             tree: &self.tree,
             pool: &mut self.pool,
@@ -255,11 +253,16 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     }
 
     /// After a change that displaced nothing.
-    fn end(&mut self) {
-        self.pool.end(self.keep);
+    pub(super) fn end(&mut self) {
+        self.pool.end();
     }
 
-    fn displaced(&mut self, start: u64, last: u64, one: Option<Slot>) -> Displaced<'_, A, E, C> {
+    pub(super) fn displaced(
+        &mut self,
+        start: u64,
+        last: u64,
+        one: Option<Slot>,
+    ) -> Displaced<'_, A, E, C> {
         Displaced {
             slots: Slots {
                 tree: &self.tree,
@@ -269,7 +272,6 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
                 last,
                 leaf: None,
             },
-            keep: self.keep,
             typed: PhantomData,
         }
     }

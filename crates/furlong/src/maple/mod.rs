@@ -33,7 +33,8 @@
 //!   to the leaf of the entry before it; the first of all to the first leaf.
 //! - **spot**: a leaf and the way to it. **cut**: the slots that a change replaces.
 //! - **displaced**: taken out whole by a store over it, and handed back ([`Displaced`]).
-//! - **source**, **pool**: where nodes come from; those that are ready or were given up.
+//! - **source**, **pool**: where nodes come from; those that are ready or were given up. **block**:
+//!   many nodes of a copy in one piece of memory.
 //!
 //! # Invariants
 //! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
@@ -43,7 +44,7 @@
 //! - I3: all leaves lie at one depth; an inner node has a child, and the root, if it is one, two.
 //! - I4: a leaf has an entry and knows how many; its unused slots have MAX at both ends.
 //! - I5: a leaf that is not the first begins with an entry. So every gap lies in one leaf.
-//! - I6: the largest gap of each child and of the tree is what is noted.
+//! - I6: the largest gap of each child and of the tree, and the number of entries, are noted.
 //!
 //! And what nothing that could be walked shows; tests and models hold it:
 //! - I7: a word stands in one slot, and is made an entry again when it is taken out.
@@ -55,14 +56,17 @@
 //!
 //! # Files
 //! - `map`: the type and its operations; `shared`, `session`, `removed`: the same beside readers;
-//!   `view`: looking at either; `reservation`: nodes for changes to come; `duplicate`, `bulk`: a
-//!   tree at once. `config`, `geometry`, `counters`: what may differ, how
-//!   large nodes are, what is counted; `error`, `refusal`: what is refused.
-//! - `entry`, `heap`, `typed`: entries and their words. `source`, `pool`: memory for nodes.
+//!   `edit`: changing either; `view`: looking at either; `cursor`: a place in one; `reservation`:
+//!   nodes for changes to come; `duplicate`, `bulk`: a tree at once. `config`, `geometry`,
+//!   `counters`: what may differ, how large nodes are, what is counted; `error`, `refusal`: what is
+//!   refused.
+//! - `entry`, `heap`, `typed`: entries and their words. `source`, `block`, `pool`: memory for
+//!   nodes.
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
-//! - `write`: changes in place; `cut`: what a change replaces; `resize`: moving ends; `rebuild`,
-//!   `build`: new nodes; `displaced`: what comes back.
-//! - `iter`, `gaps`: looking; `check`: the invariants.
+//! - `put`: entries where nothing is; `write`: changes in place; `cut`: what a change replaces;
+//!   `resize`: moving ends; `note`: gaps after a change; `rebuild`, `split`, `build`: new nodes;
+//!   `displaced`: what comes back; `exchange`: stores whose caller brings what is left above.
+//! - `iter`, `beside`, `gaps`: looking; `check`: the invariants.
 //!
 //! # Sources
 //! - L. Howlett, "Maple Tree 20201029" (maple-tree mailing list), and Linux 6.12
@@ -77,16 +81,21 @@
 //! one, and not before, so there is no rebalancing up the tree.
 #![deny(unsafe_code)]
 
+mod beside;
+mod block;
 mod build;
 mod bulk;
 mod check;
 mod config;
 mod counters;
+mod cursor;
 mod cut;
 mod displaced;
 mod duplicate;
+mod edit;
 mod entry;
 mod error;
+mod exchange;
 mod gaps;
 mod geometry;
 #[cfg(feature = "alloc")]
@@ -96,7 +105,9 @@ mod iter;
 mod leaf;
 mod link;
 mod map;
+mod note;
 mod pool;
+mod put;
 mod rebuild;
 mod refusal;
 mod removed;
@@ -105,6 +116,7 @@ mod resize;
 mod session;
 mod shared;
 mod source;
+mod split;
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests;
 mod tree;
@@ -116,8 +128,10 @@ pub use bulk::BulkError;
 pub use check::Broken;
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
+pub use cursor::Cursor;
 pub use displaced::Displaced;
 pub use duplicate::DuplicateError;
+pub use edit::{Edit, TakenAt};
 pub use entry::{Entry, Plain, Retire, Split};
 pub use error::{EraseError, InsertError, ResizeError, StoreError};
 pub use geometry::{Fan, Geometry, Row, Wide};

@@ -1,9 +1,10 @@
 //! Nodes in no tree: obtained beforehand, displaced, and given back.
 #![expect(unsafe_code, reason = "nodes are obtained and given back")]
 
-use core::{alloc::Layout, marker::PhantomData, mem::offset_of, ptr::NonNull};
+use core::{marker::PhantomData, mem::offset_of, ptr::NonNull};
 
 use super::{
+    block::{Kind, Run, dispose},
     geometry::Geometry,
     inner::Inner,
     leaf::Leaf,
@@ -41,31 +42,29 @@ struct Stack<T, S> {
     source: PhantomData<S>,
 }
 
-/// What can be in a stack.
-///
-/// # Safety
-///
-/// `HEAD` is where the head of a `Self` is.
-unsafe trait Kind: Sized {
-    const HEAD: usize;
-    fn fresh() -> Self;
-}
-
-// SAFETY: the offset of the field.
+// SAFETY: the offset of the field, and what the node was made with.
 unsafe impl<G: Geometry> Kind for Leaf<G> {
     const HEAD: usize = offset_of!(Self, head);
 
-    fn fresh() -> Self {
-        Self::new()
+    fn fresh(place: u8) -> Self {
+        Self::new(place)
+    }
+
+    fn place(&self) -> u8 {
+        self.place
     }
 }
 
-// SAFETY: the offset of the field.
+// SAFETY: the offset of the field, and what the node was made with.
 unsafe impl<G: Geometry> Kind for Inner<G> {
     const HEAD: usize = offset_of!(Self, head);
 
-    fn fresh() -> Self {
-        Self::new()
+    fn fresh(place: u8) -> Self {
+        Self::new(place)
+    }
+
+    fn place(&self) -> u8 {
+        self.place
     }
 }
 
@@ -84,18 +83,6 @@ unsafe fn reclaim<T: Kind, S: Source>(head: NonNull<RcuHead>) {
     let node = unsafe { head.byte_sub(T::HEAD) };
     // SAFETY: the caller is the node's last user.
     unsafe { dispose::<T, S>(node.cast()) };
-}
-
-/// Gives a node back to its source.
-///
-/// # Safety
-///
-/// The node came from `S`, and nobody uses it any more.
-unsafe fn dispose<T, S: Source>(node: NonNull<T>) {
-    // SAFETY: nobody uses it any more. Only under loom there is something to be dropped.
-    unsafe { node.drop_in_place() };
-    // SAFETY: it came from the source with this layout.
-    unsafe { S::free(node.cast(), Layout::new::<T>()) };
 }
 
 impl<T: Kind, S: Source> Stack<T, S> {
@@ -134,11 +121,7 @@ impl<T: Kind, S: Source> Stack<T, S> {
     /// Adds fresh nodes until there are `len`.
     fn fill(&mut self, len: usize) -> Result<(), NoMemory> {
         while self.len() < len {
-            let memory = S::allocate(Layout::new::<T>()).ok_or(NoMemory)?;
-            let node = memory.cast::<T>();
-            // SAFETY: the memory is fresh and has the layout of a node.
-            unsafe { node.write(T::fresh()) };
-            self.push(node);
+            self.push(Run::<T, S>::new().make(1, T::fresh)?);
         }
         Ok(())
     }
@@ -161,15 +144,25 @@ pub(super) struct Pool<G: Geometry, S: Source> {
     displaced: Stack<Leaf<G>, S>,
     old_leaves: Stack<Leaf<G>, S>,
     old_inners: Stack<Inner<G>, S>,
+    entries: Batch,
+    /// Nodes beyond these that are ready after a change without readers go back to the source.
+    keep: Nodes,
 }
 
-// SAFETY: a pool owns its nodes, which may be used and freed on any thread.
+// SAFETY: a pool owns its nodes, which may be used and freed on any thread, and its batch goes to
+// any.
 unsafe impl<G: Geometry, S: Source> Send for Pool<G, S> {}
 
 // SAFETY: through a shared reference a pool tells only how many nodes it has.
 unsafe impl<G: Geometry, S: Source> Sync for Pool<G, S> {}
 
 impl Nodes {
+    /// One leaf.
+    pub(super) const LEAF: Self = Self {
+        leaves: 1,
+        inners: 0,
+    };
+
     /// The bytes of as many nodes of a tree of that configuration.
     #[must_use]
     pub const fn bytes<C: super::Config>(self) -> usize {
@@ -182,6 +175,18 @@ impl Nodes {
     }
 }
 
+/// Nodes that are kept for the next change.
+const KEEP: Nodes = Nodes {
+    leaves: 1,
+    inners: 0,
+};
+
+/// All nodes, after a reservation.
+const KEEP_ALL: Nodes = Nodes {
+    leaves: usize::MAX,
+    inners: usize::MAX,
+};
+
 impl<G: Geometry, S: Source> Pool<G, S> {
     pub(super) const fn new() -> Self {
         Self {
@@ -190,7 +195,14 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             displaced: Stack::new(),
             old_leaves: Stack::new(),
             old_inners: Stack::new(),
+            entries: Batch::new(),
+            keep: KEEP,
         }
+    }
+
+    /// Keeps all nodes from now on, or as few as a new pool.
+    pub(super) fn keep_all(&mut self, all: bool) {
+        self.keep = if all { KEEP_ALL } else { KEEP };
     }
 
     /// Nodes that are ready.
@@ -266,15 +278,13 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// After a change without readers: nodes that were given up are ready again, and go back to
-    /// their source beyond `keep`.
-    #[inline]
-    pub(super) fn end(&mut self, keep: Nodes) {
-        if self.displaced.len() + self.old_leaves.len() + self.old_inners.len() > 0 {
+    /// their source beyond those that are kept.
+    #[inline(always)]
+    pub(super) fn end(&mut self) {
+        let old = self.displaced.len() | self.old_leaves.len() | self.old_inners.len();
+        if old > 0 || !self.keep.covers(self.ready()) {
             self.recycle();
-        }
-        let ready = self.ready();
-        if ready.leaves > keep.leaves || ready.inners > keep.inners {
-            self.trim(keep);
+            self.trim(self.keep);
         }
     }
 
@@ -285,10 +295,16 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         self.inners.append(&mut self.old_inners);
     }
 
-    /// The nodes that were given up, to be retired where readers have guards.
+    /// Entries that were taken out, to be retired with the nodes.
+    pub(super) fn entries(&mut self) -> &mut Batch {
+        &mut self.entries
+    }
+
+    /// What was given up, to be retired where readers have guards.
     pub(super) fn take_old(&mut self) -> Batch {
         self.old_leaves.append(&mut self.displaced);
-        let mut batch = core::mem::take(&mut self.old_leaves.batch);
+        let mut batch = core::mem::take(&mut self.entries);
+        batch.append(core::mem::take(&mut self.old_leaves.batch));
         batch.append(core::mem::take(&mut self.old_inners.batch));
         batch
     }

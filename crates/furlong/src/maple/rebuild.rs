@@ -20,11 +20,23 @@ use super::write::{Helper, Write, wants};
 
 /// What a rebuilding comes to at the leaves, found out before anything is changed.
 pub(super) struct Plan<'a, C: Config> {
+    /// Entries that are left of the leaves, and new ones.
+    rest: usize,
     helper: Option<Helper<'a, C>>,
     shares: Shares,
     need: Nodes,
+    way: Way,
+}
+
+/// What becomes of the leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Others have what is left of them.
+    Anew,
     /// The leaf is full and stays, and a new one behind it has what is new.
-    behind: bool,
+    Behind,
+    /// The leaf is full and stays with its lower half.
+    Halves,
 }
 
 impl<C: Config> Plan<'_, C> {
@@ -74,17 +86,17 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             Shares::even(total, capacity)
         };
         let one = left.leaf().is(right.leaf());
-        let behind =
-            one && cut.from == capacity && cut.len() == 1 && left.leaf().live() == capacity;
-        if behind {
+        let way = self.way(left, cut, one && helper.is_none());
+        if way != Way::Anew {
             return Plan {
+                rest,
                 helper: None,
                 shares: Shares::even(1, capacity),
                 need: Nodes {
                     leaves: 1,
                     inners: self.inners_needed(left, right),
                 },
-                behind,
+                way,
             };
         }
         let alone = one && helper.is_none() && shares.nodes() == 1;
@@ -95,13 +107,29 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.inners_needed(left, right)
         };
         Plan {
+            rest,
             helper,
             shares,
             need: Nodes {
                 leaves: shares.nodes(),
                 inners,
             },
-            behind,
+            way,
+        }
+    }
+
+    /// Whether the leaf can stay, where it has no help from another one.
+    fn way(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut, alone: bool) -> Way {
+        let capacity = C::Geometry::LEAF;
+        let inserts = cut.from == cut.to && cut.len() == 1;
+        if !alone || !inserts || spot.leaf().live() < capacity {
+            Way::Anew
+        } else if cut.from == capacity {
+            Way::Behind
+        } else if READERS {
+            Way::Anew
+        } else {
+            Way::Halves
         }
     }
 
@@ -130,12 +158,17 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         cut: &Cut,
         plan: &Plan<'a, C>,
     ) {
-        let items = if plan.behind {
-            self.leaf_behind(left, cut)
-        } else {
-            let items = self.new_leaves(left, right, cut, plan);
-            self.give_up_between(left, right, cut.displaces());
-            items
+        let items = match plan.way {
+            Way::Behind => self.leaf_behind(left, cut),
+            Way::Halves => self.halves(left, cut),
+            Way::Anew => {
+                let items = self.new_leaves(left, right, cut, plan);
+                let given_up = self.give_up_between(left, right, cut.displaces());
+                if !left.leaf().is(right.leaf()) {
+                    self.tree.change_len(plan.rest, given_up);
+                }
+                items
+            }
         };
         let starts = left.leaf().live_in(0, cut.from) == 0;
         let mut stretch = None;
@@ -146,25 +179,6 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if starts {
             self.settle(left.min);
         }
-    }
-
-    /// A full leaf as it is, and one behind it with what is new.
-    fn leaf_behind(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Items<'a, C::Geometry> {
-        let mut items = Items::new();
-        let mut leaves = Leaves::new(Shares::even(1, C::Geometry::LEAF), false);
-        for piece in cut.pieces() {
-            let max = piece.start - 1;
-            items.push(Item {
-                node: Node::Leaf(spot.leaf()),
-                pivot: max,
-                gap: spot.leaf().largest_gap(spot.is_first(), max),
-            });
-            leaves.push(piece, self.tree, self.pool);
-        }
-        let new = leaves.finish(spot.max);
-        new.iter().for_each(|item| items.push(item));
-        self.count.count(Event::NodeStore);
-        items
     }
 
     /// The leaves that replace those from left to right, and a helper.
@@ -230,69 +244,78 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 
     /// Gives up the two leaves, all that is between them, and the nodes above each that are not
-    /// above both: from right to left, so that displaced entries come back in order.
+    /// above both: from right to left, so that displaced entries come back in order. Returns how
+    /// many entries there were.
     fn give_up_between(
         &mut self,
         left: &Spot<'a, C::Geometry>,
         right: &Spot<'a, C::Geometry>,
         displaces: bool,
-    ) {
-        self.give_up_leaf(right.leaf(), displaces);
+    ) -> usize {
+        let mut entries = self.give_up_leaf(right.leaf(), displaces);
         if left.leaf().is(right.leaf()) {
-            return;
+            return entries;
         }
         let height = left.height;
         let parts = (0..height).find(|depth| left.step(*depth).at != right.step(*depth).at);
-        let Some(parts) = parts else { return };
+        let Some(parts) = parts else { return entries };
         for depth in (parts + 1..height).rev() {
             let step = right.step(depth);
-            self.give_up_children(step.node, 0, step.at);
+            entries += self.give_up_children(step.node, 0, step.at);
             self.pool.give_up(Node::Inner(step.node));
         }
         let (first, last) = (left.step(parts), right.step(parts));
-        self.give_up_children(first.node, first.at + 1, last.at);
+        entries += self.give_up_children(first.node, first.at + 1, last.at);
         for depth in parts + 1..height {
             let step = left.step(depth);
-            self.give_up_children(step.node, step.at + 1, step.node.len());
+            entries += self.give_up_children(step.node, step.at + 1, step.node.len());
             self.pool.give_up(Node::Inner(step.node));
         }
-        self.give_up_leaf(left.leaf(), displaces);
+        entries + self.give_up_leaf(left.leaf(), displaces)
     }
 
-    fn give_up_leaf(&mut self, leaf: Leaf_<'a, C>, displaces: bool) {
+    fn give_up_leaf(&mut self, leaf: Leaf_<'a, C>, displaces: bool) -> usize {
         if displaces {
             self.pool.give_up_displaced(leaf);
         } else {
             self.pool.give_up(Node::Leaf(leaf));
         }
+        leaf.live()
     }
 
     /// Takes all nodes out, with all entries displaced. It needs no memory.
     pub(super) fn uproot(&mut self) {
-        match self.tree.root.load() {
-            Some(Node::Leaf(leaf)) => self.give_up_leaf(leaf, true),
-            Some(Node::Inner(inner)) => {
-                self.give_up_children(inner, 0, inner.len());
-                self.pool.give_up(Node::Inner(inner));
-            }
-            None => {}
+        if let Some(root) = self.tree.root.load() {
+            self.give_up_below(root);
         }
         self.tree.root.clear();
         self.tree.set_largest_gap(u64::MAX);
+        self.tree.set_len(0);
     }
 
     /// Gives up the children of a node from `from` to `to` with all that is below them.
-    fn give_up_children(&mut self, node: Ptr<'a, Inner<C::Geometry>>, from: usize, to: usize) {
+    fn give_up_children(
+        &mut self,
+        node: Ptr<'a, Inner<C::Geometry>>,
+        from: usize,
+        to: usize,
+    ) -> usize {
+        let mut entries = 0;
         for at in (from..to).rev() {
-            match node.get().link(at).load() {
-                Some(Node::Leaf(leaf)) => self.give_up_leaf(leaf, true),
-                Some(Node::Inner(inner)) => {
-                    self.give_up_children(inner, 0, inner.len());
-                    self.pool.give_up(Node::Inner(inner));
-                }
-                None => {}
-            }
+            let child = node.get().link(at).load();
+            entries += child.map_or(0, |child| self.give_up_below(child));
         }
+        entries
+    }
+
+    fn give_up_below(&mut self, node: Node<'a, C::Geometry>) -> usize {
+        let inner = match node {
+            Node::Leaf(leaf) => return self.give_up_leaf(leaf, true),
+            Node::Inner(inner) => inner,
+        };
+        let entries = self.give_up_children(inner, 0, inner.len());
+        self.pool.give_up(node);
+        entries
     }
 
     /// Puts `items` in place of a stretch of children, level by level.

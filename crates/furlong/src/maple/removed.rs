@@ -76,6 +76,21 @@ pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
     pub(super) typed: Typed<A, E>,
 }
 
+impl<A: Address, E: Retire, R: Rcu, C: Config> Removed<'_, '_, A, E, R, C> {
+    /// Shows every entry to `see`, and retires them all at once, with the nodes.
+    pub(crate) fn show(mut self, see: impl FnMut(Extent<A>, &E)) {
+        self.retire_all(see);
+    }
+
+    fn retire_all(&mut self, mut see: impl FnMut(Extent<A>, &E)) {
+        while let Some(slot) = self.slots.next() {
+            let (at, entry) = Words::<A, E>::take(slot);
+            see(at, &entry);
+            entry.retire(self.slots.pool.entries());
+        }
+    }
+}
+
 impl<'m, A: Address, E: Retire, R: Rcu, C: Config> Iterator for Removed<'_, 'm, A, E, R, C> {
     type Item = (Extent<A>, Unlinked<'m, E, R>);
 
@@ -87,7 +102,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, C: Config> Iterator for Removed<'_, 'm, 
 impl<A: Address, E: Retire, R: Rcu, C: Config> Drop for Removed<'_, '_, A, E, R, C> {
     fn drop(&mut self) {
         if !self.slots.is_empty() {
-            self.by_ref().for_each(drop);
+            self.retire_all(|_, _| ());
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::config::Config;
 use super::cut::Cut;
 use super::leaf::Slot;
+use super::tree::Spot;
 use super::write::{Refused, Write};
 
 /// Why an entry was not given another extent.
@@ -23,7 +24,7 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
             .leaf()
             .first_from(at)
             .filter(|(_, old)| old.start <= index);
-        let Some((_, old)) = found else {
+        let Some((own, old)) = found else {
             return Err(NotResized::Vacant);
         };
         if index < start || last < index {
@@ -32,7 +33,7 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
         if (start, last) == (old.start, old.last) {
             return Ok(());
         }
-        self.is_free(old, start, last)?;
+        self.is_free(&spot, (own, old), start, last)?;
         let new = Slot { start, last, ..old };
         let lowered = start < spot.min;
         if lowered {
@@ -69,36 +70,30 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
         }
     }
 
-    /// Whether there is no entry but `old` from `start` to `last`.
-    fn is_free(&self, old: Slot, start: u64, last: u64) -> Result<(), NotResized> {
+    /// Whether there is no entry but `old`, in slot `at`, from `start` to `last`.
+    fn is_free(
+        &self,
+        spot: &Spot<'_, C::Geometry>,
+        (at, old): (usize, Slot),
+        start: u64,
+        last: u64,
+    ) -> Result<(), NotResized> {
         if start < old.start {
-            let found = self.tree.walk(old.start - 1, self.count);
-            self.reaches(found, start, true)?;
+            let before = spot.leaf().last_before(at).map(|(_, slot)| slot);
+            // The leaf before has the next one, unless this is the first.
+            let before = before.or_else(|| self.tree.upto(spot.min.checked_sub(1)?, self.count));
+            let in_the_way = before.filter(|before| start <= before.last);
+            in_the_way.map_or(Ok(()), |slot| Err(NotResized::Occupied(slot)))?;
         }
         if last > old.last {
-            let found = self.tree.walk(old.last + 1, self.count);
-            self.reaches(found, last, false)?;
+            let next = match spot.leaf().first_from(at + 1) {
+                // A leaf that is not the first begins with an entry (I5).
+                None if spot.max < last => self.tree.load(spot.max + 1, self.count),
+                next => next.map(|(_, slot)| slot),
+            };
+            let in_the_way = next.filter(|next| next.start <= last);
+            in_the_way.map_or(Ok(()), |slot| Err(NotResized::Occupied(slot)))?;
         }
         Ok(())
-    }
-
-    /// Whether a gap beside an entry reaches as far as `index`.
-    fn reaches(
-        &self,
-        found: super::tree::Found,
-        index: u64,
-        below: bool,
-    ) -> Result<(), NotResized> {
-        use super::tree::Found;
-        let beyond = match found {
-            Found::Entry(slot) => return Err(NotResized::Occupied(slot)),
-            Found::Gap { start, .. } if below => (index < start).then(|| start - 1),
-            Found::Gap { last, .. } => (index > last).then(|| last + 1),
-        };
-        let Some(beyond) = beyond else { return Ok(()) };
-        match self.tree.walk(beyond, self.count) {
-            Found::Entry(slot) => Err(NotResized::Occupied(slot)),
-            Found::Gap { .. } => Ok(()),
-        }
     }
 }

@@ -100,7 +100,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
             leaves: mine.leaves + more.leaves,
             inners: mine.inners + more.inners,
         };
-        if !all.covers(bound(changes, levels)) {
+        if !all.covers(bound::<C::Geometry>(changes, levels)) {
             return Err(NotEnough { levels });
         }
         self.pool.absorb(&mut reservation.pool);
@@ -114,7 +114,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         Reservation { pool }
     }
 
-    fn write(&mut self) -> Write<'_, C, true> {
+    pub(super) fn write(&mut self) -> Write<'_, C, true> {
         Write {
             tree: &self.map.tree,
             pool: &mut self.pool,
@@ -123,7 +123,12 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         }
     }
 
-    fn removed(&mut self, start: u64, last: u64, one: Option<Slot>) -> Removed<'_, 'm, A, E, R, C> {
+    pub(super) fn removed(
+        &mut self,
+        start: u64,
+        last: u64,
+        one: Option<Slot>,
+    ) -> Removed<'_, 'm, A, E, R, C> {
         Removed {
             rcu: &self.map.rcu,
             typed: PhantomData,

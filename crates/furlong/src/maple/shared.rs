@@ -1,7 +1,7 @@
 //! The tree of many: readers under a guard, writers under the caller's lock.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, mem::needs_drop};
 
 use super::check::Broken;
 use super::config::{Config, Standard};
@@ -130,15 +130,17 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, 
             one: None,
         };
         write.uproot();
-        let slots = Slots::<C> {
-            tree,
-            pool: &mut pool,
-            one: None,
-            start: 0,
-            last: u64::MAX,
-            leaf: None,
-        };
-        slots.for_each(|slot| drop(Words::<A, E>::take(slot)));
+        if needs_drop::<E>() {
+            let slots = Slots::<C> {
+                tree,
+                pool: &mut pool,
+                one: None,
+                start: 0,
+                last: u64::MAX,
+                leaf: None,
+            };
+            slots.for_each(|slot| drop(Words::<A, E>::take(slot)));
+        }
         pool.recycle();
         pool.trim(Nodes::default());
     }

@@ -6,14 +6,19 @@ use core::{alloc::Layout, ptr::NonNull};
 /// Memory for nodes.
 ///
 /// The functions have no `self`: a node that readers may still have is given back after a grace
-/// period, when the tree itself may be gone. A kernel gives a slab of its own for each of the two
-/// sizes that a tree asks for.
+/// period, when the tree itself may be gone. A tree asks for memory of four sizes at most, two
+/// kinds of nodes and a block of each: a kernel gives each a slab of its own.
 ///
 /// # Safety
 ///
 /// Whoever implements the trait promises that `allocate` returns memory of that layout that is
 /// nobody else's until it is given to `free`, from any thread.
 pub unsafe trait Source: 'static {
+    /// The bytes of a block of nodes, at most. A copy of a tree has as many of its nodes in blocks
+    /// as fill them; a block goes back to the source when the last of its nodes does. Where no two
+    /// nodes have room, each is alone.
+    const BLOCK: usize = 4096;
+
     /// Memory of `layout`, which is not of size zero; `None` if there is none.
     fn allocate(layout: Layout) -> Option<NonNull<u8>>;
 

@@ -121,3 +121,13 @@ fn a_gap_that_is_noted_wrongly_is_found() {
     map.tree.set_largest_gap(3);
     assert_eq!(map.check(), Err(Broken::Gap(0)));
 }
+
+#[test]
+fn a_number_of_entries_that_is_noted_wrongly_is_found() {
+    let map = map();
+    map.tree.set_len(11);
+    assert_eq!(map.check(), Err(Broken::Len(12)));
+    let map = Map::with_config();
+    map.tree.set_len(1);
+    assert_eq!(map.check(), Err(Broken::Len(0)));
+}

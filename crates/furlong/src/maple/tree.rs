@@ -7,15 +7,23 @@ use super::inner::Inner;
 use super::leaf::{Leaf, Slot};
 use super::link::{Link, Node, Ptr};
 use crate::sync::{
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU64, AtomicUsize, Ordering},
     const_unless_loom,
 };
 
 /// The root.
 pub(super) struct Tree<G: Geometry> {
     pub(super) root: Link<G>,
-    /// The largest gap; the writer's.
+    notes: Notes,
+}
+
+/// What the writer notes of the whole tree, away from the line that readers read.
+#[repr(align(64))]
+struct Notes {
+    /// The largest gap.
     gap: AtomicU64,
+    /// The number of entries.
+    len: AtomicUsize,
 }
 
 /// A child on the way down.
@@ -53,7 +61,10 @@ pub(super) enum Found {
 impl<G: Geometry> Tree<G> {
     const_unless_loom! {
         pub(super) const fn new() -> Self {
-            Self { root: Link::none(), gap: AtomicU64::new(u64::MAX) }
+            Self {
+                root: Link::none(),
+                notes: Notes { gap: AtomicU64::new(u64::MAX), len: AtomicUsize::new(0) },
+            }
         }
     }
 
@@ -61,12 +72,42 @@ impl<G: Geometry> Tree<G> {
     #[inline]
     pub(super) fn largest_gap(&self) -> u64 {
         // Relaxed: only the writer uses it.
-        self.gap.load(Ordering::Relaxed)
+        self.notes.gap.load(Ordering::Relaxed)
     }
 
     pub(super) fn set_largest_gap(&self, gap: u64) {
         // Relaxed: only the writer uses it.
-        self.gap.store(gap, Ordering::Relaxed);
+        self.notes.gap.store(gap, Ordering::Relaxed);
+    }
+
+    /// The number of entries. Beside a writer it was that a moment ago.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        // Relaxed: a count, which leads to nothing.
+        self.notes.len.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_len(&self, len: usize) {
+        // Relaxed: as in `len`.
+        self.notes.len.store(len, Ordering::Relaxed);
+    }
+
+    /// Notes that so many entries came, and so many went.
+    #[inline(always)]
+    pub(super) fn change_len(&self, came: usize, went: usize) {
+        self.set_len(self.len() + came - went);
+    }
+
+    /// Takes all nodes of another tree, which has none then; this one has none yet.
+    pub(super) fn take(&self, other: &Self) {
+        if let Some(root) = other.root.load() {
+            self.root.publish(root);
+        }
+        self.set_largest_gap(other.largest_gap());
+        self.set_len(other.len());
+        other.root.clear();
+        other.set_largest_gap(u64::MAX);
+        other.set_len(0);
     }
 
     /// The slot that has `key`.

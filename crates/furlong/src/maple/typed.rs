@@ -53,9 +53,17 @@ impl<A: Address, E: Entry> Words<A, E> {
     where
         E: Split,
     {
+        Self::split_with(word, E::split)
+    }
+
+    /// A word of the entry that `make` makes of that of a word in the tree.
+    pub(super) fn split_with(
+        word: Word,
+        make: impl FnOnce(E::Ref<'_>) -> Option<E>,
+    ) -> Option<Word> {
         // SAFETY: the word came from an entry (I7), and nothing is taken out before this returns.
         let entry = unsafe { E::borrow(word) };
-        E::split(entry).map(Entry::into_word)
+        make(entry).map(Entry::into_word)
     }
 }
 

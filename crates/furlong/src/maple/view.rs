@@ -19,6 +19,15 @@ pub enum Place<A: Address, R> {
     Gap(Extent<A>),
 }
 
+impl<A: Address, R> Place<A, R> {
+    /// The extent of the entry or of the gap.
+    pub fn extent(&self) -> Extent<A> {
+        match self {
+            Self::Entry(at, _) | Self::Gap(at) => *at,
+        }
+    }
+}
+
 /// A tree to be looked at for `'a`: while nobody changes it, or beside its writer under a guard.
 ///
 /// Beside a writer each look-up sees every change that ended before it began, and of one that goes
@@ -52,6 +61,14 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     /// [`Reservation`](super::Reservation) is made for.
     pub fn levels(self) -> usize {
         self.tree.levels()
+    }
+
+    /// The number of entries. Beside a writer it was that a moment ago.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn len(self) -> usize {
+        self.tree.len()
     }
 
     /// Whether there is no entry.
@@ -97,16 +114,31 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     ///
     /// # Cost
     /// O(log n).
+    #[inline]
     pub fn find(self, index: A) -> Option<(Extent<A>, E::Ref<'a>)> {
-        self.range(extent(index.raw(), u64::MAX)).next()
+        let slot = self.tree.from(index.raw(), self.count)?;
+        Some(Words::<A, E>::lend(slot))
     }
 
     /// The last entry that has `index` or lies before it.
     ///
     /// # Cost
     /// O(log n).
+    #[inline]
     pub fn find_back(self, index: A) -> Option<(Extent<A>, E::Ref<'a>)> {
-        self.range_back(extent(0, index.raw())).next()
+        let slot = self.tree.upto(index.raw(), self.count)?;
+        Some(Words::<A, E>::lend(slot))
+    }
+
+    /// The last entry that starts before `index`, and the first that has it or lies behind it: one
+    /// and the same if `index` lies inside it.
+    ///
+    /// # Cost
+    /// O(log n): one way down, and another one where an entry lies in a neighbouring leaf.
+    #[inline]
+    pub fn beside(self, index: A) -> [Option<(Extent<A>, E::Ref<'a>)>; 2] {
+        let slots = self.tree.beside(index.raw(), self.count);
+        slots.map(|slot| slot.map(Words::<A, E>::lend))
     }
 
     /// All entries, in order.

@@ -7,6 +7,7 @@ use super::cut::Cut;
 use super::geometry::{Geometry, least, spare};
 use super::leaf::{Kind, Leaf, Slot, Word};
 use super::link::{Node, Ptr};
+use super::note::Free;
 use super::pool::{NoMemory, Nodes, Pool};
 use super::tree::{Spot, Tree};
 
@@ -65,7 +66,13 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return self.plant(new).map_err(Refused::from);
         }
         if last <= left.max {
-            let mut cut = Cut::inside(&left, start, last, new);
+            let at = left.leaf().rank(start);
+            if let Some(new) = new
+                && self.put(&left, at, new)?
+            {
+                return Ok(());
+            }
+            let mut cut = Cut::inside(&left, at, (start, last), new);
             return self.apply(&left, &left, &mut cut, split);
         }
         let mut right = Spot::new();
@@ -104,7 +111,15 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return self.plant(Some(new)).map_err(|_| NotInserted::NoMemory);
         }
         let last = new.last.min(spot.max);
-        let mut cut = Cut::inside(&spot, new.start, last, Some(new));
+        let at = spot.leaf().rank(new.start);
+        let put = last == new.last
+            && self
+                .put(&spot, at, new)
+                .map_err(|_| NotInserted::NoMemory)?;
+        if put {
+            return Ok(());
+        }
+        let mut cut = Cut::inside(&spot, at, (new.start, last), Some(new));
         if cut.covered > 0 || cut.len() > 1 || last < new.last {
             // A leaf that is not the first begins with an entry (I5).
             let next = spot.max.wrapping_add(1);
@@ -119,16 +134,14 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// The first entry of an empty tree.
     fn plant(&mut self, new: Option<Slot>) -> Result<(), NoMemory> {
         let Some(slot) = new else { return Ok(()) };
-        self.pool.ensure(Nodes {
-            leaves: 1,
-            inners: 0,
-        })?;
+        self.pool.ensure(Nodes::LEAF)?;
         let leaf = self.pool.leaf(self.tree);
         leaf.close(0);
         leaf.push(slot);
         self.count.count(Event::NodeStore);
         self.tree.root.publish(Node::Leaf(leaf));
         self.tree.set_largest_gap(leaf.largest_gap(true, u64::MAX));
+        self.tree.change_len(1, 0);
         Ok(())
     }
 
@@ -144,23 +157,43 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if one && cut.from == cut.to && cut.len() == 0 {
             return Ok(());
         }
-        if one && !cut.splits && !self.is_to_merge(left, cut) {
+        let taken = left.leaf().live_in(cut.from, cut.to);
+        self.carry_out(left, right, cut, split)?;
+        if one {
+            self.tree.change_len(cut.len(), taken);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn carry_out(
+        &mut self,
+        left: &Spot<'a, C::Geometry>,
+        right: &Spot<'a, C::Geometry>,
+        cut: &mut Cut,
+        split: impl FnOnce(Word) -> Option<Word>,
+    ) -> Result<(), Refused> {
+        let one = left.leaf().is(right.leaf());
+        let is_alone = one && !self.is_to_merge(left, cut);
+        if is_alone && !cut.splits {
             let free = self.free_around(left, cut);
             if self.in_place(left, cut) {
                 self.after(left, left.leaf(), free);
                 return Ok(());
             }
             if READERS && self.fits_alone(left, cut) {
-                self.copy_leaf(left, cut, free)?;
-                return Ok(());
+                return Ok(self.copy_leaf(left, cut, free)?);
             }
+        }
+        if READERS && is_alone && self.fits_alone(left, cut) {
+            self.pool.ensure(Nodes::LEAF)?;
+            cut.split(split)?;
+            return Ok(self.copy_leaf(left, cut, Free::Unknown)?);
         }
         let plan = self.plan(left, right, cut);
         self.pool.ensure(plan.need())?;
         if cut.splits {
-            let upper = cut.pieces[2].as_mut().ok_or(Refused::NoSplit)?;
-            upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
-            cut.splits = false;
+            cut.split(split)?;
             if !READERS && self.in_place(left, cut) {
                 self.after(left, left.leaf(), Free::Unknown);
                 return Ok(());
@@ -186,10 +219,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         cut: &Cut,
         free: Free,
     ) -> Result<(), NoMemory> {
-        self.pool.ensure(Nodes {
-            leaves: 1,
-            inners: 0,
-        })?;
+        self.pool.ensure(Nodes::LEAF)?;
         let (old, new) = (spot.leaf(), self.pool.leaf(self.tree));
         let mut len = new.copy_entries(0, old.get(), 0, cut.from);
         for piece in cut.pieces() {
@@ -198,11 +228,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         len = new.copy_entries(len, old.get(), cut.to, old.len());
         new.close(len);
-        self.count.count(Event::NodeStore);
-        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
-            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
-            None => self.tree.root.publish(Node::Leaf(new)),
-        }
+        self.exchange(spot, new);
         if cut.displaces() {
             self.pool.give_up_displaced(old);
         } else {
@@ -328,63 +354,6 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// What is noted as the largest gap of a leaf.
-    #[inline]
-    fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
-        match spot.height.checked_sub(1) {
-            Some(depth) => spot.step(depth).node.gap(spot.step(depth).at),
-            None => self.tree.largest_gap(),
-        }
-    }
-
-    /// What is free around a cut: one gap before an insertion, one after an erasure.
-    #[inline]
-    fn free_around(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Free {
-        let (inserts, erases) = (cut.from == cut.to, cut.len() == 0);
-        if !inserts && !erases {
-            return Free::Unknown;
-        }
-        let leaf = spot.leaf();
-        let before = leaf.last_before(cut.from);
-        if before.is_none() && !spot.is_first() {
-            return Free::Unknown;
-        }
-        let start = before.map_or(Some(0), |(_, slot)| slot.last.checked_add(1));
-        let next = leaf
-            .first_from(cut.to)
-            .map_or(Some(spot.max), |(_, slot)| slot.start.checked_sub(1));
-        let (Some(start), Some(last)) = (start, next) else {
-            return Free::Unknown;
-        };
-        let gap = (last.wrapping_sub(start)).wrapping_add(1);
-        if inserts {
-            Free::Before(gap)
-        } else {
-            Free::Now(gap)
-        }
-    }
-
-    /// Notes the largest gap of a leaf, up to where it changes nothing.
-    #[inline]
-    pub(super) fn regap(&self, spot: &Spot<'a, C::Geometry>) {
-        let gap = spot.leaf().largest_gap(spot.is_first(), spot.max);
-        self.climb(spot, spot.height, gap);
-    }
-
-    /// Notes the largest gap of what the way leads to at `depth`.
-    #[inline]
-    pub(super) fn climb(&self, spot: &Spot<'a, C::Geometry>, depth: usize, gap: u64) {
-        let mut gap = gap;
-        for depth in (0..depth).rev() {
-            let step = spot.step(depth);
-            if !step.node.set_gap(step.at, gap) {
-                return;
-            }
-            gap = step.node.largest_gap();
-        }
-        self.tree.set_largest_gap(gap);
-    }
-
     /// Sets right where the leaf with `index` begins, and its largest gap.
     pub(super) fn settle(&mut self, index: u64) {
         let Some(spot) = self.descend(index) else {
@@ -455,16 +424,6 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 }
 
-/// What is free around a cut.
-#[derive(Clone, Copy, Debug)]
-enum Free {
-    /// One gap of this length was.
-    Before(u64),
-    /// One gap of this length is.
-    Now(u64),
-    Unknown,
-}
-
 /// A sibling that takes part in a change.
 pub(super) enum Helper<'a, C: Config> {
     Before(Node<'a, C::Geometry>),
@@ -472,13 +431,14 @@ pub(super) enum Helper<'a, C: Config> {
 }
 
 /// Whether a sibling with `len` should take part where `rest` are left: where they are too few and
-/// it has room for them, or where they are too many and it has room to spare.
+/// it has room for them, or where they are too many and both would be three quarters full at most:
+/// fuller ones would have to be written anew too soon.
 pub(super) fn wants(rest: usize, len: usize, capacity: usize) -> bool {
     if rest == 0 {
         false
     } else if rest < least(capacity) {
         len + rest <= capacity - spare(capacity)
     } else {
-        rest > capacity && len + spare(capacity).max(1) <= capacity && len + rest <= 2 * capacity
+        rest > capacity && len + rest <= (6 * capacity).div_ceil(4)
     }
 }

@@ -29,8 +29,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// made by then is dropped.
     ///
     /// # Cost
-    /// O(log n), a move of four bytes for each higher segment, and a descriptor made for each frame;
-    /// a look at each slab, where there is no room beside the descriptors of a neighbour.
+    /// O(log n), a move of four bytes for each higher segment, and a descriptor made for each
+    /// frame; a look at each slab, where there is no room beside the descriptors of a neighbour.
     pub fn plug(&mut self, plug: impl Into<Plug>) -> Result<SegmentId, PlugError> {
         let wanted = self.judge(plug.into())?;
         self.reserve_entries(1)?;

@@ -80,10 +80,7 @@ impl<A: Value, C: Config> Space<A, C> {
         if self.cuts_in_vain(pages) {
             return Err(BrkError::TooManyAreas);
         }
-        let room = self.index.prepare_erase(pages);
-        room.map_err(|_| BrkError::NoMemory)?;
-        self.cut(pages, freed);
-        Ok(())
+        self.cut(pages, freed).map_err(|_| BrkError::NoMemory)
     }
 
     fn enlarge(
@@ -97,8 +94,8 @@ impl<A: Value, C: Config> Space<A, C> {
         if first < self.state.grid.low {
             return Err(BrkError::BelowLow);
         }
+        let [below, next] = self.index.beside(first);
         // One page stays free behind the heap.
-        let next = self.index.at_or_after(first);
         let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags));
         if limit.is_some_and(|limit| limit <= pages.last.saturating_add(1)) {
             return Err(BrkError::Occupied);
@@ -109,23 +106,24 @@ impl<A: Value, C: Config> Space<A, C> {
         if self.len() > self.state.layout.areas_max {
             return Err(BrkError::TooManyAreas);
         }
-        let room = self.index.prepare_put(None);
-        room.map_err(|_| BrkError::NoMemory)?;
-        self.state.count_in(len, HEAP);
         // The heap goes on with an area of its own only, not with what the loader put before it.
         let start = self.state.grid.page(self.state.heap.start);
-        let left = self.index.before(first).filter(|left| {
+        let left = below.filter(|left| {
             let is_heap = left.pages.last >= start && left.attr == HEAP;
             is_heap && left.pages.abuts(pages) && left.value.merges(&value)
         });
-        let nothing = |_| debug_assert!(false, "nothing is behind the heap");
         match left.map(|left| left.pages) {
-            None => self.index.store(pages, HEAP, value, |_| ()),
+            None => {
+                let put = self.index.put(pages, HEAP, value);
+                put.map_err(|_| BrkError::NoMemory)?;
+            }
             Some(left) => {
-                self.index.extend(left.first, left.through(pages), nothing);
+                let grown = self.index.grow(left.first, left.through(pages));
+                grown.map_err(|_| BrkError::NoMemory)?;
                 freed(Freed::Merged(value));
             }
         }
+        self.state.count_in(len, HEAP);
         Ok(())
     }
 }

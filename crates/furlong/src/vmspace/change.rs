@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    AdviseError, Attr, Config, Entry, Flags, Freed, Index, Mode, Pages, Prot, ProtectError, Space,
-    Value,
+    AdviseError, Attr, Config, Entry, Flags, Freed, Index, Mode, NoMemory, Pages, Prot,
+    ProtectError, Space, Value,
 };
 use crate::addr::VirtAddr;
 
@@ -312,8 +312,11 @@ impl<A: Value, C: Config> Space<A, C> {
         let Some(pages) = reach.pages.filter(|_| is_made) else {
             return result;
         };
-        let room = self.index.prepare_changes(reach.steps, reach.shaping);
-        room.map_err(|_| Stop::NoMemory)?;
+        // One change alone changes all or nothing as it is.
+        if reach.steps > 1 {
+            let room = self.index.prepare_changes(reach.steps, reach.shaping);
+            room.map_err(|_| Stop::NoMemory)?;
+        }
         let mut next = Some(pages.first);
         while let Some(rest) = next.and_then(|first| Pages::new(first, pages.last)) {
             let Some(area) = self.index.at_or_after(rest.first) else {
@@ -327,27 +330,35 @@ impl<A: Value, C: Config> Space<A, C> {
             let left = self.index.before(piece.first);
             let left = left.map(|left| (left, left.attr));
             if let Some(step) = self.step(left, area, piece, new) {
-                self.take_step(&step, &mut freed);
+                let taken = self.take_step(&step, &mut freed);
+                taken.map_err(|_| Stop::NoMemory)?;
             }
         }
         result
     }
 
     /// Makes one step. One change.
-    fn take_step(&mut self, step: &Step, mut freed: impl FnMut(Freed<A>)) {
+    ///
+    /// # Errors
+    /// [`NoMemory`], where it was not prepared; nothing has changed.
+    fn take_step(&mut self, step: &Step, mut freed: impl FnMut(Freed<A>)) -> Result<(), NoMemory> {
         let &Step {
             piece, old, new, ..
         } = step;
+        let merged = |value| freed(Freed::Merged(value));
+        let (of, whole) = match (step.left, step.right) {
+            (None, None) => (None, piece),
+            (Some(left), None) => (Some(left), left.through(piece)),
+            (None, Some(right)) => (Some(right), piece.through(right)),
+            (Some(left), Some(right)) => (Some(left), left.through(right)),
+        };
+        match of {
+            None => self.index.change(piece, new)?,
+            Some(of) => self.index.extend(of.first, whole, merged)?,
+        }
         self.state.count_out(piece.len(), old);
         self.state.count_in(piece.len(), new);
-        let (of, whole) = match (step.left, step.right) {
-            (None, None) => return self.index.change(piece, new),
-            (Some(left), None) => (left, left.through(piece)),
-            (None, Some(right)) => (right, piece.through(right)),
-            (Some(left), Some(right)) => (left, left.through(right)),
-        };
-        self.index
-            .extend(of.first, whole, |value| freed(Freed::Merged(value)));
+        Ok(())
     }
 }
 

@@ -75,11 +75,9 @@ impl<A: Value, C: Config> Space<A, C> {
 
     /// Lets the area that begins at `first` be `whole`. One change.
     fn grow(&mut self, first: u64, whole: Pages, attr: Attr) -> Result<(), FaultError> {
-        let room = self.index.prepare_extend();
-        room.map_err(|_| FaultError::NoMemory)?;
+        let grown = self.index.grow(first, whole);
+        grown.map_err(|_| FaultError::NoMemory)?;
         self.state.count_in(first - whole.first, attr);
-        let nothing = |_| debug_assert!(false, "nothing is below it");
-        self.index.extend(first, whole, nothing);
         Ok(())
     }
 }

@@ -9,7 +9,8 @@
 use core::error::Error;
 use core::marker::PhantomData;
 
-use super::ranges::{MapleIndex, Record};
+use super::maple_index::MapleIndex;
+use super::ranges::Record;
 use super::tree::TreeIndex;
 use super::{Attr, Entry, NoMemory, Pages, Piece, Value};
 use crate::addr::VirtAddr;
@@ -19,8 +20,9 @@ use crate::rcu::RcuBox;
 
 /// Areas in order of their pages, of which no two overlap, and the gaps between them.
 ///
-/// The space decides; an index only carries out. Changes allocate nothing where
-/// [`prepare`](Index::prepare) has been called for them, and cannot fail.
+/// The space decides; an index only carries out. Where nothing is said of errors a change cannot
+/// fail, for [`prepare`](Index::prepare) has been called for it; and where it has, no change
+/// allocates.
 pub trait Index<A: Value> {
     /// What is broken in it.
     type Broken: Error;
@@ -43,7 +45,13 @@ pub trait Index<A: Value> {
     fn at_or_after(&self, page: u64) -> Option<Entry<'_, A>>;
 
     /// The last area that begins before `page`.
-    fn before(&self, page: u64) -> Option<Entry<'_, A>>;
+    fn before(&self, page: u64) -> Option<Entry<'_, A>> {
+        self.beside(page)[0]
+    }
+
+    /// The last area that begins before `page`, and the first that ends at `page` or behind it: one
+    /// and the same if it begins before `page` and has it.
+    fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2];
 
     /// The areas of which a page is in `pages`, whole, in order.
     fn iter<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
@@ -71,45 +79,64 @@ pub trait Index<A: Value> {
         self.prepare(all.max(shaping))
     }
 
-    /// Makes sure that a new area needs no memory, nor that one of its neighbours grows over it and
-    /// the other one; nor that `over` is taken out before.
+    /// Makes sure that taking `over` out, and putting an area there or letting neighbours have it,
+    /// needs no memory.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
-    fn prepare_put(&mut self, over: Option<Pages>) -> Result<(), NoMemory> {
-        self.prepare(1 + usize::from(over.is_some()))
-    }
+    fn prepare_over(&mut self, over: Pages) -> Result<(), NoMemory>;
 
-    /// Makes sure that taking `pages` out needs no memory.
+    /// Makes `pages`, which are free, an area.
     ///
     /// # Errors
-    /// [`NoMemory`]; nothing has changed.
-    fn prepare_erase(&mut self, _pages: Pages) -> Result<(), NoMemory> {
-        self.prepare(1)
-    }
+    /// The value, for lack of memory; nothing has changed.
+    fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A>;
 
-    /// Makes sure that letting an area have free pages beside it needs no memory.
-    ///
-    /// # Errors
-    /// [`NoMemory`]; nothing has changed.
-    fn prepare_extend(&mut self) -> Result<(), NoMemory> {
-        self.prepare(1)
-    }
-
-    /// Makes `pages` an area, in place of all that is there, which is handed to `removed` piece by
+    /// Makes `pages` an area in place of all that is there, which is handed to `removed` piece by
     /// piece.
-    fn store(&mut self, pages: Pages, attr: Attr, value: A, removed: impl FnMut(Piece<A>));
+    ///
+    /// # Errors
+    /// The value, for lack of memory; nothing has changed.
+    fn replace(
+        &mut self,
+        pages: Pages,
+        attr: Attr,
+        value: A,
+        removed: impl FnMut(Piece<A>),
+    ) -> Result<(), A> {
+        let room = self.prepare_over(pages);
+        if room.and_then(|()| self.erase(pages, removed)).is_err() {
+            return Err(value);
+        }
+        self.put(pages, attr, value)
+    }
 
     /// Takes `pages` out of all areas, and hands what was there to `removed` piece by piece.
-    fn erase(&mut self, pages: Pages, removed: impl FnMut(Piece<A>));
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn erase(&mut self, pages: Pages, removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory>;
+
+    /// Lets the area that has page `of` have free pages beside it too: `pages` are all of it then.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn grow(&mut self, of: u64, pages: Pages) -> Result<(), NoMemory>;
 
     /// Makes the area that has page `of` one of `pages`, which has all of its own, in place of all
-    /// that is there; values that nothing is left of are handed to `freed`.
-    fn extend(&mut self, of: u64, pages: Pages, freed: impl FnMut(A));
+    /// that is there; values that nothing is left of are handed to `freed`. Its own is then a clone
+    /// perhaps.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn extend(&mut self, of: u64, pages: Pages, freed: impl FnMut(A)) -> Result<(), NoMemory>;
 
     /// Gives `pages`, which are of one area, other attributes. What is left of the area stays as it
     /// was, with a clone of its value.
-    fn change(&mut self, pages: Pages, attr: Attr);
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory>;
 
     /// Copies into `self`, which is empty, the areas of `source` for which `copy` gives a value, in
     /// order.

@@ -1,13 +1,29 @@
 //! Mapping.
 #![forbid(unsafe_code)]
 
+use super::space::unmapped;
 use super::{
-    At, Attr, Config, Flags, Freed, Index, MapError, Pages, Prot, Refused, Request, Space, Value,
+    At, Attr, Config, Entry, Flags, Freed, Index, MapError, Pages, Piece, Prot, Refused, Request,
+    Space, Value,
 };
 use crate::addr::VirtAddr;
 
 /// Changes of the index that [`Space::map`] makes at most; see [`Space::prepare`].
 pub const MAP_CHANGES: usize = 2;
+
+/// Pages that are to be an area, or a part of one.
+#[derive(Clone, Copy)]
+pub(super) struct Put {
+    pub(super) pages: Pages,
+    attr: Attr,
+    /// Whether something is there.
+    is_over: bool,
+    /// Whether that is part of an area which would be as it is now.
+    is_same: bool,
+    /// The neighbours that it becomes one area with, where nothing is there.
+    left: Option<Pages>,
+    right: Option<Pages>,
+}
 
 impl<A: Value, C: Config> Space<A, C> {
     /// Maps what `request` asks for and returns where it begins. It becomes one area with its
@@ -27,18 +43,18 @@ impl<A: Value, C: Config> Space<A, C> {
         request: Request<A>,
         freed: impl FnMut(Freed<A>),
     ) -> Result<VirtAddr, Refused<A>> {
-        let place = self.plan_map(&request).and_then(|pages| {
-            let over = (!self.is_vacant(pages)).then_some(pages);
-            let room = self.index.prepare_put(over);
-            room.map(|()| pages).map_err(|_| MapError::NoMemory)
-        });
-        match place {
-            Ok(pages) => {
-                self.put(pages, self.attr_of(&request, pages), request.value, freed);
-                Ok(self.state.grid.address(pages.first))
-            }
+        let plan = match self.plan_map(&request) {
+            Ok(plan) => plan,
             Err(cause) => {
                 let value = request.value;
+                return Err(Refused { cause, value });
+            }
+        };
+        let start = self.state.grid.address(plan.pages.first);
+        match self.put(plan, request.value, freed) {
+            Ok(()) => Ok(start),
+            Err(value) => {
+                let cause = MapError::NoMemory;
                 Err(Refused { cause, value })
             }
         }
@@ -49,12 +65,12 @@ impl<A: Value, C: Config> Space<A, C> {
     /// # Errors
     /// As [`map`](Self::map), except for memory.
     pub fn would_map(&self, request: &Request<A>) -> Result<VirtAddr, MapError> {
-        let pages = self.plan_map(request)?;
-        Ok(self.state.grid.address(pages.first))
+        let plan = self.plan_map(request)?;
+        Ok(self.state.grid.address(plan.pages.first))
     }
 
-    /// The pages of a mapping that nothing is wrong with.
-    fn plan_map(&self, request: &Request<A>) -> Result<Pages, MapError> {
+    /// A mapping that nothing is wrong with.
+    fn plan_map(&self, request: &Request<A>) -> Result<Put, MapError> {
         let offset = request.offset.unwrap_or(0);
         if !self.state.grid.is_aligned(VirtAddr::new(offset)) {
             return Err(MapError::Offset);
@@ -74,7 +90,8 @@ impl<A: Value, C: Config> Space<A, C> {
             return Err(MapError::TooManyAreas);
         }
         let pages = self.place(request, len)?;
-        if matches!(request.at, At::Vacant(_)) && !self.is_vacant(pages) {
+        let plan = self.plan_put(pages, self.attr_of(request, pages), &request.value);
+        if matches!(request.at, At::Vacant(_)) && plan.is_over {
             return Err(MapError::Occupied);
         }
         if let Some(refusal) = request.refusal {
@@ -86,9 +103,10 @@ impl<A: Value, C: Config> Space<A, C> {
         if !request.may.contains(request.prot.known()) {
             return Err(MapError::Access);
         }
-        let replaced = match request.at {
-            At::Fixed(_) => self.mapped_in(pages),
-            _ => 0,
+        let replaced = if plan.is_over {
+            self.mapped_in(pages)
+        } else {
+            0
         };
         if !self.fits(len, replaced) {
             return Err(MapError::TooManyPages);
@@ -96,7 +114,7 @@ impl<A: Value, C: Config> Space<A, C> {
         if self.cuts_in_vain(pages) {
             return Err(MapError::TooManyAreas);
         }
-        Ok(pages)
+        Ok(plan)
     }
 
     fn attr_of(&self, request: &Request<A>, pages: Pages) -> Attr {
@@ -112,39 +130,109 @@ impl<A: Value, C: Config> Space<A, C> {
         }
     }
 
-    /// Makes `pages` an area or a part of one, in place of what is there. Two changes.
+    /// What making `pages` an area or a part of one comes to.
+    pub(super) fn plan_put(&self, pages: Pages, attr: Attr, value: &A) -> Put {
+        let [below, above] = self.index.beside(pages.first);
+        let is_over = above.is_some_and(|above| above.pages.first <= pages.last);
+        let end = pages.last.saturating_add(1);
+        let behind = if is_over {
+            self.index.at_or_after(end)
+        } else {
+            above
+        };
+        // What is over the pages ends, and begins, beside them when it has been cut.
+        let left = below.filter(|left| {
+            let meets = pages.first <= left.pages.last.saturating_add(1);
+            meets && left.attr == attr && left.value.merges(value)
+        });
+        let right = behind.filter(|right| {
+            let meets = right.pages.first <= end && pages.last < right.pages.last;
+            meets && right.attr == attr && value.merges(right.value)
+        });
+        let [left, right] = [left, right].map(|area| area.map(|area| area.pages));
+        let is_same = |whole: Pages| {
+            let begins = left.map_or(whole.first == pages.first, |left| left == whole);
+            let ends = right.map_or(whole.last == pages.last, |right| right == whole);
+            begins && ends && whole != pages
+        };
+        Put {
+            pages,
+            attr,
+            is_over,
+            is_same: is_over && above.is_some_and(|above| is_same(above.pages)),
+            left,
+            right,
+        }
+    }
+
+    /// Makes pages an area or a part of one, in place of what is there. Two changes.
+    ///
+    /// # Errors
+    /// The value, for lack of memory; nothing has changed.
     pub(super) fn put(
         &mut self,
-        pages: Pages,
-        attr: Attr,
+        plan: Put,
         value: A,
         mut freed: impl FnMut(Freed<A>),
-    ) {
-        if !self.is_vacant(pages) {
-            self.cut(pages, &mut freed);
+    ) -> Result<(), A> {
+        let Put { pages, attr, .. } = plan;
+        if plan.left.is_none() && plan.right.is_none() {
+            return self.put_alone(plan, value, freed);
+        }
+        if plan.is_same {
+            // The rest of the area keeps its value.
+            let piece = Piece {
+                pages,
+                attr,
+                value: None,
+            };
+            freed(Freed::Unmapped(unmapped(&self.state.grid, piece)));
+            freed(Freed::Merged(value));
+            return Ok(());
+        }
+        let done = if plan.is_over {
+            let room = self.index.prepare_over(pages);
+            room.and_then(|()| self.cut(pages, &mut freed))
+        } else {
+            Ok(())
+        };
+        let done = done.and_then(|()| match (plan.left, plan.right) {
+            (Some(left), Some(right)) => {
+                let merged = |value| freed(Freed::Merged(value));
+                let whole = left.through(right);
+                self.index.extend(left.first, whole, merged)
+            }
+            (Some(left), None) => self.index.grow(left.first, left.through(pages)),
+            (None, right) => {
+                let last = right.map_or(pages.last, |right| right.last);
+                self.index.grow(last, Pages { last, ..pages })
+            }
+        });
+        if done.is_err() {
+            return Err(value);
         }
         self.state.count_in(pages.len(), attr);
-        let joins = |one: &A, other: &A| one.merges(other);
-        let left = self.index.before(pages.first).filter(|left| {
-            left.pages.abuts(pages) && left.attr == attr && joins(left.value, &value)
-        });
-        let right = pages.last.checked_add(1);
-        let right = right.and_then(|page| self.index.at_or_after(page));
-        let right = right.filter(|right| {
-            pages.abuts(right.pages) && right.attr == attr && joins(&value, right.value)
-        });
-        let (of, whole) = match (left.map(|left| left.pages), right.map(|right| right.pages)) {
-            (None, None) => {
-                let nothing = |_| debug_assert!(false, "the place is vacant");
-                return self.index.store(pages, attr, value, nothing);
-            }
-            (Some(left), None) => (left, left.through(pages)),
-            (None, Some(right)) => (right, pages.through(right)),
-            (Some(left), Some(right)) => (left, left.through(right)),
-        };
-        self.index
-            .extend(of.first, whole, |value| freed(Freed::Merged(value)));
         freed(Freed::Merged(value));
+        Ok(())
+    }
+
+    /// Makes pages an area of its own, in place of what is there.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    fn put_alone(&mut self, plan: Put, value: A, mut freed: impl FnMut(Freed<A>)) -> Result<(), A> {
+        let Put { pages, attr, .. } = plan;
+        let (index, state) = (&mut self.index, &mut self.state);
+        if plan.is_over {
+            index.replace(pages, attr, value, |piece| {
+                state.count_out(piece.pages.len(), piece.attr);
+                freed(Freed::Unmapped(unmapped(&state.grid, piece)));
+            })?;
+        } else {
+            index.put(pages, attr, value)?;
+        }
+        state.count_in(pages.len(), attr);
+        Ok(())
     }
 
     /// Whether there is room for `len` pages where `replaced` go.
@@ -156,11 +244,10 @@ impl<A: Value, C: Config> Space<A, C> {
 
     /// Whether taking `pages` out would cut an area in two where there may be no more areas.
     pub(super) fn cuts_in_vain(&self, pages: Pages) -> bool {
-        let owner = self.index.at_or_after(pages.first);
+        let cuts =
+            |owner: Entry<'_, A>| owner.pages.first < pages.first && pages.last < owner.pages.last;
         self.len() >= self.state.layout.areas_max
-            && owner.is_some_and(|owner| {
-                owner.pages.first < pages.first && pages.last < owner.pages.last
-            })
+            && self.index.at_or_after(pages.first).is_some_and(cuts)
     }
 
     /// Whether nothing is mapped in `pages`.

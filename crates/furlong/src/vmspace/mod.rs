@@ -37,9 +37,10 @@
 //! - `place`: the choice of a place. `map`, `unmap`, `change`, `remap`, `brk`, `fault`, `fork`: the
 //!   operations.
 //! - `index`: the seam, and its arms; `tree`, `gaps`: a tree of areas, and what it knows of gaps;
-//!   `ranges`: a B-tree of areas.
+//!   `maple_index`, `ranges`: a B-tree of areas, and the tree of ranges that they are in.
 //! - `shared`: a space under the caller's lock, and faults without it.
 //! - `mode`: the seam of operations that fail in the middle.
+//! - `state`: a space as data; `maps`: in the form of `/proc/PID/maps`, read and shown.
 //! - `linux`: the numbers of system calls.
 //!
 //! # Sources
@@ -73,6 +74,8 @@ mod index;
 mod layout;
 pub mod linux;
 mod map;
+mod maple_index;
+mod maps;
 mod mode;
 mod pages;
 mod place;
@@ -81,6 +84,7 @@ mod remap;
 mod request;
 mod shared;
 mod space;
+mod state;
 mod tree;
 mod unmap;
 mod usage;
@@ -101,13 +105,16 @@ pub use gaps::{Gaps, Half, Summary};
 pub use index::{Index, Maple, Rbtree, Structure};
 pub use layout::{Direction, Layout};
 pub use map::MAP_CHANGES;
+pub use maple_index::MapleIndex;
+pub use maps::{Maps, MapsError, MapsLine, MapsLineError};
 pub use mode::{Atomic, Linux, Mode};
 pub use pages::Pages;
-pub use ranges::{MapleIndex, Ranges, Record};
+pub use ranges::{Ranges, Record};
 pub use remap::{REMAP_CHANGES, Remap};
 pub use request::{At, Refused, Request};
 pub use shared::{Glimpse, InSession, Locked, Shared};
 pub use space::Space;
+pub use state::{RestoreError, SavedArea, SavedLayout, State};
 pub use tree::{Node, TreeIndex};
 pub use unmap::UNMAP_CHANGES;
 pub use usage::Usage;

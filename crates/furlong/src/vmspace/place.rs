@@ -138,19 +138,23 @@ impl<A: Value, C: Config> Space<A, C> {
                 Direction::TopDown => self.index.highest(window, least),
                 Direction::BottomUp => self.index.lowest(window, least),
             }?;
-            let is_plain = need.align == 1 && self.state.growing == 0;
-            let gap = if is_plain {
+            let limit = self.limit_above(gap);
+            let gap = if need.align == 1 && limit.is_none() {
                 gap
             } else {
                 self.whole(gap, window)
             };
+            let usable = match limit {
+                None => Some(gap),
+                Some(limit) => limit
+                    .checked_sub(1)
+                    .and_then(|last| Pages::new(gap.first, gap.last.min(last))),
+            };
             let fits = |gap: &Pages| gap.len() >= least;
-            if let Some(first) = self
-                .usable(gap)
-                .filter(fits)
-                .and_then(|gap| aligned(gap, need, direction))
-            {
-                return Some(first);
+            let place = usable.filter(fits);
+            let place = place.and_then(|gap| aligned(gap, need, direction));
+            if place.is_some() {
+                return place;
             }
             window = match direction {
                 Direction::TopDown => Pages::new(window.first, gap.first.checked_sub(1)?),
@@ -171,16 +175,14 @@ impl<A: Value, C: Config> Space<A, C> {
         }
     }
 
-    /// What of a gap is not too close below an area that grows.
-    fn usable(&self, gap: Pages) -> Option<Pages> {
+    /// Where what the area above a gap keeps free begins, if that area grows.
+    fn limit_above(&self, gap: Pages) -> Option<u64> {
         if self.state.growing == 0 {
-            return Some(gap);
+            return None;
         }
-        let Some(next) = self.index.at_or_after(gap.last) else {
-            return Some(gap);
-        };
-        let limit = self.lower_end(next.pages.first, next.attr.flags);
-        Pages::new(gap.first, gap.last.min(limit.checked_sub(1)?))
+        let above = self.index.at_or_after(gap.last)?;
+        let grows = above.attr.flags.contains(Flags::GROWS_DOWN);
+        grows.then(|| self.lower_end(above.pages.first, above.attr.flags))
     }
 
     /// The first page that belongs to an area, what it keeps free below itself included.

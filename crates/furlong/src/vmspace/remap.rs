@@ -8,6 +8,9 @@ use crate::addr::VirtAddr;
 /// Changes of the index that [`Space::remap`] makes at most; see [`Space::prepare`].
 pub const REMAP_CHANGES: usize = 4;
 
+/// What a change cannot fail for.
+const PREPARED: &str = "the changes were prepared";
+
 /// What is to be moved or resized, and to where. Lengths are in bytes and are rounded up to whole
 /// pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,16 +140,10 @@ impl<A: Value, C: Config> Space<A, C> {
             return Ok(());
         }
         let tail = self.tail(plan)?;
-        if self.is_vacant(tail) {
-            return Ok(());
-        }
         if self.cuts_in_vain(tail) {
             return Err(RemapError::TooManyAreas);
         }
-        let room = self.index.prepare_erase(tail);
-        room.map_err(|_| RemapError::NoMemory)?;
-        self.cut(tail, freed);
-        Ok(())
+        self.cut(tail, freed).map_err(|_| RemapError::NoMemory)
     }
 
     /// What lies behind the new length, which is the shorter one.
@@ -208,8 +205,6 @@ impl<A: Value, C: Config> Space<A, C> {
         attr: Attr,
         mut freed: impl FnMut(Freed<A>),
     ) -> Result<(), RemapError> {
-        let room = self.index.prepare_extend();
-        room.map_err(|_| RemapError::NoMemory)?;
         let Some(owner) = self.index.at_or_after(first) else {
             return Err(RemapError::NotMapped);
         };
@@ -223,9 +218,14 @@ impl<A: Value, C: Config> Space<A, C> {
             last,
             ..owner.pages
         };
+        let extended = if right.is_some() {
+            let merged = |value| freed(Freed::Merged(value));
+            self.index.extend(first, whole, merged)
+        } else {
+            self.index.grow(first, whole)
+        };
+        extended.map_err(|_| RemapError::NoMemory)?;
         self.state.count_in(more.len(), attr);
-        self.index
-            .extend(first, whole, |value| freed(Freed::Merged(value)));
         Ok(())
     }
 
@@ -253,7 +253,7 @@ impl<A: Value, C: Config> Space<A, C> {
         });
         let is_begun = place.is_ok() || C::Mode::keeps_part() && self.prepare(2).is_ok();
         for pages in [replaced, tail].into_iter().flatten().filter(|_| is_begun) {
-            self.cut(pages, &mut freed);
+            self.cut(pages, &mut freed).expect(PREPARED);
         }
         let keeps = remap.flags.contains(RemapFlags::DONT_UNMAP);
         let plan = Move {
@@ -352,9 +352,11 @@ impl<A: Value, C: Config> Space<A, C> {
         };
         let value = owner.value.clone();
         let pages = Pages::of_len(place, plan.new_len).expect("the place is in the space");
-        self.put(pages, attr, value, &mut freed);
+        let plan = self.plan_put(pages, attr, &value);
+        let put = self.put(plan, value, &mut freed);
+        put.ok().expect(PREPARED);
         if let Some(old) = old {
-            self.cut(old, freed);
+            self.cut(old, freed).expect(PREPARED);
         }
         self.state.grid.address(place)
     }

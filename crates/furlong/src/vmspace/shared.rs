@@ -9,7 +9,8 @@ use core::ptr;
 
 use super::config::SharedConfig;
 use super::layout::Grid;
-use super::ranges::{Boxed, entry};
+use super::maple_index::entry;
+use super::ranges::Boxed;
 use super::space::{State, area};
 use super::{
     Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, Record, Space, Standard,
@@ -105,9 +106,10 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
 
     /// The area that has `address`, as a fault sees it.
     ///
-    /// Nothing found does not mean that nothing is mapped: while a change goes on that cuts an
-    /// area, its parts may not be there. Who finds nothing, or an area that does not allow the
-    /// access, takes the lock and asks [`Space::fault`], which also lets stacks grow.
+    /// Nothing found does not mean that nothing is mapped: while a mapping goes over others and
+    /// becomes one area with a neighbour, or something moves, neither may be there. Who finds
+    /// nothing, or an area that does not allow the access, takes the lock and asks
+    /// [`Space::fault`], which also lets stacks grow.
     ///
     /// # Panics
     /// If the guard is not one of this space's domain.

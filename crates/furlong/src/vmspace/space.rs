@@ -201,12 +201,19 @@ impl<A: Value, C: Config> Space<A, C> {
     }
 
     /// Takes `pages` out. One change.
-    pub(super) fn cut(&mut self, pages: Pages, mut freed: impl FnMut(Freed<A>)) {
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    pub(super) fn cut(
+        &mut self,
+        pages: Pages,
+        mut freed: impl FnMut(Freed<A>),
+    ) -> Result<(), NoMemory> {
         let state = &mut self.state;
         self.index.erase(pages, |piece| {
             state.count_out(piece.pages.len(), piece.attr);
             freed(Freed::Unmapped(unmapped(&state.grid, piece)));
-        });
+        })
     }
 
     pub(super) fn area<'a>(&self, entry: Entry<'a, A>) -> Area<'a, A> {
@@ -234,7 +241,8 @@ fn offset(grid: &Grid, pages: Pages, attr: Attr) -> u64 {
     pages.first.wrapping_add(attr.origin) << grid.shift
 }
 
-fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
+/// What is handed back of a piece.
+pub(super) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
     Unmapped {
         extent: grid.extent(piece.pages),
         prot: piece.attr.prot,

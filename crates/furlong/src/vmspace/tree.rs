@@ -110,36 +110,30 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
             .expect("it is in no tree now")
     }
 
-    /// Takes `pages` out of all areas but that of `spared`. Of the areas that are wholly inside the
-    /// first one keeps its node, empty, where `keeps`.
+    /// Takes `pages` out of all areas from that of `first` on, but that of `spared`.
     fn cut(
         &mut self,
+        first: NodeId,
         pages: Pages,
         spared: Option<NodeId>,
-        keeps: bool,
         mut removed: impl FnMut(Piece<A>),
-    ) -> Option<NodeId> {
-        let mut kept = None;
-        let mut next = self.first_in(pages);
+    ) {
+        let mut next = Some(first);
         while let Some(at) = next.filter(|at| self.pages(*at).first <= pages.last) {
             let whole = self.pages(at);
+            next = (whole.last < pages.last)
+                .then(|| self.tree.next(at))
+                .flatten();
             if Some(at) == spared {
-                next = self.tree.next(at);
                 continue;
             }
             let part = whole.and(pages).expect("the area has a page of them");
             let attr = self.tree.item(at).attr;
-            next = (whole.last < pages.last)
-                .then(|| self.tree.next(at))
-                .flatten();
-            let value = if part != whole {
+            let value = if part == whole {
+                self.give(at).value
+            } else {
                 self.carve(at, part);
                 None
-            } else if keeps && kept.is_none() {
-                kept = Some(at);
-                self.tree.update(at, |node| node.value.take())
-            } else {
-                self.give(at).value
             };
             removed(Piece {
                 pages: part,
@@ -147,7 +141,6 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
                 value,
             });
         }
-        kept
     }
 
     /// Takes `part`, which is not all of it, out of the area of `at`.
@@ -200,14 +193,14 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
         self.tree.lower_bound(page).map(|at| self.entry(at))
     }
 
-    fn before(&self, page: u64) -> Option<Entry<'_, A>> {
-        let page = page.checked_sub(1)?;
+    fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2] {
         let above = self.tree.lower_bound(page);
-        if let Some(at) = above.filter(|at| self.pages(*at).first <= page) {
-            return Some(self.entry(at));
-        }
-        let at = above.map_or_else(|| self.tree.last(), |at| self.tree.prev(at))?;
-        Some(self.entry(at))
+        let below = match above {
+            Some(at) if self.pages(at).first < page => Some(at),
+            Some(at) => self.tree.prev(at),
+            None => self.tree.last(),
+        };
+        [below, above].map(|at| at.map(|at| self.entry(at)))
     }
 
     fn iter<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
@@ -234,53 +227,58 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
         self.tree.try_reserve(more).map_err(|_| NoMemory)
     }
 
-    fn prepare_erase(&mut self, pages: Pages) -> Result<(), NoMemory> {
-        let owner = self.first_in(pages).map(|at| self.pages(at));
-        let is_middle = |owner: Pages| owner.first < pages.first && pages.last < owner.last;
-        self.prepare(usize::from(owner.is_some_and(is_middle)))
+    fn prepare_over(&mut self, _over: Pages) -> Result<(), NoMemory> {
+        self.prepare(1)
     }
 
-    fn prepare_extend(&mut self) -> Result<(), NoMemory> {
+    fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A> {
+        if self.free.is_none() && self.tree.try_reserve(1).is_err() {
+            return Err(value);
+        }
+        let next = self.tree.lower_bound(pages.first);
+        let value = Some(value);
+        let at = self.take(Node { pages, attr, value });
+        let linked = self.tree.insert_before(next, at);
+        linked.expect("a free node is in no tree");
         Ok(())
     }
 
-    fn store(&mut self, pages: Pages, attr: Attr, value: A, removed: impl FnMut(Piece<A>)) {
-        let kept = self.cut(pages, None, true, removed);
-        let node = Node {
-            pages,
-            attr,
-            value: Some(value),
+    fn erase(&mut self, pages: Pages, removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory> {
+        let Some(at) = self.first_in(pages) else {
+            return Ok(());
         };
-        match kept {
-            Some(at) => self.tree.update(at, |old| *old = node),
-            None => {
-                let next = self.tree.lower_bound(pages.first);
-                let at = self.take(node);
-                let linked = self.tree.insert_before(next, at);
-                linked.expect("a free node is in no tree");
-            }
+        let owner = self.pages(at);
+        if owner.first < pages.first && pages.last < owner.last {
+            self.prepare(1)?;
         }
+        self.cut(at, pages, None, removed);
+        Ok(())
     }
 
-    fn erase(&mut self, pages: Pages, removed: impl FnMut(Piece<A>)) {
-        self.cut(pages, None, false, removed);
-    }
-
-    fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) {
+    fn grow(&mut self, of: u64, pages: Pages) -> Result<(), NoMemory> {
         let at = self.tree.lower_bound(of).expect("the page is mapped");
-        self.cut(pages, Some(at), false, |piece| {
+        self.tree.update(at, |node| node.pages = pages);
+        Ok(())
+    }
+
+    fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) -> Result<(), NoMemory> {
+        let at = self.tree.lower_bound(of).expect("the page is mapped");
+        let first = self.first_in(pages).expect("it has one of them");
+        self.cut(first, pages, Some(at), |piece| {
             piece.value.into_iter().for_each(&mut freed);
         });
         self.tree.update(at, |node| node.pages = pages);
+        Ok(())
     }
 
-    fn change(&mut self, pages: Pages, attr: Attr) {
+    fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory> {
         let at = self.first_in(pages).expect("the pages are mapped");
         let whole = self.pages(at);
         if pages == whole {
             self.tree.update(at, |node| node.attr = attr);
-            return;
+            return Ok(());
         }
+        self.prepare(1)?;
         let value = self.tree.item(at).value.clone();
         self.carve(at, pages);
         let node = Node { pages, attr, value };
@@ -291,6 +289,7 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
             Some(at)
         };
         self.link_after(previous, node);
+        Ok(())
     }
 
     fn copy_from<E, S: Index<A>>(

@@ -1,7 +1,7 @@
 //! Unmapping.
 #![forbid(unsafe_code)]
 
-use super::{Config, Freed, Index, Pages, Space, UnmapError, Value};
+use super::{Config, Freed, Pages, Space, UnmapError, Value};
 use crate::addr::VirtAddr;
 
 /// Changes of the index that [`Space::unmap`] makes at most; see [`Space::prepare`].
@@ -23,16 +23,10 @@ impl<A: Value, C: Config> Space<A, C> {
         freed: impl FnMut(Freed<A>),
     ) -> Result<(), UnmapError> {
         let pages = self.plan_unmap(start, len)?;
-        if self.is_vacant(pages) {
-            return Ok(());
-        }
         if self.cuts_in_vain(pages) {
             return Err(UnmapError::TooManyAreas);
         }
-        let room = self.index.prepare_erase(pages);
-        room.map_err(|_| UnmapError::NoMemory)?;
-        self.cut(pages, freed);
-        Ok(())
+        self.cut(pages, freed).map_err(|_| UnmapError::NoMemory)
     }
 
     pub(super) fn plan_unmap(&self, start: VirtAddr, len: u64) -> Result<Pages, UnmapError> {

@@ -10,7 +10,7 @@ use crate::experiments::Failure;
 use crate::experiments::traffic::Buffer;
 
 /// Hears of every grant and every release.
-pub(super) trait Watch: Sync {
+pub(in crate::experiments) trait Watch: Sync {
     /// This was reserved for a buffer.
     fn granted(&self, extent: Extent<Iova>, buffer: Buffer);
     /// This is about to be released.
@@ -18,7 +18,7 @@ pub(super) trait Watch: Sync {
 }
 
 /// Looks at nothing and costs nothing.
-pub(super) struct Blind;
+pub(in crate::experiments) struct Blind;
 
 impl Watch for Blind {
     #[inline(always)]
@@ -28,7 +28,7 @@ impl Watch for Blind {
 }
 
 /// A bit a page, and the first thing that was wrong.
-pub(super) struct Claims {
+pub(in crate::experiments) struct Claims {
     page: u64,
     bits: Vec<AtomicU64>,
     wrong: OnceLock<String>,
@@ -36,7 +36,7 @@ pub(super) struct Claims {
 
 impl Claims {
     /// For addresses from 0 to `last`, in pages of `page` bytes.
-    pub(super) fn new(last: u64, page: u64) -> Self {
+    pub(in crate::experiments) fn new(last: u64, page: u64) -> Self {
         let words = last / page / 64 + 1;
         Self {
             page,
@@ -46,7 +46,7 @@ impl Claims {
     }
 
     /// What was wrong, if anything was.
-    pub(super) fn verdict(&self) -> Result<(), Failure> {
+    pub(in crate::experiments) fn verdict(&self) -> Result<(), Failure> {
         match self.wrong.get() {
             Some(wrong) => Err(Failure(wrong.clone())),
             None => Ok(()),

@@ -12,6 +12,7 @@ use furlong::sync::SpinLock;
 use super::contestant::{Contestant, Table};
 use super::layout::{Layout, extent};
 use crate::experiments::Failure;
+pub(super) use crate::experiments::said;
 
 /// A descriptor that can tell whether it is the frame's.
 pub(super) trait Page: Descriptor + 'static {
@@ -122,11 +123,6 @@ pub(super) fn answer<L: Contestant, D: Page>(
         )));
     }
     Ok((address(page), wanted.map_or(0, |offset| offset + 1)))
-}
-
-/// What a table or an arm says, as the reason of a failure.
-pub(super) fn said(refusal: impl std::fmt::Display) -> Failure {
-    Failure(refusal.to_string())
 }
 
 /// Walks the table's invariants.

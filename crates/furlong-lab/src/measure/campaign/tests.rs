@@ -2,9 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod own_metrics;
 mod uncounted;
-
-use std::collections::BTreeMap;
 
 use super::{Campaign, End};
 use crate::experiments::{MetricPlan, Outcome, Profile, Workload};
@@ -81,14 +80,14 @@ fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
     let load = |name: &str| Load {
         workload: Workload {
             name: name.to_owned(),
-            about: String::new(),
             quick: true,
             params: [("nodes".to_owned(), 64)].into(),
-            smoke: BTreeMap::new(),
+            ..Workload::default()
         },
         blocks,
         batch: Batch::Seconds(0.01),
-        na: BTreeMap::new(),
+        na: [].into(),
+        facts: [].into(),
     };
     let entry = Entry {
         name: "race".to_owned(),

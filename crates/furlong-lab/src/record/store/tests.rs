@@ -32,6 +32,7 @@ fn agenda() -> Agenda {
         name: "plain".to_owned(),
         about: String::new(),
         quick: true,
+        metrics: vec![],
         params: [("nodes".to_owned(), 64)].into(),
         smoke: [].into(),
     };
@@ -41,6 +42,7 @@ fn agenda() -> Agenda {
         blocks: 9,
         batch: Batch::Seconds(0.1),
         na,
+        facts: [].into(),
     };
     let entry = Entry {
         name: "race".to_owned(),

@@ -13,7 +13,7 @@ use self::arm::{ARMS, Arm};
 use self::script::Script;
 use super::form::{Choice, Form};
 use super::input::Input;
-use super::outcome::{Outcome, SCHEMA};
+use super::outcome::{Judge, Outcome, SCHEMA};
 use crate::error::Error;
 
 /// `*.plugs`.
@@ -102,6 +102,7 @@ fn run(
         trace: name.to_owned(),
         form: form.to_owned(),
         described: script.to_string(),
+        judge: Judge::Specification,
         fault,
         subjects: arms.iter().map(|arm| arm.run(script)).collect(),
     }

@@ -16,7 +16,7 @@ use crate::report::wording::{signed_effect, signed_interval};
 /// Every metric of every arm; the control below the arms.
 pub(super) fn measured(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Markup {
     let there = |name: &str| w.arms.iter().any(|arm| arm.samples.contains_key(name));
-    let primary = outline::primary(e).map(|(name, _)| name);
+    let primary = outline::primary(e, w).map(|(name, _)| name);
     let content = html! {
         table {
             thead {

@@ -28,7 +28,7 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Mar
                 (wording::blocks(w.blocks.len() as u64))
                 @if !params.is_empty() { "; " bdi { (params) } }
             }
-            @if let Some(primary) = outline::primary(e) {
+            @if let Some(primary) = outline::primary(e, w) {
                 (sentences(e, w))
                 (warnings(&w.warnings, "warnings"))
                 (figures(id, e, w, primary))
@@ -68,7 +68,7 @@ fn figures(id: &str, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_
     let (name, metric) = primary;
     let of = |name: &str| outline::comparisons(w, name);
     let main: Vec<forest::Entry<'_>> = of(name).into_iter().map(|c| (primary, c)).collect();
-    let others: Vec<forest::Entry<'_>> = outline::secondary(e, Kind::Sampled)
+    let others: Vec<forest::Entry<'_>> = outline::secondary(e, w, Kind::Sampled)
         .into_iter()
         .flat_map(|named| of(named.0).into_iter().map(move |c| (named, c)))
         .collect();
@@ -118,7 +118,7 @@ fn figure(drawn: Option<Markup>, title: &str, about: &str) -> Markup {
 
 /// The distributions of the other sampled metrics, folded away.
 fn small_multiples(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Markup {
-    let drawn: Vec<(&str, Markup)> = outline::secondary(e, Kind::Sampled)
+    let drawn: Vec<(&str, Markup)> = outline::secondary(e, w, Kind::Sampled)
         .into_iter()
         .enumerate()
         .filter_map(|(i, named)| Some((named.0, strip::draw(&format!("{id}s{i}"), w, named)?)))

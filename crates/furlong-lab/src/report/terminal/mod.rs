@@ -7,6 +7,7 @@ mod overview;
 mod paint;
 mod summary;
 mod table;
+mod variation;
 
 use super::finite::finite;
 use super::outline::{self, Named};
@@ -150,6 +151,7 @@ impl Page {
         }
         overview::write(self, e);
         atf::write(self, e);
+        variation::write(self, e);
         for what in &e.left_out {
             self.line(&format!("left out: {}", plain(what)), 2);
         }
@@ -157,7 +159,7 @@ impl Page {
     }
 
     fn workload(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
-        let primary = outline::primary(e);
+        let primary = outline::primary(e, w);
         self.line(&workload_title(w, primary), 2);
         self.gap();
         let Some(primary) = primary else {
@@ -228,7 +230,9 @@ pub(super) fn params(w: &WorkloadResult) -> String {
         };
         format!("{} {value}", plain(name))
     };
-    w.params.iter().map(show).collect::<Vec<_>>().join(", ")
+    // What is an object is for programs.
+    let plain_ones = w.params.iter().filter(|(_, value)| !value.is_object());
+    plain_ones.map(show).collect::<Vec<_>>().join(", ")
 }
 
 /// The machine in a line.

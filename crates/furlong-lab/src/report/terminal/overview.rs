@@ -4,14 +4,15 @@
 use super::Page;
 use super::columns::{Column, NAME_MAX, table};
 use crate::record::result::ExperimentResult;
-use crate::report::overview::overview;
+use crate::report::overview::{Overview, overview};
 use crate::report::text::shorten;
 
-/// Writes the table of all workloads and arms.
+/// Writes the tables of all workloads and arms.
 pub(super) fn write(page: &mut Page, e: &ExperimentResult) {
-    let Some(overview) = overview(e) else {
-        return;
-    };
+    overview(e).iter().for_each(|one| write_one(page, one));
+}
+
+fn write_one(page: &mut Page, overview: &Overview<'_>) {
     page.line(&overview.caption, 2);
     page.gap();
     let mut names = Column::words("workload");

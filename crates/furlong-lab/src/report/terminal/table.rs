@@ -57,7 +57,7 @@ pub(super) fn write(
     let there = |(name, _): &Named<'_>| w.arms.iter().any(|arm| arm.samples.contains_key(*name));
     let mut below = outline::metrics(e);
     below.retain(|named| named.0 != primary.0 && there(named));
-    let mut exact = outline::secondary(e, Kind::Exact);
+    let mut exact = outline::secondary(e, w, Kind::Exact);
     exact.retain(there);
     let beside = if exact.len() <= BESIDE_MAX {
         exact.as_slice()

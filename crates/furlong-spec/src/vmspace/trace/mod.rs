@@ -31,6 +31,6 @@ pub use address_space::AddressSpace;
 pub use event::{Answer, Event, What};
 pub use fault::{Fault, TraceError};
 pub use file::{HEADING, Trace, parse, read};
-pub use replay::{Class, Unwatched, Watch, replay};
+pub use replay::{Class, Unwatched, Watch, replay, replay_keeping};
 pub use report::{Kind, Mismatch, Report};
 pub use script::{Script, Step, Stepped};

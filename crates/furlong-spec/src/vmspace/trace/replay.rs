@@ -9,6 +9,21 @@ use furlong::vmspace::{Access, At, Errno, Remap, RemapFlags, Request};
 use super::script::is_chosen;
 use super::{AddressSpace, Answer, Kind, Mismatch, Report, Script, Step, Stepped};
 
+/// All classes, in their order.
+const CLASSES: [Class; 11] = [
+    Class::New,
+    Class::End,
+    Class::Fork,
+    Class::Image,
+    Class::Map,
+    Class::MapFixed,
+    Class::Unmap,
+    Class::Protect,
+    Class::Remap,
+    Class::Brk,
+    Class::Fault,
+];
+
 /// What an operation is, for whoever tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -36,9 +51,11 @@ pub enum Class {
     Fault,
 }
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Class {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::New => "new",
             Self::End => "end",
             Self::Fork => "fork",
@@ -50,7 +67,13 @@ impl fmt::Display for Class {
             Self::Remap => "remap",
             Self::Brk => "brk",
             Self::Fault => "fault",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -78,20 +101,39 @@ impl Watch for Unwatched {
 
 /// Replays a script and compares every answer with the kernel's.
 pub fn replay<S: AddressSpace>(script: &Script, watch: &mut impl Watch) -> Report {
+    replay_keeping::<S>(script, watch).0
+}
+
+/// Replays a script, and keeps the spaces that it does not end, by their numbers.
+pub fn replay_keeping<S: AddressSpace>(
+    script: &Script,
+    watch: &mut impl Watch,
+) -> (Report, Vec<Option<S>>) {
     let mut stage = Stage {
         spaces: (0..script.spaces).map(|_| None::<S>).collect(),
         report: Report::default(),
+        carried_out: [0; CLASSES.len()],
         watch,
     };
     for stepped in &script.steps {
         stage.step(stepped);
     }
-    stage.report
+    let Stage {
+        spaces,
+        mut report,
+        carried_out,
+        ..
+    } = stage;
+    let counts = CLASSES.into_iter().zip(carried_out);
+    report.carried_out = counts.filter(|(_, count)| *count > 0).collect();
+    (report, spaces)
 }
 
 struct Stage<'a, S, W> {
     spaces: Vec<Option<S>>,
     report: Report,
+    /// By class.
+    carried_out: [u64; CLASSES.len()],
     watch: &'a mut W,
 }
 
@@ -107,27 +149,31 @@ fn nothing(result: Result<(), Errno>) -> Answer {
 impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
     /// Carries out an operation on a space.
     fn on<T>(&mut self, at: &Stepped, class: Class, operation: impl FnOnce(&mut S) -> T) -> T {
-        *self.report.carried_out.entry(class).or_default() += 1;
+        self.carried_out[class as usize] += 1;
         let space = self.spaces[at.space].as_mut();
         let space = space.expect("a script begins every space before it is used");
         self.watch.carry_out(class, || operation(space))
     }
 
-    fn note(&mut self, at: &Stepped, class: Class, kind: Kind) {
+    /// Notes an answer, and how it differs from the kernel's, if it does.
+    fn note(&mut self, at: &Stepped, class: Class, differs: Option<Kind>) {
         let line = at.line;
-        self.report.mismatches.push(Mismatch { line, class, kind });
+        self.report.compared += 1;
+        if let Some(kind) = differs {
+            self.report.mismatches.push(Mismatch { line, class, kind });
+        }
     }
 
     fn compare(&mut self, at: &Stepped, class: Class, expected: Answer, found: Answer) {
-        if expected != found {
-            self.note(at, class, Kind::Answer { expected, found });
-        }
+        let differs = expected != found;
+        let kind = differs.then_some(Kind::Answer { expected, found });
+        self.note(at, class, kind);
     }
 
     fn step(&mut self, at: &Stepped) {
         match &at.step {
             Step::New(layout) => {
-                *self.report.carried_out.entry(Class::New).or_default() += 1;
+                self.carried_out[Class::New as usize] += 1;
                 let space = self.watch.carry_out(Class::New, || S::new(layout));
                 self.spaces[at.space] = Some(space);
             }
@@ -168,7 +214,7 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
                 let found = self.on(at, Class::Brk, |space| space.brk(*end));
                 self.compare(at, Class::Brk, *expected, Ok(found.raw()));
             }
-            Step::UnknownHeap => self.note(at, Class::Brk, Kind::UnknownHeap),
+            Step::UnknownHeap => self.note(at, Class::Brk, Some(Kind::UnknownHeap)),
             Step::Fault(address, access) => self.fault(at, *address, *access),
             Step::Moved(start, len) => {
                 let moved = self.on(at, Class::Image, |space| space.unmap(*start, *len));
@@ -176,9 +222,9 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
             }
             Step::Grown(start) => {
                 let grow = |space: &mut S| space.fault(*start, Access::Write);
-                if let Err(error) = self.on(at, Class::Image, grow) {
-                    self.note(at, Class::Image, Kind::Fault(*start, error));
-                }
+                let refused = self.on(at, Class::Image, grow).err();
+                let kind = refused.map(|error| Kind::Fault(*start, error));
+                self.note(at, Class::Image, kind);
             }
         }
     }
@@ -187,15 +233,14 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
         let space = self.spaces[at.space].take();
         let areas = space.as_ref().map_or(0, AddressSpace::areas);
         self.report.areas_max = self.report.areas_max.max(areas);
-        *self.report.carried_out.entry(Class::End).or_default() += 1;
+        self.carried_out[Class::End as usize] += 1;
         self.watch.carry_out(Class::End, || drop(space));
     }
 
     fn fault(&mut self, at: &Stepped, address: VirtAddr, access: Access) {
         let found = self.on(at, Class::Fault, |space| space.fault(address, access));
-        if let Err(error) = found {
-            self.note(at, Class::Fault, Kind::Fault(address, error));
-        }
+        let kind = found.err().map(|error| Kind::Fault(address, error));
+        self.note(at, Class::Fault, kind);
     }
 
     /// A mapping whose place the kernel has chosen: it has to be free, and is imposed.
@@ -218,8 +263,9 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
         }
         let vacant = request.clone().at(At::Vacant(start));
         let found = self.on(at, Class::Map, |space| space.map(&vacant));
-        if let Err(errno) = found {
-            self.note(at, Class::Map, Kind::Place(start, errno.number()));
+        let kind = found.err().map(|errno| Kind::Place(start, errno.number()));
+        self.note(at, Class::Map, kind);
+        if kind.is_some() {
             let fixed = request.clone().at(At::Fixed(start));
             let found = answer(self.on(at, Class::Map, |space| space.map(&fixed)));
             self.compare(at, Class::Map, expected, found);

@@ -56,11 +56,42 @@ impl Kind {
     }
 }
 
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}: {}", self.line, self.class, self.kind)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = |answer: &Answer| match answer {
+            Ok(number) => format!("{number:#x}"),
+            Err(errno) => format!("errno {errno}"),
+        };
+        match self {
+            Self::Fault(address, _) => write!(f, "at {address}: {}", self.name()),
+            Self::Place(address, errno) => {
+                write!(
+                    f,
+                    "the kernel's place {address} is refused with errno {errno}"
+                )
+            }
+            Self::Answer { expected, found } => {
+                let (kernel, subject) = (said(expected), said(found));
+                write!(f, "the kernel says {kernel}, the subject {subject}")
+            }
+            Self::UnknownHeap => f.write_str(&self.name()),
+        }
+    }
+}
+
 /// What a replay has shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// How often each class of operation was carried out.
     pub carried_out: BTreeMap<Class, u64>,
+    /// Answers that were compared with the kernel's.
+    pub compared: u64,
     /// Mappings whose place was chosen, and those of which the subject would have chosen the same.
     pub choices: (u64, u64),
     /// The most areas that one space had.

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use furlong::addr::VirtAddr;
-use furlong::vmspace::linux::{Mmap, prot};
-use furlong::vmspace::{Access, At, Flags, Layout, Prot, Remap, RemapFlags, Request};
+use furlong::vmspace::linux::{MAP_ANONYMOUS, Mmap, prot};
+use furlong::vmspace::{Access, At, Flags, Layout, MapError, Prot, Remap, RemapFlags, Request};
 
 use super::{Answer, Event, What};
 
@@ -81,6 +81,8 @@ pub struct Script {
     pub no_execs: Vec<u32>,
     /// Lines with a new stack, which only an exec makes, where no exec was said.
     pub unsaid_execs: Vec<u32>,
+    /// Lines with an `mmap` that was refused for its file, so that no space was asked.
+    pub not_asked: Vec<u32>,
 }
 
 /// A process.
@@ -125,13 +127,23 @@ impl Script {
             known: Vec::new(),
             names: HashMap::new(),
         };
-        for (at, event) in events.iter().enumerate() {
-            let next = events[at + 1..].iter().find(|next| next.pid == event.pid);
-            cast.event(event, next);
+        for (event, next) in events.iter().zip(followers(events)) {
+            cast.event(event, next.map(|next| &events[next]));
         }
         cast.script.events = events.len();
         cast.script
     }
+}
+
+/// Of each event the next one of the same process.
+fn followers(events: &[Event]) -> Vec<Option<usize>> {
+    let mut seen = HashMap::new();
+    let backwards = events.iter().enumerate().rev();
+    let mut next: Vec<_> = backwards
+        .map(|(at, event)| seen.insert(event.pid, at))
+        .collect();
+    next.reverse();
+    next
 }
 
 impl Cast {
@@ -184,6 +196,9 @@ impl Cast {
                 }
                 self.begin(line, pid);
             }
+            What::Map {
+                answer: Err(errno), ..
+            } if OF_FILES.contains(errno) => self.script.not_asked.push(line),
             What::Task { child, flags } => self.task(line, pid, *child, *flags),
             What::Exit { .. } => self.exit(line, pid),
             What::Brk { end, answer } => self.brk(line, pid, *end, *answer),
@@ -297,6 +312,11 @@ impl Cast {
         let request = match name {
             "[stack]" => memory.flags(Flags::GROWS_DOWN),
             "anon" => memory,
+            // Of these pages the kernel is the one who writes.
+            _ if name.starts_with("[vvar") => {
+                let shown = Request::object(len, prot(bits), 0, object);
+                shown.at(at).may(Prot::READ)
+            }
             _ => Request::object(len, prot(bits), 0, object).at(at),
         };
         match name {
@@ -321,6 +341,8 @@ impl Cast {
         let known = self.known[space];
         let end = start.checked_add(len).filter(|end| *end > 0);
         let end = end.filter(|end| known.stack.is_some_and(|stack| *end < stack));
+        // Nothing that a kernel maps ends within a page, but a trace can say so.
+        let end = end.filter(|end| end.is_multiple_of(Layout::LINUX_X86_64.page));
         let Step::New(layout) = &mut self.script.steps[known.began].step else {
             return;
         };
@@ -338,14 +360,7 @@ impl Cast {
 fn call(what: &What) -> Step {
     let at = VirtAddr::new;
     match *what {
-        What::Map { call, fd, answer } => {
-            // The object is the file, as far as a trace knows it.
-            let object = u32::try_from(fd).map_or(0, |fd| fd + 1);
-            let request = call.request(object);
-            let align = if is_huge(&call, fd) { HUGE_PAGE } else { 0 };
-            let request = request.align(align);
-            Step::Map { request, answer }
-        }
+        What::Map { call, fd, answer } => map(&call, fd, answer),
         What::Unmap { start, len, answer } => Step::Unmap(at(start), len, answer),
         What::Protect {
             start,
@@ -376,13 +391,40 @@ fn call(what: &What) -> Step {
     }
 }
 
+fn map(call: &Mmap, fd: i32, answer: Answer) -> Step {
+    let is_file = call.flags & MAP_ANONYMOUS == 0;
+    // The object is the file, as far as a trace knows it.
+    let file = u32::try_from(fd).ok().filter(|_| is_file);
+    let request = call.request(file.map_or(0, |fd| fd + 1));
+    let align = if is_huge(call, is_file) { HUGE_PAGE } else { 0 };
+    // What a file does not allow, only the kernel knew; when it is said is up to the subject.
+    let refusal = match answer {
+        Err(errno) if is_file => OF_OBJECTS
+            .iter()
+            .find(|error| error.errno().number() == errno),
+        _ => None,
+    };
+    let request = Request {
+        refusal: request.refusal.or(refusal.copied()),
+        ..request.align(align)
+    };
+    Step::Map { request, answer }
+}
+
+/// What a space is told of an object that cannot be mapped as it is wished.
+const OF_OBJECTS: [MapError; 3] = [MapError::Access, MapError::NoDevice, MapError::NoExec];
+
+/// Errors that the kernel has with files and with locks, before or after it asks a space: EINTR,
+/// EBADF, EAGAIN, ENFILE, ETXTBSY.
+const OF_FILES: [i32; 5] = [4, 9, 11, 23, 26];
+
 /// Bytes of a huge page on x86-64.
 const HUGE_PAGE: u64 = 1 << 21;
 
 /// Whether the kernel looks for a place at a huge page: for a file that has one, since 6.7, and for
 /// anonymous memory that is made of them, since 6.13.
-fn is_huge(call: &Mmap, fd: i32) -> bool {
-    call.len >= HUGE_PAGE && (fd >= 0 || call.len.is_multiple_of(HUGE_PAGE))
+fn is_huge(call: &Mmap, is_file: bool) -> bool {
+    call.len >= HUGE_PAGE && (is_file || call.len.is_multiple_of(HUGE_PAGE))
 }
 
 /// The access of a fault, by the error code of x86.

@@ -1,55 +1,12 @@
-//! `furlong replay` as a person meets it: what it says of good traces, and of every bad one.
+//! Traces of `phys`: recordings of plugs, memory maps, and what is neither.
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A folder that the command runs in.
-struct Home(TempDir);
-
-impl Home {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// The exit code, what is on stdout and what on stderr.
-    fn output(&self, arguments: &[&str], input: &[u8]) -> (i32, String, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
-        command.arg("replay").args(arguments).current_dir(&self.0);
-        command.env("COLUMNS", "100").stdin(Stdio::piped());
-        let pipes = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = pipes.spawn().unwrap();
-        // Who reads a file closes it early.
-        let _ = child.stdin.take().unwrap().write_all(input);
-        let output = child.wait_with_output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let code = output.status.code().unwrap();
-        (code, text(output.stdout), text(output.stderr))
-    }
-
-    fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {
-        let (found, page, talk) = self.output(arguments, b"");
-        assert_eq!(found, code, "{arguments:?}\n{page}\n{talk}");
-        (page, talk)
-    }
-
-    /// Refused as bad input: nothing on stdout, one line on stderr.
-    fn refuses(&self, arguments: &[&str]) -> String {
-        let (page, talk) = self.ends(2, arguments);
-        assert!(page.is_empty() && talk.lines().count() == 1, "{page}{talk}");
-        let line = talk.trim_end().strip_prefix("furlong: ");
-        line.unwrap_or_else(|| panic!("{talk}")).to_owned()
-    }
-}
+use crate::home::{Home, json, refused, with};
 
 fn traces() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/phys")
@@ -57,24 +14,6 @@ fn traces() -> PathBuf {
 
 fn trace(name: &str) -> String {
     traces().join(name).display().to_string()
-}
-
-/// A home with a file `t` of this content.
-fn with(content: &[u8]) -> Home {
-    let home = Home::new();
-    fs::write(home.path("t"), content).unwrap();
-    home
-}
-
-/// Refused before anything ran: one line, without the program's name.
-fn refused(content: &[u8]) -> String {
-    with(content).refuses(&["-q", "t"])
-}
-
-fn json(home: &Home, arguments: &[&str]) -> Value {
-    let all = [arguments, &["--json", "r.json"]].concat();
-    home.ends(0, &all);
-    serde_json::from_str(&fs::read_to_string(home.path("r.json")).unwrap()).unwrap()
 }
 
 #[test]

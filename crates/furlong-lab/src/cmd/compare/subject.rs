@@ -1,0 +1,303 @@
+//! What a comparison is about: the commands with all that belongs to them, as it is stored with the
+//! run, and as it is run.
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, cause};
+use crate::experiments::MetricPlan;
+use crate::measure::agenda::Agenda;
+use crate::measure::command::{self, Command, CommandError, Commands, Shell, in_shell};
+use crate::measure::contest::{Contest, Contestant, Failures, Heat, Rules};
+use crate::measure::counters::{self, Counters};
+use crate::measure::instructions;
+use crate::measure::interrupt::Interrupt;
+use crate::measure::parameter::{Parameter, Setting, combinations, fill, label, takes};
+use crate::measure::pattern::{Pattern, Printed};
+use crate::measure::pmu::{self, Event};
+use crate::measure::sampler::Pass;
+
+/// Name of the only workload, where there is no sweep over several commands.
+const WORKLOAD: &str = "commands";
+
+/// What a resumed comparison must know besides the agenda.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Subject {
+    pub(super) commands: Vec<String>,
+    pub(super) shell: Shell,
+    /// None, one for all commands, or one a command.
+    pub(super) prepare: Vec<String>,
+    pub(super) setup: Option<String>,
+    pub(super) cleanup: Option<String>,
+    pub(super) warmup: u32,
+    pub(super) input: PathBuf,
+    pub(super) ignore_failure: bool,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) printed: Vec<Printed>,
+    /// Metrics that counters of processor and kernel give.
+    pub(super) counted: Vec<String>,
+    pub(super) same_output: bool,
+}
+
+/// The commands of one workload, every parameter in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Filled {
+    /// Name of the workload.
+    pub(super) workload: String,
+    /// The baseline first.
+    pub(super) arms: Vec<FilledArm>,
+}
+
+/// One command of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FilledArm {
+    /// The name that it has if nobody gives it another.
+    pub(super) suggested: String,
+    /// What a sweep gave it.
+    pub(super) setting: Setting,
+    /// What is run.
+    pub(super) command: String,
+    /// What runs before each run.
+    pub(super) prepare: Option<String>,
+}
+
+impl Subject {
+    /// What an agenda is about.
+    pub(super) fn of(agenda: &Agenda) -> Result<Self, Error> {
+        if agenda.subject.is_null() {
+            return Err(Error::usage(
+                "`furlong run` began this run: resume it with that",
+            ));
+        }
+        serde_json::from_value(agenda.subject.clone())
+            .map_err(|error| Error::usage(format!("the stored commands cannot be read: {error}")))
+    }
+
+    /// The workloads: the settings of a sweep are the arms where there is one command, else each
+    /// setting is a workload of its own.
+    pub(super) fn filled(&self) -> Result<Vec<Filled>, Error> {
+        self.check()?;
+        let settings = combinations(&self.parameters).map_err(Error::usage)?;
+        let arm = |place: usize, setting: &Setting, suggested: String| FilledArm {
+            suggested,
+            setting: setting.clone(),
+            command: fill(&self.commands[place], setting),
+            prepare: self
+                .prepare
+                .get(place)
+                .or(self.prepare.first())
+                .map(|text| fill(text, setting)),
+        };
+        if let [_] = &self.commands[..] {
+            let arms = settings
+                .iter()
+                .map(|setting| arm(0, setting, label(setting)));
+            return Ok(vec![Filled {
+                workload: WORKLOAD.to_owned(),
+                arms: arms.collect(),
+            }]);
+        }
+        let workload = |setting: &Setting| {
+            let commands = self.commands.iter().enumerate();
+            Filled {
+                workload: if setting.is_empty() {
+                    WORKLOAD.to_owned()
+                } else {
+                    label(setting)
+                },
+                arms: commands
+                    .map(|(place, text)| arm(place, setting, text.clone()))
+                    .collect(),
+            }
+        };
+        Ok(settings.iter().map(workload).collect())
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.commands.is_empty() || self.commands.len() < 2 && self.parameters.is_empty() {
+            return Err(Error::usage(
+                "give at least two commands, each in quotes; the same one twice shows the noise",
+            ));
+        }
+        let (prepare, commands) = (self.prepare.len(), self.commands.len());
+        if prepare > 1 && prepare != commands {
+            return Err(Error::usage(format!(
+                "--prepare is there {prepare} times for {commands} commands: give one for all, or \
+                 one a command"
+            )));
+        }
+        let texts = || {
+            let steps = self.setup.iter().chain(&self.cleanup);
+            self.commands.iter().chain(&self.prepare).chain(steps)
+        };
+        let unused = |parameter: &&Parameter| !texts().any(|text| takes(text, &parameter.name));
+        if let Some(Parameter { name, .. }) = self.parameters.iter().find(unused) {
+            return Err(Error::usage(format!(
+                "no command has {{{name}}}: write it where its values belong"
+            )));
+        }
+        let sweeps = self.parameters.iter().any(|one| one.values.len() > 1);
+        if commands == 1 && !sweeps {
+            return Err(Error::usage(
+                "one command with one value has nothing to be compared with: give more values",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The figures that are looked for in what the commands print.
+    pub(super) fn patterns(&self) -> Result<Vec<Pattern>, Error> {
+        let mut known: Vec<String> = command::metrics().into_iter().map(|m| m.name).collect();
+        let mut patterns = vec![];
+        for printed in &self.printed {
+            let mut pattern = Pattern::new(printed).map_err(Error::usage)?;
+            let name = pattern.metric.name.clone();
+            if known.contains(&name) && name != "value" {
+                return Err(Error::usage(format!(
+                    "--metric `{}`: {name} is measured already: name its group otherwise",
+                    printed.regex
+                )));
+            }
+            let mut names = (2..).map(|copy| format!("{name}_{copy}"));
+            if known.contains(&name) {
+                pattern.metric.name = names.find(|name| !known.contains(name)).unwrap_or(name);
+            }
+            known.push(pattern.metric.name.clone());
+            patterns.push(pattern);
+        }
+        Ok(patterns)
+    }
+
+    /// Everything that is measured: what is printed comes first and decides.
+    pub(super) fn metrics(&self) -> Result<Vec<MetricPlan>, Error> {
+        let printed = self.patterns()?.into_iter().map(|pattern| pattern.metric);
+        let counted = self.events()?.into_iter().map(Event::plan);
+        Ok(printed.chain(command::metrics()).chain(counted).collect())
+    }
+
+    /// The counters that are read for every sample; all of them must be there.
+    fn events(&self) -> Result<Vec<&'static Event>, Error> {
+        let event = |metric: &String| {
+            let event = pmu::event(metric);
+            let event = event.ok_or_else(|| {
+                Error::usage(format!(
+                    "the stored run counted {metric}, which is unknown here"
+                ))
+            })?;
+            match event.missing() {
+                None => Ok(event),
+                Some(why) => Err(Error::usage(format!("{metric} cannot be counted: {why}"))),
+            }
+        };
+        self.counted.iter().map(event).collect()
+    }
+
+    /// The heats, with the names that the agenda has for the arms.
+    fn heats(&self, agenda: &Agenda) -> Result<(Vec<Heat>, Option<String>), Error> {
+        let filled = self.filled()?;
+        let arms = filled.iter().flat_map(|one| &one.arms);
+        let texts: Vec<String> = arms.map(|arm| arm.command.clone()).collect();
+        let commands = Commands::new(&texts, &self.shell).map_err(|error| refused(&error))?;
+        let mut list = commands.list.into_iter();
+        let names = agenda.experiments.iter().flat_map(|entry| &entry.arms);
+        let names: Vec<&String> = names.collect();
+        let mut heats = vec![];
+        for one in filled {
+            let mut heat = Heat {
+                workload: one.workload,
+                setup: self.steps(self.setup.as_deref(), &one.arms)?,
+                cleanup: self.steps(self.cleanup.as_deref(), &one.arms)?,
+                contestants: vec![],
+            };
+            for ((arm, name), command) in one.arms.iter().zip(&names).zip(list.by_ref()) {
+                let prepare = arm.prepare.as_deref().map(|text| in_shell("sh", text));
+                heat.contestants.push(Contestant {
+                    name: (*name).clone(),
+                    command,
+                    prepare: prepare.transpose().map_err(|error| refused(&error))?,
+                });
+            }
+            heats.push(heat);
+        }
+        Ok((heats, commands.note))
+    }
+
+    /// What runs once for the arms: each text that it comes to with their settings.
+    fn steps(&self, text: Option<&str>, arms: &[FilledArm]) -> Result<Vec<Command>, Error> {
+        let mut texts: Vec<String> = vec![];
+        for arm in arms {
+            let filled = text.map(|text| fill(text, &arm.setting));
+            texts.extend(filled.filter(|text| !texts.contains(text)));
+        }
+        let steps = texts
+            .iter()
+            .map(|text| in_shell("sh", text).map_err(|error| refused(&error)));
+        steps.collect()
+    }
+}
+
+/// The metrics of the counters that were asked for and are there, and what is to be said of the
+/// others.
+pub(super) fn counted(counters: Counters) -> Result<(Vec<String>, Vec<String>), Error> {
+    let (there, notes) = counters::events(counters)?;
+    let metrics = there.iter().map(|event| event.metric.to_owned());
+    Ok((metrics.collect(), notes))
+}
+
+fn refused(error: &CommandError) -> Error {
+    Error::usage(error.to_string())
+}
+
+/// What runs the commands of an agenda.
+pub(super) struct Ready {
+    pub(super) contest: Rc<Contest>,
+    pub(super) passes: Vec<Pass<'static>>,
+    /// What the user should know about how they are run.
+    pub(super) note: Option<String>,
+}
+
+impl Ready {
+    /// Looks for everything that will be needed, before anything is stored or measured.
+    pub(super) fn new(agenda: &Agenda, interrupt: &Interrupt) -> Result<Self, Error> {
+        let subject = Subject::of(agenda)?;
+        let (heats, note) = subject.heats(agenda)?;
+        if let Err(error) = File::open(&subject.input) {
+            let input = subject.input.display();
+            return Err(Error::usage(format!(
+                "--input {input} cannot be read: {}",
+                cause(&error)
+            )));
+        }
+        let rules = Rules {
+            heats,
+            events: subject.events()?,
+            patterns: subject.patterns()?,
+            same_output: subject.same_output,
+            warmup: subject.warmup,
+            input: subject.input,
+            limit: agenda.timeout_s.map(Duration::from_secs_f64),
+            failures: if subject.ignore_failure {
+                Failures::Count
+            } else {
+                Failures::End
+            },
+        };
+        let contest = Contest::new(rules, interrupt.clone());
+        let contest = contest.map_err(|error| Error::failed(error.to_string()))?;
+        let passes = match agenda.counters {
+            Counters::Callgrind => vec![instructions::of_commands(&contest, false)?],
+            Counters::Cachesim => vec![instructions::of_commands(&contest, true)?],
+            Counters::Auto | Counters::None | Counters::Hw => vec![],
+        };
+        Ok(Self {
+            contest,
+            passes,
+            note,
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! `furlong doctor`: what on this machine would spoil a measurement, and what to do about it.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::cli::{Talk, seconds};
+use crate::doctor::{Finding, Floor, State, checks, floor};
+use crate::error::{Error, Exit};
+use crate::measure::interrupt::Interrupt;
+use crate::record::machine::Files;
+use crate::record::result::Machine;
+use crate::report::Target;
+use crate::settings::Settings;
+use crate::talk;
+
+/// The `schema` of the JSON form.
+const SCHEMA: &str = "furlong.doctor/1";
+
+/// Stolen time is looked at for so long where nothing is measured.
+const LOOK: Duration = Duration::from_millis(500);
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong doctor
+  furlong doctor --seconds 60
+  furlong doctor --no-floor --json -";
+
+/// How long to look, and where the findings go.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Measure the noise floor for so long at most
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
+    #[arg(allow_hyphen_values = true)]
+    pub seconds: f64,
+    /// Only look, measure nothing
+    #[arg(long)]
+    pub no_floor: bool,
+    /// Write the findings as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The work of a sample, for the doctor itself
+    #[arg(long, hide = true)]
+    pub spin: Option<u64>,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// What `--json` writes.
+#[derive(Serialize)]
+struct Findings<'a> {
+    schema: &'static str,
+    machine: &'a Machine,
+    findings: &'a [Finding],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    floor: Option<Floor>,
+}
+
+/// Looks at the machine.
+///
+/// # Errors
+///
+/// Nothing can be run or written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    if let Some(rounds) = args.spin {
+        floor::spin(rounds);
+        return Ok(Exit::Done.into());
+    }
+    let settings = Settings::of_here()?;
+    let voice = args.talk.voice(&settings);
+    let option = "--json";
+    let target = args
+        .json
+        .as_deref()
+        .map(|path: &Path| Target { option, path });
+    if let Some(target) = target {
+        target
+            .check()
+            .map_err(|error| Error::usage(error.to_string()))?;
+    }
+    let files = Files::default();
+    let since = files.cpu_time();
+    let machine = files.machine();
+    let floor = if args.no_floor {
+        thread::sleep(LOOK);
+        None
+    } else {
+        let seconds = args.seconds;
+        voice.note(&format!(
+            "measuring the noise floor, for {seconds} s at most"
+        ));
+        Floor::measure(seconds, &Interrupt::listen()?)?
+    };
+    let mut findings = checks::all(&files, since);
+    findings.extend(floor.map(|floor| floor.finding()));
+    let lines: String = findings.iter().map(|one| format!("{one}\n")).collect();
+    let bad = findings
+        .iter()
+        .filter(|one| one.state == State::Bad)
+        .count();
+    let Some(target) = target else {
+        talk::data(&lines)?;
+        return Ok(Exit::Done.into());
+    };
+    let report = Findings {
+        schema: SCHEMA,
+        machine: &machine,
+        findings: &findings,
+        floor,
+    };
+    let json = serde_json::to_string_pretty(&report)
+        .map_err(|error| Error::failed(format!("{option}: {error}")))?;
+    if target.is_stdout() {
+        voice.note(&format!("{bad} of {} findings are bad", findings.len()));
+    } else {
+        talk::data(&lines)?;
+    }
+    target
+        .put(format!("{json}\n").as_bytes())
+        .map_err(|error| Error::failed(error.to_string()))?;
+    Ok(Exit::Done.into())
+}

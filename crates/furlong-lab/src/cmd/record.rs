@@ -1,0 +1,137 @@
+//! `furlong record`: what a real program asks of a system, as a trace that can be replayed.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
+
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
+
+use crate::cli::Talk;
+use crate::error::{Error, Exit, cause};
+use crate::recorder::Program;
+use crate::recorder::vm::{Means, Recorded, choose};
+use crate::report::text::plain;
+use crate::settings::Settings;
+use crate::talk::Voice;
+
+/// Records what a command asks of a system, as a trace for `furlong replay`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Of which system.
+    #[command(subcommand)]
+    pub system: System,
+}
+
+/// What is recorded.
+#[derive(Debug, clap::Subcommand)]
+pub enum System {
+    /// Address spaces: mmap, munmap, mprotect, mremap, brk, fork, exec and page faults
+    Vm(VmArgs),
+}
+
+/// What to record, and where to.
+#[derive(Debug, clap::Args)]
+pub struct VmArgs {
+    /// The trace [default: the program's name with .vmtrace]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What watches the command [default: perf, or strace where perf may not trace]
+    #[arg(long, value_name = "MEANS")]
+    pub with: Option<Means>,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+    /// The command, and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Runs the command to its end and writes the trace.
+///
+/// # Errors
+///
+/// It cannot be run or watched, or the trace cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    match &args.system {
+        System::Vm(args) => vm(args),
+    }
+}
+
+fn vm(args: &VmArgs) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let voice = args.talk.voice(&settings);
+    let program = Program::new(&args.command)?;
+    let default = || PathBuf::from(format!("{}.vmtrace", program.name()));
+    let path = args.output.clone().unwrap_or_else(default);
+    let means = means(args.with, voice)?;
+    let name = plain(&path.display().to_string());
+    let cannot =
+        |error: io::Error| Error::usage(format!("{name}: cannot be written: {}", cause(&error)));
+    let file = File::create(&path).map_err(cannot)?;
+    // Ctrl-C ends the command; what it has done by then is kept.
+    let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {}", cause(&error)));
+    flag::register(SIGINT, Arc::default()).map_err(refused)?;
+    let recorded = means.record(&program)?;
+    let about = about(&program, means, &recorded);
+    recorded
+        .write(&about, BufWriter::new(file))
+        .map_err(cannot)?;
+    say(&recorded, means, &path, voice);
+    if recorded.events.is_empty() {
+        let program = program.name();
+        return Err(Error::failed(format!(
+            "{means} has seen nothing of {program}"
+        )));
+    }
+    Ok(Exit::Done.into())
+}
+
+/// What watches the command; where it is not the best one, that is said.
+fn means(wanted: Option<Means>, voice: Voice) -> Result<Means, Error> {
+    if let Some(means) = wanted {
+        let refused = |unable| Error::failed(format!("{means}: {unable}"));
+        return means.try_out().map_err(refused).map(|()| means);
+    }
+    let (means, unable) = choose()?;
+    if let Some(unable) = unable {
+        voice.warn(&format!("perf: {unable}"));
+    }
+    Ok(means)
+}
+
+/// What the trace says of itself.
+fn about(program: &Program, means: Means, recorded: &Recorded) -> Vec<String> {
+    let mut about = vec![program.line(), format!("recorded with {means}")];
+    about.extend(means.lacks().map(str::to_owned));
+    about.extend(recorded.missed.iter().cloned());
+    about
+}
+
+/// How it went.
+fn say(recorded: &Recorded, means: Means, path: &Path, voice: Voice) {
+    if let Some(status) = recorded.status.filter(|status| !status.success()) {
+        voice.warn(&format!("the command has failed: {}", ended(status)));
+    }
+    for missed in &recorded.missed {
+        voice.warn(missed);
+    }
+    if let Some(lacks) = means.lacks() {
+        voice.note(&format!("{means}: {lacks}"));
+    }
+    let (events, name) = (recorded.events.len(), plain(&path.display().to_string()));
+    voice.note(&format!(
+        "{events} events recorded with {means}: furlong replay {name}"
+    ));
+}
+
+fn ended(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("exit code {code}"),
+        None => status.to_string(),
+    }
+}

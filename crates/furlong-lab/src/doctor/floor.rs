@@ -1,0 +1,167 @@
+//! How much two identical programs differ on this machine: an A/A comparison of a process that does
+//! nothing but count.
+#![forbid(unsafe_code)]
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::finding::Finding;
+use crate::error::Error;
+use crate::measure::deal::Deal;
+use crate::measure::finished::Ending;
+use crate::measure::interrupt::Interrupt;
+use crate::measure::launcher::{LaunchError, Launcher, Task};
+use crate::record::build;
+use crate::stats::blocks::Blocks;
+use crate::stats::control::floor;
+use crate::stats::paired::Paired;
+use crate::stats::verdict::{BLOCKS_MIN, Scale};
+
+/// Wanted length of a sample.
+const SAMPLE_S: f64 = 0.1;
+
+/// More blocks say little more.
+const BLOCKS_MAX: u32 = 40;
+
+/// Blocks of a comparison where nobody says how many.
+const BLOCKS_USUAL: usize = 10;
+
+/// What differences must exceed to matter where nobody says otherwise, per cent.
+const MARGIN_PCT: f64 = 1.0;
+
+/// What an A/A comparison says of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Floor {
+    /// Blocks that it took.
+    pub blocks: usize,
+    /// Mean of a sample, seconds.
+    pub sample_s: f64,
+    /// The noise floor of that many blocks, per cent.
+    pub floor_pct: f64,
+    /// Spread of the difference between two identical programs in a block, per cent.
+    pub spread_pct: f64,
+    /// The least difference that a comparison of ten blocks probably finds at a margin of 1 %.
+    pub found_pct: f64,
+}
+
+/// Counts: the work of a sample.
+pub fn spin(rounds: u64) {
+    let mut value = 1_u64;
+    for round in 0..rounds {
+        // Each step needs the one before.
+        value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round);
+    }
+}
+
+impl Floor {
+    /// Measures for so many seconds at most; `None` where the user stopped it before it could say
+    /// anything.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be run.
+    pub fn measure(seconds: f64, interrupt: &Interrupt) -> Result<Option<Self>, Error> {
+        let failed = |error: LaunchError| Error::failed(error.to_string());
+        let launcher = Launcher::new().map_err(failed)?;
+        let program = build::executable()?;
+        let sample = |rounds: u64| {
+            let spin = format!("--spin={rounds}");
+            let finished = launcher.run(&Task::new(&program, &["doctor", &spin]), None);
+            let finished = finished.map_err(failed)?;
+            match finished.ending {
+                Ending::Exited(0) => Ok(finished.usage.wall_s),
+                ending => Err(Error::failed(format!(
+                    "a sample of furlong's own failed: {ending}"
+                ))),
+            }
+        };
+        let end = Instant::now() + Duration::from_secs_f64(seconds);
+        let mut rounds = 1 << 20;
+        // The first time it is mostly the process's start.
+        for _ in 0..2 {
+            let short = (SAMPLE_S / sample(rounds)?.max(1e-6)).clamp(1.0, 1000.0);
+            rounds = (rounds as f64 * short) as u64;
+        }
+        let mut values = [vec![], vec![], vec![]];
+        for number in 1..=BLOCKS_MAX {
+            if Instant::now() >= end && number > BLOCKS_MIN as u32 || interrupt.signal().is_some() {
+                break;
+            }
+            let order = Deal::new(1, "doctor", "floor", number, values.len()).order;
+            for place in order {
+                values[place].push(Some(sample(rounds)?));
+            }
+        }
+        let [a, control, b] = values;
+        Ok(Self::of(&Blocks::of(&a, Some(&control), &b)))
+    }
+
+    fn of(blocks: &Blocks) -> Option<Self> {
+        let effects = blocks.effects();
+        let found = floor(&blocks.control_effects(), blocks.scale())?;
+        let spread = Paired::of(&effects)?.stddev;
+        let usual = Paired {
+            n: BLOCKS_USUAL,
+            mean: 0.0,
+            stddev: spread,
+        };
+        let margin = Scale::Log.distance(MARGIN_PCT);
+        let sum: f64 = blocks.baseline.iter().sum();
+        Some(Self {
+            blocks: blocks.n(),
+            sample_s: sum / blocks.n() as f64,
+            floor_pct: found.pct,
+            spread_pct: Scale::Log.pct(spread),
+            found_pct: Scale::Log.pct(margin + usual.reach()),
+        })
+    }
+
+    /// As a finding.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        const SUBJECT: &str = "noise floor";
+        let text = format!(
+            "{:.2} % (A/A, {} blocks of {:.2} s samples); ten blocks find {:.1} % and more",
+            self.floor_pct, self.blocks, self.sample_s, self.found_pct
+        );
+        if self.floor_pct > MARGIN_PCT {
+            let remedy = "mend what is bad above, measure longer samples, or take more blocks";
+            Finding::bad(SUBJECT, text, remedy)
+        } else {
+            Finding::good(SUBJECT, text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Floor;
+    use crate::doctor::State;
+    use crate::stats::blocks::Blocks;
+
+    fn blocks(noise: f64) -> Blocks {
+        let around = |shift: usize| {
+            let wave = |i: usize| ((i * 7 + shift * 3) % 10) as f64 - 4.5;
+            (0..20)
+                .map(|i| 0.1 * (1.0 + noise * wave(i)))
+                .collect::<Vec<f64>>()
+        };
+        Blocks {
+            baseline: around(0),
+            control: around(1),
+            arm: around(2),
+        }
+    }
+
+    #[test]
+    fn a_quiet_machine_is_good_and_a_noisy_one_bad() {
+        let quiet = Floor::of(&blocks(0.0005)).expect("twenty blocks");
+        assert!(quiet.floor_pct < 0.2 && quiet.found_pct < 1.5, "{quiet:?}");
+        assert_eq!(quiet.finding().state, State::Good);
+        let noisy = Floor::of(&blocks(0.02)).expect("twenty blocks");
+        assert!(noisy.floor_pct > 1.0 && noisy.found_pct > 5.0, "{noisy:?}");
+        assert_eq!(noisy.finding().state, State::Bad);
+        assert_eq!(Floor::of(&Blocks::default()), None);
+    }
+}

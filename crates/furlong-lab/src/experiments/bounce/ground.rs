@@ -1,0 +1,118 @@
+//! Memory of pools whose blocks have the same device addresses in every process, and devices that
+//! find it.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use furlong::addr::{Address, Iova, PhysAddr};
+use furlong::bounce::{Backing, HeapMemory, Memory, Wanted};
+
+/// From one block's device address to the next one's: twice a block, so that what runs over an end
+/// is seen.
+const STRIDE: u64 = 2 << 20;
+
+/// Blocks that there may ever be.
+pub(super) const BLOCKS_MAX: usize = 8;
+
+/// The first device address that no block has.
+pub(super) const TOP: u64 = (BLOCKS_MAX as u64 + 1) * STRIDE;
+
+/// Memory of a program. What a pool gives back is kept until all of it goes, so that a device may
+/// hold addresses.
+#[derive(Debug, Default)]
+pub(super) struct Ground {
+    obtained: AtomicUsize,
+    blocks: [OnceLock<Backing>; BLOCKS_MAX],
+}
+
+/// Memory that is good for reading and writing as long as `'m`, by raw accesses only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'m> {
+    start: NonNull<u8>,
+    len: usize,
+    owner: PhantomData<&'m ()>,
+}
+
+// SAFETY: it only names memory, which is good in every thread.
+unsafe impl Send for Place<'_> {}
+
+impl Place<'_> {
+    /// # Safety
+    /// For the lifetime, which the caller chooses, `len` bytes from `start` are good for reading
+    /// and writing, and no reference to them exists.
+    pub(super) unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
+        Self {
+            start,
+            len,
+            owner: PhantomData,
+        }
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl Ground {
+    /// What a device finds at an address; `None` where no block has all of it.
+    pub(super) fn place(&self, at: Iova, len: usize) -> Option<Place<'_>> {
+        let number = usize::try_from(at.raw() / STRIDE).ok()?.checked_sub(1)?;
+        let offset = usize::try_from(at.raw() % STRIDE).ok()?;
+        let block = self.blocks.get(number)?.get()?;
+        let inside = offset.checked_add(len)? <= block.len;
+        inside.then(|| {
+            // SAFETY: inside the block, as just seen.
+            let start = unsafe { block.start.add(offset) };
+            // SAFETY: the block is freed when `self` is dropped, and nobody makes references to
+            // bounce memory.
+            unsafe { Place::new(start, len) }
+        })
+    }
+}
+
+// SAFETY: what is obtained comes from `HeapMemory`, once, and is freed when no pool can have it any
+// more; copies are those of `HeapMemory`.
+unsafe impl Memory for Ground {
+    fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
+        if wanted.len as u64 > STRIDE {
+            return None;
+        }
+        // Relaxed: each gets a number of its own; nothing is published by it.
+        let number = self.obtained.fetch_add(1, Ordering::Relaxed);
+        let cell = self.blocks.get(number)?;
+        let heap = HeapMemory::new().obtain(wanted)?;
+        let seen = Backing {
+            start: heap.start,
+            device: Iova::new((number as u64 + 1) * STRIDE),
+            len: heap.len,
+        };
+        cell.set(heap).ok().map(|()| seen)
+    }
+
+    unsafe fn free(&self, _: Backing) {}
+
+    unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
+        // SAFETY: the caller keeps the contract of this same method.
+        unsafe { HeapMemory::new().read(from, to, len) }
+    }
+
+    unsafe fn write(&self, to: PhysAddr, from: NonNull<u8>, len: usize) {
+        // SAFETY: the caller keeps the contract of this same method.
+        unsafe { HeapMemory::new().write(to, from, len) }
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        for block in self.blocks.iter_mut().filter_map(OnceLock::take) {
+            // SAFETY: obtained from `HeapMemory`, and whoever borrowed it borrowed `self`.
+            unsafe { HeapMemory::new().free(block) };
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What an index has done, in the units of the experiment.
+#![forbid(unsafe_code)]
+
+use std::ops::{Add, AddAssign, Sub};
+
+use furlong::maple::{self, Event};
+use furlong::rbtree;
+
+/// What an index has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Nodes that were looked at.
+    pub visits: u64,
+    /// Nodes that were written anew; of a red-black tree, those whose summary was.
+    pub node_stores: u64,
+    /// Words that were stored where they stand.
+    pub slot_stores: u64,
+    /// Nodes that became two or three.
+    pub splits: u64,
+    /// Stores over more than one leaf.
+    pub spanning_stores: u64,
+}
+
+impl Work {
+    /// By the names of the metrics, an operation.
+    pub(super) fn metrics(self, operations: u64) -> [(&'static str, f64); 5] {
+        let per_op = |count: u64| count as f64 / operations as f64;
+        [
+            ("nodes_visited_per_op", per_op(self.visits)),
+            ("node_stores", per_op(self.node_stores)),
+            ("slot_stores", per_op(self.slot_stores)),
+            ("splits", per_op(self.splits)),
+            ("spanning_stores", per_op(self.spanning_stores)),
+        ]
+    }
+
+    /// Both, or the difference: `op` of each count.
+    fn each(self, other: Self, op: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            visits: op(self.visits, other.visits),
+            node_stores: op(self.node_stores, other.node_stores),
+            slot_stores: op(self.slot_stores, other.slot_stores),
+            splits: op(self.splits, other.splits),
+            spanning_stores: op(self.spanning_stores, other.spanning_stores),
+        }
+    }
+}
+
+impl Add for Work {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.each(other, |one, other| one + other)
+    }
+}
+
+impl Sub for Work {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self.each(other, |one, other| one - other)
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// Counters, seen as work.
+pub(super) trait Counted {
+    /// What they have counted.
+    fn work(&self) -> Work;
+}
+
+impl Counted for rbtree::Off {
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}
+
+impl Counted for rbtree::Tally {
+    fn work(&self) -> Work {
+        Work {
+            visits: self.visits(),
+            node_stores: self.augmentations(),
+            ..Work::default()
+        }
+    }
+}
+
+impl Counted for maple::Off {
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}
+
+impl Counted for maple::Tally {
+    fn work(&self) -> Work {
+        Work {
+            visits: self.of(Event::Visit),
+            node_stores: self.of(Event::NodeStore),
+            slot_stores: self.of(Event::SlotStore),
+            splits: self.of(Event::Split),
+            spanning_stores: self.of(Event::SpanningStore),
+        }
+    }
+}

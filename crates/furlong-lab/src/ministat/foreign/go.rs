@@ -1,0 +1,70 @@
+//! Lines of Go's benchmarks: keys with values, then benchmarks with pairs of a value and a unit.
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Series, add};
+
+/// Whether a text has a benchmark's line, or a key as such files begin with.
+pub(super) fn is_go(text: &str) -> bool {
+    text.lines().any(|line| benchmark(line).is_some())
+        || text
+            .lines()
+            .next()
+            .is_some_and(|line| line.starts_with("goos: "))
+}
+
+/// A benchmark's line.
+struct Line<'a> {
+    name: &'a str,
+    /// Values with their units.
+    figures: Vec<(f64, &'a str)>,
+}
+
+fn benchmark(line: &str) -> Option<Line<'_>> {
+    let mut words = line.split_whitespace();
+    let name = words.next()?.strip_prefix("Benchmark")?;
+    let _iterations: u64 = words.next()?.parse().ok()?;
+    let rest: Vec<&str> = words.collect();
+    let pairs = rest.chunks_exact(2);
+    let figures = pairs.map(|pair| Some((pair[0].parse().ok()?, pair[1])));
+    let figures: Vec<(f64, &str)> = figures.collect::<Option<_>>()?;
+    (!figures.is_empty()).then_some(Line { name, figures })
+}
+
+/// `key: value`, the key in small letters.
+fn key(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let small = |letter: char| !letter.is_whitespace() && !letter.is_uppercase();
+    let is_key = key.starts_with(|letter: char| letter.is_lowercase()) && key.chars().all(small);
+    is_key.then(|| (key, value.trim()))
+}
+
+/// A series a benchmark and unit, or, unless `all` are wanted, the first unit of each benchmark.
+pub(super) fn read(text: &str, all: bool) -> Vec<Series> {
+    let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut lines = vec![];
+    for line in text.lines() {
+        if let Some(line) = benchmark(line) {
+            for (key, value) in &keys {
+                seen.entry(key).or_default().insert(value);
+            }
+            lines.push((line, keys.clone()));
+        } else if let Some((key, value)) = key(line) {
+            keys.insert(key, value);
+        }
+    }
+    let mut series = vec![];
+    for (line, keys) in &lines {
+        let changing = keys.iter().filter(|(key, _)| seen[*key].len() > 1);
+        let told: String = changing
+            .map(|(key, value)| format!(" {key}:{value}"))
+            .collect();
+        let units = if all { line.figures.len() } else { 1 };
+        for (value, unit) in &line.figures[..units] {
+            add(&mut series, &format!("{}{told} {unit}", line.name), *value);
+        }
+    }
+    series
+}

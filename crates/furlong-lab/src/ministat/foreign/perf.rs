@@ -1,0 +1,90 @@
+//! What `perf stat` prints: text, CSV (`-x,`) and JSON (`-j`), once or many times in one file, in
+//! intervals (`-I`) too. Each time gives an event one value.
+#![forbid(unsafe_code)]
+
+use serde_json::Value;
+
+use super::{Series, add};
+
+/// What perf prints above its figures.
+const HEADLINE: &str = "Performance counter stats for";
+
+pub(super) fn is_perf(text: &str) -> bool {
+    text.contains(HEADLINE)
+        || text
+            .lines()
+            .any(|line| csv(line).is_some() || json(line).is_some())
+}
+
+/// A series an event. What was not counted has no value.
+pub(super) fn read(text: &str) -> Vec<Series> {
+    let mut all = vec![];
+    for line in text.lines() {
+        let found = json(line).or_else(|| csv(line)).or_else(|| plain(line));
+        if let Some((Some(value), event)) = found {
+            add(&mut all, &event, value);
+        }
+    }
+    all
+}
+
+/// A figure, where it was counted, and its event.
+type Figure = (Option<f64>, String);
+
+/// Of a value as perf writes it; the outer `None` where it is none.
+fn value(text: &str) -> Option<Option<f64>> {
+    if matches!(text, "<not counted>" | "<not supported>") {
+        return Some(None);
+    }
+    let digits = text.replace(',', "");
+    digits.parse().ok().map(Some)
+}
+
+fn json(line: &str) -> Option<Figure> {
+    let line = line.trim();
+    if !line.starts_with('{') || !line.contains("counter-value") {
+        return None;
+    }
+    let json: Value = serde_json::from_str(line).ok()?;
+    let figure = json.get("counter-value")?.as_str()?;
+    Some((value(figure)?, json.get("event")?.as_str()?.to_owned()))
+}
+
+/// `value,unit,event,time,share,..`, with the time before it in intervals: so long the event was
+/// counted, which is such a share of the time, per cent.
+fn csv(line: &str) -> Option<Figure> {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    let figure = |place: usize| match fields.get(place..)? {
+        [figure, unit, event, time_ns, share, ..] => {
+            let is_event = event.starts_with(|letter: char| letter.is_ascii_alphabetic());
+            let was_on = time_ns.parse::<u64>().is_ok() && share.contains('.');
+            let share: f64 = share.parse().ok()?;
+            let is_perfs = is_event && is_unit(unit) && was_on && (0.0..=100.0).contains(&share);
+            is_perfs.then_some((value(figure)?, (*event).to_owned()))
+        }
+        _ => None,
+    };
+    figure(0).or_else(|| figure(1))
+}
+
+fn is_unit(text: &str) -> bool {
+    text.chars()
+        .all(|letter| letter.is_ascii_alphabetic() || letter == '/')
+}
+
+/// `1,234 msec task-clock # ..`, `0.1 seconds time elapsed`.
+fn plain(line: &str) -> Option<Figure> {
+    let line = line.split('#').next()?.split("( +-").next()?.trim();
+    let (figure, rest) = match line.strip_prefix('<') {
+        Some(_) => line.split_at_checked(line.find('>')? + 1)?,
+        None => line.split_once(char::is_whitespace)?,
+    };
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let event = match &words[..] {
+        ["seconds", event @ ..] if !event.is_empty() => event.join(" "),
+        // Units that perf puts between: msec, Joules, MiB, ..
+        [_, event] | [event] => (*event).to_owned(),
+        _ => return None,
+    };
+    Some((value(figure)?, event))
+}

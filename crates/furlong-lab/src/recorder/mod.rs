@@ -1,0 +1,13 @@
+//! Recorders: what real programs ask of a system, written down so that it can be replayed.
+//!
+//! # Files
+//! - `program`: a command that is recorded.
+//! - `vm`: what a command asks of its address spaces, for `vmspace`.
+//!
+//! A recorder of another system is a folder beside `vm`, with a verb in `cmd/record.rs`.
+#![forbid(unsafe_code)]
+
+mod program;
+pub mod vm;
+
+pub use program::Program;

@@ -1,0 +1,84 @@
+//! A result as another tool prints it: for who reads that tool, or feeds its output to a program.
+//!
+//! # Files
+//! - `kernbench`: GNU time's lines, run by run; `fio`: spreads and differences in a small table;
+//!   `ministat`: its summary and picture of the primary metric
+//! - `hyperfine`: its JSON; `benchstat`: lines of Go's benchmarks
+#![forbid(unsafe_code)]
+
+mod benchstat;
+mod fio;
+mod hyperfine;
+mod kernbench;
+mod ministat;
+
+use serde::Deserialize;
+
+pub use hyperfine::{IGNORE_FAILURE, PARAMETERS};
+
+use super::finite::finite;
+use crate::ministat::input::VALUES_MIN;
+use crate::ministat::picture::SYMBOLS;
+use crate::record::result::ResultFile;
+
+/// How a result is shown on standard output (`--format`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// Tables, pictures and verdicts.
+    #[default]
+    Table,
+    /// ministat's summary, picture and test of the primary metric, and the tables.
+    Ministat,
+    /// GNU time's lines for every run and for their mean, and the tables.
+    Kernbench,
+    /// Spread and difference of the primary metric, a line a workload, and the tables.
+    Fio,
+    /// What `hyperfine --export-json` writes.
+    HyperfineJson,
+    /// Lines that `benchstat -col arm` reads.
+    Benchstat,
+}
+
+impl Form {
+    /// Whether a program reads it, so that nothing else may stand on standard output.
+    #[must_use]
+    pub fn is_for_programs(self) -> bool {
+        matches!(self, Self::HyperfineJson | Self::Benchstat)
+    }
+
+    /// Whether a comparison of so many arms in so many blocks will have room in it.
+    ///
+    /// # Errors
+    ///
+    /// What it has room for.
+    pub fn check(self, arms: usize, blocks: u32) -> Result<(), String> {
+        match self {
+            Self::Ministat if (blocks as usize) < VALUES_MIN => Err(format!(
+                "--format ministat needs {VALUES_MIN} runs: say --blocks {VALUES_MIN} or more"
+            )),
+            Self::Ministat if arms > SYMBOLS.len() => Err(format!(
+                "--format ministat has room for {} commands: leave some out, or --format",
+                SYMBOLS.len()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// What stands on standard output before the tables or, for a program, instead of them.
+    ///
+    /// # Errors
+    ///
+    /// What the result has not got, and what to do.
+    pub fn render(self, file: &ResultFile) -> Result<String, String> {
+        let file = &finite(file);
+        match self {
+            Self::Table => Ok(String::new()),
+            Self::Ministat => ministat::render(file),
+            Self::Kernbench => kernbench::render(file),
+            Self::Fio => Ok(fio::render(file)),
+            Self::HyperfineJson => hyperfine::render(file),
+            Self::Benchstat => Ok(benchstat::render(file)),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Workloads with some of the metrics, and with a margin of their own.
+#![forbid(unsafe_code)]
+
+use super::{Case, around};
+use crate::record::result::{Kind, Verdict};
+
+#[test]
+fn a_workload_is_decided_by_the_first_metric_that_it_has_within_its_own_margin() {
+    let mut case = Case::new(&["new"], 10);
+    case.declare("bandwidth", Kind::Sampled);
+    let samples = [
+        around(100.0, 0, 10),
+        around(100.0, 3, 10),
+        around(96.0, 7, 10),
+    ];
+    let mut case = case.exact("calls", &[2.0, 3.0]).sampled("time", &samples);
+    let params = &mut case.workload.params;
+    params.insert("margin_pct".to_owned(), 5.into());
+    let workload = case.judged();
+    let found = |name: &str| {
+        workload
+            .comparisons
+            .iter()
+            .find(|one| one.metric == name)
+            .unwrap()
+    };
+    assert_eq!(
+        (found("time").verdict, found("time").margin_pct),
+        (Verdict::Equivalent, 5.0)
+    );
+    // Counts keep their own margin.
+    assert_eq!(found("calls").margin_pct, 1.0);
+}

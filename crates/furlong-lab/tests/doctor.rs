@@ -1,0 +1,97 @@
+//! `furlong doctor` as a person meets it.
+#![forbid(unsafe_code)]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn doctor(arguments: &[&str]) -> Output {
+    let home = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
+    command
+        .arg("doctor")
+        .args(arguments)
+        .current_dir(home.path());
+    command
+        .env("HOME", home.path())
+        .output()
+        .expect("furlong starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+#[test]
+fn every_finding_is_a_line_with_its_state_and_the_bad_ones_have_a_remedy() {
+    let output = doctor(&["--no-floor"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = text(&output.stdout);
+    for subject in [
+        "frequency governor",
+        "turbo",
+        "SMT",
+        "address randomisation",
+        "transparent huge pages",
+        "load",
+        "stolen time",
+        "container limits",
+        "clock",
+        "counter hw_instructions",
+        "counter syscalls",
+        "counter callgrind",
+    ] {
+        let mut found = lines
+            .lines()
+            .filter(|line| line.contains(&format!(" {subject}: ")));
+        let line = found
+            .next()
+            .unwrap_or_else(|| panic!("nothing of {subject} in {lines}"));
+        assert!(
+            ["good", "bad", "unknown"]
+                .iter()
+                .any(|state| line.starts_with(state)),
+            "{line}"
+        );
+        assert!(line.starts_with("good") || line.contains("; "), "{line}");
+        assert_eq!(found.next(), None);
+    }
+    assert!(!lines.contains("noise floor"), "{lines}");
+}
+
+#[test]
+fn the_floor_is_measured_and_the_json_has_everything() {
+    let output = doctor(&["--seconds", "0.1", "--json", "-"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("nothing but JSON");
+    assert_eq!(json["schema"], "furlong.doctor/1");
+    assert_eq!(json["floor"]["blocks"], 6, "as many as a verdict needs");
+    assert!(json["floor"]["floor_pct"].as_f64().expect("a number") >= 0.0);
+    assert!(json["floor"]["sample_s"].as_f64().expect("a number") > 0.0);
+    assert!(json["machine"]["cpus"].as_u64().expect("a number") >= 1);
+    let findings = json["findings"].as_array().expect("findings");
+    let last = findings.last().expect("the floor");
+    assert_eq!(last["subject"], "noise floor");
+    for finding in findings.iter().filter(|one| one["state"] == "bad") {
+        assert!(finding["remedy"].is_string(), "{finding}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line() {
+    for (arguments, wanted) in [
+        (
+            &["--json", "no/such/dir/d.json"][..],
+            "--json no/such/dir/d.json",
+        ),
+        (&["--seconds", "0"], "more than 0"),
+    ] {
+        let output = doctor(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            text(&output.stderr).contains(wanted),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! rangemap: a map of ranges over a `BTreeMap`, which rust-vmm and others have.
+//!
+//! It joins neighbours with equal values, so that every area has a number of its own. It does not
+//! say what it removes, which has to be asked before.
+#![forbid(unsafe_code)]
+
+use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
+use rangemap::RangeInclusiveMap;
+
+/// A map of inclusive ranges.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges(RangeInclusiveMap<u64, u32>);
+
+impl AreaIndex for Ranges {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn store(&mut self, span: Span, value: u32) {
+        self.0.insert(span.first..=span.last, value);
+    }
+
+    fn erase(&mut self, span: Span) -> Option<u32> {
+        let value = self.0.get(&span.first).copied();
+        self.0.remove(span.first..=span.last);
+        value
+    }
+
+    #[inline]
+    fn find(&self, address: u64) -> Option<u32> {
+        self.0.get(&address).copied()
+    }
+
+    fn sum(&self) -> u64 {
+        self.0.iter().fold(0, |sum, (range, value)| {
+            let (first, last) = (*range.start(), *range.end());
+            sum.wrapping_add(Span { first, last }.mixed(*value))
+        })
+    }
+
+    fn duplicate(&self) -> Self {
+        self.clone()
+    }
+
+    fn duplicate_part(&self, keeps: impl Fn(u32) -> bool) -> Self {
+        let kept = self.0.iter().filter(|(_, value)| keeps(**value));
+        Self(kept.map(|(range, value)| (range.clone(), *value)).collect())
+    }
+
+    fn lowest(&self, window: Span, len: u64) -> Option<u64> {
+        let all = window.first..=window.last;
+        let mut gaps = self.0.gaps(&all);
+        let gap = gaps.find(|gap| gap.end() - gap.start() >= len - 1)?;
+        Some(*gap.start())
+    }
+
+    /// Its gaps come in ascending order only; what is taken comes in both.
+    fn highest(&self, window: Span, len: u64) -> Option<u64> {
+        let mut end = window.last + 1;
+        for (range, _) in self.0.overlapping(window.first..=window.last).rev() {
+            let free = range.end() + 1;
+            if end >= free && end - free >= len {
+                return Some(end - len);
+            }
+            end = *range.start();
+        }
+        let room = end.checked_sub(window.first)?;
+        (room >= len).then(|| end - len)
+    }
+}

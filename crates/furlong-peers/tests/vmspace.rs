@@ -1,0 +1,140 @@
+//! The peers as arms of `vmspace-index`: they answer as the library does, and what they cannot do
+//! has a reason.
+#![forbid(unsafe_code)]
+
+use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
+use furlong_lab::experiments::{Arm, Experiment, Outcome, Profile, Request, Workload};
+use furlong_peers::vmspace::{ByLast, ByStart, EXPERIMENT, Intervals, Overlaps, Ranges, arms};
+use furlong_spec::maple::{Model, Operation, Outcome as Answer};
+use furlong_spec::{Random, Subject as _};
+
+fn experiment() -> Experiment {
+    let all = furlong_peers::experiments();
+    let found = all.into_iter().find(|one| one.plan.name == EXPERIMENT);
+    found.expect("the experiment is there")
+}
+
+fn sample(arm: &Arm, load: &Workload) -> Outcome {
+    let request = Request {
+        workload: load.clone(),
+        seed: 17,
+        operations: 500,
+        exact: false,
+    };
+    (arm.run)(&request).unwrap_or_else(|failure| panic!("{}: {}", arm.name, failure.0))
+}
+
+/// Addresses that are tried.
+const LAST: u64 = 400;
+
+/// A stretch of up to 40 addresses.
+fn drawn(random: &mut Random) -> Span {
+    let first = random.below(LAST);
+    Span::of_len(first, 1 + random.below((LAST - first).min(40)))
+}
+
+/// Where the model finds room, if it does.
+fn room(answer: Answer) -> Option<u64> {
+    match answer {
+        Answer::Room(room) => room.map(|(first, _)| first),
+        other => panic!("{other:?} is no room"),
+    }
+}
+
+/// Walks a peer and the model through the same areas, which come, go and are looked for.
+fn agrees_with_the_model<I: AreaIndex>(goes_down: bool) {
+    for seed in 0..4 {
+        let random = &mut Random::new(seed);
+        let (mut peer, mut model) = (I::new(), Model::new());
+        for step in 0..1500 {
+            let context = format!("seed {seed}, step {step}");
+            let Span { first, last } = drawn(random);
+            let len = 1 + random.below(9);
+            let lowest = room(model.apply(&Operation::LowestGap(len, first, last)));
+            let window = Span { first, last };
+            assert_eq!(peer.lowest(window, len), lowest, "{context}: {window:?}");
+            if goes_down {
+                let highest = room(model.apply(&Operation::HighestGap(len, first, last)));
+                assert_eq!(peer.highest(window, len), highest, "{context}: {window:?}");
+            }
+            let there = model.pieces().iter().copied();
+            let owner = there.clone().find(|one| one.0 <= first && first <= one.1);
+            let number = owner.map(|(.., value)| value);
+            assert_eq!(peer.find(first), number, "{context}: {first}");
+            match (owner, lowest) {
+                (Some((first, last, value)), _) if random.below(3) == 0 => {
+                    model.apply(&Operation::Erase(first));
+                    let erased = peer.erase(Span { first, last });
+                    assert_eq!(erased, Some(value), "{context}");
+                }
+                (_, Some(first)) => {
+                    let Span { first, last } = Span::of_len(first, len);
+                    model.apply(&Operation::Insert(first, last, step));
+                    peer.store(Span { first, last }, step);
+                }
+                _ => {}
+            }
+        }
+        let mixed = |sum: u64, (first, last, value): (u64, u64, u32)| {
+            sum.wrapping_add(Span { first, last }.mixed(value))
+        };
+        let all = model.pieces().iter().copied();
+        assert_eq!(peer.duplicate().sum(), all.clone().fold(0, mixed));
+        let odd = all.filter(|(.., value)| value % 2 == 1);
+        let part = peer.duplicate_part(|value| value % 2 == 1);
+        assert_eq!(part.sum(), odd.fold(0, mixed), "seed {seed}");
+        assert!(model.pieces().len() > 5, "seed {seed}");
+    }
+}
+
+#[test]
+fn every_peer_agrees_with_the_specification() {
+    agrees_with_the_model::<ByStart>(true);
+    agrees_with_the_model::<ByLast>(true);
+    agrees_with_the_model::<Ranges>(true);
+    agrees_with_the_model::<Intervals>(true);
+    agrees_with_the_model::<Overlaps>(false);
+}
+
+#[test]
+fn every_peer_answers_as_the_library_does() {
+    let experiment = experiment();
+    let peers = arms();
+    let mut raced = 0;
+    for load in &experiment.plan.workloads {
+        let load = load.under(Profile::Smoke);
+        let able: Vec<&Arm> = peers
+            .iter()
+            .filter(|arm| (arm.na)(&load).is_none())
+            .collect();
+        if able.is_empty() {
+            continue;
+        }
+        let ours = sample(&experiment.arms[0], &load);
+        for arm in able {
+            let theirs = sample(arm, &load);
+            let both = [ours.digest, theirs.digest];
+            assert_eq!(both[0], both[1], "{}: {}", arm.name, load.name);
+            raced += 1;
+        }
+    }
+    assert!(raced >= 5 * 20, "{raced}");
+}
+
+#[test]
+fn what_is_more_than_an_index_is_left_to_the_library() {
+    let experiment = experiment();
+    for arm in arms() {
+        let why = |name: &str| {
+            let load = experiment.plan.workload(name).expect("the plan has it");
+            (arm.na)(&load.under(Profile::Smoke))
+        };
+        assert_eq!(
+            why("readers-1").as_deref(),
+            Some("no readers beside a writer")
+        );
+        assert_eq!(why("kernbench").as_deref(), Some("it is no address space"));
+        let above = (arm.name == "iset").then(|| "no search from above".to_owned());
+        assert_eq!((why("gap-low"), why("gap-high")), (None, above));
+    }
+}

@@ -1,0 +1,44 @@
+//! Look-ups in the B-tree of ranges beside a writer that never pauses, for as long as one likes.
+//!
+//! `cargo run --release -p furlong-spec --example maple_race -- [LOOKUPS] [SEED]`: so many, half of
+//! them by one reader and half by two, 100,000,000 if no number is named, on nodes of three slots
+//! and of the usual size. It prints what was right, and ends with the first answer that was not.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "what it says is what it is for")]
+
+use std::process::ExitCode;
+
+use furlong_spec::maple::race::Race;
+
+fn run(looks: u64, seed: u64) -> Result<(), String> {
+    for readers in [1, 2] {
+        let race = Race {
+            looks: looks.div_ceil(4),
+            readers,
+            seed,
+        };
+        let tiny = race.run::<3, 3>(700)?;
+        println!("nodes of 3 slots, readers: {readers}; {tiny}");
+        let wide = race.run::<15, 32>(20_000)?;
+        println!("nodes of 15 slots, readers: {readers}; {wide}");
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|argument| argument.parse::<u64>());
+    let mut number = |default| arguments.next().unwrap_or(Ok(default));
+    let (Ok(looks), Ok(seed)) = (number(100_000_000), number(0)) else {
+        eprintln!("maple_race [LOOKUPS] [SEED]: two numbers");
+        return ExitCode::from(2);
+    };
+    match run(looks, seed) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(wrong) => {
+            println!("WRONG: {wrong}");
+            ExitCode::FAILURE
+        }
+    }
+}

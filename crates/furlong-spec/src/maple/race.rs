@@ -1,0 +1,386 @@
+//! Look-ups beside a writer that never pauses, judged by what the writer says of each index.
+//!
+//! The writer announces what becomes of an index before it changes the tree, and says when it has.
+//! A reader looks at that before it looks into the tree and again afterwards: what it finds must be
+//! one of the numbers that the index has had, or was to get, between the two.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::thread;
+
+use furlong::addr::VirtAddr;
+use furlong::check::Check;
+use furlong::maple::{Custom, Fan, Heap, RcuMaple, Session, View};
+use furlong::rcu::{Domain, Rcu, RcuBox};
+use furlong::sync::SpinLock;
+
+use super::tree::{ends, extent};
+use crate::Random;
+
+type Nodes<const LEAF: usize, const INNER: usize> = Custom<Fan<LEAF, INNER, 24>, Heap>;
+type Map<'r, C> = RcuMaple<VirtAddr, RcuBox<Area>, &'r Domain, SpinLock, C>;
+
+/// An entry that knows its number twice, and whether it lives.
+#[derive(Debug)]
+struct Area {
+    number: u32,
+    inverse: u32,
+    alive: AtomicU32,
+}
+
+const ALIVE: u32 = 0x600d_600d;
+
+impl Area {
+    fn new(number: u32) -> Self {
+        Self {
+            number,
+            inverse: !number,
+            alive: AtomicU32::new(ALIVE),
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.inverse == !self.number && self.alive.load(Ordering::SeqCst) == ALIVE
+    }
+}
+
+impl Clone for Area {
+    fn clone(&self) -> Self {
+        Self::new(self.number)
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        self.alive.store(0, Ordering::SeqCst);
+    }
+}
+
+/// What the writer says of an index: twice the number of changes that have ended, and one more
+/// while one goes on; and the numbers (0 for none) after changes of even and of odd counts.
+#[derive(Default)]
+struct Said {
+    turn: AtomicU64,
+    numbers: [AtomicU32; 2],
+}
+
+/// A look at what was said, at one moment.
+#[derive(Clone, Copy)]
+struct Heard {
+    turn: u64,
+    numbers: [u32; 2],
+}
+
+impl Said {
+    fn announce(&self, number: u32) {
+        let turn = self.turn.load(Ordering::SeqCst);
+        self.numbers[(turn / 2 + 1) as usize % 2].store(number, Ordering::SeqCst);
+        self.turn.store(turn + 1, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.turn.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn hear(&self) -> Heard {
+        loop {
+            let turn = self.turn.load(Ordering::SeqCst);
+            let numbers = self.numbers.each_ref().map(|n| n.load(Ordering::SeqCst));
+            if self.turn.load(Ordering::SeqCst) == turn {
+                return Heard { turn, numbers };
+            }
+        }
+    }
+}
+
+impl Heard {
+    /// The counts of changes after which a number was heard.
+    fn counts(self) -> std::ops::RangeInclusive<u64> {
+        self.turn / 2..=self.turn.div_ceil(2)
+    }
+
+    /// Whether the index had this number, or was to get it.
+    fn has(self, number: u32) -> bool {
+        self.counts()
+            .any(|count| self.numbers[count as usize % 2] == number)
+    }
+}
+
+/// A race to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Race {
+    /// Look-ups altogether.
+    pub looks: u64,
+    /// Readers.
+    pub readers: usize,
+    /// What everybody draws from.
+    pub seed: u64,
+}
+
+/// What was right.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Finish {
+    /// Look-ups whose answers were judged.
+    pub judged: u64,
+    /// Of these, beside a change of the index that was looked for.
+    pub beside: u64,
+    /// Look-ups during which the index changed too often for that; their entries were whole.
+    pub unjudged: u64,
+    /// Changes by the writer.
+    pub changes: u64,
+}
+
+impl fmt::Display for Finish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            judged,
+            beside,
+            unjudged,
+            changes,
+        } = self;
+        write!(
+            f,
+            "{judged} look-ups right, {beside} of them beside a change of what they looked for; \
+             {unjudged} more during several; {changes} changes"
+        )
+    }
+}
+
+impl Race {
+    /// Runs on a tree of nodes of that size over so many indices.
+    ///
+    /// # Errors
+    /// The first answer that was wrong.
+    pub fn run<const LEAF: usize, const INNER: usize>(
+        &self,
+        indices: usize,
+    ) -> Result<Finish, String> {
+        let rcu = Domain::new();
+        let map = Map::<Nodes<LEAF, INNER>>::with_config(&rcu, SpinLock::new());
+        let said: Vec<Said> = (0..indices).map(|_| Said::default()).collect();
+        let (stop, hot) = (AtomicBool::new(false), AtomicU64::new(0));
+        let share = self.looks.div_ceil(self.readers as u64);
+        let mut finish = thread::scope(|scope| {
+            let (map, said, stop, hot) = (&map, said.as_slice(), &stop, &hot);
+            let start = |reader| {
+                let random = Random::new(self.seed + 1 + reader);
+                scope.spawn(move || read(map, said, hot, share, random))
+            };
+            let readers: Vec<_> = (0..self.readers as u64).map(start).collect();
+            let random = Random::new(self.seed);
+            let writer = scope.spawn(move || write(map, said, hot, random, stop));
+            let mut all = Ok(Finish::default());
+            for reader in readers {
+                let one = reader.join().expect("a reader does not panic");
+                all = all.and_then(|all: Finish| one.map(|one| all.and(one)));
+            }
+            stop.store(true, Ordering::SeqCst);
+            let changes = writer.join().expect("the writer does not panic");
+            all.map(|all| Finish { changes, ..all })
+        })?;
+        map.check().map_err(|broken| broken.to_string())?;
+        let mut session = map.lock();
+        for (index, said) in said.iter().enumerate() {
+            judge(
+                session.view(),
+                index,
+                said.hear(),
+                || said.hear(),
+                &mut finish,
+            )?;
+        }
+        drop(session.erase_range(extent(0, u64::MAX)));
+        Ok(finish)
+    }
+}
+
+impl Finish {
+    fn and(self, other: Self) -> Self {
+        Self {
+            judged: self.judged + other.judged,
+            beside: self.beside + other.beside,
+            unjudged: self.unjudged + other.unjudged,
+            changes: 0,
+        }
+    }
+}
+
+fn read<C: furlong::maple::Config>(
+    map: &Map<'_, C>,
+    said: &[Said],
+    hot: &AtomicU64,
+    looks: u64,
+    mut random: Random,
+) -> Result<Finish, String> {
+    let reader = map.rcu().register().map_err(|full| full.to_string())?;
+    let mut finish = Finish::default();
+    let mut done = 0;
+    while done < looks {
+        let guard = reader.enter();
+        let view = map.read(&guard);
+        for _ in 0..64 {
+            // Every other look is near the change that goes on, if any does.
+            let index = match random.below(2) {
+                0 => random.index(said.len()),
+                _ => {
+                    // Relaxed: a hint.
+                    let near = hot.load(Ordering::Relaxed) + random.below(4);
+                    (near as usize).min(said.len() - 1)
+                }
+            };
+            let before = said[index].hear();
+            judge(view, index, before, || said[index].hear(), &mut finish)?;
+            done += 1;
+        }
+    }
+    Ok(finish)
+}
+
+/// Looks one index up, and holds the answer against what was said before and is said after.
+fn judge<C: furlong::maple::Config>(
+    view: View<'_, VirtAddr, RcuBox<Area>, C>,
+    index: usize,
+    before: Heard,
+    hear: impl FnOnce() -> Heard,
+    finish: &mut Finish,
+) -> Result<(), String> {
+    let index = VirtAddr::new(index as u64);
+    let found = view.get(index);
+    if let Some((at, area)) = found
+        && !(at.contains(index) && area.is_whole())
+    {
+        return Err(format!("{index:?}: {at:?} is torn or was freed"));
+    }
+    let number = found.map_or(0, |(_, area)| area.number);
+    // The answer was read before what follows.
+    fence(Ordering::SeqCst);
+    let after = hear();
+    if *after.counts().start() > *before.counts().end() + 1 {
+        finish.unjudged += 1;
+        return Ok(());
+    }
+    if !before.has(number) && !after.has(number) {
+        let (one, other) = (before.turn, after.turn);
+        return Err(format!(
+            "{index:?}: {number} was found between turns {one} and {other}"
+        ));
+    }
+    finish.judged += 1;
+    finish.beside += u64::from(before.turn != after.turn || !before.turn.is_multiple_of(2));
+    Ok(())
+}
+
+/// Changes the tree until it is stopped.
+fn write<C: furlong::maple::Config>(
+    map: &Map<'_, C>,
+    said: &[Said],
+    hot: &AtomicU64,
+    mut random: Random,
+    stop: &AtomicBool,
+) -> u64 {
+    let mut changes = 0;
+    while !stop.load(Ordering::SeqCst) {
+        let start = random.below(said.len() as u64);
+        // Relaxed: a hint.
+        hot.store(start, Ordering::Relaxed);
+        change(&mut map.lock(), said, start, &mut random);
+        changes += 1;
+        if changes % 4 == 0 {
+            map.rcu().poll(usize::MAX);
+        }
+    }
+    changes
+}
+
+type Writer<'s, 'm, 'r, C> = &'s mut Session<'m, VirtAddr, RcuBox<Area>, &'r Domain, SpinLock, C>;
+
+/// A store, an erasing or a resizing at an index, announced.
+fn change<C: furlong::maple::Config>(
+    session: Writer<'_, '_, '_, C>,
+    said: &[Said],
+    start: u64,
+    random: &mut Random,
+) {
+    let longest = if random.below(64) == 0 { 200 } else { 6 };
+    let last = (start + random.below(longest)).min(said.len() as u64 - 1);
+    let number = 1 + random.below(1 << 30) as u32;
+    let index = VirtAddr::new(start);
+    let there = session.view().get(index).map(|(at, _)| ends(at));
+    match (random.below(8), there) {
+        (0..4, _) => announced(
+            said,
+            (start, last),
+            |_| number,
+            || {
+                let area = RcuBox::new(Area::new(number));
+                drop(session.store(extent(start, last), area).expect(MEMORY));
+            },
+        ),
+        (4, _) => announced(
+            said,
+            (start, last),
+            |_| 0,
+            || {
+                drop(session.erase_range(extent(start, last)).expect(MEMORY));
+            },
+        ),
+        (5 | 6, Some(at)) => announced(
+            said,
+            at,
+            |_| 0,
+            || {
+                drop(session.erase(index).expect(MEMORY));
+            },
+        ),
+        (_, Some(_)) => resize(session, said, start, random),
+        (_, None) => {}
+    }
+}
+
+const MEMORY: &str = "there is memory";
+
+/// Lets the entry at an index reach less far on one side, and less or further on the other.
+fn resize<C: furlong::maple::Config>(
+    session: Writer<'_, '_, '_, C>,
+    said: &[Said],
+    index: u64,
+    random: &mut Random,
+) {
+    let view = session.view();
+    let Some((at, area)) = view.get(VirtAddr::new(index)) else {
+        return;
+    };
+    let (number, (start, last)) = (area.number, ends(at));
+    let next = view.find(VirtAddr::new(last + 1));
+    let free = next.map_or(said.len() as u64, |(next, _)| ends(next).0) - 1;
+    let to = (
+        start + random.below(index - start + 1),
+        (index + random.below(6)).min(free.max(last)),
+    );
+    let kept = |index: u64| {
+        let keeps = to.0 <= index && index <= to.1;
+        if keeps { number } else { 0 }
+    };
+    announced(said, (start, last.max(to.1)), kept, || {
+        let resized = session.resize(VirtAddr::new(index), extent(to.0, to.1));
+        resized.expect("there is memory and room");
+    });
+}
+
+/// Says what becomes of the indices from `start` to `last`, lets it be so, and says that it is.
+fn announced(
+    said: &[Said],
+    (start, last): (u64, u64),
+    number: impl Fn(u64) -> u32,
+    change: impl FnOnce(),
+) {
+    let said = &said[start as usize..=last as usize];
+    for (index, said) in (start..).zip(said) {
+        said.announce(number(index));
+    }
+    // Who sees anything of the change also sees that it was announced.
+    fence(Ordering::SeqCst);
+    change();
+    said.iter().for_each(Said::end);
+}

@@ -1,0 +1,167 @@
+//! The oracle: what every page has been, version by version.
+//!
+//! The writer writes down what will be before it changes the space, and that it has been done
+//! afterwards. Who reads the *span* of versions before and after a look knows all that was true at
+//! some moment of it: from the version that was settled before to the one that was begun after.
+#![forbid(unsafe_code)]
+
+use core::ops::RangeInclusive;
+use core::sync::atomic::{AtomicU64, Ordering, fence};
+
+use super::page::{PAGES, Word};
+
+/// Versions that are kept.
+const KEPT: u64 = 512;
+
+/// Pages that a change touches: the first and the last.
+pub(super) type Touched = (usize, usize);
+
+/// Ranges that a change touches at most: from where, and to where.
+pub(super) const TOUCHED: usize = 2;
+
+/// A version's pages, and which version it is; 0 while it is written.
+struct Slot {
+    version: AtomicU64,
+    touched: [AtomicU64; TOUCHED],
+    words: [AtomicU64; PAGES],
+}
+
+/// All that the pages have been for the last while.
+pub(super) struct History {
+    /// The version that is settled, and above it the last that has begun, 32 bits each.
+    span: AtomicU64,
+    slots: Vec<Slot>,
+}
+
+/// A version is not kept any more: a look took longer than so many changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Gone;
+
+/// The first version: nothing is there.
+const FIRST: u64 = 1;
+
+impl History {
+    pub(super) fn new() -> Self {
+        let slot = |version| Slot {
+            version: AtomicU64::new(version),
+            touched: [const { AtomicU64::new(u64::MAX) }; TOUCHED],
+            words: [const { AtomicU64::new(0) }; PAGES],
+        };
+        Self {
+            span: AtomicU64::new(FIRST << 32 | FIRST),
+            // Where version 1 stands: in the second place.
+            slots: (0..KEPT).map(slot).collect(),
+        }
+    }
+
+    fn slot(&self, version: u64) -> &Slot {
+        &self.slots[(version % KEPT) as usize]
+    }
+
+    fn settled(&self) -> u64 {
+        self.span.load(Ordering::SeqCst) & u64::from(u32::MAX)
+    }
+
+    /// What the next change leads to and what it touches, to be called before it.
+    pub(super) fn begin(&self, words: &[Word; PAGES], touched: &[Option<Touched>; TOUCHED]) {
+        let settled = self.settled();
+        let version = settled + 1;
+        let slot = self.slot(version);
+        slot.version.store(0, Ordering::SeqCst);
+        for (place, word) in slot.words.iter().zip(words) {
+            place.store(word.0, Ordering::SeqCst);
+        }
+        for (place, touched) in slot.touched.iter().zip(touched) {
+            let pages = touched.map_or(u64::MAX, |(first, last)| (first << 32 | last) as u64);
+            place.store(pages, Ordering::SeqCst);
+        }
+        slot.version.store(version, Ordering::SeqCst);
+        self.span.store(version << 32 | settled, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// The change is over.
+    pub(super) fn settle(&self) {
+        fence(Ordering::SeqCst);
+        let last = self.span.load(Ordering::SeqCst) >> 32;
+        self.span.store(last << 32 | last, Ordering::SeqCst);
+    }
+
+    /// To be called before a look.
+    pub(super) fn before(&self) -> u64 {
+        let before = self.settled();
+        fence(Ordering::SeqCst);
+        before
+    }
+
+    /// To be called after a look, with what was returned before it: the versions of its moments.
+    pub(super) fn after(&self, before: u64) -> RangeInclusive<u64> {
+        fence(Ordering::SeqCst);
+        before..=self.span.load(Ordering::SeqCst) >> 32
+    }
+
+    /// What a page was in a version.
+    pub(super) fn at(&self, version: u64, page: usize) -> Result<Word, Gone> {
+        let slot = self.slot(version);
+        let word = Word(slot.words[page].load(Ordering::SeqCst));
+        slot.is(version).then_some(word).ok_or(Gone)
+    }
+
+    /// Whether the change that led to a version has touched a page.
+    pub(super) fn touches(&self, version: u64, page: usize) -> Result<bool, Gone> {
+        let slot = self.slot(version);
+        let ranges = slot
+            .touched
+            .iter()
+            .map(|range| range.load(Ordering::SeqCst));
+        let mut ranges = ranges.map(|range| (range >> 32, range & u64::from(u32::MAX)));
+        let page = page as u64;
+        let touches = ranges.any(|(first, last)| first <= page && page <= last);
+        slot.is(version).then_some(touches).ok_or(Gone)
+    }
+}
+
+impl Slot {
+    /// Whether what was read is of this version: it is told at last that it is another one.
+    fn is(&self, version: u64) -> bool {
+        fence(Ordering::SeqCst);
+        self.version.load(Ordering::SeqCst) == version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::{PAGES, Word};
+    use super::{Gone, History, KEPT};
+
+    #[test]
+    fn a_look_spans_what_was_settled_before_and_what_has_begun_by_its_end() {
+        let history = History::new();
+        let before = history.before();
+        assert_eq!(history.after(before), 1..=1);
+        let mut words = [Word::NONE; PAGES];
+        words[3] = Word(7);
+        history.begin(&words, &[Some((2, 4)), None]);
+        assert_eq!((history.before(), history.after(before)), (1, 1..=2));
+        history.settle();
+        assert_eq!(history.before(), 2);
+        assert_eq!(
+            (history.at(1, 3), history.at(2, 3)),
+            (Ok(Word::NONE), Ok(Word(7)))
+        );
+        let touched = [1, 2, 4, 5].map(|page| history.touches(2, page));
+        assert_eq!(touched, [Ok(false), Ok(true), Ok(true), Ok(false)]);
+    }
+
+    #[test]
+    fn a_version_that_is_kept_no_more_is_gone() {
+        let history = History::new();
+        for _ in 0..KEPT {
+            history.begin(&[Word::NONE; PAGES], &[None, None]);
+            history.settle();
+        }
+        assert_eq!(history.at(1, 0), Err(Gone));
+        assert_eq!(history.touches(1, 0), Err(Gone));
+        assert_eq!(history.at(KEPT, 0), Ok(Word::NONE));
+    }
+}

@@ -1,0 +1,193 @@
+//! Looks without a lock beside a writer, each held against everything that was true while it was
+//! made.
+//!
+//! One thread maps, unmaps, protects, moves and grows without a pause; others look pages up, as
+//! faults do. Before and after each change the writer tells a history what is and what will be, so
+//! that a look is right if and only if what it found was true at a moment of it. Values are
+//! poisoned when they are dropped; a reader that has found one reads it again before it leaves.
+#![forbid(unsafe_code)]
+
+mod history;
+mod page;
+mod reader;
+mod twin;
+mod writer;
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
+
+use furlong::addr::VirtAddr;
+use furlong::check::Check;
+use furlong::maple::{self, Fan, Heap};
+use furlong::rcu::Domain;
+use furlong::sync::SpinLock;
+use furlong::vmspace::{Custom, Direction, Layout, Maple, Shared, SharedConfig, Standard};
+
+use crate::Random;
+use history::History;
+use reader::Looker;
+pub use reader::Looks;
+use twin::Twin;
+pub use writer::Changes;
+use writer::Writer;
+
+type Raced<C> = Shared<Twin, Arc<Domain>, SpinLock, C>;
+
+/// A space that has the pages; stacks come close to others in it.
+const LAYOUT: Layout = Layout {
+    page: page::PAGE,
+    last: VirtAddr::new((1 << 32) - 1),
+    low: VirtAddr::new(0),
+    bottom: VirtAddr::new(0),
+    top: VirtAddr::new((1 << 32) - 1),
+    direction: Direction::TopDown,
+    guard: 1,
+    areas_max: usize::MAX >> 1,
+    pages_max: u64::MAX,
+    stack_max: 24,
+};
+
+/// The nodes of the tree under the space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nodes {
+    /// As everywhere.
+    Usual,
+    /// Three slots a leaf and three children a node: each path of a write is common.
+    Tiny,
+}
+
+type Tiny = Custom<Maple<maple::Custom<Fan<3, 3, 16>, Heap>>>;
+
+/// A race.
+#[derive(Clone, Copy, Debug)]
+pub struct Race {
+    /// The nodes.
+    pub nodes: Nodes,
+    /// Looks to be judged, by all readers together.
+    pub looks: u64,
+    /// Threads that look.
+    pub readers: u64,
+    /// What repeats a stream of changes, if not how threads meet.
+    pub seed: u64,
+    /// What a test does to the words of areas that were found, before they are judged.
+    pub tamper: fn(u64) -> u64,
+}
+
+impl Race {
+    /// A race without meddling.
+    #[must_use]
+    pub const fn new(nodes: Nodes, looks: u64, readers: u64, seed: u64) -> Self {
+        let tamper = |word| word;
+        Self {
+            nodes,
+            looks,
+            readers,
+            seed,
+            tamper,
+        }
+    }
+}
+
+/// What came of a race in which nothing was wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// By the readers.
+    pub looks: Looks,
+    /// By the writer.
+    pub changes: Changes,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Looks {
+            right,
+            found,
+            raced,
+            outdated,
+            locked,
+            unjudged,
+        } = self.looks;
+        let Changes {
+            mapped,
+            unmapped,
+            protected,
+            moved,
+            grown,
+        } = self.changes;
+        write!(
+            f,
+            "{right} looks right, {found} of them found an area, {raced} raced with a change, \
+             {outdated} were out of date when asked, {locked} took the lock, {unjudged} more could \
+             not be judged; {mapped} maps, {unmapped} unmaps, {protected} protections, {moved} \
+             moves, {grown} stacks grown"
+        )
+    }
+}
+
+impl Race {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// The first wrong look, or the broken invariant, with what repeats the stream of changes.
+    pub fn run(&self) -> Result<Tally, String> {
+        let tally = match self.nodes {
+            Nodes::Usual => self.run_on::<Standard>(),
+            Nodes::Tiny => self.run_on::<Tiny>(),
+        };
+        tally.map_err(|wrong| format!("seed {}: {wrong}", self.seed))
+    }
+
+    fn run_on<C: SharedConfig>(&self) -> Result<Tally, String>
+    where
+        Raced<C>: Sync,
+    {
+        let domain = Arc::new(Domain::new());
+        let space = Raced::<C>::new(LAYOUT, Arc::clone(&domain), SpinLock::new());
+        let space = space.expect("the layout makes sense");
+        let (history, over) = (History::new(), AtomicBool::new(false));
+        let mut random = Random::new(self.seed);
+        let tally: Result<Tally, String> = thread::scope(|scope| {
+            let (space, domain, history, over) = (&space, &domain, &history, &over);
+            let readers = (0..self.readers).map(|_| {
+                let looker = Looker::<C> {
+                    space,
+                    domain,
+                    history,
+                    random: Random::new(random.next()),
+                    tamper: self.tamper,
+                };
+                let share = self.looks.div_ceil(self.readers);
+                scope.spawn(move || {
+                    let done = looker.run(share, over);
+                    // A wrong look ends it for all.
+                    over.fetch_or(done.is_err(), Ordering::SeqCst);
+                    done
+                })
+            });
+            let readers: Vec<_> = readers.collect();
+            let writer = Writer::<C> {
+                space,
+                domain,
+                history,
+                random: Random::new(random.next()),
+            };
+            let writing = scope.spawn(move || {
+                let done = writer.run(over);
+                over.fetch_or(done.is_err(), Ordering::SeqCst);
+                done
+            });
+            let done: Vec<_> = readers.into_iter().map(ScopedJoinHandle::join).collect();
+            over.store(true, Ordering::SeqCst);
+            let changes = writing.join().expect("the writer panics about itself")?;
+            let mut looks = Looks::default();
+            for done in done {
+                looks += done.expect("a reader panics about itself")?;
+            }
+            Ok(Tally { looks, changes })
+        });
+        let checked = space.check();
+        checked.map_err(|broken| broken.to_string()).and(tally)
+    }
+}

@@ -1,0 +1,298 @@
+//! Who looks without the lock, and has everything judged that was seen.
+#![forbid(unsafe_code)]
+
+use core::ops::RangeInclusive;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread;
+
+use furlong::rcu::{Domain, Rcu};
+use furlong::vmspace::{Access, Area, SharedConfig};
+
+use super::Raced;
+use super::history::{Gone, History};
+use super::page::{PAGES, Word, address};
+use super::twin::Twin;
+use crate::Random;
+
+/// Looks of one stay inside, at most.
+const BATCH: u64 = 48;
+
+/// What readers have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// Looks that were judged right.
+    pub right: u64,
+    /// Those of them that found an area.
+    pub found: u64,
+    /// Those of them during which something changed.
+    pub raced: u64,
+    /// Areas that were found and were not what they had been when that was asked.
+    pub outdated: u64,
+    /// Faults that took the lock.
+    pub locked: u64,
+    /// Further looks that lasted for more changes than the oracle keeps.
+    pub unjudged: u64,
+}
+
+impl core::ops::AddAssign for Looks {
+    fn add_assign(&mut self, other: Self) {
+        self.right += other.right;
+        self.found += other.found;
+        self.raced += other.raced;
+        self.outdated += other.outdated;
+        self.locked += other.locked;
+        self.unjudged += other.unjudged;
+    }
+}
+
+/// A thread that looks.
+pub(super) struct Looker<'a, C: SharedConfig> {
+    pub(super) space: &'a Raced<C>,
+    pub(super) domain: &'a Arc<Domain>,
+    pub(super) history: &'a History,
+    pub(super) random: Random,
+    pub(super) tamper: fn(u64) -> u64,
+}
+
+/// A look that is over.
+struct Look {
+    page: usize,
+    found: Word,
+    /// The versions of its moments.
+    during: RangeInclusive<u64>,
+    /// What was said when it was asked whether it is still so.
+    current: Option<Current>,
+}
+
+/// Whether an area is still what was seen.
+#[derive(Clone, Debug)]
+struct Current {
+    is_current: bool,
+    /// The versions of the moments while that was asked, and of those since before the look.
+    asked: RangeInclusive<u64>,
+    since: RangeInclusive<u64>,
+}
+
+impl<C: SharedConfig> Looker<'_, C> {
+    /// Looks until `wanted` looks have been judged right, or somebody says stop.
+    ///
+    /// # Errors
+    /// The first wrong one.
+    pub(super) fn run(mut self, wanted: u64, stop: &AtomicBool) -> Result<Looks, String> {
+        let reader = self.domain.register().expect("there is a slot");
+        let mut done = Looks::default();
+        let mut looks = Vec::new();
+        while done.right < wanted && !stop.load(Ordering::SeqCst) {
+            let guard = reader.enter();
+            self.look(&guard, &mut looks)?;
+            drop(guard);
+            if self.random.below(16) == 0 {
+                // The writer may want this core.
+                thread::yield_now();
+            }
+            for look in looks.drain(..) {
+                done += look.judged(self.history)?;
+            }
+            if self.random.below(8) == 0 {
+                done += self.fault()?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// A batch of looks; what they found is read again before the guard goes.
+    fn look(
+        &mut self,
+        guard: &<Arc<Domain> as Rcu>::Guard<'_>,
+        looks: &mut Vec<Look>,
+    ) -> Result<(), String> {
+        let mut held = Vec::new();
+        for _ in 0..=self.random.below(BATCH) {
+            let page = self.random.index(PAGES);
+            let before = self.history.before();
+            let glimpse = self.space.look(guard, address(page));
+            let during = self.history.after(before);
+            let Some(glimpse) = glimpse else {
+                looks.push(Look {
+                    page,
+                    found: Word::NONE,
+                    during,
+                    current: None,
+                });
+                continue;
+            };
+            let found = self.word(&glimpse.area())?;
+            let asked = self.history.before();
+            let is_current = glimpse.is_current();
+            let current = Some(Current {
+                is_current,
+                asked: self.history.after(asked),
+                since: self.history.after(before),
+            });
+            held.push((glimpse, found));
+            looks.push(Look {
+                page,
+                found,
+                during,
+                current,
+            });
+        }
+        if self.random.below(64) == 0 {
+            thread::yield_now();
+        }
+        for (glimpse, found) in held {
+            let again = self.word(&glimpse.area())?;
+            if again != found {
+                return Err(format!("inside a guard, {found:?} has become {again:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn word(&self, area: &Area<'_, Twin>) -> Result<Word, String> {
+        let number = area.value.number();
+        let number = number.ok_or_else(|| format!("{area:?} has a value that is not whole"))?;
+        Ok(Word((self.tamper)(Word::of(area, number).0)))
+    }
+
+    /// A fault that takes the lock: nothing is between two states then.
+    fn fault(&mut self) -> Result<Looks, String> {
+        let page = self.random.index(PAGES);
+        let before = self.history.before();
+        let space = self.space.lock();
+        let found = match space.find(address(page)) {
+            Some(area) => self.word(&area)?,
+            None => Word::NONE,
+        };
+        let allows = space
+            .find(address(page))
+            .is_some_and(|area| area.prot.allows(Access::Read));
+        drop(space);
+        let mut during = self.history.after(before);
+        let mut one = Looks {
+            locked: 1,
+            ..Looks::default()
+        };
+        let is_true = during.try_fold(false, |is_true, version| {
+            Ok(is_true || self.history.at(version, page)? == found)
+        });
+        match is_true {
+            Ok(true) => one.right = 1,
+            Ok(false) => {
+                return Err(format!(
+                    "under the lock page {page} is {found:?}, which it was not"
+                ));
+            }
+            Err(Gone) => one.unjudged = 1,
+        }
+        one.found = u64::from(allows && one.right > 0);
+        Ok(one)
+    }
+}
+
+/// What the history says of a look.
+enum Verdict {
+    Right,
+    Wrong,
+}
+
+impl Look {
+    fn judged(&self, history: &History) -> Result<Looks, String> {
+        let mut one = Looks::default();
+        match self.judge(history) {
+            Ok(Verdict::Right) => {
+                one.right = 1;
+                one.found = u64::from(self.found != Word::NONE);
+                one.raced = u64::from(self.during.start() != self.during.end());
+                let is_outdated = |current: &Current| !current.is_current;
+                one.outdated = u64::from(self.current.as_ref().is_some_and(is_outdated));
+                Ok(one)
+            }
+            Ok(Verdict::Wrong) => Err(self.explain(history)),
+            Err(Gone) => {
+                one.unjudged = 1;
+                Ok(one)
+            }
+        }
+    }
+
+    fn judge(&self, history: &History) -> Result<Verdict, Gone> {
+        let is_right = self.is_true(history, &self.during)? && self.is_current_right(history)?;
+        Ok(if is_right {
+            Verdict::Right
+        } else {
+            Verdict::Wrong
+        })
+    }
+
+    /// Right is what was true at a moment of the look. While a change goes on that touches the
+    /// page's area, the page may be in none; and an area may have an extent that it has only
+    /// between two steps of the change, but no page of it that was not like the others.
+    fn is_true(&self, history: &History, during: &RangeInclusive<u64>) -> Result<bool, Gone> {
+        for version in during.clone() {
+            if history.at(version, self.page)? == self.found {
+                return Ok(true);
+            }
+        }
+        let begun = *during.start() + 1..=*during.end();
+        let mut is_touched = false;
+        for version in begun {
+            is_touched |= history.touches(version, self.page)?;
+        }
+        if !is_touched {
+            return Ok(false);
+        }
+        let Some((first, last)) = self.found.extent() else {
+            return Ok(true);
+        };
+        if !(first..=last).contains(&self.page) {
+            return Ok(false);
+        }
+        for page in first..=last {
+            let mut was_like = false;
+            for version in during.clone() {
+                was_like |= history.at(version, page)?.is_like(self.found);
+            }
+            if !was_like {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is still so was true at a moment of the question; and what nobody has touched is still
+    /// so.
+    fn is_current_right(&self, history: &History) -> Result<bool, Gone> {
+        let Some(current) = &self.current else {
+            return Ok(true);
+        };
+        if current.is_current {
+            return self.is_true(history, &current.asked);
+        }
+        for version in *current.since.start() + 1..=*current.since.end() {
+            if history.touches(version, self.page)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What was found, and what was there at its moments.
+    fn explain(&self, history: &History) -> String {
+        let states = self.during.clone().take(8);
+        let states = states.map(|version| {
+            let (was, touched) = (
+                history.at(version, self.page),
+                history.touches(version, self.page),
+            );
+            format!("version {version} has {was:?}, touched {touched:?}")
+        });
+        let states: Vec<String> = states.collect();
+        let (page, found, current) = (self.page, self.found, &self.current);
+        format!(
+            "page {page} was {found:?}, current {current:?}: {}",
+            states.join(", ")
+        )
+    }
+}

@@ -1,0 +1,137 @@
+//! Every arm against the model over random streams of all operations, in both modes, anywhere in 64
+//! bits.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::ops::Range;
+
+use furlong::maple::{self, Fan, Heap};
+use furlong::vmspace::{Atomic, Config, Custom, Layout, Linux, Maple, Rbtree};
+
+use super::{
+    Coverage, Kept, Mix, Model, Operation, Outcome, SharedSubject, SpaceSubject, WORLDS, operations,
+};
+use crate::{Subject, compare};
+
+/// Operations of a stream; behind each all that is there is compared.
+const STREAM: usize = 300;
+
+/// Three slots a leaf and three children a node: splits, merges and spanning stores at once.
+type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
+
+/// An arm, as the specification tries it.
+pub struct Trial {
+    /// Its name.
+    pub name: &'static str,
+    run: fn(Range<u64>) -> Result<Coverage, String>,
+}
+
+impl fmt::Debug for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trial").field("name", &self.name).finish()
+    }
+}
+
+/// All arms, in both modes; with tiny nodes too, and as faults see them without a lock.
+pub const TRIALS: [Trial; 7] = [
+    Trial {
+        name: "rbtree, atomic",
+        run: space::<Custom<Rbtree, Atomic>, ATOMIC>,
+    },
+    Trial {
+        name: "rbtree, linux",
+        run: space::<Custom<Rbtree, Linux>, LINUX>,
+    },
+    Trial {
+        name: "maple, atomic",
+        run: space::<Custom<Maple, Atomic>, ATOMIC>,
+    },
+    Trial {
+        name: "maple, linux",
+        run: space::<Custom<Maple, Linux>, LINUX>,
+    },
+    Trial {
+        name: "maple with tiny nodes, atomic",
+        run: space::<Custom<Maple<Tiny>, Atomic>, ATOMIC>,
+    },
+    Trial {
+        name: "maple without a lock, atomic",
+        run: |seeds| streams(SharedSubject::<Custom<Maple, Atomic>>::new, ATOMIC, seeds),
+    },
+    Trial {
+        name: "maple without a lock and with tiny nodes, linux",
+        run: |seeds| {
+            streams(
+                SharedSubject::<Custom<Maple<Tiny>, Linux>>::new,
+                LINUX,
+                seeds,
+            )
+        },
+    },
+];
+
+/// Whether the model keeps what comes before a failure.
+const ATOMIC: bool = false;
+const LINUX: bool = true;
+
+impl Trial {
+    /// Compares the arm with the model over streams from `seeds` in every world.
+    ///
+    /// # Errors
+    /// What is needed to repeat the first divergence, and the divergence.
+    pub fn run(&self, seeds: Range<u64>) -> Result<Coverage, String> {
+        (self.run)(seeds).map_err(|error| format!("{}: {error}", self.name))
+    }
+}
+
+fn space<C: Config<Index<Kept>: Default>, const KEEPS_PART: bool>(
+    seeds: Range<u64>,
+) -> Result<Coverage, String> {
+    streams(SpaceSubject::<C>::new, KEEPS_PART, seeds)
+}
+
+/// Streams of every mix from every seed in every world.
+fn streams<S>(
+    build: impl Fn(Layout) -> S,
+    keeps_part: bool,
+    seeds: Range<u64>,
+) -> Result<Coverage, String>
+where
+    S: Subject<Operation = Operation, Outcome = Outcome> + fmt::Debug,
+{
+    let mut seen = Coverage::default();
+    for seed in seeds {
+        for world in WORLDS {
+            for mix in [Mix::Growing, Mix::Steady, Mix::Shrinking] {
+                let stream = operations(world, mix, STREAM, seed)
+                    .flat_map(|operation| [operation, Operation::Areas, Operation::Usage]);
+                let mut subject = Noted(build(world.layout()), Coverage::default());
+                let compared = compare(&mut Model::new(world, keeps_part), &mut subject, stream);
+                compared.map_err(|divergence| {
+                    let there = &subject.0;
+                    format!("seed {seed}, {mix:?}, {world:?}, {there:?}: {divergence}")
+                })?;
+                seen.add(&subject.1);
+            }
+        }
+    }
+    Ok(seen)
+}
+
+/// Notes what a subject answers.
+struct Noted<S>(S, Coverage);
+
+impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Noted<S> {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        let outcome = self.0.apply(operation);
+        self.1.note(operation, &outcome);
+        outcome
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.0.check()
+    }
+}

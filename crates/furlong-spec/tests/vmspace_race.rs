@@ -1,0 +1,55 @@
+//! Looks without a lock beside a writer that never pauses: nothing that was not true at a moment of
+//! the look. `examples/vmspace_race.rs` makes as many as one likes.
+#![forbid(unsafe_code)]
+
+use furlong_spec::vmspace::race::{Nodes, Race, Tally};
+
+/// Nothing was wrong, and enough happened for something to be wrong.
+fn is_a_race(race: Race) {
+    let tally: Tally = race.run().unwrap_or_else(|wrong| panic!("{wrong}"));
+    let looks = tally.looks;
+    assert!(looks.right >= race.looks, "{tally}");
+    assert!(looks.found > looks.right / 8, "{tally}");
+    assert!(looks.raced > 0 && looks.locked > 0, "{tally}");
+    assert!(looks.unjudged < looks.right / 100, "{tally}");
+    let changes = tally.changes;
+    let fewest = [
+        changes.mapped,
+        changes.unmapped,
+        changes.protected,
+        changes.moved,
+    ];
+    assert!(fewest.into_iter().all(|count| count > 100), "{tally}");
+    assert!(changes.grown > 0, "{tally}");
+}
+
+#[test]
+fn a_reader_beside_a_writer_sees_only_what_is_true() {
+    is_a_race(Race::new(Nodes::Usual, 400_000, 1, 1));
+    is_a_race(Race::new(Nodes::Tiny, 400_000, 1, 2));
+}
+
+#[test]
+fn readers_beside_a_writer_see_only_what_is_true() {
+    is_a_race(Race::new(Nodes::Usual, 600_000, 2, 3));
+    is_a_race(Race::new(Nodes::Tiny, 600_000, 2, 4));
+}
+
+#[test]
+fn a_look_that_is_wrong_is_told_from_right_ones() {
+    // Another object, another protection, an area that is a page too long or begins elsewhere.
+    let tampers: [fn(u64) -> u64; 4] = [
+        |word| word ^ 4 << 48,
+        |word| word ^ 1 << 24,
+        |word| word ^ 1,
+        |word| word ^ 1 << 8,
+    ];
+    for tamper in tampers {
+        let race = Race {
+            tamper,
+            ..Race::new(Nodes::Usual, 100_000, 1, 5)
+        };
+        let wrong = race.run().unwrap_err();
+        assert!(wrong.starts_with("seed 5: "), "{wrong}");
+    }
+}

@@ -1,0 +1,300 @@
+//! Where a pool keeps what it knows: on the heap, or in memory that the caller hands in.
+
+use core::alloc::Layout;
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+use crate::sync::atomic::{AtomicUsize, Ordering};
+
+/// Memory for the tables of one pool.
+#[derive(Debug)]
+pub struct Store {
+    /// What was handed in; none if tables come from the heap.
+    given: Option<Given>,
+}
+
+/// Memory that was handed in, of which nothing ever comes back.
+#[derive(Debug)]
+struct Given {
+    start: NonNull<u8>,
+    len: usize,
+    /// Bytes that are used up.
+    used: AtomicUsize,
+}
+
+// SAFETY: it owns the memory that it names.
+unsafe impl Send for Given {}
+// SAFETY: as above; who gets which part is decided by one exchange.
+unsafe impl Sync for Given {}
+
+impl Store {
+    /// The heap.
+    #[cfg(feature = "alloc")]
+    pub(super) fn heap() -> Self {
+        Self { given: None }
+    }
+
+    /// Whether its rows are on the heap.
+    pub(super) fn is_heap(&self) -> bool {
+        self.given.is_none()
+    }
+
+    /// This memory and no other.
+    pub(super) fn given(memory: &'static mut [MaybeUninit<u8>]) -> Self {
+        let len = memory.len();
+        let start = NonNull::from(memory).cast();
+        let used = AtomicUsize::new(0);
+        let given = Some(Given { start, len, used });
+        Self { given }
+    }
+
+    /// How much is used up, to go back to if what follows fails.
+    pub(super) fn mark(&self) -> usize {
+        let given = self.given.as_ref();
+        // Relaxed: whoever takes memory out is alone, which the lock of growth sees to.
+        given.map_or(0, |given| given.used.load(Ordering::Relaxed))
+    }
+
+    /// Gives back what was taken out since the mark, of which nothing is left.
+    pub(super) fn rewind(&self, mark: usize) {
+        if let Some(given) = &self.given {
+            // Relaxed: as in `mark`.
+            given.used.store(mark, Ordering::Relaxed);
+        }
+    }
+
+    /// `len` values made by `make`; `None` if there is no memory, or no value.
+    pub(super) fn try_row<T>(
+        &self,
+        len: usize,
+        mut make: impl FnMut(usize) -> Option<T>,
+    ) -> Option<Row<T>> {
+        let mut row = self.room(len)?;
+        for index in 0..len {
+            let value = make(index)?;
+            // SAFETY: the row has room for `len` values.
+            let place = unsafe { row.start.add(index) };
+            // SAFETY: there is nothing yet.
+            unsafe { place.write(value) };
+            row.len += 1;
+        }
+        Some(row)
+    }
+
+    /// A row of no values, with room for so many.
+    fn room<T>(&self, len: usize) -> Option<Row<T>> {
+        let layout = Layout::array::<T>(len).ok()?;
+        let start = match &self.given {
+            _ if layout.size() == 0 => NonNull::<T>::dangling(),
+            Some(given) => given.take(layout)?.cast(),
+            None => heap(layout)?.cast(),
+        };
+        Some(Row {
+            start,
+            len: 0,
+            room: len,
+            on_heap: self.is_heap(),
+        })
+    }
+}
+
+impl Given {
+    fn take(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let address = self.start.as_ptr().addr();
+        let place = |used: usize| {
+            let at = address.checked_add(used)?;
+            let at = at.checked_next_multiple_of(layout.align())? - address;
+            let end = at.checked_add(layout.size())?;
+            (end <= self.len).then_some((at, end))
+        };
+        // Relaxed, twice: whoever takes memory out hands on what he puts there.
+        let before = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                place(used).map(|(_, end)| end)
+            });
+        let (at, _) = place(before.ok()?)?;
+        // SAFETY: in the memory, as just seen.
+        Some(unsafe { self.start.add(at) })
+    }
+}
+
+#[cfg(feature = "alloc")]
+fn heap(layout: Layout) -> Option<NonNull<u8>> {
+    // SAFETY: the size is not 0, which `room` has seen.
+    NonNull::new(unsafe { alloc::alloc::alloc(layout) })
+}
+
+#[cfg(not(feature = "alloc"))]
+fn heap(_: Layout) -> Option<NonNull<u8>> {
+    None
+}
+
+/// Frees what `heap` has returned for this layout.
+///
+/// # Safety
+/// Nobody uses it any more.
+unsafe fn free(start: NonNull<u8>, layout: Layout) {
+    #[cfg(feature = "alloc")]
+    // SAFETY: obtained from the heap with this layout.
+    unsafe {
+        alloc::alloc::dealloc(start.as_ptr(), layout);
+    }
+    #[cfg(not(feature = "alloc"))]
+    unreachable!("{layout:?} at {start:p} came from no heap");
+}
+
+/// Values in a store. Those on the heap are freed when it is dropped.
+pub(super) struct Row<T> {
+    start: NonNull<T>,
+    /// Values that were made, and how many there is room for.
+    len: usize,
+    room: usize,
+    on_heap: bool,
+}
+
+// SAFETY: it owns its values, as a box does.
+unsafe impl<T: Send> Send for Row<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Row<T> {}
+
+impl<T> Row<T> {
+    /// Bytes that a row of so many values takes from a store, at most.
+    pub(super) const fn footprint(len: usize) -> usize {
+        size_of::<T>()
+            .saturating_mul(len)
+            .saturating_add(align_of::<T>() - 1)
+    }
+
+    /// The values, to be changed by their one owner.
+    pub(super) fn as_mut(&mut self) -> &mut [T] {
+        // SAFETY: so many values were made there; `self` is mutably borrowed.
+        unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// A row of one value as its pointer, to be made a row again.
+    pub(super) fn into_raw(self) -> NonNull<T> {
+        debug_assert!(self.len == 1 && self.room == 1, "it has one value");
+        core::mem::ManuallyDrop::new(self).start
+    }
+
+    /// The row of one value whose pointer this is.
+    ///
+    /// # Safety
+    /// It came from [`into_raw`](Self::into_raw), and no other row was made of it since; its store
+    /// is the heap, or is not, as `on_heap` says.
+    pub(super) unsafe fn from_raw(start: NonNull<T>, on_heap: bool) -> Self {
+        let (len, room) = (1, 1);
+        Self {
+            start,
+            len,
+            room,
+            on_heap,
+        }
+    }
+}
+
+impl<T> Deref for Row<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: so many values were made there; `self` is borrowed.
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T> Drop for Row<T> {
+    fn drop(&mut self) {
+        let values: *mut [T] = self.as_mut();
+        // SAFETY: they were made, and nobody sees them after this.
+        unsafe { core::ptr::drop_in_place(values) };
+        if self.on_heap && self.room > 0 && size_of::<T>() > 0 {
+            let layout = Layout::array::<T>(self.room).expect("it was obtained with this layout");
+            // SAFETY: obtained in `room`, and its values are gone.
+            unsafe { free(self.start.cast(), layout) };
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Row<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(all(test, feature = "alloc", not(loom)))]
+mod tests {
+    use super::{Row, Store};
+    use core::mem::MaybeUninit;
+    use std::rc::Rc;
+    use std::sync::Mutex;
+
+    /// Memory for good; it stays known, so that nobody takes it for a leak.
+    fn given(len: usize) -> Store {
+        static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+        let memory: &'static mut [_] = Box::leak(vec![MaybeUninit::uninit(); len].into());
+        KEPT.lock().unwrap().push(memory.as_ptr().addr());
+        Store::given(memory)
+    }
+
+    #[test]
+    fn rows_of_memory_that_was_handed_in_do_not_meet_and_are_aligned() {
+        let store = given(200);
+        let bytes = store.try_row(3, |at| Some(at as u8)).unwrap();
+        let words = store.try_row(20, |at| Some(at as u64)).unwrap();
+        assert!(words.as_ptr().is_aligned());
+        assert!(store.try_row(8, |at| Some(at as u64)).is_none());
+        assert_eq!(*bytes, [0, 1, 2]);
+        assert!(words.iter().copied().eq(0..20));
+        let mark = store.mark();
+        assert_eq!(
+            store.try_row(5, |_| Some(7_u8)).as_deref(),
+            Some(&[7; 5][..])
+        );
+        store.rewind(mark);
+        assert_eq!(store.mark(), mark);
+        assert!(mark <= Row::<u8>::footprint(3) + Row::<u64>::footprint(20));
+    }
+
+    #[test]
+    fn values_are_dropped_when_their_row_is_and_when_it_is_not_finished() {
+        for store in [Store::heap(), given(1000)] {
+            let counted = Rc::new(());
+            let row = store.try_row(4, |_| Some(Rc::clone(&counted))).unwrap();
+            assert_eq!(Rc::strong_count(&counted), 5);
+            drop(row);
+            assert_eq!(Rc::strong_count(&counted), 1);
+            let half = store.try_row(4, |at| (at < 2).then(|| Rc::clone(&counted)));
+            assert!(half.is_none());
+            assert_eq!(Rc::strong_count(&counted), 1);
+        }
+    }
+
+    #[test]
+    fn a_value_that_goes_round_by_its_pointer_is_dropped_once() {
+        for store in [Store::heap(), given(100)] {
+            let counted = Rc::new(());
+            let row = store.try_row(1, |_| Some(Rc::clone(&counted))).unwrap();
+            let start = row.into_raw();
+            assert_eq!(Rc::strong_count(&counted), 2);
+            // SAFETY: it came from there, just now.
+            drop(unsafe { Row::from_raw(start, store.is_heap()) });
+            assert_eq!(Rc::strong_count(&counted), 1);
+        }
+    }
+
+    #[test]
+    fn a_row_without_values_or_bytes_needs_no_memory() {
+        let store = given(0);
+        assert!(store.try_row(0, |_| Some(1_u64)).is_some());
+        assert!(
+            store
+                .try_row(5, |_| Some(()))
+                .is_some_and(|row| row.len() == 5)
+        );
+        assert!(store.try_row(1, |_| Some(1_u8)).is_none());
+    }
+}

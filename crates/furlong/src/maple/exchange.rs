@@ -1,0 +1,64 @@
+//! Stores and erasures whose caller brings the entry for what is left above, where one is cut in
+//! two: prepared beforehand, it needs no memory then.
+#![forbid(unsafe_code)]
+
+use super::config::Config;
+use super::displaced::Displaced;
+use super::entry::{Entry, Retire};
+use super::map::Maple;
+use super::removed::Removed;
+use super::session::Session;
+use super::typed::Words;
+use crate::addr::{Address, Extent};
+use crate::rcu::Rcu;
+use crate::sync::RawLock;
+
+impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
+    /// Gives an extent an entry, or nothing, over whatever is there. `upper` makes the entry for
+    /// the upper part of one that is cut in two; `None` if there is no memory for it.
+    ///
+    /// # Errors
+    /// The entry, for lack of memory; nothing has changed.
+    pub(crate) fn exchange(
+        &mut self,
+        at: Extent<A>,
+        entry: Option<E>,
+        upper: impl FnOnce(E::Ref<'_>) -> Option<E>,
+    ) -> Result<Displaced<'_, A, E, C>, Option<E>> {
+        let word = entry.map(Entry::into_word);
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let mut write = self.write();
+        let split = |word| Words::<A, E>::split_with(word, upper);
+        let stored = write.store(start, last, word, split);
+        let one = write.one;
+        if stored.is_ok() {
+            return Ok(self.displaced(start, last, one));
+        }
+        self.end();
+        Err(word.map(Words::<A, E>::give_back))
+    }
+}
+
+impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
+    /// See [`Maple::exchange`]. Readers see what was there, or all that is now.
+    ///
+    /// # Errors
+    /// The entry, for lack of memory; nothing has changed.
+    pub(crate) fn exchange(
+        &mut self,
+        at: Extent<A>,
+        entry: Option<E>,
+        upper: impl FnOnce(E::Ref<'_>) -> Option<E>,
+    ) -> Result<Removed<'_, 'm, A, E, R, C>, Option<E>> {
+        let word = entry.map(Entry::into_word);
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let mut write = self.write();
+        let split = |word| Words::<A, E>::split_with(word, upper);
+        let stored = write.store(start, last, word, split);
+        let one = write.one;
+        if stored.is_ok() {
+            return Ok(self.removed(start, last, one));
+        }
+        Err(word.map(Words::<A, E>::give_back))
+    }
+}

@@ -1,0 +1,76 @@
+//! Noting the largest gaps after a change, as far up as they are others.
+#![forbid(unsafe_code)]
+
+use super::config::Config;
+use super::cut::Cut;
+use super::tree::Spot;
+use super::write::Write;
+
+/// What is free around a cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Free {
+    /// One gap of this length was.
+    Before(u64),
+    /// One gap of this length is.
+    Now(u64),
+    Unknown,
+}
+
+impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
+    /// What is noted as the largest gap of a leaf.
+    #[inline]
+    pub(super) fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
+        match spot.height.checked_sub(1) {
+            Some(depth) => spot.step(depth).node.gap(spot.step(depth).at),
+            None => self.tree.largest_gap(),
+        }
+    }
+
+    /// What is free around a cut: one gap before an insertion, one after an erasure.
+    #[inline]
+    pub(super) fn free_around(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Free {
+        let (inserts, erases) = (cut.from == cut.to, cut.len() == 0);
+        if !inserts && !erases {
+            return Free::Unknown;
+        }
+        let leaf = spot.leaf();
+        let before = leaf.last_before(cut.from);
+        if before.is_none() && !spot.is_first() {
+            return Free::Unknown;
+        }
+        let start = before.map_or(Some(0), |(_, slot)| slot.last.checked_add(1));
+        let next = leaf
+            .first_from(cut.to)
+            .map_or(Some(spot.max), |(_, slot)| slot.start.checked_sub(1));
+        let (Some(start), Some(last)) = (start, next) else {
+            return Free::Unknown;
+        };
+        let gap = (last.wrapping_sub(start)).wrapping_add(1);
+        if inserts {
+            Free::Before(gap)
+        } else {
+            Free::Now(gap)
+        }
+    }
+
+    /// Notes the largest gap of a leaf, up to where it changes nothing.
+    #[inline]
+    pub(super) fn regap(&self, spot: &Spot<'a, C::Geometry>) {
+        let gap = spot.leaf().largest_gap(spot.is_first(), spot.max);
+        self.climb(spot, spot.height, gap);
+    }
+
+    /// Notes the largest gap of what the way leads to at `depth`.
+    #[inline]
+    pub(super) fn climb(&self, spot: &Spot<'a, C::Geometry>, depth: usize, gap: u64) {
+        let mut gap = gap;
+        for depth in (0..depth).rev() {
+            let step = spot.step(depth);
+            if !step.node.set_gap(step.at, gap) {
+                return;
+            }
+            gap = step.node.largest_gap();
+        }
+        self.tree.set_largest_gap(gap);
+    }
+}

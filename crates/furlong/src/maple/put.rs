@@ -1,0 +1,87 @@
+//! Putting an entry where nothing is, into a leaf that has room: what most changes are.
+//!
+//! It comes to the same as a [`Cut`](super::cut::Cut) of no slots, carried out.
+#![forbid(unsafe_code)]
+
+use super::config::Config;
+use super::counters::{Counters, Event};
+use super::geometry::Geometry;
+use super::leaf::{Leaf, Slot};
+use super::link::{Node, Ptr};
+use super::pool::{NoMemory, Nodes};
+use super::tree::Spot;
+use super::write::Write;
+
+impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
+    /// Puts `new`, which starts in the leaf and before the slot `at`, there. Says no if that is not
+    /// all there is to it: an entry or an erased slot is in its way, or there is no room.
+    #[inline(always)]
+    pub(super) fn put(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        at: usize,
+        new: Slot,
+    ) -> Result<bool, NoMemory> {
+        let leaf = spot.leaf();
+        let (len, last) = (leaf.len(), new.last);
+        if len == C::Geometry::LEAF || leaf.live() < len {
+            return Ok(false);
+        }
+        // A leaf that is not the first begins with an entry (I5), so before that nothing is put.
+        let above = if at == len {
+            spot.max
+        } else {
+            leaf.start(at).saturating_sub(1)
+        };
+        if last > above || at < len && leaf.start(at) <= last {
+            return Ok(false);
+        }
+        let below = match at.checked_sub(1) {
+            Some(before) => leaf.last(before) + 1,
+            None => spot.min,
+        };
+        let leaf = if at == len {
+            leaf.push(new);
+            self.count.count(Event::SlotStore);
+            leaf
+        } else if READERS {
+            self.pool.ensure(Nodes::LEAF)?;
+            let copy = self.pool.leaf(self.tree);
+            copy.copy(0, leaf.get(), 0, at);
+            copy.put(at, new);
+            copy.copy(at + 1, leaf.get(), at, len - at);
+            copy.close(len + 1);
+            self.exchange(spot, copy);
+            self.pool.give_up(Node::Leaf(leaf));
+            copy
+        } else {
+            leaf.shift(at, at + 1);
+            leaf.put(at, new);
+            self.count.count(Event::NodeStore);
+            leaf
+        };
+        self.tree.change_len(1, 0);
+        // The gap that it was put into is two now, or one, or none.
+        if above - below + 1 >= self.gap_of(spot) {
+            let behind = above - last;
+            // No other gap of the leaf is larger than what lies before the entry.
+            let largest = if at == len && behind >= new.start - spot.min {
+                behind
+            } else {
+                leaf.largest_gap(spot.is_first(), spot.max)
+            };
+            self.climb(spot, spot.height, largest);
+        }
+        Ok(true)
+    }
+
+    /// Puts a leaf in the place of another, which is to be given up.
+    #[inline]
+    pub(super) fn exchange(&self, spot: &Spot<'a, C::Geometry>, new: Ptr<'a, Leaf<C::Geometry>>) {
+        self.count.count(Event::NodeStore);
+        match spot.height.checked_sub(1).map(|depth| spot.step(depth)) {
+            Some(step) => step.node.link(step.at).publish(Node::Leaf(new)),
+            None => self.tree.root.publish(Node::Leaf(new)),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Full leaves that stay where an entry comes to them, with a new leaf behind.
+#![forbid(unsafe_code)]
+
+use super::build::{Items, Shares};
+use super::config::Config;
+use super::counters::{Counters, Event};
+use super::cut::Cut;
+use super::geometry::Geometry;
+use super::inner::Item;
+use super::leaf::{Leaf, Slot};
+use super::link::{Node, Ptr};
+use super::tree::Spot;
+use super::write::Write;
+
+impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
+    /// A full leaf as it is, and one behind it with what is new.
+    pub(super) fn leaf_behind(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        cut: &Cut,
+    ) -> Items<'a, C::Geometry> {
+        let upper = self.pool.leaf(self.tree);
+        cut.pieces().for_each(|new| upper.put(0, new));
+        upper.close(1);
+        self.count.count(Event::NodeStore);
+        self.one_behind(spot, upper)
+    }
+
+    /// The lower half of a full leaf and what is new, where it was, and the upper half behind. Not
+    /// beside readers.
+    pub(super) fn halves(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        cut: &Cut,
+    ) -> Items<'a, C::Geometry> {
+        let (lower, upper) = (spot.leaf(), self.pool.leaf(self.tree));
+        cut.pieces()
+            .for_each(|new| halve(lower.get(), upper.get(), cut.from, new));
+        self.count.count(Event::NodeStore);
+        self.count.count(Event::NodeStore);
+        self.one_behind(spot, upper)
+    }
+
+    /// A leaf that stays, and one behind it.
+    fn one_behind(
+        &self,
+        spot: &Spot<'a, C::Geometry>,
+        upper: Ptr<'a, Leaf<C::Geometry>>,
+    ) -> Items<'a, C::Geometry> {
+        let (lower, max) = (spot.leaf(), upper.start(0) - 1);
+        let mut items = Items::new();
+        items.push(Item {
+            node: Node::Leaf(lower),
+            pivot: max,
+            gap: lower.largest_gap(spot.is_first(), max),
+        });
+        items.push(Item {
+            node: Node::Leaf(upper),
+            pivot: spot.max,
+            gap: upper.largest_gap(false, spot.max),
+        });
+        items
+    }
+}
+
+/// Shares what a full leaf has, and `new` at the slot `at`, with a leaf that is to be filled.
+fn halve<G: Geometry>(lower: &Leaf<G>, upper: &Leaf<G>, at: usize, new: Slot) {
+    let keep = Shares::even(G::LEAF + 1, G::LEAF).of(0);
+    if at < keep {
+        let len = G::LEAF + 1 - keep;
+        upper.copy(0, lower, keep - 1, len);
+        upper.close(len);
+        lower.truncate(keep - 1);
+        lower.shift(at, at + 1);
+        lower.put(at, new);
+    } else {
+        upper.copy(0, lower, keep, at - keep);
+        upper.put(at - keep, new);
+        upper.copy(at - keep + 1, lower, at, G::LEAF - at);
+        upper.close(G::LEAF + 1 - keep);
+        lower.truncate(keep);
+    }
+}

@@ -1,0 +1,308 @@
+//! A space as data: saved, and restored elsewhere.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+use core::error::Error;
+use core::fmt;
+
+use super::layout::Grid;
+use super::space::Heap;
+use super::{
+    Attr, Config, Direction, Entry, Flags, Index, Layout, LayoutError, NoMemory, Pages, Prot,
+    Space, Value,
+};
+use crate::addr::{Address, VirtAddr};
+
+/// A saved space: plain numbers, and the values of its areas. With the feature `serde` it can be
+/// serialised if the values can.
+///
+/// Nothing in it is trusted: [`Space::restore`] refuses whatever no space could have saved.
+///
+/// # Example
+/// ```
+/// use furlong::vmspace::{Layout, Prot, Request, Space, State};
+///
+/// let mut old: Space<u32> = Space::new(Layout::LINUX_X86_64)?;
+/// let start = old.map(Request::object(0x4000, Prot::READ, 0, 7), drop)?;
+/// let state: State<u32> = old.save()?;
+///
+/// let new = Space::<u32>::restore(&state)?;
+/// assert_eq!(new.find(start), old.find(start));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct State<A> {
+    /// What the numbers mean: [`VERSION`](Self::VERSION).
+    pub version: u32,
+    /// The geometry and the limits.
+    pub layout: SavedLayout,
+    /// Where the heap begins and ends, in bytes.
+    pub heap: (u64, u64),
+    /// In ascending order.
+    pub areas: Vec<SavedArea<A>>,
+}
+
+/// A [`Layout`] in a [`State`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SavedLayout {
+    /// Bytes of a page.
+    pub page: u64,
+    /// The last byte of the space.
+    pub last: u64,
+    /// Nothing is mapped below.
+    pub low: u64,
+    /// Where a search from below begins.
+    pub bottom: u64,
+    /// The last byte that a search from above may take.
+    pub top: u64,
+    /// Whether places are searched for from above.
+    pub is_top_down: bool,
+    /// Pages that other areas keep from the lower end of one that grows.
+    pub guard: u64,
+    /// The limit of areas.
+    pub areas_max: u64,
+    /// The limit of pages.
+    pub pages_max: u64,
+    /// Pages that an area may have by growing.
+    pub stack_max: u64,
+}
+
+/// An area in a [`State`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SavedArea<A> {
+    /// First byte.
+    pub start: u64,
+    /// Last byte.
+    pub last: u64,
+    /// The bits of what may be done.
+    pub prot: u32,
+    /// The bits of what may be allowed.
+    pub may: u32,
+    /// The bits of what else is true.
+    pub flags: u16,
+    /// What a page's offset in the object is more than the page's number; see [`Attr::origin`].
+    pub origin: u64,
+    /// What the caller keeps with it.
+    pub value: A,
+}
+
+/// Why a state was not restored. Those about an area have its position in the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestoreError {
+    /// It was saved by a version that this one does not know.
+    Version(u32),
+    /// There can be no such space.
+    Layout(LayoutError),
+    /// There can be no so many areas on this machine.
+    AreasMax(u64),
+    /// The heap ends before it begins.
+    Heap,
+    /// The area ends before it begins, or not at pages.
+    Ragged(usize),
+    /// The area is not in the space, or below its lowest address.
+    Outside(usize),
+    /// The area lies below the one before it, or overlaps it.
+    OutOfOrder(usize),
+    /// A protection that does not exist, or more than what may be allowed.
+    Prot(usize),
+    /// A flag that does not exist, or flags that do not go together.
+    Flags(usize),
+    /// The area ends beyond the last offset of its object.
+    Offset(usize),
+    /// There is no memory for the index.
+    NoMemory,
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(found) => {
+                let known = State::<()>::VERSION;
+                write!(f, "the state is of version {found}, known is {known}")
+            }
+            Self::Layout(error) => error.fmt(f),
+            Self::AreasMax(areas) => write!(f, "no index has {areas} areas here"),
+            Self::Heap => f.write_str("the heap ends before it begins"),
+            Self::Ragged(at) => write!(f, "area {at} is not made of whole pages"),
+            Self::Outside(at) => write!(f, "area {at} is not in the space"),
+            Self::OutOfOrder(at) => write!(f, "area {at} begins below the end of the last one"),
+            Self::Prot(at) => write!(f, "area {at} has a protection that it may not have"),
+            Self::Flags(at) => write!(f, "area {at} has flags that do not go together"),
+            Self::Offset(at) => write!(f, "area {at} ends beyond the last offset of its object"),
+            Self::NoMemory => f.write_str("there is no memory for the index"),
+        }
+    }
+}
+
+impl Error for RestoreError {}
+
+impl From<&Layout> for SavedLayout {
+    fn from(layout: &Layout) -> Self {
+        Self {
+            page: layout.page,
+            last: layout.last.raw(),
+            low: layout.low.raw(),
+            bottom: layout.bottom.raw(),
+            top: layout.top.raw(),
+            is_top_down: layout.direction == Direction::TopDown,
+            guard: layout.guard,
+            areas_max: layout.areas_max as u64,
+            pages_max: layout.pages_max,
+            stack_max: layout.stack_max,
+        }
+    }
+}
+
+impl<A> State<A> {
+    /// The version that is saved, and the only one that is restored.
+    pub const VERSION: u32 = 1;
+}
+
+impl SavedLayout {
+    fn layout(&self) -> Result<Layout, RestoreError> {
+        let areas_max = usize::try_from(self.areas_max);
+        let direction = if self.is_top_down {
+            Direction::TopDown
+        } else {
+            Direction::BottomUp
+        };
+        Ok(Layout {
+            page: self.page,
+            last: VirtAddr::new(self.last),
+            low: VirtAddr::new(self.low),
+            bottom: VirtAddr::new(self.bottom),
+            top: VirtAddr::new(self.top),
+            direction,
+            guard: self.guard,
+            areas_max: areas_max.map_err(|_| RestoreError::AreasMax(self.areas_max))?,
+            pages_max: self.pages_max,
+            stack_max: self.stack_max,
+        })
+    }
+}
+
+/// All flags there are.
+const FLAGS: Flags = Flags::from_bits(
+    Flags::SHARED.bits()
+        | Flags::GROWS_DOWN.bits()
+        | Flags::DONT_COPY.bits()
+        | Flags::WIPE_ON_FORK.bits()
+        | Flags::DONT_EXPAND.bits()
+        | Flags::OBJECT.bits(),
+);
+
+impl<A> SavedArea<A> {
+    /// The area in pages, if it is one; `at` is its position.
+    fn validate(&self, at: usize, grid: &Grid) -> Result<(Pages, Attr), RestoreError> {
+        let mask = (1 << grid.shift) - 1;
+        if self.last < self.start || self.start & mask != 0 || self.last & mask != mask {
+            return Err(RestoreError::Ragged(at));
+        }
+        let pages = Pages {
+            first: self.start >> grid.shift,
+            last: self.last >> grid.shift,
+        };
+        if pages.first < grid.low || grid.last < pages.last {
+            return Err(RestoreError::Outside(at));
+        }
+        let (prot, may) = (Prot::from_bits(self.prot), Prot::from_bits(self.may));
+        if !Prot::ALL.contains(may) || !may.contains(prot) {
+            return Err(RestoreError::Prot(at));
+        }
+        let flags = Flags::from_bits(self.flags);
+        let grows = flags.contains(Flags::GROWS_DOWN);
+        let is_other = [Flags::SHARED, Flags::OBJECT].map(|flag| flags.contains(flag));
+        if !FLAGS.contains(flags) || grows && is_other != [false; 2] {
+            return Err(RestoreError::Flags(at));
+        }
+        let offset = pages.first.wrapping_add(self.origin);
+        let last = offset.checked_add(pages.last - pages.first);
+        let fits = last.is_some_and(|last| last <= u64::MAX >> grid.shift);
+        if flags.contains(Flags::OBJECT) && !fits {
+            return Err(RestoreError::Offset(at));
+        }
+        let origin = self.origin;
+        let attr = Attr {
+            prot,
+            may,
+            flags,
+            origin,
+        };
+        Ok((pages, attr))
+    }
+}
+
+impl<A: Value, C: Config> Space<A, C> {
+    /// The space as data.
+    ///
+    /// # Errors
+    /// [`NoMemory`] if there is none for the list of areas.
+    ///
+    /// # Cost
+    /// O(n), one allocation, and a clone of each value.
+    pub fn save(&self) -> Result<State<A>, NoMemory> {
+        let mut areas = Vec::new();
+        let room = areas.try_reserve_exact(self.len());
+        room.map_err(|_| NoMemory)?;
+        let saved = |area: Entry<'_, A>| {
+            let extent = self.state.grid.extent(area.pages);
+            SavedArea {
+                start: extent.start().raw(),
+                last: extent.last().raw(),
+                prot: area.attr.prot.bits(),
+                may: area.attr.may.bits(),
+                flags: area.attr.flags.bits(),
+                origin: area.attr.origin,
+                value: area.value.clone(),
+            }
+        };
+        areas.extend(self.index.iter(Pages::ALL).map(saved));
+        let Heap { start, end } = self.state.heap;
+        Ok(State {
+            version: State::<A>::VERSION,
+            layout: SavedLayout::from(&self.state.layout),
+            heap: (start.raw(), end.raw()),
+            areas,
+        })
+    }
+}
+
+impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
+    /// The space that was saved. Its areas are those of before, neighbours that are alike too.
+    ///
+    /// # Errors
+    /// See [`RestoreError`].
+    ///
+    /// # Cost
+    /// O(n log n), and a clone of each value.
+    pub fn restore(state: &State<A>) -> Result<Self, RestoreError> {
+        if state.version != State::<A>::VERSION {
+            return Err(RestoreError::Version(state.version));
+        }
+        let space = Self::with_config(state.layout.layout()?);
+        let mut space = space.map_err(RestoreError::Layout)?;
+        let (start, end) = state.heap;
+        if end < start {
+            return Err(RestoreError::Heap);
+        }
+        space.state.heap = Heap {
+            start: VirtAddr::new(start),
+            end: VirtAddr::new(end),
+        };
+        let mut above = Some(0);
+        for (at, saved) in state.areas.iter().enumerate() {
+            let (pages, attr) = saved.validate(at, &space.state.grid)?;
+            if above.is_none_or(|above| pages.first < above) {
+                return Err(RestoreError::OutOfOrder(at));
+            }
+            above = pages.last.checked_add(1);
+            let put = space.index.put(pages, attr, saved.value.clone());
+            put.map_err(|_| RestoreError::NoMemory)?;
+            space.state.count_in(pages.len(), attr);
+        }
+        Ok(space)
+    }
+}
