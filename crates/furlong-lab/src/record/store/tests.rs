@@ -150,12 +150,16 @@ fn a_demoted_metric_is_loaded_as_a_sampled_one() {
     let exact = [("a".to_owned(), [("calls".to_owned(), Some(2.0))].into())];
     ledger.set_exact(PLACE, &exact.into());
     ledger.demote(0, "calls", "it differs".to_owned());
-    ledger.add_block(PLACE, &block(1));
+    let mut measured = block(1);
+    let sample = measured.samples.iter_mut().find(|one| one.runner == "a");
+    sample.unwrap().values.insert("calls".to_owned(), 3.0);
+    ledger.add_block(PLACE, &measured);
     let saved = Store::open_existing(&path).unwrap().load("abcd").unwrap();
     assert_eq!(&saved.result, ledger.result());
     let arms = &saved.result.experiments[0].workloads[0].arms;
+    assert_eq!(arms[0].samples["calls"], [Some(3.0)], "the count is gone");
     assert_eq!(arms[1].samples["calls"], [None], "it failed");
-    assert!(!arms[0].samples.contains_key("calls"), "it was not asked");
+    assert!(!arms[2].samples.contains_key("calls"), "not applicable");
 }
 
 #[test]
