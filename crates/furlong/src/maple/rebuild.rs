@@ -124,9 +124,10 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         let inserts = cut.from == cut.to && cut.len() == 1;
         if !alone || !inserts || spot.leaf().live() < capacity {
             Way::Anew
-        } else if cut.from == capacity {
+        } else if cut.from == capacity && spot.max == u64::MAX {
             Way::Behind
-        } else if READERS {
+        } else if READERS || cut.from == capacity {
+            // Between others a leaf of one entry would go with it, and come again with the next.
             Way::Anew
         } else {
             Way::Halves
