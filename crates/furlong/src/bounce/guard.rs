@@ -133,7 +133,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         buffer: B,
     ) -> Result<Mapped<'a, B, M, C>, MapError> {
         let ask = Self::ask(&buffer);
-        self.reserve(device, &ask, |spot| self.filled(device, buffer, spot))
+        self.reserve(device, &ask, move |spot| self.filled(device, buffer, spot))
     }
 
     /// What is asked for a buffer.

@@ -68,6 +68,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Wakes the next one in line whose run fits, after `device` has given something back.
     #[cold]
+    #[inline(never)]
     pub(super) fn notify(&self, device: Option<u32>) {
         let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
         let chosen = self.queue.0.lock().choose(device, fits);
