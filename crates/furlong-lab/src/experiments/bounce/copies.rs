@@ -102,7 +102,7 @@ impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
     fn new() -> Result<Self, Failure> {
         become_cpu(0);
         Ok(Self {
-            pool: pool::pool(Ground::default())?,
+            pool: pool::pool(Ground::default(), pool::AREAS)?,
             device: pool::device()?,
         })
     }
