@@ -370,6 +370,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         // Relaxed: as where it was raised.
         self.transient_count.fetch_sub(1, Ordering::Relaxed);
         self.give_back(transient.backing);
+        self.notify_of_place();
     }
 
     /// Slots of all transient mappings.
