@@ -142,7 +142,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// the same time.
     ///
     /// # Cost
-    /// O(blocks) to find it.
+    /// O(blocks) to find it; where its data begins behind the first slot of its run, a look at each
+    /// slot before.
     #[inline]
     pub unsafe fn unmap_raw(
         &self,
@@ -209,6 +210,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// # Safety
     /// The original is as [`map_raw`](Self::map_raw) asks for. No unmap of the same mapping runs at
     /// the same time.
+    ///
+    /// # Cost
+    /// One copy of the bytes; O(blocks) to find the mapping, and a look at each slot of it before
+    /// `at`.
     pub unsafe fn sync_for_device_raw(
         &self,
         device: &Device,
@@ -235,6 +240,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     ///
     /// # Safety
     /// As [`sync_for_device_raw`](Self::sync_for_device_raw).
+    ///
+    /// # Cost
+    /// As that.
     pub unsafe fn sync_for_cpu_raw(
         &self,
         device: &Device,
