@@ -138,11 +138,16 @@ impl<const HALF: u32> LockFree<HALF> {
         let start = need.place_low(seen, first + begin as u64 * SLOT)?;
         let run = bits_low(start, need.slots);
         counters.count(Event::SlotProbed, self.shape.segment as u64);
-        let taken = segment.take_in_word(0, seen, run);
-        if !taken {
+        if !segment.take_in_word(0, seen, run) {
             counters.count(Event::Retry, 1);
+            return None;
         }
-        taken.then_some(begin + start as usize)
+        // Relaxed, twice: hints.
+        if seen == run && segment.free[1].load(Ordering::Relaxed) == 0 {
+            // It is full now: who comes next need not look.
+            self.lowest.store(index + 1, Ordering::Relaxed);
+        }
+        Some(begin + start as usize)
     }
 
     /// Takes the lowest run.

@@ -44,6 +44,8 @@ impl State {
         let word = self.segments.as_mut().get_mut(self.lowest)?;
         let start = need.place_low(*word as u64, first + begin as u64 * SLOT)?;
         *word &= !u128::from(bits_low(start, need.slots));
+        // A full one need not be looked at again.
+        self.lowest += usize::from(*word == 0);
         Some(begin + start as usize)
     }
 
@@ -61,12 +63,12 @@ impl State {
             let free = self.segments[segment];
             let begin = segment * shape.segment;
             if let Some(start) = need.place(free, first + begin as u64 * SLOT) {
-                self.segments.as_mut()[segment] &= !bits(start, need.slots);
+                let left = free & !bits(start, need.slots);
+                self.segments.as_mut()[segment] = left;
+                self.lowest += usize::from(left == 0 && segment == self.lowest);
                 return Some(begin + start as usize);
             }
-            if free == 0 && segment == self.lowest {
-                self.lowest += 1;
-            }
+            self.lowest += usize::from(free == 0 && segment == self.lowest);
         }
         None
     }
