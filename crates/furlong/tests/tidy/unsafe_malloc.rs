@@ -60,6 +60,18 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "vouches for a thread's storage",
     ),
     (
+        "crates/furlong-spec/src/malloc/block.rs",
+        "fills memory that an allocator gave",
+    ),
+    (
+        "crates/furlong-spec/src/malloc/pages.rs",
+        "brings memory to an allocator",
+    ),
+    (
+        "crates/furlong-spec/src/malloc/parts.rs",
+        "says whose heap the caller has",
+    ),
+    (
         "crates/furlong-preload/tests/forked_threads.rs",
         "forks by hand",
     ),
