@@ -88,7 +88,7 @@ impl<C: Config> Malloc<C> {
         if C::Hardening::SCRUB || !C::Tier::cached(&self.policy, class as u8) {
             return self.allocate_slow(size);
         }
-        let block = C::Current::get().tops.pop(class);
+        let block = C::Current::get().own.tops.pop(class);
         if block == 0 {
             return self.allocate_slow(size);
         }
@@ -117,7 +117,7 @@ impl<C: Config> Malloc<C> {
                 if is_inside(span, address) {
                     return self.free_slow(address);
                 }
-                let mark = heap.mark.get();
+                let mark = heap.own.mark.get();
                 // SAFETY: the start of a block, which its holder gives up.
                 if unsafe { first_word(address) } == mark {
                     return self.free_slow(address);
@@ -137,7 +137,7 @@ impl<C: Config> Malloc<C> {
     #[inline(always)]
     fn keep(&'static self, heap: &'static Heap, span: &Span, address: usize) -> bool {
         let class = span.class.get();
-        C::Tier::cached(&self.policy, class) && heap.tops.push(class, address)
+        C::Tier::cached(&self.policy, class) && heap.own.tops.push(class, address)
     }
 
     /// As [`allocate`](Self::allocate), at a multiple of `align`, a power of two.

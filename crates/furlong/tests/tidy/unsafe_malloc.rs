@@ -60,6 +60,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "vouches for a thread's storage",
     ),
     (
+        "crates/furlong/src/malloc/under_loom.rs",
+        "cells that loom watches",
+    ),
+    (
         "crates/furlong-spec/src/malloc/block.rs",
         "fills memory that an allocator gave",
     ),
