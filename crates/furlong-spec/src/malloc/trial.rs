@@ -80,7 +80,7 @@ fn one<H: Hardening, G: Gate, T: Tier>(
 ) -> Result<Coverage, String> {
     // An allocator has the roots of its map inside itself, and is made on the stack.
     let run = move || {
-        let mut model = Model::new(PLACES, trial.is_short());
+        let mut model = Model::new(PLACES, trial.is_short()).sealed(H::SCRUB);
         let mut watched = Watched::new(Allocator::<H, G, T>::new(PLACES, trial.limit));
         let stream = operations(PLACES, length, seed);
         judge(&mut model, &mut watched, stream).map_err(|divergence| divergence.to_string())?;

@@ -47,7 +47,7 @@
 //! - `remote`, `group`: frees by other threads, and neighbours among freed blocks; `exchange`: what
 //!   heaps do with each other, which loom explores.
 //! - `pool`: what all share; `fork`: a process that forks; `latch`, `field`: what records are of.
-//! - `config`, `policy`, `hardening`, `gate`, `tier`: what may differ; `source`, `system`,
+//! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
 //!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
 //! - `global`: Rust's allocator; `check`, `stats`: the invariants, and how much is in use.
 //!
@@ -88,6 +88,7 @@ mod pool;
 mod refill;
 mod remote;
 mod resize;
+mod seal;
 mod source;
 mod span;
 mod spans;

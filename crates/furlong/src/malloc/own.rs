@@ -1,7 +1,7 @@
 //! What a heap's thread alone uses: free blocks at hand, and freed ones on their way.
 #![forbid(unsafe_code)]
 
-use super::{field::Word, stack::Tops};
+use super::{class::Class, field::Word, stack::Tops};
 
 /// How many remote frees a heap collects before it sends them.
 pub(crate) const OUTGOING: usize = 64;
@@ -47,6 +47,14 @@ impl Own {
         let out = place.get();
         place.set(block);
         out
+    }
+
+    /// Whether a block is among what it has. Another thread may ask, and sees an old or a new state.
+    #[cold]
+    pub(crate) fn has(&self, class: Class, block: usize) -> bool {
+        let sent = self.outgoing_len.get().min(OUTGOING);
+        let mut others = self.outgoing[..sent].iter().chain(&self.waiting);
+        self.tops.has(class, block) || others.any(|other| other.get() == block)
     }
 
     /// A number that depends on the heap's secret.

@@ -3,7 +3,7 @@
 
 use super::{
     allocator::Malloc,
-    block::{first_word, is_zero_behind_first, pointer, set_first_word, zero},
+    block::{first_word, pointer, set_first_word},
     class::Class,
     config::Config,
     current::CurrentHeap,
@@ -14,7 +14,7 @@ use super::{
     source::{Misuse, PageSource},
     span::{Span, Use},
     spans::Batch,
-    system::stop,
+    system::{is_zero, stop},
 };
 
 impl<C: Config> Malloc<C> {
@@ -22,8 +22,8 @@ impl<C: Config> Malloc<C> {
     #[cold]
     #[inline(never)]
     pub(crate) fn allocate_slow(&'static self, size: usize) -> *mut u8 {
-        pointer(match Class::of(size) {
-            Some(class) => self.allocate_class(class),
+        pointer(match Class::of(Self::with_seal(size)) {
+            Some(class) => self.sealed(self.allocate_class(class), class.size(), size),
             None => self.allocate_units(size, 1).0,
         })
     }
@@ -107,8 +107,8 @@ impl<C: Config> Malloc<C> {
         if C::Hardening::SCRUB {
             // SAFETY: the caller's promise.
             let mark = unsafe { first_word(block) };
-            // SAFETY: as above.
-            let clean = unsafe { is_zero_behind_first(block, size) };
+            let word = size_of::<usize>();
+            let clean = is_zero(block + word, size - word);
             if !clean || (mark != 0 && mark != self.pool.mark.get()) {
                 stop(&self.source, Misuse::WrittenAfterFree, block);
             }
@@ -154,12 +154,11 @@ impl<C: Config> Malloc<C> {
         if C::Hardening::CHECK {
             // SAFETY: the start of a block.
             let marked = unsafe { first_word(address) } == self.pool.mark.get();
-            if marked && self.is_free(heap, address) {
+            if marked && self.is_free(address) {
                 stop(&self.source, Misuse::DoubleFree, address);
             }
             if C::Hardening::SCRUB {
-                // SAFETY: a block that its holder gives up.
-                unsafe { zero(address, class.size()) };
+                self.scrub(address, class.size());
             }
             // SAFETY: as above.
             unsafe { set_first_word(address, self.pool.mark.get()) };
@@ -199,9 +198,8 @@ impl<C: Config> Malloc<C> {
 
     /// Whether a block that looks free is.
     #[cold]
-    fn is_free(&'static self, heap: &'static Heap, address: usize) -> bool {
+    fn is_free(&'static self, address: usize) -> bool {
         let (span, block) = self.find_block(address);
-        let sent = heap.own.outgoing_len.get().min(heap.own.outgoing.len());
         let (unit, word, bit) = (span.unit.get(), block / 64, 1_u64 << (block % 64));
         self.map.words(span).is_some_and(|words| {
             let free = words.free(unit, word).get() & bit != 0;
@@ -209,11 +207,10 @@ impl<C: Config> Malloc<C> {
                 .remote(unit, word)
                 .load(crate::sync::atomic::Ordering::SeqCst);
             free || remote & bit != 0
-        }) || heap.own.tops.has(span.class(), address)
-            || heap.own.waiting.iter().any(|other| other.get() == address)
-            || heap.own.outgoing[..sent]
-                .iter()
-                .any(|other| other.get() == address)
+        }) || self
+            .pool
+            .heaps()
+            .any(|heap| heap.own.has(span.class(), address))
     }
 
     /// Gives back what the caller's heap keeps, and to the system what nobody has. Returns whether

@@ -1,8 +1,8 @@
 //! The allocator under loom: what heaps exchange, over records without memory.
 //!
 //! Everything else of an allocator is one thread's, or under a latch. The maps of its records are
-//! larger than loom can follow, so [`World`] stands for them: a few spans of four blocks. Every block
-//! is a cell: who has it writes it, and loom sees two that have it at once.
+//! larger than loom can follow, so [`World`] stands for them: a few spans of four blocks. Every
+//! block is a cell: who has it writes it, and loom sees two that have it at once.
 
 #[expect(dead_code, reason = "sizes are of no use without memory")]
 mod class;

@@ -76,6 +76,14 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "says whose heap the caller has",
     ),
     (
+        "crates/furlong-preload/tests/attack_corpus/attack.rs",
+        "does what no program may",
+    ),
+    (
+        "crates/furlong-preload/tests/attack_corpus/main.rs",
+        "wants no cores of what it ends",
+    ),
+    (
         "crates/furlong-preload/tests/forked_threads.rs",
         "forks by hand",
     ),
