@@ -319,6 +319,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong-lab/launcher/sys.rs",
         "system calls without a C library",
     ),
+    (
+        "crates/furlong-lab/malloc-work/block.rs",
+        "blocks of the allocator that is measured",
+    ),
 ];
 
 const FORBID: &str = "#![forbid(unsafe_code)]";

@@ -1,0 +1,202 @@
+//! Blocks of the allocator under measurement, each with a word at its start that says whose it is.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::marker::PhantomData;
+use std::mem;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use crate::said::die;
+
+/// Bytes of the word that each block begins with; no block is shorter.
+pub(crate) const WORD: usize = 8;
+
+/// Bytes of the smallest page.
+const PAGE: usize = 4096;
+
+/// The word of blocks that need none of their own.
+pub(crate) const MARK: u64 = 0x6675_726c_6f6e_6721;
+
+/// Bytes of the largest block that [`Nothing`] hands out.
+const NOTHING_MAX: usize = 2048;
+
+/// What `dladdr` says of an address.
+#[repr(C)]
+struct Symbol {
+    file: *const c_char,
+    base: *mut c_void,
+    name: *const c_char,
+    address: *mut c_void,
+}
+
+unsafe extern "C" {
+    fn malloc(len: usize) -> *mut c_void;
+    fn free(block: *mut c_void);
+    fn dladdr(address: *const c_void, found: *mut Symbol) -> c_int;
+}
+
+/// Where blocks come from.
+pub(crate) trait Source: Sized {
+    /// Whether what is written to a block stays there.
+    const KEEPS: bool;
+
+    /// Memory of at least so many bytes, or null.
+    fn allocate(len: usize) -> *mut u8;
+
+    /// Takes a block back.
+    ///
+    /// # Safety
+    /// It came from this source, and nobody uses it any more.
+    unsafe fn release(block: *mut u8);
+}
+
+/// The allocator of this process, whichever it is.
+pub(crate) struct Process;
+
+impl Source for Process {
+    const KEEPS: bool = true;
+
+    #[inline(always)]
+    fn allocate(len: usize) -> *mut u8 {
+        // SAFETY: any length may be asked for.
+        unsafe { malloc(len) }.cast()
+    }
+
+    #[inline(always)]
+    unsafe fn release(block: *mut u8) {
+        // SAFETY: it came from malloc, and the caller gives it away.
+        unsafe { free(block.cast()) }
+    }
+}
+
+/// An allocator that does nothing: every block of a thread is the same. What remains of a work with
+/// it is the work's own.
+pub(crate) struct Nothing;
+
+impl Source for Nothing {
+    const KEEPS: bool = false;
+
+    #[inline(never)]
+    fn allocate(len: usize) -> *mut u8 {
+        thread_local! {
+            static AREA: UnsafeCell<[u8; NOTHING_MAX]> = const { UnsafeCell::new([0; NOTHING_MAX]) };
+        }
+        if len > NOTHING_MAX {
+            return ptr::null_mut();
+        }
+        AREA.with(|area| area.get().cast())
+    }
+
+    #[inline(never)]
+    unsafe fn release(block: *mut u8) {
+        std::hint::black_box(block);
+    }
+}
+
+/// A block, and its length as it was asked for.
+pub(crate) struct Block<S: Source = Process> {
+    start: NonNull<u8>,
+    len: usize,
+    source: PhantomData<S>,
+}
+
+// SAFETY: memory that one owner at a time reaches; an allocator takes it back from any thread.
+unsafe impl Send for Block<Process> {}
+
+impl<S: Source> Block<S> {
+    /// A block of at least [`WORD`] bytes with this word at its start. Without memory the program
+    /// ends.
+    #[inline(always)]
+    pub(crate) fn new(len: usize, word: u64) -> Self {
+        let len = len.max(WORD);
+        let Some(start) = NonNull::new(S::allocate(len)) else {
+            die(&format!("no memory for {len} bytes"));
+        };
+        // SAFETY: there are at least so many bytes, of this program alone.
+        unsafe { start.cast::<u64>().write_unaligned(word) };
+        Self {
+            start,
+            len,
+            source: PhantomData,
+        }
+    }
+
+    /// Its length.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Gives it back, if the word is still at its start; otherwise the program ends.
+    #[inline(always)]
+    pub(crate) fn free(self, word: u64) {
+        // SAFETY: the word was written when the block was made.
+        let found = unsafe { self.start.cast::<u64>().read_unaligned() };
+        if S::KEEPS && found != word {
+            die(&format!("a block of {} bytes has lost its word", self.len));
+        }
+        // SAFETY: it came from there, and this was its owner.
+        unsafe { S::release(self.start.as_ptr()) };
+    }
+
+    /// Writes to each page of it.
+    pub(crate) fn touch(&mut self) {
+        for place in (WORD..self.len).step_by(PAGE) {
+            // SAFETY: a place inside the block.
+            let byte = unsafe { self.start.add(place) };
+            // SAFETY: the block's owner is borrowed.
+            unsafe { byte.write(1) };
+        }
+    }
+}
+
+/// A block of which every byte is written from the start.
+pub(crate) struct Bytes(Block);
+
+impl Bytes {
+    /// So many bytes, at least [`WORD`], all of them this.
+    pub(crate) fn new(len: usize, byte: u8) -> Self {
+        let block = Block::new(len, 0);
+        // SAFETY: the block has so many bytes, and nobody else has it.
+        unsafe { block.start.as_ptr().write_bytes(byte, block.len) };
+        Self(block)
+    }
+
+    /// Gives it back.
+    pub(crate) fn free(self) {
+        // SAFETY: it came from there, and this was its owner.
+        unsafe { Process::release(self.0.start.as_ptr()) };
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: so many bytes, all written when it was made.
+        unsafe { slice::from_raw_parts(self.0.start.as_ptr(), self.0.len) }
+    }
+}
+
+impl DerefMut for Bytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the owner is borrowed for it.
+        unsafe { slice::from_raw_parts_mut(self.0.start.as_ptr(), self.0.len) }
+    }
+}
+
+/// The file that this process has its `malloc` from.
+pub(crate) fn origin() -> String {
+    // SAFETY: a structure of three pointers and one more, which may be null.
+    let mut symbol: Symbol = unsafe { mem::zeroed() };
+    // SAFETY: an address, and a structure for what is said of it.
+    let found = unsafe { dladdr(malloc as *const c_void, &raw mut symbol) };
+    if found == 0 || symbol.file.is_null() {
+        die("the loader does not know where malloc is");
+    }
+    // SAFETY: the loader's own text, which stays.
+    let file = unsafe { CStr::from_ptr(symbol.file) };
+    file.to_string_lossy().into_owned()
+}
