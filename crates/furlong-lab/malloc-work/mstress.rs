@@ -60,21 +60,20 @@ fn live(shared: &Shared, mut random: Random) -> u64 {
         let mut block = Block::new(size(&mut random), MARK);
         bytes += block.len() as u64;
         block.touch();
-        if random.below(100) < 25 {
+        // All are drawn each time: what comes from other threads must not change what is next.
+        let [keeps, frees, passes] = [25, 50, 25].map(|percent| random.below(100) < percent);
+        let [place, index] = [random.below(PLACES), random.next() as usize];
+        if keeps {
             kept.push(block);
         } else {
             passing.push(block);
         }
-        if random.below(100) < 50 && !passing.is_empty() {
-            let place = random.below(passing.len());
-            passing.swap_remove(place).free(MARK);
+        if frees && !passing.is_empty() {
+            passing.swap_remove(index % passing.len()).free(MARK);
         }
-        if random.below(100) < 25 && !passing.is_empty() {
-            let (place, index) = (random.below(PLACES), random.below(passing.len()));
-            let other = shared[place]
-                .lock()
-                .expect("nobody panics")
-                .replace(passing.swap_remove(index));
+        if passes && !passing.is_empty() {
+            let block = passing.swap_remove(index / 7 % passing.len());
+            let other = shared[place].lock().expect("nobody panics").replace(block);
             passing.extend(other);
         }
     }

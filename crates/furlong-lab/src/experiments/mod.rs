@@ -9,6 +9,7 @@ pub mod iova_magazine;
 pub mod iova_propagation;
 mod malloc;
 pub mod malloc_gate;
+pub mod malloc_suite;
 pub mod malloc_tier;
 pub mod ordered;
 pub mod phys_lookup;
@@ -144,5 +145,6 @@ pub fn all() -> Vec<Experiment> {
         vmspace_index::experiment(),
         malloc_gate::experiment(),
         malloc_tier::experiment(),
+        malloc_suite::experiment(),
     ]
 }
