@@ -5,6 +5,8 @@
 mod embedded;
 #[path = "launcher/build.rs"]
 mod launcher;
+#[path = "malloc-record/build.rs"]
+mod malloc_record;
 #[path = "malloc-work/build.rs"]
 mod malloc_work;
 
@@ -17,6 +19,7 @@ fn main() {
     let _ = tell_commit();
     println!("cargo::rerun-if-changed=embedded.rs");
     launcher::build();
+    malloc_record::build();
     malloc_work::build();
 }
 

@@ -17,11 +17,14 @@ pub(crate) fn image(program: &str, told_in: &str) -> PathBuf {
     image
 }
 
-/// Compiles and links a program, or ends the build with the compiler's words.
+/// Compiles and links a program, or a library where its source is called so, or ends the build with
+/// the compiler's words.
 pub(crate) fn compile(name: &str, source: &str, arguments: &[&str], image: &Path) {
+    let is_library = source.ends_with("lib.rs");
+    let kind = if is_library { "cdylib" } else { "bin" };
     let mut compiler = Command::new(variable("RUSTC"));
     compiler
-        .args(["--edition", "2024", "--crate-type", "bin"])
+        .args(["--edition", "2024", "--crate-type", kind])
         .args(["--crate-name", name])
         .args(["--target", &variable("TARGET")])
         .args(["-C", "panic=abort"])

@@ -2,6 +2,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fs;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
@@ -15,6 +16,9 @@ pub(crate) const WORD: usize = 8;
 
 /// Bytes of the smallest page.
 const PAGE: usize = 4096;
+
+/// Bytes of a block whose pages are touched; more is asked for in advance and filled in part.
+const TOUCHED_MAX: usize = 64 << 20;
 
 /// The word of blocks that need none of their own.
 pub(crate) const MARK: u64 = 0x6675_726c_6f6e_6721;
@@ -34,6 +38,17 @@ struct Symbol {
 unsafe extern "C" {
     fn malloc(len: usize) -> *mut c_void;
     fn free(block: *mut c_void);
+    fn calloc(count: usize, len: usize) -> *mut c_void;
+    fn realloc(block: *mut c_void, len: usize) -> *mut c_void;
+    fn aligned_alloc(align: usize, len: usize) -> *mut c_void;
+    fn mmap(
+        at: *mut c_void,
+        len: usize,
+        protection: c_int,
+        flags: c_int,
+        file: c_int,
+        offset: i64,
+    ) -> *mut c_void;
     fn dladdr(address: *const c_void, found: *mut Symbol) -> c_int;
 }
 
@@ -80,8 +95,9 @@ impl Source for Nothing {
 
     #[inline(never)]
     fn allocate(len: usize) -> *mut u8 {
+        type Area = UnsafeCell<[u8; NOTHING_MAX]>;
         thread_local! {
-            static AREA: UnsafeCell<[u8; NOTHING_MAX]> = const { UnsafeCell::new([0; NOTHING_MAX]) };
+            static AREA: Area = const { Area::new([0; NOTHING_MAX]) };
         }
         if len > NOTHING_MAX {
             return ptr::null_mut();
@@ -140,10 +156,78 @@ impl<S: Source> Block<S> {
         // SAFETY: it came from there, and this was its owner.
         unsafe { S::release(self.start.as_ptr()) };
     }
+}
 
-    /// Writes to each page of it.
+impl Block {
+    /// As [`Block::new`], at an address that is a multiple of a power of two; otherwise the program
+    /// ends.
+    pub(crate) fn aligned(len: usize, align: usize, word: u64) -> Self {
+        let len = len.max(WORD);
+        // SAFETY: any length and alignment may be asked for.
+        let block = Self::of(unsafe { aligned_alloc(align, len) }, len, word);
+        if block.start.addr().get() % align != 0 {
+            die(&format!("a block of {len} bytes is not aligned to {align}"));
+        }
+        block
+    }
+
+    /// As [`Block::new`], with zeros; where its first or last word is none the program ends.
+    pub(crate) fn zeroed(len: usize, word: u64) -> Self {
+        let len = len.max(WORD);
+        // SAFETY: any length may be asked for.
+        let found = unsafe { calloc(1, len) };
+        if !found.is_null() {
+            for place in [0, len - WORD] {
+                // SAFETY: a place inside the block.
+                let at = unsafe { found.byte_add(place) };
+                // SAFETY: a whole word, which the allocator has written.
+                if unsafe { at.cast::<u64>().read_unaligned() } != 0 {
+                    die(&format!(
+                        "a block of {len} bytes from calloc is not of zeros"
+                    ));
+                }
+            }
+        }
+        Self::of(found, len, word)
+    }
+
+    /// Another length, and another word; if the old one was still there, otherwise the program
+    /// ends.
+    pub(crate) fn resized(self, len: usize, word: u64, next: u64) -> Self {
+        let len = len.max(WORD);
+        // SAFETY: it came from malloc, and this was its owner.
+        let found = unsafe { realloc(self.start.as_ptr().cast(), len) };
+        if !found.is_null() {
+            // SAFETY: the old block's first word, which was written when that was made.
+            let kept = unsafe { found.cast::<u64>().read_unaligned() };
+            if kept != word {
+                die(&format!(
+                    "a block of {} bytes lost its word as it was resized",
+                    self.len
+                ));
+            }
+        }
+        Self::of(found, len, next)
+    }
+
+    fn of(found: *mut c_void, len: usize, word: u64) -> Self {
+        let Some(start) = NonNull::new(found.cast()) else {
+            die(&format!("no memory for {len} bytes"));
+        };
+        // SAFETY: there are at least so many bytes, of this program alone.
+        unsafe { start.cast::<u64>().write_unaligned(word) };
+        Self {
+            start,
+            len,
+            source: PhantomData,
+        }
+    }
+}
+
+impl<S: Source> Block<S> {
+    /// Writes to each page of it, as far as programs as a rule fill what they ask for at once.
     pub(crate) fn touch(&mut self) {
-        for place in (WORD..self.len).step_by(PAGE) {
+        for place in (WORD..self.len.min(TOUCHED_MAX)).step_by(PAGE) {
             // SAFETY: a place inside the block.
             let byte = unsafe { self.start.add(place) };
             // SAFETY: the block's owner is borrowed.
@@ -185,6 +269,23 @@ impl DerefMut for Bytes {
         // SAFETY: as above, and the owner is borrowed for it.
         unsafe { slice::from_raw_parts_mut(self.0.start.as_ptr(), self.0.len) }
     }
+}
+
+/// What stands on standard input, if that is a file; not a block of any allocator.
+pub(crate) fn input() -> &'static [u8] {
+    let len = fs::metadata("/proc/self/fd/0").map_or(0, |data| data.len() as usize);
+    if len == 0 {
+        return &[];
+    }
+    const READ: c_int = 1;
+    const PRIVATE: c_int = 2;
+    // SAFETY: a new mapping anywhere.
+    let at = unsafe { mmap(ptr::null_mut(), len, READ, PRIVATE, 0, 0) };
+    if at.addr() == usize::MAX {
+        die("standard input is no file that can be mapped");
+    }
+    // SAFETY: so many bytes that stay, and that nobody writes.
+    unsafe { slice::from_raw_parts(at.cast(), len) }
 }
 
 /// The file that this process has its `malloc` from.

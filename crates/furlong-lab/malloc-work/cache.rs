@@ -2,7 +2,7 @@
 //! allocates a small block, writes to it again and again, and frees it. An allocator that hands out
 //! parts of one cache line to several threads makes them wait for each other (`given=0`, its
 //! cache-thrash); so does one that lets a thread reuse its part of a line that another thread
-//! allocated (`given=1`, its cache-scratch: the first block of each thread comes from the main one).
+//! allocated (`given=1`, its cache-scratch: each thread's first block comes from the main one).
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;

@@ -21,6 +21,7 @@ mod mstress;
 mod options;
 mod phases;
 mod random;
+mod replay;
 mod said;
 mod sh;
 
@@ -34,7 +35,7 @@ use said::Said;
 type Run = fn(&Options) -> Said;
 
 /// Everything that it can do, by name.
-const WORKS: [(&str, Run); 11] = [
+const WORKS: [(&str, Run); 12] = [
     ("alloc-test", alloc_test::run),
     ("batches", batches::run),
     ("cache", cache::run),
@@ -45,6 +46,7 @@ const WORKS: [(&str, Run); 11] = [
     ("mixed-nothing", mixed::run::<Nothing>),
     ("mstress", mstress::run),
     ("phases", phases::run),
+    ("replay", replay::run),
     ("sh", sh::run),
 ];
 

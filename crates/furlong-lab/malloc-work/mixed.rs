@@ -1,8 +1,8 @@
 //! Random mixed: a slot is drawn; what is there is freed, and what is not is allocated.
 //!
-//! The sizes and the draw are those of hakmem's `bench_random_mixed`: one number of 32 bits an
-//! operation, whose remainder is the slot and whose lowest ten bits, and 16, are the size. The slots
-//! are freed at the end of a round, within the time; a tenth of a round from another seed is done
+//! The sizes and the draw are those of hakmem's `bench_random_mixed`: one number of 32 bits each
+//! time, whose remainder is the slot and whose lowest ten bits, and 16, are the size. All slots are
+//! freed at the end of a round, within the time; a tenth of a round from another seed is done
 //! before it.
 #![forbid(unsafe_code)]
 

@@ -6,7 +6,9 @@ mod inputs;
 mod real;
 mod redis;
 
-use super::malloc::Library;
+use std::path::Path;
+
+use super::malloc::{Done, Library, Program, Work, file};
 use super::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use real::Real;
 
@@ -19,6 +21,45 @@ const TCMALLOC: Library = Library::Packaged("libtcmalloc_minimal.so.4", "libtcma
 const FURLONG: Library = Library::Shipped("furlong_malloc");
 const PLAIN: Library = Library::Shipped("furlong_malloc_plain");
 const SECURE: Library = Library::Shipped("furlong_malloc_secure");
+
+/// An allocator by the name that its arm has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named {
+    pub(crate) name: &'static str,
+    pub(crate) preload: Library,
+}
+
+impl Named {
+    const fn new(name: &'static str, preload: Library) -> Self {
+        Self { name, preload }
+    }
+
+    /// Carries the steps in a file out; `malloc-work/replay.rs` says what they are.
+    pub(crate) fn replay(&self, steps: &Path, threads: u32, slots: u32) -> Result<Done, Failure> {
+        let work = Work {
+            arguments: vec![
+                "replay".to_owned(),
+                format!("threads={threads}"),
+                format!("slots={slots}"),
+            ],
+            preload: &file(&self.preload)?,
+            input: Some(steps),
+            settings: vec![],
+        };
+        Program::new()?.run(&work, &[])
+    }
+}
+
+/// All of them.
+pub(crate) const SUBJECTS: [Named; 7] = [
+    Named::new("mimalloc", MIMALLOC),
+    Named::new("glibc", GLIBC),
+    Named::new("jemalloc", JEMALLOC),
+    Named::new("tcmalloc", TCMALLOC),
+    Named::new("furlong", FURLONG),
+    Named::new("furlong-plain", PLAIN),
+    Named::new("furlong-secure", SECURE),
+];
 
 /// The experiment.
 #[must_use]

@@ -66,7 +66,8 @@ fn mixed<'a>(library: &'a Path, request: &Request, operations: u64) -> Result<Wo
     let profile = ("FURLONG_MALLOC_PROFILE", "conservative");
     Ok(Work {
         arguments,
-        library,
+        preload: library,
+        input: None,
         settings: conservative.then_some(profile).into_iter().collect(),
     })
 }

@@ -29,7 +29,9 @@ pub(crate) struct Work<'a> {
     /// The work's name, and `name=number` for each parameter.
     pub(crate) arguments: Vec<String>,
     /// The library that is preloaded.
-    pub(crate) library: &'a Path,
+    pub(crate) preload: &'a Path,
+    /// What it reads.
+    pub(crate) input: Option<&'a Path>,
     /// Settings of the allocator's, in its environment.
     pub(crate) settings: Vec<(&'static str, &'static str)>,
 }
@@ -86,7 +88,7 @@ impl Program {
     /// it.
     pub(crate) fn run(&self, work: &Work<'_>, events: &[&'static Event]) -> Result<Done, Failure> {
         let mut task = self.task(work);
-        task.environment = environment(variables(work.library, &work.settings));
+        task.environment = environment(variables(work.preload, &work.settings));
         let mut counters = Counters::open(events).map_err(Failure)?;
         let finished = self.launcher.run(&task, None).map_err(said)?;
         let counts = counters.read().map_err(Failure)?;
@@ -104,7 +106,7 @@ impl Program {
     /// As [`Program::run`], or there is no callgrind.
     pub(crate) fn count(&self, work: &Work<'_>) -> Result<(Done, Count), Failure> {
         let callgrind = Callgrind::new().map_err(said)?.with_caches().within(TIMED);
-        let callgrind = callgrind.with_variables(variables(work.library, &work.settings));
+        let callgrind = callgrind.with_variables(variables(work.preload, &work.settings));
         let count = callgrind.count(&self.launcher, &self.task(work), None);
         let count = count.map_err(said)?;
         Ok((self.done(work, &count.finished)?, count))
@@ -115,6 +117,9 @@ impl Program {
         task.arguments
             .extend(work.arguments.iter().map(OsString::from));
         task.output = Output::File(self.said());
+        if let Some(input) = work.input {
+            task.input = input.into();
+        }
         task
     }
 
@@ -130,8 +135,8 @@ impl Program {
         }
         let line = fs::read_to_string(self.said()).map_err(said)?;
         let (line, served) = line.trim().split_once(" malloc=").unwrap_or_default();
-        if !same_file(Path::new(served), work.library) {
-            let wanted = work.library.display();
+        if !same_file(Path::new(served), work.preload) {
+            let wanted = work.preload.display();
             return Err(Failure(format!(
                 "{wanted} was preloaded, and {served} served"
             )));

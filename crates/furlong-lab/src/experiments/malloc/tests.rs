@@ -30,7 +30,8 @@ fn glibc() -> PathBuf {
 fn work<'a>(line: &str, library: &'a Path) -> Work<'a> {
     Work {
         arguments: line.split(' ').map(str::to_owned).collect(),
-        library,
+        preload: library,
+        input: None,
         settings: vec![],
     }
 }

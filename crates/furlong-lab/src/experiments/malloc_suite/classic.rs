@@ -66,7 +66,8 @@ fn work<'a>(name: &str, library: &'a Path, request: &Request, more: &[(&str, u64
     arguments.extend(spelled);
     Work {
         arguments,
-        library,
+        preload: library,
+        input: None,
         settings: vec![],
     }
 }
