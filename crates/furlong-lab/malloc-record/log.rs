@@ -1,7 +1,6 @@
 //! The log: a file, mapped by every process of the program.
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
-use core::mem;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -178,12 +177,12 @@ fn map() -> *mut Header {
 fn map_file(file: c_int) -> *mut Header {
     let mut words = [0_u64; 2];
     // SAFETY: a buffer of this length.
-    let read = unsafe { read(file, words.as_mut_ptr().cast(), mem::size_of_val(&words)) };
+    let read = unsafe { read(file, words.as_mut_ptr().cast(), size_of_val(&words)) };
     let [magic, capacity] = words;
     if read != 16 || magic != MAGIC {
         return ptr::null_mut();
     }
-    let len = HEADER_BYTES + capacity as usize * mem::size_of::<Event>();
+    let len = HEADER_BYTES + capacity as usize * size_of::<Event>();
     // SAFETY: a new mapping anywhere; furlong has made the file as long as it says.
     let at = unsafe { mmap(ptr::null_mut(), len, PROT_READ_WRITE, MAP_SHARED, file, 0) };
     if at.addr() == usize::MAX {
@@ -201,7 +200,7 @@ fn write(log: *mut Header, kind: Kind, size: usize, align: usize, block: u64, ol
     if place >= header.capacity {
         return;
     }
-    let offset = HEADER_BYTES + place as usize * mem::size_of::<Event>();
+    let offset = HEADER_BYTES + place as usize * size_of::<Event>();
     // SAFETY: the header is as large as one page, and the mapping has room for so many events.
     let event = unsafe { log.byte_add(offset) };
     // SAFETY: aligned, inside the mapping, and made of words that may have any value.
@@ -215,7 +214,6 @@ fn write(log: *mut Header, kind: Kind, size: usize, align: usize, block: u64, ol
         .store(size as u64 | process << 42, Ordering::Relaxed);
     event.block.store(block, Ordering::Relaxed);
     event.old.store(old, Ordering::Relaxed);
-    let what = kind as u64 | u64::from(align.trailing_zeros()) << 8 | thread << 16;
     let what = kind as u64 | u64::from(align.trailing_zeros()) << 8 | thread << 16;
     // Release: pairs with whoever reads the file while or after this runs; it finds no event
     // without the rest.

@@ -33,9 +33,9 @@ pub(crate) fn run(options: &Options) -> Said {
 fn churn(slots: &mut [Option<Bytes>], operations: u64, powers: u32, mut random: Random) -> u64 {
     let mut digest = 0_u64;
     for turn in 0..operations {
-        // The square of a number between 0 and 1 prefers the first slots.
-        let far = u64::from(random.next()) * u64::from(random.next()) >> 32;
-        let place = (far * slots.len() as u64 >> 32) as usize;
+        // The product of two numbers between 0 and 1 prefers the first slots.
+        let far = (u64::from(random.next()) * u64::from(random.next())) >> 32;
+        let place = ((far * slots.len() as u64) >> 32) as usize;
         match slots[place].take() {
             Some(block) => digest = digest.wrapping_add(read(block)),
             None => {

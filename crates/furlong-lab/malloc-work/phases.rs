@@ -102,7 +102,7 @@ fn greedy_threads(count: usize, figures: &mut Figures) {
         let work = || {
             blocks(10 << 10, 1 << 10)
                 .into_iter()
-                .for_each(|block| block.free(MARK))
+                .for_each(|block| block.free(MARK));
         };
         thread::spawn(work).join().expect("it ends");
     }

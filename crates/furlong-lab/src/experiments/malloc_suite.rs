@@ -103,7 +103,7 @@ pub fn experiment() -> Experiment {
 
 /// Why an arm cannot run a workload, if it cannot.
 fn missing(library: &Library, workload: &Workload) -> Option<String> {
-    let program = Real::of(workload).and_then(|real| real.missing());
+    let program = Real::of(workload).and_then(Real::missing);
     program.or_else(|| library.missing())
 }
 
