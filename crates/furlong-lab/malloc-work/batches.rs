@@ -6,7 +6,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use crate::block::{Block, MARK};
+use crate::block::Marked;
 use crate::clock::timed;
 use crate::options::Options;
 use crate::random::Random;
@@ -15,7 +15,7 @@ use crate::said::Said;
 /// Batches under way between a pair of threads.
 const UNDER_WAY: usize = 16;
 
-type Batch = Vec<Block>;
+type Batch = Vec<Marked>;
 
 /// What a pair of threads does.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ fn allocate(shape: Shape, mut random: Random, to_fill: &Receiver<Batch>, full: &
         let mut batch = to_fill.recv().expect("it comes back");
         let block = |_| {
             let len = shape.least + random.below(shape.most - shape.least + 1);
-            Block::new(len, MARK)
+            Marked::new(len)
         };
         batch.extend((0..shape.batch).map(block));
         full.send(batch).expect("somebody frees them");
@@ -81,7 +81,7 @@ fn free(to_free: &Receiver<Batch>, empty: &SyncSender<Batch>) -> u64 {
     while let Ok(mut batch) = to_free.recv() {
         for block in batch.drain(..) {
             bytes += block.len() as u64;
-            block.free(MARK);
+            block.free();
         }
         // At the end nobody fills it again.
         let _ = empty.send(batch);

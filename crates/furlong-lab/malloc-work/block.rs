@@ -1,6 +1,6 @@
 //! Blocks of the allocator under measurement, each with a word at its start that says whose it is.
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs;
 use std::marker::PhantomData;
@@ -20,8 +20,8 @@ const PAGE: usize = 4096;
 /// Bytes of a block whose pages are touched; more is asked for in advance and filled in part.
 const TOUCHED_MAX: usize = 64 << 20;
 
-/// The word of blocks that need none of their own.
-pub(crate) const MARK: u64 = 0x6675_726c_6f6e_6721;
+/// An odd number whose multiples have little in common.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Bytes of the largest block that [`Nothing`] hands out.
 const NOTHING_MAX: usize = 2048;
@@ -233,6 +233,42 @@ impl<S: Source> Block<S> {
             // SAFETY: the block's owner is borrowed.
             unsafe { byte.write(1) };
         }
+    }
+}
+
+/// A block with a word that no other block has.
+pub(crate) struct Marked {
+    block: Block,
+    word: u64,
+}
+
+impl Marked {
+    /// A block of at least [`WORD`] bytes.
+    pub(crate) fn new(len: usize) -> Self {
+        thread_local! {
+            static NEXT: Cell<u64> = const { Cell::new(0) };
+        }
+        let word = NEXT.with(|next| {
+            let number = next.replace(next.get() + 1);
+            number.wrapping_mul(SPREAD) ^ ptr::from_ref(next).addr() as u64
+        });
+        let block = Block::new(len, word);
+        Self { block, word }
+    }
+
+    /// Its length.
+    pub(crate) fn len(&self) -> usize {
+        self.block.len()
+    }
+
+    /// As [`Block::touch`].
+    pub(crate) fn touch(&mut self) {
+        self.block.touch();
+    }
+
+    /// As [`Block::free`].
+    pub(crate) fn free(self) {
+        self.block.free(self.word);
     }
 }
 

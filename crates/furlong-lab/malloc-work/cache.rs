@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::sync::Mutex;
 
-use crate::block::{Block, Bytes, MARK};
+use crate::block::{Bytes, Marked};
 use crate::clock::timed;
 use crate::crew::crew;
 use crate::options::Options;
@@ -20,12 +20,12 @@ pub(crate) fn run(options: &Options) -> Said {
     let given = options.take("given") != 0;
     let each = options.take("operations").div_ceil(threads as u64);
     options.done();
-    let block = |_| Mutex::new(given.then(|| Block::new(size, MARK)));
-    let first: Vec<Mutex<Option<Block>>> = (0..threads).map(block).collect();
+    let block = |_| Mutex::new(given.then(|| Marked::new(size)));
+    let first: Vec<Mutex<Option<Marked>>> = (0..threads).map(block).collect();
     let (digest, elapsed) = timed(|| {
         crew(threads, |thread| {
             if let Some(block) = first[thread].lock().expect("nobody panics").take() {
-                block.free(MARK);
+                block.free();
             }
             (0..each)
                 .map(|turn| scribble(size, writes, turn))

@@ -5,7 +5,7 @@
 
 use std::thread;
 
-use crate::block::{Block, MARK};
+use crate::block::Marked;
 use crate::clock::timed;
 use crate::crew::crew;
 use crate::options::Options;
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Said {
 
 /// Threads that follow one another.
 fn lineage(shape: Shape, generations: u64, mut random: Random) -> u64 {
-    let mut blocks: Vec<Block> = (0..shape.slots)
+    let mut blocks: Vec<Marked> = (0..shape.slots)
         .map(|_| block(shape, &mut random))
         .collect();
     for _ in 0..generations {
@@ -57,22 +57,19 @@ fn lineage(shape: Shape, generations: u64, mut random: Random) -> u64 {
         (blocks, random) = server.join().expect("it ends");
     }
     let digest = blocks.iter().map(|block| block.len() as u64).sum();
-    blocks.into_iter().for_each(|block| block.free(MARK));
+    blocks.into_iter().for_each(Marked::free);
     digest
 }
 
-fn serve(shape: Shape, mut blocks: Vec<Block>, mut random: Random) -> (Vec<Block>, Random) {
+fn serve(shape: Shape, mut blocks: Vec<Marked>, mut random: Random) -> (Vec<Marked>, Random) {
     for _ in 0..shape.replacements {
         let place = random.below(blocks.len());
         let new = block(shape, &mut random);
-        std::mem::replace(&mut blocks[place], new).free(MARK);
+        std::mem::replace(&mut blocks[place], new).free();
     }
     (blocks, random)
 }
 
-fn block(shape: Shape, random: &mut Random) -> Block {
-    Block::new(
-        shape.least + random.below(shape.most - shape.least + 1),
-        MARK,
-    )
+fn block(shape: Shape, random: &mut Random) -> Marked {
+    Marked::new(shape.least + random.below(shape.most - shape.least + 1))
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Mutex;
 
-use crate::block::{Block, MARK};
+use crate::block::Marked;
 use crate::clock::timed;
 use crate::crew::crew;
 use crate::options::Options;
@@ -18,7 +18,7 @@ const PLACES: usize = 1000;
 /// Blocks of a thread in one life.
 const LIFE: u64 = 10_000;
 
-type Shared = Vec<Mutex<Option<Block>>>;
+type Shared = Vec<Mutex<Option<Marked>>>;
 
 pub(crate) fn run(options: &Options) -> Said {
     let threads = options.size("threads");
@@ -34,10 +34,7 @@ pub(crate) fn run(options: &Options) -> Said {
             })
         });
         let digest = digests.fold(0, u64::wrapping_add);
-        shared
-            .iter()
-            .filter_map(taken)
-            .for_each(|block| block.free(MARK));
+        shared.iter().filter_map(taken).for_each(Marked::free);
         digest
     });
     Said {
@@ -48,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Said {
     }
 }
 
-fn taken(place: &Mutex<Option<Block>>) -> Option<Block> {
+fn taken(place: &Mutex<Option<Marked>>) -> Option<Marked> {
     place.lock().expect("nobody panics").take()
 }
 
@@ -57,7 +54,7 @@ fn live(shared: &Shared, mut random: Random) -> u64 {
     let (mut kept, mut passing) = (Vec::new(), Vec::new());
     let mut bytes = 0;
     for _ in 0..LIFE {
-        let mut block = Block::new(size(&mut random), MARK);
+        let mut block = Marked::new(size(&mut random));
         bytes += block.len() as u64;
         block.touch();
         // All are drawn each time: what comes from other threads must not change what is next.
@@ -69,7 +66,7 @@ fn live(shared: &Shared, mut random: Random) -> u64 {
             passing.push(block);
         }
         if frees && !passing.is_empty() {
-            passing.swap_remove(index % passing.len()).free(MARK);
+            passing.swap_remove(index % passing.len()).free();
         }
         if passes && !passing.is_empty() {
             let block = passing.swap_remove(index / 7 % passing.len());
@@ -77,9 +74,7 @@ fn live(shared: &Shared, mut random: Random) -> u64 {
             passing.extend(other);
         }
     }
-    kept.into_iter()
-        .chain(passing)
-        .for_each(|block| block.free(MARK));
+    kept.into_iter().chain(passing).for_each(Marked::free);
     bytes
 }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
-use crate::block::{Block, MARK};
+use crate::block::Marked;
 use crate::clock::timed;
 use crate::options::Options;
 use crate::said::{Said, die};
@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options) -> Said {
         let left = short_threads(blocks as usize / 500, &mut figures);
         greedy_threads(blocks as usize / 10_000, &mut figures);
         pass_on(blocks as usize * 3 / 2, &mut figures);
-        left.into_iter().for_each(|block| block.free(MARK));
+        left.into_iter().for_each(Marked::free);
     });
     Said {
         operations: blocks,
@@ -53,9 +53,9 @@ fn resident_kib() -> u64 {
     }
 }
 
-fn blocks(count: usize, len: usize) -> Vec<Block> {
+fn blocks(count: usize, len: usize) -> Vec<Marked> {
     let block = |_| {
-        let mut block = Block::new(len, MARK);
+        let mut block = Marked::new(len);
         block.touch();
         block
     };
@@ -66,28 +66,26 @@ fn blocks(count: usize, len: usize) -> Vec<Block> {
 fn small(count: usize, idle: Duration, figures: &mut Figures) {
     let live = blocks(count, 100);
     figures.push(("live_rss_kib", resident_kib()));
-    live.into_iter().for_each(|block| block.free(MARK));
+    live.into_iter().for_each(Marked::free);
     figures.push(("freed_rss_kib", resident_kib()));
     thread::sleep(idle);
-    (0..2000).for_each(|_| Block::<crate::block::Process>::new(100, MARK).free(MARK));
+    (0..2000).for_each(|_| Marked::new(100).free());
     figures.push(("later_rss_kib", resident_kib()));
 }
 
 /// Blocks of 100,000 bytes: freed, and after a pause without any call.
 fn large(count: usize, idle: Duration, figures: &mut Figures) {
-    blocks(count, 100_000)
-        .into_iter()
-        .for_each(|block| block.free(MARK));
+    blocks(count, 100_000).into_iter().for_each(Marked::free);
     thread::sleep(idle);
     figures.push(("large_freed_rss_kib", resident_kib()));
 }
 
 /// Threads that leave a block of 256 bytes each, and free another hundred.
-fn short_threads(count: usize, figures: &mut Figures) -> Vec<Block> {
+fn short_threads(count: usize, figures: &mut Figures) -> Vec<Marked> {
     let live = || {
         let mut live = blocks(101, 256);
         let last = live.pop().expect("there are 101");
-        live.into_iter().for_each(|block| block.free(MARK));
+        live.into_iter().for_each(Marked::free);
         last
     };
     let left = (0..count).map(|_| thread::spawn(live).join().expect("it ends"));
@@ -100,9 +98,7 @@ fn short_threads(count: usize, figures: &mut Figures) -> Vec<Block> {
 fn greedy_threads(count: usize, figures: &mut Figures) {
     for _ in 0..count {
         let work = || {
-            blocks(10 << 10, 1 << 10)
-                .into_iter()
-                .for_each(|block| block.free(MARK));
+            blocks(10 << 10, 1 << 10).into_iter().for_each(Marked::free);
         };
         thread::spawn(work).join().expect("it ends");
     }
@@ -111,12 +107,9 @@ fn greedy_threads(count: usize, figures: &mut Figures) {
 
 /// Blocks of 200 bytes that one thread allocates and another frees.
 fn pass_on(count: usize, figures: &mut Figures) {
-    let (sender, receiver) = sync_channel::<Vec<Block>>(16);
+    let (sender, receiver) = sync_channel::<Vec<Marked>>(16);
     let consumer = thread::spawn(move || {
-        receiver
-            .iter()
-            .flatten()
-            .for_each(|block: Block| block.free(MARK));
+        receiver.iter().flatten().for_each(Marked::free);
     });
     for _ in 0..count / 100 {
         sender.send(blocks(100, 200)).expect("somebody frees them");

@@ -6,7 +6,7 @@
 use std::mem;
 use std::sync::{Barrier, Mutex};
 
-use crate::block::{Block, MARK};
+use crate::block::Marked;
 use crate::clock::timed;
 use crate::crew::crew;
 use crate::options::Options;
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Options) -> Said {
     let turns = options.take("operations").div_ceil(share);
     let seed = options.take("seed");
     options.done();
-    let left: Vec<Mutex<Vec<Block>>> = (0..threads).map(|_| Mutex::default()).collect();
+    let left: Vec<Mutex<Vec<Marked>>> = (0..threads).map(|_| Mutex::default()).collect();
     let barrier = Barrier::new(threads);
     let (digest, elapsed) = timed(|| {
         let digest = crew(threads, |thread| {
@@ -34,15 +34,12 @@ pub(crate) fn run(options: &Options) -> Said {
             for _ in 0..turns {
                 let late = turn(&mut random, &mut bytes);
                 let old = mem::replace(&mut *left[thread].lock().expect("nobody panics"), late);
-                old.into_iter().for_each(|block| block.free(MARK));
+                old.into_iter().for_each(Marked::free);
                 barrier.wait();
                 // What the neighbour has left just now goes, too: half of it, from the end.
                 let mut theirs = left[(thread + 1) % threads].lock().expect("nobody panics");
                 let half = theirs.len() / 2;
-                theirs
-                    .drain(half..)
-                    .rev()
-                    .for_each(|block| block.free(MARK));
+                theirs.drain(half..).rev().for_each(Marked::free);
                 drop(theirs);
                 barrier.wait();
             }
@@ -51,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Said {
         let rest = left
             .into_iter()
             .map(|rest| rest.into_inner().expect("nobody panics"));
-        rest.flatten().for_each(|block| block.free(MARK));
+        rest.flatten().for_each(Marked::free);
         digest
     });
     Said {
@@ -63,13 +60,13 @@ pub(crate) fn run(options: &Options) -> Said {
 }
 
 /// Allocates a batch, frees two thirds of it and answers the rest.
-fn turn(random: &mut Random, bytes: &mut u64) -> Vec<Block> {
-    let mut batch: Vec<Block> = (0..BATCH).map(|_| Block::new(size(random), MARK)).collect();
+fn turn(random: &mut Random, bytes: &mut u64) -> Vec<Marked> {
+    let mut batch: Vec<Marked> = (0..BATCH).map(|_| Marked::new(size(random))).collect();
     *bytes += batch.iter().map(|block| block.len() as u64).sum::<u64>();
     let late = batch.split_off(2 * BATCH / 3);
     let young = batch.split_off(BATCH / 3);
-    batch.into_iter().for_each(|block| block.free(MARK));
-    young.into_iter().rev().for_each(|block| block.free(MARK));
+    batch.into_iter().for_each(Marked::free);
+    young.into_iter().rev().for_each(Marked::free);
     late
 }
 

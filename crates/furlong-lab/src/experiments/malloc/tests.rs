@@ -1,6 +1,8 @@
 #![forbid(unsafe_code)]
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::{Library, Program, Work, countable};
 use crate::experiments::{Plan, malloc_gate};
@@ -131,4 +133,45 @@ fn a_library_that_is_not_there_comes_with_its_remedy() {
     assert_eq!(none, Err("run `apt-get install libnone1`".to_owned()));
     let none = Library::Shipped("none").find().unwrap_err();
     assert!(none.contains("cargo build -p furlong-preload"), "{none}");
+}
+
+/// An allocator that hands every hundredth block out twice, and takes none back.
+const BROKEN: &str = r"
+#include <stddef.h>
+extern void *__libc_malloc(size_t);
+static _Thread_local void *last;
+static _Thread_local int calls;
+void *malloc(size_t size) {
+    if (++calls % 100 == 0 && last && size < 1000) return last;
+    void *block = __libc_malloc(size < 1000 ? 1000 : size);
+    return last = block;
+}
+void free(void *block) { (void)block; }
+";
+
+#[test]
+fn an_allocator_that_is_broken_is_caught_by_what_the_blocks_hold() {
+    let home = tempfile::tempdir().unwrap();
+    let (source, library) = (home.path().join("broken.c"), home.path().join("broken.so"));
+    fs::write(&source, BROKEN).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-fno-builtin", "-o"]);
+    assert!(
+        compiler
+            .args([&library, &source])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let program = Program::new().unwrap();
+    for line in [WORKS[1], WORKS[5], WORKS[6], WORKS[8], WORKS[10]] {
+        let failure = program.run(&work(line, &library), &[]).unwrap_err();
+        assert!(failure.0.contains("lost its word"), "{line}: {}", failure.0);
+    }
+    // Numbers that change under a calculation, and bytes that are somebody else's.
+    assert!(program.run(&work(WORKS[3], &library), &[]).is_err());
+    let (alloc_test, glibc) = (WORKS[0], glibc());
+    let broken = program.run(&work(alloc_test, &library), &[]).unwrap();
+    let right = program.run(&work(alloc_test, &glibc), &[]).unwrap();
+    assert_ne!(broken.digest, right.digest);
 }
