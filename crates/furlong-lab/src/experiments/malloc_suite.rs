@@ -5,6 +5,8 @@ mod classic;
 mod inputs;
 mod real;
 mod redis;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
