@@ -7,6 +7,10 @@ pub mod gas;
 pub mod iova_gap;
 pub mod iova_magazine;
 pub mod iova_propagation;
+mod malloc;
+pub mod malloc_gate;
+pub mod malloc_suite;
+pub mod malloc_tier;
 pub mod ordered;
 pub mod phys_lookup;
 pub mod plan;
@@ -139,5 +143,8 @@ pub fn all() -> Vec<Experiment> {
         bounce_area::experiment(),
         tree_order::experiment(),
         vmspace_index::experiment(),
+        malloc_gate::experiment(),
+        malloc_tier::experiment(),
+        malloc_suite::experiment(),
     ]
 }

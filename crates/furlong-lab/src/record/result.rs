@@ -183,7 +183,8 @@ impl ExperimentResult {
 
 impl WorkloadResult {
     /// The metric whose verdict decides here: the one marked, where this workload has values of it,
-    /// else the first of its kind that has; the one marked, or the first, where none has.
+    /// else the first of its kind that has, in the place of a count the first of any kind; the one
+    /// marked, or the first, where none has.
     ///
     /// # Shapes
     ///
@@ -196,14 +197,14 @@ impl WorkloadResult {
             let mut samples = self.arms.iter().filter_map(|arm| arm.samples.get(name));
             samples.any(|values| values.iter().any(Option::is_some))
         };
-        let mut alike = metrics
-            .iter()
-            .filter(|(name, metric)| metric.kind == marked.1.kind && has(name));
-        let found = match has(marked.0) {
-            true => Some(marked),
-            false => alike.next(),
-        };
-        found.or(Some(marked)).copied()
+        if has(marked.0) {
+            return Some(*marked);
+        }
+        let there = metrics.iter().filter(|(name, _)| has(name));
+        let mut alike = there.clone().filter(|(_, other)| other.kind == marked.1.kind);
+        // A count never stands in for what was to be sampled and is missing.
+        let mut others = there.filter(|_| marked.1.kind == Kind::Exact);
+        alike.next().or_else(|| others.next()).or(Some(marked)).copied()
     }
 }
 

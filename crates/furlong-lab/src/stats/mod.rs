@@ -15,6 +15,7 @@
 //!   out
 //! - [`comparison`]: one arm against the baseline in one metric; [`blocks`]: its differences
 //! - [`verdict`]: the rule; [`paired`]: the odds of its claims; [`control`]: the noise floor
+//! - [`mod@geomean`]: several workloads as one ratio
 //! - [`holm`]: several metrics or arms; [`exact`]: counts, compared without a test
 //! - [`warnings`]: what a person should know first, from [`drift`] and [`outliers`]
 //! - [`describe`](mod@describe): what ministat prints of a sample, stable for values far from zero
@@ -37,6 +38,7 @@ pub mod describe;
 pub mod distribution;
 pub mod drift;
 pub mod exact;
+pub mod geomean;
 pub mod holm;
 pub mod judge;
 #[cfg(test)]

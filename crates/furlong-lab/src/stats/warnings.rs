@@ -80,8 +80,12 @@ fn missing(workload: &WorkloadResult, metric: &str) -> Option<String> {
     let blocks = workload.blocks.len();
     let arms = workload.arms.iter().filter(|arm| arm.na.is_none());
     let samples = arms.filter_map(|arm| Some((arm.name.as_str(), arm.samples.get(metric)?)));
-    let control = workload.control.get(metric).map(|c| (CONTROL, &c.samples));
+    let samples: Vec<_> = samples.collect();
+    // Every workload has a control for every metric; of one that no arm has nothing is missing.
+    let control = workload.control.get(metric).filter(|_| !samples.is_empty());
+    let control = control.map(|control| (CONTROL, &control.samples));
     let lost: Vec<String> = samples
+        .into_iter()
         .chain(control)
         .map(|(name, values)| (name, blocks.saturating_sub(present(values).len())))
         .filter(|(_, lost)| *lost > 0)

@@ -327,6 +327,22 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong-lab/launcher/sys.rs",
         "system calls without a C library",
     ),
+    (
+        "crates/furlong-lab/malloc-record/lib.rs",
+        "a library without a runtime ends the process",
+    ),
+    (
+        "crates/furlong-lab/malloc-record/log.rs",
+        "a mapping that processes share",
+    ),
+    (
+        "crates/furlong-lab/malloc-record/symbols.rs",
+        "takes the names of the C library's functions over",
+    ),
+    (
+        "crates/furlong-lab/malloc-work/block.rs",
+        "blocks of the allocator that is measured",
+    ),
 ];
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
