@@ -128,6 +128,12 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
             "run {id} is finished: `furlong show {id}` shows it"
         )));
     }
+    if let Some(fleet) = &run.machine.fleet {
+        return Err(Error::usage(format!(
+            "run {} is a fleet's: `furlong collect {} --resubmit` goes on with it",
+            run.id, fleet.dir
+        )));
+    }
     if peers::are_in(&run.command) != peers::are_here() {
         let (id, option) = (&run.id, peers::OPTION);
         let how = if peers::are_here() { "without" } else { "with" };

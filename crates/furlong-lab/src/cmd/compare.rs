@@ -15,12 +15,14 @@ use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
 use crate::error::Error;
 use crate::experiments::{Profile, Workload};
 use crate::measure::agenda::{Agenda, Batch, Entry, Load, MAX_TIME_S};
+use crate::measure::campaign::End;
 use crate::measure::command::Shell;
 use crate::measure::contest::Timed;
 use crate::measure::counters::Counters;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::parameter::Parameter;
 use crate::measure::pattern::Printed;
+use crate::measure::sampler::{Pass, Sampler};
 use crate::publish;
 use crate::record::result::Better;
 use crate::report::Form;
@@ -237,6 +239,25 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         voice.warn(&failure);
     }
     ended
+}
+
+/// Has the commands of an agenda run, and what belongs to them.
+///
+/// # Errors
+///
+/// Something that they need is missing.
+pub(crate) fn at_work(
+    agenda: &Agenda,
+    interrupt: &Interrupt,
+    work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End,
+) -> Result<End, Error> {
+    let ready = Ready::new(agenda, interrupt)?;
+    let contest = Rc::clone(&ready.contest);
+    let end = work(&mut Timed(ready.contest), ready.passes);
+    for failure in contest.leave() {
+        Voice::Normal.warn(&failure);
+    }
+    Ok(end)
 }
 
 /// `lower` or `higher`.

@@ -7,9 +7,11 @@ use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
 use crate::error::Error;
 use crate::experiments::{Experiment, Profile};
 use crate::measure::Agenda;
+use crate::measure::campaign::End;
 use crate::measure::counters::{self, Counters};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::process::Processes;
+use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
 use crate::nearest::unknown;
 use crate::publish;
@@ -121,6 +123,23 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let passes = counters::passes(agenda.counters, agenda.profile, &interrupt)?;
     let mut processes = Processes::of_this(session.agenda().profile, interrupt.clone())?;
     session.measure(&mut processes, passes, &interrupt)
+}
+
+/// Has the arms of an agenda run, each sample a process.
+///
+/// # Errors
+///
+/// This furlong does not have them, or something that they need is missing.
+pub(crate) fn at_work(
+    agenda: &Agenda,
+    experiments: &[Experiment],
+    interrupt: &Interrupt,
+    work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End,
+) -> Result<End, Error> {
+    check_built(agenda, experiments)?;
+    let passes = counters::passes(agenda.counters, agenda.profile, interrupt)?;
+    let mut processes = Processes::of_this(agenda.profile, interrupt.clone())?;
+    Ok(work(&mut processes, passes))
 }
 
 impl Args {

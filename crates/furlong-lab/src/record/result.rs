@@ -87,6 +87,18 @@ pub struct Machine {
     pub rustc: String,
     /// Profile and target of this binary.
     pub build: String,
+    /// The machines, where there are several and this is what they have in common.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
+}
+
+/// Several machines that share a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fleet {
+    /// The directory of its parts.
+    pub dir: String,
+    /// By the name that the fleet has for it.
+    pub nodes: BTreeMap<String, Machine>,
 }
 
 /// One experiment of a run.
