@@ -161,3 +161,25 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// A run that is in the store, with the store, for this process alone; `None` where it is not
+/// there, or no store can be had: then whoever begins one is told why.
+///
+/// # Errors
+///
+/// Another process has it.
+pub(crate) fn take_up(
+    options: &Options<'_>,
+    id: &str,
+) -> Result<Option<(ResultFile, Store)>, Error> {
+    let Ok(mut store) = open(options) else {
+        return Ok(None);
+    };
+    let Ok(saved) = store.load(id) else {
+        return Ok(None);
+    };
+    match store.claim(id) {
+        Ok(()) => Ok(Some((saved.result, store))),
+        Err(fault) => Err(Error::usage(fault.to_string())),
+    }
+}

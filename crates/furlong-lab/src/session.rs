@@ -171,8 +171,11 @@ impl<'a> Session<'a> {
     /// The reports that could not be written.
     pub(crate) fn conclude(mut self, end: &End, interrupt: &Interrupt) -> Result<ExitCode, Error> {
         self.close(end);
-        if let (End::Fatal(why), 0, None) = (end, self.blocks(), self.fleet()) {
-            return Err(Error::failed(why));
+        if let (End::Fatal(why), 0) = (end, self.blocks()) {
+            return Err(Error::failed(match self.fleet() {
+                None => why.clone(),
+                Some(_) => format!("{why}; {}", self.farewell()),
+            }));
         }
         let result = judged(self.ledger.result(), self.agenda.margin_pct);
         let published = publish::publish(&result, self.options.form, &self.options.targets);
@@ -188,6 +191,16 @@ impl<'a> Session<'a> {
                 Err(last)
             }
         }
+    }
+
+    /// Ends before anything is measured here: others do that.
+    pub(crate) fn leave(mut self) {
+        self.ledger.close(Status::Interrupted, None);
+    }
+
+    /// How much is said.
+    pub(crate) fn voice(&self) -> Voice {
+        self.options.voice
     }
 
     /// What is written as it is measured.
