@@ -21,6 +21,8 @@ pub(super) struct Gather<'a> {
     order: &'a Order,
     /// Every step, in order.
     pub(super) steps: Vec<Step>,
+    /// Those whose every block is in the ledger, whatever became of their parts.
+    entered: BTreeSet<Step>,
     /// What is known of those of which there is a file.
     known: BTreeMap<Step, Known>,
     /// The machines that worked, by the name of their node.
@@ -42,6 +44,7 @@ impl<'a> Gather<'a> {
             dir,
             order,
             steps: Step::all(&order.agenda),
+            entered: BTreeSet::new(),
             known: BTreeMap::new(),
             nodes: BTreeMap::new(),
             wrong: None,
@@ -73,6 +76,38 @@ impl<'a> Gather<'a> {
             };
             self.known.insert(step, Known { stamp, standing });
         }
+        self.entered = self.entered_in(ledger);
+    }
+
+    /// The steps whose every block a ledger has; the preparation, when it is of no use any more.
+    fn entered_in(&self, ledger: &Ledger) -> BTreeSet<Step> {
+        let entries = self.order.agenda.experiments.iter().enumerate();
+        let places: Vec<(Place, u32)> = entries
+            .flat_map(|(experiment, entry)| {
+                let loads = entry.loads.iter().enumerate();
+                loads.map(move |(workload, load)| {
+                    let place = Place {
+                        experiment,
+                        workload,
+                    };
+                    (place, load.blocks)
+                })
+            })
+            .collect();
+        let has = |number: u32| {
+            let mut due = places.iter().filter(|(_, blocks)| number <= *blocks);
+            due.all(|(place, _)| ledger.has_block(*place, number))
+        };
+        let blocks = self.steps.iter().filter(|step| match step {
+            Step::Prepare => false,
+            Step::Block(number) => has(*number),
+        });
+        let mut entered: BTreeSet<Step> = blocks.copied().collect();
+        let others = self.steps.iter().filter(|step| **step != Step::Prepare);
+        if others.count() == entered.len() {
+            entered.insert(Step::Prepare);
+        }
+        entered
     }
 
     /// The steps that are not done.
@@ -80,7 +115,8 @@ impl<'a> Gather<'a> {
         let mut undone = self.steps.clone();
         undone.retain(|step| {
             let known = self.known.get(step).map(|known| &known.standing);
-            !matches!(known, Some(Ok(Some(End::Finished))))
+            let is_whole = matches!(known, Some(Ok(Some(End::Finished))));
+            !is_whole && !self.entered.contains(step)
         });
         undone
     }
