@@ -7,6 +7,7 @@ pub mod gas;
 pub mod iova_gap;
 pub mod iova_magazine;
 pub mod iova_propagation;
+pub mod lab_honesty;
 pub mod ordered;
 pub mod phys_lookup;
 pub mod plan;
@@ -139,5 +140,6 @@ pub fn all() -> Vec<Experiment> {
         bounce_area::experiment(),
         tree_order::experiment(),
         vmspace_index::experiment(),
+        lab_honesty::experiment(),
     ]
 }

@@ -18,7 +18,7 @@ use crate::stats::nodes::NODES;
 /// What the parts have come to so far.
 pub(super) struct Gather<'a> {
     dir: &'a Dir,
-    order: &'a Order,
+    pub(super) order: &'a Order,
     /// Every step, in order.
     pub(super) steps: Vec<Step>,
     /// Those whose every block is in the ledger, whatever became of their parts.

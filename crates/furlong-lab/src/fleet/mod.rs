@@ -4,7 +4,7 @@
 //! # Words
 //!
 //! - *Node*: a machine of the fleet, by the name that Slurm has for it.
-//! - *Step*: what one task does: the preparation (counts, calibrations) or the blocks of one number.
+//! - *Step*: what one task does: the preparation (counts, calibrations) or all blocks of a number.
 //! - *Order*: what is run and for which run, written once before anything is submitted.
 //! - *Part*: what a step found, a file of its own; *stint*: one process that worked at a step.
 //! - *Missing*: a step without a whole part that no task works at any more.

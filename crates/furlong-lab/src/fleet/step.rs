@@ -44,6 +44,19 @@ impl Step {
     }
 }
 
+/// How long the blocks of a number will probably take, seconds: for the time left, nothing else.
+#[must_use]
+pub fn guess_s(agenda: &Agenda, step: Step) -> f64 {
+    let Step::Block(number) = step else {
+        return 0.0;
+    };
+    let seconds = agenda.experiments.iter().flat_map(|entry| {
+        let due = entry.loads.iter().filter(move |load| number <= load.blocks);
+        due.map(|load| load.guess_s() * (entry.runners(load).len() + 1) as f64)
+    });
+    seconds.sum()
+}
+
 /// Whether something is counted or calibrated before the blocks.
 #[must_use]
 pub fn is_prepared(agenda: &Agenda) -> bool {

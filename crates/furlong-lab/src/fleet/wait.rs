@@ -11,13 +11,14 @@ use super::machine::{in_common, spoilers};
 use super::missing::missing;
 use super::order::Order;
 use super::slurm::{self, Slurm};
-use super::step::Step;
+use super::step::{Step, guess_s};
 use super::words::Task;
 use crate::archive;
 use crate::cli::Database;
 use crate::error::{Error, Exit};
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
+use crate::measure::progress::Progress;
 use crate::record::ledger::Ledger;
 use crate::record::machine::Files;
 use crate::record::result::{Fleet, Machine};
@@ -56,6 +57,7 @@ struct Watch<'a> {
     /// It was said that Slurm does not answer.
     told: bool,
     wake: Receiver<()>,
+    progress: Progress,
 }
 
 /// Merges the parts of a fleet's directory into its run, after waiting for what is to come.
@@ -110,8 +112,10 @@ pub(super) fn watch(
         voice: session.voice(),
         told: false,
         wake,
+        progress: Progress::new(session.voice(), &order.agenda),
     };
     let end = watch.until_the_end(dir, session.ledger(), patience, interrupt);
+    watch.progress.finish();
     let ledger = session.ledger();
     for stray in watch.gather.strays() {
         let text = format!("{stray} is no part of this run: it is left out");
@@ -151,6 +155,10 @@ impl Watch<'_> {
             self.stop(ledger, interrupt);
             return End::Interrupted;
         }
+        if self.gather.wrong.is_some() {
+            // The rest means nothing; where it cannot be ended, it ends by itself.
+            let _ = self.slurm.cancel();
+        }
         self.outcome()
     }
 
@@ -158,13 +166,15 @@ impl Watch<'_> {
     fn wait(&mut self, ledger: &mut Ledger, interrupt: &Interrupt) {
         let (mut asked, mut quiet_since) = (Instant::now(), None);
         while interrupt.signal().is_none() {
-            let before = self.gather.undone().len();
+            let before = self.gather.undone();
             self.gather.read(ledger);
             let undone = self.gather.undone();
+            let come = before.iter().filter(|step| !undone.contains(step));
+            self.show(&undone, come);
             if undone.is_empty() || self.gather.wrong.is_some() {
                 return;
             }
-            if asked.elapsed() >= ASK || undone.len() < before {
+            if asked.elapsed() >= ASK || undone.len() < before.len() {
                 self.ask();
                 asked = Instant::now();
             }
@@ -190,6 +200,17 @@ impl Watch<'_> {
             // Woken or not, the loop looks again.
             let _ = self.wake.recv_timeout(LOOK);
         }
+    }
+
+    /// Shows a person how far it is.
+    fn show<'a>(&self, undone: &[Step], come: impl Iterator<Item = &'a Step>) {
+        let running = self.tasks.iter().filter(|task| task.state == "RUNNING");
+        let (running, all) = (running.count(), self.gather.steps.len());
+        let done = all - undone.len();
+        self.progress
+            .now(&format!("{done} of {all} tasks are done, {running} run"));
+        let agenda = &self.gather.order.agenda;
+        come.for_each(|step| self.progress.done(guess_s(agenda, *step)));
     }
 
     /// Whether no task works at what is not done, as far as Slurm was ever heard.
