@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-use crate::cmd::{compare, doctor, list, record, replay, run, sample, show, stat};
+use crate::cmd::{collect, compare, doctor, list, record, replay, run, sample, show, stat, task};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::peers;
@@ -43,6 +43,8 @@ pub enum Verb {
     Run(Box<run::Args>),
     /// Compare any commands, as honestly as experiments are compared
     Compare(Box<compare::Args>),
+    /// Merge the parts of a run that a fleet measures
+    Collect(collect::Args),
     /// A stored run again
     Show(show::Args),
     /// Record what a real program asks of a system, as a trace
@@ -56,6 +58,9 @@ pub enum Verb {
     /// One sample, for the lab itself
     #[command(hide = true)]
     Sample(sample::Args),
+    /// One task of a fleet, for the lab itself
+    #[command(hide = true)]
+    Task(task::Args),
 }
 
 impl Cli {
@@ -72,12 +77,14 @@ impl Cli {
             Verb::List(args) => list::run(&args, experiments),
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Compare(args) => compare::run(&args),
+            Verb::Collect(args) => collect::run(&args),
             Verb::Show(args) => show::run(&args),
             Verb::Record(args) => record::run(&args),
             Verb::Replay(args) => replay::run(&args),
             Verb::Stat(args) => Ok(stat::run(&args)),
             Verb::Doctor(args) => doctor::run(&args),
             Verb::Sample(args) => sample::run(&args, experiments),
+            Verb::Task(args) => task::run(&args, experiments),
         }
     }
 }

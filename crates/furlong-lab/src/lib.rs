@@ -6,6 +6,7 @@
 //! - `bench.rs`: experiments on one's own code, run by `cargo bench`.
 //! - `experiments/`: what can be run; `measure/`: how; `record/`: what is kept of it.
 //! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
+//! - `fleet/`: a run that several machines share.
 //! - `doctor/`: what on this machine would spoil a measurement.
 //! - `ministat/`: files of numbers, as ministat reads and draws them.
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
@@ -25,6 +26,7 @@ pub mod cmd;
 pub mod doctor;
 pub mod error;
 pub mod experiments;
+pub mod fleet;
 pub mod hash;
 pub mod measure;
 pub mod ministat;

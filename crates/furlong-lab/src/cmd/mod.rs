@@ -1,6 +1,7 @@
 //! The verbs of the command, a file each.
 #![forbid(unsafe_code)]
 
+pub mod collect;
 pub mod compare;
 pub mod doctor;
 pub mod list;
@@ -10,3 +11,4 @@ pub mod run;
 pub mod sample;
 pub mod show;
 pub mod stat;
+pub mod task;

@@ -7,6 +7,7 @@ pub mod gas;
 pub mod iova_gap;
 pub mod iova_magazine;
 pub mod iova_propagation;
+pub mod lab_honesty;
 mod malloc;
 pub mod malloc_gate;
 pub mod malloc_suite;
@@ -146,5 +147,6 @@ pub fn all() -> Vec<Experiment> {
         malloc_gate::experiment(),
         malloc_tier::experiment(),
         malloc_suite::experiment(),
+        lab_honesty::experiment(),
     ]
 }

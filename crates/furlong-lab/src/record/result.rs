@@ -87,6 +87,18 @@ pub struct Machine {
     pub rustc: String,
     /// Profile and target of this binary.
     pub build: String,
+    /// The machines, where there are several and this is what they have in common.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
+}
+
+/// Several machines that share a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fleet {
+    /// The directory of its parts.
+    pub dir: String,
+    /// By the name that the fleet has for it.
+    pub nodes: BTreeMap<String, Machine>,
 }
 
 /// One experiment of a run.
@@ -301,6 +313,46 @@ pub struct Comparison {
     /// Why the verdict is no better (control failed, too few blocks, floor above the margin).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What each node says of it, where several measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_node: Option<ByNode>,
+}
+
+/// What the nodes of a fleet say of one effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ByNode {
+    /// In the order of their names.
+    pub effects: Vec<NodeEffect>,
+    /// Does the effect differ between them by more than chance?
+    pub differ: Option<NodesTest>,
+}
+
+/// An effect on one node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeEffect {
+    /// The node, by the name that the fleet has for it.
+    pub node: String,
+    /// Its blocks.
+    pub n: usize,
+    /// As in the comparison.
+    pub effect_pct: f64,
+    /// Of its own blocks alone; `None` with fewer than two.
+    pub ci95_pct: Option<[f64; 2]>,
+    /// `keep` or `revert` where that is beyond doubt on this node alone, however many there are.
+    pub claim: Option<Verdict>,
+}
+
+/// One-way analysis of variance of an effect, by node.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodesTest {
+    /// Statistic.
+    pub f: f64,
+    /// Degrees of freedom between the nodes.
+    pub df1: f64,
+    /// Degrees of freedom within them.
+    pub df2: f64,
+    /// Upper tail.
+    pub p: f64,
 }
 
 /// A t test.

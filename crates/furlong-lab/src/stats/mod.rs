@@ -16,7 +16,8 @@
 //! - [`comparison`]: one arm against the baseline in one metric; [`blocks`]: its differences
 //! - [`verdict`]: the rule; [`paired`]: the odds of its claims; [`control`]: the noise floor
 //! - [`mod@geomean`]: several workloads as one ratio
-//! - [`holm`]: several metrics or arms; [`exact`]: counts, compared without a test
+//! - [`holm`]: several metrics or arms; [`nodes`]: several machines; [`exact`]: counts, compared
+//!   without a test
 //! - [`warnings`]: what a person should know first, from [`drift`] and [`outliers`]
 //! - [`describe`](mod@describe): what ministat prints of a sample, stable for values far from zero
 //! - [`student`](mod@student), [`welch`](mod@welch): t tests on means, from values or moments
@@ -43,6 +44,7 @@ pub mod holm;
 pub mod judge;
 #[cfg(test)]
 mod judge_tests;
+pub mod nodes;
 pub mod outliers;
 pub mod paired;
 pub mod promise;

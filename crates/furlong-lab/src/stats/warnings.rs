@@ -3,6 +3,7 @@
 
 use super::blocks::present;
 use super::drift::{lag1, ljung_box_p, mann_kendall, n_effective, theil_sen};
+use super::nodes::Nodes;
 use super::outliers::outliers;
 use super::verdict::BLOCKS_MIN;
 use crate::record::result::{CONTROL, Kind, Metric, WorkloadResult};
@@ -17,6 +18,8 @@ const ALARM_P: f64 = 0.01;
 #[must_use]
 pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String> {
     let mut found = vec![];
+    // Blocks of several machines are no series, and their values not alike.
+    let one_machine = Nodes::of(workload).is_none();
     for (name, metric) in metrics {
         if metric.kind == Kind::Exact {
             found.extend(not_matched(workload, name));
@@ -25,11 +28,13 @@ pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String>
         found.extend(no_control(workload, name));
         found.extend(control_failed(workload, name));
         found.extend(missing(workload, name));
-        if let Some(series) = series(workload, name) {
+        if one_machine && let Some(series) = series(workload, name) {
             // A trend makes neighbours alike: one cause, one warning.
             found.extend(drift(name, &series).or_else(|| autocorrelation(name, &series)));
         }
-        found.extend(far_out(workload, name));
+        if one_machine {
+            found.extend(far_out(workload, name));
+        }
     }
     found
 }

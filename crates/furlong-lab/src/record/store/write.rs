@@ -167,10 +167,13 @@ impl Store {
     /// What is wrong with the database; nothing has changed.
     pub fn close(&mut self, run: &Run, status: Status) -> Result<(), Fault> {
         self.write(|store| {
-            let sql = "UPDATE runs SET status = ?2, machine = ?3, warnings = ?4, owner = NULL
-                WHERE id = ?1";
+            let sql = "UPDATE runs SET status = ?2, machine = ?3, warnings = ?4,
+                machine_id = ?5, owner = NULL WHERE id = ?1";
             let (machine, warnings) = (json(&run.machine), json(&run.warnings));
-            store.execute(sql, params![run.id, status.name(), machine, warnings])?;
+            store.execute(
+                sql,
+                params![run.id, status.name(), machine, warnings, run.machine.id],
+            )?;
             Ok(())
         })
     }
