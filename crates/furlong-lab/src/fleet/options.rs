@@ -16,6 +16,7 @@ use crate::measure::Agenda;
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
 use crate::record::build;
+use crate::record::store::Location;
 use crate::session::{Options, Session, new_run, quoted};
 
 /// What takes the samples.
@@ -89,14 +90,12 @@ pub fn submit(
     run.machine = head(&dir);
     let mut order = Order::new(run.clone(), agenda.clone(), build::binary());
     order.slurm.clone_from(&place.slurm);
-    order.db = match options.database.none(options.settings) {
-        true => None,
-        false => options.database.path(options.settings),
+    // A later `collect` may stand elsewhere, and has a server's password from its own surroundings.
+    order.db = match options.database.location(options.settings) {
+        Some(Location::File(path)) => Some(std::path::absolute(&path).unwrap_or(path)),
+        Some(server @ Location::Server(_)) => Some(server.to_string().into()),
+        None => None,
     };
-    // A later `collect` may stand elsewhere.
-    order.db = order
-        .db
-        .map(|path| std::path::absolute(&path).unwrap_or(path));
     order.write(&dir)?;
     let steps = Step::all(&order.agenda);
     let interrupt = Interrupt::listen()?;

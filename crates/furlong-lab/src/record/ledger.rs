@@ -36,6 +36,7 @@ pub const OPERATIONS: &str = "operations";
 pub struct Ledger {
     result: ResultFile,
     store: Option<Store>,
+    lost: bool,
     voice: Voice,
     listener: Option<Listener>,
 }
@@ -50,6 +51,7 @@ impl Ledger {
         Ledger {
             result,
             store,
+            lost: false,
             voice,
             listener: None,
         }
@@ -70,6 +72,12 @@ impl Ledger {
     #[must_use]
     pub fn kept(&self) -> bool {
         self.store.is_some()
+    }
+
+    /// Whether there was a store that has only a part of it now.
+    #[must_use]
+    pub fn is_torn(&self) -> bool {
+        self.lost
     }
 
     /// The frozen number of operations.
@@ -292,6 +300,7 @@ impl Ledger {
             self.voice.warn(&text);
             self.result.run.warnings.push(text);
             self.store = None;
+            self.lost = true;
         }
     }
 }
