@@ -15,7 +15,8 @@
 //!   `publish.rs`: where a result goes.
 //! - `recorder/`: traces of real programs, made; `replay/`: run again through subjects.
 //! - `peers.rs`: the same command with other people's implementations.
-//! - `misuse.rs`: a command line that says what no option says; `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`.
+//! - `misuse.rs`: a command line that says what no option says; `error.rs`: exit codes; `talk.rs`:
+//!   the terminal; `nearest.rs`: mistyped names; `hash.rs`.
 
 use std::process::ExitCode;
 

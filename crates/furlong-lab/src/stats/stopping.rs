@@ -25,10 +25,13 @@ pub const STOPPED: &str = "stopped";
 /// Looks at a workload that may end early, at most.
 const LOOKS: u32 = 5;
 
+/// By planned blocks, blocks and whether they are the last.
+type Known = BTreeMap<(u32, u32, bool), f64>;
+
 thread_local! {
-    /// Errors that were computed once, by planned blocks, blocks and whether they are the last:
-    /// they are integrals, and every look at every workload asks for one.
-    static KNOWN: RefCell<BTreeMap<(u32, u32, bool), f64>> = const { RefCell::new(BTreeMap::new()) };
+    /// Errors that were computed once: they are integrals, and every look at every workload asks
+    /// for one.
+    static KNOWN: RefCell<Known> = const { RefCell::new(Known::new()) };
 }
 
 /// When a workload has had enough.

@@ -79,8 +79,8 @@ fn a_block_is_stored_once() {
 fn runs_come_latest_first_and_by_their_beginning() {
     on_each(|location| {
         let mut store = Store::open(location).unwrap();
-        // The third is the latest by the clock, though its hour is the least; the last two are of the
-        // same second.
+        // The third is the latest by the clock, though its hour is the least; the last two are of
+        // the same second.
         let starts = [
             ("aaaa", "2026-01-02T00:00:00+00:00"),
             ("aabb", "2026-01-02T01:00:00+00:00"),

@@ -147,7 +147,8 @@ impl Postgres {
 fn client(config: &Config) -> Result<Client, postgres::Error> {
     let mut client = config.connect(NoTls)?;
     client.batch_execute(&format!(
-        "SET search_path TO {SCHEMA}; SET synchronous_commit TO on; SET client_min_messages TO error;"
+        "SET search_path TO {SCHEMA}; SET synchronous_commit TO on; \
+         SET client_min_messages TO error;"
     ))?;
     Ok(client)
 }
@@ -249,7 +250,7 @@ fn lost(shown: &str, why: &str) -> Fault {
 
 fn is_transport(error: &postgres::Error) -> bool {
     let source = error.source();
-    source.is_some_and(|source| source.is::<std::io::Error>())
+    source.is_some_and(<dyn Error>::is::<std::io::Error>)
 }
 
 impl ToSql for Value {
