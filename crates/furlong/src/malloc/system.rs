@@ -52,14 +52,14 @@ fn at(start: usize) -> NonNull<u8> {
     NonNull::new(pointer(start)).unwrap_or(NonNull::dangling())
 }
 
-/// Overwrites memory of a block that the caller holds, or units that it has just taken, with zeros.
+/// Overwrites what the caller holds of a block, or units that it has just taken, with zeros.
 #[inline]
 pub(crate) fn clear(base: usize, len: usize) {
     // SAFETY: the records say that they are mapped and the caller's.
     unsafe { zero(base, len) };
 }
 
-/// Whether words of a block that the caller holds, or of units that it has just taken, are all zero.
+/// Whether words of a block that the caller holds, or of units that it has just taken, are zero.
 #[inline(always)]
 pub(crate) fn is_zero(start: usize, len: usize) -> bool {
     // SAFETY: the records say that it is mapped and the caller's; all of it has been written since
