@@ -201,10 +201,16 @@ impl WorkloadResult {
             return Some(*marked);
         }
         let there = metrics.iter().filter(|(name, _)| has(name));
-        let mut alike = there.clone().filter(|(_, other)| other.kind == marked.1.kind);
+        let mut alike = there
+            .clone()
+            .filter(|(_, other)| other.kind == marked.1.kind);
         // A count never stands in for what was to be sampled and is missing.
         let mut others = there.filter(|_| marked.1.kind == Kind::Exact);
-        alike.next().or_else(|| others.next()).or(Some(marked)).copied()
+        alike
+            .next()
+            .or_else(|| others.next())
+            .or(Some(marked))
+            .copied()
     }
 }
 
