@@ -3,6 +3,7 @@
 //!
 //! `cargo test -p furlong-preload --test attack_corpus -- --nocapture` prints the table. Other
 //! allocators are in it where they are installed (Debian: libmimalloc2.0).
+#![expect(clippy::print_stdout, reason = "the table is for whoever asks")]
 
 mod attack;
 

@@ -13,7 +13,7 @@ use super::{
     latch::Latch,
     source::PageSource,
     span::{Use, unit_of},
-    system::System,
+    system::{System, clear},
     units::{find, run, runs},
 };
 
@@ -272,6 +272,21 @@ impl<C: Config> Malloc<C> {
             }
             pool.dirty
                 .set(pool.dirty.get() + arena.dirty.get().count_ones() as usize);
+            if arena.free.get() == u64::MAX {
+                self.purge_words(arena);
+            }
+        }
+    }
+
+    /// Gives the words of an arena without a span back, too. They are all zero: blocks that are
+    /// free are of spans, and a block is posted while it is one.
+    fn purge_words(&'static self, arena: &'static Arena) {
+        if let Some(words) = arena.words.get() {
+            let start = (&raw const *words).expose_provenance();
+            let len = size_of_val(words).next_multiple_of(self.source.page_size());
+            if !self.source.purge_at(start, len) {
+                clear(start, size_of_val(words));
+            }
         }
     }
 }

@@ -84,7 +84,7 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "wants no cores of what it ends",
     ),
     (
-        "crates/furlong-preload/tests/conformance.rs",
+        "crates/furlong-preload/tests/conformance/c.rs",
         "calls the functions of C",
     ),
     (

@@ -1,0 +1,112 @@
+//! The functions of C that a row asks, and what is done to their blocks.
+
+use core::{
+    ffi::{c_int, c_void},
+    ptr,
+};
+
+/// A block of C's, or null.
+pub(crate) type Block = *mut c_void;
+
+mod names {
+    use super::Block;
+
+    unsafe extern "C" {
+        pub(crate) fn valloc(size: usize) -> Block;
+        pub(crate) fn pvalloc(size: usize) -> Block;
+        pub(crate) fn reallocarray(block: Block, count: usize, size: usize) -> Block;
+        pub(crate) fn aligned_alloc(align: usize, size: usize) -> Block;
+        pub(crate) fn memalign(align: usize, size: usize) -> Block;
+    }
+}
+
+fn errno_place() -> *mut c_int {
+    // SAFETY: no contract; it is this thread's.
+    unsafe { libc::__errno_location() }
+}
+
+pub(crate) fn errno() -> c_int {
+    // SAFETY: this thread's, and always there.
+    unsafe { errno_place().read() }
+}
+
+pub(crate) fn set_errno(value: c_int) {
+    // SAFETY: as above.
+    unsafe { errno_place().write(value) };
+}
+
+pub(crate) fn malloc(size: usize) -> Block {
+    // SAFETY: no contract.
+    unsafe { libc::malloc(size) }
+}
+
+pub(crate) fn calloc(count: usize, size: usize) -> Block {
+    // SAFETY: no contract.
+    unsafe { libc::calloc(count, size) }
+}
+
+/// Rows free what they have, once.
+pub(crate) fn free(block: Block) {
+    // SAFETY: null, or a block that nobody uses any more.
+    unsafe { libc::free(block) };
+}
+
+pub(crate) fn realloc(block: Block, size: usize) -> Block {
+    // SAFETY: null, or a live block.
+    unsafe { libc::realloc(block, size) }
+}
+
+pub(crate) fn reallocarray(count: usize, size: usize) -> Block {
+    // SAFETY: no block.
+    unsafe { names::reallocarray(ptr::null_mut(), count, size) }
+}
+
+pub(crate) fn aligned_alloc(align: usize, size: usize) -> Block {
+    // SAFETY: no contract.
+    unsafe { names::aligned_alloc(align, size) }
+}
+
+pub(crate) fn memalign(align: usize, size: usize) -> Block {
+    // SAFETY: no contract.
+    unsafe { names::memalign(align, size) }
+}
+
+/// The code, and what the variable holds then, that began as the address 1.
+pub(crate) fn posix_memalign(align: usize, size: usize) -> (c_int, Block) {
+    let mut block = ptr::without_provenance_mut(1);
+    // SAFETY: a variable for the block.
+    let code = unsafe { libc::posix_memalign(&raw mut block, align, size) };
+    (code, block)
+}
+
+pub(crate) fn valloc(size: usize) -> Block {
+    // SAFETY: no contract.
+    unsafe { names::valloc(size) }
+}
+
+pub(crate) fn pvalloc(size: usize) -> Block {
+    // SAFETY: no contract.
+    unsafe { names::pvalloc(size) }
+}
+
+pub(crate) fn usable_size(block: Block) -> usize {
+    // SAFETY: null, or a live block.
+    unsafe { libc::malloc_usable_size(block) }
+}
+
+pub(crate) fn trim() {
+    // SAFETY: no contract.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Writes the first `len` bytes.
+pub(crate) fn fill(block: Block, len: usize, byte: u8) {
+    // SAFETY: a live block of at least as many bytes.
+    unsafe { block.cast::<u8>().write_bytes(byte, len) };
+}
+
+/// The first `len` bytes, all of which have been written.
+pub(crate) fn bytes<'a>(block: Block, len: usize) -> &'a [u8] {
+    // SAFETY: a live block of at least as many bytes; rows do not keep them longer.
+    unsafe { core::slice::from_raw_parts(block.cast(), len) }
+}

@@ -1,0 +1,121 @@
+//! Memory that is freed goes back to the system: after a peak, and while blocks come and go.
+#![forbid(unsafe_code)]
+
+use std::{
+    env, fs,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+/// Says to this test's program what it is to do.
+const INSIDE: &str = "FURLONG_TEST_INSIDE";
+
+const MIB: usize = 1 << 20;
+
+/// The memory that this process has, in bytes.
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/statm").expect("Linux says so there");
+    let pages = status
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse().ok());
+    let pages: usize = pages.expect("the second number is of pages");
+    pages * 4096
+}
+
+/// Sizes that depend on a seed alone, mostly small.
+fn size(random: &mut u64) -> usize {
+    *random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+    let x = (*random >> 33) as usize;
+    match x % 100 {
+        0 => 1 + x % 600_000,
+        1..10 => 1 + x % 30_000,
+        _ => 1 + x % 2000,
+    }
+}
+
+/// A peak of 2 GB, of which a twentieth stays; then a little work.
+fn peak() {
+    let mut random = 7;
+    let mut kept = Vec::new();
+    let mut freed = Vec::new();
+    let (mut live, mut all) = (0, 0);
+    // What stays is together, as what lives long mostly is.
+    while all < 2000 * MIB {
+        let block = vec![1_u8; size(&mut random)];
+        all += block.len();
+        if all < 100 * MIB {
+            live += block.len();
+            kept.push(block);
+        } else {
+            freed.push(block);
+        }
+    }
+    assert!(resident() > 1900 * MIB);
+    drop(freed);
+    for _ in 0..2000 {
+        drop(vec![1_u8; size(&mut random)]);
+    }
+    // What is free and kept is an eighth of what is in use; the rest is in rounding, and in blocks
+    // between others.
+    let most = live + live * 3 / 8;
+    assert!(resident() < most, "{} of {live} live", resident());
+    assert!(kept.iter().all(|block| block.iter().all(|byte| *byte == 1)));
+}
+
+/// Many generations of a program with a bounded number of blocks.
+fn churn() {
+    let mut random = 9;
+    let mut held: Vec<Vec<u8>> = (0..4000).map(|_| vec![1; size(&mut random)]).collect();
+    let mut sizes = Vec::new();
+    for _ in 0..12 {
+        for _ in 0..40_000 {
+            let fresh = vec![1; size(&mut random)];
+            let at = fresh.len().wrapping_mul(0x9e37_79b9) % held.len();
+            held[at] = fresh;
+        }
+        sizes.push(resident());
+    }
+    let (early, late) = (&sizes[2..6], &sizes[8..]);
+    let most = |sizes: &[usize]| sizes.iter().copied().max().unwrap_or(0);
+    assert!(most(late) < most(early) * 11 / 10, "{sizes:?}");
+}
+
+fn inside(what: &str, test: &str) -> Output {
+    let program = env::current_exe().expect("a test has a path");
+    let target = program.ancestors().nth(2);
+    let target = target.expect("a test lies two folders below the target's");
+    let library: PathBuf = target.join("examples/libfurlong_malloc.so");
+    assert!(library.exists(), "{library:?}: cargo build --examples");
+    Command::new(&program)
+        .args(["--exact", test, "--nocapture"])
+        .env(INSIDE, what)
+        .env("LD_PRELOAD", library)
+        .output()
+        .expect("this program can be run")
+}
+
+fn holds(test: &str, body: fn()) {
+    if env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let output = inside("1", test);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+fn after_a_peak_of_two_gigabytes_a_part_of_what_is_in_use_is_kept() {
+    holds(
+        "after_a_peak_of_two_gigabytes_a_part_of_what_is_in_use_is_kept",
+        peak,
+    );
+}
+
+#[test]
+fn a_program_with_as_many_blocks_as_before_does_not_grow() {
+    holds(
+        "a_program_with_as_many_blocks_as_before_does_not_grow",
+        churn,
+    );
+}
