@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::path::PathBuf;
 
+use crate::cli::Database;
 use crate::error::Error;
 use crate::measure::Agenda;
 use crate::peers;
@@ -11,12 +11,13 @@ use crate::record::build;
 use crate::record::machine::Files;
 use crate::record::place::data_dir;
 use crate::record::result::ResultFile;
-use crate::record::store::{Brief, Fault, Saved, Status, Store};
+use crate::record::store::{Brief, Fault, Location, Saved, Status, Store};
 use crate::session::Options;
+use crate::settings::Settings;
 
 /// Where the record is when nobody says anything.
-pub(crate) fn default_database() -> Option<PathBuf> {
-    data_dir().map(|dir| dir.join("furlong.db"))
+pub(crate) fn default_database() -> Option<Location> {
+    data_dir().map(|dir| Location::File(dir.join("furlong.db")))
 }
 
 /// The store with the new run in it, or why there is none; and what is wrong.
@@ -28,17 +29,12 @@ pub(crate) fn begin(
     if options.database.none(options.settings) {
         return (None, vec![]);
     }
-    let Some(path) = options.database.path(options.settings) else {
+    let Some(location) = options.database.location(options.settings) else {
         let text = "this run is not stored: neither --db, XDG_DATA_HOME nor HOME says where";
         return (None, vec![text.to_owned()]);
     };
-    if Some(&path) == default_database().as_ref()
-        && let Some(dir) = path.parent()
-    {
-        // Where this fails, opening fails and is told.
-        let _ = fs::create_dir_all(dir);
-    }
-    let begun = Store::open(&path).and_then(|mut store| {
+    make_home(&location);
+    let begun = Store::open(&location).and_then(|mut store| {
         let others = store.others_at_work()?;
         store.begin(result, agenda, &build::binary())?;
         Ok((store, others))
@@ -54,30 +50,108 @@ pub(crate) fn begin(
     }
 }
 
+/// The database that an invocation was told, which must be there.
+///
+/// # Errors
+///
+/// As [`open_database`].
+pub fn open(options: &Options<'_>) -> Result<Store, Error> {
+    open_database(options.database, options.settings)
+}
+
 /// The database, which must be there.
 ///
 /// # Errors
 ///
 /// It is not there, cannot be read, or was said to be `none`.
-pub fn open(options: &Options<'_>) -> Result<Store, Error> {
-    if options.database.none(options.settings) {
+pub fn open_database(database: &Database, settings: &Settings) -> Result<Store, Error> {
+    if database.none(settings) {
         return Err(Error::usage(
             "--db none has no stored runs: name the database",
         ));
     }
-    let path = options.database.path(options.settings);
-    let path = path.ok_or_else(|| {
+    let location = database.location(settings).ok_or_else(|| {
         Error::usage("neither --db, XDG_DATA_HOME nor HOME says where the stored runs are")
     })?;
-    Store::open_existing(&path).map_err(|fault| Error::usage(fault.to_string()))
+    Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))
 }
 
-/// The one run whose name begins so.
+/// The database, which is made where there is none.
+///
+/// # Errors
+///
+/// It cannot be made or written, or was said to be `none`.
+pub fn make_database(database: &Database, settings: &Settings) -> Result<Store, Error> {
+    if database.none(settings) {
+        return Err(Error::usage("--db none keeps nothing: name the database"));
+    }
+    let location = database.location(settings).ok_or_else(|| {
+        Error::usage("neither --db, XDG_DATA_HOME nor HOME says where the stored runs are")
+    })?;
+    make_home(&location);
+    Store::open(&location).map_err(|fault| Error::usage(fault.to_string()))
+}
+
+/// The directory of the database that nobody named.
+fn make_home(location: &Location) {
+    if Some(location) == default_database().as_ref()
+        && let Location::File(path) = location
+        && let Some(dir) = path.parent()
+    {
+        // Where this fails, opening fails and is told.
+        let _ = fs::create_dir_all(dir);
+    }
+}
+
+/// The latest run of this machine.
+const LATEST: &str = "latest";
+
+/// The run of this machine that others are held against.
+const PINNED: &str = "pinned";
+
+/// The latest run with a tag.
+const TAG: &str = "tag:";
+
+/// The one run whose name begins so, or that the word means.
 ///
 /// # Errors
 ///
 /// There is none, or there are several.
-pub fn find(store: &Store, prefix: &str) -> Result<Brief, Error> {
+pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
+    let here = || Files::default().machine();
+    let refuse = |fault: Fault| Error::usage(fault.to_string());
+    let id = match name.strip_prefix(TAG) {
+        Some(tag) => {
+            let found = store.tagged(tag, 1).map_err(refuse)?.into_iter().next();
+            let missing = || format!("no run has the tag `{tag}`: `furlong history` lists them");
+            Some(found.ok_or_else(|| Error::usage(missing()))?.id)
+        }
+        None if name == LATEST => {
+            let host = here();
+            let found = store.listed(Some(&host.id), 1).map_err(refuse)?;
+            let missing = || {
+                let (path, host) = (store.location(), &host.host);
+                format!("there is no run of {host} in {path} yet: `furlong run` makes one")
+            };
+            let found = found.into_iter().next();
+            Some(found.ok_or_else(|| Error::usage(missing()))?.id)
+        }
+        None if name == PINNED => {
+            let host = here();
+            let found = store.pinned(&host.id).map_err(refuse)?;
+            let missing = || {
+                let host = &host.host;
+                format!("no run of {host} is pinned: `furlong mark RUN --pin` pins one")
+            };
+            Some(found.ok_or_else(|| Error::usage(missing()))?)
+        }
+        None => None,
+    };
+    beginning(store, id.as_deref().unwrap_or(name))
+}
+
+/// The one run whose name begins so.
+fn beginning(store: &Store, prefix: &str) -> Result<Brief, Error> {
     let refuse = |fault: Fault| Error::usage(fault.to_string());
     let mut found = store.runs(prefix).map_err(refuse)?;
     let listed = |runs: &[Brief]| {
@@ -96,7 +170,7 @@ pub fn find(store: &Store, prefix: &str) -> Result<Brief, Error> {
             } else {
                 listed(&all)
             };
-            let path = store.path().display();
+            let path = store.location();
             Err(Error::usage(format!(
                 "no run begins with `{prefix}` in {path}; the latest are: {there}"
             )))

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 
 use terminal_size::{Width, terminal_size_of};
 
+use crate::cli::Pages;
 use crate::error::{Error, cause};
+use crate::record::build;
 use crate::record::place::data_dir;
 use crate::record::result::ResultFile;
+use crate::report::sheet::Sheet;
 use crate::report::terminal::{self, Style};
-use crate::report::{Form, Targets};
+use crate::report::{Form, Target, Targets};
 use crate::talk::{self, Voice};
 
 /// Refuses reports that could not be written, before anything is measured for them.
@@ -53,6 +56,48 @@ pub fn publish(result: &ResultFile, form: Form, targets: &Targets) -> Result<(),
     shown.and(written)
 }
 
+/// Refuses pages that could not be written, before anything is done for them.
+///
+/// # Errors
+///
+/// The first of them, and what to do.
+pub fn check_pages(pages: &Pages) -> Result<(), Error> {
+    let targets = Targets {
+        markdown: pages.md.clone(),
+        html: pages.html.clone(),
+        ..Targets::default()
+    };
+    check(&targets, Form::Table)
+}
+
+/// Shows a page and writes it where it was asked for. The terminal's goes to stdout, or to stderr
+/// where another goes to stdout.
+///
+/// # Errors
+///
+/// The files that could not be written.
+pub fn sheet(sheet: &Sheet, pages: &Pages) -> Result<(), Error> {
+    let markdown = pages.md.as_deref().map(|path| ("--md", path));
+    let html = pages.html.as_deref().map(|path| ("--html", path));
+    let made = [
+        markdown.map(|(option, path)| (Target { option, path }, sheet.markdown())),
+        html.map(|(option, path)| (Target { option, path }, sheet.html(&build::version()))),
+    ];
+    let made: Vec<(Target<'_>, String)> = made.into_iter().flatten().collect();
+    let failed = |error: &dyn std::fmt::Display| Error::failed(error.to_string());
+    if made.iter().any(|(target, _)| target.is_stdout()) {
+        talk::say(sheet.terminal(&style(false)).trim_end());
+    } else {
+        talk::data(&sheet.terminal(&style(talk::colour())))?;
+    }
+    for (target, text) in made {
+        target
+            .put(text.as_bytes())
+            .map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
 /// Writes the page that every run leaves in the user's data directory, and says where it is. When
 /// that fails it is only said: nobody asked for it.
 pub fn keep_page(result: &ResultFile, voice: Voice) {
@@ -63,26 +108,50 @@ pub fn keep_page(result: &ResultFile, voice: Voice) {
 }
 
 fn page(result: &ResultFile) -> Result<PathBuf, String> {
-    let dir = data_dir()
-        .ok_or("neither XDG_DATA_HOME nor HOME says where: ask for one with --html FILE")?
-        .join("reports");
-    fs::create_dir_all(&dir).map_err(|error| {
-        let (dir, why) = (dir.display(), cause(&error));
-        format!("{dir} cannot be made ({why}): ask for one with --html FILE")
-    })?;
-    let path = dir.join(format!("{}.html", result.run.id));
+    let path = own("reports", "--html", result, "html")?;
     let targets = Targets {
         html: Some(path.clone()),
         ..Targets::default()
     };
-    match targets.write(result) {
-        Ok(()) => Ok(path),
-        Err(errors) => Err(errors
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("; ")),
+    write(&targets, result).map(|()| path)
+}
+
+/// Writes a run of which the store has lost a part where the user's data is, so that it can be
+/// brought back.
+pub fn rescue(result: &ResultFile, voice: Voice) {
+    let written = own("rescued", "--json", result, "json").and_then(|path| {
+        let targets = Targets {
+            json: Some(path.clone()),
+            ..Targets::default()
+        };
+        write(&targets, result).map(|()| path)
+    });
+    match written {
+        Ok(path) => voice.warn(&format!(
+            "all of this run is in {0}: `furlong import {0}` into another store keeps it",
+            path.display()
+        )),
+        Err(why) => voice.warn(&format!("this run is kept nowhere: {why}")),
     }
+}
+
+/// A file of the user's for a result, in a directory that is made where there is none.
+fn own(dir: &str, option: &str, result: &ResultFile, end: &str) -> Result<PathBuf, String> {
+    let none =
+        || format!("neither XDG_DATA_HOME nor HOME says where: ask for it with {option} FILE");
+    let dir = data_dir().ok_or_else(none)?.join(dir);
+    fs::create_dir_all(&dir).map_err(|error| {
+        let (dir, why) = (dir.display(), cause(&error));
+        format!("{dir} cannot be made ({why}): ask for it with {option} FILE")
+    })?;
+    Ok(dir.join(format!("{}.{end}", result.run.id)))
+}
+
+fn write(targets: &Targets, result: &ResultFile) -> Result<(), String> {
+    targets.write(result).map_err(|errors| {
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        lines.join("; ")
+    })
 }
 
 pub(crate) fn style(colour: bool) -> Style {

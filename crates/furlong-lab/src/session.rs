@@ -22,7 +22,7 @@ use crate::record::judged::{deciding, judged};
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
 use crate::record::result::{ResultFile, Run, Verdict};
-use crate::record::store::{Fault, Status};
+use crate::record::store::{Fault, Status, redacted};
 use crate::report::{Form, Targets};
 use crate::settings::Settings;
 use crate::stats::stopping::Stopped;
@@ -168,6 +168,9 @@ impl<'a> Session<'a> {
             return Err(Error::failed(why));
         }
         let result = judged(self.ledger.result(), self.agenda.margin_pct);
+        if self.ledger.is_torn() {
+            publish::rescue(&result, self.options.voice);
+        }
         let published = publish::publish(&result, self.options.form, &self.options.targets);
         if self.options.page && self.options.targets.html.is_none() {
             publish::keep_page(&result, self.options.voice);
@@ -254,10 +257,10 @@ impl<'a> Session<'a> {
             return "nothing is stored, so this run cannot be resumed".to_owned();
         }
         let blocks = self.blocks();
-        let path = self.options.database.path(self.options.settings);
-        let place = match path {
-            Some(path) if Some(&path) != archive::default_database().as_ref() => {
-                format!(" --db {}", quoted(&path))
+        let location = self.options.database.location(self.options.settings);
+        let place = match location {
+            Some(location) if Some(&location) != archive::default_database().as_ref() => {
+                format!(" --db {}", quoted(Path::new(&location.to_string())))
             }
             _ => String::new(),
         };
@@ -301,8 +304,8 @@ impl<'a> Session<'a> {
 /// The arguments, as `furlong` would take them.
 fn command() -> Vec<String> {
     let given = std::env::args_os().skip(1);
-    // A path need not be text; the record shows where it is not.
-    let given = given.map(|argument| argument.to_string_lossy().into_owned());
+    // A path need not be text; the record shows where it is not. It does not keep passwords.
+    let given = given.map(|argument| redacted(&argument.to_string_lossy()));
     let mut command: Vec<String> = given.collect();
     if peers::are_here() && !peers::are_in(&command) {
         command.insert(0, peers::OPTION.to_owned());

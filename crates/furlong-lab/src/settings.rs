@@ -11,6 +11,8 @@ use crate::cli::{PERCENT_MAX, SECONDS_MAX};
 use crate::error::{Error, cause};
 use crate::experiments::Profile;
 use crate::measure::counters::Counters;
+use crate::record::store::is_url;
+use crate::report::Form;
 
 /// Name of the file.
 const NAME: &str = "furlong.toml";
@@ -47,6 +49,8 @@ pub struct Settings {
     pub tag: Option<String>,
     /// `--note`.
     pub note: Option<String>,
+    /// `--format`.
+    pub format: Option<Form>,
     /// `--fail-on`.
     pub fail_on: Option<Vec<crate::cli::FailOn>>,
     /// `--quiet`.
@@ -91,6 +95,12 @@ impl Settings {
         Ok(Settings::default())
     }
 
+    /// What is printed: as an option says, or as here, or the table.
+    #[must_use]
+    pub fn form(&self, option: Option<Form>) -> Form {
+        option.or(self.format).unwrap_or_default()
+    }
+
     fn parse(text: &str, path: &Path) -> Result<Settings, Error> {
         let wrong = |what: String| Error::usage(format!("{}: {what}", path.display()));
         let mut settings: Settings = toml::from_str(text).map_err(|error| {
@@ -129,7 +139,8 @@ impl Settings {
             ..
         } = &mut settings;
         for file in [db, json, csv, md, html].into_iter().flatten() {
-            if !matches!(file.to_str(), Some("-" | "none")) {
+            let word = file.to_str();
+            if !matches!(word, Some("-" | "none")) && !word.is_some_and(is_url) {
                 *file = dir.join(&file);
             }
         }
@@ -151,6 +162,7 @@ mod tests {
 
     use super::Settings;
     use crate::experiments::Profile;
+    use crate::report::Form;
 
     fn parsed(text: &str) -> Result<Settings, String> {
         Settings::parse(text, Path::new("/home/me/furlong.toml")).map_err(|error| error.message)
@@ -184,6 +196,20 @@ mod tests {
         assert_eq!(settings.json.as_deref(), Some(Path::new("-")));
         assert_eq!(settings.html.as_deref(), Some(Path::new("none")));
         assert_eq!(settings.csv.as_deref(), Some(Path::new("/tmp/a.csv")));
+    }
+
+    #[test]
+    fn an_option_goes_before_the_form_that_stands_here() {
+        let settings = parsed("format = 'hyperfine-json'").unwrap();
+        assert_eq!(settings.form(None), Form::HyperfineJson);
+        assert_eq!(settings.form(Some(Form::Fio)), Form::Fio);
+        assert_eq!(Settings::default().form(None), Form::Table);
+        let server = parsed("db = 'postgres://lab@db/furlong'").unwrap();
+        assert_eq!(
+            server.db.as_deref(),
+            Some(Path::new("postgres://lab@db/furlong"))
+        );
+        assert!(parsed("format = 'pdf'").unwrap_err().contains("line 1"));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub const OPERATIONS: &str = "operations";
 pub struct Ledger {
     result: ResultFile,
     store: Option<Store>,
+    lost: bool,
     voice: Voice,
 }
 
@@ -43,6 +44,7 @@ impl Ledger {
         Ledger {
             result,
             store,
+            lost: false,
             voice,
         }
     }
@@ -57,6 +59,12 @@ impl Ledger {
     #[must_use]
     pub fn kept(&self) -> bool {
         self.store.is_some()
+    }
+
+    /// Whether there was a store that has only a part of it now.
+    #[must_use]
+    pub fn is_torn(&self) -> bool {
+        self.lost
     }
 
     /// The frozen number of operations.
@@ -242,6 +250,7 @@ impl Ledger {
             self.voice.warn(&text);
             self.result.run.warnings.push(text);
             self.store = None;
+            self.lost = true;
         }
     }
 }

@@ -6,16 +6,30 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
+use super::engine::Odd;
+
 /// What is wrong with a database and what to do, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     text: String,
+    kind: Kind,
+}
+
+/// What a fault means for whoever meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing but its text.
+    Plain,
     /// The medium takes no changes: what is there may still be read.
-    unwritable: bool,
+    Unwritable,
+    /// The connection is gone: nobody knows whether the last commit was done.
+    Lost,
+    /// What was to be added is there already.
+    Twice,
 }
 
 /// The way out of all of them.
-const ANOTHER: &str = "name another with --db FILE";
+pub(super) const ANOTHER: &str = "name another with --db FILE";
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,18 +39,32 @@ impl fmt::Display for Fault {
 
 impl Fault {
     pub(super) fn new(text: impl Into<String>) -> Fault {
-        Fault {
-            text: text.into(),
-            unwritable: false,
-        }
+        Fault::of_kind(Kind::Plain, text)
+    }
+
+    pub(super) fn of_kind(kind: Kind, text: impl Into<String>) -> Fault {
+        let text = text.into();
+        Fault { text, kind }
     }
 
     pub(super) fn is_unwritable(&self) -> bool {
-        self.unwritable
+        self.kind == Kind::Unwritable
     }
 
-    pub(super) fn newer(path: &Path, version: i64, known: u32) -> Fault {
-        let path = path.display();
+    pub(super) fn is_lost(&self) -> bool {
+        self.kind == Kind::Lost
+    }
+
+    pub(super) fn is_twice(&self) -> bool {
+        self.kind == Kind::Twice
+    }
+
+    pub(super) fn odd(place: &dyn fmt::Display, what: &Odd) -> Fault {
+        let Odd(what) = what;
+        Fault::new(format!("the database {place}: {what}: {ANOTHER}"))
+    }
+
+    pub(super) fn newer(path: &dyn fmt::Display, version: i64, known: u32) -> Fault {
         Fault::new(format!(
             "the database {path} was written by a newer furlong (version {version}, this one knows \
              {known}): use that furlong, or {ANOTHER}"
@@ -106,10 +134,13 @@ impl Fault {
             ),
             _ => format!("the database {path}: {error}: {ANOTHER}"),
         };
-        let unwritable = matches!(
-            code,
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen)
-        );
-        Fault { text, unwritable }
+        let kind = match code {
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                Kind::Unwritable
+            }
+            Some(ErrorCode::ConstraintViolation) => Kind::Twice,
+            _ => Kind::Plain,
+        };
+        Fault { text, kind }
     }
 }

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Row, params};
-use serde::de::DeserializeOwned;
-
+use super::engine::Access;
 use super::{Fault, Status, Store, owner};
 use crate::measure::Agenda;
 use crate::record::ledger::push;
@@ -46,8 +44,8 @@ impl Store {
     /// What is wrong with the database.
     pub fn runs(&self, prefix: &str) -> Result<Vec<Brief>, Fault> {
         let sql = "SELECT id, started, status FROM runs WHERE substr(id, 1, length(?1)) = ?1
-            ORDER BY julianday(started) DESC, rowid DESC";
-        self.rows(sql, prefix, |row| {
+            ORDER BY began DESC, rowid DESC";
+        self.rows(sql, &[prefix.into()], |row| {
             let status: String = row.get(2)?;
             Ok(Brief {
                 id: row.get(0)?,
@@ -67,9 +65,9 @@ impl Store {
             WHERE experiments.name = ?1 AND runs.profile <> 'smoke' AND EXISTS (
                 SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
                 WHERE workloads.experiment = experiments.id)
-            ORDER BY julianday(runs.started) DESC, runs.rowid DESC LIMIT 1";
+            ORDER BY runs.began DESC, runs.rowid DESC LIMIT 1";
         Ok(self
-            .rows(sql, experiment, |row| row.get(0))?
+            .rows(sql, &[experiment.into()], |row| row.get(0))?
             .into_iter()
             .next())
     }
@@ -81,7 +79,8 @@ impl Store {
     /// What is wrong with the database.
     pub fn others_at_work(&self) -> Result<Vec<u32>, Fault> {
         let sql = "SELECT owner FROM runs WHERE owner IS NOT NULL AND owner <> ?1";
-        let owners: Vec<String> = self.rows(sql, owner::this_process(), |row| row.get(0))?;
+        let owners: Vec<String> =
+            self.rows(sql, &[owner::this_process().into()], |row| row.get(0))?;
         Ok(owners
             .iter()
             .filter_map(|owner| owner::alive(owner))
@@ -95,13 +94,10 @@ impl Store {
     /// What is wrong with the database, also that it holds what no furlong wrote.
     pub fn load(&self, id: &str) -> Result<Saved, Fault> {
         // One transaction, so that a block that is being added is there as a whole or not at all.
-        let reading = self
-            .connection
-            .unchecked_transaction()
-            .map_err(|e| self.fault(&e))?;
-        let saved = self.load_now(id);
+        self.engine.begin(Access::Read)?;
+        let saved = self.load_part(id, None);
         // Nothing was written: there is nothing to lose.
-        let _ = reading.rollback();
+        self.engine.rollback();
         saved
     }
 
@@ -113,37 +109,41 @@ impl Store {
     /// What is wrong with the database.
     pub fn agenda(&self, id: &str) -> Result<Agenda, Fault> {
         let sql = "SELECT agenda FROM runs WHERE id = ?1";
-        let agenda = self.rows(sql, id, |row| parsed(row, 0))?.into_iter().next();
+        let agenda = self
+            .rows(sql, &[id.into()], |row| row.parsed(0))?
+            .into_iter()
+            .next();
         agenda.ok_or_else(|| self.no_run(id))
     }
 
     fn no_run(&self, id: &str) -> Fault {
-        Fault::new(format!("there is no run {id} in {}", self.path.display()))
+        Fault::new(format!("there is no run {id} in {}", self.location))
     }
 
-    fn load_now(&self, id: &str) -> Result<Saved, Fault> {
+    /// A run, or of its experiments only one, within a transaction.
+    pub(super) fn load_part(&self, id: &str, experiment: Option<&str>) -> Result<Saved, Fault> {
         let sql = "SELECT id, started, command, profile, seed, version, tag, note, machine,
-            warnings, status, binary, margin_pct FROM runs WHERE id = ?1";
-        let texts = self.rows(sql, id, |row| {
-            let text = |index| row.get::<_, String>(index);
+            warnings, status, \"binary\", margin_pct FROM runs WHERE id = ?1";
+        let texts = self.rows(sql, &[id.into()], |row| {
+            let text = |index| row.get::<String>(index);
             let run = Run {
                 id: text(0)?,
                 started: text(1)?,
-                command: parsed(row, 2)?,
+                command: row.parsed(2)?,
                 profile: text(3)?,
-                seed: row.get::<_, i64>(4)?.cast_unsigned(),
+                seed: row.get::<i64>(4)?.cast_unsigned(),
                 version: text(5)?,
                 tag: row.get(6)?,
                 note: row.get(7)?,
-                machine: parsed(row, 8)?,
-                warnings: parsed(row, 9)?,
+                machine: row.parsed(8)?,
+                warnings: row.parsed(9)?,
             };
             Ok((run, Status::named(&text(10)?), text(11)?, row.get(12)?))
         })?;
         let Some((run, status, binary, margin_pct)) = texts.into_iter().next() else {
             return Err(self.no_run(id));
         };
-        let experiments = self.experiments(id)?;
+        let experiments = self.experiments(id, experiment)?;
         let result = ResultFile {
             schema: SCHEMA.to_owned(),
             run,
@@ -157,19 +157,20 @@ impl Store {
         })
     }
 
-    fn experiments(&self, run: &str) -> Result<Vec<ExperimentResult>, Fault> {
+    fn experiments(&self, run: &str, only: Option<&str>) -> Result<Vec<ExperimentResult>, Fault> {
         let sql = "SELECT id, name, question, metrics, metric_order, left_out FROM experiments
-            WHERE run = ?1 ORDER BY position";
-        let found = self.rows(sql, run, |row| {
+            WHERE run = ?1 AND (?2 = '' OR name = ?2) ORDER BY position";
+        let only = only.unwrap_or_default();
+        let found = self.rows(sql, &[run.into(), only.into()], |row| {
             let experiment = ExperimentResult {
                 name: row.get(1)?,
                 question: row.get(2)?,
-                metrics: parsed(row, 3)?,
-                metric_order: parsed(row, 4)?,
+                metrics: row.parsed(3)?,
+                metric_order: row.parsed(4)?,
                 workloads: vec![],
-                left_out: parsed(row, 5)?,
+                left_out: row.parsed(5)?,
             };
-            Ok((row.get::<_, i64>(0)?, experiment))
+            Ok((row.get::<i64>(0)?, experiment))
         })?;
         let mut experiments = vec![];
         for (id, mut experiment) in found {
@@ -189,21 +190,21 @@ impl Store {
     fn workloads(&self, experiment: i64, sampled: &[String]) -> Result<Vec<WorkloadResult>, Fault> {
         let sql = "SELECT id, name, params, warnings FROM workloads WHERE experiment = ?1
             ORDER BY position";
-        let found = self.rows(sql, experiment, |row| {
+        let found = self.rows(sql, &[experiment.into()], |row| {
             let control = sampled
                 .iter()
                 .map(|metric| (metric.clone(), Control::blank()));
             let workload = WorkloadResult {
                 name: row.get(1)?,
-                params: parsed(row, 2)?,
+                params: row.parsed(2)?,
                 blocks: vec![],
                 order: vec![],
                 arms: vec![],
                 control: control.collect(),
                 comparisons: vec![],
-                warnings: parsed(row, 3)?,
+                warnings: row.parsed(3)?,
             };
-            Ok((row.get::<_, i64>(0)?, workload))
+            Ok((row.get::<i64>(0)?, workload))
         })?;
         let mut workloads = vec![];
         for (id, mut workload) in found {
@@ -218,7 +219,7 @@ impl Store {
 
     fn arms(&self, workload: i64) -> Result<Vec<ArmResult>, Fault> {
         let sql = "SELECT name, na FROM arms WHERE workload = ?1 ORDER BY position";
-        let mut arms = self.rows(sql, workload, |row| {
+        let mut arms = self.rows(sql, &[workload.into()], |row| {
             let (samples, summary) = (BTreeMap::new(), BTreeMap::new());
             Ok(ArmResult {
                 name: row.get(0)?,
@@ -228,12 +229,8 @@ impl Store {
             })
         })?;
         let sql = "SELECT arm, metric, value FROM exact_values WHERE workload = ?1";
-        let exact = self.rows(sql, workload, |row| {
-            Ok((
-                row.get::<_, String>(0)?,
-                row.get::<_, String>(1)?,
-                row.get(2)?,
-            ))
+        let exact = self.rows(sql, &[workload.into()], |row| {
+            Ok((row.get::<String>(0)?, row.get::<String>(1)?, row.get(2)?))
         })?;
         for (name, metric, value) in exact {
             if let Some(arm) = arms.iter_mut().find(|arm| arm.name == name) {
@@ -245,8 +242,8 @@ impl Store {
 
     fn blocks(&self, workload: i64) -> Result<Vec<Block>, Fault> {
         let sql = "SELECT number, seed FROM blocks WHERE workload = ?1 ORDER BY number";
-        let mut blocks = self.rows(sql, workload, |row| {
-            let seed = row.get::<_, i64>(1)?.cast_unsigned();
+        let mut blocks = self.rows(sql, &[workload.into()], |row| {
+            let seed = row.get::<i64>(1)?.cast_unsigned();
             Ok(Block {
                 number: row.get(0)?,
                 seed,
@@ -255,16 +252,16 @@ impl Store {
         })?;
         let sql = "SELECT block, runner, elapsed_s, operations, digest, failure FROM samples
             WHERE workload = ?1 ORDER BY block, position";
-        let samples = self.rows(sql, workload, |row| {
+        let samples = self.rows(sql, &[workload.into()], |row| {
             let sample = Sample {
                 runner: row.get(1)?,
                 values: BTreeMap::new(),
                 elapsed_s: row.get(2)?,
-                operations: row.get::<_, i64>(3)?.cast_unsigned(),
-                digest: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
+                operations: row.get::<i64>(3)?.cast_unsigned(),
+                digest: row.get::<Option<i64>>(4)?.map(i64::cast_unsigned),
                 failure: row.get(5)?,
             };
-            Ok((row.get::<_, u32>(0)?, sample))
+            Ok((row.get::<u32>(0)?, sample))
         })?;
         for (block, sample) in samples {
             // A sample belongs to a block, a value to a sample: the foreign keys say so.
@@ -273,13 +270,13 @@ impl Store {
             }
         }
         let sql = "SELECT block, position, metric, value FROM sample_values WHERE workload = ?1";
-        let values = self.rows(sql, workload, |row| {
+        let values = self.rows(sql, &[workload.into()], |row| {
             let position: u32 = row.get(1)?;
             Ok((
-                row.get::<_, u32>(0)?,
+                row.get::<u32>(0)?,
                 position,
-                row.get::<_, String>(2)?,
-                row.get::<_, f64>(3)?,
+                row.get::<String>(2)?,
+                row.get::<f64>(3)?,
             ))
         })?;
         for (block, position, metric, value) in values {
@@ -290,22 +287,6 @@ impl Store {
         }
         Ok(blocks)
     }
-
-    fn rows<T>(
-        &self,
-        sql: &str,
-        key: impl rusqlite::ToSql,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, Fault> {
-        let found = self
-            .connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| {
-                let rows = statement.query_map(params![key], read)?;
-                rows.collect::<rusqlite::Result<Vec<T>>>()
-            });
-        found.map_err(|error| self.fault(&error))
-    }
 }
 
 /// The block of that number, of blocks in ascending order.
@@ -314,16 +295,4 @@ fn numbered(blocks: &mut [Block], number: u32) -> Option<&mut Block> {
         .binary_search_by_key(&number, |block| block.number)
         .ok()?;
     blocks.get_mut(place)
-}
-
-/// A column of JSON.
-fn parsed<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(
-            column,
-            rusqlite::types::Type::Text,
-            Box::new(error),
-        )
-    })
 }

@@ -11,7 +11,65 @@ pub(super) const APPLICATION_ID: i32 = 0x4655_524c;
 pub(super) const VERSION: u32 = STEPS.len() as u32;
 
 /// Step `n` leads from version `n` to `n + 1`. A step that was once released is never changed.
-const STEPS: [&str; 2] = [RUNS, OWNERS];
+const STEPS: [Step; 3] = [
+    Step {
+        sql: RUNS,
+        sqlite: "",
+        // What SQLite gives every row by itself: which of two was there first.
+        postgres: "ALTER TABLE runs ADD COLUMN rowid BIGINT GENERATED ALWAYS AS IDENTITY;",
+    },
+    Step {
+        sql: OWNERS,
+        sqlite: "",
+        postgres: "",
+    },
+    Step {
+        sql: HISTORY,
+        sqlite: BEGAN,
+        postgres: "",
+    },
+];
+
+/// A step: what both engines do, and then each by itself.
+struct Step {
+    sql: &'static str,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+impl Step {
+    fn for_sqlite(&self) -> String {
+        [self.sql, self.sqlite].concat()
+    }
+
+    /// In PostgreSQL's words for the same types.
+    fn for_postgres(&self) -> String {
+        let words = [
+            (
+                "INTEGER PRIMARY KEY",
+                "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+            ),
+            ("INTEGER", "BIGINT"),
+            ("REAL", "DOUBLE PRECISION"),
+            (" STRICT, WITHOUT ROWID;", ";"),
+            (" STRICT;", ";"),
+            // A word of PostgreSQL's own.
+            ("\n    binary ", "\n    \"binary\" "),
+        ];
+        let translated = words
+            .iter()
+            .fold(self.sql.to_owned(), |sql, (theirs, ours)| {
+                sql.replace(theirs, ours)
+            });
+        translated + self.postgres
+    }
+}
+
+/// What PostgreSQL has to do to come from a version to this one.
+pub(super) fn postgres_steps(from: u32) -> Vec<String> {
+    let steps = STEPS.iter().skip(from as usize);
+    steps.map(Step::for_postgres).collect()
+}
 
 /// Runs, what they will do, and every finished block.
 const RUNS: &str = "
@@ -113,6 +171,26 @@ const OWNERS: &str = "
 ALTER TABLE runs ADD COLUMN owner TEXT;
 ";
 
+/// When runs began, as a number that an index can order; and the run of each machine that others
+/// are held against.
+const HISTORY: &str = "
+-- Milliseconds since 1970.
+ALTER TABLE runs ADD COLUMN began INTEGER;
+DROP INDEX runs_by_start;
+CREATE INDEX runs_by_began ON runs (began);
+CREATE INDEX runs_by_tag ON runs (tag);
+
+CREATE TABLE pins (
+    machine_id TEXT PRIMARY KEY,
+    run        TEXT NOT NULL REFERENCES runs ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+";
+
+/// For the runs that are there already.
+const BEGAN: &str = "
+UPDATE runs SET began = CAST(round((julianday(started) - 2440587.5) * 86400000) AS INTEGER);
+";
+
 /// Where a database stands.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -150,7 +228,7 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     // Read again under the lock: another furlong may have been first.
     let done: u32 = steps.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     for step in STEPS.iter().skip(done as usize) {
-        steps.execute_batch(step)?;
+        steps.execute_batch(&step.for_sqlite())?;
     }
     if done < VERSION {
         steps.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -192,7 +270,7 @@ mod tests {
             let mut old = Connection::open_in_memory().unwrap();
             STEPS[..version]
                 .iter()
-                .for_each(|step| old.execute_batch(step).unwrap());
+                .for_each(|step| old.execute_batch(&step.for_sqlite()).unwrap());
             old.pragma_update(None, "user_version", version as u32)
                 .unwrap();
             old.pragma_update(None, "application_id", super::APPLICATION_ID)

@@ -1,11 +1,11 @@
-//! The store by itself: what cannot be tried from outside.
+//! The store by itself: what the suite of both engines cannot try from outside.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{Status, Store};
+use super::{Location, Status, Store};
 use crate::experiments::{MetricPlan, Profile, Workload};
 use crate::measure::agenda::{Agenda, Batch, Entry, Load};
 use crate::measure::counters::Counters;
@@ -18,6 +18,10 @@ const PLACE: Place = Place {
     experiment: 0,
     workload: 0,
 };
+
+fn file(path: &Path) -> Location {
+    Location::File(path.to_owned())
+}
 
 fn agenda() -> Agenda {
     let metric = |name: &str, kind| MetricPlan {
@@ -87,7 +91,7 @@ fn blank(id: &str, started: &str) -> ResultFile {
 /// A ledger over a database with a run that has just begun.
 fn begun(path: &Path, id: &str) -> Ledger {
     let result = blank(id, "2026-01-01T00:00:00+00:00");
-    let mut store = Store::open(path).unwrap();
+    let mut store = Store::open(&file(path)).unwrap();
     store.begin(&result, &agenda(), "binary").unwrap();
     Ledger::new(result, Some(store), Voice::Quiet)
 }
@@ -115,82 +119,17 @@ fn block(number: u32) -> Block {
 }
 
 #[test]
-fn what_is_loaded_is_what_was_measured() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("runs.db");
-    let mut ledger = begun(&path, "abcd");
-    ledger.freeze(PLACE, 123_456);
-    let exact = |value| [("calls".to_owned(), value)].into();
-    let values = [
-        ("a".to_owned(), exact(Some(1.0 / 3.0))),
-        ("b".to_owned(), exact(None)),
-    ];
-    ledger.set_exact(PLACE, &values.into());
-    ledger.add_block(PLACE, &block(1));
-    ledger.add_block(PLACE, &block(2));
-    ledger.warn(PLACE, "odd".to_owned());
-    ledger.close(Status::Interrupted, Some(1.25));
-    assert!(ledger.kept());
-    let store = Store::open_existing(&path).unwrap();
-    let saved = store.load("abcd").unwrap();
-    assert_eq!(&saved.result, ledger.result());
-    assert_eq!(
-        (saved.status, saved.binary.as_str()),
-        (Status::Interrupted, "binary")
-    );
-    assert_eq!(saved.margin_pct, Some(0.5));
-    assert_eq!(store.agenda("abcd").unwrap(), agenda());
-}
-
-#[test]
-fn a_demoted_metric_is_loaded_as_a_sampled_one() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("runs.db");
-    let mut ledger = begun(&path, "abcd");
-    let exact = [("a".to_owned(), [("calls".to_owned(), Some(2.0))].into())];
-    ledger.set_exact(PLACE, &exact.into());
-    ledger.demote(0, "calls", "it differs".to_owned());
-    ledger.add_block(PLACE, &block(1));
-    let saved = Store::open_existing(&path).unwrap().load("abcd").unwrap();
-    assert_eq!(&saved.result, ledger.result());
-    let arms = &saved.result.experiments[0].workloads[0].arms;
-    assert_eq!(arms[1].samples["calls"], [None], "it failed");
-    assert!(!arms[0].samples.contains_key("calls"), "it was not asked");
-}
-
-#[test]
-fn a_block_is_stored_once() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("runs.db");
-    let ledger = begun(&path, "abcd");
-    let mut store = Store::open(&path).unwrap();
-    store.put_block("abcd", "race", "plain", &block(1)).unwrap();
-    let mut again = block(1);
-    again.samples.truncate(1);
-    store
-        .put_block("abcd", "race", "plain", &again)
-        .unwrap_err();
-    let saved = store.load("abcd").unwrap().result;
-    assert_eq!(saved.experiments[0].workloads[0].blocks, [1]);
-    assert_eq!(saved.experiments[0].workloads[0].order[0].len(), 3);
-    drop(ledger);
-}
-
-#[test]
 fn a_full_disk_is_told_once_and_the_run_goes_on() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("runs.db");
     let result = blank("abcd", "2026-01-01T00:00:00+00:00");
-    let mut store = Store::open(&path).unwrap();
+    let mut store = Store::open(&file(&path)).unwrap();
     store.begin(&result, &agenda(), "binary").unwrap();
-    let pages: u32 = store
-        .connection
-        .query_row("PRAGMA page_count", [], |row| row.get(0))
+    let pages: u32 = store.engine.run("PRAGMA page_count", &[]).unwrap()[0]
+        .get(0)
         .unwrap();
-    store
-        .connection
-        .pragma_update(None, "max_page_count", pages)
-        .unwrap();
+    let limit = format!("PRAGMA max_page_count = {pages}");
+    store.engine.batch(&limit).unwrap();
     let mut ledger = Ledger::new(result, Some(store), Voice::Quiet);
     for number in 1..=300 {
         ledger.add_block(PLACE, &block(number));
@@ -205,7 +144,7 @@ fn a_full_disk_is_told_once_and_the_run_goes_on() {
         result.run.warnings
     );
     // What came before the last whole block is there.
-    let stored = Store::open_existing(&path)
+    let stored = Store::open_existing(&file(&path))
         .unwrap()
         .load("abcd")
         .unwrap()
@@ -239,75 +178,6 @@ fn a_table_that_is_gone_is_told_once_and_the_run_goes_on() {
 }
 
 #[test]
-fn runs_come_latest_first_and_by_their_beginning() {
-    let home = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&home.path().join("runs.db")).unwrap();
-    // The third is the latest by the clock, though its hour is the least; the last two are of the
-    // same second.
-    let starts = [
-        ("aaaa", "2026-01-02T00:00:00+00:00"),
-        ("aabb", "2026-01-02T01:00:00+00:00"),
-        ("ab_d", "2026-01-01T23:30:00-02:00"),
-        ("b%cc", "2026-01-01T00:00:00+00:00"),
-        ("bbcc", "2026-01-01T00:00:00+00:00"),
-    ];
-    for (id, started) in starts {
-        store
-            .begin(&blank(id, started), &agenda(), "binary")
-            .unwrap();
-    }
-    let ids = |prefix: &str| -> Vec<String> {
-        store
-            .runs(prefix)
-            .unwrap()
-            .into_iter()
-            .map(|run| run.id)
-            .collect()
-    };
-    assert_eq!(ids(""), ["ab_d", "aabb", "aaaa", "bbcc", "b%cc"]);
-    assert_eq!(ids("aa"), ["aabb", "aaaa"]);
-    assert_eq!(ids("b%"), ["b%cc"]);
-    assert_eq!(ids("_"), Vec::<String>::new());
-}
-
-#[test]
-fn a_run_has_one_owner_while_its_process_lives() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("runs.db");
-    let mut ledger = begun(&path, "abcd");
-    let mut store = Store::open(&path).unwrap();
-    let told = store.claim("abcd").unwrap_err().to_string();
-    assert!(
-        told.contains(&format!("process {}", std::process::id())),
-        "{told}"
-    );
-    ledger.close(Status::Interrupted, None);
-    store.claim("abcd").unwrap();
-    assert_eq!(store.load("abcd").unwrap().status, Status::Running);
-}
-
-#[test]
-fn a_run_that_is_not_there_is_told() {
-    let home = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&home.path().join("runs.db")).unwrap();
-    assert!(
-        store
-            .load("abcd")
-            .unwrap_err()
-            .to_string()
-            .contains("there is no run abcd")
-    );
-    assert!(
-        store
-            .agenda("abcd")
-            .unwrap_err()
-            .to_string()
-            .contains("there is no run abcd")
-    );
-    store.claim("abcd").unwrap_err();
-}
-
-#[test]
 fn two_that_open_a_new_database_at_once_both_get_it() {
     for _ in 0..20 {
         let home = tempfile::tempdir().unwrap();
@@ -317,7 +187,9 @@ fn two_that_open_a_new_database_at_once_both_get_it() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     start.wait();
-                    let refused = Store::open(&path).err().map(|fault| fault.to_string());
+                    let refused = Store::open(&file(&path))
+                        .err()
+                        .map(|fault| fault.to_string());
                     assert_eq!(refused, None);
                 });
             }

@@ -1,9 +1,10 @@
 //! What a run puts into the store.
 #![forbid(unsafe_code)]
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
+use jiff::Timestamp;
 use serde::Serialize;
 
+use super::engine::{Access, Engine, Odd, Value};
 use super::{Fault, Status, Store, owner};
 use crate::measure::Agenda;
 use crate::record::ledger::ExactValues;
@@ -22,8 +23,14 @@ impl Store {
         agenda: &Agenda,
         binary: &str,
     ) -> Result<(), Fault> {
+        let terms = Terms {
+            binary,
+            margin_pct: agenda.margin_pct,
+            agenda: json(agenda),
+            owner: Some(owner::this_process()),
+        };
         self.write(|store| {
-            insert_run(store, &result.run, agenda, binary)?;
+            insert_run(store, &result.run, Status::Running, &terms)?;
             for (position, experiment) in (0_i64..).zip(&result.experiments) {
                 insert_experiment(store, &result.run.id, position, experiment)?;
             }
@@ -38,13 +45,17 @@ impl Store {
     /// The database, or that another process is measuring the run.
     pub fn claim(&mut self, run: &str) -> Result<(), Fault> {
         let held = self.write(|store| {
-            let sql = "SELECT owner FROM runs WHERE id = ?1";
-            let held: Option<String> = store.query_row(sql, [run], |row| row.get(0))?;
+            // A change that changes nothing, so that nobody else reads the owner meanwhile.
+            let sql = "UPDATE runs SET owner = owner WHERE id = ?1 RETURNING owner";
+            let Some(row) = store.run(sql, &[run.into()])?.into_iter().next() else {
+                return Err(no_run(run));
+            };
+            let held: Option<String> = row.get(0).map_err(|odd| store.odd(&odd))?;
             if let Some(pid) = held.as_deref().and_then(owner::alive) {
                 return Ok(Some(pid));
             }
             let sql = "UPDATE runs SET owner = ?2, status = 'running' WHERE id = ?1";
-            store.execute(sql, [run, &owner::this_process()])?;
+            store.run(sql, &[run.into(), owner::this_process().into()])?;
             Ok(None)
         })?;
         match held {
@@ -81,9 +92,12 @@ impl Store {
                 SELECT workloads.id FROM workloads
                 JOIN experiments ON experiments.id = workloads.experiment
                 WHERE experiments.run = ?2 AND experiments.name = ?3)";
-            store.execute(sql, [metric, &run.id, &experiment.name])?;
+            store.run(
+                sql,
+                &[metric.into(), (&run.id).into(), (&experiment.name).into()],
+            )?;
             let sql = "UPDATE runs SET warnings = ?2 WHERE id = ?1";
-            store.execute(sql, [&run.id, &json(&run.warnings)])?;
+            store.run(sql, &[(&run.id).into(), json(&run.warnings).into()])?;
             Ok(())
         })
     }
@@ -102,10 +116,8 @@ impl Store {
         self.write(|store| {
             let id = workload_id(store, run, experiment, &workload.name)?;
             let sql = "UPDATE workloads SET params = ?2, warnings = ?3 WHERE id = ?1";
-            store.execute(
-                sql,
-                params![id, json(&workload.params), json(&workload.warnings)],
-            )?;
+            let (params, warnings) = (json(&workload.params), json(&workload.warnings));
+            store.run(sql, &[id.into(), params.into(), warnings.into()])?;
             Ok(())
         })
     }
@@ -124,15 +136,7 @@ impl Store {
     ) -> Result<(), Fault> {
         self.write(|store| {
             let id = workload_id(store, run, experiment, workload)?;
-            let sql = "INSERT OR REPLACE INTO exact_values (workload, arm, metric, value)
-                VALUES (?1, ?2, ?3, ?4)";
-            let mut insert = store.prepare(sql)?;
-            for (arm, metrics) in values {
-                for (metric, value) in metrics {
-                    insert.execute(params![id, arm, metric, value])?;
-                }
-            }
-            Ok(())
+            insert_exact(store, id, values)
         })
     }
 
@@ -150,13 +154,7 @@ impl Store {
     ) -> Result<(), Fault> {
         self.write(|store| {
             let id = workload_id(store, run, experiment, workload)?;
-            let sql = "INSERT INTO blocks (workload, number, seed, finished)
-                VALUES (?1, ?2, ?3, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))";
-            store.execute(sql, params![id, block.number, block.seed.cast_signed()])?;
-            for (position, sample) in (0_i64..).zip(&block.samples) {
-                insert_sample(store, id, block.number, position, sample)?;
-            }
-            Ok(())
+            insert_block(store, id, block)
         })
     }
 
@@ -170,24 +168,52 @@ impl Store {
             let sql = "UPDATE runs SET status = ?2, machine = ?3, warnings = ?4, owner = NULL
                 WHERE id = ?1";
             let (machine, warnings) = (json(&run.machine), json(&run.warnings));
-            store.execute(sql, params![run.id, status.name(), machine, warnings])?;
+            let id = &run.id;
+            store.run(
+                sql,
+                &[
+                    id.into(),
+                    status.name().into(),
+                    machine.into(),
+                    warnings.into(),
+                ],
+            )?;
             Ok(())
         })
     }
 
-    fn write<T>(
+    /// One transaction: all of `change` or nothing.
+    ///
+    /// Where the connection to a server is lost, it is made anew and all of it is done again. Was
+    /// the answer to the commit what was lost, and the commit itself done, then the second time
+    /// finds what it adds there already.
+    pub(super) fn write<T: Default>(
         &mut self,
-        change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+        change: impl Fn(&dyn Engine) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let done = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|store| {
-                let answer = change(&store)?;
-                store.commit()?;
-                Ok(answer)
-            });
-        done.map_err(|error| self.fault(&error))
+        let engine = &*self.engine;
+        let mut committing = false;
+        loop {
+            let done = engine.begin(Access::Write).and_then(|()| change(engine));
+            let done = match done {
+                Ok(answer) => engine.commit().map(|()| answer).inspect_err(|fault| {
+                    committing |= fault.is_lost();
+                }),
+                Err(fault) if committing && fault.is_twice() => {
+                    engine.rollback();
+                    return Ok(T::default());
+                }
+                Err(fault) => Err(fault),
+            };
+            match done {
+                Err(fault) if fault.is_lost() && engine.reconnect() => {}
+                Err(fault) => {
+                    engine.rollback();
+                    return Err(fault);
+                }
+                done => return done,
+            }
+        }
     }
 }
 
@@ -197,121 +223,204 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn insert_run(
-    store: &Connection,
-    run: &Run,
-    agenda: &Agenda,
-    binary: &str,
-) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO runs (id, started, status, command, profile, seed, version, binary, tag,
-            note, machine_id, machine, warnings, margin_pct, agenda, owner)
-        VALUES (:id, :started, 'running', :command, :profile, :seed, :version, :binary, :tag,
-            :note, :machine_id, :machine, :warnings, :margin_pct, :agenda, :owner)";
-    let values = named_params! {
-        ":id": run.id,
-        ":started": run.started,
-        ":command": json(&run.command),
-        ":profile": run.profile,
-        ":seed": run.seed.cast_signed(),
-        ":version": run.version,
-        ":binary": binary,
-        ":tag": run.tag,
-        ":note": run.note,
-        ":machine_id": run.machine.id,
-        ":machine": json(&run.machine),
-        ":warnings": json(&run.warnings),
-        ":margin_pct": agenda.margin_pct,
-        ":agenda": json(agenda),
-        ":owner": owner::this_process(),
-    };
-    store.execute(sql, values)?;
-    Ok(())
+/// Milliseconds since 1970 of a time as it stands in a result.
+pub(super) fn milliseconds(time: &str) -> i64 {
+    let time: Option<Timestamp> = time.parse().ok();
+    time.map_or(0, Timestamp::as_millisecond)
 }
 
-fn insert_experiment(
-    store: &Connection,
+fn no_run(id: &str) -> Fault {
+    Fault::new(format!("there is no run {id}"))
+}
+
+pub(super) fn insert_run(
+    store: &dyn Engine,
+    run: &Run,
+    status: Status,
+    terms: &Terms<'_>,
+) -> Result<(), Fault> {
+    let sql = "INSERT INTO runs (id, started, began, status, command, profile, seed, version,
+            \"binary\", tag, note, machine_id, machine, warnings, margin_pct, agenda, owner)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+    let values = [
+        (&run.id).into(),
+        (&run.started).into(),
+        milliseconds(&run.started).into(),
+        status.name().into(),
+        json(&run.command).into(),
+        (&run.profile).into(),
+        run.seed.into(),
+        (&run.version).into(),
+        terms.binary.into(),
+        run.tag.as_ref().into(),
+        run.note.as_ref().into(),
+        (&run.machine.id).into(),
+        json(&run.machine).into(),
+        json(&run.warnings).into(),
+        terms.margin_pct.into(),
+        (&terms.agenda).into(),
+        terms.owner.as_ref().into(),
+    ];
+    store.run(sql, &values).map(drop)
+}
+
+/// What stands in a run's row besides the run.
+pub(super) struct Terms<'a> {
+    /// Fingerprint of the executable.
+    pub(super) binary: &'a str,
+    /// The margin that goes before the declared ones.
+    pub(super) margin_pct: Option<f64>,
+    /// As JSON.
+    pub(super) agenda: String,
+    /// Who measures it.
+    pub(super) owner: Option<String>,
+}
+
+/// Adds an experiment with its workloads and arms, and gives the numbers of the workloads.
+pub(super) fn insert_experiment(
+    store: &dyn Engine,
     run: &str,
     position: i64,
     experiment: &ExperimentResult,
-) -> rusqlite::Result<()> {
+) -> Result<Vec<i64>, Fault> {
     let sql = "INSERT INTO experiments (run, position, name, question, metrics, metric_order,
-        left_out) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    store.execute(
-        sql,
-        params![
-            run,
-            position,
-            experiment.name,
-            experiment.question,
-            json(&experiment.metrics),
-            json(&experiment.metric_order),
-            json(&experiment.left_out),
-        ],
-    )?;
-    let id = store.last_insert_rowid();
+        left_out) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id";
+    let values = [
+        run.into(),
+        position.into(),
+        (&experiment.name).into(),
+        (&experiment.question).into(),
+        json(&experiment.metrics).into(),
+        json(&experiment.metric_order).into(),
+        json(&experiment.left_out).into(),
+    ];
+    let id = number(store, sql, &values)?;
+    let mut ids = vec![];
     for (position, workload) in (0_i64..).zip(&experiment.workloads) {
         let sql = "INSERT INTO workloads (experiment, position, name, params, warnings)
-            VALUES (?1, ?2, ?3, ?4, ?5)";
-        let (values, warnings) = (json(&workload.params), json(&workload.warnings));
-        store.execute(sql, params![id, position, workload.name, values, warnings])?;
-        let id = store.last_insert_rowid();
+            VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id";
+        let values = [
+            id.into(),
+            position.into(),
+            (&workload.name).into(),
+            json(&workload.params).into(),
+            json(&workload.warnings).into(),
+        ];
+        let id = number(store, sql, &values)?;
         for (position, arm) in (0_i64..).zip(&workload.arms) {
             let sql = "INSERT INTO arms (workload, position, name, na) VALUES (?1, ?2, ?3, ?4)";
-            store.execute(sql, params![id, position, arm.name, arm.na])?;
+            let na = arm.na.as_ref().into();
+            store.run(sql, &[id.into(), position.into(), (&arm.name).into(), na])?;
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+fn update_metrics(
+    store: &dyn Engine,
+    run: &str,
+    experiment: &ExperimentResult,
+) -> Result<(), Fault> {
+    let sql = "UPDATE experiments SET metrics = ?3, metric_order = ?4 WHERE run = ?1 AND name = ?2";
+    let (metrics, order) = (json(&experiment.metrics), json(&experiment.metric_order));
+    let name = &experiment.name;
+    store.run(
+        sql,
+        &[run.into(), name.into(), metrics.into(), order.into()],
+    )?;
+    Ok(())
+}
+
+/// Adds what was counted on a workload, or puts it in the place of what was.
+pub(super) fn insert_exact(
+    store: &dyn Engine,
+    workload: i64,
+    values: &ExactValues,
+) -> Result<(), Fault> {
+    let sql = "INSERT INTO exact_values (workload, arm, metric, value) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (workload, arm, metric) DO UPDATE SET value = excluded.value";
+    for (arm, metrics) in values {
+        for (metric, value) in metrics {
+            let value = (*value).into();
+            store.run(sql, &[workload.into(), arm.into(), metric.into(), value])?;
         }
     }
     Ok(())
 }
 
-fn update_metrics(
-    store: &Connection,
-    run: &str,
-    experiment: &ExperimentResult,
-) -> rusqlite::Result<()> {
-    let sql = "UPDATE experiments SET metrics = ?3, metric_order = ?4 WHERE run = ?1 AND name = ?2";
-    let (metrics, order) = (json(&experiment.metrics), json(&experiment.metric_order));
-    store.execute(sql, params![run, experiment.name, metrics, order])?;
+/// Adds a block with all its samples.
+pub(super) fn insert_block(store: &dyn Engine, workload: i64, block: &Block) -> Result<(), Fault> {
+    let sql = "INSERT INTO blocks (workload, number, seed, finished) VALUES (?1, ?2, ?3, ?4)";
+    let finished = Timestamp::now().to_string();
+    let values = [
+        workload.into(),
+        block.number.into(),
+        block.seed.into(),
+        finished.into(),
+    ];
+    store.run(sql, &values)?;
+    for (position, sample) in (0_i64..).zip(&block.samples) {
+        insert_sample(store, workload, block.number, position, sample)?;
+    }
     Ok(())
 }
 
 fn insert_sample(
-    store: &Connection,
+    store: &dyn Engine,
     workload: i64,
     block: u32,
     position: i64,
     sample: &Sample,
-) -> rusqlite::Result<()> {
+) -> Result<(), Fault> {
     let sql = "INSERT INTO samples (workload, block, position, runner, elapsed_s, operations,
         digest, failure) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    store.execute(
-        sql,
-        params![
-            workload,
-            block,
-            position,
-            sample.runner,
-            sample.elapsed_s,
-            sample.operations.cast_signed(),
-            sample.digest.map(u64::cast_signed),
-            sample.failure,
-        ],
-    )?;
+    let values = [
+        workload.into(),
+        block.into(),
+        position.into(),
+        (&sample.runner).into(),
+        sample.elapsed_s.into(),
+        sample.operations.into(),
+        sample.digest.into(),
+        sample.failure.as_ref().into(),
+    ];
+    store.run(sql, &values)?;
     let sql = "INSERT INTO sample_values (workload, block, position, metric, value)
         VALUES (?1, ?2, ?3, ?4, ?5)";
     for (metric, value) in &sample.values {
-        store.execute(sql, params![workload, block, position, metric, value])?;
+        let values = [
+            workload.into(),
+            block.into(),
+            position.into(),
+            metric.into(),
+            (*value).into(),
+        ];
+        store.run(sql, &values)?;
     }
     Ok(())
 }
 
 fn workload_id(
-    store: &Connection,
+    store: &dyn Engine,
     run: &str,
     experiment: &str,
     workload: &str,
-) -> rusqlite::Result<i64> {
+) -> Result<i64, Fault> {
     let sql = "SELECT workloads.id FROM workloads
         JOIN experiments ON experiments.id = workloads.experiment
         WHERE experiments.run = ?1 AND experiments.name = ?2 AND workloads.name = ?3";
-    store.query_row(sql, [run, experiment, workload], |row| row.get(0))
+    number(
+        store,
+        sql,
+        &[run.into(), experiment.into(), workload.into()],
+    )
+}
+
+/// The one number that a statement answers.
+fn number(store: &dyn Engine, sql: &str, values: &[Value]) -> Result<i64, Fault> {
+    let rows = store.run(sql, values)?;
+    let nothing = || Odd("it has lost what this run wrote to it".to_owned());
+    let found = rows.first().ok_or_else(nothing).and_then(|row| row.get(0));
+    found.map_err(|odd| store.odd(&odd))
 }

@@ -1,0 +1,183 @@
+//! What the store asks of a database: statements, values and rows, in the SQL that SQLite and
+//! PostgreSQL have in common.
+#![forbid(unsafe_code)]
+
+use serde::de::DeserializeOwned;
+
+use super::Fault;
+
+/// A database that is open.
+///
+/// Placeholders are `?1`, `?2`, ..; every statement means the same on each engine.
+pub(super) trait Engine {
+    /// One statement, and its rows.
+    fn run(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Fault>;
+
+    /// Begins a transaction.
+    fn begin(&self, access: Access) -> Result<(), Fault>;
+
+    /// Ends it; everything in it is on the disk when this returns.
+    fn commit(&self) -> Result<(), Fault> {
+        self.run("COMMIT", &[]).map(drop)
+    }
+
+    /// Ends it as if it had not been. When that fails the connection is gone and all of it with it.
+    fn rollback(&self) {
+        let _ = self.run("ROLLBACK", &[]);
+    }
+
+    /// Connects anew after the connection was lost, where that is possible.
+    fn reconnect(&self) -> bool {
+        false
+    }
+
+    /// What is wrong, in this database's words.
+    fn odd(&self, what: &Odd) -> Fault;
+
+    /// For tests: several statements without values.
+    #[cfg(test)]
+    fn batch(&self, sql: &str) -> Result<(), Fault>;
+}
+
+/// What a transaction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Reads one state of the database, whatever others write meanwhile.
+    Read,
+    /// Writes; nobody else does until it ends.
+    Write,
+}
+
+/// What stands in a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+/// One row of an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Row(pub(super) Vec<Value>);
+
+/// A column holds what no furlong wrote.
+#[derive(Clone, Debug)]
+pub(super) struct Odd(pub(super) String);
+
+impl Row {
+    /// What stands in a column.
+    pub(super) fn get<T: FromValue>(&self, column: usize) -> Result<T, Odd> {
+        let value = self.0.get(column).unwrap_or(&Value::Null);
+        T::from_value(value).ok_or_else(|| {
+            Odd(format!(
+                "{value:?} stands where no furlong writes such a thing"
+            ))
+        })
+    }
+
+    /// A column of JSON.
+    pub(super) fn parsed<T: DeserializeOwned>(&self, column: usize) -> Result<T, Odd> {
+        let text: String = self.get(column)?;
+        serde_json::from_str(&text).map_err(|error| Odd(error.to_string()))
+    }
+}
+
+/// What can be taken out of a column.
+pub(super) trait FromValue: Sized {
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+impl FromValue for i64 {
+    fn from_value(value: &Value) -> Option<i64> {
+        match value {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for u32 {
+    fn from_value(value: &Value) -> Option<u32> {
+        i64::from_value(value)?.try_into().ok()
+    }
+}
+
+impl FromValue for f64 {
+    fn from_value(value: &Value) -> Option<f64> {
+        match value {
+            Value::Real(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for String {
+    fn from_value(value: &Value) -> Option<String> {
+        match value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: &Value) -> Option<Option<T>> {
+        match value {
+            Value::Null => Some(None),
+            _ => T::from_value(value).map(Some),
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Value {
+        Value::Text(text.clone())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::Text(text)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Value {
+        Value::Integer(number)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Integer(number.into())
+    }
+}
+
+impl From<u64> for Value {
+    /// Databases have no unsigned numbers: the same bits, signed.
+    fn from(number: u64) -> Value {
+        Value::Integer(number.cast_signed())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        Value::Real(number)
+    }
+}
+
+impl<T> From<Option<T>> for Value
+where
+    Value: From<T>,
+{
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Null, Value::from)
+    }
+}

@@ -1,0 +1,196 @@
+//! What is done to runs that are there: marked, pinned, brought in from a file, removed.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use super::engine::Engine;
+use super::write::{Terms, insert_block, insert_exact, insert_experiment, insert_run};
+use super::{Fault, Status, Store};
+use crate::record::measured::{Block, Sample};
+use crate::record::result::{CONTROL, Kind, ResultFile, WorkloadResult};
+
+/// What stands in the place of an executable's fingerprint where the run came from a file.
+const IMPORTED: &str = "imported";
+
+impl Store {
+    /// Gives a run a tag or a note; an empty one takes away what is there.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database; nothing has changed.
+    pub fn mark(&mut self, run: &str, tag: Option<&str>, note: Option<&str>) -> Result<(), Fault> {
+        self.write(|store| {
+            for (column, text) in [("tag", tag), ("note", note)] {
+                if let Some(text) = text {
+                    let text = Some(text).filter(|text| !text.is_empty());
+                    let sql = format!("UPDATE runs SET {column} = ?2 WHERE id = ?1");
+                    store.run(&sql, &[run.into(), text.into()])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes a run the one that others of its machine are held against.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database; nothing has changed.
+    pub fn pin(&mut self, run: &str) -> Result<(), Fault> {
+        self.write(|store| {
+            let sql = "INSERT INTO pins (machine_id, run)
+                SELECT machine_id, id FROM runs WHERE id = ?1
+                ON CONFLICT (machine_id) DO UPDATE SET run = excluded.run";
+            store.run(sql, &[run.into()]).map(drop)
+        })
+    }
+
+    /// Makes a run one among others again.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database; nothing has changed.
+    pub fn unpin(&mut self, run: &str) -> Result<(), Fault> {
+        self.write(|store| {
+            let sql = "DELETE FROM pins WHERE run = ?1";
+            store.run(sql, &[run.into()]).map(drop)
+        })
+    }
+
+    /// The run that a machine's others are held against.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn pinned(&self, machine: &str) -> Result<Option<String>, Fault> {
+        let sql = "SELECT run FROM pins WHERE machine_id = ?1";
+        let found = self.rows(sql, &[machine.into()], |row| row.get(0))?;
+        Ok(found.into_iter().next())
+    }
+
+    /// Removes a run and everything of it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database; nothing has changed.
+    pub fn remove(&mut self, run: &str) -> Result<(), Fault> {
+        self.write(|store| {
+            let sql = "DELETE FROM runs WHERE id = ?1";
+            store.run(sql, &[run.into()]).map(drop)
+        })
+    }
+
+    /// Gives the room of removed runs back to the system.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn compact(&mut self) -> Result<(), Fault> {
+        self.engine.run("VACUUM", &[]).map(drop)
+    }
+
+    /// Adds a finished run that was measured elsewhere.
+    ///
+    /// # Shapes
+    ///
+    /// `result` is consistent: see `fits_together` of the result.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database, or that a run of this name is there; nothing has changed.
+    pub fn import(&mut self, result: &ResultFile) -> Result<(), Fault> {
+        let terms = Terms {
+            binary: IMPORTED,
+            margin_pct: own_margin(result),
+            agenda: "null".to_owned(),
+            owner: None,
+        };
+        self.write(|store| {
+            insert_run(store, &result.run, Status::Finished, &terms)?;
+            for (position, experiment) in (0_i64..).zip(&result.experiments) {
+                let run = &result.run.id;
+                let ids = insert_experiment(store, run, position, experiment)?;
+                let exact = |name: &String| {
+                    let metric = experiment.metrics.get(name);
+                    metric.is_some_and(|metric| metric.kind == Kind::Exact)
+                };
+                for (id, workload) in ids.into_iter().zip(&experiment.workloads) {
+                    import_workload(store, id, workload, exact)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+fn import_workload(
+    store: &dyn Engine,
+    id: i64,
+    workload: &WorkloadResult,
+    exact: impl Fn(&String) -> bool,
+) -> Result<(), Fault> {
+    let mut counted = BTreeMap::new();
+    for arm in &workload.arms {
+        let own = arm.samples.iter().filter(|(metric, _)| exact(metric));
+        let values: BTreeMap<String, Option<f64>> = own
+            .filter_map(|(metric, values)| Some((metric.clone(), *values.first()?)))
+            .collect();
+        counted.insert(arm.name.clone(), values);
+    }
+    insert_exact(store, id, &counted)?;
+    for (place, number) in workload.blocks.iter().enumerate() {
+        let order = workload.order.get(place).into_iter().flatten();
+        let block = Block {
+            number: *number,
+            // A file does not say: nothing but `--resume`, which is not for finished runs, asks.
+            seed: 0,
+            samples: order
+                .map(|runner| sample(workload, runner, place, &exact))
+                .collect(),
+        };
+        insert_block(store, id, &block)?;
+    }
+    Ok(())
+}
+
+/// What a file says of one process.
+fn sample(
+    workload: &WorkloadResult,
+    runner: &str,
+    place: usize,
+    exact: &impl Fn(&String) -> bool,
+) -> Sample {
+    let arm = workload.arms.iter().find(|arm| arm.name == runner);
+    let of_arm = arm.into_iter().flat_map(|arm| &arm.samples);
+    let own = of_arm.map(|(metric, values)| (metric, values.get(place)));
+    let again = workload.control.iter().filter(|_| runner == CONTROL);
+    let again = again.map(|(metric, control)| (metric, control.samples.get(place)));
+    let mut sample = Sample {
+        runner: runner.to_owned(),
+        values: BTreeMap::new(),
+        elapsed_s: 0.0,
+        operations: 0,
+        digest: None,
+        failure: None,
+    };
+    for (metric, value) in own.chain(again).filter(|(metric, _)| !exact(metric)) {
+        match value {
+            Some(Some(value)) => drop(sample.values.insert(metric.clone(), *value)),
+            Some(None) => sample.failure = Some("no value in the imported file".to_owned()),
+            None => {}
+        }
+    }
+    sample
+}
+
+/// The margin that went before the declared ones, as the comparisons show it.
+fn own_margin(result: &ResultFile) -> Option<f64> {
+    result.experiments.iter().find_map(|experiment| {
+        let workloads = experiment.workloads.iter();
+        let mut all = workloads.flat_map(|workload| &workload.comparisons);
+        all.find_map(|one| {
+            let declared = experiment.metrics.get(&one.metric)?.margin_pct;
+            (declared != Some(one.margin_pct)).then_some(one.margin_pct)
+        })
+    })
+}

@@ -1,0 +1,180 @@
+//! The store in one file: SQLite.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, ToSql, params_from_iter};
+
+use super::Fault;
+use super::engine::{Access, Engine, Odd, Row, Value};
+use super::schema::{self, Standing};
+
+/// How long to wait for another furlong that writes at this moment.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// An open file.
+pub(super) struct Sqlite {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Sqlite {
+    /// Opens a file to write to, makes it where there is none, and brings it up to date.
+    pub(super) fn open(path: &Path) -> Result<Sqlite, Fault> {
+        if path.is_dir() {
+            return Err(Fault::directory(path));
+        }
+        let wrong = |error| Fault::of(path, &error);
+        let mut connection = Connection::open(path).map_err(wrong)?;
+        connection.busy_timeout(BUSY).map_err(wrong)?;
+        check(path, &connection)?;
+        keep_a_log(&connection).map_err(wrong)?;
+        connection
+            .pragma_update(None, "synchronous", "full")
+            .map_err(wrong)?;
+        connection
+            .pragma_update(None, "foreign_keys", true)
+            .map_err(wrong)?;
+        schema::migrate(&mut connection).map_err(wrong)?;
+        Ok(Sqlite {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Opens a file that must exist, to read. One that cannot be written is read all the same.
+    pub(super) fn open_existing(path: &Path) -> Result<Sqlite, Fault> {
+        if !path.exists() {
+            return Err(Fault::missing(path));
+        }
+        Sqlite::open(path).or_else(|fault| match fault.is_unwritable() {
+            true => Sqlite::open_frozen(path).map_err(|_| fault),
+            false => Err(fault),
+        })
+    }
+
+    /// Opens a file on a medium that cannot be written, where all of it is in its one file.
+    fn open_frozen(path: &Path) -> Result<Sqlite, Fault> {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        if fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+            return Err(Fault::new("its last changes are in a log beside it"));
+        }
+        let wrong = |error| Fault::of(path, &error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(uri(path), flags).map_err(wrong)?;
+        if check(path, &connection)? == Standing::Behind {
+            return Err(Fault::older(path));
+        }
+        Ok(Sqlite {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
+    fn answer(&self, sql: &str, values: &[Value]) -> rusqlite::Result<Vec<Row>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let columns = statement.column_count();
+        let rows = statement.query_map(params_from_iter(values), |row| {
+            let column = |at| row.get_ref(at).map(value);
+            (0..columns).map(column).collect::<Result<_, _>>().map(Row)
+        })?;
+        rows.collect()
+    }
+}
+
+impl Engine for Sqlite {
+    fn run(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Fault> {
+        self.answer(sql, values)
+            .map_err(|error| Fault::of(&self.path, &error))
+    }
+
+    fn begin(&self, access: Access) -> Result<(), Fault> {
+        let sql = match access {
+            Access::Read => "BEGIN",
+            Access::Write => "BEGIN IMMEDIATE",
+        };
+        self.run(sql, &[]).map(drop)
+    }
+
+    fn odd(&self, what: &Odd) -> Fault {
+        Fault::odd(&self.path.display(), what)
+    }
+
+    #[cfg(test)]
+    fn batch(&self, sql: &str) -> Result<(), Fault> {
+        let done = self.connection.execute_batch(sql);
+        done.map_err(|error| Fault::of(&self.path, &error))
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        match self {
+            Value::Null => rusqlite::types::Null.to_sql(),
+            Value::Integer(number) => number.to_sql(),
+            Value::Real(number) => number.to_sql(),
+            Value::Text(text) => text.to_sql(),
+        }
+    }
+}
+
+fn value(found: ValueRef<'_>) -> Value {
+    match found {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Text(text) | ValueRef::Blob(text) => {
+            Value::Text(String::from_utf8_lossy(text).into_owned())
+        }
+    }
+}
+
+/// Refuses what furlong must not touch.
+fn check(path: &Path, connection: &Connection) -> Result<Standing, Fault> {
+    match schema::standing(connection).map_err(|error| Fault::of(path, &error))? {
+        Standing::Ahead(version) => Err(Fault::newer(&path.display(), version, schema::VERSION)),
+        Standing::Foreign => Err(Fault::foreign(path)),
+        standing => Ok(standing),
+    }
+}
+
+/// SQLite's name for a file that nobody changes.
+fn uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri + "?immutable=1"
+}
+
+/// Switches to a log beside the database. For this SQLite does not wait by itself: of two that open
+/// a new database at once, one would be refused.
+fn keep_a_log(connection: &Connection) -> rusqlite::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal") {
+            Err(error) if is_busy(&error) && begun.elapsed() < BUSY => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(
+        error.sqlite_error_code(),
+        Some(DatabaseBusy | DatabaseLocked)
+    )
+}

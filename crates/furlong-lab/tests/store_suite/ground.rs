@@ -1,0 +1,169 @@
+//! Where a store can be: a new file, or a new database of a server that the test starts.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use furlong_lab::record::store::Location;
+use tempfile::TempDir;
+
+/// How long a server may take to start, on however busy a machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Does a test on every engine, each time with a database that nobody has used.
+pub(crate) fn on_each(test: impl Fn(&Location)) {
+    let home = tempfile::tempdir().unwrap();
+    test(&Location::File(home.path().join("runs.db")));
+    if let Some(server) = Server::start() {
+        test(&server.location());
+    }
+}
+
+/// A server of its own, on a socket of its own, gone when this is dropped.
+pub(crate) struct Server {
+    home: TempDir,
+    child: Child,
+}
+
+impl Server {
+    /// `None`, and said, where there is no PostgreSQL.
+    pub(crate) fn start() -> Option<Server> {
+        let Some(programs) = programs() else {
+            // Not a print that the harness keeps to itself: what is left out has to be seen.
+            let _ = writeln!(io::stderr(), "left out: there is no PostgreSQL here");
+            return None;
+        };
+        let home = tempfile::tempdir().unwrap();
+        let as_root = rustix::process::geteuid().is_root();
+        if as_root {
+            // The server refuses to be root's.
+            let owned = Command::new("chown")
+                .arg("postgres")
+                .arg(home.path())
+                .status();
+            assert!(owned.unwrap().success());
+        }
+        let mut make = program(&programs.join("initdb"), as_root);
+        make.args([
+            "--auth=trust",
+            "--username=lab",
+            "--encoding=UTF8",
+            "--locale=C",
+        ]);
+        let made = make
+            .arg("-D")
+            .arg(home.path().join("data"))
+            .output()
+            .unwrap();
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        let child = serve(&programs, &home, as_root);
+        let mut server = Server { home, child };
+        server.wait();
+        Some(server)
+    }
+
+    /// Its database.
+    pub(crate) fn location(&self) -> Location {
+        Location::of(Path::new(&self.url()))
+    }
+
+    /// The same as `--db` takes it.
+    pub(crate) fn url(&self) -> String {
+        let socket = self.home.path().display();
+        format!("postgres:///postgres?host={socket}&user=lab")
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        let pid = fs::read_to_string(self.home.path().join("data/postmaster.pid")).unwrap();
+        let pid: i32 = pid.lines().next().unwrap().trim().parse().unwrap();
+        let children = format!("/proc/{pid}/task/{pid}/children");
+        let children = fs::read_to_string(children).unwrap_or_default();
+        let children = children
+            .split_whitespace()
+            .filter_map(|pid| pid.parse().ok());
+        for pid in [pid].into_iter().chain(children) {
+            if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again where it was.
+    pub(crate) fn restart(&mut self) {
+        let as_root = rustix::process::geteuid().is_root();
+        self.child = serve(&programs().unwrap(), &self.home, as_root);
+        self.wait();
+    }
+
+    fn wait(&mut self) {
+        let begun = Instant::now();
+        while postgres::Client::connect(&self.url(), postgres::NoTls).is_err() {
+            assert!(
+                self.child.try_wait().unwrap().is_none(),
+                "the server has ended"
+            );
+            assert!(begun.elapsed() < PATIENCE, "the server does not answer");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Where the server's programs are: on the path, or where Debian has them.
+fn programs() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let versions = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    places.extend(versions.map(|version| version.path().join("bin")));
+    places
+        .into_iter()
+        .find(|dir| dir.join("initdb").is_file() && dir.join("postgres").is_file())
+}
+
+fn program(path: &Path, as_root: bool) -> Command {
+    if !as_root {
+        return Command::new(path);
+    }
+    let mut command = Command::new("setpriv");
+    command.args([
+        "--reuid=postgres",
+        "--regid=postgres",
+        "--init-groups",
+        "--",
+    ]);
+    command.arg(path);
+    command
+}
+
+fn serve(programs: &Path, home: &TempDir, as_root: bool) -> Child {
+    let mut server = program(&programs.join("postgres"), as_root);
+    server.arg("-D").arg(home.path().join("data"));
+    server
+        .arg("-k")
+        .arg(home.path())
+        .args(["-c", "listen_addresses="]);
+    server.args(["-c", "max_connections=10", "-c", "shared_buffers=4MB"]);
+    server
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    server.spawn().unwrap()
+}
