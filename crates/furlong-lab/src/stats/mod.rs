@@ -24,6 +24,7 @@
 //! - [`ratio`]: Fieller and effect sizes; [`bootstrap`]: intervals without a formula
 //! - [`stopping`]: when a workload has had enough; [`sequential`]: looking before the end;
 //!   [`stein`]: an interval of a wanted width
+//! - [`change`]: where a history of runs changed its level
 //! - [`promise`]: what the verdict promises, checked by [`simulation`]
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
 //!   numbers
@@ -31,6 +32,7 @@
 
 pub mod blocks;
 pub mod bootstrap;
+pub mod change;
 pub mod comparison;
 pub mod control;
 pub mod describe;
