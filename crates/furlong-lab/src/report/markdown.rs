@@ -332,7 +332,7 @@ pub(super) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
 }
 
 /// Text that Markdown takes literally.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let text: Vec<char> = plain(text).chars().collect();
     let mut out = String::with_capacity(text.len());
     for (i, &c) in text.iter().enumerate() {

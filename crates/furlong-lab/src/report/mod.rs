@@ -8,6 +8,7 @@
 //! - `targets`: where the reports go
 //! - `wording`: the sentences; `quantity`: the numbers; `text`: what names may do
 //! - `overview`: all workloads at a glance
+//! - `sheet`: a page that is no run's result
 //! - `outline`: lookups in a result; `finite`: keeps what is no number out; `picture`: ministat's
 #![forbid(unsafe_code)]
 
@@ -22,11 +23,12 @@ pub mod markdown;
 mod outline;
 mod overview;
 mod picture;
-mod quantity;
+pub(crate) mod quantity;
+pub mod sheet;
 mod targets;
 pub mod terminal;
 pub(crate) mod text;
-mod wording;
+pub(crate) mod wording;
 
 pub use finite::finite;
 pub use forms::Form;

@@ -46,7 +46,7 @@ const UNIT_COLUMNS: usize = 12;
 
 /// How the values of one metric are shown together, so that digits line up and can be compared.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     unit: String,
     symbol: String,
     factor: f64,
@@ -65,7 +65,7 @@ enum Digits {
 
 impl Scale {
     /// The scale that suits `values` of `unit`; what is not finite does not count.
-    pub(super) fn of(unit: &str, values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn of(unit: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let (mut greatest, mut least, mut whole) = (0.0_f64, f64::INFINITY, true);
         for value in values.into_iter().filter(|v| v.is_finite()) {
             greatest = greatest.max(value.abs());
@@ -94,22 +94,22 @@ impl Scale {
 
     /// The unit that all values share, with its prefix; empty for a plain count, and where each
     /// value has a unit of its own.
-    pub(super) fn symbol(&self) -> &str {
+    pub(crate) fn symbol(&self) -> &str {
         if self.each { "" } else { &self.symbol }
     }
 
     /// The unit of an axis, on which all values stand, however unlike their sizes.
-    pub(super) fn axis(&self) -> &str {
+    pub(crate) fn axis(&self) -> &str {
         &self.symbol
     }
 
     /// The value in the unit that [`Scale::axis`] names.
-    pub(super) fn scaled(&self, value: f64) -> f64 {
+    pub(crate) fn scaled(&self, value: f64) -> f64 {
         value / self.factor
     }
 
     /// The value with its unit, as `74.8 ns`.
-    pub(super) fn show(&self, value: f64) -> String {
+    pub(crate) fn show(&self, value: f64) -> String {
         if !value.is_finite() {
             return fixed(value, 0);
         }
@@ -120,7 +120,7 @@ impl Scale {
     }
 
     /// The value without the unit that [`Scale::symbol`] names.
-    pub(super) fn number(&self, value: f64) -> String {
+    pub(crate) fn number(&self, value: f64) -> String {
         if self.each {
             return self.show(value);
         }
@@ -133,7 +133,7 @@ impl Scale {
 }
 
 /// A number and its unit with the space between them, where there is a unit.
-pub(super) fn join(number: &str, symbol: &str) -> String {
+pub(crate) fn join(number: &str, symbol: &str) -> String {
     if symbol.is_empty() {
         number.to_owned()
     } else {
@@ -199,7 +199,7 @@ fn exponent(value: f64) -> i32 {
 }
 
 /// A number with so many decimals and a comma between thousands; `n/a` when it is not one.
-pub(super) fn fixed(value: f64, decimals: usize) -> String {
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
     }
@@ -230,12 +230,12 @@ fn thousands(digits: &str) -> String {
 }
 
 /// A count with a comma between thousands.
-pub(super) fn count(n: u64) -> String {
+pub(crate) fn count(n: u64) -> String {
     thousands(&n.to_string())
 }
 
 /// A percentage that was asked for or that is only a magnitude: two digits, no trailing zeros.
-pub(super) fn percent(value: f64) -> String {
+pub(crate) fn percent(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
     }
@@ -245,7 +245,7 @@ pub(super) fn percent(value: f64) -> String {
 }
 
 /// A percentage as somebody chose it, with every digit that it has.
-pub(super) fn chosen_percent(value: f64) -> String {
+pub(crate) fn chosen_percent(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
     }
@@ -253,7 +253,7 @@ pub(super) fn chosen_percent(value: f64) -> String {
 }
 
 /// Without the zeros that end a fraction.
-pub(super) fn trimmed(text: &str) -> &str {
+pub(crate) fn trimmed(text: &str) -> &str {
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => text,
@@ -261,7 +261,7 @@ pub(super) fn trimmed(text: &str) -> &str {
 }
 
 /// A coefficient of variation for a column under `%`: two digits, so that the points line up.
-pub(super) fn spread(value: f64) -> String {
+pub(crate) fn spread(value: f64) -> String {
     let digits = if value.abs() >= 9.95 {
         0
     } else {
@@ -276,7 +276,7 @@ fn exponent_or_zero(value: f64) -> i32 {
 
 /// Decimals that an effect and its interval deserve: as many as the interval's width supports; for
 /// an exact effect two digits of it, and of what it leaves of the baseline.
-pub(super) fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize {
+pub(crate) fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize {
     let half = match interval {
         Some([low, high]) if low.is_finite() && high.is_finite() => (high - low).abs() / 2.0,
         _ if effect < 0.0 && effect > -100.0 => (-effect).min(100.0 + effect) / 50.0,
@@ -292,7 +292,7 @@ pub(super) fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize 
 }
 
 /// A signed number, `+` included, so that its direction cannot be overlooked.
-pub(super) fn signed(value: f64, decimals: usize) -> String {
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     let zero = !text.bytes().any(|b| (b'1'..=b'9').contains(&b));
     if value > 0.0 && value.is_finite() && !zero {

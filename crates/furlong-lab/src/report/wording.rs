@@ -10,7 +10,7 @@ use crate::stats::comparison::FROM_ZERO;
 const BLOCKS_CAP: u32 = 10_000;
 
 /// The word of a verdict.
-pub(super) fn word(verdict: Verdict) -> &'static str {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Keep => "keep",
         Verdict::Revert => "revert",

@@ -25,7 +25,7 @@ pub(super) fn verdict(verdict: Verdict) -> Markup {
 }
 
 /// Text with true minus signs, and no line broken before a `%` or within an interval.
-pub(super) fn minus(text: &str) -> String {
+pub(in crate::report) fn minus(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut before, mut inside) = (' ', false);
     let mut rest = text.chars().peekable();
@@ -43,7 +43,7 @@ pub(super) fn minus(text: &str) -> String {
 }
 
 /// A table in a box that scrolls by itself.
-pub(super) fn scroll(label: &str, content: &Markup) -> Markup {
+pub(in crate::report) fn scroll(label: &str, content: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="group" aria-label=(label) { (content) } }
 }
 

@@ -3,7 +3,7 @@
 
 mod arms;
 mod digest;
-mod frame;
+pub(super) mod frame;
 mod guide;
 mod machine;
 mod svg;
@@ -34,6 +34,29 @@ const TITLE_COLUMNS: usize = 100;
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
     let title = title(&file);
+    let body = html! {
+        a.skip href="#verdicts" { "Skip to the verdicts" }
+        (arms::shapes())
+        (head(&file, &title))
+        main {
+            (verdicts::section(&file))
+            @for (i, experiment) in file.experiments.iter().enumerate() {
+                (self::experiment(i, experiment, file.experiments.len()))
+            }
+            (guide::section())
+            (machine::section(&file.run))
+        }
+        footer {
+            p { "Written by furlong " (plain(&file.run.version)) ". The numbers behind "
+                "this page: "
+                code { "furlong show " (plain(&file.run.id)) " --json -" } "." }
+        }
+    };
+    page(&title, &file.run.version, &body)
+}
+
+/// A whole page around what stands in it.
+pub(super) fn page(title: &str, version: &str, body: &Markup) -> String {
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         digest::sha256_base64(STYLE)
@@ -47,28 +70,11 @@ pub fn render(file: &ResultFile) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                meta name="generator" content={ "furlong " (plain(&file.run.version)) };
+                meta name="generator" content={ "furlong " (plain(version)) };
                 title { (title) " – furlong" }
                 style { (PreEscaped(STYLE)) }
             }
-            body {
-                a.skip href="#verdicts" { "Skip to the verdicts" }
-                (arms::shapes())
-                (head(&file, &title))
-                main {
-                    (verdicts::section(&file))
-                    @for (i, experiment) in file.experiments.iter().enumerate() {
-                        (self::experiment(i, experiment, file.experiments.len()))
-                    }
-                    (guide::section())
-                    (machine::section(&file.run))
-                }
-                footer {
-                    p { "Written by furlong " (plain(&file.run.version)) ". The numbers behind "
-                        "this page: "
-                        code { "furlong show " (plain(&file.run.id)) " --json -" } "." }
-                }
-            }
+            body { (body) }
         }
     };
     let mut text = page.into_string();
@@ -139,7 +145,7 @@ fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
 }
 
 /// With a capital letter, unless it begins with the name of a metric.
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     if text
         .split(' ')
         .next()

@@ -1,0 +1,112 @@
+//! `furlong diff`: one stored run against another.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use crate::archive::{find, open_database};
+use crate::cli::{Database, FailOn, Pages};
+use crate::error::{Error, Exit};
+use crate::history::difference::{Differences, differences};
+use crate::history::difference_page;
+use crate::publish;
+use crate::record::result::Verdict;
+use crate::record::store::Saved;
+use crate::settings::Settings;
+use crate::talk::Voice;
+
+const EXAMPLES: &str = "\
+A run is the beginning of its name, `latest`, `tag:NAME` for the latest with that tag, or `pinned`
+for the one that `furlong mark --pin` pinned on this machine.
+
+Examples:
+  furlong diff
+  furlong diff tag:before tag:after
+  furlong diff pinned latest --fail-on revert";
+
+/// Which runs, and what fails.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The run that the other is held against
+    #[arg(value_name = "RUN", default_value = "pinned")]
+    pub before: String,
+    /// The other
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub after: String,
+    /// By this metric [default: the primary one of each workload]
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Exit with 3 when an arm, relative to the baseline, or an exact figure comes to such a
+    /// verdict
+    #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// The baseline's own level counts for --fail-on too
+    #[arg(long, requires = "fail_on")]
+    pub levels: bool,
+    /// Compare runs of different machines, whose difference is mostly that of the machines
+    #[arg(long)]
+    pub across_machines: bool,
+    /// Where the page goes.
+    #[command(flatten)]
+    pub pages: Pages,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+}
+
+/// Shows how two runs differ.
+///
+/// # Errors
+///
+/// There is no such run, the two are of different machines, or they cannot be read or written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    publish::check_pages(&args.pages)?;
+    let store = open_database(&args.database, &settings)?;
+    let load = |name: &str| -> Result<Saved, Error> {
+        let brief = find(&store, name)?;
+        let loaded = store.load(&brief.id);
+        loaded.map_err(|fault| Error::usage(fault.to_string()))
+    };
+    let (before, after) = (load(&args.before)?.result, load(&args.after)?.result);
+    if before.run.id == after.run.id {
+        let id = &before.run.id;
+        return Err(Error::usage(format!("run {id} is both of them: name two")));
+    }
+    let (here, there) = (&before.run.machine, &after.run.machine);
+    if here.id != there.id {
+        let text = format!(
+            "run {} is of {} with {}, run {} of {} with {}",
+            before.run.id, here.host, here.kernel, after.run.id, there.host, there.kernel
+        );
+        if !args.across_machines {
+            return Err(Error::usage(format!(
+                "{text}: the machines would be compared; say --across-machines if that is meant"
+            )));
+        }
+        Voice::Normal.warn(&text);
+    }
+    let all = differences(&before, &after, args.metric.as_deref());
+    let sheet = difference_page::page(&before.run, &after.run, &all);
+    publish::sheet(&sheet, &args.pages)?;
+    match args.fails(&all) {
+        true => Ok(Exit::Condition.into()),
+        false => Ok(Exit::Done.into()),
+    }
+}
+
+impl Args {
+    fn fails(&self, all: &Differences) -> bool {
+        let counts = all
+            .found
+            .iter()
+            .filter(|one| self.levels || one.baseline.is_some() || one.ci95_pct.is_none());
+        let holds = |verdict: Verdict| {
+            self.fail_on.iter().any(|condition| match condition {
+                FailOn::Revert => verdict == Verdict::Revert,
+                FailOn::Inconclusive => verdict == Verdict::Inconclusive,
+            })
+        };
+        counts.into_iter().any(|one| holds(one.verdict))
+    }
+}

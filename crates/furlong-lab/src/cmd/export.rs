@@ -1,0 +1,85 @@
+//! `furlong export`: stored runs as files.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::archive::{find, open_database};
+use crate::cli::{Database, Talk};
+use crate::error::{Error, Exit};
+use crate::record::judged::judged;
+use crate::record::store::Fault;
+use crate::report::{Target, json};
+use crate::settings::Settings;
+use crate::talk;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong export latest
+  furlong export --all --to .";
+
+/// Which runs, and where they go.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The beginning of a run's name, `latest`, `pinned` or `tag:NAME`
+    #[arg(value_name = "RUN", required_unless_present = "all")]
+    pub runs: Vec<String>,
+    /// Every run
+    #[arg(long, requires = "to", conflicts_with = "runs")]
+    pub all: bool,
+    /// Write a file NAME.json for each into this directory [default: one run, to standard output]
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Writes runs as `furlong.result/1`.
+///
+/// # Errors
+///
+/// There is no such run, or it cannot be read or written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let refuse = |fault: Fault| Error::usage(fault.to_string());
+    if args.to.is_none() && args.runs.len() > 1 {
+        return Err(Error::usage(
+            "several runs do not fit into one file: name a directory with --to",
+        ));
+    }
+    let store = open_database(&args.database, &settings)?;
+    let ids: Vec<String> = match args.all {
+        true => {
+            let all = store.runs("").map_err(refuse)?;
+            all.into_iter().map(|run| run.id).collect()
+        }
+        false => {
+            let found = args.runs.iter().map(|name| find(&store, name));
+            found.map(|run| Ok(run?.id)).collect::<Result<_, Error>>()?
+        }
+    };
+    let voice = args.talk.voice(&settings);
+    for id in &ids {
+        let saved = store.load(id).map_err(refuse)?;
+        let text = json::render(&judged(&saved.result, saved.margin_pct));
+        match &args.to {
+            None => talk::data(&text)?,
+            Some(dir) => {
+                let path = dir.join(format!("{id}.json"));
+                let target = Target {
+                    option: "--to",
+                    path: &path,
+                };
+                let put = target.put(text.as_bytes());
+                put.map_err(|error| Error::failed(error.to_string()))?;
+                voice.note(&format!("{}", path.display()));
+            }
+        }
+    }
+    Ok(Exit::Done.into())
+}

@@ -1,0 +1,165 @@
+//! `furlong history`: the runs so far, and where their figures changed.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use crate::archive::open_database;
+use crate::cli::{Database, Pages};
+use crate::error::{Error, Exit};
+use crate::history::page;
+use crate::history::series::series;
+use crate::nearest::unknown;
+use crate::publish;
+use crate::record::machine::Files;
+use crate::record::result::Machine;
+use crate::record::store::{Fault, Store};
+use crate::report::sheet::Sheet;
+use crate::settings::Settings;
+use crate::talk::Voice;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong history
+  furlong history iova-gap
+  furlong history iova-gap --metric nodes_visited_per_op --html history.html";
+
+/// What of the history.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Experiments [default: all that have runs]
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiments: Vec<String>,
+    /// By this metric [default: the primary one of each workload]
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Only these workloads
+    #[arg(long, value_name = "W,..", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+    /// Only these arms
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub arms: Vec<String>,
+    /// The runs of another machine: its name or the beginning of its identifier; runs of different
+    /// machines are never put into one series [default: this machine]
+    #[arg(long, value_name = "HOST")]
+    pub machine: Option<String>,
+    /// At most so many runs, the latest
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub last: u32,
+    /// Where the page goes.
+    #[command(flatten)]
+    pub pages: Pages,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+}
+
+/// Runs that the list shows.
+const LISTED: u32 = 20;
+
+/// Shows the history.
+///
+/// # Errors
+///
+/// There is none, it has no such experiment, or it cannot be read or written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    publish::check_pages(&args.pages)?;
+    let store = open_database(&args.database, &settings)?;
+    let sheet = args.sheet(&store)?;
+    publish::sheet(&sheet, &args.pages)?;
+    Ok(Exit::Done.into())
+}
+
+impl Args {
+    fn sheet(&self, store: &Store) -> Result<Sheet, Error> {
+        let refuse = |fault: Fault| Error::usage(fault.to_string());
+        let machine = machine(store, self.machine.as_deref())?;
+        let known = store.experiments_of(&machine.id).map_err(refuse)?;
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        for name in &self.experiments {
+            if !known.contains(name) {
+                return Err(unknown("experiment with runs", name, &names));
+            }
+        }
+        let mut sheet = Sheet::new(format!("Runs on {} ({})", machine.host, machine.kernel));
+        if self.experiments.is_empty() {
+            let listed = store.listed(Some(&machine.id), LISTED.min(self.last));
+            sheet.table(page::runs(&listed.map_err(refuse)?));
+        }
+        let wanted = known
+            .iter()
+            .filter(|name| self.experiments.is_empty() || self.experiments.contains(name));
+        for name in wanted {
+            let past = store.past(&machine.id, name, self.last).map_err(refuse)?;
+            let mut found = series(&past, self.metric.as_deref());
+            found.retain(|one| {
+                let among = |names: &[String], name| names.is_empty() || names.contains(name);
+                // A single run has no course: it is shown where it was asked for.
+                let has_course = one.points.len() > 1 || !self.experiments.is_empty();
+                has_course && among(&self.workloads, &one.workload) && among(&self.arms, &one.arm)
+            });
+            let latest = past.last().and_then(|run| run.result.experiments.first());
+            let question = latest.map_or("", |experiment| experiment.question.as_str());
+            if !found.is_empty() {
+                page::experiment(&mut sheet, name, question, &found);
+            }
+        }
+        match sheet.parts.is_empty() {
+            true => Err(Error::usage(
+                "no stored run has such a figure: `furlong history` shows what there is",
+            )),
+            false => Ok(sheet),
+        }
+    }
+}
+
+/// The machine that is meant; where this one has no runs and none is named, the latest with runs,
+/// and that is said.
+fn machine(store: &Store, named: Option<&str>) -> Result<Machine, Error> {
+    let all = store
+        .machines()
+        .map_err(|fault| Error::usage(fault.to_string()))?;
+    let list = || {
+        let told = all.iter().map(|one| {
+            let Machine {
+                host, kernel, id, ..
+            } = &one.machine;
+            format!("{host} with {kernel} ({id}, {} runs)", one.runs)
+        });
+        told.collect::<Vec<_>>().join("; ")
+    };
+    let Some(latest) = all.first() else {
+        return Err(Error::usage(format!(
+            "there is no run in {} yet: `furlong run` makes one",
+            store.location()
+        )));
+    };
+    let Some(name) = named else {
+        let here = Files::default().machine().id;
+        if let Some(found) = all.iter().find(|one| one.machine.id == here) {
+            return Ok(found.machine.clone());
+        }
+        let host = &latest.machine.host;
+        Voice::Normal.note(&format!(
+            "no run of this machine is here: showing {host}; --machine names one of: {}",
+            list()
+        ));
+        return Ok(latest.machine.clone());
+    };
+    let mut fitting = all.iter().filter(|one| {
+        one.machine.host == name || (!name.is_empty() && one.machine.id.starts_with(name))
+    });
+    match (fitting.next(), fitting.next()) {
+        (Some(found), None) => Ok(found.machine.clone()),
+        (None, _) => Err(Error::usage(format!(
+            "no machine `{name}` has runs here; these have: {}",
+            list()
+        ))),
+        (Some(_), Some(_)) => Err(Error::usage(format!(
+            "several machines are `{name}`: give the beginning of an identifier: {}",
+            list()
+        ))),
+    }
+}

@@ -1,0 +1,94 @@
+//! `furlong import`: runs that were measured elsewhere, into the store.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::archive::make_database;
+use crate::cli::{Database, Talk};
+use crate::error::{Error, Exit, cause};
+use crate::history::agreement::agrees;
+use crate::record::judged::judged;
+use crate::record::result::ResultFile;
+use crate::record::store::{Fault, Store};
+use crate::settings::Settings;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong import result.json
+  furlong export latest --db old.db | furlong import -";
+
+/// Which files.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Results as --json writes them (`furlong.result/1`); `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Brings results into the store: all that are named, or none where one of them is no result.
+///
+/// # Errors
+///
+/// A file is no result, contradicts itself or the store, or the store cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let read = args.files.iter().map(|path| read(path));
+    let results = read.collect::<Result<Vec<ResultFile>, Error>>()?;
+    let mut store = make_database(&args.database, &settings)?;
+    let voice = args.talk.voice(&settings);
+    for result in &results {
+        let id = &result.run.id;
+        match import(&mut store, result)? {
+            true => voice.note(&format!("run {id} of {} is stored", result.run.started)),
+            false => voice.note(&format!("run {id} is there already")),
+        }
+    }
+    Ok(Exit::Done.into())
+}
+
+fn read(path: &Path) -> Result<ResultFile, Error> {
+    let name = path.display();
+    let mut text = String::new();
+    let got = match path.as_os_str() == "-" {
+        true => io::stdin().read_to_string(&mut text).map(drop),
+        false => fs::read_to_string(path).map(|all| text = all),
+    };
+    got.map_err(|error| Error::usage(format!("cannot read {name}: {}", cause(&error))))?;
+    let result: ResultFile = serde_json::from_str(&text).map_err(|error| {
+        Error::usage(format!(
+            "{name} is no result of furlong ({error}): --json of run, compare and show writes one"
+        ))
+    })?;
+    agrees(&result).map_err(|what| Error::usage(format!("{name} contradicts itself: {what}")))?;
+    Ok(result)
+}
+
+/// Whether it was not there yet.
+fn import(store: &mut Store, result: &ResultFile) -> Result<bool, Error> {
+    let refuse = |fault: Fault| Error::usage(fault.to_string());
+    let id = &result.run.id;
+    let there = store.runs(id).map_err(refuse)?;
+    if there.iter().any(|run| run.id == *id) {
+        let saved = store.load(id).map_err(refuse)?;
+        let same = judged(&saved.result, saved.margin_pct).run.started == result.run.started;
+        return match same {
+            true => Ok(false),
+            false => Err(Error::usage(format!(
+                "another run {id} is in {} already: import this one into another with --db",
+                store.location()
+            ))),
+        };
+    }
+    store.import(result).map_err(refuse)?;
+    Ok(true)
+}

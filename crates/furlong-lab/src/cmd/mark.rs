@@ -1,0 +1,68 @@
+//! `furlong mark`: a stored run's tag, note and pin.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use crate::archive::{find, open_database};
+use crate::cli::{Database, Talk};
+use crate::error::{Error, Exit};
+use crate::record::store::Fault;
+use crate::settings::Settings;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong mark latest --tag before --note 'as released'
+  furlong mark latest --pin";
+
+/// Which run, and what of it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("marks").required(true).multiple(true))]
+pub struct Args {
+    /// The beginning of a run's name, `latest`, `pinned` or `tag:NAME`
+    pub run: String,
+    /// A name to find the run by; an empty one takes the old one away
+    #[arg(long, value_name = "T", group = "marks")]
+    pub tag: Option<String>,
+    /// A remark to keep with the run; an empty one takes the old one away
+    #[arg(long, value_name = "N", group = "marks")]
+    pub note: Option<String>,
+    /// From now on the runs of its machine are held against this one by `furlong diff`, and
+    /// `furlong prune` keeps it
+    #[arg(long, group = "marks", conflicts_with = "unpin")]
+    pub pin: bool,
+    /// Not any more
+    #[arg(long, group = "marks")]
+    pub unpin: bool,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Marks a run.
+///
+/// # Errors
+///
+/// There is no such run, or it cannot be changed.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let refuse = |fault: Fault| Error::usage(fault.to_string());
+    let mut store = open_database(&args.database, &settings)?;
+    let id = find(&store, &args.run)?.id;
+    store
+        .mark(&id, args.tag.as_deref(), args.note.as_deref())
+        .map_err(refuse)?;
+    if args.pin {
+        store.pin(&id).map_err(refuse)?;
+    }
+    if args.unpin {
+        store.unpin(&id).map_err(refuse)?;
+    }
+    args.talk
+        .voice(&settings)
+        .note(&format!("run {id} is marked"));
+    Ok(Exit::Done.into())
+}

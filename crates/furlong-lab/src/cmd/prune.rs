@@ -1,0 +1,106 @@
+//! `furlong prune`: stored runs that nobody needs any more.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use jiff::{Timestamp, ToSpan};
+
+use crate::archive::open_database;
+use crate::cli::{Database, Talk};
+use crate::error::{Error, Exit};
+use crate::history::page;
+use crate::publish::style;
+use crate::record::store::{Fault, Listed, Status};
+use crate::report::sheet::Sheet;
+use crate::settings::Settings;
+use crate::talk;
+
+const EXAMPLES: &str = "\
+Pinned and tagged runs are kept, and what is being measured now.
+
+Examples:
+  furlong prune --smoke --dry-run
+  furlong prune --keep 100
+  furlong prune --older-than 90";
+
+/// Which runs go.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("rules").required(true).multiple(true))]
+pub struct Args {
+    /// Remove all but the latest N of each machine
+    #[arg(long, value_name = "N", group = "rules")]
+    pub keep: Option<usize>,
+    /// Remove those that began more than so many days ago
+    #[arg(long, value_name = "DAYS", group = "rules")]
+    #[arg(value_parser = clap::value_parser!(u32).range(..=36_500))]
+    pub older_than: Option<u32>,
+    /// Remove smoke runs
+    #[arg(long, group = "rules")]
+    pub smoke: bool,
+    /// Only say which would go
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Removes what fits a rule.
+///
+/// # Errors
+///
+/// The store cannot be read or changed.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let refuse = |fault: Fault| Error::usage(fault.to_string());
+    let mut store = open_database(&args.database, &settings)?;
+    let machines = store.machines().map_err(refuse)?;
+    let mut going = vec![];
+    for machine in &machines {
+        let listed = store.listed(Some(&machine.machine.id), u32::MAX);
+        going.extend(args.fitting(listed.map_err(refuse)?)?);
+    }
+    let voice = args.talk.voice(&settings);
+    if going.is_empty() {
+        voice.note("no run fits: nothing is removed");
+        return Ok(Exit::Done.into());
+    }
+    let verb = if args.dry_run { "would go" } else { "removed" };
+    if !args.dry_run {
+        for run in &going {
+            store.remove(&run.id).map_err(refuse)?;
+        }
+        store.compact().map_err(refuse)?;
+    }
+    let mut sheet = Sheet::new(format!("{} runs: {verb}", going.len()));
+    sheet.table(page::runs(&going));
+    talk::data(&sheet.terminal(&style(talk::colour())))?;
+    Ok(Exit::Done.into())
+}
+
+impl Args {
+    /// Those of a machine's runs, the latest first, that go.
+    fn fitting(&self, listed: Vec<Listed>) -> Result<Vec<Listed>, Error> {
+        let limit = match self.older_than {
+            Some(days) => {
+                let hours = i64::from(days) * 24;
+                let limit = Timestamp::now().checked_sub(hours.hours());
+                let limit = limit.map_err(|error| Error::usage(error.to_string()))?;
+                Some(limit.as_millisecond())
+            }
+            None => None,
+        };
+        let fits = |(place, run): &(usize, Listed)| {
+            let late = self.keep.is_some_and(|keep| *place >= keep);
+            let old = limit.is_some_and(|limit| run.began_ms < limit);
+            let kept = run.pinned || run.tag.is_some() || run.status == Status::Running;
+            !kept && (late || old || (self.smoke && run.profile == "smoke"))
+        };
+        let all = listed.into_iter().enumerate();
+        Ok(all.filter(fits).map(|(_, run)| run).collect())
+    }
+}

@@ -1,0 +1,231 @@
+//! Two runs, one against the other.
+//!
+//! What an arm took in each run says as much of what happened on the machine between the two as of
+//! the arm. What it took relative to the baseline, which ran in the same blocks, does not: so an
+//! arm is held against itself by its ratio to the baseline, and only the baseline by its own level.
+#![forbid(unsafe_code)]
+
+use super::series::{conditions, effects, level, samples};
+use crate::record::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
+use crate::stats::blocks::{Blocks, present};
+use crate::stats::control::floor;
+use crate::stats::describe::Moments;
+use crate::stats::verdict::{Rule, Scale};
+use crate::stats::welch::Unpooled;
+
+/// One figure of two runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The experiment.
+    pub experiment: String,
+    /// The workload.
+    pub workload: String,
+    /// The arm.
+    pub arm: String,
+    /// The arm that it is a ratio to; `None` where it is the figure itself.
+    pub baseline: Option<String>,
+    /// Name of the metric.
+    pub metric: String,
+    /// What it measures.
+    pub about: Metric,
+    /// The earlier run's figure.
+    pub before: f64,
+    /// The later run's.
+    pub after: f64,
+    /// Change, per cent.
+    pub effect_pct: f64,
+    /// 95 % interval of the change; `None` for an exact metric, or with a single block.
+    pub ci95_pct: Option<[f64; 2]>,
+    /// The greater noise floor of the two runs, per cent.
+    pub floor_pct: Option<f64>,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+/// Everything that two runs have in common, and what they have not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Differences {
+    /// In the order of the later run.
+    pub found: Vec<Difference>,
+    /// What could not be held against the other run, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Holds `after` against `before`.
+#[must_use]
+pub fn differences(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Differences {
+    let mut all = Differences::default();
+    for later in &after.experiments {
+        let name = &later.name;
+        let Some(earlier) = before.experiments.iter().find(|one| one.name == *name) else {
+            let id = &before.run.id;
+            all.left_out.push(format!("{name}: not in run {id}"));
+            continue;
+        };
+        for workload in &later.workloads {
+            all.workload(earlier, later, workload, metric);
+        }
+    }
+    all
+}
+
+impl Differences {
+    fn workload(
+        &mut self,
+        earlier: &ExperimentResult,
+        later: &ExperimentResult,
+        workload: &WorkloadResult,
+        metric: Option<&str>,
+    ) {
+        let place = format!("{}, {}", later.name, workload.name);
+        let mut workloads = earlier.workloads.iter();
+        let Some(old) = workloads.find(|one| one.name == workload.name) else {
+            let text = format!("{place}: not in the earlier run");
+            return self.left_out.push(text);
+        };
+        if conditions(old) != conditions(workload) {
+            let text = format!("{place}: run with other parameters");
+            return self.left_out.push(text);
+        }
+        let named = later.named();
+        let wanted = match metric {
+            Some(name) => named.iter().find(|(known, _)| *known == name).copied(),
+            None => workload.primary(&named),
+        };
+        let (Some((name, about)), Some((first, others))) = (wanted, workload.arms.split_first())
+        else {
+            return;
+        };
+        let baseline = first.name.as_str();
+        let pair = Pair {
+            earlier: old,
+            later: workload,
+            metric: name,
+            about,
+        };
+        let mut arms = vec![(baseline, None)];
+        let able = others.iter().filter(|arm| arm.na.is_none());
+        arms.extend(able.map(|arm| (arm.name.as_str(), Some(baseline))));
+        for (arm, baseline) in arms {
+            match pair.of(arm, baseline) {
+                Some(difference) => self.found.push(Difference {
+                    experiment: later.name.clone(),
+                    ..difference
+                }),
+                None => self
+                    .left_out
+                    .push(format!("{place}: {arm} has no {name} in both runs")),
+            }
+        }
+    }
+}
+
+/// A workload in two runs, by one metric.
+struct Pair<'a> {
+    earlier: &'a WorkloadResult,
+    later: &'a WorkloadResult,
+    metric: &'a str,
+    about: &'a Metric,
+}
+
+/// A figure of both runs on the scale on which it is compared.
+struct Sides {
+    before: Vec<f64>,
+    after: Vec<f64>,
+}
+
+impl Pair<'_> {
+    fn of(&self, arm: &str, baseline: Option<&str>) -> Option<Difference> {
+        let sides = match baseline {
+            Some(baseline) if self.about.kind == Kind::Sampled => Sides {
+                before: effects(self.earlier, baseline, arm, self.metric)?,
+                after: effects(self.later, baseline, arm, self.metric)?,
+            },
+            _ => Sides {
+                before: self.logarithms(self.earlier, arm)?,
+                after: self.logarithms(self.later, arm)?,
+            },
+        };
+        let floor_pct = self.floor(arm);
+        let (effect, interval) = sides.change()?;
+        let rule = Rule {
+            better: self.about.better,
+            margin: Scale::Log.distance(self.about.margin_pct.unwrap_or(1.0)),
+            floor: match self.about.kind {
+                Kind::Exact => Some(0.0),
+                Kind::Sampled => floor_pct.map(|pct| Scale::Log.distance(pct)),
+            },
+            control_failed: false,
+        };
+        let (interval, n) = match self.about.kind {
+            // A fact has no width and needs no repetition.
+            Kind::Exact => (None, usize::MAX),
+            Kind::Sampled => (interval, sides.before.len().min(sides.after.len())),
+        };
+        let verdict = match (interval, self.about.kind) {
+            (None, Kind::Sampled) => Verdict::Inconclusive,
+            (interval, _) => rule.decide(interval.unwrap_or([effect; 2]), n),
+        };
+        let ratio = |effects: &[f64]| (effects.iter().sum::<f64>() / effects.len() as f64).exp();
+        let relative = baseline.filter(|_| self.about.kind == Kind::Sampled);
+        let (before, after) = match relative {
+            Some(_) => (ratio(&sides.before), ratio(&sides.after)),
+            None => (
+                level(self.earlier, arm, self.metric)?,
+                level(self.later, arm, self.metric)?,
+            ),
+        };
+        Some(Difference {
+            experiment: String::new(),
+            workload: self.later.name.clone(),
+            arm: arm.to_owned(),
+            baseline: relative.map(str::to_owned),
+            metric: self.metric.to_owned(),
+            about: self.about.clone(),
+            before,
+            after,
+            effect_pct: Scale::Log.pct(effect),
+            ci95_pct: interval.map(|ends| ends.map(|end| Scale::Log.pct(end))),
+            floor_pct,
+            verdict,
+        })
+    }
+
+    fn logarithms(&self, workload: &WorkloadResult, arm: &str) -> Option<Vec<f64>> {
+        let values = present(samples(workload, arm, self.metric)?);
+        let all = !values.is_empty() && values.iter().all(|value| *value > 0.0);
+        all.then(|| values.iter().map(|value| value.ln()).collect())
+    }
+
+    /// The greater noise floor of the two runs.
+    fn floor(&self, arm: &str) -> Option<f64> {
+        let of = |workload: &WorkloadResult| {
+            let baseline = &workload.arms.first()?.name;
+            let control = &workload.control.get(self.metric)?.samples;
+            let blocks = Blocks::of(
+                samples(workload, baseline, self.metric)?,
+                Some(control),
+                samples(workload, arm, self.metric)?,
+            );
+            Some(floor(&blocks.control_effects(), blocks.scale())?.pct)
+        };
+        Some(of(self.earlier)?.max(of(self.later)?))
+    }
+}
+
+impl Sides {
+    /// The difference of the means with its interval, by Welch; no interval with a single value.
+    fn change(&self) -> Option<(f64, Option<[f64; 2]>)> {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let effect = mean(&self.after) - mean(&self.before);
+        let moments = Moments::of(&self.before).zip(Moments::of(&self.after));
+        let interval = moments.map(|(before, after)| {
+            let unpooled = Unpooled::from_moments(before, after);
+            match unpooled.standard_error > 0.0 {
+                true => unpooled.interval(0.95),
+                false => [unpooled.difference; 2],
+            }
+        });
+        effect.is_finite().then_some((effect, interval))
+    }
+}

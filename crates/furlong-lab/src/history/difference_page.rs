@@ -1,0 +1,91 @@
+//! A difference of two runs, to be read.
+#![forbid(unsafe_code)]
+
+use super::difference::{Difference, Differences};
+use super::page::minutes;
+use crate::record::result::Run;
+use crate::report::quantity::{Scale, effect_decimals, fixed, percent, signed};
+use crate::report::sheet::{Grid, Sheet};
+use crate::report::wording::word;
+
+/// Two runs, one against the other.
+#[must_use]
+pub fn page(before: &Run, after: &Run, all: &Differences) -> Sheet {
+    let mut sheet = Sheet::new(format!("Run {} against {}", after.id, before.id));
+    let mut runs = Grid::new(&["run", "began", "version", "tag", "host", "kernel"]);
+    for run in [before, after] {
+        runs.push([
+            run.id.clone(),
+            minutes(&run.started),
+            run.version.clone(),
+            run.tag.clone().unwrap_or_default(),
+            run.machine.host.clone(),
+            run.machine.kernel.clone(),
+        ]);
+    }
+    sheet.table(runs);
+    let mut experiment = "";
+    let mut rest = all.found.as_slice();
+    while let Some(first) = rest.first() {
+        let same = rest
+            .iter()
+            .take_while(|one| one.experiment == first.experiment);
+        let (group, others) = rest.split_at(same.count());
+        if first.experiment != experiment {
+            experiment = &first.experiment;
+            sheet.heading(experiment);
+        }
+        sheet.table(table(group));
+        rest = others;
+    }
+    if all.found.is_empty() {
+        sheet.text("The two runs have nothing in common that could be compared.");
+    } else {
+        sheet.text(
+            "The baseline is shown as it was measured: between two runs that also changes with \
+             the machine. The others are shown as ratios to the baseline of the same blocks, which \
+             do not.",
+        );
+    }
+    sheet.notes(all.left_out.clone());
+    sheet
+}
+
+fn table(group: &[Difference]) -> Grid {
+    let mut grid = Grid::new(&[
+        "workload",
+        "arm",
+        ">before",
+        ">after",
+        ">change",
+        ">95 % interval",
+        ">floor",
+        "verdict",
+    ]);
+    for one in group {
+        let decimals = effect_decimals(one.effect_pct, one.ci95_pct);
+        let scale = Scale::of(&one.about.unit, [one.before, one.after]);
+        let figure = |value: f64| match one.baseline {
+            Some(_) => fixed(value, 3),
+            None => scale.show(value),
+        };
+        let arm = match &one.baseline {
+            Some(baseline) => format!("{} / {baseline}", one.arm),
+            None => format!("{}, {}", one.arm, one.metric),
+        };
+        let interval = one
+            .ci95_pct
+            .map(|[low, high]| format!("[{}, {}]", signed(low, decimals), signed(high, decimals)));
+        grid.push([
+            one.workload.clone(),
+            arm,
+            figure(one.before),
+            figure(one.after),
+            format!("{} %", signed(one.effect_pct, decimals)),
+            interval.unwrap_or_else(|| "exact".to_owned()),
+            one.floor_pct.map_or_else(String::new, percent),
+            word(one.verdict).to_owned(),
+        ]);
+    }
+    grid
+}

@@ -1,0 +1,146 @@
+//! A history, to be read.
+#![forbid(unsafe_code)]
+
+use super::series::{Point, Series, Step};
+use crate::record::result::Kind;
+use crate::record::store::Listed;
+use crate::report::quantity::{Scale, fixed, signed};
+use crate::report::sheet::{Grid, Sheet};
+
+/// From the least to the greatest of a series.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Points of a series that are drawn, the latest.
+const DRAWN: usize = 24;
+
+/// The runs of a machine, a row each.
+#[must_use]
+pub fn runs(listed: &[Listed]) -> Grid {
+    let mut grid = Grid::new(&["run", "began", "", "profile", "experiments", "tag", "note"]);
+    for run in listed {
+        let mut signs = vec![];
+        if run.pinned {
+            signs.push("pinned");
+        }
+        if run.status.name() != "finished" {
+            signs.push(run.status.name());
+        }
+        grid.push([
+            run.id.clone(),
+            minutes(&run.started),
+            signs.join(", "),
+            run.profile.clone(),
+            run.experiments.join(" "),
+            run.tag.clone().unwrap_or_default(),
+            run.note.clone().unwrap_or_default(),
+        ]);
+    }
+    grid
+}
+
+/// The series of an experiment: a table of them all, and a sentence for each step.
+pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Series]) {
+    sheet.heading(name);
+    sheet.text(question);
+    let headings = [
+        "workload", "arm", ">runs", ">first", ">latest", "course", ">steps",
+    ];
+    let mut grid = Grid::new(&headings);
+    let mut notes = vec![];
+    for one in series {
+        let steps = one.steps();
+        let figure = figures(one);
+        let at = |place: usize| figure(one.points[place].value);
+        let last = one.points.len() - 1;
+        grid.push([
+            one.workload.clone(),
+            what(one),
+            one.points.len().to_string(),
+            at(0),
+            at(last),
+            course(&one.points),
+            steps.len().to_string(),
+        ]);
+        notes.extend(steps.iter().map(|step| sentence(one, step)));
+        if one.otherwise > 0 {
+            notes.push(format!(
+                "{}, {}: {} runs with other parameters are left out",
+                one.workload, one.arm, one.otherwise
+            ));
+        }
+    }
+    sheet.table(grid);
+    let sampled = series.iter().filter(|one| one.about.kind == Kind::Sampled);
+    let sampled = sampled.filter(|one| one.points.len() >= 6).count();
+    sheet.notes(notes);
+    if sampled > 0 {
+        sheet.text(format!(
+            "A step is a change of level by more than the metric's margin. Of series that are \
+             nothing but noise fewer than one in a hundred show one: here are {sampled} that are \
+             long enough."
+        ));
+    }
+}
+
+/// "checked / eager", or the metric by its name.
+fn what(series: &Series) -> String {
+    match &series.baseline {
+        Some(baseline) => format!("{} / {baseline}", series.arm),
+        None => format!("{}, {}", series.arm, series.metric),
+    }
+}
+
+/// How the figures of a series are written.
+fn figures(series: &Series) -> impl Fn(f64) -> String {
+    let values = series.points.iter().map(|point| point.value);
+    let scale = Scale::of(&series.about.unit, values);
+    let is_ratio = series.baseline.is_some();
+    move |value| match is_ratio {
+        true => fixed(value, 3),
+        false => scale.show(value),
+    }
+}
+
+fn sentence(series: &Series, step: &Step) -> String {
+    let figure = figures(series);
+    let point = &series.points[step.at];
+    let tag = point.tag.as_ref();
+    let tag = tag.map_or_else(String::new, |tag| format!(", tag {tag}"));
+    let p = match step.p {
+        Some(p) => format!(" (p = {p:.1e} of a t test at the best place)"),
+        None => " (exact)".to_owned(),
+    };
+    format!(
+        "{}, {}: {} to {}, {} %, from run {} of {} on ({}{tag}){p}",
+        series.workload,
+        what(series),
+        figure(step.before),
+        figure(step.after),
+        signed(step.pct(), 1),
+        point.run,
+        minutes(&point.started),
+        point.version,
+    )
+}
+
+/// The latest points as bars between the least and the greatest.
+fn course(points: &[Point]) -> String {
+    let shown = &points[points.len().saturating_sub(DRAWN)..];
+    let values = shown.iter().map(|point| point.value);
+    let (low, high) = values
+        .clone()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+    let top = (BARS.len() - 1) as f64;
+    let bar = |value: f64| match high > low {
+        true => BARS[((value - low) / (high - low) * top).round() as usize % BARS.len()],
+        false => BARS[0],
+    };
+    values.map(bar).collect()
+}
+
+/// A time to the minute.
+pub(super) fn minutes(time: &str) -> String {
+    time.get(..16).unwrap_or(time).replacen('T', " ", 1)
+}

@@ -1,0 +1,262 @@
+//! From stored runs to series and their steps.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::measure::agenda::MAX_TIME_S;
+use crate::record::ledger::OPERATIONS;
+use crate::record::result::{ExperimentResult, Kind, Metric, Run, WorkloadResult};
+use crate::record::store::Saved;
+use crate::stats::blocks::{Blocks, present};
+use crate::stats::change::changes;
+use crate::stats::outliers::quantile_sorted;
+use crate::stats::paired::Paired;
+use crate::stats::stopping::{STOPPED, STOPPING};
+use crate::stats::verdict::Scale;
+
+/// One figure of one arm on one workload, a point a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The workload.
+    pub workload: String,
+    /// The arm.
+    pub arm: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// What it measures.
+    pub about: Metric,
+    /// The arm that it is a ratio to; `None` where it is the figure itself.
+    pub baseline: Option<String>,
+    /// Oldest first, as many as there are runs with this figure.
+    pub points: Vec<Point>,
+    /// Runs that were left out because they ran the workload with other parameters.
+    pub otherwise: usize,
+}
+
+/// What one run gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Name of the run.
+    pub run: String,
+    /// When it began.
+    pub started: String,
+    /// Version of furlong.
+    pub version: String,
+    /// A name that the user gave.
+    pub tag: Option<String>,
+    /// The median of the run's samples, or the ratio to the baseline in the same blocks.
+    pub value: f64,
+}
+
+/// Where a series changed its level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Index of the first point of the new level.
+    pub at: usize,
+    /// The level before.
+    pub before: f64,
+    /// The level from there on.
+    pub after: f64,
+    /// Of the t test; `None` where the figure is exact and needs none.
+    pub p: Option<f64>,
+}
+
+impl Step {
+    /// By how much, per cent of the level before.
+    #[must_use]
+    pub fn pct(&self) -> f64 {
+        100.0 * (self.after / self.before - 1.0)
+    }
+}
+
+/// What runs of a workload with different values of may still be held together.
+const RUNS_OWN: [&str; 4] = [OPERATIONS, STOPPING, STOPPED, MAX_TIME_S];
+
+impl Series {
+    /// Where it changed, by more than the metric's margin.
+    #[must_use]
+    pub fn steps(&self) -> Vec<Step> {
+        let values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
+        let mut steps = match self.about.kind {
+            Kind::Exact => exact_steps(&values),
+            Kind::Sampled => sampled_steps(&values),
+        };
+        // What is exact differs for a reason, however little.
+        if self.about.kind == Kind::Sampled {
+            let margin = self.about.margin_pct.unwrap_or(1.0);
+            steps.retain(|step| step.pct().abs() > margin);
+        }
+        steps
+    }
+}
+
+fn sampled_steps(values: &[f64]) -> Vec<Step> {
+    let found = changes(values).into_iter();
+    let step = |change: crate::stats::change::Change| Step {
+        at: change.at,
+        before: change.before,
+        after: change.after,
+        p: Some(change.p),
+    };
+    found.map(step).collect()
+}
+
+/// Every difference from the run before.
+fn exact_steps(values: &[f64]) -> Vec<Step> {
+    let pairs = values.windows(2).enumerate();
+    let step = |(place, pair): (usize, &[f64])| Step {
+        at: place + 1,
+        before: pair[0],
+        after: pair[1],
+        p: None,
+    };
+    let changed = pairs.filter(|(_, pair)| pair[0] != pair[1]);
+    changed.map(step).collect()
+}
+
+/// The series of an experiment, from runs on one machine, oldest first: of each workload the
+/// baseline's figure and every other arm's ratio to it.
+///
+/// # Shapes
+///
+/// `metric` is the one wanted; otherwise each workload's primary one.
+#[must_use]
+pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
+    let mut found: Vec<Series> = vec![];
+    // The latest run says what there is: what it no longer has is no series that goes on.
+    let Some((_, latest)) = past.last().and_then(only) else {
+        return found;
+    };
+    for workload in &latest.workloads {
+        let named = latest.named();
+        let wanted = match metric {
+            Some(name) => named.iter().find(|(known, _)| *known == name).copied(),
+            None => workload.primary(&named),
+        };
+        let Some((name, about)) = wanted else {
+            continue;
+        };
+        let (baseline, others) = match workload.arms.split_first() {
+            Some((baseline, others)) => (baseline.name.as_str(), others),
+            None => continue,
+        };
+        let ratios = others.iter().filter(|arm| arm.na.is_none());
+        let arms = ratios.map(|arm| (arm.name.as_str(), Some(baseline)));
+        for (arm, baseline) in [(baseline, None)].into_iter().chain(arms) {
+            let (points, otherwise) = points(past, workload, arm, baseline, name);
+            let series = Series {
+                workload: workload.name.clone(),
+                arm: arm.to_owned(),
+                metric: name.to_owned(),
+                about: about.clone(),
+                baseline: baseline.map(str::to_owned),
+                points,
+                otherwise,
+            };
+            if !series.points.is_empty() {
+                found.push(series);
+            }
+        }
+    }
+    found
+}
+
+/// The run and its one experiment.
+fn only(saved: &Saved) -> Option<(&Run, &ExperimentResult)> {
+    Some((&saved.result.run, saved.result.experiments.first()?))
+}
+
+fn points(
+    past: &[Saved],
+    like: &WorkloadResult,
+    arm: &str,
+    baseline: Option<&str>,
+    metric: &str,
+) -> (Vec<Point>, usize) {
+    let (mut points, mut otherwise) = (vec![], 0);
+    for (run, experiment) in past.iter().filter_map(only) {
+        let mut workloads = experiment.workloads.iter();
+        let Some(workload) = workloads.find(|one| one.name == like.name) else {
+            continue;
+        };
+        let exact = experiment.metrics.get(metric).map(|metric| metric.kind);
+        let value = match baseline {
+            None => level(workload, arm, metric),
+            Some(baseline) => ratio(workload, baseline, arm, metric, exact == Some(Kind::Exact)),
+        };
+        match value {
+            Some(_) if conditions(workload) != conditions(like) => otherwise += 1,
+            Some(value) => points.push(Point {
+                run: run.id.clone(),
+                started: run.started.clone(),
+                version: run.version.clone(),
+                tag: run.tag.clone(),
+                value,
+            }),
+            None => {}
+        }
+    }
+    (points, otherwise)
+}
+
+/// What has to be the same for two runs of a workload to be comparable.
+pub(super) fn conditions(workload: &WorkloadResult) -> BTreeMap<&str, &Value> {
+    let params = workload.params.iter();
+    params
+        .map(|(name, value)| (name.as_str(), value))
+        .filter(|(name, _)| !RUNS_OWN.contains(name))
+        .collect()
+}
+
+/// The values of an arm, one a block.
+pub(super) fn samples<'a>(
+    workload: &'a WorkloadResult,
+    arm: &str,
+    metric: &str,
+) -> Option<&'a [Option<f64>]> {
+    let arm = workload.arms.iter().find(|one| one.name == arm)?;
+    arm.samples.get(metric).map(Vec::as_slice)
+}
+
+/// The median of an arm's values.
+pub(super) fn level(workload: &WorkloadResult, arm: &str, metric: &str) -> Option<f64> {
+    let mut values = present(samples(workload, arm, metric)?);
+    values.sort_by(f64::total_cmp);
+    (!values.is_empty()).then(|| quantile_sorted(&values, 0.5))
+}
+
+/// The differences of an arm from the baseline in the same blocks; `None` where they are no ratios.
+pub(super) fn effects(
+    workload: &WorkloadResult,
+    baseline: &str,
+    arm: &str,
+    metric: &str,
+) -> Option<Vec<f64>> {
+    let control = workload.control.get(metric);
+    let control = control.map(|control| control.samples.as_slice());
+    let blocks = Blocks::of(
+        samples(workload, baseline, metric)?,
+        control.filter(|samples| !samples.is_empty()),
+        samples(workload, arm, metric)?,
+    );
+    (blocks.n() > 0 && blocks.scale() == Scale::Log).then(|| blocks.effects())
+}
+
+/// An arm over the baseline in the same blocks.
+fn ratio(
+    workload: &WorkloadResult,
+    baseline: &str,
+    arm: &str,
+    metric: &str,
+    exact: bool,
+) -> Option<f64> {
+    if exact {
+        let of = |arm: &str| level(workload, arm, metric).filter(|value| *value > 0.0);
+        return Some(of(arm)? / of(baseline)?);
+    }
+    let effects = effects(workload, baseline, arm, metric)?;
+    let mean = effects.iter().sum::<f64>() / effects.len() as f64;
+    Paired::of(&effects).map_or(Some(mean.exp()), |paired| Some(paired.mean.exp()))
+}
