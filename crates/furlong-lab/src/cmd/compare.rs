@@ -11,10 +11,11 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
+use super::enough::Enough;
 use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
 use crate::error::Error;
 use crate::experiments::{Profile, Workload};
-use crate::measure::agenda::{Agenda, Batch, Entry, Load, MAX_TIME_S};
+use crate::measure::agenda::{Agenda, Batch, Entry, Load};
 use crate::measure::command::Shell;
 use crate::measure::contest::Timed;
 use crate::measure::counters::Counters;
@@ -27,7 +28,6 @@ use crate::report::Form;
 use crate::report::forms::{IGNORE_FAILURE, PARAMETERS};
 use crate::session::{Options, Session, new_seed};
 use crate::settings::Settings;
-use crate::stats::stopping::{STOPPING, Stopping};
 use crate::talk::Voice;
 use subject::{Filled, Ready, Subject, counted};
 
@@ -39,12 +39,6 @@ const BLOCKS: u32 = 10;
 
 /// The same in the form of kernel builds, of which three are the custom.
 const KERNBENCH_BLOCKS: u32 = 3;
-
-/// The most where the verdict may be certain earlier.
-const EARLY_BLOCKS: u32 = 30;
-
-/// The most where an interval is to be narrow.
-const UNTIL_BLOCKS: u32 = 1000;
 
 /// What to compare, how often and where the result goes.
 #[derive(Debug, clap::Args)]
@@ -99,16 +93,9 @@ pub struct Args {
     /// The commands must print the same: anything else ends the comparison
     #[arg(long)]
     pub same_output: bool,
-    /// Stop as soon as the verdict is certain, with intervals that pay for the looks
-    #[arg(long, conflicts_with = "until")]
-    pub early: bool,
-    /// Go on until the 95 % interval is within this many per cent of the effect: a pilot of ten
-    /// runs says how many that takes
-    #[arg(long, value_name = "PCT", value_parser = width, allow_hyphen_values = true)]
-    pub until: Option<f64>,
-    /// Begin no run of a workload when it has taken so long
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
-    pub max_time: Option<f64>,
+    /// When it ends.
+    #[command(flatten)]
+    pub enough: Enough,
     /// Run the commands by a shell, sh if none is named; `none` forbids it [default: sh, for all
     /// commands, where one of them needs a shell]
     #[arg(short = 'S', long, value_name = "SHELL")]
@@ -145,9 +132,9 @@ pub struct Args {
     /// Exit with 3 when a command comes to such a verdict in wall time, or in the first --metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// What is printed on standard output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    pub format: Form,
+    /// What is printed on standard output [default: table]
+    #[arg(long, value_name = "FORM")]
+    pub format: Option<Form>,
     /// Where the reports go.
     #[command(flatten)]
     pub reports: Reports,
@@ -248,14 +235,6 @@ fn better(text: &str) -> Result<Better, String> {
     }
 }
 
-/// A width in per cent, which is more than none.
-fn width(text: &str) -> Result<f64, String> {
-    percent(text)
-        .ok()
-        .filter(|pct| *pct > 0.0)
-        .ok_or_else(|| "give a number of per cent above 0, for example 0.5".to_owned())
-}
-
 impl Args {
     fn options<'a>(&'a self, settings: &'a Settings) -> Options<'a> {
         let fail_on = if self.fail_on.is_empty() {
@@ -266,7 +245,7 @@ impl Args {
         Options {
             settings,
             database: &self.database,
-            form: self.format,
+            form: settings.form(self.format),
             targets: self.reports.targets(settings),
             page: !self.reports.no_html(settings) && !self.database.none(settings),
             fail_on,
@@ -275,6 +254,7 @@ impl Args {
     }
 
     fn agenda(&self, settings: &Settings) -> Result<Agenda, Error> {
+        let form = settings.form(self.format);
         let counters = self.counters.or(settings.counters).unwrap_or_default();
         let subject = self.subject(counters)?;
         let filled = subject.filled()?;
@@ -282,10 +262,13 @@ impl Args {
         let suggested: Vec<String> = arms.iter().map(|arm| arm.suggested.clone()).collect();
         let names = names::arms(&suggested, &self.names)?;
         let blocks = self.blocks.or(settings.blocks);
-        let blocks = blocks.unwrap_or_else(|| self.customary_blocks());
-        self.format
-            .check(names.len(), blocks)
-            .map_err(Error::usage)?;
+        let blocks = blocks
+            .or(self.enough.customary_blocks())
+            .unwrap_or(match form {
+                Form::Kernbench => KERNBENCH_BLOCKS,
+                _ => BLOCKS,
+            });
+        form.check(names.len(), blocks).map_err(Error::usage)?;
         let contestants: Vec<String> = match &self.commands[..] {
             [one] => vec![format!("`{one}`: {}", names.join(" or "))],
             all => {
@@ -320,15 +303,6 @@ impl Args {
             subject: serde_json::to_value(subject)
                 .map_err(|error| Error::failed(format!("cannot keep the commands: {error}")))?,
         })
-    }
-
-    fn customary_blocks(&self) -> u32 {
-        match self.format {
-            _ if self.until.is_some() => UNTIL_BLOCKS,
-            _ if self.early => EARLY_BLOCKS,
-            Form::Kernbench => KERNBENCH_BLOCKS,
-            _ => BLOCKS,
-        }
     }
 
     fn subject(&self, counters: Counters) -> Result<Subject, Error> {
@@ -410,18 +384,7 @@ impl Args {
         if self.ignore_failure {
             facts.insert(IGNORE_FAILURE.to_owned(), json!(true));
         }
-        let stopping = match self.until {
-            Some(half_width_pct) => Stopping::Width { half_width_pct },
-            None if self.early => Stopping::Early { planned: blocks },
-            None => Stopping::Planned,
-        };
-        if stopping != Stopping::Planned {
-            facts.insert(STOPPING.to_owned(), json!(stopping));
-        }
-        if let Some(max_time_s) = self.max_time {
-            facts.insert(MAX_TIME_S.to_owned(), json!(max_time_s));
-        }
-        Load {
+        let mut load = Load {
             workload: Workload {
                 name: filled.workload.clone(),
                 about: "one run of each command".to_owned(),
@@ -434,6 +397,8 @@ impl Args {
             batch: Batch::Operations(1),
             na: BTreeMap::new(),
             facts,
-        }
+        };
+        self.enough.note(&mut load);
+        load
     }
 }

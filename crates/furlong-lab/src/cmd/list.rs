@@ -1,20 +1,30 @@
 //! `furlong list`: what can be run, and what the last run came to.
 #![forbid(unsafe_code)]
 
-use std::fmt::Write;
 use std::process::ExitCode;
 
 use crate::cli::Database;
 use crate::error::{Error, Exit};
 use crate::experiments::Experiment;
+use crate::publish::style;
 use crate::record::judged::{deciding, judged};
 use crate::record::result::{ExperimentResult, Verdict};
 use crate::record::store::{Fault, Store};
+use crate::report::text::fold;
 use crate::settings::Settings;
 use crate::talk::{self, Voice};
 
+/// Columns that the further lines of an entry begin after.
+const INDENT: usize = 13;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong list
+  furlong list --db none";
+
 /// Where the last verdicts are.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Where the record is.
     #[command(flatten)]
@@ -30,6 +40,8 @@ pub struct Args {
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let store = store(&args.database, &settings);
+    // Narrower than this nothing can be read anyway.
+    let width = style(false).width.max(3 * INDENT);
     let mut page = String::new();
     for experiment in experiments {
         let last = store
@@ -39,7 +51,7 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
             Voice::Normal.warn(&fault.to_string());
             None
         });
-        entry(&mut page, experiment, last.flatten().as_deref());
+        entry(&mut page, experiment, last.flatten().as_deref(), width);
     }
     page.push_str(
         "* runs under the quick profile; the others under --profile full, or when named\n",
@@ -50,13 +62,16 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
 
 /// The database, where there is one already.
 fn store(database: &Database, settings: &Settings) -> Option<Store> {
-    let path = database.path(settings).filter(|path| path.exists())?;
-    Store::open_existing(&path)
+    let location = database.location(settings)?;
+    if location.is_absent() {
+        return None;
+    }
+    Store::open_existing(&location)
         .map_err(|fault| Voice::Normal.warn(&fault.to_string()))
         .ok()
 }
 
-fn entry(page: &mut String, experiment: &Experiment, last: Option<&str>) {
+fn entry(page: &mut String, experiment: &Experiment, last: Option<&str>, width: usize) {
     let plan = &experiment.plan;
     let (baseline, others) = plan
         .arms
@@ -69,16 +84,21 @@ fn entry(page: &mut String, experiment: &Experiment, last: Option<&str>) {
         .workloads
         .iter()
         .map(|load| format!("{}{}", load.name, star(load.quick)));
-    let lines = [
-        plan.name.clone(),
-        format!("  {}", plan.question),
-        format!("  arms       {}", arms.join(", ")),
-        format!("  workloads  {}", loads.collect::<Vec<_>>().join(" ")),
-        format!("  last       {}", last.unwrap_or("not run yet")),
-    ];
-    for line in lines {
-        // Writing to a string cannot fail.
-        let _ = writeln!(page, "{line}");
+    let text = |text: &str, room: usize, gap: &str| fold(text, room, 0).replace('\n', gap);
+    page.push_str(&plan.name);
+    page.push_str(&format!(
+        "\n  {}\n",
+        text(&plan.question, width - 2, "\n  ")
+    ));
+    let workloads = loads.collect::<Vec<_>>().join(" ");
+    for (word, what) in [
+        ("arms", arms.join(", ").as_str()),
+        ("workloads", &workloads),
+        ("last", last.unwrap_or("not run yet")),
+    ] {
+        let gap = format!("\n{:INDENT$}", "");
+        let what = text(what, width - INDENT, &gap);
+        page.push_str(&format!("  {word:<0$}{what}\n", INDENT - 2));
     }
     page.push('\n');
 }

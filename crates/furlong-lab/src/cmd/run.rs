@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use super::enough::Enough;
 use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
 use crate::error::Error;
 use crate::experiments::{Experiment, Profile};
@@ -18,14 +19,20 @@ use crate::session::{Options, Session, new_seed};
 use crate::settings::Settings;
 use crate::talk::Voice;
 
-const SETTINGS: &str = "\
+const EXAMPLES: &str = "\
+Examples:
+  furlong run
+  furlong run iova-gap --workloads aligned --blocks 20
+  furlong run tree-order --workloads plain --early --max-time 60
+  furlong run --profile smoke --db none
+
 Defaults can stand in furlong.toml, in this directory or one above it, named like the options:
   profile = \"full\"
   html = \"report.html\"";
 
 /// What to run, how much of it and where the result goes.
 #[derive(Debug, clap::Args)]
-#[command(after_help = SETTINGS)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Experiments, as `furlong list` names them [default: all]
     #[arg(value_name = "EXPERIMENT")]
@@ -33,10 +40,14 @@ pub struct Args {
     /// How much to measure [default: quick]
     #[arg(long)]
     pub profile: Option<Profile>,
-    /// Blocks of each workload; a verdict needs 6 [default: the profile's]
+    /// Blocks of each workload, or the most of them; a verdict needs 6 [default: the profile's,
+    /// with --early at most 30, with --until at most 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     #[arg(allow_hyphen_values = true)]
     pub blocks: Option<u32>,
+    /// When a workload ends.
+    #[command(flatten)]
+    pub enough: Enough,
     /// Decides every order and every input [default: a random one]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub seed: Option<u64>,
@@ -82,10 +93,13 @@ pub struct Args {
 }
 
 /// What was decided when the run began, so that a resumed one cannot differ.
-const DECIDED: [&str; 12] = [
+const DECIDED: [&str; 15] = [
     "experiments",
     "profile",
     "blocks",
+    "early",
+    "until",
+    "max_time",
     "seed",
     "margin",
     "arms",
@@ -152,14 +166,21 @@ impl Args {
             arms: self.arms.clone(),
             workloads: self.workloads.clone(),
             profile: self.profile.or(settings.profile).unwrap_or(Profile::Quick),
-            blocks: self.blocks.or(settings.blocks),
+            blocks: self
+                .blocks
+                .or(settings.blocks)
+                .or(self.enough.customary_blocks()),
             seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
             margin_pct: self.margin.or(settings.margin),
             timeout_s: self.timeout.or(settings.timeout),
             counters: self.counters.or(settings.counters).unwrap_or_default(),
             seed_sizes: self.seed_sizes,
         };
-        let selected = selection.resolve(experiments)?;
+        let mut selected = selection.resolve(experiments)?;
+        let entries = selected.agenda.experiments.iter_mut();
+        for load in entries.flat_map(|entry| &mut entry.loads) {
+            self.enough.note(load);
+        }
         for note in &selected.notes {
             voice.note(note);
         }

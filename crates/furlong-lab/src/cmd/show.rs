@@ -13,14 +13,22 @@ use crate::report::Form;
 use crate::session::Options;
 use crate::settings::Settings;
 
+const EXAMPLES: &str = "\
+Examples:
+  furlong show
+  furlong show tag:before --html before.html
+  furlong show latest --format benchstat";
+
 /// Which run, and where it goes.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The beginning of a run's name [default: the latest run]
+    /// The beginning of a run's name, `latest` for this machine's, `pinned` or `tag:NAME`
+    /// [default: the latest run of any machine]
     pub run: Option<String>,
-    /// What is printed on standard output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    pub format: Form,
+    /// What is printed on standard output [default: table]
+    #[arg(long, value_name = "FORM")]
+    pub format: Option<Form>,
     /// Where the reports go.
     #[command(flatten)]
     pub reports: Reports,
@@ -41,12 +49,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     // Reports by default are for new runs: showing an old one must not overwrite a newer one's.
     let targets = args.reports.targets(&Settings::default());
-    publish::check(&targets, args.format)?;
+    let form = settings.form(args.format);
+    publish::check(&targets, form)?;
     let voice = args.talk.voice(&settings);
     let options = Options {
         settings: &settings,
         database: &args.database,
-        form: args.format,
+        form,
         targets,
         page: false,
         fail_on: vec![],
@@ -62,7 +71,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             .into_iter()
             .next()
             .ok_or_else(|| {
-                let path = store.path().display();
+                let path = store.location();
                 Error::usage(format!(
                     "there is no run in {path} yet: `furlong run` makes one"
                 ))

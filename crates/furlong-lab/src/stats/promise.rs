@@ -108,6 +108,10 @@ const LEVEL_B_SKEWED: &[Claim] = &[
     Claim::equivalent(Bound::AtMost(0.03)),
 ];
 
+/// With all looks together as with one: the verdicts themselves pay for the looks, not the interval
+/// of a single one.
+const LEVEL_A_EARLY: &[Claim] = &[Claim::decided(Bound::AtMost(0.05))];
+
 const LEVEL_C: &[Claim] = &[Claim::decided(Bound::AtMost(0.005))];
 
 const NEVER: &[Claim] = &[Claim::decided(Bound::AtMost(0.0))];
@@ -157,6 +161,35 @@ pub fn all() -> Vec<Promise> {
             all.push(Promise::on("too few blocks", cell, NEVER));
         }
     }
+    all.extend(early());
+    all
+}
+
+/// What is there is found.
+const FOUND: &[Claim] = &[Claim::keep(Bound::About(1.0))];
+
+/// Blocks at most of a run that may end early.
+const EARLY_BLOCKS: usize = 30;
+
+/// The levels of error of runs that end as soon as the verdict is certain, and that they still find
+/// what is there.
+fn early() -> Vec<Promise> {
+    let mut all = vec![];
+    for disturbance in [Disturbance::None, Disturbance::Linear] {
+        let mut same = Cell::quiet(EARLY_BLOCKS);
+        (same.early, same.disturbance) = (true, disturbance);
+        let [no_margin, _, sharp, no_effect] = levels(same);
+        for (name, promise, claims) in [
+            ("early: (a) no effect, margin 0", no_margin, LEVEL_A_EARLY),
+            ("early: (b) at the margin, CV 0.2 %", sharp, LEVEL_B),
+            ("early: (c) no effect, margin 1 %", no_effect, LEVEL_C),
+        ] {
+            all.push(Promise::on(name, promise.cell, claims));
+        }
+    }
+    let mut cell = better_by(3.0, EARLY_BLOCKS);
+    cell.early = true;
+    all.push(Promise::on("early: power for 3 %", cell, FOUND));
     all
 }
 

@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
 use super::judge::judge;
 use super::random::Random;
+use super::stopping::{STOPPING, Stopping};
 use crate::record::result::{
     ArmResult, Better, CONTROL, Comparison, Control, Kind, Metric, Verdict, WorkloadResult,
 };
@@ -103,6 +106,8 @@ pub struct Cell {
     pub arms: usize,
     /// Metrics, the first of them primary.
     pub metrics: usize,
+    /// Whether the run ends as soon as its verdict is certain.
+    pub early: bool,
 }
 
 impl Cell {
@@ -118,6 +123,7 @@ impl Cell {
             margin_pct: 1.0,
             arms: 1,
             metrics: 1,
+            early: false,
         }
     }
 }
@@ -255,6 +261,43 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
     }
 }
 
+/// What a run comes to that is looked at on its way and ends when every verdict is certain.
+fn until_certain(
+    whole: &WorkloadResult,
+    metrics: &BTreeMap<String, Metric>,
+    order: &[String],
+) -> WorkloadResult {
+    let planned = whole.blocks.len() as u32;
+    let rule = Stopping::Early { planned };
+    let mut judged = whole.clone();
+    for blocks in (1..=planned).filter(|blocks| rule.looks_at(*blocks)) {
+        judged = first_blocks(whole, blocks as usize);
+        judged.params.insert(STOPPING.to_owned(), json!(rule));
+        judge(&mut judged, metrics, order, None);
+        let open = |one: &Comparison| one.verdict == Verdict::Inconclusive;
+        if !judged.comparisons.iter().any(open) {
+            break;
+        }
+    }
+    judged
+}
+
+/// A run that has come so far.
+fn first_blocks(whole: &WorkloadResult, blocks: usize) -> WorkloadResult {
+    let mut part = whole.clone();
+    part.blocks.truncate(blocks);
+    part.order.truncate(blocks);
+    for arm in &mut part.arms {
+        arm.samples
+            .values_mut()
+            .for_each(|all| all.truncate(blocks));
+    }
+    for control in part.control.values_mut() {
+        control.samples.truncate(blocks);
+    }
+    part
+}
+
 /// Judges `runs` runs of a cell.
 #[must_use]
 pub fn simulate(cell: &Cell, runs: u32, seed: u64) -> Tally {
@@ -263,7 +306,11 @@ pub fn simulate(cell: &Cell, runs: u32, seed: u64) -> Tally {
     let mut tally = Tally::default();
     for _ in 0..runs {
         let mut workload = workload(cell, &order, &mut random);
-        judge(&mut workload, &metrics, &order, None);
+        if cell.early {
+            workload = until_certain(&workload, &metrics, &order);
+        } else {
+            judge(&mut workload, &metrics, &order, None);
+        }
         tally.add(&workload);
     }
     tally

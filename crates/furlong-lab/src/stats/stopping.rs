@@ -4,6 +4,9 @@
 //! judged again as it was judged.
 #![forbid(unsafe_code)]
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
@@ -21,6 +24,15 @@ pub const STOPPED: &str = "stopped";
 
 /// Looks at a workload that may end early, at most.
 const LOOKS: u32 = 5;
+
+/// By planned blocks, blocks and whether they are the last.
+type Known = BTreeMap<(u32, u32, bool), f64>;
+
+thread_local! {
+    /// Errors that were computed once: they are integrals, and every look at every workload asks
+    /// for one.
+    static KNOWN: RefCell<Known> = const { RefCell::new(Known::new()) };
+}
 
 /// When a workload has had enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -106,13 +118,19 @@ impl Stopping {
         let is_last = blocks == planned
             || !looks(planned).contains(&blocks)
             || Stopped::of(workload) == Some(Stopped::Time);
+        let key = (planned, blocks, is_last);
+        if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
+            return known;
+        }
         let mut plan = Sequential::new(ALPHA);
         let share = |blocks: u32| f64::from(blocks) / f64::from(planned);
         for look in looks(planned).into_iter().filter(|look| *look < blocks) {
             plan.look(share(look), false);
         }
         let bound = plan.look(share(blocks), is_last);
-        bound.map_or(ALPHA, |bound| 1.0 - sequential::level(bound))
+        let alpha = bound.map_or(ALPHA, |bound| 1.0 - sequential::level(bound));
+        KNOWN.with_borrow_mut(|known| known.insert(key, alpha));
+        alpha
     }
 
     /// Blocks that a wanted width takes, from the pilot's; `None` while the pilot goes on or where

@@ -187,9 +187,9 @@ fn fio_has_a_line_of_spreads_and_the_difference() {
     let figures = [("wall_s", [[10.0, 10.1, 9.9], [12.5, 12.6, 12.7]])];
     let text = Form::Fio.render(&with_figures(&figures)).expect("it fits");
     let wanted = "wall_s, lower is better\n\
-                  \trbtree\tmaple\n\
-                  \tvar\tvar\tdiff\n\
-                  commands\t1.00%\t0.79%\t+26.0%\n\n";
+                  \x20         rbtree  maple\n\
+                  \x20         var     var    diff\n\
+                  commands  1.00%   0.79%  +26.0%\n\n";
     assert_eq!(text, wanted);
     let place = Place::new();
     let (text, result) = formed(&place, "fio", &["true", "true", "--blocks", "2"]);

@@ -1,77 +1,102 @@
 //! Spreads and differences of the primary metric, a line a workload.
 //!
 //! ```text
-//!         base    patched
-//!         var     var     diff
-//! small   0.69%   0.62%   +25.4%
+//!        base   patched
+//!        var    var      diff
+//! small  0.69%  0.62%    +25.4%
 //! ```
 //!
 //! `var` is the standard deviation in per cent of the mean, `diff` the change of the mean against
-//! the base. Columns are separated by tabs.
+//! the base.
 #![forbid(unsafe_code)]
 
 use super::super::outline::{arms, primary};
-use super::super::text::plain;
+use super::super::text::{plain, width};
 use super::super::wording;
 use crate::record::result::{ArmResult, ExperimentResult, ResultFile, WorkloadResult};
 
+/// Blanks between two columns.
+const GAP: usize = 2;
+
+/// The parameter of workloads that a device takes part in.
+const QUEUE: &str = "queue_depth";
+
 /// A table for the workloads of an experiment that have the same primary metric.
 pub(super) fn render(file: &ResultFile) -> String {
-    let mut text = String::new();
-    for e in &file.experiments {
-        let alike = |a: &WorkloadResult, b: &WorkloadResult| named(e, a) == named(e, b);
-        for workloads in e.workloads.chunk_by(alike) {
-            text.push_str(&table(e, workloads));
-        }
-    }
-    text
+    let experiments = file.experiments.iter();
+    let tables = experiments.map(|e| tables(e, &e.workloads.iter().collect::<Vec<_>>()));
+    tables.collect()
+}
+
+/// The tables of the workloads that a device takes part in, where there are any.
+pub(in crate::report) fn of_devices(e: &ExperimentResult) -> String {
+    let workloads = e.workloads.iter();
+    let devices: Vec<&WorkloadResult> =
+        workloads.filter(|w| w.params.contains_key(QUEUE)).collect();
+    tables(e, &devices)
+}
+
+fn tables(e: &ExperimentResult, workloads: &[&WorkloadResult]) -> String {
+    let alike = |a: &&WorkloadResult, b: &&WorkloadResult| named(e, a) == named(e, b);
+    let groups = workloads.chunk_by(alike);
+    groups.map(|workloads| table(e, workloads)).collect()
 }
 
 fn named<'a>(e: &'a ExperimentResult, w: &WorkloadResult) -> Option<&'a str> {
     primary(e, w).map(|(name, _)| name)
 }
 
-fn table(e: &ExperimentResult, workloads: &[WorkloadResult]) -> String {
+fn table(e: &ExperimentResult, workloads: &[&WorkloadResult]) -> String {
     let Some((name, metric)) = workloads.first().and_then(|w| primary(e, w)) else {
         return String::new();
     };
-    let mut text = format!("{}\n", wording::caption(name, metric));
     let arms = arms(e);
-    let mut heads = [String::new(), String::new()];
+    let mut rows = vec![vec![String::new()], vec![String::new()]];
     for (place, arm) in arms.iter().enumerate() {
-        let (arm, gap) = (plain(arm), if place > 1 { "\t" } else { "" });
-        heads[0].push_str(&format!("{gap}\t{arm}"));
-        heads[1].push_str(if place == 0 { "\tvar" } else { "\tvar\tdiff" });
+        let figures: &[&str] = if place == 0 {
+            &["var"]
+        } else {
+            &["var", "diff"]
+        };
+        rows[0]
+            .extend(std::iter::once(plain(arm)).chain(figures[1..].iter().map(|_| String::new())));
+        rows[1].extend(figures.iter().map(ToString::to_string));
     }
-    for line in heads {
-        text.push_str(&format!("{line}\n"));
-    }
-    for workload in workloads {
-        text.push_str(&format!(
-            "{}{}\n",
-            plain(&workload.name),
-            row(workload, &arms, name)
-        ));
-    }
-    text.push('\n');
-    text
+    rows.extend(workloads.iter().map(|w| row(w, &arms, name)));
+    format!("{}\n{}\n", wording::caption(name, metric), aligned(&rows))
 }
 
-fn row(w: &WorkloadResult, arms: &[&str], metric: &str) -> String {
-    let found = |name: &str| w.arms.iter().find(|arm| arm.name == name);
+/// Rows whose cells begin below one another.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let cell = |row: &[String], column: usize| row.get(column).map_or(0, |cell| width(cell));
+    let widest = |column| rows.iter().map(|row| cell(row, column)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths);
+        let padded = cells.map(|(text, wide)| {
+            let gap = wide + GAP - width(text);
+            format!("{text}{}", " ".repeat(gap))
+        });
+        format!("{}\n", padded.collect::<String>().trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+fn row(w: &WorkloadResult, arms: &[&str], metric: &str) -> Vec<String> {
+    let mut cells = vec![plain(&w.name)];
     let base = w.arms.first().and_then(|arm| mean(arm, metric));
-    let cells = arms.iter().enumerate().map(|(place, name)| {
-        let arm = found(name);
+    for (place, name) in arms.iter().enumerate() {
+        let arm = w.arms.iter().find(|arm| arm.name == *name);
         let var = arm.and_then(|arm| arm.summary.get(metric)?.cv_pct);
-        let var = var.map_or_else(|| "-".to_owned(), |pct| format!("{pct:.2}%"));
-        if place == 0 {
-            return format!("\t{var}");
+        cells.push(var.map_or_else(|| "-".to_owned(), |pct| format!("{pct:.2}%")));
+        if place > 0 {
+            let change = arm.and_then(|arm| Some(100.0 * (mean(arm, metric)? / base? - 1.0)));
+            let change = change.filter(|pct| pct.is_finite());
+            cells.push(change.map_or_else(|| "-".to_owned(), signed));
         }
-        let change = arm.and_then(|arm| Some(100.0 * (mean(arm, metric)? / base? - 1.0)));
-        let change = change.filter(|pct| pct.is_finite());
-        format!("\t{var}\t{}", change.map_or_else(|| "-".to_owned(), signed))
-    });
-    cells.collect()
+    }
+    cells
 }
 
 fn mean(arm: &ArmResult, metric: &str) -> Option<f64> {

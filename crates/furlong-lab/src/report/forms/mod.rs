@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod benchstat;
-mod fio;
+pub(in crate::report) mod fio;
 mod hyperfine;
 mod kernbench;
 mod ministat;

@@ -4,12 +4,12 @@
 mod atf;
 pub(crate) mod columns;
 mod overview;
-mod paint;
+pub(in crate::report) mod paint;
 mod summary;
 mod table;
-mod variation;
 
 use super::finite::finite;
+use super::forms::fio::of_devices;
 use super::outline::{self, Named};
 use super::picture::{Picture, picture};
 use super::quantity::{Scale, count};
@@ -151,7 +151,8 @@ impl Page {
         }
         overview::write(self, e);
         atf::write(self, e);
-        variation::write(self, e);
+        // The measured document's own form.
+        self.raw(&of_devices(e));
         for what in &e.left_out {
             self.line(&format!("left out: {}", plain(what)), 2);
         }

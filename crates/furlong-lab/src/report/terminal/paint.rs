@@ -21,7 +21,7 @@ fn code(verdict: Verdict) -> &'static str {
 const RESET: &str = "\x1b[0m";
 
 /// A title.
-pub(super) fn strong(text: &str, colour: bool) -> String {
+pub(in crate::report) fn strong(text: &str, colour: bool) -> String {
     if colour {
         format!("\x1b[1m{text}{RESET}")
     } else {
