@@ -8,12 +8,14 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-use crate::cmd::{compare, doctor, list, record, replay, run, sample, show, stat};
+use crate::archive::default_database;
+use crate::cmd::{compare, completions, diff, doctor, export, history, import, list, man, mark};
+use crate::cmd::{prune, record, replay, run, sample, seeds, show, stat};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::peers;
 use crate::record::build;
-use crate::record::place::data_dir;
+use crate::record::store::Location;
 use crate::report::Targets;
 use crate::settings::Settings;
 use crate::talk::Voice;
@@ -21,10 +23,16 @@ use crate::talk::Voice;
 /// What `--version` says.
 static VERSION: LazyLock<String> = LazyLock::new(build::version);
 
+const EXAMPLES: &str = "\
+Examples:
+  furlong run iova-gap
+  furlong compare 'sort big.txt' 'sort --parallel=1 big.txt'
+  furlong history";
+
 /// Shows whether a change to memory management is a win, honestly, on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "furlong", version = VERSION.as_str(), disable_help_subcommand = true)]
-#[command(arg_required_else_help = true, max_term_width = 100)]
+#[command(arg_required_else_help = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
     /// With other people's implementations as further arms
     #[arg(long, global = true)]
@@ -45,6 +53,20 @@ pub enum Verb {
     Compare(Box<compare::Args>),
     /// A stored run again
     Show(show::Args),
+    /// The runs so far, and where their figures changed
+    History(history::Args),
+    /// One stored run against another
+    Diff(diff::Args),
+    /// A stored run's tag, note and pin
+    Mark(mark::Args),
+    /// Stored runs as files
+    Export(export::Args),
+    /// Runs that were measured elsewhere, into the store
+    Import(import::Args),
+    /// Remove stored runs that nobody needs any more
+    Prune(prune::Args),
+    /// The five documents' figures beside this machine's
+    Seeds(seeds::Args),
     /// Record what a real program asks of a system, as a trace
     Record(record::Args),
     /// Run a recorded trace through subjects, every answer checked
@@ -53,6 +75,10 @@ pub enum Verb {
     Stat(stat::Args),
     /// What on this machine would spoil a measurement, and what to do about it
     Doctor(doctor::Args),
+    /// What a shell needs to complete the command line
+    Completions(completions::Args),
+    /// The manual, a page for each verb
+    Man(man::Args),
     /// One sample, for the lab itself
     #[command(hide = true)]
     Sample(sample::Args),
@@ -73,10 +99,19 @@ impl Cli {
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Compare(args) => compare::run(&args),
             Verb::Show(args) => show::run(&args),
+            Verb::History(args) => history::run(&args),
+            Verb::Diff(args) => diff::run(&args),
+            Verb::Mark(args) => mark::run(&args),
+            Verb::Export(args) => export::run(&args),
+            Verb::Import(args) => import::run(&args),
+            Verb::Prune(args) => prune::run(&args),
+            Verb::Seeds(args) => seeds::run(&args),
             Verb::Record(args) => record::run(&args),
             Verb::Replay(args) => replay::run(&args),
             Verb::Stat(args) => Ok(stat::run(&args)),
             Verb::Doctor(args) => doctor::run(&args),
+            Verb::Completions(args) => completions::run(&args),
+            Verb::Man(args) => man::run(&args),
             Verb::Sample(args) => sample::run(&args, experiments),
         }
     }
@@ -131,24 +166,35 @@ impl Reports {
     }
 }
 
+/// Where a page goes besides the terminal.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Pages {
+    /// Write the page as Markdown; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub md: Option<PathBuf>,
+    /// Write the page as one HTML file; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
 /// Where the record is.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Database {
-    /// The database of runs; `none` keeps no record [default: furlong.db in the user's data
-    /// directory]
-    #[arg(long, value_name = "FILE", env = "FURLONG_DB")]
+    /// The database of runs, a file or the URL of a server (postgres://USER@HOST/NAME); `none`
+    /// keeps no record [default: furlong.db in the user's data directory]
+    #[arg(long, value_name = "FILE", env = "FURLONG_DB", hide_env_values = true)]
     pub db: Option<PathBuf>,
 }
 
 impl Database {
-    /// The file, here or in the settings; `None` where no record is wanted, or where neither an
+    /// Where it is, here or in the settings; `None` where no record is wanted, or where neither an
     /// option nor a home directory says where it could be.
     #[must_use]
-    pub fn path(&self, settings: &Settings) -> Option<PathBuf> {
+    pub fn location(&self, settings: &Settings) -> Option<Location> {
         match self.db.as_ref().or(settings.db.as_ref()) {
             Some(path) if path.as_os_str() == NONE => None,
-            Some(path) => Some(path.clone()),
-            None => data_dir().map(|dir| dir.join("furlong.db")),
+            Some(path) => Some(Location::of(path)),
+            None => default_database(),
         }
     }
 

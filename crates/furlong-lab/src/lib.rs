@@ -8,11 +8,14 @@
 //! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
 //! - `doctor/`: what on this machine would spoil a measurement.
 //! - `ministat/`: files of numbers, as ministat reads and draws them.
+//! - `history/`: what stored runs say together.
+//! - `seeds/`: the figures of the documents that the systems come from.
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
 //!   `publish.rs`: where a result goes.
 //! - `recorder/`: traces of real programs, made; `replay/`: run again through subjects.
 //! - `peers.rs`: the same command with other people's implementations.
-//! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`.
+//! - `misuse.rs`: a command line that says what no option says; `error.rs`: exit codes; `talk.rs`:
+//!   the terminal; `nearest.rs`: mistyped names; `hash.rs`.
 
 use std::process::ExitCode;
 
@@ -26,8 +29,10 @@ pub mod doctor;
 pub mod error;
 pub mod experiments;
 pub mod hash;
+pub mod history;
 pub mod measure;
 pub mod ministat;
+pub mod misuse;
 pub mod nearest;
 pub mod peers;
 pub mod publish;
@@ -35,6 +40,7 @@ pub mod record;
 pub mod recorder;
 pub mod replay;
 pub mod report;
+pub mod seeds;
 pub mod session;
 pub mod settings;
 pub mod stats;
@@ -46,7 +52,10 @@ pub use crate::experiments::Experiment;
 /// The command, with the experiments that it knows: all of `fn main`.
 #[must_use]
 pub fn main(experiments: &[Experiment]) -> ExitCode {
-    run(cli::Cli::parse(), experiments)
+    match cli::Cli::try_parse() {
+        Ok(cli) => run(cli, experiments),
+        Err(refused) => misuse::say(&refused),
+    }
 }
 
 /// Does what a command line says.

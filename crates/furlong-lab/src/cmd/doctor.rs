@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const EXAMPLES: &str = "\
 Examples:
   furlong doctor
-  furlong doctor --seconds 60
+  furlong doctor --seconds 5
   furlong doctor --no-floor --json -";
 
 /// How long to look, and where the findings go.

@@ -1,12 +1,22 @@
-//! The verbs of the command, a file each.
+//! The verbs of the command, a file each, and in `enough.rs` what two of them share.
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod completions;
+pub mod diff;
 pub mod doctor;
+pub mod enough;
+pub mod export;
+pub mod history;
+pub mod import;
 pub mod list;
+pub mod man;
+pub mod mark;
+pub mod prune;
 pub mod record;
 pub mod replay;
 pub mod run;
 pub mod sample;
+pub mod seeds;
 pub mod show;
 pub mod stat;

@@ -34,8 +34,15 @@ pub enum System {
     Vm(VmArgs),
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  furlong record vm -- ls
+  furlong record vm --with strace --output ls.vmtrace -- ls -l
+  furlong replay ls.vmtrace";
+
 /// What to record, and where to.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct VmArgs {
     /// The trace [default: the program's name with .vmtrace]
     #[arg(short, long, value_name = "FILE")]

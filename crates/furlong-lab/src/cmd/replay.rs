@@ -12,11 +12,17 @@ use crate::report::Target;
 use crate::settings::Settings;
 use crate::talk;
 
+const EXAMPLES: &str = "\
+Examples:
+  furlong replay laptop.klog
+  furlong replay laptop.klog --subject rbtree,direct --json -";
+
 /// Runs a trace through subjects, and checks every answer.
 ///
 /// A trace is a recording of address spaces (`furlong record vm` makes them), one of plugs and
 /// unplugs, or a memory map in any form that is known; its form is found by its content.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The trace; `-` is standard input
     #[arg(value_name = "TRACE")]

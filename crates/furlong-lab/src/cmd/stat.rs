@@ -28,12 +28,19 @@ const FAILED: u8 = 1;
 /// Width of the picture where nothing is known of the terminal.
 const WIDTH: usize = 74;
 
+const EXAMPLES: &str = "\
+Examples:
+  furlong stat before.txt after.txt
+  furlong stat --test mann-whitney before.txt after.txt
+  furlong stat --ministat -c 99 before.txt after.txt";
+
 /// Compare files of numbers, one number a line, with the first of them; or what hyperfine (JSON),
 /// benchstat (Go's lines), criterion (sample.json) and `perf stat` write.
 ///
 /// Prints each file's number of values, range, median, mean and deviation, a picture, and what can
 /// be said of the differences. Without a file, or for `-`, the numbers come from standard input.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Files of numbers, up to seven; the others are compared with the first.
     #[arg(value_name = "FILE")]

@@ -1,0 +1,36 @@
+//! `furlong completions`: what a shell needs to complete the command line.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::error::{Error, Exit};
+use crate::talk;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong completions bash > furlong.bash
+  furlong completions fish > furlong.fish";
+
+/// For which shell.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Prints the completions.
+///
+/// # Errors
+///
+/// They cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let mut page = vec![];
+    clap_complete::generate(args.shell, &mut Cli::command(), "furlong", &mut page);
+    talk::data(&String::from_utf8_lossy(&page))?;
+    Ok(Exit::Done.into())
+}

@@ -1,0 +1,84 @@
+//! `furlong man`: the manual, a page for each verb.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use crate::cli::Cli;
+use crate::error::{Error, Exit, cause};
+use crate::nearest::unknown;
+use crate::report::Target;
+use crate::talk;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong man > furlong.1
+  furlong man run
+  furlong man --to .";
+
+/// Which page.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The verb [default: the page on the command as a whole]
+    #[arg(conflicts_with = "to")]
+    pub verb: Option<String>,
+    /// Write every page into this directory
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+}
+
+/// Prints a page of the manual, or writes them all.
+///
+/// # Errors
+///
+/// There is no such verb, or a page cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let mut command = Cli::command();
+    command.build();
+    let verbs: Vec<clap::Command> = command
+        .get_subcommands()
+        .filter(|verb| !verb.is_hide_set())
+        .cloned()
+        .collect();
+    if let Some(dir) = &args.to {
+        for page in [command].into_iter().chain(verbs) {
+            let path = dir.join(format!("{}.1", file_stem(&page)));
+            let target = Target {
+                option: "--to",
+                path: &path,
+            };
+            let put = target.put(&roff(page)?);
+            put.map_err(|error| Error::failed(error.to_string()))?;
+        }
+        return Ok(Exit::Done.into());
+    }
+    let page = match &args.verb {
+        None => command,
+        Some(name) => {
+            let names: Vec<&str> = verbs.iter().map(clap::Command::get_name).collect();
+            let found = verbs.iter().find(|verb| verb.get_name() == name);
+            let found = found.ok_or_else(|| unknown("verb", name, &names))?;
+            found.clone()
+        }
+    };
+    talk::data(&String::from_utf8_lossy(&roff(page)?))?;
+    Ok(Exit::Done.into())
+}
+
+/// "furlong-run".
+fn file_stem(command: &clap::Command) -> String {
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    name.replace(' ', "-")
+}
+
+fn roff(command: clap::Command) -> Result<Vec<u8>, Error> {
+    let title = file_stem(&command);
+    let mut page = vec![];
+    let made = Man::new(command).title(title).render(&mut page);
+    made.map_err(|error| Error::failed(format!("no manual page: {}", cause(&error))))?;
+    Ok(page)
+}

@@ -1,0 +1,114 @@
+//! A command line that means nothing: said in one line that tells what to do.
+#![forbid(unsafe_code)]
+
+use std::env;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use crate::cli::Cli;
+use crate::error::{Error, Exit};
+use crate::talk;
+
+/// Says what is wrong, or what was asked for: help and version are no errors.
+#[must_use]
+pub fn say(refused: &clap::Error) -> ExitCode {
+    match refused.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let page = match talk::colour() {
+                true => refused.render().ansi().to_string(),
+                false => refused.render().to_string(),
+            };
+            let code = match talk::data(&page) {
+                Ok(()) => Exit::Done,
+                Err(_) => Exit::Failed,
+            };
+            code.into()
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            talk::say(refused.render().to_string().trim_end());
+            Exit::Usage.into()
+        }
+        _ => {
+            let arguments = env::args_os().skip(1);
+            let arguments = arguments.map(|one| one.to_string_lossy().into_owned());
+            let text = line(&refused.render().to_string(), verb(arguments).as_deref());
+            talk::error(&Error::usage(text));
+            Exit::Usage.into()
+        }
+    }
+}
+
+/// The verb of a command line, where it has one that exists.
+fn verb(mut arguments: impl Iterator<Item = String>) -> Option<String> {
+    let verbs = Cli::command();
+    arguments.find(|one| verbs.find_subcommand(one).is_some())
+}
+
+/// What stands before the usage, as one line.
+fn line(text: &str, verb: Option<&str>) -> String {
+    let usage = ["\nUsage:", "\nFor more information"];
+    let ends = usage.iter().filter_map(|mark| text.find(mark));
+    let said = &text[..ends.min().unwrap_or(text.len())];
+    let mut line = String::new();
+    for piece in said
+        .lines()
+        .map(str::trim)
+        .filter(|piece| !piece.is_empty())
+    {
+        let piece = piece.strip_prefix("error: ").unwrap_or(piece);
+        let piece = piece.strip_prefix("tip: ").unwrap_or(piece);
+        let gap = match line.chars().last() {
+            None => "",
+            Some(':') => " ",
+            Some(_) => "; ",
+        };
+        line.push_str(gap);
+        line.push_str(piece);
+    }
+    let verb = verb.map_or_else(String::new, |verb| format!(" {verb}"));
+    format!("{line}; `furlong{verb} --help` shows what there is")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{line, verb};
+    use crate::cli::Cli;
+
+    fn refused(arguments: &[&str]) -> String {
+        let all = ["furlong"].iter().chain(arguments).copied();
+        let text = Cli::try_parse_from(all).unwrap_err().render().to_string();
+        let given = arguments.iter().map(ToString::to_string);
+        line(&text, verb(given).as_deref())
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_with_what_to_do() {
+        let said = refused(&["run", "--blok", "3"]);
+        assert_eq!(
+            said,
+            "unexpected argument '--blok' found; a similar argument exists: '--blocks'; \
+             `furlong run --help` shows what there is"
+        );
+        let said = refused(&["import"]);
+        assert!(said.contains("were not provided: <FILE>"), "{said}");
+        assert!(
+            said.ends_with("`furlong import --help` shows what there is"),
+            "{said}"
+        );
+        let said = refused(&["rum"]);
+        assert!(
+            said.starts_with("unrecognized subcommand 'rum'; "),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("; `furlong --help` shows what there is"),
+            "{said}"
+        );
+        let said = refused(&["run", "--margin", "-1"]);
+        assert!(said.contains("give a number of per cent"), "{said}");
+    }
+}
