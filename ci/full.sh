@@ -3,7 +3,8 @@
 # Parts: simulation (the verdict, 10,000 runs a cell); each system against its model, 10,000,000
 # operations and every small case (iova-oracle, phys-oracle, maple-oracle, vmspace-oracle); readers
 # beside a writer, 100,000,000 answers (phys-race, maple-race, vmspace-race); bounce-stress (four
-# threads on a pool of bounce buffers, 50,000,000 maps); and each experiment's name (full profile).
+# threads on a pool of bounce buffers, 50,000,000 maps); malloc-oracle (the allocator against its
+# model and under four threads, 100,000,000 operations); and each experiment's name (full profile).
 # All of them when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -45,7 +46,7 @@ simulation() {
 
 # proof NAME: the specification's example of that name.
 proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle phys-race maple-race vmspace-race
-  bounce-stress)
+  bounce-stress malloc-oracle)
 proof() {
   record "$1" cargo run --release -p furlong-spec --example "${1//-/_}"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The loom models of sync, rcu, iova, phys, maple, vmspace and bounce: every interleaving with up to
-# three preemptions. `ci/loom.sh NAME` runs the models whose names contain NAME.
+# The loom models of sync, rcu and the systems: every interleaving with up to three preemptions.
+# `ci/loom.sh NAME` runs the models whose names contain NAME.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,4 +15,5 @@ export CARGO_PROFILE_RELEASE_DEBUG=false
 
 exec cargo test --release --package furlong --test loom --test loom_iova --test loom_phys \
     --test loom_phys_table --test loom_maple --test loom_vmspace --test loom_bounce \
+    --test loom_malloc \
     -- --test-threads "$(nproc)" "$@"

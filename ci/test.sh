@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-bash ci/need.sh valgrind
+bash ci/need.sh valgrind strace
 
 mapfile -t commands < <(grep -E '^cargo test' README.md)
 if [ "${#commands[@]}" -ne 1 ]; then

@@ -202,6 +202,12 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
             "run {id} is finished: `furlong show {id}` shows it"
         )));
     }
+    if let Some(fleet) = &run.machine.fleet {
+        return Err(Error::usage(format!(
+            "run {} is a fleet's: `furlong collect {} --resubmit` goes on with it",
+            run.id, fleet.dir
+        )));
+    }
     if peers::are_in(&run.command) != peers::are_here() {
         let (id, option) = (&run.id, peers::OPTION);
         let how = if peers::are_here() { "without" } else { "with" };
@@ -228,4 +234,26 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+/// A run that is in the store, with the store, for this process alone; `None` where it is not
+/// there, or no store can be had: then whoever begins one is told why.
+///
+/// # Errors
+///
+/// Another process has it.
+pub(crate) fn take_up(
+    options: &Options<'_>,
+    id: &str,
+) -> Result<Option<(ResultFile, Store)>, Error> {
+    let Ok(mut store) = open(options) else {
+        return Ok(None);
+    };
+    let Ok(saved) = store.load(id) else {
+        return Ok(None);
+    };
+    match store.claim(id) {
+        Ok(()) => Ok(Some((saved.result, store))),
+        Err(fault) => Err(Error::usage(fault.to_string())),
+    }
 }

@@ -9,8 +9,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
 use crate::archive::default_database;
-use crate::cmd::{compare, completions, diff, doctor, export, history, import, list, man, mark};
-use crate::cmd::{prune, record, replay, run, sample, seeds, show, stat};
+use crate::cmd::{collect, compare, completions, diff, doctor, export, history, import, list, man};
+use crate::cmd::{mark, prune, record, replay, run, sample, seeds, show, stat, task};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::peers;
@@ -51,6 +51,8 @@ pub enum Verb {
     Run(Box<run::Args>),
     /// Compare any commands, as honestly as experiments are compared
     Compare(Box<compare::Args>),
+    /// Merge the parts of a run that a fleet measures
+    Collect(collect::Args),
     /// A stored run again
     Show(show::Args),
     /// The runs so far, and where their figures changed
@@ -82,6 +84,9 @@ pub enum Verb {
     /// One sample, for the lab itself
     #[command(hide = true)]
     Sample(sample::Args),
+    /// One task of a fleet, for the lab itself
+    #[command(hide = true)]
+    Task(task::Args),
 }
 
 impl Cli {
@@ -98,6 +103,7 @@ impl Cli {
             Verb::List(args) => list::run(&args, experiments),
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Compare(args) => compare::run(&args),
+            Verb::Collect(args) => collect::run(&args),
             Verb::Show(args) => show::run(&args),
             Verb::History(args) => history::run(&args),
             Verb::Diff(args) => diff::run(&args),
@@ -113,6 +119,7 @@ impl Cli {
             Verb::Completions(args) => completions::run(&args),
             Verb::Man(args) => man::run(&args),
             Verb::Sample(args) => sample::run(&args, experiments),
+            Verb::Task(args) => task::run(&args, experiments),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! - `bench.rs`: experiments on one's own code, run by `cargo bench`.
 //! - `experiments/`: what can be run; `measure/`: how; `record/`: what is kept of it.
 //! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
+//! - `fleet/`: a run that several machines share.
 //! - `doctor/`: what on this machine would spoil a measurement.
 //! - `ministat/`: files of numbers, as ministat reads and draws them.
 //! - `history/`: what stored runs say together.
@@ -28,6 +29,7 @@ pub mod cmd;
 pub mod doctor;
 pub mod error;
 pub mod experiments;
+pub mod fleet;
 pub mod hash;
 pub mod history;
 pub mod measure;

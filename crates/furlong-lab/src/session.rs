@@ -2,6 +2,8 @@
 //! common.
 #![forbid(unsafe_code)]
 
+mod chance;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -27,6 +29,8 @@ use crate::report::{Form, Targets};
 use crate::settings::Settings;
 use crate::stats::stopping::Stopped;
 use crate::talk::{self, Voice};
+use chance::new_id;
+pub use chance::new_seed;
 
 /// Steal above this share is worth a word, per cent.
 const STEAL_MAX_PCT: f64 = 1.0;
@@ -69,33 +73,33 @@ impl<'a> Session<'a> {
         note: Option<String>,
         options: Options<'a>,
     ) -> Result<Session<'a>, Error> {
-        let files = Files::default();
-        let run = Run {
-            id: new_id()?,
-            started: Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
-            command: command(),
-            profile: agenda.profile.name().to_owned(),
-            seed: agenda.seed,
-            version: build::version(),
-            tag,
-            note,
-            machine: files.machine(),
-            warnings: vec![],
-        };
+        let run = new_run(&agenda, tag, note)?;
+        Ok(Session::open(run, agenda, options))
+    }
+
+    /// Begins a run that has its name already.
+    pub(crate) fn open(run: Run, agenda: Agenda, options: Options<'a>) -> Session<'a> {
         let mut result = agenda.blank(run);
         let (store, warnings) = archive::begin(&options, &result, &agenda);
         result.run.warnings = warnings;
-        result.run.warnings.extend(spoilers(&result));
+        if result.run.machine.fleet.is_none() {
+            result.run.warnings.extend(spoilers(&result));
+        }
         for warning in &result.run.warnings {
             options.voice.warn(warning);
         }
         let ledger = Ledger::new(result, store, options.voice);
-        Ok(Session {
+        Session::of(agenda, ledger, options)
+    }
+
+    /// With a ledger in which something may stand already.
+    pub(crate) fn of(agenda: Agenda, ledger: Ledger, options: Options<'a>) -> Session<'a> {
+        Session {
             agenda,
             ledger,
             options,
-            began: files.cpu_time(),
-        })
+            began: Files::default().cpu_time(),
+        }
     }
 
     /// Takes up a stored run where it ended.
@@ -128,13 +132,7 @@ impl<'a> Session<'a> {
             "run {id} goes on: {finished} of {planned} blocks are done"
         ));
         let ledger = Ledger::new(saved.result, Some(store), options.voice);
-        let began = Files::default().cpu_time();
-        Ok(Session {
-            agenda,
-            ledger,
-            options,
-            began,
-        })
+        Ok(Session::of(agenda, ledger, options))
     }
 
     /// What it does.
@@ -163,9 +161,21 @@ impl<'a> Session<'a> {
             progress: &progress,
         }
         .run();
-        self.close(&end);
-        if let (End::Fatal(why), 0) = (&end, self.blocks()) {
-            return Err(Error::failed(why));
+        self.conclude(&end, interrupt)
+    }
+
+    /// Shows the result of what was measured and says how it ended.
+    ///
+    /// # Errors
+    ///
+    /// The reports that could not be written.
+    pub(crate) fn conclude(mut self, end: &End, interrupt: &Interrupt) -> Result<ExitCode, Error> {
+        self.close(end);
+        if let (End::Fatal(why), 0) = (end, self.blocks()) {
+            return Err(Error::failed(match self.fleet() {
+                None => why.clone(),
+                Some(_) => format!("{why}; {}", self.farewell()),
+            }));
         }
         let result = judged(self.ledger.result(), self.agenda.margin_pct);
         if self.ledger.is_torn() {
@@ -175,7 +185,7 @@ impl<'a> Session<'a> {
         if self.options.page && self.options.targets.html.is_none() {
             publish::keep_page(&result, self.options.voice);
         }
-        let ended = self.end(&end, &result, interrupt);
+        let ended = self.end(end, &result, interrupt);
         match (published, ended) {
             (Ok(()), ended) => ended,
             (Err(error), Ok(_)) => Err(error),
@@ -186,8 +196,31 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Ends before anything is measured here: others do that.
+    pub(crate) fn leave(mut self) {
+        self.ledger.close(Status::Interrupted, None);
+    }
+
+    /// How much is said.
+    pub(crate) fn voice(&self) -> Voice {
+        self.options.voice
+    }
+
+    /// What is written as it is measured.
+    pub(crate) fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    /// The directory of the parts, where a fleet measures.
+    fn fleet(&self) -> Option<&str> {
+        let fleet = self.ledger.result().run.machine.fleet.as_ref();
+        fleet.map(|fleet| fleet.dir.as_str())
+    }
+
     fn close(&mut self, end: &End) {
-        let now = Files::default().cpu_time();
+        let now = Files::default()
+            .cpu_time()
+            .filter(|_| self.fleet().is_none());
         let steal = self
             .began
             .zip(now)
@@ -206,7 +239,8 @@ impl<'a> Session<'a> {
                 Status::Failed
             }
         };
-        self.ledger.close(status, steal);
+        let of_nodes = self.ledger.result().run.machine.steal_pct;
+        self.ledger.close(status, steal.or(of_nodes));
     }
 
     /// The last words, and the exit code.
@@ -253,10 +287,16 @@ impl<'a> Session<'a> {
 
     /// What is kept, and how to go on.
     fn farewell(&self) -> String {
+        let blocks = self.blocks();
+        if let Some(dir) = self.fleet() {
+            let dir = quoted(Path::new(dir));
+            return format!(
+                "{blocks} finished blocks are kept, go on with: furlong collect {dir} --resubmit"
+            );
+        }
         if !self.ledger.kept() {
             return "nothing is stored, so this run cannot be resumed".to_owned();
         }
-        let blocks = self.blocks();
         let location = self.options.database.location(self.options.settings);
         let place = match location {
             Some(location) if Some(&location) != archive::default_database().as_ref() => {
@@ -301,6 +341,30 @@ impl<'a> Session<'a> {
     }
 }
 
+/// A run that is about to begin on this machine.
+///
+/// # Errors
+///
+/// The system gives no random name for it.
+pub(crate) fn new_run(
+    agenda: &Agenda,
+    tag: Option<String>,
+    note: Option<String>,
+) -> Result<Run, Error> {
+    Ok(Run {
+        id: new_id()?,
+        started: Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        command: command(),
+        profile: agenda.profile.name().to_owned(),
+        seed: agenda.seed,
+        version: build::version(),
+        tag,
+        note,
+        machine: Files::default().machine(),
+        warnings: vec![],
+    })
+}
+
 /// The arguments, as `furlong` would take them.
 fn command() -> Vec<String> {
     let given = std::env::args_os().skip(1);
@@ -342,7 +406,10 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
 }
 
 /// Threads that have to take turns measure the scheduler, whatever the workload asks.
-fn crowded<'a>(threads: impl Iterator<Item = (&'a str, u64)>, cpus: u32) -> Option<String> {
+pub(crate) fn crowded<'a>(
+    threads: impl Iterator<Item = (&'a str, u64)>,
+    cpus: u32,
+) -> Option<String> {
     let crowded: Vec<&str> = threads
         .filter(|(_, threads)| *threads > u64::from(cpus))
         .map(|(workload, _)| workload)
@@ -397,42 +464,13 @@ fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |letter: char| letter.is_alphanumeric() || "/._-+".contains(letter);
     if text.chars().all(plain) {
         text
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-/// A new name: eight letters and digits that are not mistaken for one another.
-fn new_id() -> Result<String, Error> {
-    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let bits = u64::from_le_bytes(random_bytes()?);
-    let letter = |place: u32| char::from(LETTERS[(bits >> (5 * place) & 31) as usize]);
-    Ok((0..8).map(letter).collect())
-}
-
-/// A seed for a run whose user gave none: short enough to be typed again.
-///
-/// # Errors
-///
-/// The system has no random numbers.
-pub fn new_seed() -> Result<u64, Error> {
-    Ok(u64::from(u32::from_le_bytes(random_bytes()?)))
-}
-
-fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
-    let mut bytes = [0; N];
-    let flags = rustix::rand::GetRandomFlags::empty();
-    match rustix::rand::getrandom(&mut bytes, flags) {
-        Ok(count) if count == N => Ok(bytes),
-        Ok(_) => Err(Error::failed("the system has too few random numbers")),
-        Err(error) => Err(Error::failed(format!(
-            "the system has no random numbers: {error}"
-        ))),
     }
 }
 

@@ -10,6 +10,8 @@ pub mod bounce;
 pub mod compare;
 pub mod heap;
 pub mod iova;
+#[cfg(target_os = "linux")]
+pub mod malloc;
 pub mod maple;
 pub mod phys;
 pub mod phys_map;

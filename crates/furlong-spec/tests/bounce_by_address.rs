@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use furlong::addr::{Address, Iova, PhysAddr};
 use furlong::bounce::{
     AreaFirst, Back, Backing, Device, Direction, Growth, Limits, LockFree, MapError, Memory,
-    Misuse, OneCpu, Plan, Pool, SLOT, SyncError, Wanted,
+    Misuse, OneCpu, Plan, Pool, SLOT, SyncError, ToDevice, Wanted,
 };
 use furlong::check::Check;
 use furlong_spec::bounce::{Addresses, Machine, RAM, TestCpu, Tried};
@@ -112,6 +112,26 @@ fn a_mapping_is_ended_at_its_start_in_its_direction_by_its_own_call() {
         // SAFETY: as above.
         let pointed = unsafe { pool.unmap_pointer(own, at, pointer, Direction::Both, Back::All) };
         assert_eq!((pointed, bytes), (Err(Misuse::Kind), [0; 5000]));
+        assert_eq!(unmap(pool, own, at, Direction::Both), Ok(()));
+    });
+}
+
+#[test]
+fn a_device_with_mappings_alive_is_not_removed_and_goes_on() {
+    everywhere(|pool, own, at| {
+        let machine = pool.memory();
+        let gone = device(3);
+        let (ring, _) = pool.allocate_raw(&gone, 512).unwrap();
+        let before = machine.read_bus(at.raw(), 5000);
+        let still = pool.remove(gone).unwrap_err();
+        assert_eq!((still.device.id(), still.mappings), (3, 1));
+        let gone = still.device;
+        assert_eq!(pool.mappings_of(&gone), 1);
+        // SAFETY: nobody uses it.
+        unsafe { pool.deallocate_raw(&gone, ring) }.unwrap();
+        drop(pool.map(&gone, ToDevice(&[5; 512])).unwrap());
+        pool.remove(gone).expect("it has nothing mapped");
+        assert_eq!(machine.read_bus(at.raw(), 5000), before);
         assert_eq!(unmap(pool, own, at, Direction::Both), Ok(()));
     });
 }

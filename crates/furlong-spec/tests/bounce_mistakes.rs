@@ -177,18 +177,6 @@ fn a_quota_is_held_to_and_given_back() {
 }
 
 #[test]
-fn a_device_with_mappings_alive_is_not_removed() {
-    let pool: Tested = pool_on(&machine(), &Plan::new(512, 4));
-    let gone = device(Limits::new());
-    let (at, _) = pool.allocate_raw(&gone, 5000).unwrap();
-    let still = pool.remove(gone).unwrap_err();
-    assert_eq!(still.mappings, 1);
-    assert_eq!(pool.mappings_of(&still.device), 1);
-    let other = device(Limits::new());
-    assert_eq!((other.id(), at.raw() % 4096), (7, 0));
-}
-
-#[test]
 fn a_restricted_pool_and_its_devices_keep_to_each_other() {
     let restricted: Tested = pool_on(&machine(), &Plan::restricted(128));
     let open: Tested = pool_on(&machine(), &Plan::new(128, 1));
@@ -255,10 +243,26 @@ fn parameters_are_read_as_a_command_line_has_them() {
     assert_eq!(plan("0200", 1), (128, 1));
     assert_eq!(plan("129", 1), (256, 1));
     assert_eq!(plan("129,3", 8), (512, 4));
-    assert_eq!(plan("300,0", 8), (384, 1));
+    assert_eq!(plan("300,0", 8), (512, 1));
+    assert_eq!(plan("300", 1), (512, 1));
+    assert_eq!(plan("0", 2), (32768, 2));
+    assert_eq!(plan("0,3", 2), (32768, 4));
+    assert_eq!(plan(",,force", 2), (32768, 2));
+    assert_eq!(plan("512,", 2), (512, 2));
     assert_eq!(plan("noforce", 3), (32768, 4));
+    // What is read is rounded, whatever stands behind it.
+    for text in ["129,3", "129,3,force", "0x81,03,noforce"] {
+        let parameter: Parameter = text.parse().expect(text);
+        let read = (parameter.slots, parameter.areas);
+        assert_eq!(read, (Some(256), Some(4)), "{text}");
+    }
     let error = |text: &str| text.parse::<Parameter>().unwrap_err();
     assert_eq!(error(""), ParameterError::Empty);
+    assert_eq!(error(","), ParameterError::Empty);
+    assert_eq!(error(",,,"), ParameterError::Part(2));
+    assert_eq!(error("512,,"), ParameterError::Part(2));
+    assert_eq!(error(" 512"), ParameterError::Part(0));
+    assert_eq!(error("0x"), ParameterError::Part(0));
     assert_eq!(error("many"), ParameterError::Part(0));
     assert_eq!(error("512,-4"), ParameterError::Part(1));
     assert_eq!(error("512,4,forced"), ParameterError::Part(2));

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use furlong::addr::{Address, Iova, PhysAddr};
 use furlong::bounce::{
-    AreaFirst, Back, Device, Direction, Growth, Kind, Limits, LockFree, MapError, Misuse, Plan,
-    Pool, RestoreError, SLOT, State, ToDevice,
+    Area, AreaFirst, Back, Device, Direction, Growth, Kind, Limits, LockFree, Locked, MapError,
+    Misuse, Plan, Pool, RestoreError, SLOT, State, ToDevice,
 };
 use furlong::check::Check;
 use furlong_spec::Random;
 use furlong_spec::bounce::{Addresses, Machine, RAM, TestCpu, Tried};
 
-type Config = Tried<AreaFirst, LockFree>;
-type Tested = Pool<Arc<Machine>, Config>;
+type Of<A> = Pool<Arc<Machine>, Tried<AreaFirst, A>>;
+type Tested = Of<LockFree>;
 
 fn plan() -> Plan {
     let plan = Plan::new(512, 4).growth(Growth::Inline).blocks(2);
@@ -32,7 +32,7 @@ fn machine() -> Arc<Machine> {
     Arc::new(Machine::new(1 << 20, Addresses::new(1 << 30, 0)))
 }
 
-fn pool(machine: &Arc<Machine>) -> Tested {
+fn pool<A: Area>(machine: &Arc<Machine>) -> Of<A> {
     let pool = Pool::new(Arc::clone(machine), TestCpu::default(), &plan());
     pool.unwrap_or_else(|none| panic!("{none}"))
 }
@@ -41,20 +41,20 @@ fn restore(machine: &Arc<Machine>, state: &State) -> Result<Tested, RestoreError
     Pool::restore_with_config(state, Arc::clone(machine), TestCpu::default(), &plan())
 }
 
-fn map(pool: &Tested, device: &Device, at: u64, len: usize) -> Result<Iova, MapError> {
+fn map<A: Area>(pool: &Of<A>, device: &Device, at: u64, len: usize) -> Result<Iova, MapError> {
     let original = PhysAddr::new(RAM + at);
     // SAFETY: it is the machine's memory, and this is one thread.
     unsafe { pool.map_raw(device, original, len, Direction::FromDevice) }
 }
 
-fn unmap(pool: &Tested, device: &Device, at: Iova) -> Result<(), Misuse> {
+fn unmap<A: Area>(pool: &Of<A>, device: &Device, at: Iova) -> Result<(), Misuse> {
     // SAFETY: as above.
     unsafe { pool.unmap_raw(device, at, Direction::FromDevice, Back::All) }
 }
 
 /// A pool with two blocks, a transient one, and one who died with a mapping.
 fn busy(machine: &Arc<Machine>) -> (State, Iova, Iova) {
-    let pool = pool(machine);
+    let pool: Tested = pool(machine);
     let (disk, nic) = (device(1), device(2));
     let kept = map(&pool, &disk, 5000, 9000).unwrap();
     let lost = map(&pool, &nic, 0, 1).unwrap();
@@ -102,10 +102,9 @@ fn a_device_goes_on_while_its_pool_is_replaced() {
     assert_eq!((machine.owned(), machine.shared()), (0, 0));
 }
 
-#[test]
-fn a_drained_pool_is_like_a_new_one() {
+fn is_like_a_new_one<A: Area>() {
     let (used, new) = (machine(), machine());
-    let (used, new) = (pool(&used), pool(&new));
+    let (used, new) = (pool::<A>(&used), pool::<A>(&new));
     let any = device(1);
     let mut random = Random::new(5);
     let mut held = Vec::new();
@@ -124,6 +123,11 @@ fn a_drained_pool_is_like_a_new_one() {
     }
     assert_eq!(used.save().unwrap(), new.save().unwrap());
     assert_eq!((used.free(), used.transient_blocks()), (512, 0));
+    assert_eq!((used.used(), used.waiters()), (0, 0));
+    assert_eq!(used.unclaimed(|leak| panic!("{leak:?}")), 0);
+    used.check().expect("no invariant is broken");
+    used.reset_high_water();
+    assert_eq!(used.high_water(), new.high_water());
     // And it does as a new one does.
     for _ in 0..60 {
         let len = 1 + random.index(9000);
@@ -132,9 +136,19 @@ fn a_drained_pool_is_like_a_new_one() {
 }
 
 #[test]
+fn a_drained_pool_is_like_a_new_one_under_locks() {
+    is_like_a_new_one::<Locked>();
+}
+
+#[test]
+fn a_drained_pool_is_like_a_new_one_without_locks() {
+    is_like_a_new_one::<LockFree>();
+}
+
+#[test]
 fn what_a_guard_left_behind_is_memory_without_an_original() {
     let machine = machine();
-    let old = pool(&machine);
+    let old: Tested = pool(&machine);
     let any = device(1);
     let guard = old.map(&any, ToDevice(&[1; 100])).unwrap();
     let at = guard.address();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use furlong::bounce::{
     AreaFirst, Device, Limits, LockFree, MapError, Mapped, PASSES, Plan, Pool, ToDevice, Waiting,
 };
-use furlong_spec::bounce::{Addresses, Machine, TestCpu, Tried};
+use furlong_spec::bounce::{Addresses, Machine, Refusal, TestCpu, Tried};
 
 type Config = Tried<AreaFirst, LockFree>;
 type Tested = Pool<Arc<Machine>, Config>;
@@ -152,6 +152,35 @@ fn one_who_is_short_of_quota_holds_nobody_up() {
     assert_eq!(waits.rang(), before + 1);
     drop(waits.map());
     assert_eq!((poor.used(), pool.free()), (Some(0), 4));
+}
+
+#[test]
+fn the_place_of_a_transient_block_is_waited_for_too() {
+    let (pool, any) = (
+        pool(&Plan::new(1, 1).transients(1)),
+        device(1, Limits::new()),
+    );
+    let _for_good = pool.map(&any, ToDevice(&[0])).unwrap();
+    let transient = pool.map(&any, ToDevice(&[1])).unwrap();
+    assert_eq!((pool.transient_blocks(), pool.free()), (1, 0));
+    let mut first = Waiter::new(&pool, &any, &[2]);
+    let mut second = Waiter::new(&pool, &any, &[3]);
+    assert!(first.poll().is_pending() && second.poll().is_pending());
+    drop(transient);
+    assert_eq!((first.rang(), second.rang()), (1, 0));
+    let transient = first.map();
+    assert!(second.poll().is_pending());
+    drop(transient);
+    drop(second.map());
+    // Where there is no memory for it, whoever was woken waits on.
+    let transient = pool.map(&any, ToDevice(&[1])).unwrap();
+    let mut third = Waiter::new(&pool, &any, &[4]);
+    assert!(third.poll().is_pending());
+    pool.memory().refuse(Refusal::Obtain, 0);
+    drop(transient);
+    assert_eq!(third.rang(), 1);
+    assert!(third.poll().is_pending());
+    assert_eq!((pool.waiters(), pool.transient_blocks()), (1, 0));
 }
 
 #[test]

@@ -21,6 +21,9 @@ pub mod check;
 pub mod iova;
 #[cfg(all(target_has_atomic = "64", target_pointer_width = "64", not(loom)))]
 pub mod malloc;
+#[cfg(loom)]
+#[path = "malloc/under_loom.rs"]
+pub mod malloc;
 #[cfg(target_has_atomic = "64")]
 pub mod maple;
 #[cfg(target_has_atomic = "64")]

@@ -241,6 +241,29 @@ fn a_slot_that_changes_hands_protects_its_next_reader() {
     model(make, |_| ());
 }
 
+/// Readers that register meanwhile, and a writer that uses what it has unlinked again at once.
+#[test]
+fn what_was_unlinked_is_used_again_only_where_nobody_is_inside() {
+    fn register_and_read(world: &World<2>) {
+        let reader = world.rcu.register().unwrap();
+        world.read(&reader);
+    }
+    let make = || {
+        let threads = [
+            body(register_and_read),
+            body(register_and_read),
+            body(|world: &World<2>| {
+                let node = world.unlink();
+                if world.rcu.is_quiet() {
+                    node.set(GONE);
+                }
+            }),
+        ];
+        (World::new(), threads)
+    };
+    model(make, |world| assert!(world.rcu.is_quiet()));
+}
+
 /// Two threads retire what they wrote to, and a third reclaims.
 #[test]
 fn what_two_threads_retire_is_reclaimed_once_as_they_left_it() {

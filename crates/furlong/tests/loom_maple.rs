@@ -230,6 +230,35 @@ fn an_entry_that_shrinks_and_grows_again_is_never_another() {
 }
 
 #[test]
+fn an_entry_whose_start_moves_down_and_up_again_is_never_another() {
+    Model {
+        entries: ROOMY,
+        change: |map| {
+            assert!(map.lock().resize(VirtAddr::new(35), extent(25, 39)).is_ok());
+            assert!(map.lock().resize(VirtAddr::new(35), extent(30, 39)).is_ok());
+        },
+        index: 27,
+        states: &[None, Some(2), None],
+    }
+    .run();
+}
+
+#[test]
+fn an_entry_stays_while_nodes_that_were_given_up_are_used_again() {
+    Model {
+        entries: ROOMY,
+        change: |map| {
+            store(map, 22, 23, 5);
+            erase(map, 22);
+            store(map, 26, 27, 6);
+        },
+        index: 15,
+        states: &[Some(1)],
+    }
+    .run();
+}
+
+#[test]
 fn an_entry_behind_all_others_of_its_leaf_is_there_whole_or_not() {
     Model {
         entries: ROOMY,

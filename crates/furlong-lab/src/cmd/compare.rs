@@ -15,13 +15,16 @@ use super::enough::Enough;
 use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
 use crate::error::Error;
 use crate::experiments::{Profile, Workload};
+use crate::fleet::{On, Where, submit};
 use crate::measure::agenda::{Agenda, Batch, Entry, Load};
+use crate::measure::campaign::End;
 use crate::measure::command::Shell;
 use crate::measure::contest::Timed;
 use crate::measure::counters::Counters;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::parameter::Parameter;
 use crate::measure::pattern::Printed;
+use crate::measure::sampler::{Pass, Sampler};
 use crate::publish;
 use crate::record::result::Better;
 use crate::report::Form;
@@ -135,6 +138,9 @@ pub struct Args {
     /// What is printed on standard output [default: table]
     #[arg(long, value_name = "FORM")]
     pub format: Option<Form>,
+    /// What takes the samples.
+    #[command(flatten)]
+    pub place: Where,
     /// Where the reports go.
     #[command(flatten)]
     pub reports: Reports,
@@ -158,7 +164,7 @@ Examples:
   furlong compare --format kernbench --prepare 'make clean' 'make -j8' 'make -j16'";
 
 /// What was decided when the comparison began, so that a resumed one cannot differ.
-const DECIDED: [&str; 25] = [
+const DECIDED: [&str; 26] = [
     "commands",
     "names",
     "blocks",
@@ -184,6 +190,7 @@ const DECIDED: [&str; 25] = [
     "counters",
     "tag",
     "note",
+    "on",
 ];
 
 /// Compares the commands, or goes on with what was begun.
@@ -196,6 +203,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let options = args.options(&settings);
     publish::check(&options.targets, options.form)?;
     let voice = options.voice;
+    args.place.check()?;
+    if args.place.on == On::Slurm {
+        let agenda = args.agenda(&settings)?;
+        Subject::of(&agenda)?.patterns()?;
+        return submit(&args.place, agenda, args.words(&settings), options);
+    }
     let interrupt = Interrupt::listen()?;
     let (session, ready) = match &args.resume {
         Some(id) => {
@@ -212,8 +225,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             if let Some(note) = &ready.note {
                 voice.note(note);
             }
-            let tag = args.tag.clone().or_else(|| settings.tag.clone());
-            let note = args.note.clone().or_else(|| settings.note.clone());
+            let (tag, note) = args.words(&settings);
             (Session::begin(agenda, tag, note, options)?, Some(ready))
         }
     };
@@ -224,6 +236,25 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         voice.warn(&failure);
     }
     ended
+}
+
+/// Has the commands of an agenda run, and what belongs to them.
+///
+/// # Errors
+///
+/// Something that they need is missing.
+pub(crate) fn at_work(
+    agenda: &Agenda,
+    interrupt: &Interrupt,
+    work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End,
+) -> Result<End, Error> {
+    let ready = Ready::new(agenda, interrupt)?;
+    let contest = Rc::clone(&ready.contest);
+    let end = work(&mut Timed(ready.contest), ready.passes);
+    for failure in contest.leave() {
+        Voice::Normal.warn(&failure);
+    }
+    Ok(end)
 }
 
 /// `lower` or `higher`.
@@ -251,6 +282,13 @@ impl Args {
             fail_on,
             voice: self.talk.voice(settings),
         }
+    }
+
+    /// The tag and the note.
+    fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
+        let tag = self.tag.clone().or_else(|| settings.tag.clone());
+        let note = self.note.clone().or_else(|| settings.note.clone());
+        (tag, note)
     }
 
     fn agenda(&self, settings: &Settings) -> Result<Agenda, Error> {

@@ -1,6 +1,7 @@
 //! The verbs of the command, a file each, and in `enough.rs` what two of them share.
 #![forbid(unsafe_code)]
 
+pub mod collect;
 pub mod compare;
 pub mod completions;
 pub mod diff;
@@ -20,3 +21,4 @@ pub mod sample;
 pub mod seeds;
 pub mod show;
 pub mod stat;
+pub mod task;

@@ -13,8 +13,8 @@ use signal_hook::flag;
 
 use crate::cli::Talk;
 use crate::error::{Error, Exit, cause};
-use crate::recorder::Program;
 use crate::recorder::vm::{Means, Recorded, choose};
+use crate::recorder::{Program, malloc};
 use crate::report::text::plain;
 use crate::settings::Settings;
 use crate::talk::Voice;
@@ -32,6 +32,26 @@ pub struct Args {
 pub enum System {
     /// Address spaces: mmap, munmap, mprotect, mremap, brk, fork, exec and page faults
     Vm(VmArgs),
+    /// Allocations: size, alignment, thread and lifetime of each block
+    Malloc(MallocArgs),
+}
+
+/// What to record, and where to.
+#[derive(Debug, clap::Args)]
+pub struct MallocArgs {
+    /// The trace [default: the program's name with .malloctrace]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Calls that there is room for while the command runs, 32 bytes each
+    #[arg(long, value_name = "N", default_value_t = malloc::EVENTS)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    pub events: u64,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+    /// The command, and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub command: Vec<OsString>,
 }
 
 const EXAMPLES: &str = "\
@@ -66,7 +86,61 @@ pub struct VmArgs {
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     match &args.system {
         System::Vm(args) => vm(args),
+        System::Malloc(args) => allocations(args),
     }
+}
+
+fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let voice = args.talk.voice(&settings);
+    let program = Program::new(&args.command)?;
+    let default = || PathBuf::from(format!("{}.malloctrace", program.name()));
+    let path = args.output.clone().unwrap_or_else(default);
+    let (name, file) = created(&path)?;
+    outlive_interrupts()?;
+    let (recorded, status) = malloc::record(&program, &path, args.events)?;
+    let about = [program.line(), "recorded by a preloaded library".to_owned()];
+    recorded
+        .write(&about, BufWriter::new(file))
+        .map_err(|error| cannot_write(&name, &error))?;
+    if !status.success() {
+        voice.warn(&format!("the command has failed: {}", ended(status)));
+    }
+    for missed in &recorded.missed {
+        voice.warn(missed);
+    }
+    if recorded.calls == 0 {
+        let program = program.name();
+        return Err(Error::failed(format!(
+            "{program} has asked for nothing: a program that is linked statically, or runs with \
+             privileges of its own, does not let anything be preloaded"
+        )));
+    }
+    let (calls, programs) = (recorded.calls, recorded.programs());
+    voice.note(&format!(
+        "{calls} calls of {programs} program{} recorded: furlong replay {name}",
+        if programs == 1 { "" } else { "s" }
+    ));
+    Ok(Exit::Done.into())
+}
+
+/// The file of a trace, made anew, and what messages call it.
+fn created(path: &Path) -> Result<(String, File), Error> {
+    let name = plain(&path.display().to_string());
+    let file = File::create(path).map_err(|error| cannot_write(&name, &error))?;
+    Ok((name, file))
+}
+
+fn cannot_write(name: &str, error: &io::Error) -> Error {
+    Error::usage(format!("{name}: cannot be written: {}", cause(error)))
+}
+
+/// Ctrl-C ends the command; what it has done by then is kept.
+fn outlive_interrupts() -> Result<(), Error> {
+    let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {}", cause(&error)));
+    flag::register(SIGINT, Arc::default())
+        .map(drop)
+        .map_err(refused)
 }
 
 fn vm(args: &VmArgs) -> Result<ExitCode, Error> {
@@ -76,18 +150,13 @@ fn vm(args: &VmArgs) -> Result<ExitCode, Error> {
     let default = || PathBuf::from(format!("{}.vmtrace", program.name()));
     let path = args.output.clone().unwrap_or_else(default);
     let means = means(args.with, voice)?;
-    let name = plain(&path.display().to_string());
-    let cannot =
-        |error: io::Error| Error::usage(format!("{name}: cannot be written: {}", cause(&error)));
-    let file = File::create(&path).map_err(cannot)?;
-    // Ctrl-C ends the command; what it has done by then is kept.
-    let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {}", cause(&error)));
-    flag::register(SIGINT, Arc::default()).map_err(refused)?;
+    let (name, file) = created(&path)?;
+    outlive_interrupts()?;
     let recorded = means.record(&program)?;
     let about = about(&program, means, &recorded);
     recorded
         .write(&about, BufWriter::new(file))
-        .map_err(cannot)?;
+        .map_err(|error| cannot_write(&name, &error))?;
     say(&recorded, means, &path, voice);
     if recorded.events.is_empty() {
         let program = program.name();

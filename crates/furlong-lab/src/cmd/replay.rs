@@ -19,8 +19,8 @@ Examples:
 
 /// Runs a trace through subjects, and checks every answer.
 ///
-/// A trace is a recording of address spaces (`furlong record vm` makes them), one of plugs and
-/// unplugs, or a memory map in any form that is known; its form is found by its content.
+/// A trace is a recording of address spaces or of allocations (`furlong record` makes them), one of
+/// plugs and unplugs, or a memory map in any form that is known; its form is found by its content.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -7,10 +7,13 @@ use super::enough::Enough;
 use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
 use crate::error::Error;
 use crate::experiments::{Experiment, Profile};
+use crate::fleet::{On, Where, submit};
 use crate::measure::Agenda;
+use crate::measure::campaign::End;
 use crate::measure::counters::{self, Counters};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::process::Processes;
+use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
 use crate::nearest::unknown;
 use crate::publish;
@@ -81,6 +84,9 @@ pub struct Args {
     /// Exit with 3 when an arm comes to such a verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
+    /// What takes the samples.
+    #[command(flatten)]
+    pub place: Where,
     /// Where the reports go.
     #[command(flatten)]
     pub reports: Reports,
@@ -93,7 +99,7 @@ pub struct Args {
 }
 
 /// What was decided when the run began, so that a resumed one cannot differ.
-const DECIDED: [&str; 15] = [
+const DECIDED: [&str; 16] = [
     "experiments",
     "profile",
     "blocks",
@@ -109,6 +115,7 @@ const DECIDED: [&str; 15] = [
     "seed_sizes",
     "tag",
     "note",
+    "on",
 ];
 
 /// Runs what was asked for, or goes on with what was begun.
@@ -121,12 +128,16 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let options = args.options(&settings);
     publish::check(&options.targets, options.form)?;
     let voice = options.voice;
+    args.place.check()?;
+    if args.place.on == On::Slurm {
+        let agenda = args.agenda(&settings, experiments, voice)?;
+        return submit(&args.place, agenda, args.words(&settings), options);
+    }
     let session = match &args.resume {
         Some(id) => Session::resume(id, options, |agenda| check_built(agenda, experiments))?,
         None => {
             let agenda = args.agenda(&settings, experiments, voice)?;
-            let tag = args.tag.clone().or_else(|| settings.tag.clone());
-            let note = args.note.clone().or_else(|| settings.note.clone());
+            let (tag, note) = args.words(&settings);
             Session::begin(agenda, tag, note, options)?
         }
     };
@@ -135,6 +146,23 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let passes = counters::passes(agenda.counters, agenda.profile, &interrupt)?;
     let mut processes = Processes::of_this(session.agenda().profile, interrupt.clone())?;
     session.measure(&mut processes, passes, &interrupt)
+}
+
+/// Has the arms of an agenda run, each sample a process.
+///
+/// # Errors
+///
+/// This furlong does not have them, or something that they need is missing.
+pub(crate) fn at_work(
+    agenda: &Agenda,
+    experiments: &[Experiment],
+    interrupt: &Interrupt,
+    work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End,
+) -> Result<End, Error> {
+    check_built(agenda, experiments)?;
+    let passes = counters::passes(agenda.counters, agenda.profile, interrupt)?;
+    let mut processes = Processes::of_this(agenda.profile, interrupt.clone())?;
+    Ok(work(&mut processes, passes))
 }
 
 impl Args {
@@ -153,6 +181,13 @@ impl Args {
             fail_on,
             voice: self.talk.voice(settings),
         }
+    }
+
+    /// The tag and the note.
+    fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
+        let tag = self.tag.clone().or_else(|| settings.tag.clone());
+        let note = self.note.clone().or_else(|| settings.note.clone());
+        (tag, note)
     }
 
     fn agenda(

@@ -148,6 +148,7 @@ mod tests {
                 .collect::<Vec<f64>>()
         };
         Blocks {
+            places: (0..20).collect(),
             baseline: around(0),
             control: around(1),
             arm: around(2),

@@ -7,6 +7,11 @@ pub mod gas;
 pub mod iova_gap;
 pub mod iova_magazine;
 pub mod iova_propagation;
+pub mod lab_honesty;
+mod malloc;
+pub mod malloc_gate;
+pub mod malloc_suite;
+pub mod malloc_tier;
 pub mod ordered;
 pub mod phys_lookup;
 pub mod plan;
@@ -139,5 +144,9 @@ pub fn all() -> Vec<Experiment> {
         bounce_area::experiment(),
         tree_order::experiment(),
         vmspace_index::experiment(),
+        malloc_gate::experiment(),
+        malloc_tier::experiment(),
+        malloc_suite::experiment(),
+        lab_honesty::experiment(),
     ]
 }

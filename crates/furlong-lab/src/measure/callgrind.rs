@@ -87,6 +87,8 @@ impl std::error::Error for CallgrindError {}
 pub struct Callgrind {
     valgrind: PathBuf,
     caches: bool,
+    within: Option<String>,
+    variables: Vec<(OsString, OsString)>,
 }
 
 impl Callgrind {
@@ -100,6 +102,8 @@ impl Callgrind {
         Ok(Self {
             valgrind,
             caches: false,
+            within: None,
+            variables: vec![],
         })
     }
 
@@ -110,6 +114,22 @@ impl Callgrind {
             caches: true,
             ..self
         }
+    }
+
+    /// Counts only while a function is at work; its name as callgrind has it, with `*` for any
+    /// text.
+    #[must_use]
+    pub fn within(self, function: &str) -> Self {
+        Self {
+            within: Some(function.to_owned()),
+            ..self
+        }
+    }
+
+    /// Adds to the environment of the command, which is valgrind's own too.
+    #[must_use]
+    pub fn with_variables(self, variables: Vec<(OsString, OsString)>) -> Self {
+        Self { variables, ..self }
     }
 
     /// Runs a command to its end and counts its instructions.
@@ -185,12 +205,17 @@ impl Callgrind {
         ];
         let mut arguments = vec![self.valgrind.clone().into_os_string()];
         arguments.extend(options.map(OsString::from));
+        let within = self.within.iter();
+        arguments.extend(within.map(|name| format!("--toggle-collect={name}").into()));
         arguments.push(task.program.clone().into_os_string());
         arguments.extend(task.arguments.iter().skip(1).cloned());
+        let mut environment = clean_environment();
+        environment.retain(|(name, _)| self.variables.iter().all(|(ours, _)| ours != name));
+        environment.extend(self.variables.iter().cloned());
         Task {
             program: self.valgrind.clone(),
             arguments,
-            environment: clean_environment(),
+            environment,
             layout: Layout::Fixed,
             ..task.clone()
         }

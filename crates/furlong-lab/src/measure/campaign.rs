@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::agenda::{Agenda, Batch, Entry, Load};
 use super::calibrate::calibrate;
 use super::deal::Deal;
@@ -33,7 +35,8 @@ pub struct Campaign<'a> {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", content = "why", rename_all = "lowercase")]
 pub enum End {
     /// Everything on the agenda was done, or given up with a warning.
     Finished,
@@ -53,6 +56,17 @@ pub(super) enum Stop {
     Fatal(String),
 }
 
+impl End {
+    fn of(end: Result<(), Stop>) -> Self {
+        match end {
+            Ok(()) => Self::Finished,
+            Err(Stop::Interrupted) => Self::Interrupted,
+            Err(Stop::WrongAnswer(what)) => Self::WrongAnswer(what),
+            Err(Stop::Fatal(why)) => Self::Fatal(why),
+        }
+    }
+}
+
 /// What the processes of a block have in common.
 struct Round<'a> {
     place: Place,
@@ -68,12 +82,7 @@ impl<'a> Campaign<'a> {
     pub fn run(&mut self) -> End {
         let end = (0..self.agenda.experiments.len()).try_for_each(|place| self.experiment(place));
         self.progress.finish();
-        match end {
-            Ok(()) => End::Finished,
-            Err(Stop::Interrupted) => End::Interrupted,
-            Err(Stop::WrongAnswer(what)) => End::WrongAnswer(what),
-            Err(Stop::Fatal(why)) => End::Fatal(why),
-        }
+        End::of(end)
     }
 
     fn experiment(&mut self, experiment: usize) -> Result<(), Stop> {
@@ -145,10 +154,48 @@ impl<'a> Campaign<'a> {
         }
     }
 
+    /// Does what comes before the blocks: counts and calibrates.
+    pub fn prepare(&mut self) -> End {
+        let places = self.places();
+        let mut counted = None;
+        End::of(places.into_iter().try_for_each(|place| {
+            if counted.replace(place.experiment) != Some(place.experiment) {
+                self.count(place.experiment)?;
+            }
+            let load = &self.entry(place).loads[place.workload];
+            self.operations(place, load).map(drop)
+        }))
+    }
+
+    /// Does the blocks of one number: one of every workload that is not given up, where there is
+    /// none yet.
+    pub fn only(&mut self, number: u32) -> End {
+        End::of(self.places().into_iter().try_for_each(|place| {
+            let load = &self.entry(place).loads[place.workload];
+            if number > load.blocks || self.ledger.has_block(place, number) {
+                return Ok(());
+            }
+            match self.operations(place, load)? {
+                Some(operations) => self.one(place, load, operations, number),
+                None => Ok(()),
+            }
+        }))
+    }
+
+    /// Every workload, in its order.
+    fn places(&self) -> Vec<Place> {
+        let entries = self.agenda.experiments.iter().enumerate();
+        let places = entries.flat_map(|(experiment, entry)| {
+            (0..entry.loads.len()).map(move |workload| Place {
+                experiment,
+                workload,
+            })
+        });
+        places.collect()
+    }
+
     fn blocks(&mut self, place: Place, load: &'a Load, operations: u64) -> Result<(), Stop> {
-        let entry = self.entry(place);
-        let mut runners = entry.runners(load);
-        runners.push(CONTROL);
+        let runners = self.entry(place).runners(load).len() + 1;
         let clock = Clock::new(load);
         for number in 1..=load.blocks {
             if let Some(stopped) = self.enough(place, &clock) {
@@ -156,33 +203,10 @@ impl<'a> Campaign<'a> {
                 break;
             }
             if self.ledger.has_block(place, number) {
-                self.progress.done(load.guess_s() * runners.len() as f64);
+                self.progress.done(load.guess_s() * runners as f64);
                 continue;
             }
-            let what = format!(
-                "{} {}: block {number}/{}",
-                entry.name, load.workload.name, load.blocks
-            );
-            self.progress.now(&what);
-            let deal = Deal::new(
-                self.agenda.seed,
-                &entry.name,
-                &load.workload.name,
-                number,
-                runners.len(),
-            );
-            let round = Round {
-                place,
-                load,
-                operations,
-                deal,
-                runners: runners.clone(),
-            };
-            let block = self.block(&round, number)?;
-            self.ledger.add_block(place, &block);
-            for notice in self.sampler.notices() {
-                self.ledger.warn(place, notice);
-            }
+            self.one(place, load, operations, number)?;
             if let Some(arm) = self.ledger.failing(place, FAILURES_MAX) {
                 self.give_up(
                     place,
@@ -192,6 +216,37 @@ impl<'a> Campaign<'a> {
             }
         }
         self.tell_shortfall(place);
+        Ok(())
+    }
+
+    /// Measures one block and keeps it.
+    fn one(
+        &mut self,
+        place: Place,
+        load: &'a Load,
+        operations: u64,
+        number: u32,
+    ) -> Result<(), Stop> {
+        let entry = self.entry(place);
+        let workload = &load.workload.name;
+        let what = format!("{} {workload}: block {number}/{}", entry.name, load.blocks);
+        self.progress.now(&what);
+        let mut runners = entry.runners(load);
+        runners.push(CONTROL);
+        let runs = runners.len();
+        let deal = Deal::new(self.agenda.seed, &entry.name, workload, number, runs);
+        let round = Round {
+            place,
+            load,
+            operations,
+            deal,
+            runners,
+        };
+        let block = self.block(&round, number)?;
+        self.ledger.add_block(place, &block);
+        for notice in self.sampler.notices() {
+            self.ledger.warn(place, notice);
+        }
         Ok(())
     }
 

@@ -6,16 +6,19 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
+use super::line::Line;
 use super::measured::Block;
 use super::result::{
-    ArmResult, CONTROL, Control, ExperimentResult, Kind, ResultFile, WorkloadResult,
+    ArmResult, CONTROL, Control, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
 use super::store::{Fault, Status, Store};
 use crate::experiments::MetricPlan;
 use crate::talk::Voice;
 
 /// A workload of a run, by its places in the agenda.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Index of the experiment.
     pub experiment: usize,
@@ -35,7 +38,11 @@ pub struct Ledger {
     store: Option<Store>,
     lost: bool,
     voice: Voice,
+    listener: Option<Listener>,
 }
+
+/// Hears everything that a ledger is told.
+type Listener = Box<dyn FnMut(Line)>;
 
 impl Ledger {
     /// A result, blank or found in a store, that is kept in `store` from now on.
@@ -46,7 +53,13 @@ impl Ledger {
             store,
             lost: false,
             voice,
+            listener: None,
         }
+    }
+
+    /// Who hears every line from now on.
+    pub fn listen(&mut self, listener: impl FnMut(Line) + 'static) {
+        self.listener = Some(Box::new(listener));
     }
 
     /// What is known so far, without summaries and comparisons.
@@ -80,6 +93,11 @@ impl Ledger {
 
     /// Notes a fact about a workload.
     pub fn note(&mut self, place: Place, name: &str, value: serde_json::Value) {
+        self.tell(|| Line::Note {
+            place,
+            name: name.to_owned(),
+            value: value.clone(),
+        });
         let workload = self.workload_mut(place);
         workload.params.insert(name.to_owned(), value);
         self.keep_workload(place);
@@ -111,6 +129,10 @@ impl Ledger {
 
     /// Adds the metrics of a further pass, where they are not there yet.
     pub fn add_metrics(&mut self, experiment: usize, metrics: &[MetricPlan]) {
+        self.tell(|| Line::Metrics {
+            experiment,
+            metrics: metrics.to_vec(),
+        });
         let entry = &mut self.result.experiments[experiment];
         for plan in metrics {
             if !entry.metrics.contains_key(&plan.name) {
@@ -125,6 +147,10 @@ impl Ledger {
 
     /// Notes what was counted on a workload.
     pub fn set_exact(&mut self, place: Place, values: &ExactValues) {
+        self.tell(|| Line::Exact {
+            place,
+            values: values.clone(),
+        });
         for arm in &mut self.workload_mut(place).arms {
             for (metric, value) in values.get(&arm.name).into_iter().flatten() {
                 arm.samples.insert(metric.clone(), vec![*value]);
@@ -138,6 +164,11 @@ impl Ledger {
 
     /// A metric that differs between processes is sampled from now on, on every workload.
     pub fn demote(&mut self, experiment: usize, metric: &str, why: String) {
+        self.tell(|| Line::Demotion {
+            experiment,
+            metric: metric.to_owned(),
+            why: why.clone(),
+        });
         let entry = &mut self.result.experiments[experiment];
         if let Some(declared) = entry.metrics.get_mut(metric) {
             declared.kind = Kind::Sampled;
@@ -162,6 +193,10 @@ impl Ledger {
 
     /// Adds a finished block.
     pub fn add_block(&mut self, place: Place, block: &Block) {
+        self.tell(|| Line::Block {
+            place,
+            block: block.clone(),
+        });
         let sampled = self.metrics(place, Kind::Sampled);
         push(self.workload_mut(place), &sampled, block);
         self.keep(|store, result| {
@@ -204,6 +239,10 @@ impl Ledger {
 
     /// Notes something about a workload.
     pub fn warn(&mut self, place: Place, text: String) {
+        self.tell(|| Line::Warning {
+            place,
+            text: text.clone(),
+        });
         let warnings = &mut self.workload_mut(place).warnings;
         if !warnings.contains(&text) {
             warnings.push(text);
@@ -224,6 +263,11 @@ impl Ledger {
         self.keep(|store, result| store.close(&result.run, status));
     }
 
+    /// Notes what machine it is, where that is known only now.
+    pub fn set_machine(&mut self, machine: Machine) {
+        self.result.run.machine = machine;
+    }
+
     /// A workload so far.
     #[must_use]
     pub fn workload(&self, place: Place) -> &WorkloadResult {
@@ -232,6 +276,12 @@ impl Ledger {
 
     fn workload_mut(&mut self, place: Place) -> &mut WorkloadResult {
         &mut self.result.experiments[place.experiment].workloads[place.workload]
+    }
+
+    fn tell(&mut self, line: impl FnOnce() -> Line) {
+        if let Some(listener) = &mut self.listener {
+            listener(line());
+        }
     }
 
     fn keep_workload(&mut self, place: Place) {
@@ -264,14 +314,13 @@ fn names(result: &ResultFile, place: Place) -> (&str, &str) {
 /// arm that was not asked for a metric has no values at all; nor has any arm of a metric that the
 /// workload does not have, which shows as soon as one of them has not failed.
 pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Block) {
-    workload.blocks.push(block.number);
-    workload.order.push(
-        block
-            .samples
-            .iter()
-            .map(|sample| sample.runner.clone())
-            .collect(),
-    );
+    // Blocks of several machines come in any order.
+    let at = workload
+        .blocks
+        .partition_point(|number| *number < block.number);
+    let order = block.samples.iter().map(|sample| sample.runner.clone());
+    workload.blocks.insert(at, block.number);
+    workload.order.insert(at, order.collect());
     let sample = |runner: &str| block.samples.iter().find(|one| one.runner == runner);
     let value = |runner: &str, metric: &str| sample(runner)?.values.get(metric).copied();
     let has = |workload: &WorkloadResult, metric: &String| {
@@ -294,13 +343,15 @@ pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Bl
             let found = value(&arm.name, metric);
             let has_failed = sample(&arm.name).is_none_or(|sample| sample.failure.is_some());
             if found.is_some() || has_failed || arm.samples.contains_key(metric) {
-                arm.samples.entry(metric.clone()).or_default().push(found);
+                let values = arm.samples.entry(metric.clone()).or_default();
+                values.insert(at.min(values.len()), found);
             }
         }
         let control = workload
             .control
             .entry(metric.clone())
             .or_insert_with(Control::blank);
-        control.samples.push(value(CONTROL, metric));
+        let at = at.min(control.samples.len());
+        control.samples.insert(at, value(CONTROL, metric));
     }
 }

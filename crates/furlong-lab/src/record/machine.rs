@@ -93,6 +93,7 @@ impl Files {
             steal_pct: None,
             rustc: build::rustc().to_owned(),
             build: build::profile(),
+            fleet: None,
         }
     }
 

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::experiments::Outcome;
 
 /// A finished block.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// From 1.
     pub number: u32,
@@ -17,7 +19,7 @@ pub struct Block {
 }
 
 /// One process of a block.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The arm, or [`CONTROL`](super::result::CONTROL).
     pub runner: String,

@@ -87,6 +87,18 @@ pub struct Machine {
     pub rustc: String,
     /// Profile and target of this binary.
     pub build: String,
+    /// The machines, where there are several and this is what they have in common.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
+}
+
+/// Several machines that share a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fleet {
+    /// The directory of its parts.
+    pub dir: String,
+    /// By the name that the fleet has for it.
+    pub nodes: BTreeMap<String, Machine>,
 }
 
 /// One experiment of a run.
@@ -183,7 +195,8 @@ impl ExperimentResult {
 
 impl WorkloadResult {
     /// The metric whose verdict decides here: the one marked, where this workload has values of it,
-    /// else the first of its kind that has; the one marked, or the first, where none has.
+    /// else the first of its kind that has, in the place of a count the first of any kind; the one
+    /// marked, or the first, where none has.
     ///
     /// # Shapes
     ///
@@ -196,14 +209,20 @@ impl WorkloadResult {
             let mut samples = self.arms.iter().filter_map(|arm| arm.samples.get(name));
             samples.any(|values| values.iter().any(Option::is_some))
         };
-        let mut alike = metrics
-            .iter()
-            .filter(|(name, metric)| metric.kind == marked.1.kind && has(name));
-        let found = match has(marked.0) {
-            true => Some(marked),
-            false => alike.next(),
-        };
-        found.or(Some(marked)).copied()
+        if has(marked.0) {
+            return Some(*marked);
+        }
+        let there = metrics.iter().filter(|(name, _)| has(name));
+        let mut alike = there
+            .clone()
+            .filter(|(_, other)| other.kind == marked.1.kind);
+        // A count never stands in for what was to be sampled and is missing.
+        let mut others = there.filter(|_| marked.1.kind == Kind::Exact);
+        alike
+            .next()
+            .or_else(|| others.next())
+            .or(Some(marked))
+            .copied()
     }
 }
 
@@ -300,6 +319,46 @@ pub struct Comparison {
     /// Why the verdict is no better (control failed, too few blocks, floor above the margin).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What each node says of it, where several measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_node: Option<ByNode>,
+}
+
+/// What the nodes of a fleet say of one effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ByNode {
+    /// In the order of their names.
+    pub effects: Vec<NodeEffect>,
+    /// Does the effect differ between them by more than chance?
+    pub differ: Option<NodesTest>,
+}
+
+/// An effect on one node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeEffect {
+    /// The node, by the name that the fleet has for it.
+    pub node: String,
+    /// Its blocks.
+    pub n: usize,
+    /// As in the comparison.
+    pub effect_pct: f64,
+    /// Of its own blocks alone; `None` with fewer than two.
+    pub ci95_pct: Option<[f64; 2]>,
+    /// `keep` or `revert` where that is beyond doubt on this node alone, however many there are.
+    pub claim: Option<Verdict>,
+}
+
+/// One-way analysis of variance of an effect, by node.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodesTest {
+    /// Statistic.
+    pub f: f64,
+    /// Degrees of freedom between the nodes.
+    pub df1: f64,
+    /// Degrees of freedom within them.
+    pub df2: f64,
+    /// Upper tail.
+    pub p: f64,
 }
 
 /// A t test.

@@ -4,7 +4,7 @@
 
 use super::input::Input;
 use super::outcome::Outcome;
-use super::{phys, vmspace};
+use super::{malloc, phys, vmspace};
 use crate::error::Error;
 use crate::nearest;
 
@@ -53,7 +53,12 @@ pub(super) struct Form {
 }
 
 /// All forms.
-const FORMS: [Form; 3] = [phys::RECORDING, vmspace::RECORDING, phys::MAP];
+const FORMS: [Form; 4] = [
+    phys::RECORDING,
+    malloc::RECORDING,
+    vmspace::RECORDING,
+    phys::MAP,
+];
 
 /// Runs a trace, of whatever form it is.
 ///

@@ -7,12 +7,14 @@
 //! # Files
 //! - `input`: where a trace comes from; `form`: the seam, and all forms.
 //! - `outcome`: what came of it, as `furlong.replay/1` has it; `page`: the same for a terminal.
+//! - `malloc`: recordings of allocations.
 //! - `phys`: memory maps, and recordings of plugs and unplugs; `vmspace`: recordings of address
 //!   spaces.
 #![forbid(unsafe_code)]
 
 mod form;
 mod input;
+mod malloc;
 mod outcome;
 mod page;
 mod phys;
@@ -20,5 +22,6 @@ mod vmspace;
 
 pub use form::{Choice, replay};
 pub use input::Input;
+pub(crate) use malloc::HEADING as MALLOC_HEADING;
 pub use outcome::{Differing, Judge, Kind, Outcome, SubjectOutcome};
 pub use page::page;

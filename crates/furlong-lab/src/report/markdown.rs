@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::finite::finite;
+use super::geomean::sentences;
 use super::outline::{self, Named};
 use super::overview::overview;
 use super::picture::picture;
@@ -137,6 +138,7 @@ impl Document {
             let numbers: Vec<usize> = (1..head.len()).collect();
             self.table(&head, &numbers, &rows.collect::<Vec<_>>());
         }
+        self.items(sentences(e).iter().map(|sentence| escape(sentence)));
     }
 
     fn workload(&mut self, e: &ExperimentResult, w: &WorkloadResult) {

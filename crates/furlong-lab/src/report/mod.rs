@@ -7,7 +7,7 @@
 //! - `forms`: the same as other tools print it
 //! - `targets`: where the reports go
 //! - `wording`: the sentences; `quantity`: the numbers; `text`: what names may do
-//! - `overview`: all workloads at a glance
+//! - `overview`: all workloads at a glance; `geomean`: in one ratio an arm
 //! - `sheet`: a page that is no run's result
 //! - `outline`: lookups in a result; `finite`: keeps what is no number out; `picture`: ministat's
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@ mod cases;
 pub mod csv;
 mod finite;
 pub mod forms;
+mod geomean;
 pub mod html;
 pub mod json;
 pub mod junit;

@@ -3,7 +3,9 @@
 
 use super::quantity::{chosen_percent, count, effect_decimals, fixed, percent, signed, trimmed};
 use super::text::plain;
-use crate::record::result::{Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
+use crate::record::result::{
+    Better, ByNode, Comparison, Control, Kind, Metric, NodeEffect, Verdict, WorkloadResult,
+};
 use crate::stats::comparison::FROM_ZERO;
 
 /// From so many blocks on the estimate of what is needed has hit its cap.
@@ -203,8 +205,44 @@ fn sampled(metric: &Metric, c: &Comparison, control: Option<&Control>) -> String
         text.push_str("; ");
         text.push_str(&outlook);
     }
+    if let Some(by_node) = c.by_node.as_ref().filter(|_| metric.primary) {
+        text.push_str("; ");
+        text.push_str(&on_nodes(by_node));
+    }
     text
 }
+
+/// What each node says: `n1 -2.1 % [-2.5, -1.7] of 4 blocks, .. ; alike but for chance (p = 0.43)`.
+fn on_nodes(by_node: &ByNode) -> String {
+    let one = |node: &NodeEffect| {
+        let decimals = effect_decimals(node.effect_pct, node.ci95_pct);
+        let interval = node
+            .ci95_pct
+            .map(|[low, high]| format!(" [{}, {}]", signed(low, decimals), signed(high, decimals)));
+        format!(
+            "{} {} %{} in {}",
+            plain(&node.node),
+            signed(node.effect_pct, decimals),
+            interval.unwrap_or_default(),
+            blocks(node.n as u64)
+        )
+    };
+    let all: Vec<String> = by_node.effects.iter().map(one).collect();
+    let alike = match by_node.differ {
+        None => String::new(),
+        Some(test) if test.p < DIFFER_P => {
+            format!(
+                ": the effect depends on the node (F test, p = {:.4})",
+                test.p
+            )
+        }
+        Some(test) => format!(": alike but for chance (F test, p = {:.2})", test.p),
+    };
+    format!("on {}{alike}", all.join(", "))
+}
+
+/// An effect that differs between nodes with less than this chance is said to.
+const DIFFER_P: f64 = 0.01;
 
 /// The interval at its own level, where several claims made it visibly wider than the 95 % one.
 pub(super) fn adjusted(c: &Comparison) -> Option<String> {
@@ -311,6 +349,7 @@ mod tests {
             n_needed: Some(45),
             scale: None,
             reason: None,
+            by_node: None,
         }
     }
 

@@ -7,6 +7,8 @@ use super::verdict::Scale;
 /// Values of the blocks in which all three are there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Blocks {
+    /// Their indices among all blocks.
+    pub places: Vec<usize>,
     /// The baseline.
     pub baseline: Vec<f64>,
     /// The baseline again; equal to `baseline` where there was no control.
@@ -35,14 +37,15 @@ impl Blocks {
         arm: &[Option<f64>],
     ) -> Self {
         let mut blocks = Self::default();
+        let again = control.unwrap_or(baseline);
         for i in 0..baseline.len() {
-            let again = control.unwrap_or(baseline);
             let values = (
                 there(baseline.get(i)),
                 there(again.get(i)),
                 there(arm.get(i)),
             );
             if let (Some(a), Some(again), Some(b)) = values {
+                blocks.places.push(i);
                 blocks.baseline.push(a);
                 blocks.control.push(again);
                 blocks.arm.push(b);

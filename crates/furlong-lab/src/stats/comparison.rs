@@ -57,6 +57,7 @@ impl Question<'_> {
             n_needed: None,
             scale: None,
             reason: None,
+            by_node: None,
         }
     }
 }

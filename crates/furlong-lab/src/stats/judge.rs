@@ -10,6 +10,7 @@ use super::comparison::{Evidence, Question, exact};
 use super::control::{Floor, floor};
 use super::describe::describe;
 use super::holm;
+use super::nodes::{Nodes, contradict};
 use super::stopping::Stopping;
 use super::warnings;
 use crate::experiments::MARGIN;
@@ -156,7 +157,13 @@ fn compare(
         Stopping::Width { .. } if !place.primary => Stopping::Planned,
         stopping => stopping,
     };
-    let evidence = Evidence::of(&question, &Blocks::of(a, control, b), floor, stopping)?;
+    let blocks = Blocks::of(a, control, b);
+    let mut evidence = Evidence::of(&question, &blocks, floor, stopping)?;
+    if let Some(nodes) = Nodes::of(workload) {
+        let places = blocks.places.iter().copied();
+        let effects: Vec<(usize, f64)> = places.zip(blocks.effects()).collect();
+        evidence.comparison.by_node = Some(nodes.judge(&evidence, &effects));
+    }
     Some(Pending::Sampled {
         evidence: Box::new(evidence),
         primary: place.primary,
@@ -187,7 +194,11 @@ fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
         .zip(placed)
         .map(|(one, (level, family))| match one {
             Pending::Done(comparison) => *comparison,
-            Pending::Sampled { evidence, .. } => evidence.decided(level, family),
+            Pending::Sampled { evidence, .. } => {
+                let mut comparison = evidence.decided(level, family);
+                contradict(&mut comparison);
+                comparison
+            }
         });
     decided.collect()
 }

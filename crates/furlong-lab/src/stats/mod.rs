@@ -15,7 +15,9 @@
 //!   out
 //! - [`comparison`]: one arm against the baseline in one metric; [`blocks`]: its differences
 //! - [`verdict`]: the rule; [`paired`]: the odds of its claims; [`control`]: the noise floor
-//! - [`holm`]: several metrics or arms; [`exact`]: counts, compared without a test
+//! - [`mod@geomean`]: several workloads as one ratio
+//! - [`holm`]: several metrics or arms; [`nodes`]: several machines; [`exact`]: counts, compared
+//!   without a test
 //! - [`warnings`]: what a person should know first, from [`drift`] and [`outliers`]
 //! - [`describe`](mod@describe): what ministat prints of a sample, stable for values far from zero
 //! - [`student`](mod@student), [`welch`](mod@welch): t tests on means, from values or moments
@@ -39,10 +41,12 @@ pub mod describe;
 pub mod distribution;
 pub mod drift;
 pub mod exact;
+pub mod geomean;
 pub mod holm;
 pub mod judge;
 #[cfg(test)]
 mod judge_tests;
+pub mod nodes;
 pub mod outliers;
 pub mod paired;
 pub mod promise;

@@ -259,6 +259,7 @@ mod tests {
         }
         let values = vec![1.0; 10];
         let blocks = Blocks {
+            places: (0..10).collect(),
             baseline: values.clone(),
             control: values.clone(),
             arm: values,

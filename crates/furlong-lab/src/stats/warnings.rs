@@ -3,6 +3,7 @@
 
 use super::blocks::present;
 use super::drift::{lag1, ljung_box_p, mann_kendall, n_effective, theil_sen};
+use super::nodes::Nodes;
 use super::outliers::outliers;
 use super::verdict::BLOCKS_MIN;
 use crate::record::result::{CONTROL, Kind, Metric, WorkloadResult};
@@ -17,6 +18,8 @@ const ALARM_P: f64 = 0.01;
 #[must_use]
 pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String> {
     let mut found = vec![];
+    // Blocks of several machines are no series, and their values not alike.
+    let one_machine = Nodes::of(workload).is_none();
     for (name, metric) in metrics {
         if metric.kind == Kind::Exact {
             found.extend(not_matched(workload, name));
@@ -25,11 +28,13 @@ pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String>
         found.extend(no_control(workload, name));
         found.extend(control_failed(workload, name));
         found.extend(missing(workload, name));
-        if let Some(series) = series(workload, name) {
+        if one_machine && let Some(series) = series(workload, name) {
             // A trend makes neighbours alike: one cause, one warning.
             found.extend(drift(name, &series).or_else(|| autocorrelation(name, &series)));
         }
-        found.extend(far_out(workload, name));
+        if one_machine {
+            found.extend(far_out(workload, name));
+        }
     }
     found
 }
@@ -80,8 +85,12 @@ fn missing(workload: &WorkloadResult, metric: &str) -> Option<String> {
     let blocks = workload.blocks.len();
     let arms = workload.arms.iter().filter(|arm| arm.na.is_none());
     let samples = arms.filter_map(|arm| Some((arm.name.as_str(), arm.samples.get(metric)?)));
-    let control = workload.control.get(metric).map(|c| (CONTROL, &c.samples));
+    let samples: Vec<_> = samples.collect();
+    // Every workload has a control for every metric; of one that no arm has nothing is missing.
+    let control = workload.control.get(metric).filter(|_| !samples.is_empty());
+    let control = control.map(|control| (CONTROL, &control.samples));
     let lost: Vec<String> = samples
+        .into_iter()
         .chain(control)
         .map(|(name, values)| (name, blocks.saturating_sub(present(values).len())))
         .filter(|(_, lost)| *lost > 0)

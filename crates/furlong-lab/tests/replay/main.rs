@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod home;
+mod malloc;
 mod phys;
 mod vmspace;

@@ -225,5 +225,6 @@ pub(crate) fn exact(
         n_needed: None,
         scale: None,
         reason: None,
+        by_node: None,
     }
 }

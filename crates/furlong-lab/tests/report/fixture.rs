@@ -95,6 +95,7 @@ fn machine() -> Machine {
         steal_pct: Some(0.02),
         rustc: "rustc 1.95.0".to_owned(),
         build: "release, x86_64-unknown-linux-gnu".to_owned(),
+        fleet: None,
     }
 }
 

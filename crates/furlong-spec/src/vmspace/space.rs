@@ -10,7 +10,8 @@ use furlong::check::Check;
 use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
-    Area, Config, Freed, Layout, Prot, Remap, Request, Shared, SharedConfig, Space, Standard, Value,
+    Area, Config, Freed, Hold, Layout, Prot, Remap, Request, Shared, SharedConfig, Space, Standard,
+    Value,
 };
 
 use super::{Gone, Operation, Outcome, Refusal, Seen};
@@ -92,8 +93,8 @@ impl<C: Config<Index<Kept>: Default>> SpaceSubject<C> {
     }
 }
 
-fn map<C: Config>(
-    space: &mut Space<Kept, C>,
+fn map<C: Config, H: Hold>(
+    space: &mut Space<Kept, C, H>,
     alive: &Arc<AtomicUsize>,
     request: &Request<u32>,
 ) -> Outcome {
@@ -121,7 +122,7 @@ fn map<C: Config>(
     }
 }
 
-fn remap<C: Config>(space: &mut Space<Kept, C>, remap: &Remap) -> Outcome {
+fn remap<C: Config, H: Hold>(space: &mut Space<Kept, C, H>, remap: &Remap) -> Outcome {
     let mut gone = Vec::new();
     match space.remap(remap, |freed| note(&mut gone, freed)) {
         Ok(start) => Outcome::At(start, gone),
@@ -129,18 +130,18 @@ fn remap<C: Config>(space: &mut Space<Kept, C>, remap: &Remap) -> Outcome {
     }
 }
 
-fn areas<C: Config>(space: &Space<Kept, C>) -> Outcome {
+fn areas<C: Config, H: Hold>(space: &Space<Kept, C, H>) -> Outcome {
     Outcome::Areas(space.areas().map(seen).collect())
 }
 
-fn usage<C: Config>(space: &Space<Kept, C>) -> Outcome {
+fn usage<C: Config, H: Hold>(space: &Space<Kept, C, H>) -> Outcome {
     let with = |bits: usize| space.usage().with(Prot::from_bits(bits as u32));
     Outcome::Usage(core::array::from_fn(with), space.brk())
 }
 
 /// Carries out any operation but a fork.
-fn apply<C: Config>(
-    space: &mut Space<Kept, C>,
+fn apply<C: Config, H: Hold>(
+    space: &mut Space<Kept, C, H>,
     alive: &Arc<AtomicUsize>,
     operation: &Operation,
 ) -> Outcome {

@@ -76,11 +76,9 @@ pub trait Area: sealed::Slots + 'static {
 pub struct Shape {
     /// Slots, a multiple of those of a segment.
     pub(super) slots: usize,
-    /// Slots of a segment: less than the arm's only where the area is as small.
+    /// Slots of a segment: less than the arm's only where the area has no more.
     pub(super) segment: usize,
     pub(super) segments: usize,
-    /// Slot numbers, shifted by it, are segment numbers.
-    segment_shift: u32,
 }
 
 impl Shape {
@@ -90,24 +88,15 @@ impl Shape {
             slots,
             segment,
             segments: slots / segment,
-            segment_shift: segment.trailing_zeros(),
         }
     }
+}
 
-    /// Segment of a slot, and its number there.
-    #[inline]
-    pub(super) const fn split(self, slot: usize) -> (usize, u32) {
-        (
-            slot >> self.segment_shift,
-            (slot & (self.segment - 1)) as u32,
-        )
-    }
-
-    /// The first slot of a segment.
-    #[inline]
-    pub(super) const fn first_of(self, segment: usize) -> usize {
-        segment << self.segment_shift
-    }
+/// Segment of a slot of an area, and its number there, where the arm's segments have `segment`
+/// slots. It is right in an area of fewer slots too, for that has one segment.
+#[inline(always)]
+pub(super) const fn split(slot: usize, segment: usize) -> (usize, u32) {
+    (slot / segment, (slot % segment) as u32)
 }
 
 /// How hard a search for a run tries.
@@ -119,11 +108,49 @@ pub enum Pass {
     Thorough,
 }
 
-/// What came of taking a run.
+/// What came of taking a run: its first slot in the area, if there was one; and whether slots were
+/// taken and given back meanwhile, so that another may have missed them. One word, so that it stays
+/// in a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// Its first slot in the area, if there was one.
-    pub(super) slot: Option<usize>,
-    /// Slots were taken and given back meanwhile, so that another may have missed them.
-    pub(super) rolled_back: bool,
+pub struct Taken(u64);
+
+impl Taken {
+    const ROLLED_BACK: u64 = 1 << 63;
+    /// A slot that no area has.
+    const NONE: u64 = Self::ROLLED_BACK - 1;
+
+    #[inline]
+    pub(super) const fn some(slot: usize) -> Self {
+        Self(slot as u64)
+    }
+
+    #[inline]
+    pub(super) const fn none() -> Self {
+        Self(Self::NONE)
+    }
+
+    /// With slots that were given back meanwhile.
+    pub(super) const fn rolled_back_if(self, rolled_back: bool) -> Self {
+        Self(self.0 | (rolled_back as u64) << 63)
+    }
+
+    /// The same where the area begins at a slot: a run was taken.
+    #[inline]
+    pub(super) const fn behind(self, begin: usize) -> Self {
+        Self(self.0 + begin as u64)
+    }
+
+    #[inline]
+    pub(super) const fn slot(self) -> Option<usize> {
+        let slot = self.0 & Self::NONE;
+        if slot == Self::NONE {
+            return None;
+        }
+        Some(slot as usize)
+    }
+
+    #[inline]
+    pub(super) const fn rolled_back(self) -> bool {
+        self.0 & Self::ROLLED_BACK != 0
+    }
 }

@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 
 use super::area::sealed::Slots;
-use super::area::{Area, Pass, Shape};
+use super::area::{Area, Pass, Shape, Taken};
 use super::config::Config;
 use super::copy::Run;
 use super::line::Padded;
@@ -30,12 +30,20 @@ pub(super) struct Block<C: Config> {
     shape: Shape,
     /// Of all areas.
     slots: usize,
-    /// Slot numbers, shifted by it, are area numbers.
+    /// Slot numbers, shifted by it, are area numbers; what is masked are those in the area.
     area_shift: u32,
+    area_mask: usize,
     parts: Row<Padded<Part<C>>>,
     pub(super) book: Book,
     /// How often in a row the block was found empty.
     pub(super) idle: AtomicU32,
+}
+
+/// What a block answers: what came of taking a run, and where devices see slot 0 if it has one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    pub(super) taken: Taken,
+    pub(super) base: u64,
 }
 
 /// An area, and what is counted in it.
@@ -47,6 +55,11 @@ struct Part<C: Config> {
 impl<C: Config> Block<C> {
     /// A block that sleeps; `None` if there is no memory for its records.
     pub(super) fn try_new(shape: Shape, areas: usize, store: &Store) -> Option<Self> {
+        // Of several areas each has a power of two of slots; one alone has all.
+        let area_shift = match areas {
+            1 => usize::BITS - 1,
+            _ => shape.slots.trailing_zeros(),
+        };
         let part = |_| {
             let area = C::Area::try_new(shape, store)?;
             let counters = C::Counters::default();
@@ -57,11 +70,8 @@ impl<C: Config> Block<C> {
             memory: AtomicPtr::new(core::ptr::null_mut()),
             shape,
             slots: shape.slots * areas,
-            area_shift: if areas == 1 {
-                usize::BITS - 1
-            } else {
-                shape.slots.trailing_zeros()
-            },
+            area_shift,
+            area_mask: (1 << area_shift) - 1,
             parts: store.try_row(areas, part)?,
             book: Book::try_new(shape.slots * areas, store)?,
             idle: AtomicU32::new(0),
@@ -108,6 +118,7 @@ impl<C: Config> Block<C> {
         self.parts.iter().map(|part| part.0.area.free()).sum()
     }
 
+    /// The number of the area that has a slot.
     #[inline]
     pub(super) fn area_of(&self, slot: usize) -> usize {
         slot >> self.area_shift
@@ -120,36 +131,33 @@ impl<C: Config> Block<C> {
             .map(|part| (&part.0.area, &part.0.counters))
     }
 
-    /// Takes a run in the area `number`, of which only the low bits count. Returns its slot in the
-    /// block and where devices see slot 0, and whether somebody may have missed slots meanwhile.
+    /// Takes a run in the area `number`, of which only the low bits count. What comes of it is a
+    /// slot of the block, and where devices see slot 0.
     #[inline(always)]
-    pub(super) fn take(
-        &self,
-        number: usize,
-        need: &Need,
-        pass: Pass,
-    ) -> (Option<(usize, u64)>, bool) {
+    pub(super) fn take(&self, number: usize, need: &Need, pass: Pass) -> Answer {
+        let none = |taken| Answer { taken, base: 0 };
         let Some(base) = self.base() else {
-            return (None, false);
+            return none(Taken::none());
         };
         if !need.reaches(base, self.bytes()) {
-            return (None, false);
+            return none(Taken::none());
         }
         let number = number & (self.parts.len() - 1);
         let part = &self.parts[number].0;
-        let begin = number * self.shape.slots;
+        let begin = number << self.area_shift;
         let first = base + begin as u64 * SLOT;
         let taken = part.area.take(need, first, pass, &part.counters);
-        let Some(slot) = taken.slot else {
-            return (None, taken.rolled_back);
+        let Some(slot) = taken.slot() else {
+            return none(taken);
         };
         // The block may have slept meanwhile, and have other memory now; with a slot of it in hand
         // it stays.
         if self.base() != Some(base) {
             part.area.give(slot, need.slots, &part.counters);
-            return (None, true);
+            return none(Taken::none().rolled_back_if(true));
         }
-        (Some((begin + slot, base)), taken.rolled_back)
+        let taken = taken.behind(begin);
+        Answer { taken, base }
     }
 
     /// Whether a run could be taken in some area now.
@@ -169,18 +177,15 @@ impl<C: Config> Block<C> {
     /// Takes exactly these slots, if all of them are free: those of a pool that is restored.
     #[cfg(feature = "alloc")]
     pub(super) fn take_at(&self, slot: usize, len: u32) -> bool {
-        let area = self.area_of(slot);
-        let part = &self.parts[area].0;
-        part.area.take_at(slot - area * self.shape.slots, len)
+        let part = &self.parts[self.area_of(slot)].0;
+        part.area.take_at(slot & self.area_mask, len)
     }
 
     /// Gives a run back.
     #[inline]
     pub(super) fn give(&self, slot: usize, len: u32) {
-        let area = self.area_of(slot);
-        let part = &self.parts[area].0;
-        let slot = slot - area * self.shape.slots;
-        part.area.give(slot, len, &part.counters);
+        let part = &self.parts[self.area_of(slot)].0;
+        part.area.give(slot & self.area_mask, len, &part.counters);
     }
 
     /// Gives the sleeping block memory, and its slots to everybody. The memory is shared, zeroed

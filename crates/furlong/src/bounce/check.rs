@@ -93,6 +93,7 @@ fn is_apart(one: &Backing, other: &Backing) -> bool {
 
 fn check_slots<C: Config>(index: usize, block: &Block<C>) -> Result<(), BrokenPool> {
     let shape = block.shape();
+    // Where the last run that began ends.
     let mut end = 0;
     for slot in 0..block.slots() {
         let in_area = slot % shape.slots;
@@ -100,27 +101,24 @@ fn check_slots<C: Config>(index: usize, block: &Block<C>) -> Result<(), BrokenPo
         let word = area.word(in_area / shape.segment);
         let at = (in_area % shape.segment) as u32;
         let is_free = word & bits(at, 1) != 0;
-        match (block.book.look(slot), is_free) {
-            (Some(_), true) => return Err(BrokenPool::FreeAndMapped(index, slot)),
-            (None, false) => return Err(BrokenPool::Lost(index, slot)),
-            (None, true) => {}
-            (Some((start, _, entry)), false) => {
-                let data = u64::from(entry.offset) + u64::from(entry.len);
-                let begins = start == slot && end <= slot;
-                let goes_on = slot < end && start < slot;
-                if entry.len == 0 || data > u64::from(entry.slots) * SLOT || !(begins || goes_on) {
-                    return Err(BrokenPool::Record(index, slot));
-                }
-                if at as usize + entry.slots as usize > shape.segment && begins {
-                    return Err(BrokenPool::Crosses(index, slot));
-                }
-                end = if begins {
-                    slot + entry.slots as usize
-                } else {
-                    end
-                };
-            }
+        let begins = block.book.start(slot);
+        if is_free && (begins.is_some() || slot < end) {
+            return Err(BrokenPool::FreeAndMapped(index, slot));
         }
+        let Some((_, entry)) = begins else {
+            if !is_free && slot >= end {
+                return Err(BrokenPool::Lost(index, slot));
+            }
+            continue;
+        };
+        let data = u64::from(entry.offset) + u64::from(entry.len);
+        if slot < end || entry.len == 0 || data > u64::from(entry.slots) * SLOT {
+            return Err(BrokenPool::Record(index, slot));
+        }
+        if at as usize + entry.slots as usize > shape.segment {
+            return Err(BrokenPool::Crosses(index, slot));
+        }
+        end = slot + entry.slots as usize;
     }
     Ok(())
 }

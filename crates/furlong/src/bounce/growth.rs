@@ -52,7 +52,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// A further block goes, the newest first, when it was found empty [`Plan::patience`] times in
     /// a row and the others are at most half full without it, so that a load that comes and goes
     /// does not make the pool shrink and grow by turns. One call gives back one block at most. A
-    /// block keeps its records, some 26 bytes a slot, for the next time that the pool grows.
+    /// block keeps its records, 32 bytes a slot, for the next time that the pool grows.
     ///
     /// [`Plan::patience`]: super::Plan::patience
     pub fn tend(&self) -> Tended {

@@ -133,7 +133,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         buffer: B,
     ) -> Result<Mapped<'a, B, M, C>, MapError> {
         let ask = Self::ask(&buffer);
-        self.reserve(device, &ask, |spot| self.filled(device, buffer, spot))
+        // A guard is made in one place, so that it is not moved while the copy's stores drain.
+        let spot = self.reserve(device, &ask, |spot| spot)?;
+        Ok(self.filled(device, buffer, spot))
     }
 
     /// What is asked for a buffer.

@@ -2,13 +2,12 @@
 #![forbid(unsafe_code)]
 
 use super::area::sealed::Slots;
-use super::area::{Area, Pass, Shape, Taken};
+use super::area::{Area, Pass, Shape, Taken, split};
 use super::counters::{Counters, Event};
-use super::line::Lines;
 use super::need::Need;
 use super::run::{bits, bits_low, low_bits};
 use super::slot::SLOT;
-use super::store::Store;
+use super::store::{Row, Store};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// An area that CPUs share without waiting for each other; segments of two words of `HALF` slots.
@@ -19,7 +18,7 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct LockFree<const HALF: u32 = 64> {
     shape: Shape,
-    segments: Lines<Segment, 4>,
+    segments: Row<Segment>,
     /// Below it no segment had a free slot when somebody looked. A give and a look that meet may
     /// leave it too high, which a thorough pass mends.
     lowest: AtomicUsize,
@@ -132,24 +131,27 @@ impl<const HALF: u32> LockFree<HALF> {
     fn take_near<K: Counters>(&self, need: &Need, first: u64, counters: &K) -> Option<usize> {
         // Relaxed: a hint.
         let index = self.lowest.load(Ordering::Relaxed);
-        if index >= self.shape.segments {
-            return None;
-        }
-        let segment = self.segments.at(index);
-        let begin = self.shape.first_of(index);
+        let segment = self.segments.get(index)?;
+        let begin = index * Self::SEGMENT;
         // Relaxed: the exchange decides.
         let seen = segment.free[0].load(Ordering::Relaxed);
         let start = need.place_low(seen, first + begin as u64 * SLOT)?;
         let run = bits_low(start, need.slots);
         counters.count(Event::SlotProbed, self.shape.segment as u64);
-        let taken = segment.take_in_word(0, seen, run);
-        if !taken {
+        if !segment.take_in_word(0, seen, run) {
             counters.count(Event::Retry, 1);
+            return None;
         }
-        taken.then_some(begin + start as usize)
+        // Relaxed, twice: hints.
+        if seen == run && segment.free[1].load(Ordering::Relaxed) == 0 {
+            // It is full now: who comes next need not look.
+            self.lowest.store(index + 1, Ordering::Relaxed);
+        }
+        Some(begin + start as usize)
     }
 
     /// Takes the lowest run.
+    #[cold]
     #[inline(never)]
     fn take_far<K: Counters>(&self, (need, first): (Need, u64), pass: Pass, counters: &K) -> Taken {
         let mut rolled_back = false;
@@ -160,8 +162,8 @@ impl<const HALF: u32> LockFree<HALF> {
         };
         let mut lowest = begun;
         for index in begun..self.shape.segments {
-            let segment = self.segments.at(index);
-            let begin = self.shape.first_of(index);
+            let segment = &self.segments[index];
+            let begin = index * Self::SEGMENT;
             let at = first + begin as u64 * SLOT;
             loop {
                 counters.count(Event::SlotProbed, self.shape.segment as u64);
@@ -173,15 +175,16 @@ impl<const HALF: u32> LockFree<HALF> {
                     }
                     break;
                 };
-                match Self::attempt(segment, seen, bits(start, need.slots)) {
+                let run = bits(start, need.slots);
+                match Self::attempt(segment, seen, run) {
                     Attempt::Taken => {
-                        if pass == Pass::Thorough {
-                            self.lowest.store(lowest, Ordering::Relaxed);
+                        // It is full now: who comes next need not look.
+                        let full = usize::from(free == run && index == lowest);
+                        if full > 0 || pass == Pass::Thorough {
+                            self.lowest.store(lowest + full, Ordering::Relaxed);
                         }
-                        return Taken {
-                            slot: Some(begin + start as usize),
-                            rolled_back,
-                        };
+                        let slot = begin + start as usize;
+                        return Taken::some(slot).rolled_back_if(rolled_back);
                     }
                     Attempt::Lost => {}
                     Attempt::RolledBack => rolled_back = true,
@@ -189,10 +192,7 @@ impl<const HALF: u32> LockFree<HALF> {
                 counters.count(Event::Retry, 1);
             }
         }
-        Taken {
-            slot: None,
-            rolled_back,
-        }
+        Taken::none().rolled_back_if(rolled_back)
     }
 
     /// The words of a segment all of whose slots are free.
@@ -201,7 +201,7 @@ impl<const HALF: u32> LockFree<HALF> {
     }
 
     fn words(&self) -> impl Iterator<Item = (&Segment, usize)> {
-        let segments = (0..self.shape.segments).map(|segment| self.segments.at(segment));
+        let segments = (0..self.shape.segments).map(|segment| &self.segments[segment]);
         segments.flat_map(|segment| [(segment, 0), (segment, 1)])
     }
 
@@ -220,37 +220,34 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
     fn try_new(shape: Shape, store: &Store) -> Option<Self> {
         Some(Self {
             shape,
-            segments: Lines::try_new(shape.segments, store)?,
+            segments: store.try_lines(shape.segments, |_| Some(Segment::default()))?,
             lowest: AtomicUsize::new(0),
         })
     }
 
     fn footprint(shape: Shape) -> usize {
-        Lines::<Segment, 4>::footprint(shape.segments)
+        Row::<Segment>::footprint_in_lines(shape.segments)
     }
 
     #[inline(always)]
     fn take<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
         counters.count(Event::AreaProbed, 1);
-        if pass == Pass::First
-            && let Some(slot) = self.take_near(need, first, counters)
-        {
-            return Taken {
-                slot: Some(slot),
-                rolled_back: false,
-            };
+        if pass == Pass::First {
+            // Relaxed: a hint.
+            if self.lowest.load(Ordering::Relaxed) == self.shape.segments {
+                return Taken::none();
+            }
+            if let Some(slot) = self.take_near(need, first, counters) {
+                return Taken::some(slot);
+            }
         }
-        let far = self.take_far((*need, first), pass, counters);
-        Taken {
-            slot: far.slot,
-            rolled_back: far.rolled_back,
-        }
+        self.take_far((*need, first), pass, counters)
     }
 
     #[inline]
     fn give<K: Counters>(&self, slot: usize, len: u32, _: &K) {
-        let (index, start) = self.shape.split(slot);
-        let segment = self.segments.at(index);
+        let (index, start) = split(slot, Self::SEGMENT);
+        let segment = &self.segments[index];
         let [low, high] = Self::split(bits(start, len));
         // The high word first: who finds the low one free and takes it then has both.
         if high != 0 {
@@ -266,8 +263,8 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
     }
 
     fn take_at(&self, slot: usize, len: u32) -> bool {
-        let (index, start) = self.shape.split(slot);
-        let segment = self.segments.at(index);
+        let (index, start) = split(slot, Self::SEGMENT);
+        let segment = &self.segments[index];
         let run = bits(start, len);
         loop {
             let (free, seen) = Self::look(segment);
@@ -282,8 +279,8 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
 
     fn fits(&self, need: &Need, first: u64) -> bool {
         (0..self.shape.segments).any(|index| {
-            let (free, _) = Self::look(self.segments.at(index));
-            let at = first + self.shape.first_of(index) as u64 * SLOT;
+            let (free, _) = Self::look(&self.segments[index]);
+            let at = first + (index * Self::SEGMENT) as u64 * SLOT;
             need.place(free, at).is_some()
         })
     }
@@ -321,7 +318,7 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
     }
 
     fn word(&self, segment: usize) -> u128 {
-        Self::look(self.segments.at(segment)).0
+        Self::look(&self.segments[segment]).0
     }
 
     /// The slots that were taken at some time: since the lowest place is taken, not many more than

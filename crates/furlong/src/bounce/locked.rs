@@ -4,14 +4,13 @@
 use core::marker::PhantomData;
 
 use super::area::sealed::Slots;
-use super::area::{Area, Pass, Shape, Taken};
+use super::area::{Area, Pass, Shape, Taken, split};
 use super::counters::{Counters, Event};
-use super::line::Lines;
 use super::need::Need;
 use super::run::{bits, bits_low, low_bits};
 use super::slot::SLOT;
-use super::store::Store;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use super::store::{Row, Store};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Lock, LockGuard, RawLock, SpinLock};
 
 /// An area under a lock `L`, as Linux has it; segments of `SEGMENT` slots.
@@ -20,6 +19,8 @@ pub struct Locked<L = SpinLock, const SEGMENT: usize = { super::slot::SEGMENT }>
     shape: Shape,
     /// Somebody holds the lock; kept where waits are counted.
     held: AtomicBool,
+    /// Free slots: changed under the lock, and looked at by whoever thinks of taking it.
+    free: AtomicUsize,
     state: Lock<L, State>,
 }
 
@@ -27,37 +28,29 @@ pub struct Locked<L = SpinLock, const SEGMENT: usize = { super::slot::SEGMENT }>
 #[derive(Debug)]
 struct State {
     /// Free slots, a word a segment.
-    segments: Lines<u128, 8>,
+    segments: Row<u128>,
     /// No segment below it has a free slot.
     lowest: usize,
-    /// Free slots, their least number so far, and all of them.
-    free: usize,
+    /// The least number of free slots so far.
     least_free: usize,
 }
 
 impl State {
-    /// Takes the lowest run where it is in the low word of the lowest segment: the usual case.
+    /// Takes the lowest run where it is in the low half of the lowest segment: the usual case.
+    /// Segments have so many slots.
     #[inline(always)]
-    fn take_near<K: Counters>(
-        &mut self,
-        shape: Shape,
-        need: &Need,
-        first: u64,
-        counters: &K,
-    ) -> Option<usize> {
-        let segment = self.lowest;
-        if segment == shape.segments {
-            return None;
-        }
-        let begin = shape.first_of(segment);
-        let free = *self.segments.at(segment) as u64;
-        let start = need.place_low(free, first + begin as u64 * SLOT)?;
-        counters.count(Event::SlotProbed, shape.segment as u64);
-        self.take(segment, bits_low(start, need.slots).into(), need.slots);
+    fn take_near(&mut self, slots: usize, need: &Need, first: u64) -> Option<usize> {
+        let begin = self.lowest * slots;
+        let word = self.segments.as_mut().get_mut(self.lowest)?;
+        let start = need.place_low(*word as u64, first + begin as u64 * SLOT)?;
+        *word &= !u128::from(bits_low(start, need.slots));
+        // A full one need not be looked at again.
+        self.lowest += usize::from(*word == 0);
         Some(begin + start as usize)
     }
 
     /// Takes the lowest run.
+    #[cold]
     #[inline(never)]
     fn take_far<K: Counters>(
         &mut self,
@@ -65,30 +58,19 @@ impl State {
         (need, first): (Need, u64),
         counters: &K,
     ) -> Option<usize> {
-        if need.slots as usize > self.free {
-            return None;
-        }
         for segment in self.lowest..shape.segments {
             counters.count(Event::SlotProbed, shape.segment as u64);
-            let free = *self.segments.at(segment);
-            let begin = shape.first_of(segment);
+            let free = self.segments[segment];
+            let begin = segment * shape.segment;
             if let Some(start) = need.place(free, first + begin as u64 * SLOT) {
-                self.take(segment, bits(start, need.slots), need.slots);
+                let left = free & !bits(start, need.slots);
+                self.segments.as_mut()[segment] = left;
+                self.lowest += usize::from(left == 0 && segment == self.lowest);
                 return Some(begin + start as usize);
             }
-            if free == 0 && segment == self.lowest {
-                self.lowest += 1;
-            }
+            self.lowest += usize::from(free == 0 && segment == self.lowest);
         }
         None
-    }
-
-    /// Takes `run` of a segment, all of which is free.
-    #[inline]
-    fn take(&mut self, segment: usize, run: u128, len: u32) {
-        *self.segments.at_mut(segment) &= !run;
-        self.free -= len as usize;
-        self.least_free = self.least_free.min(self.free);
     }
 }
 
@@ -108,6 +90,29 @@ impl<L: RawLock, const SEGMENT: usize> Locked<L, SEGMENT> {
             state,
             held: &self.held,
             counters: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn free_slots(&self) -> usize {
+        // Relaxed: exact under the lock, without which it is a hint.
+        self.free.load(Ordering::Relaxed)
+    }
+
+    /// Notes how many slots are free; the caller has the lock.
+    #[inline]
+    fn note_free(&self, _under_lock: &mut State, free: usize) {
+        // Relaxed: the lock orders.
+        self.free.store(free, Ordering::Relaxed);
+    }
+
+    /// Notes that so many of the free slots were taken.
+    #[inline]
+    fn note_taken(&self, state: &mut State, len: u32) {
+        let free = self.free_slots() - len as usize;
+        self.note_free(state, free);
+        if free < state.least_free {
+            state.least_free = free;
         }
     }
 
@@ -139,65 +144,79 @@ where
 {
     fn try_new(shape: Shape, store: &Store) -> Option<Self> {
         let state = State {
-            segments: Lines::try_new(shape.segments, store)?,
+            segments: store.try_lines(shape.segments, |_| Some(0))?,
             lowest: 0,
-            free: 0,
             least_free: shape.slots,
         };
         Some(Self {
             shape,
             held: AtomicBool::new(false),
+            free: AtomicUsize::new(0),
             state: Lock::new(L::default(), state),
         })
     }
 
     fn footprint(shape: Shape) -> usize {
-        Lines::<u128, 8>::footprint(shape.segments)
+        Row::<u128>::footprint_in_lines(shape.segments)
     }
 
     #[inline(always)]
-    fn take<K: Counters>(&self, need: &Need, first: u64, _: Pass, counters: &K) -> Taken {
+    fn take<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
         counters.count(Event::AreaProbed, 1);
+        if pass == Pass::First && self.free_slots() < need.slots as usize {
+            return Taken::none();
+        }
         let mut held = self.lock(counters);
         let state = &mut *held.state;
-        let slot = state.take_near(self.shape, need, first, counters);
-        Taken {
-            slot: slot.or_else(|| state.take_far(self.shape, (*need, first), counters)),
-            rolled_back: false,
-        }
+        let slot = match state.take_near(Self::SEGMENT, need, first) {
+            Some(slot) => {
+                counters.count(Event::SlotProbed, self.shape.segment as u64);
+                slot
+            }
+            None => match state.take_far(self.shape, (*need, first), counters) {
+                Some(slot) => slot,
+                None => return Taken::none(),
+            },
+        };
+        self.note_taken(state, need.slots);
+        Taken::some(slot)
     }
 
     #[inline]
     fn give<K: Counters>(&self, slot: usize, len: u32, counters: &K) {
-        let (segment, start) = self.shape.split(slot);
+        let (segment, start) = split(slot, Self::SEGMENT);
+        let run = bits(start, len);
         let mut held = self.lock(counters);
         let state = &mut *held.state;
-        let word = state.segments.at_mut(segment);
-        debug_assert!(*word & bits(start, len) == 0, "a free slot is given back");
-        *word |= bits(start, len);
-        state.free += len as usize;
-        state.lowest = state.lowest.min(segment);
+        let word = &mut state.segments.as_mut()[segment];
+        debug_assert!(*word & run == 0, "a free slot is given back");
+        *word |= run;
+        self.note_free(state, self.free_slots() + len as usize);
+        if segment < state.lowest {
+            state.lowest = segment;
+        }
     }
 
     fn take_at(&self, slot: usize, len: u32) -> bool {
-        let (segment, start) = self.shape.split(slot);
+        let (segment, start) = split(slot, Self::SEGMENT);
         let mut state = self.state.lock();
         let run = bits(start, len);
-        let all = *state.segments.at(segment) & run == run;
+        let word = &mut state.segments.as_mut()[segment];
+        let all = *word & run == run;
         if all {
-            state.take(segment, run, len);
+            *word &= !run;
+            self.note_taken(&mut state, len);
         }
         all
     }
 
     fn fits(&self, need: &Need, first: u64) -> bool {
         let state = self.state.lock();
-        let at = |segment: usize| first + self.shape.first_of(segment) as u64 * SLOT;
-        need.slots as usize <= state.free
-            && (state.lowest..self.shape.segments).any(|segment| {
-                let free = *state.segments.at(segment);
-                need.place(free, at(segment)).is_some()
-            })
+        let at = |segment: usize| first + (segment * Self::SEGMENT) as u64 * SLOT;
+        (state.lowest..self.shape.segments).any(|segment| {
+            let free = state.segments[segment];
+            need.place(free, at(segment)).is_some()
+        })
     }
 
     fn settle(&self) {
@@ -206,12 +225,10 @@ where
 
     fn close(&self) -> bool {
         let mut state = self.state.lock();
-        let all = state.free == self.shape.slots;
+        let all = self.free_slots() == self.shape.slots;
         if all {
-            for segment in 0..self.shape.segments {
-                *state.segments.at_mut(segment) = 0;
-            }
-            state.free = 0;
+            state.segments.as_mut().fill(0);
+            self.note_free(&mut state, 0);
         }
         all
     }
@@ -219,19 +236,18 @@ where
     fn reopen(&self) {
         let all = self.segment_bits();
         let mut state = self.state.lock();
-        for segment in 0..self.shape.segments {
-            *state.segments.at_mut(segment) = all;
-        }
+        state.segments.as_mut().fill(all);
         state.lowest = 0;
-        state.free = self.shape.slots;
+        self.note_free(&mut state, self.shape.slots);
     }
 
     fn free(&self) -> usize {
-        self.state.lock().free
+        let _exact = self.state.lock();
+        self.free_slots()
     }
 
     fn word(&self, segment: usize) -> u128 {
-        *self.state.lock().segments.at(segment)
+        self.state.lock().segments[segment]
     }
 
     fn high_water(&self) -> usize {
@@ -240,7 +256,7 @@ where
 
     fn reset_high_water(&self) {
         let mut state = self.state.lock();
-        state.least_free = state.free;
+        state.least_free = self.free_slots();
     }
 }
 

@@ -118,8 +118,8 @@ pub unsafe trait Memory: Send + Sync {
     /// Copies `len` bytes of an original to bounce memory.
     ///
     /// # Safety
-    /// The original is what a caller of `RawPool::map` vouched for, and `to` is good for
-    /// writing `len` bytes.
+    /// The original is what a caller of [`Pool::map_raw`](super::Pool::map_raw) vouched for, and
+    /// `to` is good for writing `len` bytes.
     unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize);
 
     /// Copies `len` bytes of bounce memory to an original.

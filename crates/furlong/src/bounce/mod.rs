@@ -29,7 +29,7 @@
 //! ([`BrokenPool`]).
 //! - I1: a slot of a mapping is not free.
 //! - I2: a slot that is not free belongs to a mapping.
-//! - I3: every slot of a run leads to its one record, which describes it: data is inside the run.
+//! - I3: a run has one record, at its first slot, which describes it: data is inside the run.
 //! - I4: a run lies in one segment.
 //! - I5: blocks are aligned to slots and do not overlap.
 //! - I6: a block without memory has no free slot.

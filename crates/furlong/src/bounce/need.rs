@@ -157,8 +157,22 @@ impl Need {
 
     /// The lowest of the `free` slots of a segment at which the run may start; slot 0 of the
     /// segment is at `first`, a multiple of a slot.
-    #[inline]
     pub(super) fn place(&self, free: u128, first: u64) -> Option<u32> {
+        let (low, high) = (free as u64, (free >> 64) as u64);
+        if let Some(start) = self.place_low(low, first) {
+            return Some(start);
+        }
+        // Only a run across both halves would come before one in the high half.
+        if low >> 63 & high & 1 == 0
+            && let Some(start) = self.place_low(high, first + 64 * SLOT)
+        {
+            return Some(64 + start);
+        }
+        self.place_anywhere(free, first)
+    }
+
+    /// The same without a look at the halves.
+    fn place_anywhere(&self, free: u128, first: u64) -> Option<u32> {
         let phase = (self.want.wrapping_sub(first) & self.mask) >> SLOT_SHIFT;
         let mut places = starts(free, self.slots);
         places &= match self.stride_log {

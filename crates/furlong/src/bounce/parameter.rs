@@ -116,35 +116,32 @@ impl core::str::FromStr for Parameter {
     type Err = ParameterError;
 
     fn from_str(text: &str) -> Result<Self, ParameterError> {
-        let mut parameter = Self::default();
         let parts = text.split(',').count();
-        if text.is_empty() || parts > 3 {
-            let error = ParameterError::Part(3);
-            return Err(if parts > 3 {
-                error
-            } else {
-                ParameterError::Empty
-            });
+        if text.chars().all(|char| char == ',') && parts <= 3 {
+            return Err(ParameterError::Empty);
         }
+        let mut parameter = Self::default();
         for (index, part) in text.split(',').enumerate() {
+            if index > 2 {
+                return Err(ParameterError::Part(index));
+            }
             if let Some(mode) = mode(part) {
                 parameter.mode = mode;
                 // Nothing comes behind it.
-                let last = index + 1 == parts;
-                return last
-                    .then_some(parameter)
-                    .ok_or(ParameterError::Part(index + 1));
+                if index + 1 < parts {
+                    return Err(ParameterError::Part(index + 1));
+                }
+                break;
             }
             match number(part) {
                 Some(Ok(count)) if count <= LARGEST && index < 2 => parameter.set(index, count),
                 Some(_) if index < 2 => return Err(ParameterError::TooLarge(index)),
-                None if part.is_empty() && index < 2 && parts > 1 => {}
+                None if part.is_empty() && index < 2 => {}
                 _ => return Err(ParameterError::Part(index)),
             }
         }
         parameter.round();
-        let nothing = parameter == Self::default();
-        (!nothing).then_some(parameter).ok_or(ParameterError::Empty)
+        Ok(parameter)
     }
 }
 
@@ -164,17 +161,13 @@ impl Parameter {
         self.areas = self.areas.map(usize::next_power_of_two);
     }
 
-    /// The pool that is asked for on a machine with so many CPUs: it neither grows nor has
-    /// transient blocks until it is told to.
+    /// The pool that is asked for on a machine with so many CPUs, if [`mode`](Self::mode) wants one
+    /// at all: it neither grows nor has transient blocks until it is told to.
     pub fn plan(&self, cpus: usize) -> Plan {
-        let areas = self.areas.unwrap_or(cpus.max(1)).next_power_of_two();
-        let areas = areas.min(LARGEST / SEGMENT);
-        let slots = self.slots.unwrap_or(SLOTS).next_multiple_of(SEGMENT);
-        let slots = if areas > 1 {
-            slots.max(areas * SEGMENT).next_power_of_two()
-        } else {
-            slots
-        };
+        let areas = self.areas.unwrap_or(cpus.max(1)).min(LARGEST / SEGMENT);
+        let areas = areas.next_power_of_two();
+        let slots = self.slots.unwrap_or(SLOTS).max(areas * SEGMENT);
+        let slots = slots.next_power_of_two();
         Plan::new(slots, areas).block_slots(slots, BLOCK_MIN.min(slots))
     }
 }

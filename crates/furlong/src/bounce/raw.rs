@@ -2,13 +2,14 @@
 
 use core::ptr::NonNull;
 
+use super::block::Block;
 use super::config::Config;
 use super::device::Device;
 use super::direction::Direction;
 use super::error::{MapError, Misuse, SyncError};
 use super::memory::Memory;
 use super::pool::Pool;
-use super::record::{Entry, Kind};
+use super::record::{Entry, Kind, Owner};
 use super::reserve::Ask;
 use super::slot::SLOT;
 use super::spot::Spot;
@@ -44,9 +45,26 @@ impl Back {
 pub(super) struct Found<'a, C: Config> {
     pub(super) spot: Spot<'a, C>,
     pub(super) entry: Entry,
+    /// Of the record; nobody where there is none.
+    owner: Owner,
 }
 
-impl<C: Config> Found<'_, C> {
+impl<'a, C: Config> Found<'a, C> {
+    /// What is known of the run at `slot` of a block whose slot 0 devices see at `base`.
+    #[inline(always)]
+    fn new(block: &'a Block<C>, slot: usize, base: u64, owner: Owner, entry: Entry) -> Self {
+        let spot = Spot {
+            block: Some(block),
+            slot: slot as u32,
+            slots: entry.slots,
+            generation: 0,
+            offset: entry.offset,
+            len: entry.len,
+            at: Iova::new(base + slot as u64 * SLOT + u64::from(entry.offset)),
+        };
+        Self { spot, entry, owner }
+    }
+
     /// Whether it is this device's, mapped by address, and not unclaimed.
     fn belongs_to(&self, device: &Device, kind: Kind) -> Result<(), Misuse> {
         if self.entry.device != device.id() {
@@ -100,7 +118,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
             direction,
             kind: Kind::Raw,
         };
-        self.reserve(device, &ask, |spot| {
+        self.reserve(device, &ask, move |spot| {
             let run = self.run(&spot);
             if C::Zeroing::PADS {
                 run.zero_around(spot.offset as usize, len);
@@ -124,7 +142,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// the same time.
     ///
     /// # Cost
-    /// O(blocks) to find it.
+    /// O(blocks) to find it; where its data begins behind the first slot of its run, a look at each
+    /// slot before.
+    #[inline]
     pub unsafe fn unmap_raw(
         &self,
         device: &Device,
@@ -132,10 +152,45 @@ impl<M: Memory, C: Config> Pool<M, C> {
         direction: Direction,
         back: Back,
     ) -> Result<(), Misuse> {
+        match self.own_mapping(device, at, Kind::Raw, direction) {
+            // SAFETY: the caller keeps the contract of this same method.
+            Some(found) => unsafe { self.unmap_found(device, found, back) },
+            // SAFETY: as above.
+            None => unsafe { self.unmap_other(device, at, direction, back) },
+        }
+    }
+
+    /// The same wherever its data begins in its run, and with the reason if it is not to be ended.
+    ///
+    /// # Safety
+    /// As [`unmap_raw`](Self::unmap_raw).
+    #[inline(never)]
+    unsafe fn unmap_other(
+        &self,
+        device: &Device,
+        at: Iova,
+        direction: Direction,
+        back: Back,
+    ) -> Result<(), Misuse> {
         let found = self.mapping_to_end(device, at, Kind::Raw, Some(direction))?;
+        // SAFETY: the caller keeps the contract of this same method.
+        unsafe { self.unmap_found(device, found, back) }
+    }
+
+    /// Ends a mapping that is the caller's to end.
+    ///
+    /// # Safety
+    /// As [`unmap_raw`](Self::unmap_raw).
+    #[inline(always)]
+    unsafe fn unmap_found(
+        &self,
+        device: &Device,
+        found: Found<'_, C>,
+        back: Back,
+    ) -> Result<(), Misuse> {
         self.end(&found)?;
         let written = back.bytes(found.entry.len as usize);
-        if direction.reaches_cpu() && written > 0 {
+        if found.entry.direction.reaches_cpu() && written > 0 {
             let run = self.run(&found.spot);
             run.lend(found.spot.offset as usize, written, |from| {
                 let original = PhysAddr::new(found.entry.original);
@@ -155,6 +210,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// # Safety
     /// The original is as [`map_raw`](Self::map_raw) asks for. No unmap of the same mapping runs at
     /// the same time.
+    ///
+    /// # Cost
+    /// One copy of the bytes; O(blocks) to find the mapping, and a look at each slot of it before
+    /// `at`.
     pub unsafe fn sync_for_device_raw(
         &self,
         device: &Device,
@@ -181,6 +240,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     ///
     /// # Safety
     /// As [`sync_for_device_raw`](Self::sync_for_device_raw).
+    ///
+    /// # Cost
+    /// As that.
     pub unsafe fn sync_for_cpu_raw(
         &self,
         device: &Device,
@@ -240,7 +302,6 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// The mapping that begins at `at`, if it is this device's and of this kind and direction.
-    #[inline]
     pub(super) fn mapping_to_end(
         &self,
         device: &Device,
@@ -257,31 +318,42 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Ok(found)
     }
 
-    /// The mapping of which `at` is a byte, or a pad.
+    /// The block and slot at an address, and where devices see slot 0 of that block.
     #[inline]
-    pub(super) fn mapping_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
-        let mut blocks = self.blocks.iter();
-        let found = blocks.find_map(|(_, block)| {
+    fn slot_at(&self, at: Iova) -> Option<(&Block<C>, usize, u64)> {
+        self.blocks.iter().find_map(|(_, block)| {
             let (slot, base) = block.slot_at(at.raw())?;
             Some((block, slot, base))
-        });
-        let Some((block, slot, base)) = found else {
+        })
+    }
+
+    /// The mapping whose data begins at `at`, in the first slot of its run, if it is this device's
+    /// and of this kind and direction: the usual case.
+    #[inline(always)]
+    fn own_mapping(
+        &self,
+        device: &Device,
+        at: Iova,
+        kind: Kind,
+        direction: Direction,
+    ) -> Option<Found<'_, C>> {
+        let (block, slot, base) = self.slot_at(at)?;
+        let (owner, entry) = block.book.own(slot, device.id(), direction, kind)?;
+        let found = Found::new(block, slot, base, owner, entry);
+        (found.spot.at == at).then_some(found)
+    }
+
+    /// The mapping of which `at` is a byte, or a pad.
+    pub(super) fn mapping_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
+        let Some((block, slot, base)) = self.slot_at(at) else {
             return self.transient_at(at);
         };
-        let (start, generation, entry) = block.book.look(slot).ok_or(Misuse::NotMapped(at))?;
-        let spot = Spot {
-            block: Some(block),
-            slot: start as u32,
-            slots: entry.slots,
-            generation,
-            offset: entry.offset,
-            len: entry.len,
-            at: Iova::new(base + start as u64 * SLOT + u64::from(entry.offset)),
-        };
-        Ok(Found { spot, entry })
+        let (start, owner, entry) = block.book.look(slot).ok_or(Misuse::NotMapped(at))?;
+        Ok(Found::new(block, start, base, owner, entry))
     }
 
     #[cold]
+    #[inline(never)]
     fn transient_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
         // Relaxed: whoever has the address of a transient mapping has seen the count with it.
         if self.transient_count.load(Ordering::Relaxed) == 0 {
@@ -299,18 +371,19 @@ impl<M: Memory, C: Config> Pool<M, C> {
             len: entry.len,
             at: transient.start(),
         };
-        Ok(Found { spot, entry })
+        let owner = Owner::NOBODY;
+        Ok(Found { spot, entry, owner })
     }
 
     /// Ends the mapping for one who found it by its address, unless somebody else just did.
     #[inline]
     pub(super) fn end(&self, found: &Found<'_, C>) -> Result<(), Misuse> {
-        let (spot, entry) = (&found.spot, &found.entry);
-        let (slot, generation) = (spot.slot as usize, spot.generation);
+        let spot = &found.spot;
+        let slot = spot.slot as usize;
         let ended = match spot.block {
-            Some(block) => block.book.try_close(slot, generation, entry.device),
+            Some(block) => block.book.try_close(slot, found.owner),
             // Its memory goes when the spot is used up; of two that come here one finds none.
-            None => self.transients.0.lock().end(slot, generation),
+            None => self.transients.0.lock().end(slot, spot.generation),
         };
         ended.then_some(()).ok_or(Misuse::NotMapped(spot.at))
     }

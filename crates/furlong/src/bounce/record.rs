@@ -2,8 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::direction::Direction;
+use super::slot::SEGMENT;
 use super::store::{Row, Store};
-use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Who has a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,78 +56,124 @@ pub(super) struct Entry {
 /// An entry in words that may be read while they are written: the reader is then told nothing, or
 /// something old, but nothing of both.
 #[derive(Debug, Default)]
+#[repr(align(32))]
 struct Record {
     original: AtomicU64,
     /// See `pack`.
     layout: AtomicU64,
-    /// The generation, odd while the run is mapped, and the device below it.
+    /// See `Owner`.
     owner: AtomicU64,
 }
 
 const FIELD: u32 = 20;
 const FIELD_MASK: u64 = (1 << FIELD) - 1;
+const SLOTS_AT: u32 = 2 * FIELD;
+const USE_AT: u32 = SLOTS_AT + 8;
 
-/// Offset and length take 20 bits each, slots 8, direction and kind 4 each.
+/// Direction and kind, in 4 bits each.
+#[inline]
+const fn pack_use(direction: Direction, kind: Kind) -> u64 {
+    direction as u64 | (kind as u64) << 4
+}
+
+/// Offset and length take 20 bits each, slots 8; direction and kind are above them.
+#[inline]
 fn pack(entry: &Entry) -> u64 {
     u64::from(entry.offset)
         | u64::from(entry.len) << FIELD
-        | u64::from(entry.slots) << (2 * FIELD)
-        | u64::from(entry.direction as u8) << (2 * FIELD + 8)
-        | u64::from(entry.kind as u8) << (2 * FIELD + 12)
+        | u64::from(entry.slots) << SLOTS_AT
+        | pack_use(entry.direction, entry.kind) << USE_AT
 }
 
-fn unpack(layout: u64, original: u64, device: u32) -> Option<Entry> {
-    Some(Entry {
+/// The entry in a layout whose direction and kind are known.
+#[inline]
+fn unpack_as(direction: Direction, kind: Kind, layout: u64, original: u64, device: u32) -> Entry {
+    Entry {
         device,
-        slots: (layout >> (2 * FIELD)) as u32 & 0xff,
+        slots: (layout >> SLOTS_AT) as u32 & 0xff,
         offset: (layout & FIELD_MASK) as u32,
         len: (layout >> FIELD & FIELD_MASK) as u32,
         original,
-        direction: Direction::from_number((layout >> (2 * FIELD + 8)) as u8 & 0xf)?,
-        kind: Kind::from_number((layout >> (2 * FIELD + 12)) as u8 & 0xf)?,
-    })
+        direction,
+        kind,
+    }
 }
 
-/// The records of a block: for each slot its record, used where a run begins, and how many slots
-/// before it its run begins. Two areas may share a line of it: that has the last slots of one,
-/// which are taken last, and the first of the other.
+fn unpack(layout: u64, original: u64, device: u32) -> Option<Entry> {
+    let direction = Direction::from_number((layout >> USE_AT) as u8 & 0xf)?;
+    let kind = Kind::from_number((layout >> (USE_AT + 4)) as u8 & 0xf)?;
+    Some(unpack_as(direction, kind, layout, original, device))
+}
+
+/// Who has the run that begins at a slot: a generation, which is odd while it is mapped, and below
+/// it the device, which is 0 while it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner(u64);
+
+impl Owner {
+    /// Of no mapping.
+    pub(super) const NOBODY: Self = Self(0);
+    /// One generation.
+    const ONE: u64 = 1 << 32;
+
+    /// After nobody: the next generation, in which a device has it.
+    #[inline]
+    const fn begun(self, device: u32) -> Self {
+        Self(self.0.wrapping_add(Self::ONE + device as u64))
+    }
+
+    /// After a device: the next generation, in which nobody has it.
+    #[inline]
+    const fn ended(self) -> Self {
+        Self((self.0 | (Self::ONE - 1)).wrapping_add(1))
+    }
+
+    #[inline]
+    const fn is_mapped(self) -> bool {
+        self.0 & Self::ONE != 0
+    }
+
+    /// Whether a device has it, in whatever generation.
+    #[inline]
+    const fn is(self, device: u32) -> bool {
+        self.0 & (2 * Self::ONE - 1) == Self::ONE + device as u64
+    }
+
+    const fn device(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// The records of a block: for each slot its own, used where a run begins. Those of an area are in
+/// lines that no other area has.
 #[derive(Debug)]
 pub(super) struct Book {
     records: Row<Record>,
-    back: Row<AtomicU8>,
 }
 
 impl Book {
     pub(super) fn try_new(slots: usize, store: &Store) -> Option<Self> {
         Some(Self {
-            records: store.try_row(slots, |_| Some(Record::default()))?,
-            back: store.try_row(slots, |_| Some(AtomicU8::new(0)))?,
+            records: store.try_lines(slots, |_| Some(Record::default()))?,
         })
     }
 
     /// Bytes that it takes from a store.
     pub(super) const fn footprint(slots: usize) -> usize {
-        Row::<Record>::footprint(slots) + Row::<AtomicU8>::footprint(slots)
+        Row::<Record>::footprint_in_lines(slots)
     }
 
-    /// Notes the mapping whose run begins at `slot`; the caller has the run. Returns its
-    /// generation.
+    /// Notes the mapping whose run begins at `slot`; the caller has the run.
     #[inline]
-    pub(super) fn open(&self, slot: usize, entry: &Entry) -> u32 {
+    pub(super) fn open(&self, slot: usize, entry: &Entry) {
         // Relaxed, here and below: who has the run writes its records alone, and handed them on
         // with the run, which the area orders.
-        let run = &self.back[slot..slot + entry.slots as usize];
-        for (back, place) in run.iter().enumerate() {
-            place.store(back as u8, Ordering::Relaxed);
-        }
         let record = &self.records[slot];
         record.original.store(entry.original, Ordering::Relaxed);
         record.layout.store(pack(entry), Ordering::Relaxed);
-        let generation = ((record.owner.load(Ordering::Relaxed) >> 32) as u32).wrapping_add(1);
-        let owner = u64::from(generation) << 32 | u64::from(entry.device);
+        let owner = Owner(record.owner.load(Ordering::Relaxed)).begun(entry.device);
         // Release, `record-open`: pairs with `record-look`.
-        record.owner.store(owner, Ordering::Release);
-        generation
+        record.owner.store(owner.0, Ordering::Release);
     }
 
     /// Ends the mapping whose run begins at `slot`; the caller has the run.
@@ -134,19 +181,24 @@ impl Book {
     pub(super) fn close(&self, slot: usize) {
         let owner = &self.records[slot].owner;
         // Relaxed, twice: as in `open`. The run is given back afterwards, which the area orders.
-        let generation = ((owner.load(Ordering::Relaxed) >> 32) as u32).wrapping_add(1);
-        owner.store(u64::from(generation) << 32, Ordering::Relaxed);
+        owner.store(
+            Owner(owner.load(Ordering::Relaxed)).ended().0,
+            Ordering::Relaxed,
+        );
     }
 
     /// The same for one who found the mapping by its address: whether nobody else was quicker.
     #[inline]
-    pub(super) fn try_close(&self, slot: usize, generation: u32, device: u32) -> bool {
-        let now = u64::from(generation) << 32 | u64::from(device);
-        let then = u64::from(generation.wrapping_add(1)) << 32;
+    pub(super) fn try_close(&self, slot: usize, owner: Owner) -> bool {
         // Relaxed: one wins, and what it wins it has seen in `look`.
         self.records[slot]
             .owner
-            .compare_exchange(now, then, Ordering::Relaxed, Ordering::Relaxed)
+            .compare_exchange(
+                owner.0,
+                owner.ended().0,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            )
             .is_ok()
     }
 
@@ -157,35 +209,59 @@ impl Book {
         self.records[slot].layout.store(layout, Ordering::Relaxed);
     }
 
-    /// The mapping of a slot, whichever of its run it is: where the run begins, its generation, and
-    /// what is known. `None` if the slot is free.
+    /// The mapping of this device, direction and kind whose run begins at `slot`: its owner, and
+    /// what is known.
     #[inline]
-    pub(super) fn look(&self, slot: usize) -> Option<(usize, u32, Entry)> {
-        // Relaxed, here and below: the caller's own mapping was handed to it, and of another one
-        // nothing is promised; a run that does not hold the slot is seen below.
-        let back = usize::from(self.back[slot].load(Ordering::Relaxed));
-        // Two cases, so that the usual one does not wait for the number.
-        let start = if back == 0 {
-            slot
-        } else {
-            slot.checked_sub(back)?
-        };
-        let record = &self.records[start];
+    pub(super) fn own(
+        &self,
+        slot: usize,
+        device: u32,
+        direction: Direction,
+        kind: Kind,
+    ) -> Option<(Owner, Entry)> {
+        let record = &self.records[slot];
         // Acquire, `record-look`: pairs with `record-open`; its words are those of this mapping.
-        let owner = record.owner.load(Ordering::Acquire);
-        let generation = (owner >> 32) as u32;
-        let (layout, original) = (
-            record.layout.load(Ordering::Relaxed),
-            record.original.load(Ordering::Relaxed),
-        );
-        let entry = unpack(layout, original, owner as u32)?;
-        (generation % 2 == 1 && back < entry.slots as usize).then_some((start, generation, entry))
+        let owner = Owner(record.owner.load(Ordering::Acquire));
+        // Relaxed, twice: as just said.
+        let layout = record.layout.load(Ordering::Relaxed);
+        let original = record.original.load(Ordering::Relaxed);
+        if !owner.is(device) || layout >> USE_AT != pack_use(direction, kind) {
+            return None;
+        }
+        let entry = unpack_as(direction, kind, layout, original, device);
+        Some((owner, entry))
+    }
+
+    /// The mapping whose run begins at `slot`: its owner, and what is known.
+    pub(super) fn start(&self, slot: usize) -> Option<(Owner, Entry)> {
+        let record = &self.records[slot];
+        // Acquire, `record-look`: pairs with `record-open`, as in `own`.
+        let owner = Owner(record.owner.load(Ordering::Acquire));
+        // Relaxed, twice: as in `own`.
+        let layout = record.layout.load(Ordering::Relaxed);
+        let original = record.original.load(Ordering::Relaxed);
+        let entry = unpack(layout, original, owner.device())?;
+        owner.is_mapped().then_some((owner, entry))
+    }
+
+    /// The mapping of a slot, whichever of its run it is: where the run begins, its owner, and what
+    /// is known. `None` if the slot is free.
+    ///
+    /// The nearest run that begins at the slot or before it is the one, or there is none.
+    pub(super) fn look(&self, slot: usize) -> Option<(usize, Owner, Entry)> {
+        // Relaxed: the caller's own mapping was handed to it, and of another one nothing is
+        // promised; a run that does not hold the slot is seen below.
+        let owner = |at: usize| Owner(self.records[at].owner.load(Ordering::Relaxed));
+        let mut before = (slot.saturating_sub(SEGMENT - 1)..=slot).rev();
+        let start = before.find(|at| owner(*at).is_mapped())?;
+        let (owner, entry) = self.start(start)?;
+        (slot - start < entry.slots as usize).then_some((start, owner, entry))
     }
 }
 
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
-    use super::{Book, Direction, Entry, Kind, Store};
+    use super::{Book, Direction, Entry, Kind, Owner, Store};
 
     fn entry(slots: u32) -> Entry {
         Entry {
@@ -203,9 +279,11 @@ mod tests {
     fn every_slot_of_a_run_leads_to_its_record() {
         let book = Book::try_new(256, &Store::heap()).unwrap();
         for slots in [1, 2, 127, 128] {
-            let generation = book.open(128, &entry(slots));
+            book.open(128, &entry(slots));
+            let (owner, _) = book.start(128).unwrap();
+            assert!(owner.is(7) && !owner.is(8));
             for slot in 128..128 + slots as usize {
-                assert_eq!(book.look(slot), Some((128, generation, entry(slots))));
+                assert_eq!(book.look(slot), Some((128, owner, entry(slots))));
             }
             assert_eq!(book.look(127), None);
             book.close(128);
@@ -214,13 +292,41 @@ mod tests {
     }
 
     #[test]
+    fn a_mapping_is_its_devices_in_its_direction_and_of_its_kind() {
+        let book = Book::try_new(2, &Store::heap()).unwrap();
+        assert_eq!(book.own(0, 0, Direction::ToDevice, Kind::Guarded), None);
+        book.open(0, &entry(2));
+        let own = book.own(0, 7, Direction::Both, Kind::Raw);
+        assert_eq!(own, book.start(0));
+        assert_eq!(own.map(|(_, entry)| entry), Some(entry(2)));
+        assert_eq!(book.own(0, 8, Direction::Both, Kind::Raw), None);
+        assert_eq!(book.own(0, 7, Direction::ToDevice, Kind::Raw), None);
+        assert_eq!(book.own(0, 7, Direction::Both, Kind::Pointer), None);
+        assert_eq!(book.own(1, 7, Direction::Both, Kind::Raw), None);
+    }
+
+    #[test]
     fn a_mapping_that_has_ended_cannot_end_again() {
         let book = Book::try_new(4, &Store::heap()).unwrap();
-        let generation = book.open(0, &entry(2));
-        assert!(!book.try_close(0, generation, 8));
-        assert!(book.try_close(0, generation, 7));
-        assert!(!book.try_close(0, generation, 7));
-        assert_ne!(book.open(0, &entry(2)), generation);
+        book.open(0, &entry(2));
+        let (owner, _) = book.start(0).unwrap();
+        assert!(book.try_close(0, owner));
+        assert!(!book.try_close(0, owner));
+        book.open(0, &entry(2));
+        assert!(!book.try_close(0, owner), "it is another one now");
+        assert!(book.start(0).is_some());
+    }
+
+    #[test]
+    fn generations_go_round_without_touching_the_device() {
+        let mut owner = Owner(u64::from(u32::MAX - 1) << 32);
+        for _ in 0..2 {
+            owner = owner.begun(u32::MAX);
+            assert!(owner.is_mapped() && owner.is(u32::MAX));
+            owner = owner.ended();
+            assert!(!owner.is_mapped() && owner.device() == 0);
+        }
+        assert_eq!(owner, Owner(2 << 32));
     }
 
     #[test]

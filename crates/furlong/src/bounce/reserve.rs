@@ -1,8 +1,8 @@
 //! Taking runs and giving them back, without a copy.
 #![forbid(unsafe_code)]
 
-use super::area::Pass;
-use super::block::{Block, segment};
+use super::area::{Pass, Taken};
+use super::block::{Answer, Block, segment};
 use super::config::Config;
 use super::counters::{Counters, Event};
 use super::cpu::Cpu;
@@ -32,10 +32,6 @@ pub(super) struct Ask {
     pub(super) direction: Direction,
     pub(super) kind: Kind,
 }
-
-/// What an area answers: the slot in its block and where devices see slot 0 of that, if it has a
-/// run; and whether others may have missed slots meanwhile.
-type Answer = (Option<(usize, u64)>, bool);
 
 /// Where a run was taken.
 struct Place<'a, C: Config> {
@@ -75,6 +71,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     #[cold]
+    #[inline(never)]
     fn impossible(device: &Device, len: usize, no_run: NoRun) -> MapError {
         let limits = device.limits();
         match no_run {
@@ -117,68 +114,68 @@ impl<M: Memory, C: Config> Pool<M, C> {
         if let Err(used) = device.charge(need.slots) {
             return Err(Self::over_quota(device, used, need.slots));
         }
-        match self.find(need) {
-            Some(found) => Ok(then(self.note(device, ask, need, &found))),
-            None => self.reserve_slowly(device, (*ask, *need)).map(then),
-        }
-    }
-
-    /// Asks the areas for a run, each once.
-    #[inline(always)]
-    fn find(&self, need: &Need) -> Option<Place<'_, C>> {
         let here = self.cpu.number();
         // Every order begins with the own area of the first block.
-        let block = self.blocks.get(0)?;
-        match block.take(here, need, Pass::First) {
-            (Some((slot, base)), false) => Some(Place { block, slot, base }),
-            (taken, missed) => self.find_further((*need, here), taken, missed),
+        let Some(block) = self.blocks.get(0) else {
+            let none = (Taken::none(), 0);
+            return self
+                .reserve_further(device, (*ask, *need, here), none)
+                .map(then);
+        };
+        let Answer { taken, base } = block.take(here, need, Pass::First);
+        match taken.slot() {
+            Some(slot) if !taken.rolled_back() => {
+                let place = Place { block, slot, base };
+                Ok(then(self.note(device, ask, need, &place)))
+            }
+            _ => {
+                let further = self.reserve_further(device, (*ask, *need, here), (taken, base));
+                further.map(then)
+            }
         }
     }
 
-    /// Asks the areas behind the first one. By value, here and below: what is called seldom leaves
-    /// the need of others in registers.
+    /// Asks the areas behind the first one, and does what is done where none has room. By value:
+    /// what is called seldom leaves the need of others in registers.
+    #[cold]
     #[inline(never)]
-    fn find_further(
+    fn reserve_further(
         &self,
-        (need, here): (Need, usize),
-        first: Option<(usize, u64)>,
-        missed: bool,
-    ) -> Option<Place<'_, C>> {
-        let mut first = Some((first, missed));
-        self.search(|block, step| match first.take() {
+        device: &Device,
+        (ask, need, here): (Ask, Need, usize),
+        (taken, base): (Taken, u64),
+    ) -> Result<Spot<'_, C>, MapError> {
+        let mut first = Some(Answer { taken, base });
+        let found = self.search(|block, step| match first.take() {
             Some(answer) => answer,
-            None => self.ask_area(block, here.wrapping_add(step), &need, Pass::First),
-        })
+            None => block.take(here.wrapping_add(step), &need, Pass::First),
+        });
+        match found {
+            Some(found) => Ok(self.note(device, &ask, &need, &found)),
+            None => self.reserve_slowly(device, &ask, &need),
+        }
     }
 
     /// Asks all areas again, with a look at what seemed full.
     #[cold]
     fn find_thoroughly(&self, need: &Need) -> Option<Place<'_, C>> {
         let here = self.cpu.number();
-        self.search(|block, step| {
-            self.ask_area(block, here.wrapping_add(step), need, Pass::Thorough)
-        })
-    }
-
-    #[inline(never)]
-    fn ask_area(&self, block: usize, area: usize, need: &Need, pass: Pass) -> Answer {
-        let block = self.blocks.get(block);
-        block.map_or((None, false), |block| block.take(area, need, pass))
+        self.search(|block, step| block.take(here.wrapping_add(step), need, Pass::Thorough))
     }
 
     /// Goes through the areas in the pool's order, until one answers.
     #[inline]
-    fn search(&self, mut ask: impl FnMut(usize, usize) -> Answer) -> Option<Place<'_, C>> {
+    fn search(&self, mut ask: impl FnMut(&Block<C>, usize) -> Answer) -> Option<Place<'_, C>> {
         let mut missed = false;
         let found = C::Order::search(
             self.blocks.len(),
             self.plan.areas,
             |block| self.blocks.get(block).map_or(0, Block::areas),
             |block, step| {
-                let (taken, others_missed) = ask(block, step);
-                missed |= others_missed;
-                let (slot, base) = taken?;
                 let block = self.blocks.get(block)?;
+                let Answer { taken, base } = ask(block, step);
+                missed |= taken.rolled_back();
+                let slot = taken.slot()?;
                 Some(Place { block, slot, base })
             },
         );
@@ -204,12 +201,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// What is done where no area had room.
     #[cold]
+    #[inline(never)]
     fn reserve_slowly(
         &self,
         device: &Device,
-        (ask, need): (Ask, Need),
+        ask: &Ask,
+        need: &Need,
     ) -> Result<Spot<'_, C>, MapError> {
-        let (ask, need) = (&ask, &need);
         self.counters.count(Event::Full, 1);
         if let Some(found) = self.find_thoroughly(need) {
             return Ok(self.note(device, ask, need, &found));
@@ -236,6 +234,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     #[cold]
+    #[inline(never)]
     fn over_quota(device: &Device, used: u32, wanted: u32) -> MapError {
         MapError::Quota {
             quota: device.limits().quota.unwrap_or(u32::MAX),
@@ -323,7 +322,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// The same for a mapping whose record was closed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn release_closed(&self, device: &Device, spot: Spot<'_, C>) {
         let slots = spot.slots;
         self.give_run(spot);
@@ -337,7 +336,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.notify_if_waited_for(None);
     }
 
-    #[inline]
+    #[inline(always)]
     #[expect(
         clippy::needless_pass_by_value,
         reason = "whoever gives a run back has it no more"
@@ -362,6 +361,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     #[cold]
+    #[inline(never)]
     fn drop_transient(&self, number: u32, generation: u32) {
         let mut transients = self.transients.0.lock();
         let transient = transients.take(number as usize, generation);
@@ -370,6 +370,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         // Relaxed: as where it was raised.
         self.transient_count.fetch_sub(1, Ordering::Relaxed);
         self.give_back(transient.backing);
+        self.notify_of_place();
     }
 
     /// Slots of all transient mappings.
@@ -396,8 +397,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
             .filter(|(_, block)| block.base().is_some());
         blocks.flat_map(|(index, block)| {
             (0..block.slots()).filter_map(move |slot| {
-                let (start, _, entry) = block.book.look(slot)?;
-                (start == slot).then_some((index, start, entry))
+                let (_, entry) = block.book.start(slot)?;
+                Some((index, slot, entry))
             })
         })
     }

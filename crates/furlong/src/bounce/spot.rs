@@ -71,6 +71,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// The memory of a run of so many bytes in the transient block of this number.
     #[cold]
+    #[inline(never)]
     fn transient_run<'a>(&self, number: u32, bytes: usize) -> Run<'a> {
         let transients = self.transients.0.lock();
         let transient = transients.get(number as usize);

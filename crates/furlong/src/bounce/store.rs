@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
+use super::line::LINE;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// Memory for the tables of one pool.
@@ -69,12 +70,31 @@ impl Store {
     pub(super) fn try_row<T>(
         &self,
         len: usize,
+        make: impl FnMut(usize) -> Option<T>,
+    ) -> Option<Row<T>> {
+        self.filled(Layout::array::<T>(len).ok()?, len, make)
+    }
+
+    /// The same in cache lines that it shares with nothing else.
+    pub(super) fn try_lines<T>(
+        &self,
+        len: usize,
+        make: impl FnMut(usize) -> Option<T>,
+    ) -> Option<Row<T>> {
+        let layout = Layout::array::<T>(len).ok()?.align_to(LINE).ok()?;
+        self.filled(layout.pad_to_align(), len, make)
+    }
+
+    fn filled<T>(
+        &self,
+        layout: Layout,
+        len: usize,
         mut make: impl FnMut(usize) -> Option<T>,
     ) -> Option<Row<T>> {
-        let mut row = self.room(len)?;
+        let mut row = self.room(layout)?;
         for index in 0..len {
             let value = make(index)?;
-            // SAFETY: the row has room for `len` values.
+            // SAFETY: the layout has room for `len` values.
             let place = unsafe { row.start.add(index) };
             // SAFETY: there is nothing yet.
             unsafe { place.write(value) };
@@ -83,9 +103,8 @@ impl Store {
         Some(row)
     }
 
-    /// A row of no values, with room for so many.
-    fn room<T>(&self, len: usize) -> Option<Row<T>> {
-        let layout = Layout::array::<T>(len).ok()?;
+    /// A row of no values, with this room.
+    fn room<T>(&self, layout: Layout) -> Option<Row<T>> {
         let start = match &self.given {
             _ if layout.size() == 0 => NonNull::<T>::dangling(),
             Some(given) => given.take(layout)?.cast(),
@@ -94,7 +113,7 @@ impl Store {
         Some(Row {
             start,
             len: 0,
-            room: len,
+            layout,
             on_heap: self.is_heap(),
         })
     }
@@ -149,9 +168,10 @@ unsafe fn free(start: NonNull<u8>, layout: Layout) {
 /// Values in a store. Those on the heap are freed when it is dropped.
 pub(super) struct Row<T> {
     start: NonNull<T>,
-    /// Values that were made, and how many there is room for.
+    /// Values that were made.
     len: usize,
-    room: usize,
+    /// The room that was obtained for them.
+    layout: Layout,
     on_heap: bool,
 }
 
@@ -168,6 +188,13 @@ impl<T> Row<T> {
             .saturating_add(align_of::<T>() - 1)
     }
 
+    /// The same in cache lines of its own.
+    pub(super) const fn footprint_in_lines(len: usize) -> usize {
+        size_of::<T>()
+            .saturating_mul(len)
+            .saturating_add(2 * (LINE - 1))
+    }
+
     /// The values, to be changed by their one owner.
     pub(super) fn as_mut(&mut self) -> &mut [T] {
         // SAFETY: so many values were made there; `self` is mutably borrowed.
@@ -176,7 +203,7 @@ impl<T> Row<T> {
 
     /// A row of one value as its pointer, to be made a row again.
     pub(super) fn into_raw(self) -> NonNull<T> {
-        debug_assert!(self.len == 1 && self.room == 1, "it has one value");
+        debug_assert!(self.layout == Layout::new::<T>(), "it has one value");
         core::mem::ManuallyDrop::new(self).start
     }
 
@@ -186,11 +213,10 @@ impl<T> Row<T> {
     /// It came from [`into_raw`](Self::into_raw), and no other row was made of it since; its store
     /// is the heap, or is not, as `on_heap` says.
     pub(super) unsafe fn from_raw(start: NonNull<T>, on_heap: bool) -> Self {
-        let (len, room) = (1, 1);
         Self {
             start,
-            len,
-            room,
+            len: 1,
+            layout: Layout::new::<T>(),
             on_heap,
         }
     }
@@ -211,10 +237,9 @@ impl<T> Drop for Row<T> {
         let values: *mut [T] = self.as_mut();
         // SAFETY: they were made, and nobody sees them after this.
         unsafe { core::ptr::drop_in_place(values) };
-        if self.on_heap && self.room > 0 && size_of::<T>() > 0 {
-            let layout = Layout::array::<T>(self.room).expect("it was obtained with this layout");
-            // SAFETY: obtained in `room`, and its values are gone.
-            unsafe { free(self.start.cast(), layout) };
+        if self.on_heap && self.layout.size() > 0 {
+            // SAFETY: obtained in `room` with this layout, and its values are gone.
+            unsafe { free(self.start.cast(), self.layout) };
         }
     }
 }

@@ -58,9 +58,15 @@ impl<T> Table<T> {
         unsafe { entry.as_ref() }
     }
 
+    #[inline]
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &T)> {
-        let entry = |index| Some((index, self.get(index)?));
-        (0..self.len()).filter_map(entry)
+        let entries = self.entries[..self.len()].iter().enumerate();
+        entries.filter_map(|(index, entry)| {
+            // Acquire: pairs with `table-entry`, as in `get`.
+            let entry = entry.load(Ordering::Acquire);
+            // SAFETY: as in `get`.
+            Some((index, unsafe { entry.as_ref() }?))
+        })
     }
 
     /// Puts a value in, behind all others: a row of one, of the table's store. One caller at a

@@ -32,6 +32,8 @@ impl Transient {
 pub(super) struct Transients {
     places: Row<Option<Transient>>,
     generation: u32,
+    /// How many were taken out so far.
+    gone: u32,
 }
 
 impl Transients {
@@ -40,6 +42,7 @@ impl Transients {
         Some(Self {
             places: store.try_row(limit, |_| Some(None))?,
             generation: 0,
+            gone: 0,
         })
     }
 
@@ -85,7 +88,17 @@ impl Transients {
     pub(super) fn take(&mut self, at: usize, generation: u32) -> Option<Transient> {
         let place = self.places.as_mut().get_mut(at)?;
         let same = place.as_ref()?.generation == generation;
-        if same { place.take() } else { None }
+        if !same {
+            return None;
+        }
+        self.gone = self.gone.wrapping_add(1);
+        place.take()
+    }
+
+    /// How many were taken out so far: a place that one who asks again finds another number for
+    /// may be free now.
+    pub(super) fn gone(&self) -> u32 {
+        self.gone
     }
 
     /// The one whose memory has this device address.

@@ -68,11 +68,29 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Wakes the next one in line whose run fits, after `device` has given something back.
     #[cold]
+    #[inline(never)]
     pub(super) fn notify(&self, device: Option<u32>) {
         let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
         let chosen = self.queue.0.lock().choose(device, fits);
         if let Some(waker) = chosen {
             waker.wake();
+        }
+    }
+
+    /// Wakes the first one in line, since there is a place for a transient block: whether there is
+    /// memory for one is seen when it tries.
+    pub(super) fn notify_of_place(&self) {
+        let chosen = self.queue.0.lock().choose(None, |_| true);
+        if let Some(waker) = chosen {
+            waker.wake();
+        }
+    }
+
+    /// How many transient blocks have gone so far.
+    fn transients_gone(&self) -> u32 {
+        match self.plan.transients {
+            0 => 0,
+            _ => self.transients.0.lock().gone(),
         }
     }
 
@@ -96,6 +114,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         drop(waker);
         if left > 0 {
             self.notify(None);
+            if self.plan.transients > 0 && self.transients.0.lock().has_place() {
+                self.notify_of_place();
+            }
         }
     }
 
@@ -133,6 +154,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
 
     /// Joins the line, unless nobody stands in it and there is room.
     fn begin(&mut self, need: &Need, waker: Waker) -> Result<Mapped<'a, B, M, C>, MapError> {
+        let gone = self.pool.transients_gone();
         // Relaxed: a look; one who comes at the same moment is no earlier.
         if self.pool.waiting.0.load(Ordering::Relaxed) == 0 {
             let tried = self.attempt(need);
@@ -143,6 +165,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         self.ticket = Some(self.pool.enter(*need, self.device, waker)?);
         self.pool.settle();
         self.pool.notify(Some(self.device.id()));
+        self.notify_if_any_went_since(gone);
         Err(MapError::Full {
             wanted: need.slots,
             free: 0,
@@ -167,6 +190,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
             if !woken {
                 return Poll::Pending;
             }
+            let gone = self.pool.transients_gone();
             let tried = self.attempt(&need);
             let Some(error) = tried.as_ref().err().filter(|error| error.passes()) else {
                 self.ticket = None;
@@ -174,8 +198,16 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
                 return Poll::Ready(tried);
             };
             self.wait_again(ticket, *error, &need);
+            self.notify_if_any_went_since(gone);
         }
         Poll::Pending
+    }
+
+    /// A transient block that has gone since may have gone unseen: before this one could be chosen.
+    fn notify_if_any_went_since(&self, gone: u32) {
+        if self.pool.transients_gone() != gone {
+            self.pool.notify_of_place();
+        }
     }
 
     /// It was its turn, and somebody else was quicker, or its quota is used up.

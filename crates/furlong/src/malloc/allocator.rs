@@ -88,7 +88,7 @@ impl<C: Config> Malloc<C> {
         if C::Hardening::SCRUB || !C::Tier::cached(&self.policy, class as u8) {
             return self.allocate_slow(size);
         }
-        let block = C::Current::get().tops.pop(class);
+        let block = C::Current::get().own.tops.pop(class);
         if block == 0 {
             return self.allocate_slow(size);
         }
@@ -117,7 +117,7 @@ impl<C: Config> Malloc<C> {
                 if is_inside(span, address) {
                     return self.free_slow(address);
                 }
-                let mark = heap.mark.get();
+                let mark = heap.own.mark.get();
                 // SAFETY: the start of a block, which its holder gives up.
                 if unsafe { first_word(address) } == mark {
                     return self.free_slow(address);
@@ -137,7 +137,7 @@ impl<C: Config> Malloc<C> {
     #[inline(always)]
     fn keep(&'static self, heap: &'static Heap, span: &Span, address: usize) -> bool {
         let class = span.class.get();
-        C::Tier::cached(&self.policy, class) && heap.tops.push(class, address)
+        C::Tier::cached(&self.policy, class) && heap.own.tops.push(class, address)
     }
 
     /// As [`allocate`](Self::allocate), at a multiple of `align`, a power of two.
@@ -146,9 +146,9 @@ impl<C: Config> Malloc<C> {
             return self.allocate(size);
         }
         let _pin = C::Current::pin();
-        match Class::aligned(size, align) {
-            Some(class) => pointer(self.allocate_class(class)),
-            None => pointer(self.allocate_units(size.max(1), align.div_ceil(UNIT)).0),
+        match Class::aligned(Self::with_seal(size), align) {
+            Some(class) => pointer(self.sealed(self.allocate_class(class), class.size(), size)),
+            None => pointer(self.allocate_units(size, align.div_ceil(UNIT)).0),
         }
     }
 
@@ -161,14 +161,14 @@ impl<C: Config> Malloc<C> {
     pub fn allocate_zeroed(&'static self, size: usize, align: usize) -> *mut u8 {
         if size <= MEDIUM_MAX && align <= MEDIUM_MAX {
             let block = self.allocate_aligned(size, align);
-            if !block.is_null() {
+            if !block.is_null() && !C::Hardening::SCRUB {
                 // SAFETY: a new block of at least this size.
                 unsafe { zero(block.expose_provenance(), size) };
             }
             return block;
         }
         let _pin = C::Current::pin();
-        let (block, zeros) = self.allocate_units(size.max(1), align.div_ceil(UNIT));
+        let (block, zeros) = self.allocate_units(size, align.div_ceil(UNIT));
         if block != 0 && !zeros {
             // SAFETY: a new object of at least this size.
             unsafe { zero(block, size) };

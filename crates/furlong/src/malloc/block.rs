@@ -38,19 +38,6 @@ pub(crate) unsafe fn zero(address: usize, len: usize) {
     unsafe { pointer(address).write_bytes(0, len) };
 }
 
-/// Whether a block is zero from its second word on.
-///
-/// # Safety
-/// A block of `len` bytes, a multiple of a word, which the caller holds.
-pub(crate) unsafe fn is_zero_behind_first(address: usize, len: usize) -> bool {
-    (size_of::<usize>()..len)
-        .step_by(size_of::<usize>())
-        .all(|at| {
-            // SAFETY: a word inside the block.
-            unsafe { first_word(address + at) == 0 }
-        })
-}
-
 /// Copies the beginning of one block to another.
 ///
 /// # Safety

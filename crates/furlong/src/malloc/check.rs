@@ -145,7 +145,7 @@ impl<C: Config> Malloc<C> {
 
     fn check_stack(&'static self, heap: &'static Heap, class: Class) -> Result<(), BrokenMalloc> {
         let mut found = Ok(());
-        heap.tops.each(class, |address| {
+        heap.own.tops.each(class, |address| {
             let span = self.first_unit(address);
             let block = span.block_at(address).filter(|_| span.owner.is(heap));
             let words = self.map.words(span);

@@ -7,8 +7,9 @@
 
 use core::{cell::UnsafeCell, ptr};
 
-use crate::sync::atomic::{
-    AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+use crate::sync::{
+    atomic::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    const_unless_loom,
 };
 
 /// Defines fields that hold a number.
@@ -20,8 +21,10 @@ macro_rules! number_fields {
         pub(crate) struct $name($atomic);
 
         impl $name {
-            pub(crate) const fn new(value: $number) -> Self {
-                Self($atomic::new(value))
+            const_unless_loom! {
+                pub(crate) const fn new(value: $number) -> Self {
+                    Self($atomic::new(value))
+                }
             }
 
             /// The value.
@@ -60,8 +63,10 @@ number_fields! {
 pub(crate) struct Link<T: 'static>(AtomicPtr<T>);
 
 impl<T> Link<T> {
-    pub(crate) const fn none() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
+    const_unless_loom! {
+        pub(crate) const fn none() -> Self {
+            Self(AtomicPtr::new(ptr::null_mut()))
+        }
     }
 
     /// The record.

@@ -10,6 +10,7 @@ use super::{
     class::{CLASSES, Class},
     config::Config,
     current::CurrentHeap,
+    exchange::Exchange,
     heap::State,
     pool::Pool,
 };
@@ -44,10 +45,10 @@ impl<C: Config> Malloc<C> {
         for heap in self.pool.heaps() {
             if !core::ptr::eq(heap, own) && heap.state() == State::Running {
                 for class in (0..CLASSES).map(Class::numbered) {
-                    heap.tops.shape(class, heap.stacks.get(), 0);
+                    heap.own.tops.shape(class, heap.own.stacks.get(), 0);
                 }
-                heap.outgoing_len.set(0);
-                for place in &heap.waiting {
+                heap.own.outgoing_len.set(0);
+                for place in &heap.own.waiting {
                     place.set(0);
                 }
                 heap.set_state(State::Ended);

@@ -5,6 +5,7 @@ use super::{
     allocator::Malloc,
     class::{Class, UNIT, UNIT_SHIFT},
     config::Config,
+    exchange::Exchange,
     heap::Heap,
     span::Span,
 };

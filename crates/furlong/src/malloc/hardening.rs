@@ -13,7 +13,8 @@ pub trait Hardening: sealed::Sealed + 'static {
     /// Whether a free checks that the pointer is a block's start and that the block is not free:
     /// a free block carries a secret mark in its first word.
     const CHECK: bool;
-    /// Whether freed blocks are overwritten with zeros, and are looked at again before reuse.
+    /// Whether freed blocks are overwritten with zeros, and are looked at again before reuse; then
+    /// each block ends with a word that says where its contents end.
     const SCRUB: bool;
     /// Whether blocks are handed out in random order, and freed ones late.
     const SHUFFLE: bool;

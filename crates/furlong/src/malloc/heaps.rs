@@ -7,15 +7,12 @@ use super::{
     class::{CLASSES, Class},
     config::Config,
     current::CurrentHeap,
+    exchange::Exchange,
     heap::{Heap, State},
     source::PageSource,
-    span::Span,
     stack::{STACKS, STACKS_ALIGN},
     system::System,
 };
-
-/// Ended heaps that are looked at for a span before the pool is asked.
-const LOOKS: usize = 8;
 
 impl<C: Config> Malloc<C> {
     /// The caller's heap, made or taken over if it has none; nothing where memory is short, or the
@@ -35,21 +32,7 @@ impl<C: Config> Malloc<C> {
 
     /// A heap that runs from now on: one that has ended, or a new one.
     pub(crate) fn take_heap(&'static self) -> Option<&'static Heap> {
-        if self.pool.ended.get() > 0 {
-            let free = |heap: &&Heap| heap.state() == State::Ended && heap.latch.try_lock();
-            for heap in self.pool.heaps().filter(free) {
-                let ended = heap.state() == State::Ended;
-                if ended {
-                    heap.set_state(State::Running);
-                    self.with_pool(|pool| pool.ended.set(pool.ended.get() - 1));
-                }
-                self.unlock_heap(heap);
-                if ended {
-                    return Some(heap);
-                }
-            }
-        }
-        self.new_heap()
+        self.take_over().or_else(|| self.new_heap())
     }
 
     fn new_heap(&'static self) -> Option<&'static Heap> {
@@ -62,12 +45,12 @@ impl<C: Config> Malloc<C> {
         // SAFETY: zeroed memory is a value of Heap, whose pointers may be null; it is aligned to
         // more than it needs, and never unmapped.
         let heap: &'static Heap = unsafe { &*heap };
-        heap.stacks.set(start + stacks);
+        heap.own.stacks.set(start + stacks);
         for class in (0..CLASSES).map(Class::numbered) {
-            heap.tops.shape(class, start + stacks, 0);
+            heap.own.tops.shape(class, start + stacks, 0);
         }
-        heap.mark.set(self.with_pool(|pool| pool.mark.get()));
-        heap.random.set(heap.mark.get() ^ start | 1);
+        heap.own.mark.set(self.with_pool(|pool| pool.mark.get()));
+        heap.own.random.set(heap.own.mark.get() ^ start | 1);
         heap.set_state(State::Running);
         self.pool.heaps.push(heap, |next| heap.next.set(next));
         Some(heap)
@@ -88,18 +71,16 @@ impl<C: Config> Malloc<C> {
     /// Ends a heap that the caller has to itself.
     pub(crate) fn end_heap(&'static self, heap: &'static Heap) {
         self.post_outgoing(heap);
-        self.lock_heap(heap);
-        heap.set_state(State::Ended);
-        self.empty(heap);
-        self.collect(heap);
-        self.retire_whole(heap);
-        self.with_pool(|pool| pool.ended.set(pool.ended.get() + 1));
-        self.unlock_heap(heap);
+        self.end(heap, || {
+            self.empty(heap);
+            self.collect(heap);
+            self.retire_whole(heap);
+        });
     }
 
     /// Gives everything that a heap keeps in its stacks, and what waits, back to the spans.
     pub(crate) fn empty(&'static self, heap: &'static Heap) {
-        for place in heap.waiting.iter().filter(|place| place.get() != 0) {
+        for place in heap.own.waiting.iter().filter(|place| place.get() != 0) {
             let group = self.group_of(place.get());
             place.set(0);
             self.give_group(heap, &group);
@@ -121,32 +102,5 @@ impl<C: Config> Malloc<C> {
                 }
             }
         }
-    }
-
-    /// Takes over the spans of a class that ended heaps still have something to give from. The
-    /// heap's own latch is held.
-    pub(crate) fn adopt(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
-        if self.pool.ended.get() == 0 {
-            return None;
-        }
-        let ended = |other: &&Heap| other.state() == State::Ended;
-        for other in self.pool.heaps().filter(ended).take(LOOKS) {
-            if other.first(class).get() == 0 || !other.latch.try_lock() {
-                continue;
-            }
-            if other.state() == State::Ended {
-                while other.first(class).get() != 0 {
-                    let span = self.map.span(other.first(class).get());
-                    self.unlist(other, span);
-                    span.owner.set(Some(heap));
-                    self.list(heap, span);
-                }
-            }
-            self.unlock_heap(other);
-            if heap.first(class).get() != 0 {
-                return Some(self.map.span(heap.first(class).get()));
-            }
-        }
-        None
     }
 }

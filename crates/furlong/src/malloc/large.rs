@@ -25,7 +25,8 @@ impl<C: Config> Malloc<C> {
         if size > SIZE_MAX || align > SIZE_MAX / UNIT {
             return (self.refuse_memory(), false);
         }
-        let units = size.div_ceil(UNIT).max(1);
+        let sealed = Self::with_seal(size);
+        let units = sealed.div_ceil(UNIT).max(1);
         let taken = if units <= RUN_MAX && align <= RUN_MAX {
             self.with_pool(|_| {
                 let (base, zero) = self.take_units(units, align)?;
@@ -33,8 +34,12 @@ impl<C: Config> Malloc<C> {
                 Some((base, zero))
             })
         } else {
-            self.map_huge(size, align * UNIT)
+            self.map_huge(sealed.max(1), align * UNIT)
         };
+        if let (true, Some((base, zero))) = (C::Hardening::SCRUB, taken) {
+            self.sealed_units(base, zero, size);
+            return (base, true);
+        }
         taken.unwrap_or_else(|| (self.refuse_memory(), false))
     }
 
@@ -93,6 +98,7 @@ impl<C: Config> Malloc<C> {
     pub(crate) fn free_units(&'static self, address: usize) {
         let huge = self.with_pool(|pool| {
             let (span, len) = self.object_at(address);
+            self.contents(address, len);
             if span.is(Use::Huge) {
                 span.use_for(Use::Nothing);
                 pool.huge.set(pool.huge.get() - len);

@@ -43,10 +43,11 @@
 //! - `allocator`: the gates; `refill`: the slow ways; `resize`; `large`, `kept`: objects above the
 //!   classes.
 //! - `class`, `span`, `spans`, `arena`, `units`, `map`: sizes, records, and the way to them.
-//! - `heap`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
-//! - `remote`, `group`: frees by other threads, and neighbours among freed blocks.
+//! - `heap`, `own`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
+//! - `remote`, `group`: frees by other threads, and neighbours among freed blocks; `exchange`: what
+//!   heaps do with each other, which loom explores.
 //! - `pool`: what all share; `fork`: a process that forks; `latch`, `field`: what records are of.
-//! - `config`, `policy`, `hardening`, `gate`, `tier`: what may differ; `source`, `system`,
+//! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
 //!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
 //! - `global`: Rust's allocator; `check`, `stats`: the invariants, and how much is in use.
 //!
@@ -66,6 +67,7 @@ mod check;
 mod class;
 mod config;
 mod current;
+mod exchange;
 mod field;
 mod fork;
 mod gate;
@@ -80,11 +82,13 @@ mod latch;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod linux;
 mod map;
+mod own;
 mod policy;
 mod pool;
 mod refill;
 mod remote;
 mod resize;
+mod seal;
 mod source;
 mod span;
 mod spans;

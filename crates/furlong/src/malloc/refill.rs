@@ -3,17 +3,18 @@
 
 use super::{
     allocator::Malloc,
-    block::{first_word, is_zero_behind_first, pointer, set_first_word, zero},
+    block::{first_word, pointer, set_first_word},
     class::Class,
     config::Config,
     current::CurrentHeap,
+    exchange::Exchange,
     group::Group,
     hardening::Hardening,
     heap::{Heap, State},
     source::{Misuse, PageSource},
     span::{Span, Use},
     spans::Batch,
-    system::stop,
+    system::{is_zero, stop},
 };
 
 impl<C: Config> Malloc<C> {
@@ -21,8 +22,8 @@ impl<C: Config> Malloc<C> {
     #[cold]
     #[inline(never)]
     pub(crate) fn allocate_slow(&'static self, size: usize) -> *mut u8 {
-        pointer(match Class::of(size) {
-            Some(class) => self.allocate_class(class),
+        pointer(match Class::of(Self::with_seal(size)) {
+            Some(class) => self.sealed(self.allocate_class(class), class.size(), size),
             None => self.allocate_units(size, 1).0,
         })
     }
@@ -37,7 +38,7 @@ impl<C: Config> Malloc<C> {
     /// Allocates a block of a class; 0 where memory is short.
     pub(crate) fn allocate_class(&'static self, class: Class) -> usize {
         let block = match self.bind() {
-            Some(heap) => match heap.tops.pop(class.index()) {
+            Some(heap) => match heap.own.tops.pop(class.index()) {
                 0 => self.refill(heap, class),
                 block => block,
             },
@@ -57,7 +58,7 @@ impl<C: Config> Malloc<C> {
         let mut batch = Batch::of(kept / 2);
         self.lock_heap(heap);
         self.collect(heap);
-        heap.tops.shape(class, heap.stacks.get(), kept);
+        heap.own.tops.shape(class, heap.own.stacks.get(), kept);
         while let Some(span) = self.span_with_blocks(heap, class) {
             self.take_from(span, &mut batch);
             if Self::is_exhausted(span) {
@@ -74,7 +75,7 @@ impl<C: Config> Malloc<C> {
         let Some((first, rest)) = batch.blocks().split_first() else {
             return 0;
         };
-        heap.tops.fill(class, rest);
+        heap.own.tops.fill(class, rest);
         *first
     }
 
@@ -106,8 +107,8 @@ impl<C: Config> Malloc<C> {
         if C::Hardening::SCRUB {
             // SAFETY: the caller's promise.
             let mark = unsafe { first_word(block) };
-            // SAFETY: as above.
-            let clean = unsafe { is_zero_behind_first(block, size) };
+            let word = size_of::<usize>();
+            let clean = is_zero(block + word, size - word);
             if !clean || (mark != 0 && mark != self.pool.mark.get()) {
                 stop(&self.source, Misuse::WrittenAfterFree, block);
             }
@@ -121,7 +122,7 @@ impl<C: Config> Malloc<C> {
     /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
     pub(crate) fn flush(&'static self, heap: &'static Heap, class: Class, count: usize) {
         let mut open = Group::EMPTY;
-        heap.tops.drain(class, count, |address| {
+        heap.own.tops.drain(class, count, |address| {
             if !open.add(address) {
                 self.give_group(heap, &open);
                 open = self.group_of(address);
@@ -153,12 +154,11 @@ impl<C: Config> Malloc<C> {
         if C::Hardening::CHECK {
             // SAFETY: the start of a block.
             let marked = unsafe { first_word(address) } == self.pool.mark.get();
-            if marked && self.is_free(heap, address) {
+            if marked && self.is_free(address) {
                 stop(&self.source, Misuse::DoubleFree, address);
             }
             if C::Hardening::SCRUB {
-                // SAFETY: a block that its holder gives up.
-                unsafe { zero(address, class.size()) };
+                self.scrub(address, class.size());
             }
             // SAFETY: as above.
             unsafe { set_first_word(address, self.pool.mark.get()) };
@@ -168,7 +168,7 @@ impl<C: Config> Malloc<C> {
         } else if !span.owner.is(heap) {
             self.send(heap, address);
         } else if C::Hardening::SHUFFLE {
-            match heap.delay(address) {
+            match heap.own.delay(address) {
                 0 => {}
                 out => self.keep_or_give(heap, self.find_block(out), out),
             }
@@ -185,12 +185,12 @@ impl<C: Config> Malloc<C> {
         address: usize,
     ) {
         let class = span.class();
-        if heap.tops.push(class.number(), address) {
+        if heap.own.tops.push(class.number(), address) {
             return;
         }
         self.lock_heap(heap);
         self.flush(heap, class, self.policy.kept(class).div_ceil(2));
-        if !heap.tops.push(class.number(), address) {
+        if !heap.own.tops.push(class.number(), address) {
             self.give_blocks(heap, span, block / 64, 1 << (block % 64));
         }
         self.unlock_heap(heap);
@@ -198,9 +198,8 @@ impl<C: Config> Malloc<C> {
 
     /// Whether a block that looks free is.
     #[cold]
-    fn is_free(&'static self, heap: &'static Heap, address: usize) -> bool {
+    fn is_free(&'static self, address: usize) -> bool {
         let (span, block) = self.find_block(address);
-        let sent = heap.outgoing_len.get().min(heap.outgoing.len());
         let (unit, word, bit) = (span.unit.get(), block / 64, 1_u64 << (block % 64));
         self.map.words(span).is_some_and(|words| {
             let free = words.free(unit, word).get() & bit != 0;
@@ -208,11 +207,10 @@ impl<C: Config> Malloc<C> {
                 .remote(unit, word)
                 .load(crate::sync::atomic::Ordering::SeqCst);
             free || remote & bit != 0
-        }) || heap.tops.has(span.class(), address)
-            || heap.waiting.iter().any(|other| other.get() == address)
-            || heap.outgoing[..sent]
-                .iter()
-                .any(|other| other.get() == address)
+        }) || self
+            .pool
+            .heaps()
+            .any(|heap| heap.own.has(span.class(), address))
     }
 
     /// Gives back what the caller's heap keeps, and to the system what nobody has. Returns whether
@@ -241,6 +239,6 @@ impl<C: Config> Malloc<C> {
 /// Puts blocks in random order.
 fn shuffle(heap: &Heap, blocks: &mut [usize]) {
     for at in (1..blocks.len()).rev() {
-        blocks.swap(at, heap.next_random() % (at + 1));
+        blocks.swap(at, heap.own.next_random() % (at + 1));
     }
 }

@@ -5,6 +5,7 @@ use super::{
     block::{copy, pointer},
     class::{GRAIN, MEDIUM_MAX, UNIT},
     config::Config,
+    hardening::Hardening,
     large::SIZE_MAX,
     source::Misuse,
     span::Use,
@@ -19,7 +20,8 @@ impl<C: Config> Malloc<C> {
     /// As for [`free`](Self::free); not null.
     pub unsafe fn free_sized(&'static self, block: *mut u8, size: usize) {
         // SAFETY: the caller's promise.
-        if unsafe { self.usable_size(block) } < size {
+        let have = unsafe { self.usable_size(block) };
+        if have < size || C::Hardening::SCRUB && have != size {
             stop(&self.source, Misuse::WrongSize, block.addr());
         }
         // SAFETY: as above.
@@ -32,11 +34,12 @@ impl<C: Config> Malloc<C> {
     /// As for [`free`](Self::free), but the block stays in use.
     pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
         let address = block.expose_provenance();
-        if self.first_unit(address).is(Use::Blocks) {
+        let room = if self.first_unit(address).is(Use::Blocks) {
             self.find_block(address).0.class().size()
         } else {
             self.object_at(address).1
-        }
+        };
+        self.contents(address, room)
     }
 
     /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Null
@@ -50,6 +53,9 @@ impl<C: Config> Malloc<C> {
         let have = unsafe { self.usable_size(block) };
         let fits = size <= have && size > have / 2;
         let address = block.expose_provenance();
+        if C::Hardening::SCRUB {
+            return self.resize_sealed(address, (have, size), align);
+        }
         if fits || have <= 2 * GRAIN && size <= have {
             return block;
         }
@@ -66,12 +72,37 @@ impl<C: Config> Malloc<C> {
                 return pointer(moved);
             }
         }
+        self.replace(address, (have, size), align)
+    }
+
+    /// The same where a block's contents end at its seal.
+    #[cold]
+    fn resize_sealed(
+        &'static self,
+        address: usize,
+        (have, size): (usize, usize),
+        align: usize,
+    ) -> *mut u8 {
+        let span = self.first_unit(address);
+        if span.is(Use::Blocks) && self.reseal(address, span.class().size(), size) {
+            return pointer(address);
+        }
+        self.replace(address, (have, size), align)
+    }
+
+    /// Copies what a block has, of which `size` bytes are wanted, to a new one, and frees it.
+    fn replace(
+        &'static self,
+        address: usize,
+        (have, size): (usize, usize),
+        align: usize,
+    ) -> *mut u8 {
         let new = self.allocate_aligned(size, align);
         if !new.is_null() {
             // SAFETY: two blocks of at least this size, one new and one the caller's.
             unsafe { copy(address, new.expose_provenance(), have.min(size)) };
-            // SAFETY: the caller's promise.
-            unsafe { self.free(block) };
+            // SAFETY: the caller gave it up, for the new one.
+            unsafe { self.free(pointer(address)) };
         }
         new
     }

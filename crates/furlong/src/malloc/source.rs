@@ -98,6 +98,8 @@ pub enum Misuse {
     Foreign,
     /// A block was written to after it had been freed.
     WrittenAfterFree,
+    /// A block was written to behind its end, or in front of the next one.
+    Overrun,
     /// A block was freed with a size that it does not have.
     WrongSize,
 }
@@ -117,6 +119,7 @@ impl Misuse {
             Self::NotABlock => "pointer is not the start of a live block",
             Self::Foreign => "pointer was not allocated here",
             Self::WrittenAfterFree => "block written to after it was freed",
+            Self::Overrun => "block written to past its end",
             Self::WrongSize => "block freed with a size that it does not have",
         }
     }

@@ -1,7 +1,7 @@
 //! The record of a unit: whose it is, how it is cut, and which of its blocks are free.
 #![forbid(unsafe_code)]
 
-use crate::sync::atomic::AtomicU64;
+use crate::sync::{atomic::AtomicU64, const_unless_loom};
 
 use super::{
     class::{Class, UNIT_SHIFT},
@@ -65,22 +65,24 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    pub(crate) const fn none() -> Self {
-        Self {
-            owner: Link::none(),
-            magic: Fixed::new(0),
-            limit: Fixed::new(0),
-            class: Fixed::new(0),
-            used_for: Byte::new(0),
-            carved: Short::new(0),
-            free: Short::new(0),
-            listed: Byte::new(0),
-            summary: Bits::new(0),
-            next: Half::new(0),
-            prev: Half::new(0),
-            unit: Half::new(0),
-            posted: AtomicU64::new(0),
-            link: Link::none(),
+    const_unless_loom! {
+        pub(crate) const fn none() -> Self {
+            Self {
+                owner: Link::none(),
+                magic: Fixed::new(0),
+                limit: Fixed::new(0),
+                class: Fixed::new(0),
+                used_for: Byte::new(0),
+                carved: Short::new(0),
+                free: Short::new(0),
+                listed: Byte::new(0),
+                summary: Bits::new(0),
+                next: Half::new(0),
+                prev: Half::new(0),
+                unit: Half::new(0),
+                posted: AtomicU64::new(0),
+                link: Link::none(),
+            }
         }
     }
 

@@ -159,7 +159,7 @@ impl<C: Config> Malloc<C> {
 
     /// Gives free blocks of one word back to their span, whose heap's latch is held, and retires
     /// the span if it is whole and not the last of its class.
-    pub(crate) fn give_blocks(
+    pub(crate) fn give_to_span(
         &'static self,
         heap: &'static Heap,
         span: &'static Span,

@@ -118,11 +118,14 @@ impl Tops {
         usize::from(self.depths[class.index()].get()) - room
     }
 
-    /// Whether a block is among them.
+    /// Whether a block is among them. Another thread may ask: however the stack moves meanwhile, the
+    /// words are those of the heap's stacks.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
-        let mut found = false;
-        self.each(class, |other| found |= other == block);
-        found
+        let top = self.tops[class.index()].get();
+        (0..DEPTH)
+            .map(|down| word(top.wrapping_sub(down)).get())
+            .take_while(|other| *other != 0)
+            .any(|other| other == block)
     }
 
     /// Shows all its blocks.

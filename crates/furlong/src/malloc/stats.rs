@@ -69,13 +69,13 @@ impl<C: Config> Malloc<C> {
                 sum.heaps_ended += 1;
             }
             for class in (1..CLASSES).map(Class::numbered) {
-                sum.unuse(heap.tops.len(class), class.size());
+                sum.unuse(heap.own.tops.len(class), class.size());
             }
-            for place in heap.waiting.iter().filter(|place| place.get() != 0) {
+            for place in heap.own.waiting.iter().filter(|place| place.get() != 0) {
                 sum.unuse(1, self.first_unit(place.get()).class().size());
             }
-            for at in 0..heap.outgoing_len.get().min(heap.outgoing.len()) {
-                let span = self.first_unit(heap.outgoing[at].get());
+            for at in 0..heap.own.outgoing_len.get().min(heap.own.outgoing.len()) {
+                let span = self.first_unit(heap.own.outgoing[at].get());
                 sum.unuse(1, span.class().size());
             }
         }

@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 
 use super::{
-    block::{pointer, zero},
+    block::{first_word, pointer, set_first_word, zero},
     source::{Misuse, PageSource},
 };
 
@@ -52,10 +52,39 @@ fn at(start: usize) -> NonNull<u8> {
     NonNull::new(pointer(start)).unwrap_or(NonNull::dangling())
 }
 
-/// Overwrites units that the caller has just taken with zeros.
+/// Overwrites memory of a block that the caller holds, or units that it has just taken, with zeros.
+#[inline]
 pub(crate) fn clear(base: usize, len: usize) {
     // SAFETY: the records say that they are mapped and the caller's.
     unsafe { zero(base, len) };
+}
+
+/// Whether memory of a block that the caller holds, or of units that it has just taken, is all
+/// zeros. It begins anywhere.
+#[inline]
+pub(crate) fn is_zero(start: usize, len: usize) -> bool {
+    // SAFETY: the records say that it is mapped and the caller's; all of it has been written since
+    // it was mapped, by the system.
+    let bytes = unsafe { core::slice::from_raw_parts(pointer(start), len) };
+    let mut chunks = bytes.chunks_exact(64);
+    let whole = chunks
+        .by_ref()
+        .all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0);
+    whole && chunks.remainder().iter().fold(0, |all, byte| all | byte) == 0
+}
+
+/// A word of a block that the caller holds.
+#[inline(always)]
+pub(crate) fn word_at(address: usize) -> usize {
+    // SAFETY: the records say that it is mapped and the caller's.
+    unsafe { first_word(address) }
+}
+
+/// Writes a word of a block that the caller holds.
+#[inline(always)]
+pub(crate) fn put_word(address: usize, word: usize) {
+    // SAFETY: as above.
+    unsafe { set_first_word(address, word) };
 }
 
 /// Ends the program.

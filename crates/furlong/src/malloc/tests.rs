@@ -107,7 +107,7 @@ fn a_kept_block_of_another_class_is_named() {
     let said = said_after(|_, span| {
         let heap = span.owner.get().expect("a span has an owner");
         let class = Class::of(1000).expect("there is a class for it");
-        assert!(heap.tops.push(class.number(), span.base()));
+        assert!(heap.own.tops.push(class.number(), span.base()));
     });
     assert!(matches!(said, Some(BrokenMalloc::Kept(_))), "{said:?}");
 }

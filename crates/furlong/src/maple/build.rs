@@ -87,19 +87,17 @@ pub(super) struct Leaves<'a, G: Geometry> {
     /// Slots of the leaf that are written, and that are to be.
     len: usize,
     room: usize,
-    is_first: bool,
     items: Items<'a, G>,
 }
 
 impl<'a, G: Geometry> Leaves<'a, G> {
-    /// Leaves that get `shares`; the first is that of the tree if it `is_first`.
-    pub(super) fn new(shares: Shares, is_first: bool) -> Self {
+    /// Leaves that get `shares`.
+    pub(super) fn new(shares: Shares) -> Self {
         Self {
             shares,
             leaf: None,
             len: 0,
             room: 0,
-            is_first,
             items: Items::new(),
         }
     }
@@ -162,11 +160,10 @@ impl<'a, G: Geometry> Leaves<'a, G> {
     fn close(&mut self, max: u64) {
         if let Some(leaf) = self.leaf.take() {
             leaf.close(self.len);
-            let is_first = self.is_first && self.items.len() == 0;
             self.items.push(Item {
                 node: Node::Leaf(leaf),
                 pivot: max,
-                gap: leaf.largest_gap(is_first, max),
+                gap: leaf.largest_gap(max),
             });
         }
     }

@@ -179,9 +179,9 @@ impl<'a, C: Config> Loading<'a, C> {
             None => self.pool.leaf(self.tree),
         };
         self.leaf = Some(leaf);
-        let first = self.len == 0 && self.levels.as_slice().iter().flatten().next().is_some();
         let gap = self.free.map_or(0, |free| slot.start - free);
-        if !first {
+        // What is before the first entry of a leaf is not the leaf's.
+        if self.len > 0 {
             self.largest = self.largest.max(gap);
         }
         leaf.put(self.len, slot);
@@ -195,8 +195,8 @@ impl<'a, C: Config> Loading<'a, C> {
         let Some(leaf) = self.leaf.take() else { return };
         leaf.close(self.len);
         self.count.count(Event::NodeStore);
-        let behind = self.free.filter(|free| *free <= max);
-        let rest = behind.map_or(0, |free| (max - free).saturating_add(1));
+        let behind = self.free.filter(|free| *free <= max && max < u64::MAX);
+        let rest = behind.map_or(0, |free| max - free + 1);
         let item = Item {
             node: Node::Leaf(leaf),
             pivot: max,
@@ -256,6 +256,7 @@ impl<'a, C: Config> Loading<'a, C> {
             self.tree.root.publish(root);
             self.tree.set_largest_gap(inner.largest_gap());
             self.tree.set_len(self.entries);
+            self.tree.note_outer();
         }
     }
 }

@@ -59,8 +59,8 @@ impl<G: Geometry> Tree<G> {
     pub(super) fn check(&self) -> Result<(), Broken> {
         let Some(root) = self.root.load() else {
             return match (self.largest_gap(), self.len()) {
-                (u64::MAX, 0) => Ok(()),
-                (u64::MAX, _) => Err(Broken::Len(0)),
+                (0, 0) => Ok(()),
+                (0, _) => Err(Broken::Len(0)),
                 _ => Err(Broken::Gap(0)),
             };
         };
@@ -69,6 +69,9 @@ impl<G: Geometry> Tree<G> {
         }
         let seen = Self::check_below(root, 0, u64::MAX)?;
         if seen.gap != self.largest_gap() {
+            return Err(Broken::Gap(0));
+        }
+        if self.find_outer() != Some(self.outer()) {
             return Err(Broken::Gap(0));
         }
         if seen.entries != self.len() {
@@ -148,7 +151,7 @@ fn check_leaf<G: Geometry>(leaf: Ptr<'_, Leaf<G>>, min: u64, max: u64) -> Result
         return Err(Broken::Count(min));
     }
     Ok(Seen {
-        gap: leaf.largest_gap(min == 0, max),
+        gap: leaf.largest_gap(max),
         entries: live,
         depth: 0,
     })

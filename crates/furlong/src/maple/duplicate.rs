@@ -149,8 +149,7 @@ where
         let (copied, result) = self.node(root);
         if let Some(root) = copied {
             self.tree.root.publish(root);
-            self.tree.set_largest_gap(from.largest_gap());
-            self.tree.set_len(from.len());
+            self.tree.take_notes(from);
         }
         result
     }

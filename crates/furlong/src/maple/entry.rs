@@ -61,11 +61,16 @@ pub trait Plain: Entry + Copy {}
 /// reader that has found it may clone it and keep the clone, for the tree's own count lasts as long
 /// as the guard.
 pub trait Retire: Entry {
+    /// Whether dropping one does nothing but give its memory back, so that nobody waits for it.
+    const IS_MEMORY: bool = false;
+
     /// Adds what has to be dropped, if anything has, to what is retired.
     fn retire(self, batch: &mut Batch);
 }
 
 impl<E: Plain> Retire for E {
+    const IS_MEMORY: bool = true;
+
     fn retire(self, _: &mut Batch) {}
 }
 

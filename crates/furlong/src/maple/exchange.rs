@@ -39,7 +39,26 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     }
 }
 
+impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
+    /// Takes `at` out, if that is the upper end of one entry and what is free behind it, and one
+    /// word says so; returns the entry, and where it was.
+    #[inline]
+    pub(crate) fn cut_end(&mut self, at: Extent<A>) -> Option<(Extent<A>, E::Ref<'_>)> {
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let old = self.write().cut_end(start, last);
+        old.map(Words::<A, E>::lend)
+    }
+}
+
 impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
+    /// See [`Maple::cut_end`].
+    #[inline]
+    pub(crate) fn cut_end(&mut self, at: Extent<A>) -> Option<(Extent<A>, E::Ref<'_>)> {
+        let (start, last) = (at.start().raw(), at.last().raw());
+        let old = self.write().cut_end(start, last);
+        old.map(Words::<A, E>::lend)
+    }
+
     /// See [`Maple::exchange`]. Readers see what was there, or all that is now.
     ///
     /// # Errors

@@ -67,13 +67,24 @@ impl<G: Geometry> Tree<G> {
     /// Subtrees wholly in the window are entered only if they have room, so at most the nodes on
     /// the ways to the window's two ends are entered in vain.
     fn find_gap(&self, wanted: Wanted, end: End, count: &impl Counters) -> Option<u64> {
-        if wanted.size > self.largest_gap() {
-            return None;
-        }
-        match self.root.load() {
-            Some(root) => Self::gap_below(root, 0, u64::MAX, &wanted, end, count),
-            None => wanted.place(end, 0, u64::MAX),
-        }
+        let Some(root) = self.root.load() else {
+            return wanted.place(end, 0, u64::MAX);
+        };
+        let (first, last) = self.outer();
+        let below = first.checked_sub(1);
+        let below = below.and_then(|last| wanted.place(end, 0, last));
+        let above = last.checked_add(1);
+        let above = above.and_then(|start| wanted.place(end, start, u64::MAX));
+        let (near, far) = match end {
+            End::Lowest => (below, above),
+            End::Highest => (above, below),
+        };
+        let between = || {
+            let has_room = wanted.size <= self.largest_gap();
+            let below = || Self::gap_below(root, 0, u64::MAX, &wanted, end, count);
+            has_room.then(below).flatten()
+        };
+        near.or_else(between).or(far)
     }
 
     fn gap_below(

@@ -5,11 +5,19 @@
 )]
 
 use alloc::{boxed::Box, sync::Arc};
-use core::mem::ManuallyDrop;
+use core::mem::{ManuallyDrop, needs_drop};
 use core::ptr::NonNull;
 
+use super::config::Config;
+use super::displaced::Displaced;
 use super::entry::{Entry, Retire, Split};
-use crate::rcu::{Batch, RcuBox};
+use super::map::Maple;
+use super::pool::Pool;
+use super::session::Session;
+use super::typed::Words;
+use crate::addr::{Address, Extent};
+use crate::rcu::{Batch, Rcu, RcuBox};
+use crate::sync::RawLock;
 
 // SAFETY: the word is the box's pointer, which has one owner.
 unsafe impl<T> Entry for Box<T> {
@@ -148,7 +156,65 @@ impl<T: Clone> Split for RcuBox<T> {
 }
 
 impl<T: Send + 'static> Retire for RcuBox<T> {
+    const IS_MEMORY: bool = !needs_drop::<T>();
+
     fn retire(self, batch: &mut Batch) {
         self.push_to(batch);
+    }
+}
+
+/// A box that nobody has any more, with what it last held, out of a pool whose tree has boxes of
+/// that type.
+fn spare<T, G: super::Geometry, S: super::Source>(pool: &mut Pool<G, S>) -> Option<RcuBox<T>> {
+    let head = pool.spare().pop()?;
+    // SAFETY: a pool gets the entries of one tree, all of one type, and the head of a box is where
+    // its block is. It was popped, so this is the block's only owner.
+    Some(unsafe { RcuBox::from_address(head.cast()) })
+}
+
+impl<A: Address, T: Send + 'static, C: Config> Maple<A, RcuBox<T>, C> {
+    /// A box that was kept, with what it last held.
+    pub(crate) fn spare(&mut self) -> Option<RcuBox<T>> {
+        spare(&mut self.pool)
+    }
+
+    /// Keeps a box for its memory.
+    pub(crate) fn keep(&mut self, entry: RcuBox<T>) {
+        entry.push_to(self.pool.spare());
+    }
+
+    /// The boxes that are kept.
+    pub(crate) fn spares(&self) -> usize {
+        self.pool.spares()
+    }
+}
+
+impl<A: Address, T: Send + 'static, R: Rcu, L: RawLock, C: Config>
+    Session<'_, A, RcuBox<T>, R, L, C>
+{
+    /// A box that was kept, or that no reader has any more, with what it last held.
+    pub(crate) fn spare(&mut self) -> Option<RcuBox<T>> {
+        spare(&mut self.pool)
+    }
+
+    /// Keeps a box for its memory.
+    pub(crate) fn keep(&mut self, entry: RcuBox<T>) {
+        entry.push_to(self.pool.spare());
+    }
+
+    /// The boxes that are kept.
+    pub(crate) fn spares(&self) -> usize {
+        self.pool.spares()
+    }
+}
+
+impl<A: Address, T: Send + 'static, C: Config> Displaced<'_, A, RcuBox<T>, C> {
+    /// Shows every entry to `see`, which may take of it what it wants, and keeps the boxes.
+    pub(crate) fn keep_all(mut self, mut see: impl FnMut(Extent<A>, &mut T)) {
+        while let Some(slot) = self.slots.next() {
+            let (at, mut entry) = Words::<A, RcuBox<T>>::take(slot);
+            see(at, &mut entry);
+            entry.push_to(self.slots.pool.spare());
+        }
     }
 }

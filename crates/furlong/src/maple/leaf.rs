@@ -350,17 +350,16 @@ impl<G: Geometry> Leaf<G> {
         self.live.store(live as u8, Ordering::Relaxed);
     }
 
-    /// The largest gap in a leaf that ends at `max`; what is before its first entry counts if it is
-    /// the first leaf of the tree.
+    /// The largest gap behind an entry and before another one, in a leaf that ends at `max`.
     #[inline]
-    pub(super) fn largest_gap(&self, is_first: bool, max: u64) -> u64 {
+    pub(super) fn largest_gap(&self, max: u64) -> u64 {
         let len = self.len();
         if self.live() == len && len > 0 {
-            return self.largest_gap_of_all(len, is_first, max);
+            return self.largest_gap_of_all(len, max);
         }
         let mut largest = 0;
-        // What follows the last entry so far; none before the first entry of a later leaf.
-        let mut free = is_first.then_some(0);
+        // What follows the last entry so far.
+        let mut free = None;
         for at in 0..len {
             if self.word(at).is_none() {
                 continue;
@@ -371,19 +370,28 @@ impl<G: Geometry> Leaf<G> {
             };
             free = Some(next);
         }
-        // Behind an entry that ends at `max` there is nothing.
-        let rest = free.filter(|free| *free <= max);
-        largest.max(rest.map_or(0, |free| (max - free).saturating_add(1)))
+        // Behind an entry that ends at `max` there is nothing, and behind the last no other.
+        let rest = free.filter(|free| *free <= max && max < u64::MAX);
+        largest.max(rest.map_or(0, |free| max - free + 1))
     }
 
     /// The same where no slot is erased.
     #[inline(always)]
-    fn largest_gap_of_all(&self, len: usize, is_first: bool, max: u64) -> u64 {
-        let first = if is_first { self.start(0) } else { 0 };
-        let mut largest = first.max(max - self.last(len - 1));
-        for at in 1..len {
-            largest = largest.max(self.start(at) - self.last(at - 1) - 1);
+    fn largest_gap_of_all(&self, len: usize, max: u64) -> u64 {
+        let behind = max - self.last(len - 1);
+        let mut largest = if max == u64::MAX { 0 } else { behind };
+        let between = |at: usize| self.start(at) - self.last(at - 1) - 1;
+        // Two at a time do not wait for each other.
+        let mut other = 0;
+        let mut at = 1;
+        while at + 1 < len {
+            largest = largest.max(between(at));
+            other = other.max(between(at + 1));
+            at += 2;
         }
-        largest
+        if at < len {
+            largest = largest.max(between(at));
+        }
+        largest.max(other)
     }
 }

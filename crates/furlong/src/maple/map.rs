@@ -140,7 +140,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// # Cost
     /// O(1).
     pub fn largest_gap(&self) -> u64 {
-        self.tree.largest_gap()
+        self.tree.widest_gap()
     }
 
     /// The lowest place in `window` for something of `size`, which is not 0.

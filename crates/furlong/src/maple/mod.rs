@@ -29,8 +29,8 @@
 //! - **slot**: a place in a leaf for an extent and its entry; **erased**: a slot whose entry was
 //!   taken out beside readers; its extent stays until the leaf is written anew.
 //! - **pivot**: the last index that belongs to a child.
-//! - **gap**: what is free between two entries, or between one and an end of the index. It belongs
-//!   to the leaf of the entry before it; the first of all to the first leaf.
+//! - **gap**: what is free between two entries. It belongs to the leaf of the entry before it. What
+//!   is free before the first entry and behind the last one is no leaf's.
 //! - **spot**: a leaf and the way to it. **cut**: the slots that a change replaces.
 //! - **displaced**: taken out whole by a store over it, and handed back ([`Displaced`]).
 //! - **source**, **pool**: where nodes come from; those that are ready or were given up. **block**:
@@ -44,7 +44,8 @@
 //! - I3: all leaves lie at one depth; an inner node has a child, and the root, if it is one, two.
 //! - I4: a leaf has an entry and knows how many; its unused slots have MAX at both ends.
 //! - I5: a leaf that is not the first begins with an entry. So every gap lies in one leaf.
-//! - I6: the largest gap of each child and of the tree, and the number of entries, are noted.
+//! - I6: the largest gap of each child and of the tree, where the first entry starts and the last
+//!   one ends, and the number of entries are noted.
 //!
 //! And what nothing that could be walked shows; tests and models hold it:
 //! - I7: a word stands in one slot, and is made an entry again when it is taken out.
@@ -64,8 +65,8 @@
 //!   nodes.
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
 //! - `put`: entries where nothing is; `write`: changes in place; `cut`: what a change replaces;
-//!   `resize`: moving ends; `note`: gaps after a change; `rebuild`, `split`, `build`: new nodes;
-//!   `displaced`: what comes back; `exchange`: stores whose caller brings what is left above.
+//!   `resize`, `ends`: moving ends; `note`: gaps after a change; `rebuild`, `split`, `build`: new
+//!   nodes; `displaced`: what comes back; `exchange`: stores whose caller brings what is left above.
 //! - `iter`, `beside`, `gaps`: looking; `check`: the invariants.
 //!
 //! # Sources
@@ -74,6 +75,9 @@
 //!   a spare place left in nodes that take over from a sibling.
 //! - R. Bayer, E. McCreight, "Organization and Maintenance of Large Ordered Indices", Acta
 //!   Informatica 1, 1972: the tree.
+//!
+//! Nodes that were given up beside readers wait in the tree until there are a few. If nobody is
+//! inside then they are used again, without an allocator; else they are retired.
 //!
 //! What differs from Linux: gaps take no slots; no parent pointers, and no marks of dead nodes,
 //! since a node that readers may have is never written again; pivots that follow the first entry
@@ -93,6 +97,7 @@ mod cut;
 mod displaced;
 mod duplicate;
 mod edit;
+mod ends;
 mod entry;
 mod error;
 mod exchange;

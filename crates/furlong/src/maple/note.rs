@@ -35,13 +35,11 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         let leaf = spot.leaf();
         let before = leaf.last_before(cut.from);
-        if before.is_none() && !spot.is_first() {
-            return Free::Unknown;
-        }
-        let start = before.map_or(Some(0), |(_, slot)| slot.last.checked_add(1));
-        let next = leaf
-            .first_from(cut.to)
-            .map_or(Some(spot.max), |(_, slot)| slot.start.checked_sub(1));
+        let start = before.and_then(|(_, slot)| slot.last.checked_add(1));
+        let next = match leaf.first_from(cut.to) {
+            Some((_, slot)) => slot.start.checked_sub(1),
+            None => (spot.max < u64::MAX).then_some(spot.max),
+        };
         let (Some(start), Some(last)) = (start, next) else {
             return Free::Unknown;
         };
@@ -56,8 +54,16 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Notes the largest gap of a leaf, up to where it changes nothing.
     #[inline]
     pub(super) fn regap(&self, spot: &Spot<'a, C::Geometry>) {
-        let gap = spot.leaf().largest_gap(spot.is_first(), spot.max);
+        let gap = spot.leaf().largest_gap(spot.max);
         self.climb(spot, spot.height, gap);
+    }
+
+    /// Notes a gap of a leaf that has become one, or larger.
+    #[inline(always)]
+    pub(super) fn widen(&self, spot: &Spot<'a, C::Geometry>, gap: u64) {
+        if gap > self.gap_of(spot) {
+            self.climb(spot, spot.height, gap);
+        }
     }
 
     /// Notes the largest gap of what the way leads to at `depth`.

@@ -144,7 +144,10 @@ pub(super) struct Pool<G: Geometry, S: Source> {
     displaced: Stack<Leaf<G>, S>,
     old_leaves: Stack<Leaf<G>, S>,
     old_inners: Stack<Inner<G>, S>,
+    /// Entries that were taken out beside readers.
     entries: Batch,
+    /// Entries that are in no tree and have no reader, for their memory.
+    spare: Batch,
     /// Nodes beyond these that are ready after a change without readers go back to the source.
     keep: Nodes,
 }
@@ -196,6 +199,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             old_leaves: Stack::new(),
             old_inners: Stack::new(),
             entries: Batch::new(),
+            spare: Batch::new(),
             keep: KEEP,
         }
     }
@@ -300,6 +304,29 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         &mut self.entries
     }
 
+    /// Entries whose memory is ready for others.
+    pub(super) fn spare(&mut self) -> &mut Batch {
+        &mut self.spare
+    }
+
+    /// The number of them.
+    pub(super) fn spares(&self) -> usize {
+        self.spare.len()
+    }
+
+    /// Nodes and entries that were given up, and may have readers.
+    #[inline(always)]
+    pub(super) fn given_up(&self) -> (usize, usize) {
+        let nodes = self.displaced.len() + self.old_leaves.len() + self.old_inners.len();
+        (nodes, self.entries.len())
+    }
+
+    /// Makes whatever was given up ready again. There are no readers; entries are memory alone.
+    pub(super) fn recycle_all(&mut self) {
+        self.recycle();
+        self.spare.append(core::mem::take(&mut self.entries));
+    }
+
     /// What was given up, to be retired where readers have guards.
     pub(super) fn take_old(&mut self) -> Batch {
         self.old_leaves.append(&mut self.displaced);
@@ -319,6 +346,10 @@ impl<G: Geometry, S: Source> Pool<G, S> {
 impl<G: Geometry, S: Source> Drop for Pool<G, S> {
     fn drop(&mut self) {
         self.trim(Nodes::default());
+        while let Some(head) = self.spare.pop() {
+            // SAFETY: it was popped, so it is reclaimed once, and no reader has it.
+            unsafe { RcuHead::reclaim(head) };
+        }
         // What was given up and not retired may have readers: it is leaked, as a batch is.
     }
 }

@@ -61,6 +61,17 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             leaf
         };
         self.tree.change_len(1, 0);
+        if at == 0 {
+            // Before the first entry of all.
+            self.tree.note_first(new.start);
+            self.widen(spot, above - last);
+            return Ok(true);
+        }
+        if at == len && spot.max == u64::MAX {
+            self.tree.note_last(last);
+            self.widen(spot, new.start - below);
+            return Ok(true);
+        }
         // The gap that it was put into is two now, or one, or none.
         if above - below + 1 >= self.gap_of(spot) {
             let behind = above - last;
@@ -68,7 +79,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             let largest = if at == len && behind >= new.start - spot.min {
                 behind
             } else {
-                leaf.largest_gap(spot.is_first(), spot.max)
+                leaf.largest_gap(spot.max)
             };
             self.climb(spot, spot.height, largest);
         }

@@ -124,9 +124,10 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         let inserts = cut.from == cut.to && cut.len() == 1;
         if !alone || !inserts || spot.leaf().live() < capacity {
             Way::Anew
-        } else if cut.from == capacity {
+        } else if cut.from == capacity && spot.max == u64::MAX {
             Way::Behind
-        } else if READERS {
+        } else if READERS || cut.from == capacity {
+            // Between others a leaf of one entry would go with it, and come again with the next.
             Way::Anew
         } else {
             Way::Halves
@@ -179,6 +180,9 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if starts {
             self.settle(left.min);
         }
+        if left.is_first() || right.max == u64::MAX {
+            self.tree.note_outer();
+        }
     }
 
     /// The leaves that replace those from left to right, and a helper.
@@ -191,12 +195,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     ) -> Items<'a, C::Geometry> {
         let depth = left.height.wrapping_sub(1);
         let (tree, pool) = (self.tree, &mut *self.pool);
-        let mut is_first = left.is_first();
-        if let Some(Helper::Before(_)) = plan.helper {
-            let at = left.step(depth).at - 1;
-            is_first = at == 0 && (0..depth).all(|depth| left.step(depth).at == 0);
-        }
-        let mut leaves = Leaves::new(plan.shares, is_first);
+        let mut leaves = Leaves::new(plan.shares);
         if let Some(Helper::Before(Node::Leaf(leaf))) = plan.helper {
             leaves.extend(leaf, 0, leaf.len(), tree, pool);
         }
@@ -289,7 +288,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.give_up_below(root);
         }
         self.tree.root.clear();
-        self.tree.set_largest_gap(u64::MAX);
+        self.tree.set_largest_gap(0);
         self.tree.set_len(0);
     }
 
@@ -461,7 +460,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         let mut items_left = items.iter();
         let Some(only) = items_left.next() else {
             self.tree.root.clear();
-            self.tree.set_largest_gap(u64::MAX);
+            self.tree.set_largest_gap(0);
             return;
         };
         let mut root = only;

@@ -18,7 +18,10 @@ pub(super) enum NotResized {
 impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
     /// Lets the entry that has `index` reach from `start` to `last`.
     pub(super) fn resize(&mut self, index: u64, start: u64, last: u64) -> Result<(), NotResized> {
-        let mut spot = self.descend(index).ok_or(NotResized::Vacant)?;
+        let mut spot = Spot::new();
+        if !self.tree.descend_to(index, &mut spot, self.count) {
+            return Err(NotResized::Vacant);
+        }
         let mut at = spot.leaf().rank(index);
         let found = spot
             .leaf()
@@ -31,6 +34,14 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
             return Err(NotResized::Occupied(old));
         }
         if (start, last) == (old.start, old.last) {
+            return Ok(());
+        }
+        let is_moved = if start == old.start {
+            self.move_last(&spot, own, last)
+        } else {
+            last == old.last && self.move_start(&spot, own, start)
+        };
+        if is_moved {
             return Ok(());
         }
         self.is_free(&spot, (own, old), start, last)?;

@@ -24,8 +24,15 @@ use crate::sync::{LockGuard, RawLock};
 /// An entry that was taken out, with its extent.
 pub type OneRemoved<'m, A, E, R> = (Extent<A>, Unlinked<'m, E, R>);
 
-/// The right to change an [`RcuMaple`], until it is dropped. Then nodes that were unlinked are
-/// retired, all at once, and the lock is released.
+/// So many nodes and entries that were given up, and are memory alone, are let go at once.
+const MANY: usize = if cfg!(loom) { 1 } else { 4 };
+
+/// No more entries are kept for their memory when there are so many.
+const SPARES_MAX: usize = 8;
+
+/// The right to change an [`RcuMaple`], until it is dropped, when the lock is released. Entries
+/// that were unlinked are retired then. What is memory alone, as nodes are, may wait in the tree
+/// until there is more of it: then it is used again if no reader is inside, and else retired.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct Session<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
     pub(super) map: &'m RcuMaple<A, E, R, L, C>,
@@ -40,7 +47,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
 
     /// The length of the largest gap; `u64::MAX` also for the whole space, which has one more.
     pub fn largest_gap(&self) -> u64 {
-        self.map.tree.largest_gap()
+        self.map.tree.widest_gap()
     }
 
     /// See [`Maple::lowest_gap`](super::Maple::lowest_gap).
@@ -183,11 +190,23 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
     }
 }
 
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, L, C> {
+    /// Uses what was given up again, if no reader is inside, or retires it.
+    fn let_go(&mut self, is_urgent: bool) {
+        let has_room = self.pool.spares() < SPARES_MAX;
+        if !is_urgent && has_room && self.map.rcu.is_quiet() {
+            return self.pool.recycle_all();
+        }
+        self.map.rcu.retire(self.pool.take_old());
+    }
+}
+
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for Session<'_, A, E, R, L, C> {
     fn drop(&mut self) {
-        let batch = self.pool.take_old();
-        if !batch.is_empty() {
-            self.map.rcu.retire(batch);
+        let (nodes, entries) = self.pool.given_up();
+        let is_urgent = entries > 0 && !E::IS_MEMORY;
+        if nodes + entries >= MANY || is_urgent {
+            self.let_go(is_urgent);
         }
     }
 }

@@ -141,7 +141,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, 
             };
             slots.for_each(|slot| drop(Words::<A, E>::take(slot)));
         }
-        pool.recycle();
+        pool.recycle_all();
         pool.trim(Nodes::default());
     }
 }

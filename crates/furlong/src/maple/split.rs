@@ -52,12 +52,12 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         items.push(Item {
             node: Node::Leaf(lower),
             pivot: max,
-            gap: lower.largest_gap(spot.is_first(), max),
+            gap: lower.largest_gap(max),
         });
         items.push(Item {
             node: Node::Leaf(upper),
             pivot: spot.max,
-            gap: upper.largest_gap(false, spot.max),
+            gap: upper.largest_gap(spot.max),
         });
         items
     }

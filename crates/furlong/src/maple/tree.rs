@@ -20,8 +20,11 @@ pub(super) struct Tree<G: Geometry> {
 /// What the writer notes of the whole tree, away from the line that readers read.
 #[repr(align(64))]
 struct Notes {
-    /// The largest gap.
+    /// The largest gap between two entries.
     gap: AtomicU64,
+    /// Where the first entry starts and where the last one ends, if there is one.
+    first: AtomicU64,
+    last: AtomicU64,
     /// The number of entries.
     len: AtomicUsize,
 }
@@ -63,12 +66,17 @@ impl<G: Geometry> Tree<G> {
         pub(super) const fn new() -> Self {
             Self {
                 root: Link::none(),
-                notes: Notes { gap: AtomicU64::new(u64::MAX), len: AtomicUsize::new(0) },
+                notes: Notes {
+                    gap: AtomicU64::new(0),
+                    first: AtomicU64::new(0),
+                    last: AtomicU64::new(0),
+                    len: AtomicUsize::new(0),
+                },
             }
         }
     }
 
-    /// The largest gap.
+    /// The largest gap between two entries.
     #[inline]
     pub(super) fn largest_gap(&self) -> u64 {
         // Relaxed: only the writer uses it.
@@ -78,6 +86,60 @@ impl<G: Geometry> Tree<G> {
     pub(super) fn set_largest_gap(&self, gap: u64) {
         // Relaxed: only the writer uses it.
         self.notes.gap.store(gap, Ordering::Relaxed);
+    }
+
+    /// Where the first entry starts and where the last one ends, in a tree that has one.
+    #[inline]
+    pub(super) fn outer(&self) -> (u64, u64) {
+        let Notes { first, last, .. } = &self.notes;
+        // Relaxed, both: only the writer uses them.
+        (first.load(Ordering::Relaxed), last.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub(super) fn note_first(&self, start: u64) {
+        // Relaxed: only the writer uses it.
+        self.notes.first.store(start, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn note_last(&self, last: u64) {
+        // Relaxed: only the writer uses it.
+        self.notes.last.store(last, Ordering::Relaxed);
+    }
+
+    /// Where the first entry starts and where the last one ends, found out.
+    pub(super) fn find_outer(&self) -> Option<(u64, u64)> {
+        let leaf_at = |end: fn(usize) -> usize| {
+            let mut node = self.root.load()?;
+            loop {
+                match node {
+                    Node::Leaf(leaf) => return Some(leaf),
+                    Node::Inner(inner) => node = inner.get().link(end(inner.len())).load()?,
+                }
+            }
+        };
+        let (_, first) = leaf_at(|_| 0)?.first_from(0)?;
+        let leaf = leaf_at(|len| len - 1)?;
+        let (_, last) = leaf.last_before(leaf.len())?;
+        Some((first.start, last.last))
+    }
+
+    /// Notes both.
+    pub(super) fn note_outer(&self) {
+        if let Some((first, last)) = self.find_outer() {
+            self.note_first(first);
+            self.note_last(last);
+        }
+    }
+
+    /// The largest gap of all; `u64::MAX` also for the whole space, which has one more.
+    pub(super) fn widest_gap(&self) -> u64 {
+        if self.root.load().is_none() {
+            return u64::MAX;
+        }
+        let (first, last) = self.outer();
+        self.largest_gap().max(first).max(u64::MAX - last)
     }
 
     /// The number of entries. Beside a writer it was that a moment ago.
@@ -103,11 +165,19 @@ impl<G: Geometry> Tree<G> {
         if let Some(root) = other.root.load() {
             self.root.publish(root);
         }
+        self.take_notes(other);
+        other.root.clear();
+        other.set_largest_gap(0);
+        other.set_len(0);
+    }
+
+    /// Notes what is noted of another tree.
+    pub(super) fn take_notes(&self, other: &Self) {
+        let (first, last) = other.outer();
+        self.note_first(first);
+        self.note_last(last);
         self.set_largest_gap(other.largest_gap());
         self.set_len(other.len());
-        other.root.clear();
-        other.set_largest_gap(u64::MAX);
-        other.set_len(0);
     }
 
     /// The slot that has `key`.

@@ -90,7 +90,7 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     ///
     /// # Cost
     /// As [`load`](Self::load).
-    #[inline]
+    #[inline(always)]
     pub fn get(self, index: A) -> Option<(Extent<A>, E::Ref<'a>)> {
         let slot = self.tree.load(index.raw(), self.count)?;
         Some(Words::<A, E>::lend(slot))
@@ -150,6 +150,8 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     ///
     /// # Cost
     /// O(log n), and O(1) an entry.
+    // Inlined always: what it returns is large.
+    #[inline(always)]
     pub fn range(self, window: Extent<A>) -> Iter<'a, A, E, C> {
         let (from, last) = (window.start().raw(), window.last().raw());
         Iter {

@@ -140,7 +140,9 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         leaf.push(slot);
         self.count.count(Event::NodeStore);
         self.tree.root.publish(Node::Leaf(leaf));
-        self.tree.set_largest_gap(leaf.largest_gap(true, u64::MAX));
+        self.tree.set_largest_gap(0);
+        self.tree.note_first(slot.start);
+        self.tree.note_last(slot.last);
         self.tree.change_len(1, 0);
         Ok(())
     }
@@ -340,17 +342,22 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             Free::Now(gap) if gap <= self.gap_of(spot) => {}
             Free::Now(gap) => self.climb(spot, spot.height, gap),
             _ => {
-                let gap = leaf.largest_gap(spot.is_first(), spot.max);
+                let gap = leaf.largest_gap(spot.max);
                 self.climb(spot, spot.height, gap);
             }
         }
-        if !spot.is_first() {
-            let first = leaf.first_from(0);
-            if let Some((_, first)) = first
-                && first.start != spot.min
-            {
-                self.move_min(spot, first.start);
-            }
+        if spot.max == u64::MAX
+            && let Some((_, last)) = leaf.last_before(leaf.len())
+        {
+            self.tree.note_last(last.last);
+        }
+        let Some((_, first)) = leaf.first_from(0) else {
+            return;
+        };
+        if spot.is_first() {
+            self.tree.note_first(first.start);
+        } else if first.start != spot.min {
+            self.move_min(spot, first.start);
         }
     }
 

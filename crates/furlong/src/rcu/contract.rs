@@ -26,6 +26,8 @@ use super::batch::Batch;
 ///   on, whatever happened before the call of `retire`;
 /// - when `elapsed` says yes to a [`Period`], the same holds with the yes in place of the
 ///   reclaiming, and `snapshot` in place of `retire`;
+/// - when `is_quiet` says yes, the same holds with the yes in place of the reclaiming, and its call
+///   in place of `retire`;
 /// - `barrier` returns `Ok` only when every object that was retired before the call has been
 ///   reclaimed.
 ///
@@ -53,6 +55,15 @@ pub unsafe trait Rcu {
     /// Whether `period`, which came from here, is over. If not, the next grace period is wanted
     /// even if nothing was retired.
     fn elapsed(&self, period: Period) -> bool;
+
+    /// Whether nobody is inside, as far as can be said at once. What the caller has unlinked before
+    /// it may then use again: no reader has it.
+    ///
+    /// For those who keep unlinked things themselves. An implementation that would have to look for
+    /// long says no.
+    fn is_quiet(&self) -> bool {
+        false
+    }
 
     /// Does what can be done now, without waiting, for the grace period to end and the next to
     /// start. Calls no drop function.
@@ -160,6 +171,10 @@ unsafe impl<R: Rcu> Rcu for &R {
         R::elapsed(self, period)
     }
 
+    fn is_quiet(&self) -> bool {
+        R::is_quiet(self)
+    }
+
     fn advance(&self) -> Progress {
         R::advance(self)
     }
@@ -196,6 +211,10 @@ unsafe impl<R: Rcu> Rcu for alloc::sync::Arc<R> {
 
     fn elapsed(&self, period: Period) -> bool {
         R::elapsed(self, period)
+    }
+
+    fn is_quiet(&self) -> bool {
+        R::is_quiet(self)
     }
 
     fn advance(&self) -> Progress {

@@ -107,6 +107,10 @@ unsafe impl<C: CurrentCpu, S: SlotStore> Rcu for PerCpu<C, S> {
         self.domain.elapsed(period)
     }
 
+    fn is_quiet(&self) -> bool {
+        self.domain.is_quiet()
+    }
+
     fn advance(&self) -> Progress {
         self.domain.advance()
     }

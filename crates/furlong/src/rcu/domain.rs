@@ -156,6 +156,11 @@ unsafe impl<S: SlotStore> Rcu for Domain<S> {
         self.core.elapsed(period)
     }
 
+    /// Looks at every slot that was ever claimed, up to the first reader who is inside.
+    fn is_quiet(&self) -> bool {
+        self.core.is_quiet(self.slots())
+    }
+
     fn advance(&self) -> Progress {
         self.core.advance(self.slots())
     }

@@ -136,6 +136,15 @@ impl Core {
         false
     }
 
+    pub(super) fn is_quiet(&self, slots: &[ReaderSlot]) -> bool {
+        // SeqCst, `quiet-fence`: pairs with `reader-fence`, see there. What is asked about was
+        // unlinked by the caller, before.
+        fence(Ordering::SeqCst);
+        // Relaxed: pairs with `used-raise`, ordered by the fences.
+        let used = self.used.load(Ordering::Relaxed).min(slots.len());
+        slots[..used].iter().all(ReaderSlot::is_outside)
+    }
+
     pub(super) fn advance(&self, slots: &[ReaderSlot]) -> Progress {
         let Some(mut keeper) = self.keeper.try_lock() else {
             return Progress::Busy;

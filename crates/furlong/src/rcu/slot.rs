@@ -93,10 +93,10 @@ impl ReaderSlot {
         // after it in the same thread.
         self.sequence.store(sequence | 1, Ordering::Release);
         gap(Step::Other);
-        // SeqCst, `reader-fence`: pairs with `keeper-fence`. One of the two comes first. If it is
-        // the reader's, the keeper, which looks afterwards, sees the odd sequence and waits for
-        // this section. If it is the keeper's, the reader, which loads afterwards, sees everything
-        // that was unlinked before the keeper took it.
+        // SeqCst, `reader-fence`: pairs with `keeper-fence`, and with `quiet-fence` as well.
+        // One of the two comes first. If it is the reader's, the keeper, which looks afterwards,
+        // sees the odd sequence and waits for this section. If it is the keeper's, the reader,
+        // which loads afterwards, sees everything that was unlinked before the keeper took it.
         fence(Ordering::SeqCst);
         gap(Step::Fence);
         self.fenced.store(true, Ordering::Relaxed);
@@ -192,6 +192,13 @@ impl ReaderSlot {
         self.leave(|_| ());
         // Release, `slot-release`: pairs with the exchange in `claim`.
         self.claimed.store(false, Ordering::Release);
+    }
+
+    /// Whether no section is going on that has begun before the caller's fence.
+    #[inline]
+    pub(super) fn is_outside(&self) -> bool {
+        // Acquire, `slot-look`: pairs with `slot-exit`, as in `note`.
+        self.sequence.load(Ordering::Acquire).is_multiple_of(2)
     }
 
     /// Notes whether the reader is inside, at the start of a grace period.

@@ -34,6 +34,7 @@
 //! - `lock_api.rs`: locks of that crate as raw locks.
 //! - `spin.rs`: a lock that spins.
 //! - `try_lock.rs`: a lock that is never waited for.
+//! - `under.rs`: a value under a lock that another structure has.
 //!
 //! # Sources
 //!
@@ -62,6 +63,7 @@ mod lock_api;
 mod serial;
 mod spin;
 mod try_lock;
+mod under;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -76,3 +78,5 @@ pub(crate) use serial::serial;
 pub(crate) use serial::unique;
 pub use spin::SpinLock;
 pub use try_lock::{TryGuard, TryLock};
+pub use under::Lent;
+pub(crate) use under::Under;

@@ -1,7 +1,7 @@
 //! The heap: where the break is.
 #![forbid(unsafe_code)]
 
-use super::{Attr, BrkError, Config, Flags, Freed, Index, Pages, Prot, Space, Value};
+use super::{Attr, BrkError, Config, Flags, Freed, Hold, Index, Pages, Prot, Space, Value};
 use crate::addr::{Address, VirtAddr};
 
 /// Changes of the index that [`Space::set_brk`] makes at most; see [`Space::prepare`].
@@ -15,7 +15,7 @@ const HEAP: Attr = Attr {
     origin: 0,
 };
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Says where the heap begins, as a loader does; it is empty.
     pub fn start_brk(&mut self, start: VirtAddr) {
         self.state.heap.start = start;

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    AdviseError, Attr, Config, Entry, Flags, Freed, Index, Mode, NoMemory, Pages, Prot,
+    AdviseError, Attr, Config, Entry, Flags, Freed, Hold, Index, Mode, NoMemory, Pages, Prot,
     ProtectError, Space, Value,
 };
 use crate::addr::VirtAddr;
@@ -105,7 +105,7 @@ struct Change<F> {
     skips_holes: bool,
 }
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Changes the protection of `len` bytes from `start` on, rounded up to whole pages. Areas are
     /// cut at its ends, and become one with neighbours that are now equal; values that nothing is
     /// left of are handed to `freed`. A length of 0 changes nothing.

@@ -4,7 +4,7 @@
 use core::error::Error;
 use core::fmt;
 
-use super::{Config, Flags, Index, Pages, Space, Usage, Value};
+use super::{Config, Flags, Hold, Index, Pages, Space, Usage, Value};
 use crate::check::Check;
 
 /// A broken invariant of a space, numbered as in the module's documentation.
@@ -42,7 +42,7 @@ impl<B: fmt::Display> fmt::Display for BrokenSpace<B> {
 
 impl<B: Error> Error for BrokenSpace<B> {}
 
-impl<A: Value, C: Config> Check for Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {
     type Broken = BrokenSpace<<C::Index<A> as Index<A>>::Broken>;
 
     /// O(n) time.

@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    Access, Area, Attr, Config, Entry, FaultError, Flags, Index, Mode, Pages, Prot, Space, Value,
+    Access, Area, Attr, Config, Entry, FaultError, Flags, Hold, Index, Mode, Pages, Prot, Space,
+    Value,
 };
 use crate::addr::VirtAddr;
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// The area that a fault at `address` is for, if it allows the access. A stack above it grows
     /// down to the address.
     ///

@@ -5,7 +5,7 @@ use core::error::Error;
 use core::fmt;
 
 use super::space::State;
-use super::{Area, Config, Flags, Index, Pages, Space, Value};
+use super::{Area, Config, Flags, Hold, Index, Pages, Space, Value};
 
 /// Why there is no child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl<E: fmt::Display> fmt::Display for ForkError<E> {
 
 impl<E: fmt::Debug + fmt::Display> Error for ForkError<E> {}
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Makes this space, which is empty, the child of a fork of `parent`: with the same areas,
     /// limits and break, without those areas that a fork [does not copy](Flags::DONT_COPY). `copy`
     /// makes the child's value of each area, in ascending order; an area that is to be
@@ -42,19 +42,19 @@ impl<A: Value, C: Config> Space<A, C> {
     ///
     /// # Cost
     /// O(n); with a tree one allocation for all nodes.
-    pub fn copy_from<D: Config, E>(
+    pub fn copy_from<D: Config, G: Hold, E>(
         &mut self,
-        parent: &Space<A, D>,
+        parent: &Space<A, D, G>,
         mut copy: impl FnMut(Area<'_, A>) -> Result<A, E>,
     ) -> Result<(), ForkError<E>> {
         assert!(self.is_empty(), "a child has nothing before");
-        let State { layout, heap, .. } = parent.state;
-        self.state = State {
+        let State { layout, heap, .. } = *parent.state;
+        *self.state = State {
             layout,
             heap,
             usage: super::Usage::default(),
             growing: 0,
-            ..parent.state
+            ..*parent.state
         };
         let copied = self.index.copy_from(&parent.index, |entry| {
             if entry.attr.flags.contains(Flags::DONT_COPY) {

@@ -3,8 +3,8 @@
 
 use super::space::unmapped;
 use super::{
-    At, Attr, Config, Entry, Flags, Freed, Index, MapError, Pages, Piece, Prot, Refused, Request,
-    Space, Value,
+    At, Attr, Config, Entry, Flags, Freed, Hold, Index, MapError, Pages, Piece, Prot, Refused,
+    Request, Space, Value,
 };
 use crate::addr::VirtAddr;
 
@@ -25,7 +25,7 @@ pub(super) struct Put {
     right: Option<Pages>,
 }
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Maps what `request` asks for and returns where it begins. It becomes one area with its
     /// neighbours where everything is equal, the offsets go on and their values
     /// [merge](Value::merges).

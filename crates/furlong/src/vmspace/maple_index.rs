@@ -1,7 +1,7 @@
 //! The index that Linux has since 6.1: a B-tree of ranges.
 #![forbid(unsafe_code)]
 
-use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use super::ranges::{Boxed, Ranges, Record};
 use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
@@ -16,9 +16,7 @@ use crate::rcu::{RcuBox, RcuHead};
 /// and O(1) for each of these. An area has a record on the heap, and a change needs two at most.
 pub struct MapleIndex<A: Value, T: Ranges<A>> {
     tree: T,
-    /// Records for the next changes.
-    spare: Vec<Boxed<A>>,
-    len: usize,
+    areas: PhantomData<A>,
 }
 
 /// Records that a change needs at most: one for what it stores, one for what is left above it. It
@@ -53,8 +51,7 @@ pub(super) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_
 }
 
 /// An area that was taken out whole.
-pub(super) fn piece<A>(at: Extent<VirtAddr>, record: Record<A>) -> Piece<A> {
-    let Record { attr, value } = record;
+pub(super) fn piece<A>(at: Extent<VirtAddr>, attr: Attr, value: Option<A>) -> Piece<A> {
     Piece {
         pages: pages(at),
         attr,
@@ -62,22 +59,9 @@ pub(super) fn piece<A>(at: Extent<VirtAddr>, record: Record<A>) -> Piece<A> {
     }
 }
 
-/// A record on the heap, fresh if none was prepared.
-fn another<A>(spare: &mut Vec<Boxed<A>>, record: Record<A>) -> Result<Boxed<A>, Record<A>> {
-    let Some(mut prepared) = spare.pop() else {
-        return RcuBox::try_new(record);
-    };
-    *prepared = record;
-    Ok(prepared)
-}
-
 impl<A: Value, C: Config> Default for MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
     fn default() -> Self {
-        Self {
-            tree: Maple::with_config(),
-            spare: Vec::new(),
-            len: 0,
-        }
+        Self::over(Maple::with_config())
     }
 }
 
@@ -91,21 +75,19 @@ impl<A: Value, C: Config> MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
 impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
     /// Bytes of the records, in use or not.
     pub fn record_bytes(&self) -> usize {
-        let records = self.len + self.spare.len();
+        let records = self.len() + self.tree.spares();
         records * (size_of::<RcuHead>() + size_of::<Record<A>>())
     }
 
-    /// An index over a tree with `len` areas, with records for changes to come.
-    pub(super) fn over(tree: T, (spare, len): (Vec<Boxed<A>>, usize)) -> Self {
-        Self { tree, spare, len }
+    /// An index over a tree.
+    pub(super) fn over(tree: T) -> Self {
+        Self {
+            tree,
+            areas: PhantomData,
+        }
     }
 
-    /// The records, and how many areas there are.
-    pub(super) fn take(&mut self) -> (Vec<Boxed<A>>, usize) {
-        (core::mem::take(&mut self.spare), self.len)
-    }
-
-    /// A record, fresh if none was prepared.
+    /// A record, fresh if none is kept.
     ///
     /// # Errors
     /// The value, for lack of memory.
@@ -114,7 +96,11 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
             attr,
             value: Some(value),
         };
-        another(&mut self.spare, record).map_err(|record| record.value.expect(IN_USE))
+        let Some(mut kept) = self.tree.spare() else {
+            return RcuBox::try_new(record).map_err(|record| record.value.expect(IN_USE));
+        };
+        *kept = record;
+        Ok(kept)
     }
 
     /// The part of an area that a cut takes, if it leaves some of it.
@@ -148,29 +134,30 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
             Some(_) => self.get(cut.last),
             None => None,
         };
+        let upper = begun.filter(|_| is_middle);
+        let upper = upper.map(|area| (area.attr, area.value.clone()));
         let [begun, ended] = [begun, ended].map(|area| Self::part(&area?, cut));
-        let Self { tree, spare, len } = self;
-        let more = usize::from(record.is_some()) + usize::from(is_middle);
-        let upper = |record: &Record<A>| another(spare, record.clone()).ok();
-        tree.exchange(extent(cut), record, upper, begun, |piece| {
-            *len -= usize::from(piece.value.is_some());
-            removed(piece);
-        })?;
-        *len += more;
+        let upper = match upper.map(|(attr, value)| self.record(attr, value)) {
+            Some(Err(_)) => return Err(record),
+            Some(Ok(upper)) => Some(upper),
+            None => None,
+        };
+        let place = extent(cut);
+        self.tree
+            .exchange(place, record, upper, begun, &mut removed)?;
         ended.into_iter().for_each(removed);
         Ok(())
     }
 
     /// Obtains records, and nodes for steps of the tree.
     fn obtain(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
-        let more = records.saturating_sub(self.spare.len());
-        self.spare.try_reserve(more).map_err(|_| NoMemory)?;
+        let more = records.saturating_sub(self.tree.spares());
         for _ in 0..more {
             let record = RcuBox::try_new(Record {
                 attr: Attr::NONE,
                 value: None,
             });
-            self.spare.push(record.map_err(|_| NoMemory)?);
+            self.tree.keep(record.map_err(|_| NoMemory)?);
         }
         self.tree.reserve(steps)
     }
@@ -180,7 +167,7 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
     type Broken = Broken;
 
     fn len(&self) -> usize {
-        self.len
+        self.tree.view().len()
     }
 
     #[inline]
@@ -236,13 +223,8 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
 
     fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A> {
         let record = self.record(attr, value)?;
-        match self.tree.insert(extent(pages), record) {
-            Ok(()) => {
-                self.len += 1;
-                Ok(())
-            }
-            Err(record) => Err(record.into_inner().value.expect(IN_USE)),
-        }
+        let inserted = self.tree.insert(extent(pages), record);
+        inserted.map_err(|record| record.into_inner().value.expect(IN_USE))
     }
 
     fn replace(
@@ -261,8 +243,12 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
             .map_err(given_back)
     }
 
-    fn erase(&mut self, cut: Pages, removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory> {
-        self.exchange(cut, None, removed).map_err(|_| NoMemory)
+    fn erase(&mut self, cut: Pages, mut removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory> {
+        if let Some(area) = self.tree.cut_end(extent(cut)).map(entry) {
+            Self::part(&area, cut).into_iter().for_each(removed);
+            return Ok(());
+        }
+        self.exchange(cut, None, &mut removed).map_err(|_| NoMemory)
     }
 
     fn grow(&mut self, of: u64, pages: Pages) -> Result<(), NoMemory> {
@@ -295,7 +281,6 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         mut copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>> {
         let mut failure = Ok(());
-        let len = &mut self.len;
         let mut copied = |area: Entry<'_, A>| {
             let Some(value) = copy(area).map_err(Some)? else {
                 return Ok(None);
@@ -305,7 +290,6 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
                 value: Some(value),
             });
             let record = record.map_err(|_| None)?;
-            *len += 1;
             Ok(Some((extent(area.pages), record)))
         };
         let entries = source.iter(Pages::ALL).map_while(|area| {
@@ -313,7 +297,6 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
             entry.map_err(|cause| failure = Err(cause)).ok()
         });
         if self.tree.load(entries.flatten()).is_err() {
-            self.len = self.tree.view().iter().count();
             return Err(None);
         }
         failure

@@ -4,7 +4,10 @@
 use core::error::Error;
 use core::fmt;
 
-use super::{Area, At, Config, Flags, Layout, LayoutError, MapError, Prot, Request, Space, Value};
+use super::{
+    Area, At, Config, Flags, Hold, Layout, LayoutError, MapError, Owned, Prot, Request, Space,
+    Value,
+};
 use crate::addr::{Address, Extent, VirtAddr};
 
 /// An area as a line of `/proc/PID/maps` has it.
@@ -217,9 +220,9 @@ impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
 }
 
 /// A space as text, an area a line; see [`Space::maps`].
-pub struct Maps<'s, A: Value, C: Config>(&'s Space<A, C>);
+pub struct Maps<'s, A: Value, C: Config, H: Hold = Owned>(&'s Space<A, C, H>);
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// The space in the form of `/proc/PID/maps`, with the values in the place of names.
     ///
     /// # Example
@@ -234,12 +237,12 @@ impl<A: Value, C: Config> Space<A, C> {
     /// assert_eq!(shown, "00400000-00403000 r-xp 00001000 00:00 0 7\n");
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
-    pub fn maps(&self) -> Maps<'_, A, C> {
+    pub fn maps(&self) -> Maps<'_, A, C, H> {
         Maps(self)
     }
 }
 
-impl<A: Value + fmt::Display, C: Config> fmt::Display for Maps<'_, A, C> {
+impl<A: Value + fmt::Display, C: Config, H: Hold> fmt::Display for Maps<'_, A, C, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.areas().try_for_each(|area| show(f, &area))
     }
@@ -259,7 +262,7 @@ fn show<A: fmt::Display>(f: &mut fmt::Formatter<'_>, area: &Area<'_, A>) -> fmt:
     writeln!(f, "{sharing} {offset:08x} 00:00 0 {}", area.value)
 }
 
-impl<A: Value + fmt::Display, C: Config> fmt::Debug for Maps<'_, A, C> {
+impl<A: Value + fmt::Display, C: Config, H: Hold> fmt::Debug for Maps<'_, A, C, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -38,7 +38,8 @@
 //!   operations.
 //! - `index`: the seam, and its arms; `tree`, `gaps`: a tree of areas, and what it knows of gaps;
 //!   `maple_index`, `ranges`: a B-tree of areas, and the tree of ranges that they are in.
-//! - `shared`: a space under the caller's lock, and faults without it.
+//! - `shared`: a space under the caller's lock, and faults without it; `hold`: who has what a space
+//!   knows beside its areas.
 //! - `mode`: the seam of operations that fail in the middle.
 //! - `state`: a space as data; `maps`: in the form of `/proc/PID/maps`, read and shown.
 //! - `linux`: the numbers of system calls.
@@ -57,7 +58,7 @@
 //! writable or not, which Linux tells apart for its accounting; and what moves keeps its offsets,
 //! whether it was touched or not. Since Linux 6.17 one `mremap` may move several areas, and says of
 //! several mistakes in its arguments another one first.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod area;
 mod bits;
@@ -70,6 +71,7 @@ mod error;
 mod fault;
 mod fork;
 mod gaps;
+mod hold;
 mod index;
 mod layout;
 pub mod linux;
@@ -102,6 +104,7 @@ pub use error::{
 };
 pub use fork::ForkError;
 pub use gaps::{Gaps, Half, Summary};
+pub use hold::{Hold, Lending, Own, Owned};
 pub use index::{Index, Maple, Rbtree, Structure};
 pub use layout::{Direction, Layout};
 pub use map::MAP_CHANGES;

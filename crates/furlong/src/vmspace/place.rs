@@ -1,7 +1,7 @@
 //! Where a mapping goes: the choice of a place. It means something to whoever may change the space.
 #![forbid(unsafe_code)]
 
-use super::{Config, Direction, Flags, Index, MapError, Pages, Request, Space, Value};
+use super::{Config, Direction, Flags, Hold, Index, MapError, Pages, Request, Space, Value};
 use crate::addr::{Address, VirtAddr};
 
 /// What a gap must hold.
@@ -13,7 +13,7 @@ pub(super) struct Need {
     pub(super) align: u64,
 }
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Where a mapping would go, and whether it may replace what is there.
     ///
     /// # Errors

@@ -35,6 +35,12 @@ pub trait Ranges<A: Value> {
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn reserve(&mut self, steps: usize) -> Result<(), NoMemory>;
+    /// A record that is in no tree, with what it last held, if there is one.
+    fn spare(&mut self) -> Option<RcuBox<Record<A>>>;
+    /// Keeps a record for the next area.
+    fn keep(&mut self, record: RcuBox<Record<A>>);
+    /// How many are kept.
+    fn spares(&self) -> usize;
     /// See [`Maple::lowest_gap`].
     fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>>;
     /// See [`Maple::highest_gap`].
@@ -53,8 +59,8 @@ pub trait Ranges<A: Value> {
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>) -> Result<(), NoMemory>;
-    /// See [`Maple::store`] and [`Maple::erase_range`]. `upper` makes the record of the upper part
-    /// of an entry that is cut in two; `cut` is handed to `removed` before all others.
+    /// See [`Maple::store`] and [`Maple::erase_range`]. `upper` is the record of the upper part of
+    /// an entry that is cut in two; `cut` is handed to `removed` before all others.
     ///
     /// # Errors
     /// The record, for lack of memory; nothing has changed.
@@ -62,10 +68,13 @@ pub trait Ranges<A: Value> {
         &mut self,
         at: Extent<VirtAddr>,
         record: Option<RcuBox<Record<A>>>,
-        upper: impl FnOnce(&Record<A>) -> Option<RcuBox<Record<A>>>,
+        upper: Option<RcuBox<Record<A>>>,
         cut: Option<Piece<A>>,
         removed: impl FnMut(Piece<A>),
     ) -> Result<(), Option<RcuBox<Record<A>>>>;
+    /// Takes `at` out, if that is the upper end of one entry and what is free behind it, and takes
+    /// no memory; returns where the entry was, and its record.
+    fn cut_end(&mut self, at: Extent<VirtAddr>) -> Option<(Extent<VirtAddr>, &Record<A>)>;
     /// Puts entries, in ascending order, into the tree, which is empty.
     ///
     /// # Errors
@@ -99,6 +108,18 @@ impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
         Self::reserve(self, steps).map_err(|_| NoMemory)
     }
 
+    fn spare(&mut self) -> Option<Boxed<A>> {
+        Self::spare(self)
+    }
+
+    fn keep(&mut self, record: Boxed<A>) {
+        Self::keep(self, record);
+    }
+
+    fn spares(&self) -> usize {
+        Self::spares(self)
+    }
+
     fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
         Self::lowest_gap(self, len, window)
     }
@@ -122,13 +143,13 @@ impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
         &mut self,
         at: Extent<VirtAddr>,
         record: Option<Boxed<A>>,
-        upper: impl FnOnce(&Record<A>) -> Option<Boxed<A>>,
+        upper: Option<Boxed<A>>,
         cut: Option<Piece<A>>,
-        removed: impl FnMut(Piece<A>),
+        mut removed: impl FnMut(Piece<A>),
     ) -> Result<(), Option<Boxed<A>>> {
-        let taken = Self::exchange(self, at, record, upper)?;
-        let taken = taken.map(|(at, record)| piece(at, record.into_inner()));
-        cut.into_iter().chain(taken).for_each(removed);
+        let taken = Self::exchange(self, at, record, |_| upper)?;
+        cut.into_iter().for_each(&mut removed);
+        taken.keep_all(|at, record| removed(piece(at, record.attr, record.value.take())));
         Ok(())
     }
 
@@ -138,6 +159,11 @@ impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
     ) -> Result<(), NoMemory> {
         *self = Self::from_sorted(entries).map_err(|_| NoMemory)?;
         Ok(())
+    }
+
+    #[inline]
+    fn cut_end(&mut self, at: Extent<VirtAddr>) -> Option<(Extent<VirtAddr>, &Record<A>)> {
+        Self::cut_end(self, at)
     }
 
     fn check(&self) -> Result<(), Broken> {
@@ -171,6 +197,18 @@ where
         self.supply(&mut nodes(steps)?, steps).map_err(|_| NoMemory)
     }
 
+    fn spare(&mut self) -> Option<Boxed<A>> {
+        Self::spare(self)
+    }
+
+    fn keep(&mut self, record: Boxed<A>) {
+        Self::keep(self, record);
+    }
+
+    fn spares(&self) -> usize {
+        Self::spares(self)
+    }
+
     fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
         Self::lowest_gap(self, len, window)
     }
@@ -194,14 +232,19 @@ where
         &mut self,
         at: Extent<VirtAddr>,
         record: Option<Boxed<A>>,
-        upper: impl FnOnce(&Record<A>) -> Option<Boxed<A>>,
+        upper: Option<Boxed<A>>,
         cut: Option<Piece<A>>,
         mut removed: impl FnMut(Piece<A>),
     ) -> Result<(), Option<Boxed<A>>> {
-        let taken = Self::exchange(self, at, record, upper)?;
+        let taken = Self::exchange(self, at, record, |_| upper)?;
         cut.into_iter().for_each(&mut removed);
-        taken.show(|at, record| removed(piece(at, Record::clone(record))));
+        taken.show(|at, record| removed(piece(at, record.attr, record.value.clone())));
         Ok(())
+    }
+
+    #[inline]
+    fn cut_end(&mut self, at: Extent<VirtAddr>) -> Option<(Extent<VirtAddr>, &Record<A>)> {
+        Self::cut_end(self, at)
     }
 
     /// The tree is checked when the lock is free: see `Shared`.

@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::place::Need;
-use super::{Attr, Config, Flags, Freed, Index, Mode, Pages, RemapError, RemapFlags, Space, Value};
+use super::{
+    Attr, Config, Flags, Freed, Hold, Index, Mode, Pages, RemapError, RemapFlags, Space, Value,
+};
 use crate::addr::VirtAddr;
 
 /// Changes of the index that [`Space::remap`] makes at most; see [`Space::prepare`].
@@ -50,7 +52,7 @@ impl Move {
     }
 }
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Moves or resizes a part of an area, and returns where it begins then. What it replaces and
     /// leaves behind is handed to `freed`; so is what was moved, at its old place.
     ///

@@ -1,13 +1,16 @@
 //! The shared shell of a space: changes under the caller's lock, faults without any.
-#![forbid(unsafe_code)]
+#![expect(
+    unsafe_code,
+    reason = "what a space knows beside its areas is under the tree's lock"
+)]
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
 
 use super::config::SharedConfig;
+use super::hold::Lending;
 use super::layout::Grid;
 use super::maple_index::entry;
 use super::ranges::Boxed;
@@ -20,7 +23,7 @@ use crate::addr::VirtAddr;
 use crate::check::Check;
 use crate::maple::{self, RcuMaple, Session, View};
 use crate::rcu::Rcu;
-use crate::sync::{Lock, RawLock, SpinLock};
+use crate::sync::{RawLock, Under};
 
 /// A space that is changed under the lock `L` while faults look areas up without it.
 ///
@@ -54,16 +57,9 @@ use crate::sync::{Lock, RawLock, SpinLock};
 /// ```
 pub struct Shared<A: Value, R: Rcu, L: RawLock, C: SharedConfig = Standard> {
     tree: RcuMaple<VirtAddr, Boxed<A>, R, L, C::Tree>,
-    /// There while the tree's lock is free; so this lock is never waited for.
-    rest: Lock<SpinLock, Option<Rest<A>>>,
+    /// What a space knows beside its areas, under the tree's lock.
+    state: Under<State>,
     grid: Grid,
-}
-
-/// What a space has beside the tree.
-struct Rest<A: Value> {
-    state: State,
-    /// Records for changes to come, and how many areas there are.
-    records: (Vec<Boxed<A>>, usize),
 }
 
 /// The configuration of a space whose tree has readers.
@@ -83,10 +79,9 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
     pub fn new(layout: Layout, rcu: R, lock: L) -> Result<Self, LayoutError> {
         let state = State::new(layout)?;
         let grid = state.grid;
-        let records = (Vec::new(), 0);
         Ok(Self {
             tree: RcuMaple::with_config(rcu, lock),
-            rest: Lock::new(SpinLock::new(), Some(Rest { state, records })),
+            state: Under::new(state),
             grid,
         })
     }
@@ -96,11 +91,11 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
     /// when the guard is dropped; what a change hands back are clones.
     pub fn lock(&self) -> Locked<'_, A, R, L, C> {
         let session = self.tree.lock();
-        let rest = self.rest.lock().take();
-        let Rest { state, records } = rest.expect("who holds the tree's lock has it alone");
+        // SAFETY: the session holds the tree's lock, and a session takes the state once, here. In a
+        // space the state stands before the index, which has the session, and is dropped before.
+        let state = unsafe { self.state.lend() };
         Locked {
-            space: Space::over(MapleIndex::over(session, records), state),
-            rest: &self.rest,
+            space: Space::over(MapleIndex::over(session), state),
         }
     }
 
@@ -190,30 +185,22 @@ impl<A: Value + fmt::Debug, T: maple::Config> fmt::Debug for Glimpse<'_, A, T> {
 /// The right to change a [`Shared`] space; dropping it releases the lock.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct Locked<'m, A: Value, R: Rcu, L: RawLock, C: SharedConfig> {
-    // Its session, and with it the lock, goes after `drop` has put the rest back.
-    space: Space<A, InSession<'m, R, L, C>>,
-    rest: &'m Lock<SpinLock, Option<Rest<A>>>,
+    space: Space<A, InSession<'m, R, L, C>, Lending<'m>>,
 }
 
 impl<'m, A: Value, R: Rcu, L: RawLock, C: SharedConfig> Deref for Locked<'m, A, R, L, C> {
-    type Target = Space<A, InSession<'m, R, L, C>>;
+    type Target = Space<A, InSession<'m, R, L, C>, Lending<'m>>;
 
+    #[inline]
     fn deref(&self) -> &Self::Target {
         &self.space
     }
 }
 
 impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> DerefMut for Locked<'_, A, R, L, C> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.space
-    }
-}
-
-impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Drop for Locked<'_, A, R, L, C> {
-    fn drop(&mut self) {
-        let state = self.space.state;
-        let records = self.space.index.take();
-        *self.rest.lock() = Some(Rest { state, records });
     }
 }
 

@@ -3,10 +3,11 @@
 
 use core::fmt;
 
+use super::hold::Own;
 use super::layout::Grid;
 use super::{
-    Area, Attr, Config, Entry, Flags, Freed, Index, Layout, LayoutError, NoMemory, Pages, Piece,
-    Standard, Unmapped, Usage, Value,
+    Area, Attr, Config, Entry, Flags, Freed, Hold, Index, Layout, LayoutError, NoMemory, Owned,
+    Pages, Piece, Standard, Unmapped, Usage, Value,
 };
 use crate::addr::{Extent, VirtAddr};
 
@@ -35,9 +36,10 @@ use crate::addr::{Extent, VirtAddr};
 /// assert_eq!(refused.errno(), Errno::Einval);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-pub struct Space<A: Value, C: Config = Standard> {
+pub struct Space<A: Value, C: Config = Standard, H: Hold = Owned> {
+    // What is lent comes before the index, which may hold the lock.
+    pub(super) state: H::Of<State>,
     pub(super) index: C::Index<A>,
-    pub(super) state: State,
 }
 
 /// What a space knows beside its areas.
@@ -103,14 +105,14 @@ impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
     /// # Errors
     /// See [`LayoutError`].
     pub fn with_config(layout: Layout) -> Result<Self, LayoutError> {
-        Ok(Self::over(C::Index::default(), State::new(layout)?))
+        Ok(Self::over(C::Index::default(), Own(State::new(layout)?)))
     }
 }
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// A space whose areas are in `index`.
-    pub(super) fn over(index: C::Index<A>, state: State) -> Self {
-        Self { index, state }
+    pub(super) fn over(index: C::Index<A>, state: H::Of<State>) -> Self {
+        Self { state, index }
     }
 
     /// Makes sure that the next `changes` changes of the index need no memory: the part of an
@@ -252,7 +254,7 @@ pub(super) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
     }
 }
 
-impl<A: Value + fmt::Debug, C: Config> fmt::Debug for Space<A, C> {
+impl<A: Value + fmt::Debug, C: Config, H: Hold> fmt::Debug for Space<A, C, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.areas()).finish()
     }

@@ -8,7 +8,7 @@ use core::fmt;
 use super::layout::Grid;
 use super::space::Heap;
 use super::{
-    Attr, Config, Direction, Entry, Flags, Index, Layout, LayoutError, NoMemory, Pages, Prot,
+    Attr, Config, Direction, Entry, Flags, Hold, Index, Layout, LayoutError, NoMemory, Pages, Prot,
     Space, Value,
 };
 use crate::addr::{Address, VirtAddr};
@@ -235,7 +235,7 @@ impl<A> SavedArea<A> {
     }
 }
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// The space as data.
     ///
     /// # Errors

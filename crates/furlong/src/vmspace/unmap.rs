@@ -1,13 +1,13 @@
 //! Unmapping.
 #![forbid(unsafe_code)]
 
-use super::{Config, Freed, Pages, Space, UnmapError, Value};
+use super::{Config, Freed, Hold, Pages, Space, UnmapError, Value};
 use crate::addr::VirtAddr;
 
 /// Changes of the index that [`Space::unmap`] makes at most; see [`Space::prepare`].
 pub const UNMAP_CHANGES: usize = 1;
 
-impl<A: Value, C: Config> Space<A, C> {
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Unmaps `len` bytes from `start` on, rounded up to whole pages, whatever is there. Each piece
     /// is handed to `freed`, in ascending order.
     ///

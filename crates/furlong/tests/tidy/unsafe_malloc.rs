@@ -60,6 +60,30 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "vouches for a thread's storage",
     ),
     (
+        "crates/furlong/src/malloc/under_loom.rs",
+        "cells that loom watches",
+    ),
+    (
+        "crates/furlong-spec/src/malloc/block.rs",
+        "fills memory that an allocator gave",
+    ),
+    (
+        "crates/furlong-spec/src/malloc/pages.rs",
+        "brings memory to an allocator",
+    ),
+    (
+        "crates/furlong-spec/src/malloc/parts.rs",
+        "says whose heap the caller has",
+    ),
+    (
+        "crates/furlong-preload/tests/attack_corpus/attack.rs",
+        "does what no program may",
+    ),
+    (
+        "crates/furlong-preload/tests/attack_corpus/main.rs",
+        "wants no cores of what it ends",
+    ),
+    (
         "crates/furlong-preload/tests/forked_threads.rs",
         "forks by hand",
     ),

@@ -193,6 +193,14 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong/src/sync/try_lock.rs",
         "hands out the value under a flag",
     ),
+    (
+        "crates/furlong/src/sync/under.rs",
+        "hands out a value under another structure's lock",
+    ),
+    (
+        "crates/furlong/src/vmspace/shared.rs",
+        "takes its state under the tree's lock",
+    ),
     ("crates/furlong/tests/loom.rs", "retires by hand, in models"),
     (
         "crates/furlong/tests/loom_maple.rs",
@@ -318,6 +326,22 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong-lab/launcher/sys.rs",
         "system calls without a C library",
+    ),
+    (
+        "crates/furlong-lab/malloc-record/lib.rs",
+        "a library without a runtime ends the process",
+    ),
+    (
+        "crates/furlong-lab/malloc-record/log.rs",
+        "a mapping that processes share",
+    ),
+    (
+        "crates/furlong-lab/malloc-record/symbols.rs",
+        "takes the names of the C library's functions over",
+    ),
+    (
+        "crates/furlong-lab/malloc-work/block.rs",
+        "blocks of the allocator that is measured",
     ),
 ];
 

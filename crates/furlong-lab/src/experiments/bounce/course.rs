@@ -91,7 +91,7 @@ impl<O: Order, A: Area, K: Counters> Field<O, A, K> {
     /// Every CPU has had some turns in which all that it got was looked at.
     fn new(shape: &Shape, seed: u64) -> Result<Self, Failure> {
         become_cpu(0);
-        let slots = Slots::<O, A, K>::new()?;
+        let slots = Slots::<O, A, K>::new(shape.areas)?;
         let mut random = Random::new(seed);
         let claims = Claims::new(TOP - 1, SLOT);
         let filling = match shape.kind {

@@ -7,23 +7,26 @@ use furlong::check::Check;
 use crate::experiments::iova_magazine::ThreadCpu;
 use crate::experiments::{Failure, said};
 
-/// What the guest of the measured document was booted with.
-const PARAMETER: &str = "512,4,force";
-
 /// Blocks that the pool has grown to.
 pub(super) const BLOCKS: usize = 4;
 
 /// Slots of each of them.
 pub(super) const BLOCK_SLOTS: usize = 512;
 
-/// A pool that has grown as far as it may.
+/// Areas of each of them, where a workload does not say otherwise.
+pub(super) const AREAS: usize = 4;
+
+/// A pool that has grown as far as it may. With four areas it began as that of the measured
+/// document, whose guest was booted with `512,4,force`.
 ///
 /// # Errors
 /// There is no memory.
 pub(super) fn pool<M: Memory, C: Config<Cpu = ThreadCpu>>(
     memory: M,
+    areas: usize,
 ) -> Result<Pool<M, C>, Failure> {
-    let parameter: Parameter = PARAMETER.parse().map_err(said)?;
+    let parameter = format!("{BLOCK_SLOTS},{areas},force");
+    let parameter: Parameter = parameter.parse().map_err(said)?;
     debug_assert!(parameter.mode == Mode::Force, "nothing goes round the pool");
     let plan = parameter.plan(1).growth(Growth::Inline).blocks(BLOCKS);
     let pool = Pool::new(memory, ThreadCpu, &plan).map_err(|none| said(none.error))?;

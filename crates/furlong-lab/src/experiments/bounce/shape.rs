@@ -3,7 +3,7 @@
 
 use furlong::bounce::SLOT;
 
-use super::pool::{BLOCK_SLOTS, BLOCKS};
+use super::pool::{AREAS, BLOCK_SLOTS, BLOCKS};
 use crate::experiments::{Failure, Workload};
 
 /// A workload.
@@ -12,6 +12,8 @@ pub(super) struct Shape {
     pub(super) kind: Kind,
     /// Bytes of a mapping.
     pub(super) len: usize,
+    /// Areas of a block.
+    pub(super) areas: usize,
     /// CPUs, or jobs.
     pub(super) threads: usize,
     /// Mappings that each of them has at a time.
@@ -60,7 +62,7 @@ impl Shape {
             value.ok_or_else(|| Failure(format!("`{name}` has no usable parameter `{key}`")))
         };
         let kind = match name.split('-').next() {
-            Some("empty" | "outstanding" | "overflow") => Kind::Slots { full: false },
+            Some("empty" | "outstanding" | "overflow" | "shared") => Kind::Slots { full: false },
             Some("full") => Kind::Slots { full: true },
             Some("memcpy") => Kind::Memcpy,
             Some("copy") => Kind::Copies,
@@ -83,6 +85,10 @@ impl Shape {
         let shape = Self {
             kind,
             len: number("block_kib")? << 10,
+            areas: match param("areas") {
+                Some(_) => number("areas")?,
+                None => AREAS,
+            },
             threads: if single { 1 } else { number("threads")? },
             outstanding,
         };
@@ -96,6 +102,10 @@ impl Shape {
 
     /// There must be room for what is mapped at a time.
     fn check(&self, name: &str) -> Result<(), Failure> {
+        if !self.areas.is_power_of_two() || self.areas > AREAS {
+            let text = format!("`{name}`: a block has 1, 2 or {AREAS} areas");
+            return Err(Failure(text));
+        }
         let all = BLOCKS * BLOCK_SLOTS / self.slots().max(1);
         let room = match self.kind {
             Kind::Slots { full: true } => all / 8,

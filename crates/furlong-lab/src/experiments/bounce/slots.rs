@@ -44,13 +44,13 @@ pub(super) struct Slots<O: Order, A: Area, K: Counters> {
 }
 
 impl<O: Order, A: Area, K: Counters> Slots<O, A, K> {
-    /// All free.
+    /// All free, in so many areas a block.
     ///
     /// # Errors
     /// There is no memory.
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(super) fn new(areas: usize) -> Result<Self, Failure> {
         Ok(Self {
-            pool: pool::pool(Uncopied::default())?,
+            pool: pool::pool(Uncopied::default(), areas)?,
             device: pool::device()?,
         })
     }

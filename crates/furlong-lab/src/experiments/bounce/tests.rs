@@ -179,11 +179,11 @@ fn every_workload_of_the_plans_means_something() {
 
 #[test]
 fn a_slot_that_is_not_given_back_is_missed() {
-    let leaky = Slots::<AreaFirst, LockFree, Off>::new().unwrap();
+    let leaky = Slots::<AreaFirst, LockFree, Off>::new(4).unwrap();
     assert!(leaky.map(4096).is_some());
     let Failure(why) = leaky.finish().unwrap_err();
     assert_eq!(why, "2046 of 2048 slots are free in the end");
-    let other = Slots::<PoolFirst, Locked<YieldingLock>, Off>::new().unwrap();
+    let other = Slots::<PoolFirst, Locked<YieldingLock>, Off>::new(4).unwrap();
     let at = other.map(65536).unwrap();
     other.unmap(at).unwrap();
     assert!(other.unmap(at).is_err());

@@ -61,16 +61,18 @@ impl Worker {
     /// # Errors
     /// A mapping was lost, or there is no room.
     #[inline(never)]
-    pub(super) fn turn<O: Order, A: Area, K: Counters>(
+    pub(super) fn turn<O: Order, A: Area, K: Counters, W: Watch>(
         &mut self,
         slots: &Slots<O, A, K>,
-        watch: &impl Watch,
+        watch: &W,
     ) -> Result<(), Failure> {
         let from = self.at;
         self.at = (self.at + TURN) % DRAWN;
         for place in &self.places[from..from + TURN] {
             let mapping = &mut self.live[*place as usize];
-            watch.released(extent(*mapping, self.len));
+            if W::LOOKS {
+                watch.released(extent(*mapping, self.len));
+            }
             slots.unmap(*mapping)?;
             *mapping = map(self.len, slots, watch)?;
         }
@@ -105,8 +107,10 @@ fn map<O: Order, A: Area, K: Counters>(
 
 /// Tells whoever watches that a mapping was made.
 #[inline(always)]
-pub(super) fn claim(watch: &impl Watch, at: Iova, len: usize) {
-    watch.granted(extent(at, len), ANY);
+pub(super) fn claim<W: Watch>(watch: &W, at: Iova, len: usize) {
+    if W::LOOKS {
+        watch.granted(extent(at, len), ANY);
+    }
 }
 
 #[cold]
@@ -123,7 +127,6 @@ fn map_patiently<O: Order, A: Area, K: Counters>(
     Err(Failure(format!("there was no room for {len} bytes")))
 }
 
-#[inline(always)]
 fn extent(at: Iova, len: usize) -> Extent<Iova> {
     Extent::from_len(at, len as u64).expect("a mapping is somewhere")
 }

@@ -11,6 +11,8 @@ use crate::experiments::traffic::Buffer;
 
 /// Hears of every grant and every release.
 pub(in crate::experiments) trait Watch: Sync {
+    /// Whether it looks at what it hears; if not, nobody need work out what to tell it.
+    const LOOKS: bool;
     /// This was reserved for a buffer.
     fn granted(&self, extent: Extent<Iova>, buffer: Buffer);
     /// This is about to be released.
@@ -21,6 +23,7 @@ pub(in crate::experiments) trait Watch: Sync {
 pub(in crate::experiments) struct Blind;
 
 impl Watch for Blind {
+    const LOOKS: bool = false;
     #[inline(always)]
     fn granted(&self, _: Extent<Iova>, _: Buffer) {}
     #[inline(always)]
@@ -67,6 +70,8 @@ impl Claims {
 }
 
 impl Watch for Claims {
+    const LOOKS: bool = true;
+
     fn granted(&self, extent: Extent<Iova>, buffer: Buffer) {
         if extent.last().raw() / self.page / 64 >= self.bits.len() as u64 {
             return self.complain(extent, "lies beyond the space");

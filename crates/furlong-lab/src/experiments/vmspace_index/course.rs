@@ -334,13 +334,7 @@ impl<I: AreaIndex> Course<I> {
             let steps = black_box(asks.as_slice());
             let mut starts = [u64::MAX; ROUND as usize];
             self.clock(now, |index| {
-                for ((window, len), start) in steps.iter().zip(&mut starts) {
-                    let found = match asked {
-                        Gap::High => index.highest(*window, *len),
-                        _ => index.lowest(*window, *len),
-                    };
-                    *start = found.unwrap_or(u64::MAX);
-                }
+                index.search(steps, asked != Gap::High, &mut starts);
             });
             let starts = starts.into_iter().take(now as usize);
             if asked == Gap::None && starts.clone().any(|start| start != u64::MAX) {

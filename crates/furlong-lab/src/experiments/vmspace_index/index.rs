@@ -75,6 +75,18 @@ pub trait AreaIndex: Sized {
     /// Where the highest ones begin.
     fn highest(&self, window: Span, len: u64) -> Option<u64>;
 
+    /// Where the lowest or the highest places of some lengths in some windows begin; MAX for none.
+    fn search(&self, gaps: &[(Span, u64)], lowest: bool, starts: &mut [u64]) {
+        for ((window, len), found) in gaps.iter().zip(starts) {
+            let gap = if lowest {
+                self.lowest(*window, *len)
+            } else {
+                self.highest(*window, *len)
+            };
+            *found = gap.unwrap_or(u64::MAX);
+        }
+    }
+
     /// What the index has counted so far, where it counts.
     fn work(&self) -> Work {
         Work::default()

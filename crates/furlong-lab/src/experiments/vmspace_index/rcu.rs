@@ -58,10 +58,18 @@ pub(super) fn inside<T>(run: impl FnOnce(&Guard<'static>) -> T) -> T {
     })
 }
 
-/// Leaves, and reclaims now and then what this thread's changes have retired.
+/// Leaves: before a call, which shows that this thread is not inside.
+#[inline]
+pub(super) fn leave() {
+    FAULTS.with(|faults| faults.guard.set(None));
+}
+
+/// Reclaims now and then what changes have retired.
 #[inline]
 pub(super) fn changed() {
-    FAULTS.with(|faults| faults.guard.set(None));
+    if RCU.pending() == 0 {
+        return;
+    }
     let changes = CHANGES.get() + 1;
     if changes < POLL {
         return CHANGES.set(changes);
@@ -72,7 +80,7 @@ pub(super) fn changed() {
 
 /// Frees whatever was retired. No reader is inside.
 pub(super) fn settle() {
-    FAULTS.with(|faults| faults.guard.set(None));
+    leave();
     while RCU.pending() > 0 {
         RCU.poll(usize::MAX);
     }
@@ -172,6 +180,20 @@ impl<C: Config<Counters: Counted>> AreaIndex for Shared<C> {
     fn highest(&self, window: Span, len: u64) -> Option<u64> {
         let session = self.0.lock();
         session.highest_gap(len, extent(window)).map(start)
+    }
+
+    /// The lock is taken once for all: what is found means something only to who holds it, and in
+    /// a kernel who looks for a gap holds it for what goes there.
+    fn search(&self, gaps: &[(Span, u64)], lowest: bool, starts: &mut [u64]) {
+        let session = self.0.lock();
+        for ((window, len), found) in gaps.iter().zip(starts) {
+            let gap = if lowest {
+                session.lowest_gap(*len, extent(*window))
+            } else {
+                session.highest_gap(*len, extent(*window))
+            };
+            *found = gap.map_or(u64::MAX, start);
+        }
     }
 
     fn work(&self) -> Work {

@@ -13,7 +13,7 @@ use furlong_spec::vmspace::trace::AddressSpace;
 
 use super::ledger::Counting;
 use super::owned::MEMORY;
-use super::rcu::{RCU, changed, inside};
+use super::rcu::{RCU, changed, inside, leave};
 use super::work::{Counted, Work};
 
 /// A space under a spin lock.
@@ -28,6 +28,7 @@ impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
     }
 
     fn fork(&self) -> Self {
+        leave();
         let parent = self.0.lock();
         let child = Self::new(parent.layout());
         let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
@@ -36,6 +37,7 @@ impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
     }
 
     fn map(&mut self, request: &Request<u32>) -> Result<VirtAddr, Errno> {
+        leave();
         let mapped = self.0.lock().map(request.clone(), drop);
         changed();
         mapped.map_err(|refused| refused.cause.errno())
@@ -46,18 +48,21 @@ impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
     }
 
     fn unmap(&mut self, start: VirtAddr, len: u64) -> Result<(), Errno> {
+        leave();
         let unmapped = self.0.lock().unmap(start, len, drop);
         changed();
         Ok(unmapped?)
     }
 
     fn protect(&mut self, start: VirtAddr, len: u64, prot: Prot) -> Result<(), Errno> {
+        leave();
         let done = self.0.lock().protect(start, len, prot, drop);
         changed();
         Ok(done?)
     }
 
     fn remap(&mut self, remap: &Remap) -> Result<VirtAddr, Errno> {
+        leave();
         let moved = self.0.lock().remap(remap, drop);
         changed();
         Ok(moved?)
@@ -68,6 +73,7 @@ impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
     }
 
     fn brk(&mut self, end: VirtAddr) -> VirtAddr {
+        leave();
         let mut space = self.0.lock();
         // Linux tells nothing but where the break is.
         let _ = space.set_brk(end, 0, drop);
@@ -85,6 +91,7 @@ impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
         if is_allowed {
             return Ok(());
         }
+        leave();
         let fault = self.0.lock().fault(address, access).map(drop);
         changed();
         fault

@@ -165,8 +165,8 @@ impl Store {
     /// What is wrong with the database; nothing has changed.
     pub fn close(&mut self, run: &Run, status: Status) -> Result<(), Fault> {
         self.write(|store| {
-            let sql = "UPDATE runs SET status = ?2, machine = ?3, warnings = ?4, owner = NULL
-                WHERE id = ?1";
+            let sql = "UPDATE runs SET status = ?2, machine = ?3, warnings = ?4,
+                machine_id = ?5, owner = NULL WHERE id = ?1";
             let (machine, warnings) = (json(&run.machine), json(&run.warnings));
             let id = &run.id;
             store.run(
@@ -176,6 +176,7 @@ impl Store {
                     status.name().into(),
                     machine.into(),
                     warnings.into(),
+                    (&run.machine.id).into(),
                 ],
             )?;
             Ok(())

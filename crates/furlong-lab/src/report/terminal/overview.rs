@@ -4,12 +4,20 @@
 use super::Page;
 use super::columns::{Column, NAME_MAX, table};
 use crate::record::result::ExperimentResult;
+use crate::report::geomean::sentences;
 use crate::report::overview::{Overview, overview};
 use crate::report::text::shorten;
 
 /// Writes the tables of all workloads and arms.
 pub(super) fn write(page: &mut Page, e: &ExperimentResult) {
     overview(e).iter().for_each(|one| write_one(page, one));
+    let sentences = sentences(e);
+    for sentence in &sentences {
+        page.line(sentence, 2);
+    }
+    if !sentences.is_empty() {
+        page.gap();
+    }
 }
 
 fn write_one(page: &mut Page, overview: &Overview<'_>) {

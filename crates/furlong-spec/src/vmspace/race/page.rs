@@ -4,7 +4,7 @@
 use core::fmt;
 
 use furlong::addr::{Address, VirtAddr};
-use furlong::vmspace::{Area, Config, Space, Value};
+use furlong::vmspace::{Area, Config, Hold, Space, Value};
 
 /// Pages that are changed and looked at.
 pub(super) const PAGES: usize = 96;
@@ -64,8 +64,8 @@ pub(super) fn address(page: usize) -> VirtAddr {
 }
 
 /// What all pages of a space are.
-pub(super) fn words<A: Value, C: Config>(
-    space: &Space<A, C>,
+pub(super) fn words<A: Value, C: Config, H: Hold>(
+    space: &Space<A, C, H>,
     object: impl Fn(&A) -> u64,
 ) -> [Word; PAGES] {
     let mut words = [Word::NONE; PAGES];

@@ -8,8 +8,8 @@ use std::thread;
 use furlong::addr::Address;
 use furlong::rcu::{Domain, Rcu};
 use furlong::vmspace::{
-    Access, At, Config, Custom, Errno, Flags, Freed, Prot, Rbtree, Remap, RemapFlags, Request,
-    SharedConfig, Space, Value,
+    Access, At, Config, Custom, Errno, Flags, Freed, Hold, Prot, Rbtree, Remap, RemapFlags,
+    Request, SharedConfig, Space, Value,
 };
 
 use super::history::{History, TOUCHED, Touched};
@@ -122,9 +122,9 @@ impl Changes {
 
 impl Change {
     /// Objects are mapped at the offsets of their addresses.
-    fn apply_to<A: Value, C: Config>(
+    fn apply_to<A: Value, C: Config, H: Hold>(
         self,
-        space: &mut Space<A, C>,
+        space: &mut Space<A, C, H>,
         value: impl Fn(u64) -> A,
         freed: impl FnMut(Freed<A>),
     ) -> Result<(), Errno> {

@@ -58,7 +58,7 @@ impl<O: Order, A: Area, K: Counters> Bounced<O, A, K> {
     /// There is no memory.
     pub(super) fn new() -> Result<Self, Failure> {
         Ok(Self {
-            pool: pool::pool(Ground::default())?,
+            pool: pool::pool(Ground::default(), pool::AREAS)?,
             device: pool::device()?,
         })
     }

@@ -1,0 +1,57 @@
+//! Blocks whose size and whose place are drawn from a long tail, after OLogN's `alloc-test`: most
+//! are small and die young, and every byte of them is written and read.
+#![forbid(unsafe_code)]
+
+use crate::block::Bytes;
+use crate::clock::timed;
+use crate::crew::crew;
+use crate::options::Options;
+use crate::random::Random;
+use crate::said::Said;
+
+pub(crate) fn run(options: &Options) -> Said {
+    let (threads, slots) = (options.size("threads"), options.size("slots"));
+    let powers = options.size("powers") as u32;
+    let each = options.take("operations").div_ceil(threads as u64);
+    let seed = options.take("seed");
+    options.done();
+    let (digest, elapsed) = timed(|| {
+        crew(threads, |thread| {
+            let mut kept = Vec::with_capacity(slots);
+            kept.resize_with(slots, || None);
+            churn(&mut kept, each, powers, Random::of_thread(seed, thread))
+        })
+    });
+    Said {
+        operations: each * threads as u64,
+        elapsed,
+        digest,
+        more: vec![],
+    }
+}
+
+fn churn(slots: &mut [Option<Bytes>], operations: u64, powers: u32, mut random: Random) -> u64 {
+    let mut digest = 0_u64;
+    for turn in 0..operations {
+        // The product of two numbers between 0 and 1 prefers the first slots.
+        let far = (u64::from(random.next()) * u64::from(random.next())) >> 32;
+        let place = ((far * slots.len() as u64) >> 32) as usize;
+        match slots[place].take() {
+            Some(block) => digest = digest.wrapping_add(read(block)),
+            None => {
+                let power = random.next().trailing_zeros().min(powers);
+                let len = 1 + random.below(16 << power);
+                slots[place] = Some(Bytes::new(len, turn as u8));
+            }
+        }
+    }
+    let rest = slots.iter_mut().filter_map(Option::take).map(read);
+    rest.fold(digest, u64::wrapping_add)
+}
+
+/// Reads a block through, and frees it.
+fn read(block: Bytes) -> u64 {
+    let sum = block.iter().map(|byte| u64::from(*byte)).sum();
+    block.free();
+    sum
+}

@@ -1,0 +1,54 @@
+//! False sharing, after the two benchmarks that came with Hoard (ASPLOS 2000). Each thread
+//! allocates a small block, writes to it again and again, and frees it. An allocator that hands out
+//! parts of one cache line to several threads makes them wait for each other (`given=0`, its
+//! cache-thrash); so does one that lets a thread reuse its part of a line that another thread
+//! allocated (`given=1`, its cache-scratch: each thread's first block comes from the main one).
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::sync::Mutex;
+
+use crate::block::{Bytes, Marked};
+use crate::clock::timed;
+use crate::crew::crew;
+use crate::options::Options;
+use crate::said::Said;
+
+pub(crate) fn run(options: &Options) -> Said {
+    let threads = options.size("threads");
+    let (size, writes) = (options.size("size"), options.take("writes").max(1));
+    let given = options.take("given") != 0;
+    let each = options.take("operations").div_ceil(threads as u64);
+    options.done();
+    let block = |_| Mutex::new(given.then(|| Marked::new(size)));
+    let first: Vec<Mutex<Option<Marked>>> = (0..threads).map(block).collect();
+    let (digest, elapsed) = timed(|| {
+        crew(threads, |thread| {
+            if let Some(block) = first[thread].lock().expect("nobody panics").take() {
+                block.free();
+            }
+            (0..each)
+                .map(|turn| scribble(size, writes, turn))
+                .fold(0, u64::wrapping_add)
+        })
+    });
+    Said {
+        operations: each * threads as u64,
+        elapsed,
+        digest,
+        more: vec![],
+    }
+}
+
+/// Writes to every byte of a block many times.
+fn scribble(size: usize, writes: u64, turn: u64) -> u64 {
+    let mut bytes = Bytes::new(size, turn as u8);
+    for _ in 0..writes {
+        for byte in bytes.iter_mut() {
+            *byte = black_box(byte.wrapping_add(1));
+        }
+    }
+    let last = bytes.iter().map(|byte| u64::from(*byte)).sum();
+    bytes.free();
+    last
+}

@@ -1,0 +1,19 @@
+//! Several threads that do the same.
+#![forbid(unsafe_code)]
+
+use std::thread;
+
+/// Runs it on so many threads, each told its number, and adds up what they answer. One thread is
+/// this one.
+pub(crate) fn crew(threads: usize, work: impl Fn(usize) -> u64 + Sync) -> u64 {
+    if threads == 1 {
+        return work(0);
+    }
+    thread::scope(|scope| {
+        let work = &work;
+        let start = |thread| scope.spawn(move || work(thread));
+        let crew: Vec<_> = (0..threads).map(start).collect();
+        let answers = crew.into_iter().map(|one| one.join().expect("it ends"));
+        answers.fold(0, u64::wrapping_add)
+    })
+}

@@ -1,0 +1,62 @@
+//! The work that allocators are measured with: a program as small as can be, so that its memory and
+//! its instructions are the allocator's rather than its own.
+//!
+//! It is compiled by `build.rs`, embedded in furlong and run with an allocator preloaded. Nothing
+//! but furlong starts it: the name of a work, and its parameters as `name=number`. On standard
+//! output it says in one line, as `name=value`, what it did, how long that took, a digest of the
+//! answers, and which file the allocator came from. Each work is written from the published
+//! description of the benchmark that it is named after; its file says which.
+
+mod alloc_test;
+mod batches;
+mod block;
+mod cache;
+mod cfrac;
+mod clock;
+mod crew;
+mod espresso;
+mod larson;
+mod mixed;
+mod mstress;
+mod options;
+mod phases;
+mod random;
+mod replay;
+mod said;
+mod sh;
+
+use std::process::ExitCode;
+
+use block::{Nothing, Process};
+use options::Options;
+use said::Said;
+
+/// Does one work.
+type Run = fn(&Options) -> Said;
+
+/// Everything that it can do, by name.
+const WORKS: [(&str, Run); 12] = [
+    ("alloc-test", alloc_test::run),
+    ("batches", batches::run),
+    ("cache", cache::run),
+    ("cfrac", cfrac::run),
+    ("espresso", espresso::run),
+    ("larson", larson::run),
+    ("mixed", mixed::run::<Process>),
+    ("mixed-nothing", mixed::run::<Nothing>),
+    ("mstress", mstress::run),
+    ("phases", phases::run),
+    ("replay", replay::run),
+    ("sh", sh::run),
+];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_default();
+    let Some((_, work)) = WORKS.iter().find(|(known, _)| *known == name) else {
+        said::die(&format!("there is no work `{name}`: furlong starts this"));
+    };
+    let said = work(&Options::read(arguments));
+    println!("{said} malloc={}", block::origin());
+    ExitCode::SUCCESS
+}

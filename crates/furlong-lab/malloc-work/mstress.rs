@@ -1,0 +1,89 @@
+//! Stress, after mimalloc's `mstress`: threads come and go; what they allocate has sizes of two to
+//! some power, the smaller the more often; some blocks live as long as the thread, some are swapped
+//! for one of another thread's at a place that all share, and so are freed elsewhere.
+#![forbid(unsafe_code)]
+
+use std::sync::Mutex;
+
+use crate::block::Marked;
+use crate::clock::timed;
+use crate::crew::crew;
+use crate::options::Options;
+use crate::random::Random;
+use crate::said::Said;
+
+/// Places that all threads share.
+const PLACES: usize = 1000;
+
+/// Blocks of a thread in one life.
+const LIFE: u64 = 10_000;
+
+type Shared = Vec<Mutex<Option<Marked>>>;
+
+pub(crate) fn run(options: &Options) -> Said {
+    let threads = options.size("threads");
+    let share = LIFE * threads as u64;
+    let lives = options.take("operations").div_ceil(share);
+    let seed = options.take("seed");
+    options.done();
+    let shared: Shared = (0..PLACES).map(|_| Mutex::new(None)).collect();
+    let (digest, elapsed) = timed(|| {
+        let digests = (0..lives).map(|life| {
+            crew(threads, |thread| {
+                live(&shared, Random::of_thread(seed + life, thread))
+            })
+        });
+        let digest = digests.fold(0, u64::wrapping_add);
+        shared.iter().filter_map(taken).for_each(Marked::free);
+        digest
+    });
+    Said {
+        operations: lives * share,
+        elapsed,
+        digest,
+        more: vec![],
+    }
+}
+
+fn taken(place: &Mutex<Option<Marked>>) -> Option<Marked> {
+    place.lock().expect("nobody panics").take()
+}
+
+/// One life of a thread.
+fn live(shared: &Shared, mut random: Random) -> u64 {
+    let (mut kept, mut passing) = (Vec::new(), Vec::new());
+    let mut bytes = 0;
+    for _ in 0..LIFE {
+        let mut block = Marked::new(size(&mut random));
+        bytes += block.len() as u64;
+        block.touch();
+        // All are drawn each time: what comes from other threads must not change what is next.
+        let [keeps, frees, passes] = [25, 50, 25].map(|percent| random.below(100) < percent);
+        let [place, index] = [random.below(PLACES), random.next() as usize];
+        if keeps {
+            kept.push(block);
+        } else {
+            passing.push(block);
+        }
+        if frees && !passing.is_empty() {
+            passing.swap_remove(index % passing.len()).free();
+        }
+        if passes && !passing.is_empty() {
+            let block = passing.swap_remove(index / 7 % passing.len());
+            let other = shared[place].lock().expect("nobody panics").replace(block);
+            passing.extend(other);
+        }
+    }
+    kept.into_iter().chain(passing).for_each(Marked::free);
+    bytes
+}
+
+/// Eight bytes times a power of two, each half as often as the one below it; one in a thousand is
+/// some tens of kilobytes.
+fn size(random: &mut Random) -> usize {
+    if random.below(1000) == 0 {
+        return 16_384 + random.below(65_536);
+    }
+    let power = random.next().trailing_zeros().min(9);
+    8 << power
+}

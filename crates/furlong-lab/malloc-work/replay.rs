@@ -1,0 +1,176 @@
+//! A recorded program's calls again. Standard input has them as the lab has prepared them: steps of
+//! 24 bytes, little-endian, in the order in which they were recorded.
+//!
+//! | bytes | meaning |
+//! |---|---|
+//! | 0..4 | thread that carries it out |
+//! | 4..8 | slot of the block |
+//! | 8..12 | how many steps the slot has seen before this one |
+//! | 12 | kind, see [`Kind`] |
+//! | 13 | power of two of the alignment |
+//! | 16..24 | bytes |
+//!
+//! Threads go through their own steps side by side, and one that is about a block waits for the
+//! step before it on the same slot. That cannot stop for ever: the first of all steps that are not
+//! done can always be done.
+#![forbid(unsafe_code)]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::thread;
+
+use crate::block::{Block, input};
+use crate::clock::timed;
+use crate::crew::crew;
+use crate::options::Options;
+use crate::said::{Said, die};
+
+/// Bytes of a step.
+const STEP_BYTES: usize = 24;
+
+/// What a step does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Allocate,
+    Zeroed,
+    Free,
+    Resize,
+    /// The process ends: all threads wait for each other, and what is live is freed.
+    End,
+}
+
+#[derive(Clone, Copy)]
+struct Step {
+    thread: usize,
+    slot: usize,
+    before: u32,
+    kind: Kind,
+    align: usize,
+    len: usize,
+}
+
+impl Step {
+    fn read(bytes: &[u8; STEP_BYTES]) -> Self {
+        let word = |from: usize| {
+            let bytes = bytes[from..from + 4].try_into().expect("four bytes");
+            u32::from_le_bytes(bytes)
+        };
+        let kinds = [
+            Kind::Allocate,
+            Kind::Zeroed,
+            Kind::Free,
+            Kind::Resize,
+            Kind::End,
+        ];
+        let Some(kind) = kinds.get(usize::from(bytes[12])) else {
+            die("a step is of no kind: furlong prepares this");
+        };
+        Self {
+            thread: word(0) as usize,
+            slot: word(4) as usize,
+            before: word(8),
+            kind: *kind,
+            align: 1 << bytes[13].min(40),
+            len: word(16) as usize | (word(20) as usize) << 32,
+        }
+    }
+
+    /// The word that a block has after this step.
+    fn word(self) -> u64 {
+        (self.slot as u64) << 32 | u64::from(self.before)
+    }
+}
+
+/// A place for a block, and how many steps it has seen.
+#[derive(Default)]
+struct Slot {
+    seen: AtomicU32,
+    live: Mutex<Option<(Block, u64)>>,
+}
+
+impl Slot {
+    fn take(&self) -> (Block, u64) {
+        let live = self.live.lock().expect("nobody panics").take();
+        live.unwrap_or_else(|| die("a step is about no block: furlong prepares this"))
+    }
+
+    fn put(&self, block: Block, word: u64) {
+        *self.live.lock().expect("nobody panics") = Some((block, word));
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Said {
+    let (threads, slots) = (options.size("threads"), options.size("slots"));
+    options.done();
+    let (steps, rest) = input().as_chunks::<STEP_BYTES>();
+    if steps.is_empty() || !rest.is_empty() {
+        die("standard input has no whole steps: furlong prepares this");
+    }
+    let table: Vec<Slot> = (0..slots).map(|_| Slot::default()).collect();
+    let barrier = Barrier::new(threads);
+    let (digest, elapsed) = timed(|| {
+        crew(threads, |thread| {
+            let own = |step: &Step| step.thread == thread || step.kind == Kind::End;
+            let own = steps.iter().map(Step::read).filter(own);
+            own.map(|step| carry_out(step, thread, &table, &barrier))
+                .fold(0, u64::wrapping_add)
+        })
+    });
+    Said {
+        operations: steps.len() as u64,
+        elapsed,
+        digest,
+        more: vec![],
+    }
+}
+
+/// Does one step; the number of bytes that it allocated.
+fn carry_out(step: Step, thread: usize, table: &[Slot], barrier: &Barrier) -> u64 {
+    if step.kind == Kind::End {
+        barrier.wait();
+        if thread == 0 {
+            end(table);
+        }
+        barrier.wait();
+        return 0;
+    }
+    let slot = &table[step.slot];
+    // Acquire: pairs with the release below, of the step before on this slot.
+    while slot.seen.load(Ordering::Acquire) != step.before {
+        thread::yield_now();
+    }
+    let word = step.word();
+    let made = match step.kind {
+        Kind::Allocate if step.align > 1 => Some(Block::aligned(step.len, step.align, word)),
+        Kind::Allocate => Some(Block::new(step.len, word)),
+        Kind::Zeroed => Some(Block::zeroed(step.len, word)),
+        Kind::Resize => {
+            let (block, old) = slot.take();
+            Some(block.resized(step.len, old, word))
+        }
+        Kind::Free | Kind::End => {
+            let (block, old) = slot.take();
+            block.free(old);
+            None
+        }
+    };
+    let bytes = made.as_ref().map_or(0, |_| step.len as u64);
+    if let Some(mut block) = made {
+        block.touch();
+        slot.put(block, word);
+    }
+    // Release: pairs with the acquire above, of the next step on this slot.
+    slot.seen.store(step.before + 1, Ordering::Release);
+    bytes
+}
+
+/// What is live goes, and no slot has seen anything.
+fn end(table: &[Slot]) {
+    for slot in table {
+        if let Some((block, word)) = slot.live.lock().expect("nobody panics").take() {
+            block.free(word);
+        }
+        // Relaxed: the barrier orders it.
+        slot.seen.store(0, Ordering::Relaxed);
+    }
+}

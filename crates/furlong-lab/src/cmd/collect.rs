@@ -1,0 +1,79 @@
+//! `furlong collect`: the parts of a fleet's run, merged.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::cli::{Database, FailOn, Reports, Talk};
+use crate::error::Error;
+use crate::fleet::order::Order;
+use crate::fleet::{Dir, Patience, collect};
+use crate::publish;
+use crate::report::Form;
+use crate::session::Options;
+use crate::settings::Settings;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong collect furlong-3mzk9a2c                what has arrived so far
+  furlong collect furlong-3mzk9a2c --wait         what is under way too
+  furlong collect furlong-3mzk9a2c --resubmit     what is missing again, and wait for it";
+
+/// Which fleet, how patiently, and where the result goes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The directory that `--on slurm` has made
+    pub dir: PathBuf,
+    /// Wait for the tasks that are under way
+    #[arg(long)]
+    pub wait: bool,
+    /// Submit what is missing again, and wait for it
+    #[arg(long)]
+    pub resubmit: bool,
+    /// Exit with 3 when an arm comes to such a verdict in the primary metric
+    #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// What is printed on standard output
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub format: Form,
+    /// Where the reports go.
+    #[command(flatten)]
+    pub reports: Reports,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Merges what has arrived, and says what is missing.
+///
+/// # Errors
+///
+/// Bad input, or what is missing.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let options = Options {
+        settings: &settings,
+        database: &args.database,
+        form: args.format,
+        targets: args.reports.targets(&settings),
+        page: !args.reports.no_html(&settings),
+        fail_on: match args.fail_on.is_empty() {
+            true => settings.fail_on.clone().unwrap_or_default(),
+            false => args.fail_on.clone(),
+        },
+        voice: args.talk.voice(&settings),
+    };
+    publish::check(&options.targets, options.form)?;
+    let dir = Dir::open(&args.dir)?;
+    let order = Order::read(&dir)?;
+    let patience = match (args.resubmit, args.wait) {
+        (true, _) => Patience::Resubmit,
+        (false, true) => Patience::Wait,
+        (false, false) => Patience::None,
+    };
+    collect(&dir, &order, options, patience)
+}

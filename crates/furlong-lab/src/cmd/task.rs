@@ -1,0 +1,38 @@
+//! `furlong task`: one task of a fleet's run, for Slurm's tasks themselves.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::error::Error;
+use crate::experiments::Experiment;
+use crate::fleet::Dir;
+use crate::fleet::step::Step;
+use crate::fleet::work::work;
+
+/// What to do of which run.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The fleet's directory
+    pub dir: PathBuf,
+    /// Count and calibrate
+    #[arg(long, conflicts_with = "block", required_unless_present = "block")]
+    pub prepare: bool,
+    /// Measure the blocks of this number
+    #[arg(long, value_name = "N")]
+    pub block: Option<u32>,
+}
+
+/// Does it.
+///
+/// # Errors
+///
+/// What is wrong with the directory, or how the task failed.
+pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
+    let dir = Dir::open(&args.dir)?;
+    work(
+        &dir,
+        args.block.map_or(Step::Prepare, Step::Block),
+        experiments,
+    )
+}

@@ -1,0 +1,111 @@
+//! Other work that comes and goes: a share of every processor's time that wanders.
+#![forbid(unsafe_code)]
+
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::stats::random::Random;
+
+/// Of each so much a share is work.
+const TURN: Duration = Duration::from_millis(20);
+
+/// What the share keeps of itself from turn to turn: half of it is gone after 0.7 s.
+const MEMORY: f64 = 0.98;
+
+/// The share is within this.
+const SHARE_MAX: f64 = 0.9;
+
+/// The wandering share, from 0 to [`SHARE_MAX`].
+struct Share {
+    /// Of mean 0 and variance 1.
+    level: f64,
+    random: Random,
+}
+
+impl Share {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        Self {
+            level: random.normal(),
+            random,
+        }
+    }
+
+    fn next(&mut self) -> f64 {
+        let news = (1.0 - MEMORY * MEMORY).sqrt();
+        self.level = MEMORY * self.level + news * self.random.normal();
+        (0.4 + 0.25 * self.level).clamp(0.0, SHARE_MAX)
+    }
+}
+
+/// The work; it ends when this is dropped.
+pub(super) struct Drift {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Drift {
+    /// Begins it, the same course for the same seed on every processor.
+    pub(super) fn begin(seed: u64) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let threads = (0..processors).map(|_| {
+            let stop = Arc::clone(&stop);
+            thread::spawn(move || work(&mut Share::new(seed), &stop))
+        });
+        Self {
+            threads: threads.collect(),
+            stop,
+        }
+    }
+}
+
+fn work(share: &mut Share, stop: &AtomicBool) {
+    // Relaxed: the flag carries no data with it.
+    while !stop.load(Ordering::Relaxed) {
+        let share = share.next();
+        let until = Instant::now() + TURN.mul_f64(share);
+        while Instant::now() < until {
+            spin_loop();
+        }
+        thread::sleep(TURN.mul_f64(1.0 - share));
+    }
+}
+
+impl Drop for Drift {
+    fn drop(&mut self) {
+        // Relaxed: as in `work`.
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has ended, too.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHARE_MAX, Share};
+
+    #[test]
+    fn the_share_wanders_and_comes_back() {
+        let mut share = Share::new(7);
+        let shares: Vec<f64> = (0..20_000).map(|_| share.next()).collect();
+        assert!(shares.iter().all(|share| (0.0..=SHARE_MAX).contains(share)));
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        assert!((mean - 0.4).abs() < 0.1, "{mean}");
+        let step = |apart: usize| {
+            let steps = shares.iter().zip(&shares[apart..]);
+            steps.map(|(a, b)| (a - b).abs()).sum::<f64>() / (shares.len() - apart) as f64
+        };
+        assert!(step(1) < 0.3 * step(200), "neighbours are alike");
+        let again: Vec<f64> = {
+            let mut share = Share::new(7);
+            (0..100).map(|_| share.next()).collect()
+        };
+        assert_eq!(again, shares[..100]);
+    }
+}

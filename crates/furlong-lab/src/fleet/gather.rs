@@ -1,0 +1,182 @@
+//! From the parts of a fleet's directory to a ledger.
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Metadata};
+use std::time::SystemTime;
+
+use super::Dir;
+use super::order::Order;
+use super::part::{Flaw, Part};
+use super::step::Step;
+use crate::measure::campaign::End;
+use crate::record::ledger::{Ledger, Place};
+use crate::record::line::Line;
+use crate::record::result::Machine;
+use crate::stats::nodes::NODES;
+
+/// What the parts have come to so far.
+pub(super) struct Gather<'a> {
+    dir: &'a Dir,
+    pub(super) order: &'a Order,
+    /// Every step, in order.
+    pub(super) steps: Vec<Step>,
+    /// Those whose every block is in the ledger, whatever became of their parts.
+    entered: BTreeSet<Step>,
+    /// What is known of those of which there is a file.
+    known: BTreeMap<Step, Known>,
+    /// The machines that worked, by the name of their node.
+    pub(super) nodes: BTreeMap<String, Machine>,
+    /// The answers of arms disagree.
+    pub(super) wrong: Option<String>,
+}
+
+/// What is known of a step's part.
+struct Known {
+    /// By which a new file is told from the one that was read.
+    stamp: (u64, Option<SystemTime>),
+    standing: Result<Option<End>, Flaw>,
+}
+
+impl<'a> Gather<'a> {
+    pub(super) fn new(dir: &'a Dir, order: &'a Order) -> Self {
+        Self {
+            dir,
+            order,
+            steps: Step::all(&order.agenda),
+            entered: BTreeSet::new(),
+            known: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            wrong: None,
+        }
+    }
+
+    /// Reads what has come or changed since the last time and tells it to the ledger.
+    pub(super) fn read(&mut self, ledger: &mut Ledger) {
+        for step in self.steps.clone() {
+            let path = self.dir.part(step);
+            let Ok(stamp) = fs::metadata(&path).map(|file| stamp(&file)) else {
+                continue;
+            };
+            if self
+                .known
+                .get(&step)
+                .is_some_and(|known| known.stamp == stamp)
+            {
+                continue;
+            }
+            let standing = match Part::read(&path, self.order, step) {
+                // It was put aside just now.
+                Ok(None) => continue,
+                Ok(Some(part)) => {
+                    self.tell(&part, ledger);
+                    Ok(part.end().cloned())
+                }
+                Err(flaw) => Err(flaw),
+            };
+            self.known.insert(step, Known { stamp, standing });
+        }
+        self.entered = self.entered_in(ledger);
+    }
+
+    /// The steps whose every block a ledger has; the preparation, when it is of no use any more.
+    fn entered_in(&self, ledger: &Ledger) -> BTreeSet<Step> {
+        let entries = self.order.agenda.experiments.iter().enumerate();
+        let places: Vec<(Place, u32)> = entries
+            .flat_map(|(experiment, entry)| {
+                let loads = entry.loads.iter().enumerate();
+                loads.map(move |(workload, load)| {
+                    let place = Place {
+                        experiment,
+                        workload,
+                    };
+                    (place, load.blocks)
+                })
+            })
+            .collect();
+        let has = |number: u32| {
+            let mut due = places.iter().filter(|(_, blocks)| number <= *blocks);
+            due.all(|(place, _)| ledger.has_block(*place, number))
+        };
+        let blocks = self.steps.iter().filter(|step| match step {
+            Step::Prepare => false,
+            Step::Block(number) => has(*number),
+        });
+        let mut entered: BTreeSet<Step> = blocks.copied().collect();
+        let others = self.steps.iter().filter(|step| **step != Step::Prepare);
+        if others.count() == entered.len() {
+            entered.insert(Step::Prepare);
+        }
+        entered
+    }
+
+    /// The steps that are not done.
+    pub(super) fn undone(&self) -> Vec<Step> {
+        let mut undone = self.steps.clone();
+        undone.retain(|step| {
+            let known = self.known.get(step).map(|known| &known.standing);
+            let is_whole = matches!(known, Some(Ok(Some(End::Finished))));
+            !is_whole && !self.entered.contains(step)
+        });
+        undone
+    }
+
+    /// What the files say of a step that is not done.
+    pub(super) fn excuse(&self, step: Step) -> Option<String> {
+        match &self.known.get(&step)?.standing {
+            Ok(Some(End::Fatal(why) | End::WrongAnswer(why))) => Some(why.clone()),
+            Ok(Some(End::Interrupted)) => Some("stopped".to_owned()),
+            Ok(Some(End::Finished) | None) => None,
+            Err(flaw) => Some(format!("{} {}", self.dir.part(step).display(), flaw.0)),
+        }
+    }
+
+    /// Files among the parts that are none of this run's.
+    pub(super) fn strays(&self) -> Vec<String> {
+        let ours: BTreeSet<_> = self.steps.iter().map(|step| self.dir.part(*step)).collect();
+        let files = fs::read_dir(self.dir.parts())
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut strays: Vec<String> = files
+            .map(|file| file.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .filter(|path| !ours.contains(path))
+            .map(|path| path.display().to_string())
+            .collect();
+        strays.sort();
+        strays
+    }
+
+    fn tell(&mut self, part: &Part, ledger: &mut Ledger) {
+        for stint in &part.stints {
+            self.nodes.insert(stint.node.clone(), stint.machine.clone());
+            if let Some(End::WrongAnswer(what)) = &stint.end {
+                self.wrong = Some(format!("on {}: {what}", stint.node));
+            }
+        }
+        for (node, line) in part.lines() {
+            if let Line::Block { place, block } = line {
+                // Before the block, so that none is ever without its node.
+                note_node(ledger, *place, node, block.number);
+            }
+            line.tell(ledger);
+        }
+    }
+}
+
+fn stamp(file: &Metadata) -> (u64, Option<SystemTime>) {
+    (file.len(), file.modified().ok())
+}
+
+/// Notes on which node a block was measured.
+fn note_node(ledger: &mut Ledger, place: Place, node: &str, block: u32) {
+    let noted = ledger.workload(place).params.get(NODES);
+    let noted = noted.and_then(|noted| serde_json::from_value(noted.clone()).ok());
+    let mut nodes: BTreeMap<String, BTreeSet<u32>> = noted.unwrap_or_default();
+    if nodes.values().any(|blocks| blocks.contains(&block)) {
+        return;
+    }
+    nodes.entry(node.to_owned()).or_default().insert(block);
+    ledger.note(place, NODES, serde_json::json!(nodes));
+}

@@ -1,0 +1,50 @@
+//! The steps that did not come, and why, as far as anybody knows.
+#![forbid(unsafe_code)]
+
+use super::gather::Gather;
+use super::step::Step;
+use super::words::Task;
+
+/// More steps than this are counted, not named.
+const NAMED_MAX: usize = 12;
+
+/// Names what is missing; `None` where nothing is.
+///
+/// # Shapes
+///
+/// `tasks` are as Slurm knows them, each step once; empty where it is not asked.
+pub(super) fn missing(gather: &Gather<'_>, tasks: &[Task]) -> Option<String> {
+    let undone = gather.undone();
+    let blocks = undone.iter().filter(|step| **step != Step::Prepare);
+    let count = blocks.clone().count();
+    let of = gather.steps.iter().filter(|step| **step != Step::Prepare);
+    let mut named: Vec<String> = vec![];
+    for step in undone.iter().take(NAMED_MAX) {
+        let why = why(gather, *step, tasks.iter().find(|task| task.step == *step));
+        named.push(format!("{step} ({why})"));
+    }
+    if undone.len() > NAMED_MAX {
+        named.push(format!("and {} more", undone.len() - NAMED_MAX));
+    }
+    (!undone.is_empty()).then(|| {
+        format!(
+            "{count} of {} blocks are missing: {}",
+            of.count(),
+            named.join(", ")
+        )
+    })
+}
+
+/// Why a step is not done: by its own words, else by Slurm's.
+fn why(gather: &Gather<'_>, step: Step, task: Option<&Task>) -> String {
+    let state = task.map(|task| {
+        let node = task.node.as_ref().map(|node| format!(" on {node}"));
+        let state = task.state.to_lowercase().replace('_', " ");
+        format!("{state}{}", node.unwrap_or_default())
+    });
+    match (gather.excuse(step), state) {
+        (Some(excuse), Some(state)) => format!("{state}: {excuse}"),
+        (Some(said), None) | (None, Some(said)) => said,
+        (None, None) => "no task of it is known".to_owned(),
+    }
+}

@@ -1,0 +1,119 @@
+//! The options that say where the samples are taken, and a run that is handed to a fleet.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+
+use super::Dir;
+use super::order::Order;
+use super::slurm::{self, Slurm};
+use super::step::{Step, obstacle};
+use super::wait::{Patience, head, watch};
+use crate::error::{Error, Exit};
+use crate::measure::Agenda;
+use crate::measure::campaign::End;
+use crate::measure::interrupt::Interrupt;
+use crate::record::build;
+use crate::record::store::Location;
+use crate::session::{Options, Session, new_run, quoted};
+
+/// What takes the samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum On {
+    /// This machine.
+    #[default]
+    Local,
+    /// The nodes of a cluster: a block is a task of Slurm's, on a node of its own.
+    Slurm,
+}
+
+/// Where the samples are taken.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Fleet")]
+pub struct Where {
+    /// What takes the samples: this machine, or the nodes of a Slurm cluster, a block a task
+    #[arg(long, value_name = "WHAT", default_value = "local")]
+    pub on: On,
+    /// With --on slurm: the directory of the parts, one that every node sees [default: furlong-ID
+    /// in this directory]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// With --on slurm: a further option for sbatch, for example --slurm=--partition=bench
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    pub slurm: Vec<String>,
+    /// With --on slurm: submit and do not wait; `furlong collect` merges the parts
+    #[arg(long)]
+    pub detach: bool,
+}
+
+impl Where {
+    /// Refuses options that mean nothing without a fleet.
+    ///
+    /// # Errors
+    ///
+    /// Which it is.
+    pub fn check(&self) -> Result<(), Error> {
+        let given = [
+            ("--dir", self.dir.is_some()),
+            ("--slurm", !self.slurm.is_empty()),
+            ("--detach", self.detach),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) if self.on == On::Local => {
+                Err(Error::usage(format!("{option} goes with --on slurm")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Hands a run to a fleet, and waits for it unless told otherwise.
+///
+/// # Errors
+///
+/// What stands against it, before anything is begun; afterwards what is missing.
+pub fn submit(
+    place: &Where,
+    agenda: Agenda,
+    (tag, note): (Option<String>, Option<String>),
+    options: Options<'_>,
+) -> Result<ExitCode, Error> {
+    if let Some(why) = obstacle(&agenda) {
+        return Err(Error::usage(why));
+    }
+    slurm::check(&place.slurm)?;
+    let mut run = new_run(&agenda, tag, note)?;
+    let path = place.dir.clone();
+    let dir = Dir::make(&path.unwrap_or_else(|| format!("furlong-{}", run.id).into()))?;
+    run.machine = head(&dir);
+    let mut order = Order::new(run.clone(), agenda.clone(), build::binary());
+    order.slurm.clone_from(&place.slurm);
+    order.db = match options.database.location(options.settings) {
+        // A later `collect` may stand elsewhere.
+        Some(Location::File(path)) => Some(std::path::absolute(&path).unwrap_or(path)),
+        // Without its password, which is nothing to keep in a shared directory.
+        Some(server) => Some(server.to_string().into()),
+        None => None,
+    };
+    order.write(&dir)?;
+    let steps = Step::all(&order.agenda);
+    let interrupt = Interrupt::listen()?;
+    let voice = options.voice;
+    let session = Session::open(run, agenda, options);
+    if let Err(error) = Slurm::new(&order).submit(&dir, &steps) {
+        return session.conclude(&End::Fatal(error.message), &interrupt);
+    }
+    let shown = quoted(dir.path());
+    voice.note(&format!(
+        "{} tasks are submitted; if this ends before them, go on with: furlong collect {shown} \
+         --wait",
+        steps.len()
+    ));
+    if place.detach {
+        session.leave();
+        return Ok(Exit::Done.into());
+    }
+    watch(&dir, &order, session, Patience::Wait, &interrupt)
+}

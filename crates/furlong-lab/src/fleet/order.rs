@@ -1,0 +1,87 @@
+//! What a fleet runs, decided before anything is submitted.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Dir;
+use super::dir::write_whole;
+use crate::error::{Error, cause};
+use crate::measure::Agenda;
+use crate::record::result::Run;
+
+/// The `schema` of an order.
+const SCHEMA: &str = "furlong.fleet/1";
+
+/// What a fleet runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Always `furlong.fleet/1`.
+    pub schema: String,
+    /// The run that the parts belong to.
+    pub run: Run,
+    /// All that it does.
+    pub agenda: Agenda,
+    /// Fingerprint of the executable of the tasks.
+    pub binary: String,
+    /// Where the record is; `None` where none is kept.
+    pub db: Option<PathBuf>,
+    /// What `sbatch` is told besides.
+    pub slurm: Vec<String>,
+}
+
+impl Order {
+    /// An order in the present form.
+    #[must_use]
+    pub fn new(run: Run, agenda: Agenda, binary: String) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            run,
+            agenda,
+            binary,
+            db: None,
+            slurm: vec![],
+        }
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written, and why.
+    pub fn write(&self, dir: &Dir) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self);
+        let written = text
+            .map_err(std::io::Error::other)
+            .and_then(|text| write_whole(&dir.order(), &text));
+        written.map_err(|error| {
+            let path = dir.order();
+            Error::failed(format!(
+                "{} cannot be written: {}",
+                path.display(),
+                cause(&error)
+            ))
+        })
+    }
+
+    /// Reads the one of a directory.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is not one.
+    pub fn read(dir: &Dir) -> Result<Self, Error> {
+        let path = dir.order();
+        let refuse =
+            |why: String| Error::usage(format!("{} {why}: begin a new run", path.display()));
+        let text = fs::read_to_string(&path)
+            .map_err(|error| refuse(format!("cannot be read ({})", cause(&error))))?;
+        let order: Self = serde_json::from_str(&text)
+            .map_err(|error| refuse(format!("is damaged, or another furlong's ({error})")))?;
+        if order.schema != SCHEMA {
+            return Err(refuse(format!("is `{}`, not {SCHEMA}", order.schema)));
+        }
+        Ok(order)
+    }
+}

@@ -1,0 +1,193 @@
+//! What Slurm is told, and what it answers.
+#![forbid(unsafe_code)]
+
+use std::io;
+use std::process::{Command, Output, Stdio};
+
+use super::Dir;
+use super::order::Order;
+use super::step::Step;
+use super::words::{ACCOUNT_FORMAT, QUEUE_FORMAT, Task, account, complaint, latest, queue};
+use crate::error::{Error, cause};
+use crate::session::quoted;
+
+/// Slurm, for the tasks of one run.
+#[derive(Clone, Debug)]
+pub(super) struct Slurm {
+    /// Name of the job that prepares.
+    prepare: String,
+    /// Name of the job whose tasks are the blocks.
+    blocks: String,
+    /// What `sbatch` is told besides.
+    options: Vec<String>,
+}
+
+impl Slurm {
+    /// For a run; the jobs have its name, so that they are found again by whoever knows it.
+    pub(super) fn new(order: &Order) -> Self {
+        let blocks = format!("furlong-{}", order.run.id);
+        Self {
+            prepare: format!("{blocks}-prepare"),
+            blocks,
+            options: order.slurm.clone(),
+        }
+    }
+
+    /// Submits steps; blocks begin when a preparation that is among them has succeeded.
+    ///
+    /// # Shapes
+    ///
+    /// `steps` are in ascending order.
+    pub(super) fn submit(&self, dir: &Dir, steps: &[Step]) -> Result<(), Error> {
+        let mut after = None;
+        if steps.first() == Some(&Step::Prepare) {
+            let how = [format!("--job-name={}", self.prepare)];
+            after = Some(self.sbatch(dir, "prepare", "--prepare", &how)?);
+        }
+        let numbers = steps.iter().filter_map(|step| match step {
+            Step::Prepare => None,
+            Step::Block(number) => Some(*number),
+        });
+        let array = array(numbers);
+        if array.is_empty() {
+            return Ok(());
+        }
+        let mut how = vec![
+            format!("--job-name={}", self.blocks),
+            format!("--array={array}"),
+        ];
+        if let Some(job) = after {
+            how.push(format!("--dependency=afterok:{job}"));
+            how.push("--kill-on-invalid-dep=yes".to_owned());
+        }
+        self.sbatch(dir, "block-%a", "--block \"$SLURM_ARRAY_TASK_ID\"", &how)
+            .map(drop)
+    }
+
+    /// Submits a job and gives its number.
+    fn sbatch(&self, dir: &Dir, log: &str, what: &str, how: &[String]) -> Result<String, Error> {
+        let (program, place) = (quoted(&dir.program()), quoted(dir.path()));
+        let output = dir.log(log);
+        let mut sbatch = Command::new("sbatch");
+        sbatch.args(["--parsable", "--nodes=1", "--ntasks=1", "--exclusive"]);
+        sbatch.args(["--requeue", "--open-mode=append"]);
+        sbatch.arg(format!("--output={}", output.display()));
+        sbatch.args(how).args(&self.options);
+        sbatch.arg(format!("--wrap=exec {program} task {place} {what}"));
+        let said = answer(sbatch)
+            .map_err(|why| Error::failed(format!("sbatch refuses the tasks: {why}")))?;
+        // Behind a semicolon stands the cluster.
+        Ok(said.trim().split(';').next().unwrap_or("").to_owned())
+    }
+
+    /// The run's tasks as far as Slurm remembers them, each once, or why it does not answer.
+    pub(super) fn tasks(&self) -> Result<Vec<Task>, String> {
+        let names = format!("--name={},{}", self.prepare, self.blocks);
+        let mut squeue = Command::new("squeue");
+        squeue.args(["--noheader", "--states=all", "--array", &names]);
+        squeue.arg(format!("--format={QUEUE_FORMAT}"));
+        let said = answer(squeue)?;
+        Ok(latest(queue(&said, &self.prepare, &self.blocks)))
+    }
+
+    /// The same out of the accounting, for tasks that are long over; nothing where none is kept.
+    pub(super) fn past_tasks(&self) -> Vec<Task> {
+        let names = format!("--name={},{}", self.prepare, self.blocks);
+        let mut sacct = Command::new("sacct");
+        sacct.args(["-X", "--noheader", "--parsable2", &names]);
+        sacct.arg(format!("--format={ACCOUNT_FORMAT}"));
+        let said = answer(sacct).unwrap_or_default();
+        latest(account(&said, &self.prepare, &self.blocks))
+    }
+
+    /// Ends what is not over of the run's tasks.
+    pub(super) fn cancel(&self) -> Result<(), String> {
+        for name in [&self.prepare, &self.blocks] {
+            let mut scancel = Command::new("scancel");
+            scancel.args(["--quiet", &format!("--name={name}")]);
+            answer(scancel)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sees to it that there is a Slurm that answers and would take such tasks, before anything is
+/// begun.
+///
+/// # Errors
+///
+/// What is missing, and what to do.
+pub(super) fn check(options: &[String]) -> Result<(), Error> {
+    let mut ping = Command::new("scontrol");
+    ping.arg("ping");
+    let pinged = run(ping).map_err(|error| Error::usage(absent(&error)))?;
+    if !pinged.status.success() {
+        let said = String::from_utf8_lossy(&pinged.stdout);
+        let why = match said.lines().find(|line| line.contains("DOWN")) {
+            Some(line) => line.trim().to_owned(),
+            None => complaint(&String::from_utf8_lossy(&pinged.stderr)),
+        };
+        return Err(Error::usage(format!(
+            "Slurm does not answer ({why}): start slurmctld and munged, or say with SLURM_CONF \
+             where its configuration is"
+        )));
+    }
+    let mut test = Command::new("sbatch");
+    test.args(["--test-only", "--nodes=1", "--ntasks=1", "--exclusive"]);
+    test.args(options).arg("--wrap=true");
+    answer(test)
+        .map(drop)
+        .map_err(|why| Error::usage(format!("sbatch would refuse the tasks: {why}")))
+}
+
+/// Runs a program of Slurm; what it printed, or its complaint.
+fn answer(command: Command) -> Result<String, String> {
+    let output = run(command).map_err(|error| absent(&error))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(complaint(&String::from_utf8_lossy(&output.stderr)))
+}
+
+fn run(mut command: Command) -> io::Result<Output> {
+    // Formats and time zones are nobody's taste here.
+    command.env("LC_ALL", "C").stdin(Stdio::null()).output()
+}
+
+/// Said where a program of Slurm cannot be run.
+fn absent(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound {
+        return "Slurm's programs are not on this machine: install them (on Debian: apt-get install \
+                slurm-client), or run it here with --on local"
+            .to_owned();
+    }
+    format!("Slurm's programs cannot be run: {}", cause(error))
+}
+
+/// Numbers as Slurm takes them for an array: `1-3,5`.
+fn array(numbers: impl Iterator<Item = u32>) -> String {
+    let mut spans: Vec<(u32, u32)> = vec![];
+    for number in numbers {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let spans = spans.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    spans.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::array;
+
+    #[test]
+    fn an_array_is_told_in_spans() {
+        assert_eq!(array([1, 2, 3, 5, 7, 8].into_iter()), "1-3,5,7-8");
+        assert_eq!(array([4].into_iter()), "4");
+        assert_eq!(array([].into_iter()), "");
+    }
+}

@@ -1,0 +1,333 @@
+//! From submitting to the last part, and from whatever parts there are to a result.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use super::Dir;
+use super::gather::Gather;
+use super::machine::{in_common, spoilers};
+use super::missing::missing;
+use super::order::Order;
+use super::slurm::{self, Slurm};
+use super::step::{Step, guess_s};
+use super::words::Task;
+use crate::archive;
+use crate::cli::Database;
+use crate::error::{Error, Exit};
+use crate::measure::campaign::End;
+use crate::measure::interrupt::Interrupt;
+use crate::measure::progress::Progress;
+use crate::record::ledger::Ledger;
+use crate::record::machine::Files;
+use crate::record::result::{Fleet, Machine};
+use crate::session::{Options, Session, crowded};
+use crate::talk::Voice;
+
+/// Between two looks at the parts.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Between two questions to Slurm: it answers for everybody.
+const ASK: Duration = Duration::from_secs(3);
+
+/// A part that a task has written may be seen elsewhere only after a while.
+const LAG: Duration = Duration::from_secs(20);
+
+/// How long to wait for what tasks write when they are told to end.
+const LAST_WORDS: Duration = Duration::from_secs(20);
+
+/// What to do about steps that are not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Merge what is there.
+    None,
+    /// Wait for the tasks that are under way.
+    Wait,
+    /// Submit those again that no task works at, and wait for all.
+    Resubmit,
+}
+
+/// What is seen of a fleet at work.
+struct Watch<'a> {
+    gather: Gather<'a>,
+    slurm: Slurm,
+    tasks: Vec<Task>,
+    voice: Voice,
+    /// It was said that Slurm does not answer.
+    told: bool,
+    wake: Receiver<()>,
+    progress: Progress,
+}
+
+/// Merges the parts of a fleet's directory into its run, after waiting for what is to come.
+///
+/// # Errors
+///
+/// What is wrong with the directory, the record or Slurm; what is missing; reports that could not
+/// be written.
+pub fn collect(
+    dir: &Dir,
+    order: &Order,
+    options: Options<'_>,
+    patience: Patience,
+) -> Result<ExitCode, Error> {
+    if patience != Patience::None {
+        slurm::check(&order.slurm)?;
+    }
+    let of_order = Database {
+        db: order.db.clone().or(Some("none".into())),
+    };
+    let database = match options.database.db {
+        Some(_) => options.database,
+        None => &of_order,
+    };
+    let options = Options {
+        page: options.page && !database.none(options.settings),
+        database,
+        ..options
+    };
+    let session = Session::gathered(order, options)?;
+    let interrupt = Interrupt::listen()?;
+    watch(dir, order, session, patience, &interrupt)
+}
+
+/// Watches until nothing more will come, and ends the session.
+pub(super) fn watch(
+    dir: &Dir,
+    order: &Order,
+    mut session: Session<'_>,
+    patience: Patience,
+    interrupt: &Interrupt,
+) -> Result<ExitCode, Error> {
+    let (sender, wake) = mpsc::channel();
+    interrupt.wake(move || {
+        // Nobody waits any more.
+        let _ = sender.send(());
+    });
+    let mut watch = Watch {
+        gather: Gather::new(dir, order),
+        slurm: Slurm::new(order),
+        tasks: vec![],
+        voice: session.voice(),
+        told: false,
+        wake,
+        progress: Progress::new(session.voice(), &order.agenda),
+    };
+    let end = watch.until_the_end(dir, session.ledger(), patience, interrupt);
+    watch.progress.finish();
+    let ledger = session.ledger();
+    for stray in watch.gather.strays() {
+        let text = format!("{stray} is no part of this run: it is left out");
+        watch.voice.warn(&text);
+    }
+    settle(dir, &watch.gather, ledger);
+    session.conclude(&end, interrupt)
+}
+
+impl Watch<'_> {
+    fn until_the_end(
+        &mut self,
+        dir: &Dir,
+        ledger: &mut Ledger,
+        patience: Patience,
+        interrupt: &Interrupt,
+    ) -> End {
+        self.gather.read(ledger);
+        if patience != Patience::None || !self.gather.undone().is_empty() {
+            self.ask();
+        }
+        if patience == Patience::Resubmit {
+            let again = self.idle();
+            let submitted = match again.is_empty() {
+                true => Ok(()),
+                false => self.slurm.submit(dir, &again),
+            };
+            if let Err(error) = submitted {
+                return End::Fatal(error.message);
+            }
+            self.ask();
+        }
+        if patience != Patience::None {
+            self.wait(ledger, interrupt);
+        }
+        if interrupt.signal().is_some() {
+            self.stop(ledger, interrupt);
+            return End::Interrupted;
+        }
+        if self.gather.wrong.is_some() {
+            // The rest means nothing; where it cannot be ended, it ends by itself.
+            let _ = self.slurm.cancel();
+        }
+        self.outcome()
+    }
+
+    /// Reads parts until every step is done or no task works any more.
+    fn wait(&mut self, ledger: &mut Ledger, interrupt: &Interrupt) {
+        let (mut asked, mut quiet_since) = (Instant::now(), None);
+        while interrupt.signal().is_none() {
+            let before = self.gather.undone();
+            self.gather.read(ledger);
+            let undone = self.gather.undone();
+            let come = before.iter().filter(|step| !undone.contains(step));
+            self.show(&undone, come);
+            if undone.is_empty() || self.gather.wrong.is_some() {
+                return;
+            }
+            if asked.elapsed() >= ASK || undone.len() < before.len() {
+                self.ask();
+                asked = Instant::now();
+            }
+            // One that says it is done may have a part that is not seen yet.
+            if self.is_quiet(&undone) {
+                let since: Instant = *quiet_since.get_or_insert_with(Instant::now);
+                let unseen = |task: &Task| task.is_completed() && undone.contains(&task.step);
+                let lag = match self.tasks.iter().any(unseen) {
+                    true => LAG,
+                    false => 2 * LOOK,
+                };
+                if since.elapsed() >= lag {
+                    // Nothing is given up on what was heard a while ago.
+                    self.ask();
+                    if self.is_quiet(&undone) {
+                        self.gather.read(ledger);
+                        return;
+                    }
+                }
+            } else {
+                quiet_since = None;
+            }
+            // Woken or not, the loop looks again.
+            let _ = self.wake.recv_timeout(LOOK);
+        }
+    }
+
+    /// Shows a person how far it is.
+    fn show<'a>(&self, undone: &[Step], come: impl Iterator<Item = &'a Step>) {
+        let running = self.tasks.iter().filter(|task| task.state == "RUNNING");
+        let (running, all) = (running.count(), self.gather.steps.len());
+        let done = all - undone.len();
+        self.progress
+            .now(&format!("{done} of {all} tasks are done, {running} run"));
+        let agenda = &self.gather.order.agenda;
+        come.for_each(|step| self.progress.done(guess_s(agenda, *step)));
+    }
+
+    /// Whether no task works at what is not done, as far as Slurm was ever heard.
+    fn is_quiet(&self, undone: &[Step]) -> bool {
+        let active = |task: &&Task| task.is_active();
+        let mut active = self.tasks.iter().filter(active);
+        !self.told && !active.any(|task| undone.contains(&task.step))
+    }
+
+    /// The steps that are not done and that no task works at.
+    fn idle(&self) -> Vec<Step> {
+        let mut idle = self.gather.undone();
+        idle.retain(|step| {
+            let mut tasks = self.tasks.iter();
+            !tasks.any(|task| task.step == *step && task.is_active())
+        });
+        idle
+    }
+
+    /// Asks Slurm for its tasks; where it does not answer, that is said once, and what was known
+    /// stands.
+    fn ask(&mut self) {
+        match self.slurm.tasks() {
+            Ok(mut tasks) => {
+                let forgotten = self.gather.undone();
+                let known = |step: &Step| tasks.iter().any(|task| task.step == *step);
+                if !forgotten.iter().all(known) {
+                    let mut past = self.slurm.past_tasks();
+                    past.retain(|task| tasks.iter().all(|known| known.step != task.step));
+                    tasks.extend(past);
+                }
+                self.tasks = tasks;
+                self.told = false;
+            }
+            Err(why) if !self.told => {
+                self.voice.warn(&format!("Slurm does not answer: {why}"));
+                self.told = true;
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Ends the tasks, unless only the terminal is gone, and reads their last words.
+    fn stop(&mut self, ledger: &mut Ledger, interrupt: &Interrupt) {
+        const HANGUP: Exit = Exit::Signal(1);
+        if interrupt.signal() == Some(HANGUP) {
+            return;
+        }
+        if let Err(why) = self.slurm.cancel() {
+            self.voice.warn(&format!("the tasks go on: {why}"));
+            return;
+        }
+        let began = Instant::now();
+        while began.elapsed() < LAST_WORDS {
+            self.ask();
+            let at_work = |task: &Task| task.state == "RUNNING" || task.state == "COMPLETING";
+            if self.told || !self.tasks.iter().any(at_work) {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.gather.read(ledger);
+    }
+
+    fn outcome(&self) -> End {
+        if let Some(what) = &self.gather.wrong {
+            return End::WrongAnswer(what.clone());
+        }
+        let active = self.tasks.iter().filter(|task| task.is_active()).count();
+        match missing(&self.gather, &self.tasks) {
+            None => End::Finished,
+            Some(missing) if active > 0 => End::Fatal(format!(
+                "{missing}; {active} tasks are under way (--wait waits)"
+            )),
+            Some(missing) => End::Fatal(missing),
+        }
+    }
+}
+
+/// Says of the run what its nodes are, and what they suffered from.
+fn settle(dir: &Dir, gather: &Gather<'_>, ledger: &mut Ledger) {
+    let place = dir.path().display().to_string();
+    let head = &ledger.result().run.machine;
+    let machine = in_common(&place, &gather.nodes, head);
+    let cpus = machine.cpus;
+    ledger.set_machine(machine);
+    for spoiler in spoilers(&gather.nodes) {
+        ledger.warn_run(spoiler);
+    }
+    let workloads = ledger.result().experiments.iter();
+    let threads = workloads
+        .flat_map(|one| &one.workloads)
+        .filter_map(|load| Some((load.name.as_str(), load.params.get("threads")?.as_u64()?)));
+    if let Some(crowded) = crowded(threads, cpus) {
+        ledger.warn_run(crowded);
+    }
+}
+
+impl Session<'_> {
+    /// The run of a fleet, out of the record where it is there.
+    fn gathered<'a>(order: &Order, options: Options<'a>) -> Result<Session<'a>, Error> {
+        Ok(match archive::take_up(&options, &order.run.id)? {
+            Some((result, store)) => {
+                let ledger = Ledger::new(result, Some(store), options.voice);
+                Session::of(order.agenda.clone(), ledger, options)
+            }
+            None => Session::open(order.run.clone(), order.agenda.clone(), options),
+        })
+    }
+}
+
+/// The head's own machine with the fleet's directory, before any node is known.
+pub(super) fn head(dir: &Dir) -> Machine {
+    let mut machine = Files::default().machine();
+    machine.fleet = Some(Fleet {
+        dir: dir.path().display().to_string(),
+        ..Fleet::default()
+    });
+    machine
+}

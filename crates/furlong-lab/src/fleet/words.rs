@@ -1,0 +1,221 @@
+//! What Slurm's programs print, read. Only columns that are asked for are read, never their JSON,
+//! whose form changes from version to version.
+#![forbid(unsafe_code)]
+
+use super::step::Step;
+
+/// What `squeue` is asked for.
+pub const QUEUE_FORMAT: &str = "%j|%F|%K|%T|%N|%r";
+
+/// What `sacct` is asked for.
+pub const ACCOUNT_FORMAT: &str = "JobName,JobID,State,NodeList";
+
+/// A task as Slurm knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What it does.
+    pub step: Step,
+    /// Its job: a later one has a greater number.
+    pub job: u64,
+    /// `PENDING`, `RUNNING`, `CANCELLED`, ..
+    pub state: String,
+    /// Where it runs or ran.
+    pub node: Option<String>,
+    /// Why it is so, where there is a reason.
+    pub reason: Option<String>,
+}
+
+/// States of a task that will not work any more.
+const OVER: [&str; 10] = [
+    "BOOT_FAIL",
+    "CANCELLED",
+    "COMPLETED",
+    "DEADLINE",
+    "FAILED",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PREEMPTED",
+    "REVOKED",
+    "TIMEOUT",
+];
+
+impl Task {
+    /// Whether it works, or will.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        !OVER.contains(&self.state.as_str()) && !self.is_stuck()
+    }
+
+    /// Whether it waits for what will never be.
+    fn is_stuck(&self) -> bool {
+        self.reason.as_deref() == Some("DependencyNeverSatisfied")
+    }
+
+    /// Whether Slurm thinks that it did all of its work.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        self.state == "COMPLETED"
+    }
+}
+
+/// Reads what `squeue` says of a run's tasks: what is not of them is left out.
+///
+/// # Shapes
+///
+/// `prepare` and `blocks` are the names of the run's jobs.
+#[must_use]
+pub fn queue(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
+    let task = |line: &str| {
+        let columns: Vec<&str> = line.split('|').collect();
+        let [name, job, index, state, node, reason] = columns[..] else {
+            return None;
+        };
+        Some(Task {
+            step: step(name, index, prepare, blocks)?,
+            job: job.parse().ok()?,
+            state: state.to_owned(),
+            node: some(node),
+            reason: some(reason),
+        })
+    };
+    text.lines().filter_map(task).collect()
+}
+
+/// Reads what `sacct` says of a run's tasks.
+#[must_use]
+pub fn account(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
+    let task = |line: &str| {
+        let columns: Vec<&str> = line.split('|').collect();
+        let [name, id, state, node] = columns[..] else {
+            return None;
+        };
+        let (job, index) = id.split_once('_').unwrap_or((id, ""));
+        // `CANCELLED by 0` says who.
+        let state = state.split(' ').next()?;
+        Some(Task {
+            step: step(name, index, prepare, blocks)?,
+            job: job.parse().ok()?,
+            state: state.to_owned(),
+            node: some(node),
+            reason: None,
+        })
+    };
+    text.lines().filter_map(task).collect()
+}
+
+fn step(name: &str, index: &str, prepare: &str, blocks: &str) -> Option<Step> {
+    if name == prepare {
+        return Some(Step::Prepare);
+    }
+    let number = index.parse().ok().filter(|_| name == blocks);
+    number.map(Step::Block)
+}
+
+/// A column that says something.
+fn some(column: &str) -> Option<String> {
+    let column = column.trim();
+    let nothing = ["", "None", "None assigned", "(null)", "n/a", "N/A"];
+    (!nothing.contains(&column)).then(|| column.to_owned())
+}
+
+/// Each task once: what was submitted last.
+#[must_use]
+pub fn latest(mut tasks: Vec<Task>) -> Vec<Task> {
+    tasks.sort_by_key(|task| (task.step, task.job));
+    tasks.reverse();
+    tasks.dedup_by_key(|task| task.step);
+    tasks.reverse();
+    tasks
+}
+
+/// The one line of what a program of Slurm complained of that says most.
+#[must_use]
+pub fn complaint(stderr: &str) -> String {
+    let lines: Vec<&str> = stderr
+        .lines()
+        .map(|line| {
+            let rest = line
+                .split_once(": error: ")
+                .or(line.split_once(": fatal: "));
+            rest.map_or(line, |(_, rest)| rest).trim()
+        })
+        .filter(|line| !line.is_empty())
+        .collect();
+    let about_munge = lines
+        .iter()
+        .find(|line| line.contains("Did you start munged"));
+    about_munge
+        .or(lines.first())
+        .map_or("it does not say why", |line| *line)
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Task, account, complaint, latest, queue};
+    use crate::fleet::step::Step;
+
+    /// As Slurm 22.05 prints it.
+    const QUEUE: &str = "\
+furlong-ab-prepare|2|N/A|COMPLETED|n1|None
+furlong-ab|3|4|PENDING||JobArrayTaskLimit
+furlong-ab|3|2|CANCELLED|n2|None
+furlong-ab|9|2|RUNNING|n3|None
+furlong-ab|3|5|PENDING||DependencyNeverSatisfied
+furlong-ab|3|[6-9]|PENDING||Resources
+another|4|1|RUNNING|n1|None
+a line of another kind
+";
+
+    fn task(step: Step, job: u64, state: &str, node: Option<&str>, reason: Option<&str>) -> Task {
+        Task {
+            step,
+            job,
+            state: state.to_owned(),
+            node: node.map(str::to_owned),
+            reason: reason.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn the_queue_is_read_and_a_task_that_was_submitted_again_counts_once() {
+        let tasks = latest(queue(QUEUE, "furlong-ab-prepare", "furlong-ab"));
+        let limit = Some("JobArrayTaskLimit");
+        let never = Some("DependencyNeverSatisfied");
+        let wanted = [
+            task(Step::Prepare, 2, "COMPLETED", Some("n1"), None),
+            task(Step::Block(2), 9, "RUNNING", Some("n3"), None),
+            task(Step::Block(4), 3, "PENDING", None, limit),
+            task(Step::Block(5), 3, "PENDING", None, never),
+        ];
+        assert_eq!(tasks, wanted);
+        let active: Vec<bool> = tasks.iter().map(Task::is_active).collect();
+        assert_eq!(active, [false, true, true, false]);
+    }
+
+    #[test]
+    fn the_accounting_is_read_and_who_cancelled_is_left_out() {
+        let text = "furlong-ab-prepare|7|FAILED|n1\nfurlong-ab|8_3|CANCELLED by 0|None assigned\n\
+                    furlong-ab|8_4|NODE_FAIL|n2\nother|9_1|COMPLETED|n1\n";
+        let wanted = [
+            task(Step::Prepare, 7, "FAILED", Some("n1"), None),
+            task(Step::Block(3), 8, "CANCELLED", None, None),
+            task(Step::Block(4), 8, "NODE_FAIL", Some("n2"), None),
+        ];
+        let found = account(text, "furlong-ab-prepare", "furlong-ab");
+        assert_eq!(found, wanted);
+        assert!(found.iter().all(|task| !task.is_active()));
+    }
+
+    #[test]
+    fn a_complaint_is_the_line_that_says_most() {
+        let refused = "sbatch: error: invalid partition specified: nope\nallocation failure: \
+                       Invalid partition name specified\n";
+        assert_eq!(complaint(refused), "invalid partition specified: nope");
+        let munge = "squeue: error: If munged is up, restart with --num-threads=10\n\
+                     squeue: error: Munge encode failed: Failed to access \"/run/x\" (Did you \
+                     start munged?)\nslurm_load_jobs error: Protocol authentication error\n";
+        assert!(complaint(munge).starts_with("Munge encode failed"));
+        assert_eq!(complaint(" \n"), "it does not say why");
+    }
+}

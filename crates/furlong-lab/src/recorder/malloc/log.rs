@@ -1,0 +1,125 @@
+//! The file that the library writes: a header of one page, and events of 32 bytes.
+#![forbid(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FallocateFlags, fallocate};
+
+use super::tape::{Recorded, Tape};
+
+/// "furlrec1", as in `malloc-record/log.rs`.
+const MAGIC: u64 = u64::from_le_bytes(*b"furlrec1");
+
+/// Bytes before the first event.
+const HEADER_BYTES: u64 = 4096;
+
+/// Bytes of an event.
+pub(super) const EVENT_BYTES: usize = 32;
+
+/// A block's address; 0 is none.
+pub(super) type Address = u64;
+
+/// What was asked, as `malloc-record/log.rs` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Begun,
+    Forked {
+        parent: u64,
+    },
+    Allocated {
+        zeroed: bool,
+        align: u64,
+        block: Address,
+    },
+    Freed {
+        block: Address,
+    },
+    Resizing {
+        block: Address,
+    },
+    Resized {
+        block: Address,
+        old: Address,
+    },
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) process: u64,
+    pub(super) thread: u64,
+    pub(super) size: u64,
+    pub(super) asked: Asked,
+}
+
+impl Event {
+    /// From its words; `None` where it was never finished.
+    pub(super) fn of(words: [u64; 4]) -> Option<Event> {
+        let [what, size, block, old] = words;
+        let asked = match what & 0xff {
+            1 => Asked::Begun,
+            2 => Asked::Forked { parent: old },
+            kind @ (3 | 4) => Asked::Allocated {
+                zeroed: kind == 4,
+                align: 1 << (what >> 8 & 0x3f),
+                block,
+            },
+            5 => Asked::Freed { block: old },
+            6 => Asked::Resizing { block: old },
+            7 => Asked::Resized { block, old },
+            _ => return None,
+        };
+        Some(Event {
+            process: size >> 42,
+            thread: what >> 16,
+            size: size & ((1 << 42) - 1),
+            asked,
+        })
+    }
+}
+
+/// A log in its file.
+pub(super) struct Log {
+    path: PathBuf,
+    capacity: u64,
+}
+
+impl Log {
+    /// A new one, with all its room: a file that grew while it is mapped could find the disk full,
+    /// which a program would feel as a fault.
+    pub(super) fn new(path: &Path, capacity: u64) -> io::Result<Log> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let bytes = HEADER_BYTES + capacity * EVENT_BYTES as u64;
+        fallocate(&file, FallocateFlags::empty(), 0, bytes)?;
+        (&file).write_all([MAGIC, capacity].map(u64::to_le_bytes).as_flattened())?;
+        Ok(Log {
+            path: path.to_owned(),
+            capacity,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What has been written.
+    pub(super) fn read(&self) -> io::Result<Recorded> {
+        let mut file = File::open(&self.path)?;
+        let mut header = [0; 24];
+        file.read_exact(&mut header)?;
+        let next = header[16..].try_into().map_or(0, u64::from_le_bytes);
+        file.seek(SeekFrom::Start(HEADER_BYTES))?;
+        let mut file = BufReader::new(file);
+        let mut tape = Tape::default();
+        let mut bytes = [0; EVENT_BYTES];
+        for _ in 0..next.min(self.capacity) {
+            file.read_exact(&mut bytes)?;
+            let words = bytes.as_chunks::<8>().0;
+            let word = |at: usize| u64::from_le_bytes(words[at]);
+            tape.take(Event::of([word(0), word(1), word(2), word(3)]));
+        }
+        Ok(tape.end(next.saturating_sub(self.capacity)))
+    }
+}

@@ -1,0 +1,96 @@
+#![forbid(unsafe_code)]
+
+use super::trace::{parse, unpacked};
+
+/// A script's steps as (thread, slot, before, kind, align, size).
+fn steps(text: &str) -> Vec<(u32, u32, u32, u8, u8, u64)> {
+    let (script, fault) = parse(text.as_bytes());
+    assert_eq!(fault, None);
+    let word = |step: &[u8], at: usize| u32::from_le_bytes(step[at..at + 4].try_into().unwrap());
+    let read = |step: &[u8; 24]| {
+        let size = u64::from_le_bytes(step[16..].try_into().unwrap());
+        (
+            word(step, 0),
+            word(step, 4),
+            word(step, 8),
+            step[12],
+            step[13],
+            size,
+        )
+    };
+    script.steps.as_chunks::<24>().0.iter().map(read).collect()
+}
+
+#[test]
+fn a_slot_is_used_again_and_counts_what_it_has_seen() {
+    let text = "# malloctrace 1\np\nt 0\nm 24\nz 7\nf 0\nt 1\nm 100 64\nr 2 200\n";
+    let expected = [
+        (0, 0, 0, 0, 0, 24),
+        (0, 1, 0, 1, 0, 7),
+        (0, 0, 1, 2, 0, 0),
+        (1, 0, 2, 0, 6, 100),
+        (1, 0, 3, 3, 0, 200),
+        (0, 0, 0, 4, 0, 0),
+    ];
+    assert_eq!(steps(text), expected);
+}
+
+#[test]
+fn each_program_counts_from_nought() {
+    let text = "p\nm 8\np\nm 9\nf 0\n";
+    let expected = [
+        (0, 0, 0, 0, 0, 8),
+        (0, 0, 0, 4, 0, 0),
+        (0, 0, 0, 0, 0, 9),
+        (0, 0, 1, 2, 0, 0),
+        (0, 0, 0, 4, 0, 0),
+    ];
+    assert_eq!(steps(text), expected);
+}
+
+#[test]
+fn totals_are_those_of_all_programs_and_the_most_of_one() {
+    let (script, _) = parse(b"p\nm 100\nm 50\nf 0\nr 1 70\np\nm 120\nt 40\nm 1\n");
+    let totals = &script.totals;
+    assert_eq!((totals.programs, totals.allocations), (2, 4));
+    assert_eq!((totals.frees, totals.resizes), (1, 1));
+    assert_eq!(totals.live_bytes_max, 150);
+    assert_eq!(
+        (script.slots, script.threads),
+        (2, 9),
+        "threads beyond 16 take turns"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line_and_what_stands_before_is_kept() {
+    for (wrong, why) in [
+        ("f 7", "block 7 is not live here"),
+        ("f 0\nf 0", "line 3: block 0 is not live here"),
+        ("r 1 5", "block 1 is not live here"),
+        ("m", "no call that is known"),
+        ("m many", "no number"),
+        ("m -1", "no number"),
+        ("m 8 24", "24 is no alignment"),
+        ("m 8 0", "0 is no alignment"),
+        ("m 8 1099511627776", "is no alignment"),
+        ("m 99999999999999", "more than any block has"),
+        ("jump 3", "no call that is known"),
+        ("\u{0}", "no call that is known"),
+    ] {
+        let (script, fault) = parse(format!("m 5\n{wrong}\nm 6\n").as_bytes());
+        let fault = fault.unwrap();
+        assert!(fault.contains(why), "{wrong}: {fault}");
+        assert_eq!(script.totals.allocations, 1, "{wrong}");
+    }
+    let (_, fault) = parse(b"m 5\n\xff\xfe\n");
+    assert_eq!(fault.as_deref(), Some("line 2: is no text"));
+}
+
+#[test]
+fn what_is_packed_and_cut_off_is_not_whole() {
+    let (text, error) = unpacked(b"m 1\n", false);
+    assert!(text == b"m 1\n" && error.is_none());
+    let (text, error) = unpacked(&[0x28, 0xb5, 0x2f, 0xfd, 4], true);
+    assert!(text.is_empty() && error.is_some());
+}

@@ -1,0 +1,233 @@
+//! The form of a trace: lines, a call each.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `# ..` | a remark; the first line is [`HEADING`] |
+//! | `p` | a program begins: threads and blocks are counted from 0, and what is live goes |
+//! | `t T` | what follows is asked by thread T |
+//! | `m SIZE`, `m SIZE ALIGN` | the next block, of so many bytes, at a multiple of ALIGN |
+//! | `z SIZE` | the same, filled with zeros |
+//! | `f B` | block B is freed |
+//! | `r B SIZE` | block B gets another size |
+#![forbid(unsafe_code)]
+
+use std::collections::HashMap;
+use std::io::{self, Cursor, Read};
+
+use ruzstd::decoding::StreamingDecoder;
+
+/// The first line of every trace.
+pub(crate) const HEADING: &str = "# malloctrace 1";
+
+/// Larger blocks than this were never allocated.
+const SIZE_MAX: u64 = 1 << 40;
+
+/// Alignments beyond this are refused.
+const ALIGN_MAX: u64 = 1 << 30;
+
+/// Threads that carry a trace out, at most; more of them take turns.
+const THREADS_MAX: u32 = 16;
+
+/// Bytes of a step; `malloc-work/replay.rs` says what is where.
+const STEP_BYTES: usize = 24;
+
+/// Calls by kind, and what they come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub(super) programs: u64,
+    pub(super) allocations: u64,
+    pub(super) frees: u64,
+    pub(super) resizes: u64,
+    /// Most bytes that were live at once in one program.
+    pub(super) live_bytes_max: u64,
+}
+
+/// A trace, ready to be carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Script {
+    /// As `malloc-work/replay.rs` reads them.
+    pub(super) steps: Vec<u8>,
+    pub(super) threads: u32,
+    pub(super) slots: u32,
+    pub(super) totals: Totals,
+}
+
+/// What is live of a block.
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    slot: u32,
+    bytes: u64,
+}
+
+/// Reads a trace line by line.
+#[derive(Debug, Default)]
+struct Reader {
+    script: Script,
+    thread: u32,
+    /// Of this program, by number.
+    blocks: HashMap<u64, Live>,
+    next: u64,
+    /// Steps that each slot has seen.
+    seen: Vec<u32>,
+    free_slots: Vec<u32>,
+    live_bytes: u64,
+}
+
+/// Kinds of steps, as `malloc-work/replay.rs` has them.
+const ALLOCATE: u8 = 0;
+const ZEROED: u8 = 1;
+const FREE: u8 = 2;
+const RESIZE: u8 = 3;
+const END: u8 = 4;
+
+/// What the input is, unpacked where it is packed with zstd; and what keeps it from being whole.
+pub(super) fn unpacked(bytes: &[u8], packed: bool) -> (Vec<u8>, Option<io::Error>) {
+    if !packed {
+        return (bytes.to_vec(), None);
+    }
+    let mut text = vec![];
+    let error = match StreamingDecoder::new(Cursor::new(bytes)) {
+        Ok(mut decoder) => decoder.read_to_end(&mut text).err(),
+        Err(error) => Some(io::Error::other(error)),
+    };
+    (text, error)
+}
+
+/// Whether it begins as a trace of this form does.
+pub(super) fn begins(bytes: &[u8], packed: bool) -> bool {
+    let mut start = vec![0; HEADING.len()];
+    let read = if packed {
+        let decoder = StreamingDecoder::new(Cursor::new(bytes));
+        decoder.is_ok_and(|mut decoder| decoder.read_exact(&mut start).is_ok())
+    } else {
+        (&*bytes).read_exact(&mut start).is_ok()
+    };
+    read && start == HEADING.as_bytes()
+}
+
+/// Reads a trace. Where it is wrong from some line on, what stands before that, and what is wrong.
+pub(super) fn parse(text: &[u8]) -> (Script, Option<String>) {
+    let mut reader = Reader::default();
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    for (number, line) in lines {
+        let line = std::str::from_utf8(line).map_err(|_| "is no text".to_owned());
+        if let Err(why) = line.and_then(|line| reader.line(line.trim())) {
+            let fault = format!("line {}: {why}", number + 1);
+            return (reader.end(), Some(fault));
+        }
+    }
+    (reader.end(), None)
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        let mut words = line.split_ascii_whitespace();
+        let Some(word) = words.next().filter(|word| !word.starts_with('#')) else {
+            return Ok(());
+        };
+        let numbers: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
+        let numbers = numbers.ok_or_else(|| format!("`{line}`: what follows is no number"))?;
+        match (word, numbers.as_slice()) {
+            ("p", []) => {
+                self.end_program();
+                self.script.totals.programs += 1;
+            }
+            ("t", &[thread]) => {
+                self.thread = (thread % u64::from(THREADS_MAX)) as u32;
+                self.script.threads = self.script.threads.max(self.thread + 1);
+            }
+            ("m", &[size]) => self.allocate(ALLOCATE, size, 1)?,
+            ("m", &[size, align]) => self.allocate(ALLOCATE, size, align)?,
+            ("z", &[size]) => self.allocate(ZEROED, size, 1)?,
+            ("f", &[block]) => {
+                let live = self.block(block)?;
+                self.blocks.remove(&block);
+                self.step(FREE, live.slot, 0, 0);
+                self.free_slots.push(live.slot);
+                self.live_bytes -= live.bytes;
+                self.script.totals.frees += 1;
+            }
+            ("r", &[block, size]) => {
+                let live = self.block(block)?;
+                self.step(RESIZE, live.slot, 0, sized(size)?);
+                let bytes = size;
+                self.blocks.insert(block, Live { bytes, ..live });
+                self.live(live.bytes, size);
+                self.script.totals.resizes += 1;
+            }
+            _ => return Err(format!("`{line}` is no call that is known")),
+        }
+        Ok(())
+    }
+
+    fn allocate(&mut self, kind: u8, size: u64, align: u64) -> Result<(), String> {
+        let size = sized(size)?;
+        if !align.is_power_of_two() || align > ALIGN_MAX {
+            return Err(format!(
+                "{align} is no alignment: a power of two up to 2^30"
+            ));
+        }
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.seen.push(0);
+            self.seen.len() as u32 - 1
+        });
+        self.step(kind, slot, align.trailing_zeros() as u8, size);
+        self.blocks.insert(self.next, Live { slot, bytes: size });
+        self.next += 1;
+        self.live(0, size);
+        self.script.totals.allocations += 1;
+        Ok(())
+    }
+
+    fn block(&self, number: u64) -> Result<Live, String> {
+        let live = self.blocks.get(&number).copied();
+        live.ok_or_else(|| format!("block {number} is not live here"))
+    }
+
+    fn live(&mut self, before: u64, after: u64) {
+        self.live_bytes = self.live_bytes - before + after;
+        let most = &mut self.script.totals.live_bytes_max;
+        *most = self.live_bytes.max(*most);
+    }
+
+    fn step(&mut self, kind: u8, slot: u32, align: u8, size: u64) {
+        let seen = &mut self.seen[slot as usize];
+        let before = std::mem::replace(seen, *seen + 1);
+        self.put(self.thread, slot, before, kind, align, size);
+    }
+
+    fn put(&mut self, thread: u32, slot: u32, before: u32, kind: u8, align: u8, size: u64) {
+        let mut step = [0; STEP_BYTES];
+        step[0..4].copy_from_slice(&thread.to_le_bytes());
+        step[4..8].copy_from_slice(&slot.to_le_bytes());
+        step[8..12].copy_from_slice(&before.to_le_bytes());
+        [step[12], step[13]] = [kind, align];
+        step[16..24].copy_from_slice(&size.to_le_bytes());
+        self.script.steps.extend(step);
+    }
+
+    /// All that is live goes, and counting begins anew.
+    fn end_program(&mut self) {
+        self.script.slots = self.script.slots.max(self.seen.len() as u32);
+        if !self.seen.is_empty() {
+            self.put(0, 0, 0, END, 0, 0);
+        }
+        self.blocks.clear();
+        self.seen.clear();
+        self.free_slots.clear();
+        (self.next, self.live_bytes, self.thread) = (0, 0, 0);
+    }
+
+    fn end(mut self) -> Script {
+        self.end_program();
+        self.script.threads = self.script.threads.max(1);
+        self.script
+    }
+}
+
+fn sized(size: u64) -> Result<u64, String> {
+    match size {
+        0..=SIZE_MAX => Ok(size),
+        _ => Err(format!("{size} bytes are more than any block has")),
+    }
+}

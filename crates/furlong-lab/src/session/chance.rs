@@ -1,0 +1,33 @@
+//! What is left to chance: the name of a run, and its seed where nobody gave one.
+#![forbid(unsafe_code)]
+
+use crate::error::Error;
+
+/// A new name: eight letters and digits that are not mistaken for one another.
+pub(super) fn new_id() -> Result<String, Error> {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let bits = u64::from_le_bytes(random_bytes()?);
+    let letter = |place: u32| char::from(LETTERS[(bits >> (5 * place) & 31) as usize]);
+    Ok((0..8).map(letter).collect())
+}
+
+/// A seed for a run whose user gave none: short enough to be typed again.
+///
+/// # Errors
+///
+/// The system has no random numbers.
+pub fn new_seed() -> Result<u64, Error> {
+    Ok(u64::from(u32::from_le_bytes(random_bytes()?)))
+}
+
+fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    match rustix::rand::getrandom(&mut bytes, flags) {
+        Ok(count) if count == N => Ok(bytes),
+        Ok(_) => Err(Error::failed("the system has too few random numbers")),
+        Err(error) => Err(Error::failed(format!(
+            "the system has no random numbers: {error}"
+        ))),
+    }
+}

@@ -1,0 +1,34 @@
+//! A whole run from the command line, on three nodes of a real Slurm.
+#![forbid(unsafe_code)]
+
+use crate::cluster::{Cluster, NODES};
+use crate::lab::{read, text};
+use crate::{only_fleet, parts, same_samples};
+
+#[test]
+fn a_run_goes_over_three_nodes_and_its_report_names_the_effect_on_each() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let words =
+        "run tree-order --workloads ins --profile smoke --blocks 9 --on slurm --json r.json";
+    let output = cluster.output(&words.split(' ').collect::<Vec<_>>());
+    let (shown, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("10 tasks are submitted"), "{said}");
+    let result = read(&cluster.home.path("r.json"));
+    let parts = parts(&only_fleet(&cluster.home.path("")));
+    assert_eq!(parts.len(), 10);
+    assert!(parts.iter().all(|(_, part)| part.is_whole()));
+    same_samples(&result, &parts);
+    let fleet = result.run.machine.fleet.as_ref().unwrap();
+    assert_eq!(fleet.nodes.keys().collect::<Vec<_>>(), NODES);
+    for node in NODES {
+        let effect = format!("{node} ");
+        assert!(shown.contains(&effect), "{node}\n{shown}");
+    }
+    let deciding = &result.experiments[0].workloads[0].comparisons[0];
+    let by_node = deciding.by_node.as_ref().unwrap();
+    assert_eq!(by_node.effects.iter().map(|node| node.n).sum::<usize>(), 9);
+    assert!(by_node.differ.is_some());
+}

@@ -1,0 +1,302 @@
+//! Parts that are whole, missing, damaged, or somebody else's.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::PathBuf;
+
+use furlong_lab::fleet::step::Step;
+
+use crate::lab::read;
+use crate::stand_in::StandIn;
+use crate::{parts, same_samples};
+
+/// An experiment with counts and a calibration, so that there is a preparation.
+const RUN: [&str; 10] = [
+    "run",
+    "tree-order",
+    "--workloads",
+    "plain,ins",
+    "--profile",
+    "smoke",
+    "--on",
+    "slurm",
+    "--dir",
+    "fleet",
+];
+
+/// Commands that take no time.
+const COMPARE: [&str; 9] = [
+    "compare", "true", "true", "--names", "a,b", "--on", "slurm", "--dir", "fleet",
+];
+
+fn with<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [words, more].concat()
+}
+
+/// A comparison of six blocks, done.
+fn done(slurm: &StandIn) -> PathBuf {
+    slurm.ends(0, &with(&COMPARE, &["--blocks", "6", "--quiet"]));
+    slurm.0.path("fleet")
+}
+
+#[test]
+fn an_experiment_is_prepared_once_and_its_blocks_are_shared() {
+    let slurm = StandIn::new();
+    let said = slurm.ends(0, &with(&RUN, &["--blocks", "6", "--json", "r.json"]));
+    assert!(said.contains("7 tasks are submitted"), "{said}");
+    let asked = slurm.asked();
+    assert_eq!(asked.len(), 2);
+    assert!(
+        asked[1].contains("--array=1-6 --dependency=afterok:7"),
+        "{}",
+        asked[1]
+    );
+    let result = read(&slurm.0.path("r.json"));
+    let parts = parts(&slurm.0.path("fleet"));
+    assert_eq!(parts.len(), 7);
+    same_samples(&result, &parts);
+    let fleet = result.run.machine.fleet.as_ref().unwrap();
+    assert_eq!(fleet.nodes.keys().collect::<Vec<_>>(), ["n1", "n2", "n3"]);
+    for workload in &result.experiments[0].workloads {
+        assert_eq!(workload.blocks, [1, 2, 3, 4, 5, 6]);
+        assert_eq!(
+            workload.params["blocks_by_node"]["n1"],
+            serde_json::json!([3, 6])
+        );
+        let timed = workload
+            .comparisons
+            .iter()
+            .find(|one| one.ci95_pct.is_some())
+            .unwrap();
+        let by_node = timed.by_node.as_ref().unwrap();
+        let counted: Vec<usize> = by_node.effects.iter().map(|node| node.n).collect();
+        assert_eq!(counted, [2, 2, 2]);
+    }
+    let shown = slurm.0.ends(0, &["show", "--json", "again.json"]).0;
+    assert!(
+        shown.contains("3 nodes (n1, n2, n3)") && shown.contains("; on n1 "),
+        "{shown}"
+    );
+    assert_eq!(read(&slurm.0.path("again.json")), result);
+}
+
+#[test]
+fn a_task_that_is_missing_is_named_and_done_when_it_is_submitted_again() {
+    let slurm = StandIn::new();
+    let mut run = slurm.furlong(&with(&COMPARE, &["--blocks", "7"]));
+    let output = run.env("STAND_IN_SKIPS", "2 5 6").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let missing = "3 of 7 blocks are missing: block 2 (no task of it is known), block 5 (no task \
+                   of it is known), block 6 (no task of it is known); 4 finished blocks are kept";
+    assert!(said.contains(missing), "{said}");
+    let resume = slurm.0.refuses(&["compare", "--resume", &only_run(&slurm)]);
+    assert!(
+        resume.contains("is a fleet's: `furlong collect"),
+        "{resume}"
+    );
+    let still = slurm.ends(1, &["collect", "fleet", "--json", "some.json"]);
+    assert!(still.contains(missing), "{still}");
+    let some = read(&slurm.0.path("some.json"));
+    assert_eq!(some.experiments[0].workloads[0].blocks, [1, 3, 4, 7]);
+    slurm.ends(0, &["collect", "fleet", "--resubmit", "--json", "all.json"]);
+    assert!(slurm.asked().last().unwrap().contains("--array=2,5-6 "));
+    let all = read(&slurm.0.path("all.json"));
+    assert_eq!(
+        all.experiments[0].workloads[0].blocks,
+        [1, 2, 3, 4, 5, 6, 7]
+    );
+    assert_eq!(all.run.id, some.run.id);
+    same_samples(&all, &parts(&slurm.0.path("fleet")));
+    // With everything there Slurm is not even asked.
+    slurm.program(
+        "squeue",
+        "#!/bin/sh\necho 'squeue: error: gone' >&2\nexit 1\n",
+    );
+    let said = slurm.ends(0, &["collect", "fleet", "--json", "last.json"]);
+    assert!(!said.contains("does not answer"), "{said}");
+    assert_eq!(
+        read(&slurm.0.path("last.json")).experiments,
+        all.experiments
+    );
+}
+
+fn only_run(slurm: &StandIn) -> String {
+    let order = fs::read_to_string(slurm.0.path("fleet/order.json")).unwrap();
+    let order: serde_json::Value = serde_json::from_str(&order).unwrap();
+    order["run"]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn parts_that_are_empty_cut_off_copied_or_of_another_run_are_named_and_measured_again() {
+    let slurm = StandIn::new();
+    let fleet = done(&slurm);
+    let part = |number: u32| fleet.join(format!("parts/block-{number}.json"));
+    let original = |number| fs::read(part(number)).unwrap();
+    let (first, third) = (original(1), original(3));
+    fs::write(part(2), "").unwrap();
+    fs::write(part(3), &third[..third.len() - 40]).unwrap();
+    fs::write(part(4), &first).unwrap();
+    let other = String::from_utf8(original(5)).unwrap();
+    fs::write(part(5), other.replace(&only_run(&slurm), "another0")).unwrap();
+    fs::write(
+        part(6),
+        original(6).iter().map(|byte| byte ^ 1).collect::<Vec<u8>>(),
+    )
+    .unwrap();
+    fs::write(fleet.join("parts/block-9.json"), &first).unwrap();
+
+    let collect = ["collect", "fleet", "--db", "none", "--json", "some.json"];
+    let said = slurm.ends(1, &collect);
+    for wanted in [
+        "5 of 6 blocks are missing",
+        "block-2.json is empty)",
+        "block-3.json is cut off)",
+        "block-4.json is a copy of the part of block 1)",
+        "block-5.json is of run another0)",
+        "block-6.json is damaged (",
+        "block-9.json is no part of this run: it is left out",
+    ] {
+        assert!(said.contains(wanted), "{wanted}\n{said}");
+    }
+    let some = read(&slurm.0.path("some.json"));
+    assert_eq!(some.experiments[0].workloads[0].blocks, [1]);
+
+    let collect = [
+        "collect",
+        "fleet",
+        "--db",
+        "none",
+        "--resubmit",
+        "--json",
+        "all.json",
+    ];
+    slurm.ends(0, &collect);
+    assert!(slurm.asked().last().unwrap().contains("--array=2-6 "));
+    assert_eq!(original(1), first, "what was good was not measured again");
+    let aside = fs::read(fleet.join("parts/block-3.json.aside-1")).unwrap();
+    assert_eq!(
+        aside,
+        &third[..third.len() - 40],
+        "what was damaged is kept"
+    );
+    assert!(
+        slurm
+            .tasks()
+            .contains("block-3.json is cut off: it is kept as"),
+        "{}",
+        slurm.tasks()
+    );
+    same_samples(&read(&slurm.0.path("all.json")), &parts(&fleet));
+}
+
+#[test]
+fn what_the_record_has_outlives_its_part() {
+    let slurm = StandIn::new();
+    let fleet = done(&slurm);
+    slurm.ends(0, &["collect", "fleet", "--json", "before.json"]);
+    fs::remove_file(fleet.join("parts/block-4.json")).unwrap();
+    slurm.ends(0, &["collect", "fleet", "--json", "after.json"]);
+    let [before, after] = ["before.json", "after.json"].map(|name| read(&slurm.0.path(name)));
+    assert_eq!(before.experiments, after.experiments);
+}
+
+#[test]
+fn a_task_that_begins_again_measures_only_what_is_not_done() {
+    let slurm = StandIn::new();
+    slurm.ends(0, &with(&RUN, &["--blocks", "2", "--quiet"]));
+    let fleet = slurm.0.path("fleet");
+    let path = fleet.join("parts/block-2.json");
+    // As a task leaves it that is killed between its two workloads.
+    let mut part: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    part["stints"][0]["end"] = serde_json::Value::Null;
+    let lines = part["stints"][0]["lines"].as_array_mut().unwrap();
+    let is_block = |line: &serde_json::Value| line["what"] == "block";
+    let last = lines.iter().rposition(is_block).unwrap();
+    lines.truncate(last);
+    let kept = lines.iter().find(|line| is_block(line)).unwrap().clone();
+    fs::write(&path, part.to_string()).unwrap();
+
+    let program = fleet.join("furlong");
+    let again = || {
+        let mut task = std::process::Command::new(&program);
+        task.args(["task", "fleet", "--block", "2"])
+            .current_dir(slurm.0.path(""));
+        task.env("SLURMD_NODENAME", "n9")
+            .env("SLURM_RESTART_COUNT", "1")
+            .output()
+            .unwrap()
+    };
+    assert!(again().status.success());
+    let (_, part) = parts(&fleet)
+        .into_iter()
+        .find(|(step, _)| *step == Step::Block(2))
+        .unwrap();
+    assert_eq!(part.stints.len(), 2);
+    let blocks = |stint: usize| {
+        let lines = part.stints[stint]
+            .lines
+            .iter()
+            .map(|line| serde_json::json!(line));
+        lines.filter(is_block).collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(0), [kept.clone()]);
+    assert_eq!(blocks(1).len(), 1);
+    assert_ne!(blocks(1)[0]["place"], kept["place"]);
+    assert_eq!(
+        (part.stints[1].node.as_str(), part.stints[1].restarts),
+        ("n9", 1)
+    );
+    // Once it is whole it stays as it is.
+    let before = fs::read(&path).unwrap();
+    assert!(again().status.success());
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_block_waits_for_the_preparation_and_says_so() {
+    let slurm = StandIn::new();
+    slurm.ends(0, &with(&RUN, &["--blocks", "1", "--quiet"]));
+    let fleet = slurm.0.path("fleet");
+    for name in ["prepare", "block-1"] {
+        fs::remove_file(fleet.join(format!("parts/{name}.json"))).unwrap();
+    }
+    let output = std::process::Command::new(fleet.join("furlong"))
+        .args(["task", "fleet", "--block", "1"])
+        .current_dir(slurm.0.path(""))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("block 1 comes after the preparation, which is not done"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_command_that_fails_on_its_node_is_told_with_its_words() {
+    let slurm = StandIn::new();
+    let said = slurm.ends(
+        1,
+        &[
+            "compare",
+            "true",
+            "sh -c 'exit 3'",
+            "--blocks",
+            "2",
+            "--on",
+            "slurm",
+            "--dir",
+            "fleet",
+        ],
+    );
+    assert!(
+        said.contains("2 of 2 blocks are missing: block 1 ("),
+        "{said}"
+    );
+    assert!(
+        said.contains("exit code 3") || said.contains("code 3"),
+        "{said}"
+    );
+}

@@ -1,0 +1,157 @@
+//! What is refused before anything is begun, each in a line that says what to do.
+#![forbid(unsafe_code)]
+
+use std::fs;
+
+use crate::lab::Home;
+use crate::stand_in::StandIn;
+
+const COMPARE: [&str; 5] = ["compare", "true", "true", "--on", "slurm"];
+
+fn refused(slurm: &StandIn, arguments: &[&str]) -> String {
+    let said = slurm.ends(2, arguments);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let left = fs::read_dir(slurm.0.path("")).unwrap().count();
+    assert_eq!(left, 1, "only the stand-in is there: nothing was begun");
+    said
+}
+
+#[test]
+fn without_slurm_it_is_said_what_to_install() {
+    let home = Home::new();
+    let output = home
+        .furlong(&COMPARE)
+        .env("PATH", home.path("bin"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(
+        said,
+        "furlong: Slurm's programs are not on this machine: install them (on Debian: apt-get \
+         install slurm-client), or run it here with --on local\n"
+    );
+    assert_eq!(
+        fs::read_dir(home.path("")).unwrap().count(),
+        0,
+        "nothing was begun"
+    );
+}
+
+#[test]
+fn a_slurm_that_is_down_is_refused() {
+    let slurm = StandIn::new();
+    let down = "#!/bin/sh\necho 'Slurmctld(primary) at head is DOWN'\nexit 1\n";
+    slurm.program("scontrol", down);
+    let said = refused(&slurm, &COMPARE);
+    assert!(
+        said.contains(
+            "Slurm does not answer (Slurmctld(primary) at head is DOWN): start slurmctld"
+        ),
+        "{said}"
+    );
+    let lost = "#!/bin/sh\necho 'scontrol: fatal: Could not establish a configuration source' >&2\n\
+                exit 1\n";
+    slurm.program("scontrol", lost);
+    let said = refused(&slurm, &COMPARE);
+    assert!(
+        said.contains("(Could not establish a configuration source)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_sbatch_would_refuse_is_refused_before_anything_is_begun() {
+    let slurm = StandIn::new();
+    let refuses =
+        "#!/bin/sh\necho 'sbatch: error: invalid partition specified: nope' >&2\nexit 1\n";
+    slurm.program("sbatch", refuses);
+    let said = refused(
+        &slurm,
+        &[&COMPARE[..], &["--slurm=--partition=nope"]].concat(),
+    );
+    assert!(
+        said.contains("sbatch would refuse the tasks: invalid partition specified: nope"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_fleet_cannot_stop_early_nor_go_on_where_another_began() {
+    let slurm = StandIn::new();
+    for more in [&["--early"][..], &["--until", "1"], &["--max-time", "5"]] {
+        let said = refused(&slurm, &[&COMPARE[..], more].concat());
+        assert!(
+            said.contains("a fleet does all blocks of its plan"),
+            "{said}"
+        );
+    }
+    let said = slurm.ends(2, &["compare", "true", "true", "--dir", "x"]);
+    assert!(said.contains("--dir goes with --on slurm"), "{said}");
+    let said = slurm.ends(2, &["run", "--resume", "abc", "--on", "slurm"]);
+    assert!(said.contains("cannot be used with"), "{said}");
+}
+
+#[test]
+fn a_directory_that_is_there_is_not_written_to() {
+    let slurm = StandIn::new();
+    fs::create_dir(slurm.0.path("mine")).unwrap();
+    let said = slurm.ends(2, &[&COMPARE[..], &["--dir", "mine"]].concat());
+    assert!(
+        said.contains("mine cannot be made (File exists): name another with --dir"),
+        "{said}"
+    );
+    assert_eq!(fs::read_dir(slurm.0.path("mine")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_no_fleets_directory_is_refused() {
+    let home = Home::new();
+    let said = home.refuses(&["collect", "nowhere"]);
+    assert!(
+        said.contains("nowhere cannot be read (No such file or directory)"),
+        "{said}"
+    );
+    fs::create_dir(home.path("empty")).unwrap();
+    let said = home.refuses(&["collect", "empty"]);
+    assert!(
+        said.contains("empty is no fleet's directory: name the directory"),
+        "{said}"
+    );
+    for (text, wanted) in [
+        ("", "is damaged, or another furlong's"),
+        ("{}", "is damaged, or another furlong's"),
+    ] {
+        fs::write(home.path("empty/order.json"), text).unwrap();
+        let said = home.refuses(&["collect", "empty"]);
+        assert!(
+            said.contains("order.json") && said.contains(wanted),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_slurm_that_goes_down_while_tasks_are_missing_costs_nothing_that_arrived() {
+    let slurm = StandIn::new();
+    let mut run = slurm.furlong(&[&COMPARE[..], &["--dir", "fleet", "--blocks", "3"]].concat());
+    assert_eq!(
+        run.env("STAND_IN_SKIPS", "2")
+            .output()
+            .unwrap()
+            .status
+            .code(),
+        Some(1)
+    );
+    let down = "#!/bin/sh\necho 'slurm_load_jobs error: Unable to contact slurm controller' >&2\n\
+                exit 1\n";
+    slurm.program("squeue", down);
+    let said = slurm.ends(1, &["collect", "fleet", "--json", "r.json"]);
+    assert!(said.contains("warning: Slurm does not answer: "), "{said}");
+    assert!(
+        said.contains("1 of 3 blocks are missing: block 2 ("),
+        "{said}"
+    );
+    let result = crate::lab::read(&slurm.0.path("r.json"));
+    assert_eq!(result.experiments[0].workloads[0].blocks, [1, 3]);
+}

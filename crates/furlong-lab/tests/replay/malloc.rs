@@ -1,0 +1,153 @@
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::process::Command;
+
+use crate::home::{Home, json, refused, with};
+
+const GLIBC: [&str; 3] = ["t", "--subject", "glibc"];
+
+/// Runs `furlong record malloc`: the exit code, and what is on stderr.
+fn record(home: &Home, arguments: &[&str]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
+    command.args(["record", "malloc"]).args(arguments);
+    let output = command.current_dir(home.path("")).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), said)
+}
+
+fn trace(home: &Home) -> String {
+    fs::read_to_string(home.path("t")).unwrap()
+}
+
+fn count(trace: &str, letter: &str) -> usize {
+    let begins = |line: &&str| line.split(' ').next() == Some(letter);
+    trace.lines().filter(begins).count()
+}
+
+#[test]
+fn the_recordings_of_the_repository_replay_without_a_wrong_answer() {
+    let home = Home::new();
+    for name in ["gcc", "git"] {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces/malloc");
+        let path = format!("{root}/{name}.malloctrace.zst");
+        let outcome = json(&home, &[path.as_str(), "--subject", "glibc"]);
+        let subject = &outcome["subjects"][0];
+        assert_eq!(
+            (subject["name"].as_str(), subject["wrong"].as_u64()),
+            (Some("glibc"), Some(0))
+        );
+        let calls = if name == "gcc" { 47_696 } else { 232_491 };
+        assert_eq!(subject["answers"].as_u64(), Some(calls));
+    }
+}
+
+#[test]
+fn what_is_recorded_replays_at_once() {
+    let home = Home::new();
+    let script = "ls / >/dev/null; ls /bin >/dev/null";
+    let (code, said) = record(&home, &["-o", "t", "--", "sh", "-c", script]);
+    assert_eq!(code, 0, "{said}");
+    let trace = trace(&home);
+    // The shell, and ls twice.
+    assert!(count(&trace, "p") >= 3, "{trace}");
+    assert!(count(&trace, "m") > 100 && count(&trace, "f") > 20);
+    let (page, _) = home.ends(0, &GLIBC);
+    assert!(
+        page.contains(" 0 wrong") && page.contains("glibc"),
+        "{page}"
+    );
+    assert!(
+        home.path("").read_dir().unwrap().count() == 1,
+        "the log is gone"
+    );
+}
+
+#[test]
+fn a_program_that_is_killed_has_left_all_that_it_asked() {
+    let home = Home::new();
+    let script = "ls / >/dev/null; kill -9 $$";
+    let (code, said) = record(&home, &["-o", "t", "--", "sh", "-c", script]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("the command has failed"), "{said}");
+    let whole = Home::new();
+    record(&whole, &["-o", "t", "--", "sh", "-c", "ls / >/dev/null; :"]);
+    let calls = |home: &Home| count(&trace(home), "m") + count(&trace(home), "z");
+    // A shell that ends by itself frees more, and asks for nothing more.
+    assert!(
+        calls(&home) + 20 > calls(&whole),
+        "{} {}",
+        calls(&home),
+        calls(&whole)
+    );
+    home.ends(0, &GLIBC);
+}
+
+#[test]
+fn what_has_no_room_is_counted_and_the_rest_replays() {
+    let home = Home::new();
+    let (code, said) = record(&home, &["--events", "40", "-o", "t", "--", "ls", "/"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("calls came after the log was full"), "{said}");
+    let trace = trace(&home);
+    let all: usize = ["m", "z", "f", "r"]
+        .iter()
+        .map(|kind| count(&trace, kind))
+        .sum();
+    assert!((20..40).contains(&all), "{all} calls");
+    home.ends(0, &GLIBC);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_said_in_a_line() {
+    let home = Home::new();
+    for (arguments, code, why) in [
+        (
+            &["-o", "t", "--", "no-such-program"][..],
+            2,
+            "no such program",
+        ),
+        (&["-o", "no/t", "--", "ls"], 2, "cannot be written"),
+        (&["--events", "0", "-o", "t", "--", "ls"], 2, "--events"),
+        (
+            &["--events", "4294967296", "-o", "t", "--", "ls"],
+            2,
+            "--events N takes fewer",
+        ),
+    ] {
+        let (found, said) = record(&home, arguments);
+        assert_eq!(found, code, "{said}");
+        assert!(said.contains(why) && !said.contains("panicked"), "{said}");
+    }
+}
+
+#[test]
+fn a_trace_that_is_wrong_from_some_line_on_is_run_up_to_there() {
+    let home = with(b"# malloctrace 1\np\nm 100 4096\nz 3000\nr 0 9\nf 7\nm 1\n");
+    let (page, said) = home.ends(2, &GLIBC);
+    assert!(page.contains("2 allocations, 1 resizes, 0 frees"), "{page}");
+    assert!(
+        said.contains("t: line 6: block 7 is not live here"),
+        "{said}"
+    );
+    assert!(refused(b"# malloctrace 1\n# nothing\n").contains("holds no call"));
+    let said = with(b"# malloctrace 1\nm 1\n").refuses(&["t", "--subject", "rbtree"]);
+    assert!(said.contains("unknown subject `rbtree`"), "{said}");
+}
+
+#[test]
+fn more_than_there_is_fails_and_does_not_pass() {
+    let home = with(b"# malloctrace 1\nm 1099511627776\n");
+    let limited = "ulimit -v 8000000 && exec \"$0\" replay t --subject glibc";
+    let mut command = Command::new("sh");
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_furlong")]);
+    let output = command.current_dir(home.path("")).output().unwrap();
+    let page = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{page}{said}");
+    assert!(
+        page.contains("WRONG") && page.contains("no memory for"),
+        "{page}"
+    );
+    assert!(said.contains("1 wrong answers"), "{said}");
+}

@@ -1,0 +1,221 @@
+//! The attacks: what a wrong or a hostile program does, and what the program does afterwards.
+
+use core::ffi::c_void;
+use std::{
+    process,
+    sync::{Barrier, Mutex},
+    thread,
+};
+
+/// What an attack leaves behind when the allocator gives out memory that is not free.
+pub(crate) const SUBVERTED: i32 = 3;
+
+/// Blocks that are there when the attack begins; the middle one is attacked.
+const AROUND: usize = 9;
+
+/// Memory that is no block, where an attacker wants the allocator to lead.
+static TARGET: [u128; 1024] = [0; 1024];
+
+/// A pointer of the program's, which may be wrong.
+#[derive(Clone, Copy)]
+struct Pointer(*mut u8);
+
+// SAFETY: threads of an attack take turns.
+unsafe impl Send for Pointer {}
+
+/// What is attacked.
+#[derive(Clone, Copy)]
+pub(crate) struct Victim {
+    block: Pointer,
+    size: usize,
+    /// Whether another thread than the one that allocated does it.
+    elsewhere: bool,
+}
+
+/// What is done to the victim.
+#[derive(Clone, Copy)]
+enum Act {
+    /// Writes so many bytes from an offset on.
+    Write(isize, usize),
+    /// Writes an address over the first word.
+    Link(usize),
+    /// Frees what lies at an offset.
+    Free(usize),
+    /// Frees another address.
+    FreeAt(*mut u8),
+    /// Frees with this size.
+    FreeSized(usize),
+}
+
+// SAFETY: an address that is not the block's, or none.
+unsafe impl Send for Act {}
+
+impl Act {
+    fn on(self, block: Pointer) {
+        match self {
+            Self::Write(offset, len) => {
+                for at in 0..len {
+                    let byte = block.0.wrapping_offset(offset).wrapping_add(at);
+                    // SAFETY: none. It is the attack.
+                    unsafe { byte.write_volatile(0x41) };
+                }
+            }
+            // SAFETY: none. It is where many allocators keep their links.
+            Self::Link(to) => unsafe { block.0.cast::<usize>().write_volatile(to) },
+            Self::Free(offset) => free(block.0.wrapping_add(offset)),
+            Self::FreeAt(address) => free(address),
+            Self::FreeSized(size) => free_sized(block.0, size),
+        }
+    }
+}
+
+/// The other thread is there before the attack, and allocates nothing during it.
+static TURNS: [Barrier; 2] = [const { Barrier::new(2) }; 2];
+static NEXT: Mutex<Option<(Act, Pointer)>> = Mutex::new(None);
+
+fn other_thread() {
+    // It has a heap already.
+    free(malloc(48));
+    TURNS[0].wait();
+    if let Some((act, block)) = NEXT.lock().expect("nobody panics with it").take() {
+        act.on(block);
+    }
+    TURNS[1].wait();
+}
+
+impl Victim {
+    fn act(self, act: Act) {
+        if !self.elsewhere {
+            return act.on(self.block);
+        }
+        *NEXT.lock().expect("nobody panics with it") = Some((act, self.block));
+        for turn in &TURNS {
+            turn.wait();
+        }
+    }
+
+    fn free(self) {
+        free(self.block.0);
+    }
+}
+
+fn malloc(size: usize) -> *mut u8 {
+    // SAFETY: no contract.
+    unsafe { libc::malloc(size) }.cast()
+}
+
+fn free(block: *mut u8) {
+    // SAFETY: none. Some of what is freed here is no block.
+    unsafe { libc::free(block.cast()) };
+}
+
+/// Frees with a size, where the allocator has such a function.
+fn free_sized(block: *mut u8, size: usize) {
+    // SAFETY: a name that ends.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"free_sized".as_ptr()) };
+    if function.is_null() {
+        return free(block);
+    }
+    // SAFETY: the function of this name in C.
+    let function: unsafe extern "C" fn(*mut c_void, usize) =
+        unsafe { core::mem::transmute(function) };
+    // SAFETY: none. The size is wrong.
+    unsafe { function(block.cast(), size) };
+}
+
+type Deed = fn(Victim);
+
+/// Each with its name.
+pub(crate) const ATTACKS: [(&str, Deed); 11] = [
+    ("double free", |victim| {
+        victim.free();
+        victim.act(Act::Free(0));
+    }),
+    ("invalid pointer", |victim| {
+        let nowhere = core::ptr::without_provenance_mut(0x1234_5670);
+        victim.act(Act::FreeAt(nowhere));
+    }),
+    ("interior pointer", |victim| {
+        victim.act(Act::Free(victim.size / 2 / 16 * 16));
+    }),
+    ("foreign pointer", |victim| {
+        victim.act(Act::FreeAt((&raw const TARGET[64]).cast_mut().cast()));
+    }),
+    ("overflow by 1", |victim| {
+        victim.act(Act::Write(victim.size as isize, 1));
+    }),
+    ("overflow by 8", |victim| {
+        victim.act(Act::Write(victim.size as isize, 8));
+    }),
+    ("overflow by a page", |victim| {
+        victim.act(Act::Write(victim.size as isize, 4096));
+    }),
+    ("underflow", |victim| victim.act(Act::Write(-8, 8))),
+    ("use after free", |victim| {
+        victim.free();
+        victim.act(Act::Write(24, 8));
+    }),
+    ("link overwrite", |victim| {
+        victim.free();
+        victim.act(Act::Link((&raw const TARGET[64]).addr()));
+    }),
+    ("size mismatch", |victim| {
+        victim.act(Act::FreeSized(victim.size * 2));
+    }),
+];
+
+/// Attacks in this process, and goes on as a program would.
+pub(crate) fn run(attack: usize, size: usize, elsewhere: bool) {
+    if elsewhere {
+        thread::spawn(other_thread);
+    }
+    let blocks: Vec<Pointer> = (0..AROUND).map(|_| Pointer(malloc(size))).collect();
+    for block in &blocks {
+        // SAFETY: a block of this size.
+        unsafe { block.0.write_bytes(0x20, size) };
+    }
+    let victim = Victim {
+        block: blocks[AROUND / 2],
+        size,
+        elsewhere,
+    };
+    let (name, deed) = ATTACKS[attack];
+    deed(victim);
+    let is_free = [
+        "double free",
+        "use after free",
+        "link overwrite",
+        "size mismatch",
+    ];
+    let rest = blocks.iter().enumerate();
+    for (at, block) in rest {
+        if at != AROUND / 2 || !is_free.contains(&name) {
+            free(block.0);
+        }
+    }
+    go_on(size);
+}
+
+/// Allocates and frees; ends the process where two blocks are one, or a block is none.
+fn go_on(size: usize) {
+    let target = (&raw const TARGET).addr();
+    let target = target..target + size_of_val(&TARGET);
+    let mut held: Vec<Pointer> = Vec::with_capacity(32);
+    let rounds = if size > 65_536 { 200 } else { 2000 };
+    for round in 0..rounds {
+        let block = malloc(size);
+        let twice = held.iter().any(|other| other.0 == block);
+        if twice || target.contains(&block.addr()) {
+            process::exit(SUBVERTED);
+        }
+        // SAFETY: a block of this size.
+        unsafe { block.write_volatile(1) };
+        held.push(Pointer(block));
+        if held.len() == 32 {
+            free(held.swap_remove(round * 7 % 32).0);
+        }
+    }
+    for block in held {
+        free(block.0);
+    }
+}

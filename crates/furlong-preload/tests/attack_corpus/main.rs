@@ -1,0 +1,164 @@
+//! A corpus of attacks, each in a process of its own under each allocator: stopped with a line,
+//! ended by a signal, gone on, or led to give out memory that is not free.
+//!
+//! `cargo test -p furlong-preload --test attack_corpus -- --nocapture` prints the table. Other
+//! allocators are in it where they are installed (Debian: libmimalloc2.0).
+
+mod attack;
+
+use std::{
+    env, fmt,
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use attack::{ATTACKS, SUBVERTED};
+
+/// Says to this test's program which attack it is.
+const ATTACK: &str = "FURLONG_TEST_ATTACK";
+
+/// One of each kind of block.
+const SIZES: [(&str, usize); 3] = [("small", 48), ("medium", 3000), ("large", 200_000)];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Stopped,
+    Signal,
+    WentOn,
+    Subverted,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Stopped => "stop",
+            Self::Signal => "signal",
+            Self::WentOn => "-",
+            Self::Subverted => "GIVEN",
+        })
+    }
+}
+
+fn target() -> PathBuf {
+    let test = env::current_exe().expect("a test has a path");
+    let target = test.ancestors().nth(2);
+    target
+        .expect("a test lies two folders below the target's")
+        .to_owned()
+}
+
+fn ours(name: &str) -> PathBuf {
+    let path = target().join(format!("examples/lib{name}.so"));
+    assert!(path.exists(), "{path:?}: cargo build --examples");
+    path
+}
+
+/// What comes of one attack.
+fn outcome(library: Option<&Path>, attack: usize, size: usize, elsewhere: bool) -> Outcome {
+    let test = env::current_exe().expect("a test has a path");
+    let output = Command::new(test)
+        .args(["--exact", "attacks_end_as_they_should", "--nocapture"])
+        .env(ATTACK, format!("{attack} {size} {}", u8::from(elsewhere)))
+        .envs(library.map(|path| ("LD_PRELOAD", path)))
+        .output()
+        .expect("this program can be run");
+    let said = !output.stderr.is_empty();
+    match (output.status.code(), output.status.signal()) {
+        (Some(0), _) => Outcome::WentOn,
+        (Some(SUBVERTED), _) => Outcome::Subverted,
+        (_, Some(libc::SIGABRT)) if said => Outcome::Stopped,
+        (_, Some(_)) => Outcome::Signal,
+        (code, _) => panic!("attack {attack} at {size} ended with {code:?}"),
+    }
+}
+
+/// All cells of an allocator, in the order of the attacks, the sizes and the threads.
+fn cells(library: Option<&Path>) -> Vec<Outcome> {
+    let mut cells = Vec::new();
+    for attack in 0..ATTACKS.len() {
+        for (_, size) in SIZES {
+            for elsewhere in [false, true] {
+                cells.push(outcome(library, attack, size, elsewhere));
+            }
+        }
+    }
+    cells
+}
+
+fn percent(cells: &[Outcome], of: &[Outcome]) -> usize {
+    let count = cells.iter().filter(|cell| of.contains(cell)).count();
+    count * 100 / cells.len()
+}
+
+fn print_table(columns: &[(&str, Vec<Outcome>)]) {
+    let names = columns.iter().map(|(name, _)| format!(" {name:>10}"));
+    println!("{:<34}{}", "attack", names.collect::<String>());
+    let mut row = 0;
+    for (name, _) in ATTACKS {
+        for (size, _) in SIZES {
+            for thread in ["same", "other"] {
+                let cells = columns
+                    .iter()
+                    .map(|(_, cells)| format!(" {:>10}", cells[row]));
+                let cells: String = cells.collect();
+                println!("{:<34}{cells}", format!("{name}, {size}, {thread}"));
+                row += 1;
+            }
+        }
+    }
+    for (name, cells) in columns {
+        let stopped = percent(cells, &[Outcome::Stopped]);
+        let ended = percent(cells, &[Outcome::Stopped, Outcome::Signal]);
+        println!("{name}: {stopped} % stopped with a line, {ended} % ended");
+    }
+}
+
+/// The attack that this process is for.
+fn attack_from(words: &str) {
+    let numbers: Vec<usize> = words.split(' ').flat_map(str::parse).collect();
+    // SAFETY: a limit of this process's; no core is wanted.
+    unsafe {
+        let none = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+    }
+    attack::run(numbers[0], numbers[1], numbers[2] == 1);
+}
+
+#[test]
+fn attacks_end_as_they_should() {
+    if let Ok(words) = env::var(ATTACK) {
+        return attack_from(&words);
+    }
+    let peers = [
+        ("mimalloc", "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0"),
+        (
+            "mi-secure",
+            "/usr/lib/x86_64-linux-gnu/libmimalloc-secure.so.2.0",
+        ),
+    ];
+    let mut columns = vec![
+        ("default", cells(Some(&ours("furlong_malloc")))),
+        ("secure", cells(Some(&ours("furlong_malloc_secure")))),
+        ("glibc", cells(None)),
+    ];
+    for (name, path) in peers {
+        if Path::new(path).exists() {
+            columns.push((name, cells(Some(Path::new(path)))));
+        }
+    }
+    print_table(&columns);
+    let [default, secure] = [0, 1].map(|at| &columns[at].1);
+    let ended = [Outcome::Stopped, Outcome::Signal];
+    assert!(percent(default, &[Outcome::Stopped]) >= 40, "default");
+    assert!(percent(secure, &ended) >= 80, "secure");
+    for cells in [default, secure] {
+        assert!(
+            !cells.contains(&Outcome::Subverted),
+            "memory was given out twice"
+        );
+    }
+}

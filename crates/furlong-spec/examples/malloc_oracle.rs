@@ -1,0 +1,96 @@
+//! The allocator against the model for as long as one likes: random streams of several threads in
+//! one, on every arm, and threads that race and free each other's blocks.
+//!
+//! `cargo run --release -p furlong-spec --example malloc_oracle -- [OPERATIONS] [SEED]`: at least
+//! so many operations, 100,000,000 if none are named, half in streams and half in races, with seeds
+//! from this one on. It prints what has agreed, how often each operation had each outcome, and ends
+//! with the first thing that has not agreed or has never occurred.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "what it says is what it is for")]
+
+use std::process::ExitCode;
+
+use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
+use furlong_spec::malloc::{Coverage, Stressed, TRIALS, stress};
+
+type Stress = fn(u64, u64, u64) -> Stressed;
+
+const ARMS: [(&str, Stress); 5] = [
+    ("default", stress::<Checked, Inlined, Batched>),
+    ("plain", stress::<NoHardening, Inlined, Batched>),
+    ("secure", stress::<Secure, Inlined, Batched>),
+    ("outlined", stress::<Checked, Outlined, Batched>),
+    ("per-call", stress::<Checked, Inlined, PerCall>),
+];
+
+/// Of so many operations on an arm every possible outcome must have occurred.
+const MANY: u64 = 500_000;
+
+/// Operations of one allocator, so that many are tried.
+const ROUND: u64 = 1_000_000;
+
+/// Random operations on every arm, `operations` altogether.
+fn streams(operations: u64, first: u64) -> Result<u64, String> {
+    let share = operations.div_ceil(TRIALS.len() as u64);
+    let mut all = Coverage::default();
+    for trial in &TRIALS {
+        let mut seed = first;
+        let mut done = Coverage::default();
+        while done.operations() < share {
+            done += trial.run(seed..seed + 1)?;
+            seed += 1;
+        }
+        let (name, last) = (trial.name, seed - 1);
+        let (operations, refused) = (done.operations(), done.refused());
+        println!("{name}: {operations} operations, {refused} refused, seeds {first} to {last}");
+        let gaps = trial.gaps(&done);
+        if operations >= MANY && !gaps.is_empty() {
+            return Err(format!("{name}: {}", gaps.join(", ")));
+        }
+        all += done;
+    }
+    println!("{all}");
+    Ok(all.operations())
+}
+
+/// Threads that race, on every arm. They panic where they find something.
+fn races(operations: u64, first: u64) -> u64 {
+    let share = operations.div_ceil(ARMS.len() as u64);
+    let mut all = 0;
+    for (name, stress) in ARMS {
+        let mut sum = Stressed::default();
+        let mut seed = first;
+        while sum.operations < share {
+            let stressed = stress(4, ROUND.min(share), seed);
+            sum.operations += stressed.operations;
+            sum.remote += stressed.remote;
+            sum.threads += stressed.threads;
+            seed += 1;
+        }
+        println!("{name}, racing: {sum}, seeds {first} to {}", seed - 1);
+        all += sum.operations;
+    }
+    all
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|argument| argument.parse::<u64>());
+    let mut number = |default| arguments.next().unwrap_or(Ok(default));
+    let (Ok(operations), Ok(seed)) = (number(100_000_000), number(0)) else {
+        eprintln!("malloc_oracle [OPERATIONS] [SEED]: two numbers");
+        return ExitCode::from(2);
+    };
+    match streams(operations.div_ceil(2), seed) {
+        Ok(done) => {
+            let raced = races(operations.saturating_sub(done), seed);
+            println!("{} operations, every block intact and back", done + raced);
+            ExitCode::SUCCESS
+        }
+        Err(divergence) => {
+            println!("DIVERGES: {divergence}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Allocators: the operations of several threads, a naive model of what is live, streams of
+//! operations, threads that race, and the library's allocator in every arm as a subject.
+
+mod block;
+mod coverage;
+mod model;
+mod operation;
+mod pages;
+mod parts;
+mod stream;
+mod stress;
+mod subject;
+mod trial;
+
+pub use coverage::Coverage;
+pub use model::Model;
+pub use operation::{Operation, Outcome, THREADS};
+pub use pages::Pages;
+pub use parts::{Numbered, Parts};
+pub use stream::operations;
+pub use stress::{Stressed, stress};
+pub use subject::Allocator;
+pub use trial::{TRIALS, Trial};

@@ -1,0 +1,157 @@
+//! The system under an allocator that is held against the model: Linux, with a limit, and with a
+//! book of what is mapped.
+#![expect(unsafe_code, reason = "it brings memory to an allocator")]
+
+use core::ptr::NonNull;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use furlong::malloc::{Linux, Misuse, PageSource};
+
+/// What is mapped, by where it begins, and how much more may be.
+#[derive(Debug)]
+struct Book {
+    mapped: BTreeMap<usize, usize>,
+    left: usize,
+}
+
+/// Pages of Linux. What is still mapped at the end is unmapped then.
+#[derive(Debug)]
+pub struct Pages(Mutex<Book>);
+
+impl Pages {
+    /// Pages of at most `limit` bytes altogether.
+    #[must_use]
+    pub const fn new(limit: usize) -> Self {
+        Self(Mutex::new(Book {
+            mapped: BTreeMap::new(),
+            left: limit,
+        }))
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives everything back. Nobody may use it any more.
+    pub(super) fn unmap_all(&self) {
+        let mut book = self.book();
+        while let Some((start, len)) = book.mapped.pop_first() {
+            book.left += len;
+            // SAFETY: it is mapped, and the allocator that had it is gone.
+            unsafe { Linux.unmap(at(start), len) };
+        }
+    }
+}
+
+fn at(start: usize) -> NonNull<u8> {
+    NonNull::new(core::ptr::with_exposed_provenance_mut(start)).expect("memory is not at 0")
+}
+
+fn address(start: NonNull<u8>) -> usize {
+    start.as_ptr().expose_provenance()
+}
+
+impl Book {
+    /// The mapping in which a stretch lies whole.
+    fn holder(&self, start: usize, len: usize) -> (usize, usize) {
+        let holder = self.mapped.range(..=start).next_back();
+        let (first, whole) = holder.expect("the allocator names memory that is mapped");
+        assert!(
+            start + len <= first + whole,
+            "{len} bytes at {start:#x} are not mapped"
+        );
+        (*first, *whole)
+    }
+
+    /// Cuts a stretch out.
+    fn cut(&mut self, start: usize, len: usize) {
+        let (first, whole) = self.holder(start, len);
+        self.mapped.remove(&first);
+        if start > first {
+            self.mapped.insert(first, start - first);
+        }
+        if start + len < first + whole {
+            self.mapped.insert(start + len, first + whole - start - len);
+        }
+        self.left += len;
+    }
+}
+
+// SAFETY: all memory is Linux's; a limit and a book change nothing about it.
+unsafe impl PageSource for Pages {
+    fn page_size(&self) -> usize {
+        Linux.page_size()
+    }
+
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        let mut book = self.book();
+        if len > book.left {
+            return None;
+        }
+        let start = Linux.map(len, align)?;
+        book.left -= len;
+        book.mapped.insert(address(start), len);
+        Some(start)
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        let mut book = self.book();
+        book.cut(address(start), len);
+        // SAFETY: the caller's promise; the book has it.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        self.book().holder(address(start), len);
+        // SAFETY: the caller's promise; the book has it.
+        unsafe { Linux.purge(start, len) }
+    }
+
+    unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
+        let mut book = self.book();
+        let whole = book.holder(address(start), old);
+        assert_eq!(whole, (address(start), old), "a part of a mapping");
+        if new > old && new - old > book.left {
+            return false;
+        }
+        // SAFETY: the caller's promise; the book has it.
+        let done = unsafe { Linux.resize(start, old, new) };
+        if done {
+            book.left = book.left + old - new;
+            book.mapped.insert(address(start), new);
+        }
+        done
+    }
+
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+        let mut book = self.book();
+        book.holder(address(to), len);
+        // SAFETY: the caller's promise; the book has both.
+        let done = unsafe { Linux.relocate(from, len, to) };
+        if done {
+            book.cut(address(from), len);
+        }
+        done
+    }
+
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+        self.book().holder(address(start), len);
+        // SAFETY: the caller's promise; the book has it.
+        unsafe { Linux.guard(start, len) };
+    }
+
+    fn relax(&self) {
+        Linux.relax();
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        panic!("the program was stopped: {misuse}: {address:#x}")
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        self.unmap_all();
+    }
+}

@@ -1,0 +1,87 @@
+//! The arms as types, and the threads of a stream, which may all be one.
+#![expect(unsafe_code, reason = "it says whose heap the caller has")]
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+
+use furlong::malloc::{Config, CurrentHeap, Gate, Hardening, Heap, Malloc, Tier};
+
+use super::operation::THREADS;
+use super::pages::Pages;
+
+/// An allocator of these arms over [`Pages`], for threads that are real, or numbers of one thread.
+#[derive(Debug)]
+pub struct Parts<H, G, T>(PhantomData<(H, G, T)>);
+
+impl<H: Hardening, G: Gate, T: Tier> Config for Parts<H, G, T> {
+    type Source = Pages;
+    type Current = Numbered;
+    type Hardening = H;
+    type Gate = G;
+    type Tier = T;
+}
+
+thread_local! {
+    static NOW: Cell<usize> = const { Cell::new(0) };
+    static HEAPS: [Cell<&'static Heap>; THREADS] =
+        const { [const { Cell::new(Heap::vacant()) }; THREADS] };
+}
+
+/// The heaps of the threads that one thread stands for.
+#[derive(Debug)]
+pub struct Numbered;
+
+// SAFETY: variables of the thread's, for one allocator at a time; which of them is meant changes
+// between calls only.
+unsafe impl CurrentHeap for Numbered {
+    type Pin = ();
+
+    fn pin() {}
+
+    fn get() -> &'static Heap {
+        HEAPS.with(|heaps| heaps[NOW.get()].get())
+    }
+
+    fn set(heap: &'static Heap) {
+        HEAPS.with(|heaps| heaps[NOW.get()].set(heap));
+    }
+}
+
+/// The caller is this one from now on.
+pub(super) fn become_thread(number: usize) {
+    NOW.set(number);
+}
+
+/// The caller's heap has not begun.
+pub(super) fn begin() {
+    Numbered::set(Heap::vacant());
+}
+
+/// An allocator of its own, which is gone with this.
+#[derive(Debug)]
+pub(super) struct Owned<C: Config<Source = Pages>>(*mut Malloc<C>);
+
+impl<C: Config<Source = Pages>> Owned<C> {
+    pub(super) fn new(limit: usize) -> Self {
+        Self(Box::into_raw(Box::new(Malloc::new(Pages::new(limit)))))
+    }
+
+    /// The allocator, for as long as `self` is there.
+    pub(super) fn get(&self) -> &'static Malloc<C> {
+        // SAFETY: it came from a box that is freed with self, and who holds self keeps what this
+        // returns no longer.
+        unsafe { &*self.0 }
+    }
+}
+
+impl<C: Config<Source = Pages>> Drop for Owned<C> {
+    fn drop(&mut self) {
+        for number in 0..THREADS {
+            become_thread(number);
+            begin();
+        }
+        become_thread(0);
+        // SAFETY: it came from a box; no heap of it is anybody's any more.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}

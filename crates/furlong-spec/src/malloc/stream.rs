@@ -1,0 +1,112 @@
+//! Streams of operations from a seed: what four threads of a program might ask, block after block.
+#![forbid(unsafe_code)]
+
+use super::operation::{Operation, THREADS};
+use crate::Random;
+
+/// A size: mostly small, now and then of pages, seldom of megabytes.
+pub(super) fn size(random: &mut Random) -> usize {
+    match random.below(1000) {
+        0 => random.index(3 << 20),
+        1..12 => random.index(300 << 10),
+        12..90 => random.index(16 << 10),
+        _ => random.index(1200),
+    }
+}
+
+/// An alignment: mostly none of its own.
+pub(super) fn align(random: &mut Random) -> usize {
+    match random.below(24) {
+        0 => 1 << random.below(20),
+        1 => 32,
+        2 => 64,
+        _ => 16,
+    }
+}
+
+/// An endless stream.
+#[derive(Clone, Debug)]
+struct Stream {
+    random: Random,
+    taken: Vec<bool>,
+    ended: [bool; THREADS],
+    now: usize,
+}
+
+impl Stream {
+    /// An operation on blocks. The stream believes that nothing is refused; where it is wrong the
+    /// operation is idle.
+    fn block(&mut self) -> Operation {
+        let random = &mut self.random;
+        let place = random.index(self.taken.len());
+        if !self.taken[place] {
+            self.taken[place] = true;
+            // One in many is a size that nobody has.
+            let size = match random.below(5000) {
+                0 => usize::MAX - random.index(1 << 20),
+                1 => usize::MAX / 2 + random.index(1 << 20),
+                _ => size(random),
+            };
+            let (align, zeroed) = (align(random), random.below(8) == 0);
+            return Operation::Allocate {
+                place,
+                size,
+                align,
+                zeroed,
+            };
+        }
+        match random.below(12) {
+            0..2 => Operation::Resize {
+                place,
+                size: size(random).max(1),
+            },
+            2 => Operation::Look(place),
+            3 => {
+                self.taken[place] = false;
+                Operation::FreeSized(place)
+            }
+            _ => {
+                self.taken[place] = false;
+                Operation::Free(place)
+            }
+        }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Operation;
+
+    fn next(&mut self) -> Option<Operation> {
+        let choice = self.random.below(20_000);
+        Some(match choice {
+            0..600 => {
+                self.now = self.random.index(THREADS);
+                Operation::Become(self.now)
+            }
+            600..620 => Operation::Count,
+            620..626 => Operation::Trim,
+            626..632 => Operation::Follow(self.random.below(2) == 0),
+            632..640 => Operation::Fork,
+            640..680 if self.ended[self.now] => {
+                self.ended[self.now] = false;
+                Operation::Begin
+            }
+            640..650 => {
+                self.ended[self.now] = true;
+                Operation::End
+            }
+            _ => self.block(),
+        })
+    }
+}
+
+/// So many operations of a program with so many places. The seed is enough to repeat them.
+pub fn operations(places: usize, count: usize, seed: u64) -> impl Iterator<Item = Operation> {
+    let stream = Stream {
+        random: Random::new(seed),
+        taken: vec![false; places],
+        ended: [false; THREADS],
+        now: 0,
+    };
+    stream.take(count)
+}

@@ -1,0 +1,185 @@
+//! Every arm against the model, over streams from seeds.
+#![forbid(unsafe_code)]
+
+use core::ops::Range;
+
+use furlong::malloc::{
+    Batched, Checked, Gate, Hardening, Inlined, NoHardening, Outlined, PerCall, Secure, Tier,
+};
+
+use super::coverage::{Coverage, word};
+use super::model::Model;
+use super::operation::{Operation, Outcome, THREADS};
+use super::stream::operations;
+use super::subject::Allocator;
+use crate::{Subject, judge};
+
+/// The places of a stream's program.
+const PLACES: usize = 600;
+
+/// Bytes that are short for it.
+const SHORT: usize = 26 << 20;
+
+/// The operations of one stream.
+const LENGTH: usize = 100_000;
+
+type Run = fn(&Trial, u64, usize) -> Result<Coverage, String>;
+
+/// An arm, and the memory that it has.
+#[derive(Debug)]
+pub struct Trial {
+    /// Its name.
+    pub name: &'static str,
+    limit: usize,
+    run: Run,
+}
+
+/// Every arm, and the default one where memory is short.
+pub const TRIALS: [Trial; 6] = [
+    Trial::of("default", usize::MAX, one::<Checked, Inlined, Batched>),
+    Trial::of("plain", usize::MAX, one::<NoHardening, Inlined, Batched>),
+    Trial::of("secure", usize::MAX, one::<Secure, Inlined, Batched>),
+    Trial::of("outlined", usize::MAX, one::<Checked, Outlined, Batched>),
+    Trial::of("per-call", usize::MAX, one::<Checked, Inlined, PerCall>),
+    Trial::of("short of memory", SHORT, one::<Checked, Inlined, Batched>),
+];
+
+impl Trial {
+    const fn of(name: &'static str, limit: usize, run: Run) -> Self {
+        Self { name, limit, run }
+    }
+
+    fn is_short(&self) -> bool {
+        self.limit < usize::MAX
+    }
+
+    /// A stream from each seed. Returns what was seen.
+    ///
+    /// # Errors
+    /// The seed, and where the arm and the model part.
+    pub fn run(&self, seeds: Range<u64>) -> Result<Coverage, String> {
+        let mut all = Coverage::default();
+        for seed in seeds {
+            let done = (self.run)(self, seed, LENGTH);
+            all += done.map_err(|what| format!("{}, seed {seed}: {what}", self.name))?;
+        }
+        Ok(all)
+    }
+
+    /// What should have been seen and has not.
+    #[must_use]
+    pub fn gaps(&self, coverage: &Coverage) -> Vec<String> {
+        coverage.gaps(self.is_short())
+    }
+}
+
+fn one<H: Hardening, G: Gate, T: Tier>(
+    trial: &Trial,
+    seed: u64,
+    length: usize,
+) -> Result<Coverage, String> {
+    // An allocator has the roots of its map inside itself, and is made on the stack.
+    let run = move || {
+        let mut model = Model::new(PLACES, trial.is_short()).sealed(H::SCRUB);
+        let mut watched = Watched::new(Allocator::<H, G, T>::new(PLACES, trial.limit));
+        let stream = operations(PLACES, length, seed);
+        judge(&mut model, &mut watched, stream).map_err(|divergence| divergence.to_string())?;
+        watched.subject.finish()?;
+        Ok(watched.coverage)
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(64 << 20);
+        let thread = thread.spawn_scoped(scope, run);
+        let done = thread.map_err(|error| error.to_string())?.join();
+        done.unwrap_or_else(|panic| Err(said(&*panic)))
+    })
+}
+
+/// What a panic said.
+fn said(panic: &(dyn core::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.unwrap_or_else(|| "it panicked".to_owned())
+}
+
+/// Whose a place's block is: a thread's number, and the how many-th thread of that number it was.
+type Owner = (usize, u32);
+
+/// A subject whose outcomes are counted, with whose blocks were freed by whom.
+struct Watched<S> {
+    subject: S,
+    coverage: Coverage,
+    owners: Vec<(Owner, usize)>,
+    lives: [u32; THREADS],
+    ended: [bool; THREADS],
+    now: usize,
+}
+
+impl<S> Watched<S> {
+    fn new(subject: S) -> Self {
+        Self {
+            subject,
+            coverage: Coverage::default(),
+            owners: vec![((0, 0), 0); PLACES],
+            lives: [0; THREADS],
+            ended: [false; THREADS],
+            now: 0,
+        }
+    }
+
+    fn freed(&self, place: usize) -> &'static str {
+        let (number, life) = self.owners[place].0;
+        if self.ended[self.now] {
+            "without a heap"
+        } else if (number, life) == (self.now, self.lives[self.now]) {
+            "own"
+        } else if self.ended[number] || life != self.lives[number] {
+            "an ended thread's"
+        } else {
+            "another's"
+        }
+    }
+
+    /// The outcome in a word, after what it changes is noted.
+    fn note(&mut self, operation: &Operation, outcome: &Outcome) -> &'static str {
+        match (*operation, *outcome) {
+            (Operation::Become(number), _) => self.now = number,
+            (Operation::End, _) => self.ended[self.now] = true,
+            (Operation::Begin, _) => {
+                self.ended[self.now] = false;
+                self.lives[self.now] += 1;
+            }
+            (Operation::Free(place) | Operation::FreeSized(place), Outcome::Intact(_)) => {
+                return self.freed(place);
+            }
+            (
+                Operation::Allocate { place, .. } | Operation::Resize { place, .. },
+                Outcome::Block { address, .. },
+            ) => {
+                let resized = matches!(operation, Operation::Resize { .. });
+                if resized && self.owners[place].1 == address {
+                    return "stayed";
+                }
+                self.owners[place] = ((self.now, self.lives[self.now]), address);
+                return if resized { "moved" } else { "block" };
+            }
+            _ => {}
+        }
+        word(outcome)
+    }
+}
+
+impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Watched<S> {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        let outcome = self.subject.apply(operation);
+        let seen = self.note(operation, &outcome);
+        self.coverage.add(operation, seen);
+        outcome
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.subject.check()
+    }
+}

@@ -1,0 +1,141 @@
+//! The library's allocator against the model: every arm, over random streams of several threads,
+//! and threads that race. `ci/full.sh malloc-oracle` runs them for 100 million operations.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
+use furlong_spec::malloc::{Coverage, Model, Operation, Outcome, TRIALS, operations, stress};
+use furlong_spec::{Subject, judge};
+
+/// An arm agrees with the model over a stream from each seed, and has met everything.
+fn agrees(name: &str, seeds: u64) {
+    let trial = TRIALS.iter().find(|trial| trial.name == name).unwrap();
+    let mut all = Coverage::default();
+    all += trial
+        .run(0..seeds)
+        .unwrap_or_else(|divergence| panic!("{divergence}"));
+    let gaps = trial.gaps(&all);
+    assert!(gaps.is_empty(), "{gaps:#?}\n{all}");
+}
+
+#[test]
+fn the_default_agrees_with_the_model() {
+    agrees("default", 3);
+}
+
+#[test]
+fn the_plain_type_agrees_with_the_model() {
+    agrees("plain", 3);
+}
+
+#[test]
+fn the_secure_type_agrees_with_the_model() {
+    agrees("secure", 2);
+}
+
+#[test]
+fn the_arms_of_gate_and_tier_agree_with_the_model() {
+    agrees("outlined", 2);
+    agrees("per-call", 2);
+}
+
+#[test]
+fn an_allocator_without_memory_refuses_and_stays_as_it_was() {
+    agrees("short of memory", 3);
+}
+
+#[test]
+fn threads_that_free_each_others_blocks_lose_none() {
+    let plain = stress::<NoHardening, Inlined, Batched>(4, 160_000, 1);
+    assert!(plain.remote > 10_000 && plain.threads > 10, "{plain}");
+    let default = stress::<Checked, Inlined, Batched>(4, 160_000, 2);
+    assert!(default.remote > 10_000, "{default}");
+    let _ = stress::<Secure, Inlined, Batched>(3, 60_000, 3);
+    let _ = stress::<Checked, Outlined, PerCall>(3, 60_000, 4);
+}
+
+/// A model with a fault, as a subject.
+struct Faulty(Model, fn(&Operation, Outcome) -> Outcome);
+
+impl Subject for Faulty {
+    type Operation = Operation;
+    type Outcome = Outcome;
+
+    fn apply(&mut self, operation: &Operation) -> Outcome {
+        let right = self.0.apply(operation);
+        (self.1)(operation, right)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn is_told(fault: fn(&Operation, Outcome) -> Outcome) {
+    let mut faulty = Faulty(Model::new(60, false), fault);
+    let stream = operations(60, 20_000, 1);
+    let told = judge(&mut Model::new(60, false), &mut faulty, stream);
+    assert!(told.is_err());
+}
+
+#[test]
+fn the_model_agrees_with_itself() {
+    let mut subject = Faulty(Model::new(60, false), |_, right| right);
+    let stream = operations(60, 20_000, 1);
+    judge(&mut Model::new(60, false), &mut subject, stream).unwrap();
+}
+
+/// Changes an answer that is a block.
+fn block(right: Outcome, change: fn(usize, usize) -> (usize, usize)) -> Outcome {
+    match right {
+        Outcome::Block {
+            address,
+            usable,
+            intact,
+        } => {
+            let (address, usable) = change(address, usable);
+            Outcome::Block {
+                address,
+                usable,
+                intact,
+            }
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn every_fault_of_an_allocator_is_told_from_the_model() {
+    // Too short, too long, at the wrong place, at the same place.
+    is_told(|_, right| block(right, |address, usable| (address, usable / 2)));
+    is_told(|_, right| block(right, |address, usable| (address, usable + 4096)));
+    is_told(|_, right| block(right, |address, usable| (address + 8, usable)));
+    is_told(|_, right| block(right, |_, usable| (4096, usable)));
+    is_told(|_, right| block(right, |_, usable| (0, usable)));
+    // A block without the contents that it should have; a refusal without need; a wrong count.
+    is_told(|_, right| match right {
+        Outcome::Block {
+            address, usable, ..
+        } => Outcome::Block {
+            address,
+            usable,
+            intact: false,
+        },
+        other => other,
+    });
+    is_told(|_, right| match right {
+        Outcome::Intact(_) => Outcome::Intact(false),
+        other => other,
+    });
+    is_told(|_, right| match right {
+        Outcome::Block { .. } => Outcome::Refused,
+        other => other,
+    });
+    is_told(|_, right| match right {
+        Outcome::Counted { blocks, bytes } => Outcome::Counted {
+            blocks: blocks + 1,
+            bytes,
+        },
+        other => other,
+    });
+}

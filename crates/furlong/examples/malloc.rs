@@ -1,0 +1,65 @@
+//! A program that has this allocator for everything, and asks it afterwards.
+//!
+//! ```text
+//! cargo run -p furlong --features std --example malloc
+//! ```
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use furlong::check::Check;
+use furlong::malloc::{
+    Batched, Checked, Config, Global, Inlined, Linux, Malloc, Profile, thread_heap,
+};
+
+/// The parts: pages of Linux, checks that cost next to nothing, gates inside their callers.
+struct Program;
+
+impl Config for Program {
+    type Source = Linux;
+    type Current = Thread;
+    type Hardening = Checked;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+thread_heap!(Thread, MALLOC);
+static MALLOC: Malloc<Program> = Malloc::new(Linux);
+#[global_allocator]
+static GLOBAL: Global<Program> = Global::new(&MALLOC);
+
+/// How often each number of divisors occurs below a limit.
+fn divisors(limit: u64) -> BTreeMap<usize, Vec<u64>> {
+    let mut by_count: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+    for number in 1..limit {
+        let divisors: Vec<u64> = (1..=number).filter(|by| number % by == 0).collect();
+        by_count.entry(divisors.len()).or_default().push(number);
+    }
+    by_count
+}
+
+fn main() {
+    // Less memory for a little more work, from here on.
+    MALLOC.follow(&Profile::CONSERVATIVE);
+
+    // Each thread has a heap of its own; what others allocated is freed here.
+    let workers: Vec<_> = (1..4)
+        .map(|part| thread::spawn(move || divisors(part * 500)))
+        .collect();
+    for worker in workers {
+        let found = worker.join().expect("a worker ends well");
+        let (count, numbers) = found.last_key_value().expect("there is a number");
+        println!("{count} divisors: {numbers:?}");
+    }
+
+    (&&MALLOC).check().expect("every invariant holds");
+    let now = MALLOC.statistics();
+    println!(
+        "in use: {} blocks, {} bytes; {} heaps run, {} have ended",
+        now.used_blocks, now.used_bytes, now.heaps_running, now.heaps_ended
+    );
+    MALLOC.trim();
+    println!("kept: {} bytes", MALLOC.statistics().dirty_bytes);
+}

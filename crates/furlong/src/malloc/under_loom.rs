@@ -1,0 +1,251 @@
+//! The allocator under loom: what heaps exchange, over records without memory.
+//!
+//! Everything else of an allocator is one thread's, or under a latch. The maps of its records are
+//! larger than loom can follow, so [`World`] stands for them: a few spans of four blocks. Every
+//! block is a cell: who has it writes it, and loom sees two that have it at once.
+
+#[expect(dead_code, reason = "sizes are of no use without memory")]
+mod class;
+mod exchange;
+#[expect(dead_code, reason = "records without memory have fewer fields")]
+mod field;
+#[expect(dead_code, reason = "no thread is without a heap here")]
+mod heap;
+mod latch;
+#[expect(dead_code, reason = "as in field")]
+mod span;
+
+pub use self::heap::Heap;
+
+use crate::sync::{
+    UnsafeCell,
+    atomic::{AtomicU64, Ordering},
+    spin_loop,
+};
+use alloc::{boxed::Box, vec::Vec};
+
+use self::{
+    class::Class,
+    exchange::Exchange,
+    field::Word,
+    heap::State,
+    latch::Latch,
+    span::{Span, Use},
+};
+
+/// Blocks of a word.
+const HALF: u64 = 0b11;
+/// Blocks of a span, two in each of two words.
+const BLOCKS: usize = 4;
+
+/// A span and its blocks.
+#[derive(Debug)]
+struct Place {
+    span: Span,
+    remote: [AtomicU64; 2],
+    /// Which blocks are free; the owner's, under its latch.
+    free: UnsafeCell<u64>,
+    blocks: [UnsafeCell<()>; BLOCKS],
+}
+
+/// Heaps and spans. At the beginning all blocks are in use.
+#[derive(Debug)]
+pub struct World {
+    heaps: Vec<&'static Heap>,
+    places: Vec<&'static Place>,
+    pool: Latch,
+    ended: Word,
+}
+
+// SAFETY: loom checks every access to the cells.
+unsafe impl Sync for World {}
+// SAFETY: as above.
+unsafe impl Send for World {}
+
+fn class() -> Class {
+    Class::numbered(1)
+}
+
+impl World {
+    /// So many running heaps, and spans that these own.
+    #[must_use]
+    pub fn new(heaps: usize, owners: &[usize]) -> &'static Self {
+        let heap = |_| {
+            let heap: &'static Heap = Box::leak(Box::new(Heap::standing_for(State::Running)));
+            heap
+        };
+        let heaps: Vec<_> = (0..heaps).map(heap).collect();
+        let place = |(at, owner): (usize, &usize)| {
+            let place: &'static Place = Box::leak(Box::new(Place {
+                span: Span::none(),
+                remote: [AtomicU64::new(0), AtomicU64::new(0)],
+                free: UnsafeCell::new(0),
+                blocks: [const { () }; BLOCKS].map(UnsafeCell::new),
+            }));
+            place.span.unit.set(u32::try_from(at + 1).unwrap_or(0));
+            place.span.class.set(class().number());
+            place.span.use_for(Use::Blocks);
+            place.span.owner.set(Some(heaps[*owner]));
+            place
+        };
+        let places = owners.iter().enumerate().map(place).collect();
+        Box::leak(Box::new(Self {
+            heaps,
+            places,
+            pool: Latch::new(),
+            ended: Word::new(0),
+        }))
+    }
+
+    fn place(&'static self, span: &Span) -> &'static Place {
+        self.places[span.unit.get() as usize - 1]
+    }
+
+    /// The last use of blocks by whoever has them, and their remote free. `bits` are of one word.
+    pub fn free_remotely(&'static self, span: usize, word: usize, bits: u64) {
+        let place = self.places[span];
+        touch(place, word, bits);
+        self.post(&place.span, word, bits);
+    }
+
+    /// The owner looks for blocks that others freed.
+    pub fn collect_into(&'static self, heap: usize) {
+        self.lock_heap(self.heaps[heap]);
+        self.collect(self.heaps[heap]);
+        self.unlock_heap(self.heaps[heap]);
+    }
+
+    /// A heap's thread ends.
+    pub fn end_heap(&'static self, heap: usize) {
+        self.end(self.heaps[heap], || self.collect(self.heaps[heap]));
+    }
+
+    /// A thread begins, and takes over a heap.
+    pub fn begin(&'static self) -> Option<usize> {
+        let taken = self.take_over()?;
+        self.heaps
+            .iter()
+            .position(|heap| core::ptr::eq(*heap, taken))
+    }
+
+    /// A heap adopts a span that has something to give.
+    pub fn adopt_into(&'static self, heap: usize) -> bool {
+        self.lock_heap(self.heaps[heap]);
+        let adopted = self.adopt(self.heaps[heap], class()).is_some();
+        self.unlock_heap(self.heaps[heap]);
+        adopted
+    }
+
+    /// A span that nobody owns becomes a heap's; all its blocks are in use.
+    pub fn renew(&'static self, span: usize, heap: usize) -> bool {
+        self.under_pool(|| {
+            let place = self.places[span];
+            let free = place.span.owner.get().is_none();
+            if free {
+                set(place, 0);
+                place.span.owner.set(Some(self.heaps[heap]));
+            }
+            free
+        })
+    }
+
+    /// The free blocks of a span, and its owner. Nobody else does anything meanwhile.
+    #[must_use]
+    pub fn state(&'static self, span: usize) -> (u64, Option<usize>) {
+        let place = self.places[span];
+        let owner = self.heaps.iter().position(|heap| place.span.owner.is(heap));
+        (get(place), owner)
+    }
+
+    /// Whether any block is posted and not collected. Nobody else does anything meanwhile.
+    #[must_use]
+    pub fn has_posted(&'static self, span: usize) -> bool {
+        let words = self.places[span].remote.iter();
+        words
+            .into_iter()
+            .any(|word| word.load(Ordering::SeqCst) != 0)
+    }
+}
+
+fn get(place: &Place) -> u64 {
+    // SAFETY: under the owner's latch, which loom checks.
+    place.free.with(|free| unsafe { *free })
+}
+
+fn set(place: &Place, bits: u64) {
+    // SAFETY: under the owner's latch, which loom checks.
+    place.free.with_mut(|free| unsafe { *free = bits });
+}
+
+/// Uses blocks of a word.
+fn touch(place: &Place, word: usize, bits: u64) {
+    for block in (0..2).filter(|block| bits >> block & 1 == 1) {
+        place.blocks[word * 2 + block].with_mut(|_| ());
+    }
+}
+
+impl Exchange for World {
+    fn remote(&'static self, span: &'static Span, word: usize) -> Option<&'static AtomicU64> {
+        Some(&self.place(span).remote[word])
+    }
+
+    fn give_blocks(
+        &'static self,
+        heap: &'static Heap,
+        span: &'static Span,
+        word: usize,
+        bits: u64,
+    ) {
+        assert!(span.owner.is(heap), "blocks of somebody else's");
+        let place = self.place(span);
+        touch(place, word, bits);
+        let before = get(place);
+        let now = before | bits << (word * 2);
+        assert_eq!(before & bits << (word * 2), 0, "freed twice");
+        set(place, now);
+        if before == 0 {
+            span.next.set(heap.first(class()).get());
+            heap.first(class()).set(span.unit.get());
+        }
+        if now == HALF | HALF << 2 {
+            // The only span of its list, in these models.
+            heap.first(class()).set(span.next.get());
+            self.under_pool(|| span.owner.set(None));
+        }
+    }
+
+    fn under_pool<T>(&'static self, run: impl FnOnce() -> T) -> T {
+        self.pool.lock(spin_loop);
+        let done = run();
+        self.pool.unlock();
+        done
+    }
+
+    fn all_heaps(&'static self) -> impl Iterator<Item = &'static Heap> {
+        self.heaps.iter().copied()
+    }
+
+    fn ended(&'static self) -> &'static Word {
+        &self.ended
+    }
+
+    fn first_span(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
+        let unit = heap.first(class).get() as usize;
+        (unit != 0).then(|| &self.places[unit - 1].span)
+    }
+
+    fn relist(&'static self, span: &'static Span, from: &'static Heap, to: &'static Heap) {
+        from.first(class()).set(span.next.get());
+        span.owner.set(Some(to));
+        span.next.set(to.first(class()).get());
+        to.first(class()).set(span.unit.get());
+    }
+
+    fn stop_twice(&'static self, _: &'static Span, block: usize) -> ! {
+        panic!("block {block} freed twice")
+    }
+
+    fn relax(&'static self) {
+        spin_loop();
+    }
+}

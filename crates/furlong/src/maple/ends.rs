@@ -1,0 +1,91 @@
+//! Moving one end of an entry where it stands, over what is free or gets free: what a heap, a stack
+//! and mappings that go on with their neighbours ask for most.
+//!
+//! It comes to the same as a [`Cut`](super::cut::Cut) of one slot, carried out.
+#![forbid(unsafe_code)]
+
+use super::config::Config;
+use super::counters::{Counters, Event};
+use super::leaf::{Kind, Slot};
+use super::tree::Spot;
+use super::write::Write;
+
+impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
+    /// Lets the entry in slot `at` end at `last`. Says no if that is not all there is to it: what
+    /// it would have then is not free, or readers could see more than one word change.
+    #[inline(always)]
+    pub(super) fn move_last(&mut self, spot: &Spot<'a, C::Geometry>, at: usize, last: u64) -> bool {
+        let leaf = spot.leaf();
+        let len = leaf.len();
+        if leaf.live() < len || last < leaf.start(at) {
+            return false;
+        }
+        let above = if at + 1 == len {
+            spot.max
+        } else {
+            leaf.start(at + 1) - 1
+        };
+        if last > above || READERS && !leaf.may_store(at, Kind::Last) {
+            return false;
+        }
+        let before = above - leaf.last(at);
+        leaf.set_last(at, last);
+        self.count.count(Event::SlotStore);
+        if above == u64::MAX {
+            self.tree.note_last(last);
+        } else {
+            self.moved(spot, before, above - last);
+        }
+        true
+    }
+
+    /// Lets the entry in slot `at`, which is not the first of its leaf, start at `start`. Otherwise
+    /// as `move_last`.
+    #[inline(always)]
+    pub(super) fn move_start(
+        &mut self,
+        spot: &Spot<'a, C::Geometry>,
+        at: usize,
+        start: u64,
+    ) -> bool {
+        let leaf = spot.leaf();
+        if at == 0 || leaf.live() < leaf.len() || start > leaf.last(at) {
+            return false;
+        }
+        let below = leaf.last(at - 1);
+        if start <= below || READERS && !leaf.may_store(at, Kind::Start) {
+            return false;
+        }
+        let before = leaf.start(at) - below - 1;
+        leaf.set_start(at, start);
+        self.count.count(Event::SlotStore);
+        self.moved(spot, before, start - below - 1);
+        true
+    }
+
+    /// Takes what is from `start` to `last` out, if that is the upper end of one entry and what is
+    /// free behind it; returns what the entry was.
+    #[inline]
+    pub(super) fn cut_end(&mut self, start: u64, last: u64) -> Option<Slot> {
+        let mut spot = Spot::new();
+        if !self.tree.descend_to(start, &mut spot, self.count) || spot.max < last {
+            return None;
+        }
+        let leaf = spot.leaf();
+        let (at, len) = (leaf.rank(start), leaf.len());
+        let old = if at < len { leaf.read(at) } else { None };
+        let old = old.filter(|old| old.start < start && old.last <= last)?;
+        let is_alone = at + 1 == len || last < leaf.start(at + 1);
+        (is_alone && self.move_last(&spot, at, start - 1)).then_some(old)
+    }
+
+    /// Notes that a gap has become larger, or smaller.
+    #[inline(always)]
+    fn moved(&mut self, spot: &Spot<'a, C::Geometry>, before: u64, now: u64) {
+        if now > before {
+            self.widen(spot, now);
+        } else if before >= self.gap_of(spot) {
+            self.regap(spot);
+        }
+    }
+}

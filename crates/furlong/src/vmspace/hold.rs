@@ -1,0 +1,57 @@
+//! The seam `hold`: who has what a space knows beside its areas.
+#![forbid(unsafe_code)]
+
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+use crate::sync::Lent;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// How a space has what it knows beside its areas: [`Owned`] or [`Lending`].
+pub trait Hold: sealed::Sealed {
+    /// A value that is had like that.
+    type Of<T: 'static>: DerefMut<Target = T>;
+}
+
+/// The space has it.
+#[derive(Debug)]
+pub struct Owned;
+
+/// It is lent to the space while a lock is held.
+#[derive(Debug)]
+pub struct Lending<'m>(PhantomData<&'m ()>);
+
+/// A value that is the space's own.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<T>(pub(super) T);
+
+impl<T> Deref for Own<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Own<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl sealed::Sealed for Owned {}
+
+impl Hold for Owned {
+    type Of<T: 'static> = Own<T>;
+}
+
+impl sealed::Sealed for Lending<'_> {}
+
+impl<'m> Hold for Lending<'m> {
+    type Of<T: 'static> = Lent<'m, T>;
+}
