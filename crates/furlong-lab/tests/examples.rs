@@ -36,7 +36,11 @@ const RECORDS: [&str; 2] = [
 ];
 
 /// What an example needs that a machine need not have.
-const NEEDS: [(&str, &str); 2] = [("callgrind", "valgrind"), ("--with strace", "strace")];
+const NEEDS: [(&str, &str); 3] = [
+    ("callgrind", "valgrind"),
+    ("record vm", "strace"),
+    ("ls.vmtrace", "strace"),
+];
 
 /// The examples of a command and of those below it, in their order.
 fn examples(command: &clap::Command) -> Vec<String> {
@@ -84,8 +88,8 @@ fn furnished() -> Home {
         .unwrap();
         home.ends(0, &["import", "record.json"]);
     }
-    // For `show`, `diff` and the like the latest run has to be an experiment's.
-    fs::copy(home.path("result.json"), home.path("record.json")).unwrap();
+    home.ends(0, &["export", "latest", "-q", "--to", "."]);
+    home.ends(0, &["import", "result.json", "--db", "old.db"]);
     home
 }
 
