@@ -207,9 +207,9 @@ fn contradiction(document: &Document) -> Option<String> {
     let clock_mhz = each * rate.count / 1e6;
     Some(format!(
         "It contradicts itself: {:.0} cycles (line {}) for {:.0} operations (line {}) are \
-         {each:.1} each; at {:.0} operations a second (line {}) the processor would run at {clock_mhz:.0} \
-         MHz. Cycles and throughput are not of the same interval, so the one cannot explain the \
-         other.",
+         {each:.1} each; at {:.0} operations a second (line {}) the processor would run at \
+         {clock_mhz:.0} MHz. Cycles and throughput are not of the same interval, so the one cannot \
+         explain the other.",
         cycles.count, cycles.line, operations.count, operations.line, rate.count, rate.line
     ))
 }
