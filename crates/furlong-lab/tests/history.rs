@@ -157,15 +157,15 @@ fn what_contradicts_itself_is_refused_and_nothing_of_it_is_stored() {
     import(&home, [again(0, 1.0)].into_iter());
     let breaks: [(&str, Break); 6] = [
         ("schema", |result| {
-            result.schema = "furlong.result/2".to_owned()
+            result.schema = "furlong.result/2".to_owned();
         }),
         ("no name", |result| result.run.id = "../up".to_owned()),
         ("no time", |result| result.run.started = "soon".to_owned()),
         ("orders", |result| {
-            drop(result.experiments[0].workloads[0].order.pop())
+            drop(result.experiments[0].workloads[0].order.pop());
         }),
         ("not in order", |result| {
-            result.experiments[0].workloads[0].blocks.reverse()
+            result.experiments[0].workloads[0].blocks.reverse();
         }),
         ("twice", |result| {
             let first = result.experiments[0].clone();

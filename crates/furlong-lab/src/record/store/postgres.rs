@@ -250,7 +250,7 @@ fn lost(shown: &str, why: &str) -> Fault {
 
 fn is_transport(error: &postgres::Error) -> bool {
     let source = error.source();
-    source.is_some_and(|source| source.is::<std::io::Error>())
+    source.is_some_and(<dyn Error>::is::<std::io::Error>)
 }
 
 impl ToSql for Value {
