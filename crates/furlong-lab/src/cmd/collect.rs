@@ -34,9 +34,9 @@ pub struct Args {
     /// Exit with 3 when an arm comes to such a verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// What is printed on standard output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    pub format: Form,
+    /// What is printed on standard output [default: table]
+    #[arg(long, value_name = "FORM")]
+    pub format: Option<Form>,
     /// Where the reports go.
     #[command(flatten)]
     pub reports: Reports,
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let options = Options {
         settings: &settings,
         database: &args.database,
-        form: args.format,
+        form: settings.form(args.format),
         targets: args.reports.targets(&settings),
         page: !args.reports.no_html(&settings),
         fail_on: match args.fail_on.is_empty() {
