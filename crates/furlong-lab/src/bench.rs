@@ -88,6 +88,7 @@ impl Experiment {
                 seed_operations: None,
             },
             arms: vec![],
+            files: Vec::new,
         }
     }
 

@@ -44,6 +44,7 @@ fn experiment() -> Experiment {
     Experiment {
         plan,
         arms: vec![Arm::new("good", good), other],
+        files: Vec::new,
     }
 }
 

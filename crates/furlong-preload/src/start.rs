@@ -8,7 +8,7 @@ use core::{
 
 use furlong::malloc::Profile;
 
-use crate::kind::Kind;
+use crate::{kind::Kind, report};
 
 /// The key whose destructor is called at a thread's end, plus one; 0 before it is made.
 static KEY: AtomicU64 = AtomicU64::new(0);
@@ -23,8 +23,17 @@ pub extern "C" fn loaded<K: Kind>() {
     if let Some(profile) = profile() {
         K::allocator().follow(&profile);
     }
+    if variable(c"FURLONG_MALLOC_STATISTICS").map(CStr::to_bytes) == Some(b"1") {
+        // SAFETY: a function that stays; if there is no memory for it, nothing is reported.
+        unsafe { libc::atexit(process_ends::<K>) };
+    }
     // SAFETY: three functions that stay; if there is no memory for them, forks are not watched.
     unsafe { libc::pthread_atfork(Some(prepare::<K>), Some(parent::<K>), Some(child::<K>)) };
+}
+
+/// A program that closes its standard error before it exits is told nothing.
+extern "C" fn process_ends<K: Kind>() {
+    report::malloc_stats::<K>();
 }
 
 extern "C" fn prepare<K: Kind>() {

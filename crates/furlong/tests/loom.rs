@@ -8,6 +8,7 @@
 //! | `reader-fence` left out | node, register, later, slot, ready, period, cell |
 //! | `keeper-fence` left out | node, register, later, slot, ready, period, cell |
 //! | `snapshot-fence` left out | period |
+//! | `quiet-fence` left out | again |
 //! | `slot-enter` relaxed | register, later, slot |
 //! | `slot-exit` relaxed | node, register, later, slot, ready, period, cell |
 //! | `slot-look` relaxed, in `note` or in `is_straggler` | the same, for either |
@@ -29,9 +30,10 @@
 //! as well.
 //!
 //! The names stand for: *node* `a_node_is_reclaimed_..`, *register* `readers_that_register_..`,
-//! *later* `a_later_section_..`, *slot* `a_slot_that_changes_..`, *two* `what_two_threads_..`,
-//! *ready* `what_one_thread_made_ready_..`, *period* `when_a_period_is_over_..`, *barrier*
-//! `after_a_barrier_..`, *cell* `a_cell_publishes_..`, *locks* `locks_exclude_..`.
+//! *later* `a_later_section_..`, *again* `what_was_unlinked_is_used_again_..`, *slot*
+//! `a_slot_that_changes_..`, *two* `what_two_threads_..`, *ready* `what_one_thread_made_ready_..`,
+//! *period* `when_a_period_is_over_..`, *barrier* `after_a_barrier_..`, *cell*
+//! `a_cell_publishes_..`, *locks* `locks_exclude_..`.
 #![cfg(loom)]
 
 mod orders;

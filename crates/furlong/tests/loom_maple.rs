@@ -17,7 +17,7 @@
 //! | more than one word of a slot stored where it stands (I8) | shrinks |
 //! | the last index of a slot not looked at again | taken |
 //! | an entry dropped, not retired | replaced, erased, shrinks, behind, over, at once |
-//! | nodes used again before their readers have left | copied, over |
+//! | nodes used again before their readers have left | copied, over, again |
 //! | `block-leave` relaxed, or the fence of `block-end` left out | block |
 //!
 //! The names are words of those of the models.
@@ -252,8 +252,8 @@ fn an_entry_stays_while_nodes_that_were_given_up_are_used_again() {
             erase(map, 22);
             store(map, 26, 27, 6);
         },
-        index: 15,
-        states: &[Some(1)],
+        index: 35,
+        states: &[Some(2)],
     }
     .run();
 }
@@ -479,7 +479,11 @@ fn a_block_goes_back_with_the_last_of_its_nodes_whoever_reclaims_that() {
         let copied = copied.unwrap();
         rcu.poll(usize::MAX);
         rcu.poll(usize::MAX);
+        // Where nobody is inside they would be kept.
+        let reader = rcu.register().unwrap();
+        let guard = reader.enter();
         assert!(copied.lock().erase_range(extent(0, u64::MAX)).is_ok());
+        drop(guard);
         assert_eq!(rcu.pending(), 3, "two leaves and the root");
         rcu.advance();
         rcu.advance();

@@ -1,7 +1,7 @@
 //! `malloc-gate`: what it is worth that the entries of malloc and free are inlined.
 #![forbid(unsafe_code)]
 
-use super::malloc::{Library, countable, figures};
+use super::malloc::{Library, countable, figures, found};
 use super::{Arm, Experiment, Failure, Outcome, Plan, Request};
 
 const PLAN: &str = include_str!("../../../../experiments/malloc-gate/plan.toml");
@@ -28,6 +28,7 @@ pub fn experiment() -> Experiment {
     Experiment {
         plan: countable(Plan::compiled_in(PLAN)),
         arms,
+        files: || found([("outlined", OUTLINED), ("inlined", INLINED)]),
     }
 }
 

@@ -10,7 +10,7 @@ mod tests;
 
 use std::path::Path;
 
-use super::malloc::{Done, Library, Program, Work, file};
+use super::malloc::{Done, Library, Program, Work, file, found};
 use super::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use real::Real;
 
@@ -100,7 +100,10 @@ pub fn experiment() -> Experiment {
             ..Arm::new("nothing", classic::nothing)
         },
     ];
-    Experiment::compiled_in(PLAN, arms)
+    Experiment {
+        files: || found(SUBJECTS.map(|subject| (subject.name, subject.preload))),
+        ..Experiment::compiled_in(PLAN, arms)
+    }
 }
 
 /// Why an arm cannot run a workload, if it cannot.

@@ -1,7 +1,7 @@
 //! `malloc-tier`: what it is worth that a heap keeps its policy's answers for a batch.
 #![forbid(unsafe_code)]
 
-use super::malloc::{Library, countable, figures};
+use super::malloc::{Library, countable, figures, found};
 use super::{Arm, Experiment, Failure, Outcome, Plan, Request};
 
 const PLAN: &str = include_str!("../../../../experiments/malloc-tier/plan.toml");
@@ -28,6 +28,7 @@ pub fn experiment() -> Experiment {
     Experiment {
         plan: countable(Plan::compiled_in(PLAN)),
         arms,
+        files: || found([("per-call", PER_CALL), ("batched", BATCHED)]),
     }
 }
 

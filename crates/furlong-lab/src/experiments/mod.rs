@@ -21,6 +21,7 @@ pub mod tree_order;
 pub mod vmspace_index;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +99,9 @@ pub struct Experiment {
     pub plan: Plan,
     /// The baseline first.
     pub arms: Vec<Arm>,
+    /// What arms measure besides this binary: an arm's name and a file. The record has them with
+    /// their fingerprints.
+    pub files: fn() -> Vec<(&'static str, PathBuf)>,
 }
 
 impl Experiment {
@@ -110,6 +114,7 @@ impl Experiment {
         Self {
             plan: Plan::compiled_in(plan),
             arms,
+            files: Vec::new,
         }
     }
 

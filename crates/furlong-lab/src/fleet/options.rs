@@ -90,10 +90,11 @@ pub fn submit(
     run.machine = head(&dir);
     let mut order = Order::new(run.clone(), agenda.clone(), build::binary());
     order.slurm.clone_from(&place.slurm);
-    // A later `collect` may stand elsewhere, and has a server's password from its own surroundings.
     order.db = match options.database.location(options.settings) {
+        // A later `collect` may stand elsewhere.
         Some(Location::File(path)) => Some(std::path::absolute(&path).unwrap_or(path)),
-        Some(server @ Location::Server(_)) => Some(server.to_string().into()),
+        // Without its password, which is nothing to keep in a shared directory.
+        Some(server) => Some(server.to_string().into()),
         None => None,
     };
     order.write(&dir)?;

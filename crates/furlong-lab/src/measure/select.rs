@@ -2,13 +2,20 @@
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::{Map, Value, json};
 
 use super::agenda::{Agenda, Batch, Entry, Load};
 use super::counters::Counters;
 use crate::error::Error;
 use crate::experiments::{Experiment, Profile, Workload};
+use crate::hash::fingerprint;
 use crate::nearest::unknown;
 use crate::record::result::Kind;
+
+/// What the record calls the files that arms measure.
+const FILES: &str = "files";
 
 /// What the user asked for.
 #[derive(Clone, Debug)]
@@ -100,7 +107,7 @@ impl Selection {
             timeout_s: self.timeout_s,
             counters: self.counters,
             experiments: entries,
-            subject: serde_json::Value::Null,
+            subject: Value::Null,
         };
         Ok(Selected { agenda, notes })
     }
@@ -148,9 +155,15 @@ impl Selection {
         };
         let mut left_out = LeftOut::default();
         let mut loads = vec![];
+        let mut facts = None;
         for workload in &plan.workloads {
             match self.load(experiment, &arms, workload)? {
-                Ok(load) => loads.push(load),
+                Ok(load) => {
+                    let facts = facts
+                        .get_or_insert_with(|| facts_of(experiment, &arms))
+                        .clone();
+                    loads.push(Load { facts, ..load });
+                }
                 Err(Some(why)) => left_out.add(&workload.name, why),
                 Err(None) => {}
             }
@@ -262,6 +275,21 @@ impl Selection {
             facts: BTreeMap::new(),
         }))
     }
+}
+
+/// What the record says of the files that arms measure.
+fn facts_of(experiment: &Experiment, arms: &[String]) -> BTreeMap<String, Value> {
+    let mut files = (experiment.files)();
+    files.retain(|(arm, _)| arms.iter().any(|name| name == arm));
+    let described = files.into_iter().map(|(arm, path)| {
+        let bytes = fs::read(&path).unwrap_or_default();
+        let hash = format!("{:016x}", fingerprint(&bytes));
+        let about = json!({ "path": path.display().to_string(), "fingerprint": hash });
+        (arm.to_owned(), about)
+    });
+    let described: Map<String, Value> = described.collect();
+    let named = (!described.is_empty()).then(|| (FILES.to_owned(), described.into()));
+    named.into_iter().collect()
 }
 
 fn check(kind: &str, asked: &[String], mut known: Vec<&str>) -> Result<(), Error> {

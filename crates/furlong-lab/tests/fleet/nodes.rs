@@ -23,9 +23,11 @@ fn a_run_goes_over_three_nodes_and_its_report_names_the_effect_on_each() {
     same_samples(&result, &parts);
     let fleet = result.run.machine.fleet.as_ref().unwrap();
     assert_eq!(fleet.nodes.keys().collect::<Vec<_>>(), NODES);
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let words = words.join(" ");
     for node in NODES {
-        let effect = format!("{node} ");
-        assert!(shown.contains(&effect), "{node}\n{shown}");
+        let effect = |sign: &str| words.contains(&format!("{node} {sign}"));
+        assert!(effect("-") || effect("+"), "{node}\n{shown}");
     }
     let deciding = &result.experiments[0].workloads[0].comparisons[0];
     let by_node = deciding.by_node.as_ref().unwrap();

@@ -99,6 +99,20 @@ fn what_has_no_room_is_counted_and_the_rest_replays() {
 }
 
 #[test]
+fn a_trace_may_go_to_a_pipe() {
+    let home = Home::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
+    command.args(["record", "malloc", "--events", "5000", "-o", "/dev/stdout"]);
+    let command = command
+        .args(["--", "sh", "-c", ":"])
+        .current_dir(home.path(""));
+    let output = command.output().unwrap();
+    let trace = String::from_utf8(output.stdout).unwrap();
+    assert!(trace.starts_with("# malloctrace 1\n# sh -c :\n"), "{trace}");
+    assert_eq!(home.path("").read_dir().unwrap().count(), 0);
+}
+
+#[test]
 fn what_cannot_be_recorded_is_said_in_a_line() {
     let home = Home::new();
     for (arguments, code, why) in [

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use furlong_lab::record::result::{
-    Better, ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult,
+    Better, ByNode, ExperimentResult, Fleet, Kind, Metric, NodeEffect, NodesTest, ResultFile,
+    Verdict, WorkloadResult,
 };
 
 use crate::figures::Noise;
@@ -94,9 +95,28 @@ pub(crate) fn full() -> ResultFile {
     let machine = &mut result.run.machine;
     machine.governor = Some("performance".to_owned());
     machine.turbo = Some(false);
+    machine.fleet = Some(Fleet {
+        dir: "/shared/furlong-7f3a".to_owned(),
+        nodes: [("n1".to_owned(), machine.clone())].into(),
+    });
     let c = &mut result.experiments[0].workloads[0].comparisons[0];
     c.scale = Some("log".to_owned());
     c.reason = Some("as an example".to_owned());
+    c.by_node = Some(ByNode {
+        effects: vec![NodeEffect {
+            node: "n1".to_owned(),
+            n: 8,
+            effect_pct: c.effect_pct,
+            ci95_pct: c.ci95_pct,
+            claim: Some(Verdict::Keep),
+        }],
+        differ: Some(NodesTest {
+            f: 1.5,
+            df1: 1.0,
+            df2: 6.0,
+            p: 0.27,
+        }),
+    });
     result
 }
 

@@ -110,7 +110,7 @@ impl<C: Config> Malloc<C> {
             let address = block.expose_provenance();
             let span = self.map.span_at(address);
             let heap = C::Current::get();
-            if !span.owner.is(heap) || C::Hardening::SCRUB {
+            if C::Hardening::SCRUB || !span.owner.is(heap) {
                 return self.free_slow(address);
             }
             if C::Hardening::CHECK {
@@ -161,7 +161,7 @@ impl<C: Config> Malloc<C> {
     pub fn allocate_zeroed(&'static self, size: usize, align: usize) -> *mut u8 {
         if size <= MEDIUM_MAX && align <= MEDIUM_MAX {
             let block = self.allocate_aligned(size, align);
-            if !block.is_null() && !C::Hardening::SCRUB {
+            if !block.is_null() {
                 // SAFETY: a new block of at least this size.
                 unsafe { zero(block.expose_provenance(), size) };
             }

@@ -105,7 +105,7 @@ impl Heap {
 
     /// Whether it can be asked for blocks.
     pub(crate) fn is_running(&self) -> bool {
-        self.state() == State::Running
+        self.state.load(Ordering::SeqCst) == State::Running as u8
     }
 
     /// The unit of the first span of a class that has something to give.

@@ -49,7 +49,7 @@ impl Own {
         out
     }
 
-    /// Whether a block is among what it has. Another thread may ask, and sees an old or a new state.
+    /// Whether a block is among what it has. Another thread may ask; it sees an old or a new state.
     #[cold]
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
         let sent = self.outgoing_len.get().min(OUTGOING);

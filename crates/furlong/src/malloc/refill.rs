@@ -10,12 +10,15 @@ use super::{
     exchange::Exchange,
     group::Group,
     hardening::Hardening,
-    heap::{Heap, State},
+    heap::Heap,
     source::{Misuse, PageSource},
     span::{Span, Use},
     spans::Batch,
     system::{is_zero, stop},
 };
+
+/// So many bytes of a block are looked at before it is given out again.
+const LOOK: usize = 128;
 
 impl<C: Config> Malloc<C> {
     /// Allocates a block of any size; 0 where memory is short.
@@ -37,12 +40,13 @@ impl<C: Config> Malloc<C> {
 
     /// Allocates a block of a class; 0 where memory is short.
     pub(crate) fn allocate_class(&'static self, class: Class) -> usize {
-        let block = match self.bind() {
-            Some(heap) => match heap.own.tops.pop(class.index()) {
-                0 => self.refill(heap, class),
-                block => block,
+        // What stands for a heap has nothing either.
+        let block = match C::Current::get().own.tops.pop(class.index()) {
+            0 => match self.bind() {
+                Some(heap) => self.refill(heap, class),
+                None => self.allocate_late(class),
             },
-            None => self.allocate_late(class),
+            block => block,
         };
         if block == 0 {
             return self.refuse_memory();
@@ -108,7 +112,12 @@ impl<C: Config> Malloc<C> {
             // SAFETY: the caller's promise.
             let mark = unsafe { first_word(block) };
             let word = size_of::<usize>();
-            let clean = is_zero(block + word, size - word);
+            // The first one is of a length that the compiler knows.
+            let clean = if size >= LOOK {
+                is_zero(block + word, LOOK - word)
+            } else {
+                is_zero(block + word, size - word)
+            };
             if !clean || (mark != 0 && mark != self.pool.mark.get()) {
                 stop(&self.source, Misuse::WrittenAfterFree, block);
             }
@@ -139,18 +148,22 @@ impl<C: Config> Malloc<C> {
         if address == 0 {
             return;
         }
-        if self.first_unit(address).is(Use::Blocks) {
-            self.free_block(address);
+        let span = self.first_unit(address);
+        if span.is(Use::Blocks) {
+            self.free_block(span, address);
         } else {
             self.free_units(address);
         }
     }
 
-    fn free_block(&'static self, address: usize) {
-        let (span, block) = self.find_block(address);
+    #[inline(always)]
+    fn free_block(&'static self, span: &'static Span, address: usize) {
+        let Some(block) = span.block_at(address) else {
+            stop(&self.source, Misuse::NotABlock, address)
+        };
         let class = span.class();
         let heap = C::Current::get();
-        let running = heap.state() == State::Running;
+        let running = heap.is_running();
         if C::Hardening::CHECK {
             // SAFETY: the start of a block.
             let marked = unsafe { first_word(address) } == self.pool.mark.get();
@@ -170,20 +183,15 @@ impl<C: Config> Malloc<C> {
         } else if C::Hardening::SHUFFLE {
             match heap.own.delay(address) {
                 0 => {}
-                out => self.keep_or_give(heap, self.find_block(out), out),
+                out => self.keep_or_give(heap, self.first_unit(out), out),
             }
         } else {
-            self.keep_or_give(heap, (span, block), address);
+            self.keep_or_give(heap, span, address);
         }
     }
 
     /// Puts a block of the heap's on its stack, half emptied if it is full, or gives it back.
-    fn keep_or_give(
-        &'static self,
-        heap: &'static Heap,
-        (span, block): (&'static Span, usize),
-        address: usize,
-    ) {
+    fn keep_or_give(&'static self, heap: &'static Heap, span: &'static Span, address: usize) {
         let class = span.class();
         if heap.own.tops.push(class.number(), address) {
             return;
@@ -191,7 +199,7 @@ impl<C: Config> Malloc<C> {
         self.lock_heap(heap);
         self.flush(heap, class, self.policy.kept(class).div_ceil(2));
         if !heap.own.tops.push(class.number(), address) {
-            self.give_blocks(heap, span, block / 64, 1 << (block % 64));
+            self.give_group(heap, &self.group_of(address));
         }
         self.unlock_heap(heap);
     }

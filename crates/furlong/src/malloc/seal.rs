@@ -31,6 +31,24 @@ fn unused_by(secret: usize, address: usize, seal: usize) -> Option<usize> {
     (seal_of(secret, address, unused) == seal).then_some(unused)
 }
 
+/// Whether nothing was written between the contents and the seal.
+#[inline(always)]
+fn is_unused(from: usize, seal: usize) -> bool {
+    let inside = from % SEAL;
+    if from == seal {
+        return true;
+    }
+    let first = from - inside;
+    // The bytes that come first in memory are the lower ones of a word of little-endian order.
+    let mut found = word_at(first).to_le() >> (inside * 8);
+    let mut at = first + SEAL;
+    while at < seal.min(first + LOOK) {
+        found |= word_at(at);
+        at += SEAL;
+    }
+    found == 0
+}
+
 impl<C: Config> Malloc<C> {
     /// What a request needs.
     #[inline(always)]
@@ -67,7 +85,7 @@ impl<C: Config> Malloc<C> {
         let unused = unused_by(self.pool.mark.get(), address, seal);
         let size = unused.and_then(|unused| (room - SEAL).checked_sub(unused));
         match size {
-            Some(size) if is_zero(address + size, (room - SEAL - size).min(LOOK)) => size,
+            Some(size) if is_unused(address + size, address + room - SEAL) => size,
             _ => stop(&self.source, Misuse::Overrun, address),
         }
     }

@@ -118,8 +118,8 @@ impl Tops {
         usize::from(self.depths[class.index()].get()) - room
     }
 
-    /// Whether a block is among them. Another thread may ask: however the stack moves meanwhile, the
-    /// words are those of the heap's stacks.
+    /// Whether a block is among them. Another thread may ask: however the stack moves meanwhile,
+    /// the words are those of the heap's stacks.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
         let top = self.tops[class.index()].get();
         (0..DEPTH)

@@ -66,7 +66,8 @@
 //! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
 //! - `put`: entries where nothing is; `write`: changes in place; `cut`: what a change replaces;
 //!   `resize`, `ends`: moving ends; `note`: gaps after a change; `rebuild`, `split`, `build`: new
-//!   nodes; `displaced`: what comes back; `exchange`: stores whose caller brings what is left above.
+//!   nodes; `uproot`, `displaced`: what goes, and what comes back; `exchange`: stores whose caller
+//!   brings what is left above.
 //! - `iter`, `beside`, `gaps`: looking; `check`: the invariants.
 //!
 //! # Sources
@@ -126,6 +127,7 @@ mod split;
 mod tests;
 mod tree;
 mod typed;
+mod uproot;
 mod view;
 mod write;
 

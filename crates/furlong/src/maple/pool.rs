@@ -148,6 +148,8 @@ pub(super) struct Pool<G: Geometry, S: Source> {
     entries: Batch,
     /// Entries that are in no tree and have no reader, for their memory.
     spare: Batch,
+    /// So many times more nobody is asked whether readers are inside.
+    patience: u8,
     /// Nodes beyond these that are ready after a change without readers go back to the source.
     keep: Nodes,
 }
@@ -184,6 +186,9 @@ const KEEP: Nodes = Nodes {
     inners: 0,
 };
 
+/// How long nobody asks whether readers are inside after some were.
+const PATIENCE: u8 = 16;
+
 /// All nodes, after a reservation.
 const KEEP_ALL: Nodes = Nodes {
     leaves: usize::MAX,
@@ -200,6 +205,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             old_inners: Stack::new(),
             entries: Batch::new(),
             spare: Batch::new(),
+            patience: 0,
             keep: KEEP,
         }
     }
@@ -319,6 +325,18 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     pub(super) fn given_up(&self) -> (usize, usize) {
         let nodes = self.displaced.len() + self.old_leaves.len() + self.old_inners.len();
         (nodes, self.entries.len())
+    }
+
+    /// Whether it is time to ask if readers are inside.
+    pub(super) fn asks(&mut self) -> bool {
+        let asks = self.patience == 0;
+        self.patience = self.patience.saturating_sub(1);
+        asks
+    }
+
+    /// Leaves readers, which were met, and their lines alone for a while.
+    pub(super) fn ask_later(&mut self) {
+        self.patience = PATIENCE;
     }
 
     /// Makes whatever was given up ready again. There are no readers; entries are memory alone.

@@ -1,11 +1,12 @@
-//! Putting an entry where nothing is, into a leaf that has room: what most changes are.
+//! Putting an entry where nothing is, into a leaf that has room, and taking one out of a leaf that
+//! has enough: what most changes are.
 //!
-//! It comes to the same as a [`Cut`](super::cut::Cut) of no slots, carried out.
+//! It comes to the same as a [`Cut`](super::cut::Cut) of no slots or of one, carried out.
 #![forbid(unsafe_code)]
 
 use super::config::Config;
 use super::counters::{Counters, Event};
-use super::geometry::Geometry;
+use super::geometry::{Geometry, least};
 use super::leaf::{Leaf, Slot};
 use super::link::{Node, Ptr};
 use super::pool::{NoMemory, Nodes};
@@ -84,6 +85,36 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.climb(spot, spot.height, largest);
         }
         Ok(true)
+    }
+
+    /// Takes the entry of a slot out where it stands, beside readers. Says no if that is not all
+    /// there is to it: the leaf may have too few entries then, or begin elsewhere.
+    #[inline(always)]
+    pub(super) fn take_out(&mut self, spot: &Spot<'a, C::Geometry>, at: usize, slot: Slot) -> bool {
+        let leaf = spot.leaf();
+        if leaf.live() <= least(C::Geometry::LEAF) {
+            return false;
+        }
+        let Some((_, before)) = leaf.last_before(at) else {
+            return false;
+        };
+        leaf.erase(at);
+        self.count.count(Event::SlotStore);
+        self.tree.change_len(0, 1);
+        let next = match leaf.first_from(at + 1) {
+            Some((_, next)) => next.start,
+            None if spot.max < u64::MAX => spot.max + 1,
+            None => {
+                // Behind the last entry of all.
+                self.tree.note_last(before.last);
+                if slot.start - before.last > self.gap_of(spot) {
+                    self.regap(spot);
+                }
+                return true;
+            }
+        };
+        self.widen(spot, next - before.last - 1);
+        true
     }
 
     /// Puts a leaf in the place of another, which is to be given up.

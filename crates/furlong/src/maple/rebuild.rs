@@ -12,7 +12,6 @@ use super::counters::{Counters, Event};
 use super::cut::Cut;
 use super::geometry::{Geometry, least};
 use super::inner::{Inner, Item};
-use super::leaf::Leaf;
 use super::link::{Node, Ptr};
 use super::pool::Nodes;
 use super::tree::Spot;
@@ -52,8 +51,6 @@ struct Stretch {
     first: usize,
     last: usize,
 }
-
-type Leaf_<'a, C> = Ptr<'a, Leaf<<C as Config>::Geometry>>;
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// What replacing the leaves takes.
@@ -242,81 +239,6 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         stretch
     }
 
-    /// Gives up the two leaves, all that is between them, and the nodes above each that are not
-    /// above both: from right to left, so that displaced entries come back in order. Returns how
-    /// many entries there were.
-    fn give_up_between(
-        &mut self,
-        left: &Spot<'a, C::Geometry>,
-        right: &Spot<'a, C::Geometry>,
-        displaces: bool,
-    ) -> usize {
-        let mut entries = self.give_up_leaf(right.leaf(), displaces);
-        if left.leaf().is(right.leaf()) {
-            return entries;
-        }
-        let height = left.height;
-        let parts = (0..height).find(|depth| left.step(*depth).at != right.step(*depth).at);
-        let Some(parts) = parts else { return entries };
-        for depth in (parts + 1..height).rev() {
-            let step = right.step(depth);
-            entries += self.give_up_children(step.node, 0, step.at);
-            self.pool.give_up(Node::Inner(step.node));
-        }
-        let (first, last) = (left.step(parts), right.step(parts));
-        entries += self.give_up_children(first.node, first.at + 1, last.at);
-        for depth in parts + 1..height {
-            let step = left.step(depth);
-            entries += self.give_up_children(step.node, step.at + 1, step.node.len());
-            self.pool.give_up(Node::Inner(step.node));
-        }
-        entries + self.give_up_leaf(left.leaf(), displaces)
-    }
-
-    fn give_up_leaf(&mut self, leaf: Leaf_<'a, C>, displaces: bool) -> usize {
-        if displaces {
-            self.pool.give_up_displaced(leaf);
-        } else {
-            self.pool.give_up(Node::Leaf(leaf));
-        }
-        leaf.live()
-    }
-
-    /// Takes all nodes out, with all entries displaced. It needs no memory.
-    pub(super) fn uproot(&mut self) {
-        if let Some(root) = self.tree.root.load() {
-            self.give_up_below(root);
-        }
-        self.tree.root.clear();
-        self.tree.set_largest_gap(0);
-        self.tree.set_len(0);
-    }
-
-    /// Gives up the children of a node from `from` to `to` with all that is below them.
-    fn give_up_children(
-        &mut self,
-        node: Ptr<'a, Inner<C::Geometry>>,
-        from: usize,
-        to: usize,
-    ) -> usize {
-        let mut entries = 0;
-        for at in (from..to).rev() {
-            let child = node.get().link(at).load();
-            entries += child.map_or(0, |child| self.give_up_below(child));
-        }
-        entries
-    }
-
-    fn give_up_below(&mut self, node: Node<'a, C::Geometry>) -> usize {
-        let inner = match node {
-            Node::Leaf(leaf) => return self.give_up_leaf(leaf, true),
-            Node::Inner(inner) => inner,
-        };
-        let entries = self.give_up_children(inner, 0, inner.len());
-        self.pool.give_up(node);
-        entries
-    }
-
     /// Puts `items` in place of a stretch of children, level by level.
     fn replace(
         &mut self,
@@ -427,6 +349,10 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         {
             total += inner.len();
         }
+        if helper.is_none() && first.is(last) && (1..=C::Geometry::INNER).contains(&total) {
+            let max = right.end_of(depth, last.len() - 1);
+            return self.copy_inner(first, children, items, max);
+        }
         let at_end = helper.is_none() && children.last + 1 == last.len();
         let mut inners = Inners::new(if at_end {
             Shares::ascending(total, C::Geometry::INNER)
@@ -453,6 +379,33 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         let items = inners.finish(max, tree, pool);
         (0..items.len()).for_each(|_| self.count.count(Event::NodeStore));
         items
+    }
+
+    /// A copy of a node, which ends at `max`, with `items` in place of some children.
+    fn copy_inner(
+        &mut self,
+        old: Ptr<'a, Inner<C::Geometry>>,
+        children: Stretch,
+        items: &Items<'a, C::Geometry>,
+        max: u64,
+    ) -> Items<'a, C::Geometry> {
+        let new = self.pool.inner(self.tree);
+        new.append(old.get(), 0, children.first);
+        items.iter().for_each(|item| new.push(item));
+        if let Some(before) = new.len().checked_sub(1) {
+            // What was there belongs to what is before it now; otherwise it changes nothing.
+            new.set_pivot(before, old.pivot(children.last));
+        }
+        new.append(old.get(), children.last + 1, old.len() - children.last - 1);
+        new.close();
+        self.count.count(Event::NodeStore);
+        let mut copied = Items::new();
+        copied.push(Item {
+            node: Node::Inner(new),
+            pivot: max,
+            gap: new.largest_gap(),
+        });
+        copied
     }
 
     /// Makes what is left the root.

@@ -27,8 +27,8 @@ pub type OneRemoved<'m, A, E, R> = (Extent<A>, Unlinked<'m, E, R>);
 /// So many nodes and entries that were given up, and are memory alone, are let go at once.
 const MANY: usize = if cfg!(loom) { 1 } else { 4 };
 
-/// No more entries are kept for their memory when there are so many.
-const SPARES_MAX: usize = 8;
+/// More nodes and entries than these are not kept to be used again.
+const KEPT_MAX: usize = 24;
 
 /// The right to change an [`RcuMaple`], until it is dropped, when the lock is released. Entries
 /// that were unlinked are retired then. What is memory alone, as nodes are, may wait in the tree
@@ -191,11 +191,16 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, L, C> {
-    /// Uses what was given up again, if no reader is inside, or retires it.
-    fn let_go(&mut self, is_urgent: bool) {
-        let has_room = self.pool.spares() < SPARES_MAX;
-        if !is_urgent && has_room && self.map.rcu.is_quiet() {
-            return self.pool.recycle_all();
+    /// Keeps what was given up, if no reader is inside, or retires it.
+    fn let_go(&mut self, given_up: usize, is_urgent: bool) {
+        let ready = self.pool.ready();
+        let kept = ready.leaves + ready.inners + self.pool.spares();
+        let is_kept = !is_urgent && kept + given_up <= KEPT_MAX;
+        if is_kept && self.pool.asks() {
+            if self.map.rcu.is_quiet() {
+                return self.pool.recycle_all();
+            }
+            self.pool.ask_later();
         }
         self.map.rcu.retire(self.pool.take_old());
     }
@@ -206,7 +211,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for Session<'_, 
         let (nodes, entries) = self.pool.given_up();
         let is_urgent = entries > 0 && !E::IS_MEMORY;
         if nodes + entries >= MANY || is_urgent {
-            self.let_go(is_urgent);
+            self.let_go(nodes + entries, is_urgent);
         }
     }
 }

@@ -98,6 +98,9 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         let Some(slot) = spot.leaf().read(at) else {
             return Ok(None);
         };
+        if READERS && self.take_out(&spot, at, slot) {
+            return Ok(Some(slot));
+        }
         let mut cut = Cut::erasing(at, at + 1, 0);
         self.apply(&spot, &spot, &mut cut, |_| None)?;
         Ok(Some(slot))

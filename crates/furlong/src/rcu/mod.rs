@@ -38,9 +38,9 @@
 //! outside, odd inside. To enter is to make it odd and to execute a fence; to leave is to make it
 //! even. To advance is to take all that was retired, execute a fence, note every odd sequence, and
 //! find, then or in a later call, that each noted sequence has changed. A reader never reads a
-//! line that a writer or another reader writes, except where somebody advances and looks at its
-//! slot. There is no epoch that could wrap: a sequence that comes round to the noted value only
-//! makes the grace period longer.
+//! line that a writer or another reader writes, except where somebody advances, or asks whether it
+//! is quiet, and looks at its slot. There is no epoch that could wrap: a sequence that comes round
+//! to the noted value only makes the grace period longer.
 //!
 //! What goes wrong, and what happens then:
 //!
@@ -67,6 +67,7 @@
 //! - *slot*, *sequence*: a reader's own line in the domain; its count of enters and leaves.
 //! - *straggler*: a reader that was inside when the grace period began and has not left since.
 //! - *keeper*: the state of the grace period, worked on by one caller at a time, awaited by none.
+//! - *quiet*: said of a domain at a moment when no reader is inside.
 //! - *lot*: retired objects on their way to their drop functions.
 //!
 //! # Invariants

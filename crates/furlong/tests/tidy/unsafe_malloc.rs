@@ -84,6 +84,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "wants no cores of what it ends",
     ),
     (
+        "crates/furlong-preload/tests/conformance.rs",
+        "calls the functions of C",
+    ),
+    (
         "crates/furlong-preload/tests/forked_threads.rs",
         "forks by hand",
     ),

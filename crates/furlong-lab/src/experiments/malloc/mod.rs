@@ -25,6 +25,17 @@ pub(super) fn parameter(workload: &Workload, name: &str) -> Result<u64, Failure>
     found.ok_or_else(|| Failure(format!("`{}` has no `{name}`", workload.name)))
 }
 
+/// The files of those libraries that are there, each by the name of its arm.
+pub(super) fn found<const N: usize>(
+    libraries: [(&'static str, Library); N],
+) -> Vec<(&'static str, PathBuf)> {
+    let found = libraries.into_iter().filter_map(|(arm, library)| {
+        library.missing().is_none().then_some(())?;
+        Some((arm, library.find().ok()?))
+    });
+    found.collect()
+}
+
 /// The file of a library, where it is there.
 pub(super) fn file(library: &Library) -> Result<PathBuf, Failure> {
     library.find().map_err(Failure)

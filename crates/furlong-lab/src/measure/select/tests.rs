@@ -40,6 +40,7 @@ fn experiments() -> Vec<Experiment> {
     let first = Experiment {
         plan: Plan::parse(PLAN).unwrap(),
         arms: vec![arm("a", |_| None), arm("b", small), arm("c", |_| None)],
+        files: || vec![("b", "/dev/null".into()), ("z", "/dev/null".into())],
     };
     let renamed = PLAN
         .replace("race", "sprint")
@@ -48,6 +49,7 @@ fn experiments() -> Vec<Experiment> {
     let second = Experiment {
         plan: Plan::parse(&renamed).unwrap(),
         arms: vec![arm("a", |_| None), arm("z", |_| None)],
+        files: Vec::new,
     };
     vec![first, second]
 }
@@ -256,4 +258,14 @@ fn an_agenda_survives_its_way_through_the_store() {
     let agenda = resolved(&all(Profile::Full)).unwrap().agenda;
     let text = serde_json::to_string(&agenda).unwrap();
     assert_eq!(serde_json::from_str::<Agenda>(&text).unwrap(), agenda);
+}
+
+#[test]
+fn files_that_arms_measure_are_in_the_record_with_their_fingerprints() {
+    let agenda = resolved(&all(Profile::Smoke)).unwrap().agenda;
+    let facts = &agenda.experiments[0].loads[0].facts["files"];
+    assert_eq!(facts["b"]["path"], "/dev/null");
+    assert_eq!(facts["b"]["fingerprint"].as_str().unwrap().len(), 16);
+    assert!(facts.get("z").is_none(), "no arm of this run");
+    assert!(agenda.experiments[1].loads[0].facts.is_empty());
 }

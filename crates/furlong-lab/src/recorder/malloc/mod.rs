@@ -10,9 +10,10 @@ mod tape;
 #[cfg(test)]
 mod tests;
 
+use std::env;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use self::log::Log;
@@ -33,7 +34,7 @@ pub const EVENTS: u64 = 1 << 24;
 ///
 /// # Shapes
 ///
-/// The log lies beside `output` and has room for so many calls.
+/// The log lies beside `output`, where that is a file, and has room for so many calls.
 ///
 /// # Errors
 ///
@@ -49,10 +50,7 @@ pub fn record(
              system",
         ));
     }
-    let place = match output.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
+    let place = place_of_log(output);
     let lost = |error: io::Error| {
         let (place, why) = (place.display(), cause(&error));
         Error::usage(format!(
@@ -61,7 +59,7 @@ pub fn record(
     };
     let home = tempfile::Builder::new()
         .prefix(".furlong-record-")
-        .tempdir_in(place);
+        .tempdir_in(&place);
     let home = home.map_err(lost)?;
     // By name from other folders, too: the command may go elsewhere.
     let home = home.path().canonicalize().map(|path| (path, home));
@@ -77,4 +75,15 @@ pub fn record(
         .map_err(|error| Error::usage(format!("{}: {}", program.name(), cause(&error))))?;
     let read = |error: io::Error| Error::failed(format!("the log: {}", cause(&error)));
     Ok((log.read().map_err(read)?, status))
+}
+
+/// The folder of the trace; that of temporary files where the trace goes to a device or a pipe.
+fn place_of_log(output: &Path) -> PathBuf {
+    if fs::metadata(output).is_ok_and(|data| !data.is_file()) {
+        return env::temp_dir();
+    }
+    match output.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }

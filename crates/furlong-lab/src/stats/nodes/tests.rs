@@ -68,7 +68,13 @@ fn judged(sites: &[Site], noise: f64, random: &mut Random, margin: f64) -> Compa
     };
     let metrics = [("time".to_owned(), metric)].into();
     judge(&mut workload, &metrics, &["time".to_owned()], Some(margin));
-    assert_eq!(workload.warnings, [""; 0]);
+    // Speeds that differ from node to node are neither drift nor outliers.
+    let about_series = |text: &String| text.contains("drifted") || text.contains("far from");
+    assert!(
+        !workload.warnings.iter().any(about_series),
+        "{:?}",
+        workload.warnings
+    );
     workload.comparisons.remove(0)
 }
 

@@ -1,0 +1,142 @@
+//! Real programs end under a preloaded library as without it, in a short form. A program that is
+//! not installed is named (Debian: python3 sqlite3 perl git make gcc g++ nodejs redis-server).
+#![forbid(unsafe_code)]
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const LIBRARIES: [&str; 2] = ["furlong_malloc", "furlong_malloc_secure"];
+
+/// A program, and a script of the shell that has it work and print what came of it.
+const PROGRAMS: &[(&str, &str)] = &[
+    (
+        "python3",
+        "PYTHONMALLOC=malloc python3 -c '
+import collections, json, re, sqlite3, subprocess, threading, multiprocessing
+data = {str(i): [i] * (i % 50) for i in range(5000)}
+assert json.loads(json.dumps(data)) == data
+words = collections.Counter(re.findall(r\"\\d+\", json.dumps(data)))
+out = []
+def work(n): out.append(sum(len(str(i) * 3) for i in range(n)))
+threads = [threading.Thread(target=work, args=(20000,)) for _ in range(4)]
+[t.start() for t in threads]; [t.join() for t in threads]
+db = sqlite3.connect(\":memory:\")
+db.execute(\"create table t(a, b)\")
+db.executemany(\"insert into t values(?, ?)\", ((i, str(i)) for i in range(20000)))
+print(words[\"7\"], out, db.execute(\"select sum(a), max(b) from t\").fetchone())
+print(subprocess.run([\"echo\", \"child\"], capture_output=True).stdout)
+if __name__ == \"__main__\":
+    with multiprocessing.get_context(\"fork\").Pool(2) as pool:
+        print(sum(pool.map(abs, range(-500, 0))))
+'",
+    ),
+    (
+        "sqlite3",
+        "echo 'create table t(a integer primary key, b text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
+insert into t select i, hex(i * 7919) from n;
+create index x on t(b); delete from t where a % 3 = 0;
+select count(*), sum(a), max(b) from t; vacuum;' | sqlite3 :memory:",
+    ),
+    (
+        "perl",
+        "perl -e 'my %h; for (1..50000) { push @{$h{$_ % 997}}, \"x\" x ($_ % 90) }
+print join(\",\", map { @{$h{$_}} . length(join(\"\", @{$h{$_}})) } sort keys %h), \"\\n\"'",
+    ),
+    (
+        "git",
+        "git init -q . && for i in 1 2 3 4 5; do seq $i 3000 > f$i; git add . &&
+git -c user.name=a -c user.email=b commit -qm $i; done; git gc -q; git fsck && git log --format=%s",
+    ),
+    (
+        "make",
+        "for i in 1 2 3 4; do echo \"int f$i(int x) { return x * $i; }\" > $i.c; done
+printf 'all: 1.o 2.o 3.o 4.o\\n\\tar cr l.a $^\\n\\tnm l.a | grep -c T\\n' > Makefile; make -s -j2",
+    ),
+    (
+        "g++",
+        "echo '#include <thread>
+#include <vector>
+#include <string>
+#include <map>
+#include <iostream>
+int main() { std::vector<std::thread> v; std::map<std::string, int> m[4];
+for (int t = 0; t < 4; t++) v.emplace_back([&, t] { for (int i = 0; i < 20000; i++)
+m[t][std::string(i % 70, char(65 + t)) + std::to_string(i)] = i; });
+for (auto& t : v) t.join(); size_t n = 0; for (auto& x : m) n += x.size(); std::cout << n;
+try { std::vector<int> huge(size_t(1) << 60); }
+catch (std::exception& e) { std::cout << e.what(); } }
+' > a.cc; g++ -O1 -pthread a.cc -o a && ./a",
+    ),
+    (
+        "node",
+        "node -e 'const m = new Map();
+for (let i = 0; i < 1e5; i++) m.set(\"k\" + i, Buffer.alloc(i % 99));
+let n = 0; for (const [k, v] of m) n += k.length + v.length; console.log(n)'",
+    ),
+    (
+        "redis-server",
+        "redis-server --port 0 --unixsocket ./s --dir . --daemonize no --save '' >log 2>&1 &
+for i in $(seq 100); do [ -S s ] && break; sleep 0.1; done
+redis-benchmark -s ./s -q -n 5000 -P 16 -d 100 -t set,get,lpush >/dev/null
+redis-cli -s ./s debug populate 20000 k 100; redis-cli -s ./s bgsave >/dev/null
+for i in $(seq 100); do [ -f dump.rdb ] && break; sleep 0.1; done
+redis-cli -s ./s dbsize; redis-cli -s ./s shutdown nosave; wait; [ -f dump.rdb ] && echo saved",
+    ),
+];
+
+fn library(name: &str) -> PathBuf {
+    let test = env::current_exe().expect("a test has a path");
+    let target = test.ancestors().nth(2);
+    let target = target.expect("a test lies two folders below the target's");
+    let path = target.join(format!("examples/lib{name}.so"));
+    assert!(path.exists(), "{path:?}: cargo build --examples");
+    path
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).exists())
+}
+
+/// How a script ends and what it prints, in a folder of its own.
+fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> (Option<i32>, String) {
+    // A run before this one may have been ended.
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).expect("there is room for a folder");
+    let output = Command::new("/bin/sh")
+        .args(["-c", script])
+        .current_dir(folder)
+        .envs(library.map(|path| ("LD_PRELOAD", path)))
+        .output()
+        .expect("there is a shell");
+    fs::remove_dir_all(folder).expect("it is this test's");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+    }
+    (output.status.code(), said)
+}
+
+#[test]
+fn real_programs_end_as_without() {
+    let mut found = 0;
+    for (program, script) in PROGRAMS {
+        if !is_installed(program) {
+            eprintln!("{program} is not installed: nothing is known about it");
+            continue;
+        }
+        let folder = env::temp_dir().join(format!("furlong-{program}-{}", std::process::id()));
+        let without = run(script, &folder, None);
+        assert_eq!(without.0, Some(0), "{program} by itself");
+        for name in LIBRARIES {
+            let with = run(script, &folder, Some(library(name)));
+            assert_eq!(with, without, "{program} with {name}");
+        }
+        found += 1;
+    }
+    assert!(found > 0, "none of the programs is installed");
+}
