@@ -3,11 +3,17 @@
 # As root a missing one is installed with apt-get; else it is said what to install.
 set -euo pipefail
 
-declare -A package=([node]=nodejs)
+declare -A package=([node]=nodejs [initdb]=postgresql [munged]=munge [sbatch]=slurm-client
+  [redis-benchmark]=redis-tools [/usr/bin/time]=time)
+
+# is_there COMMAND: also where Debian keeps the programs of a database server.
+is_there() {
+  command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null
+}
 
 missing=()
 for command in "$@"; do
-  command -v "$command" >/dev/null || missing+=("${package[$command]:-$command}")
+  is_there "$command" || missing+=("${package[$command]:-$command}")
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
 
@@ -25,5 +31,5 @@ if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@
 fi
 echo "installed: ${missing[*]}"
 for command in "$@"; do
-  command -v "$command" >/dev/null || { echo "installed, yet there is no $command" >&2; exit 1; }
+  is_there "$command" || { echo "installed, yet there is no $command" >&2; exit 1; }
 done

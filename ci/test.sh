@@ -3,7 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-bash ci/need.sh valgrind strace
+# What the lab measures with, a database, a cluster, and the programs that the allocator serves.
+bash ci/need.sh valgrind strace /usr/bin/time hyperfine initdb munged slurmctld slurmd sbatch \
+  python3 perl git make gcc g++ node sqlite3 redis-server redis-benchmark
 
 mapfile -t commands < <(grep -E '^cargo test' README.md)
 if [ "${#commands[@]}" -ne 1 ]; then
