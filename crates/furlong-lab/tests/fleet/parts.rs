@@ -240,7 +240,7 @@ fn a_task_that_begins_again_measures_only_what_is_not_done() {
             .map(|line| serde_json::json!(line));
         lines.filter(is_block).collect::<Vec<_>>()
     };
-    assert_eq!(blocks(0), [kept.clone()]);
+    assert_eq!(blocks(0), std::slice::from_ref(&kept));
     assert_eq!(blocks(1).len(), 1);
     assert_ne!(blocks(1)[0]["place"], kept["place"]);
     assert_eq!(
