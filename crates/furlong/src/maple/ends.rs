@@ -6,7 +6,7 @@
 
 use super::config::Config;
 use super::counters::{Counters, Event};
-use super::leaf::{Kind, Slot};
+use super::leaf::Kind;
 use super::tree::Spot;
 use super::write::Write;
 
@@ -65,8 +65,9 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// Takes what is from `start` to `last` out, if that is the upper end of one entry and what is
     /// free behind it; returns what the entry was.
+    #[cfg(feature = "alloc")]
     #[inline]
-    pub(super) fn cut_end(&mut self, start: u64, last: u64) -> Option<Slot> {
+    pub(super) fn cut_end(&mut self, start: u64, last: u64) -> Option<super::leaf::Slot> {
         let mut spot = Spot::new();
         if !self.tree.descend_to(start, &mut spot, self.count) || spot.max < last {
             return None;

@@ -101,6 +101,7 @@ mod edit;
 mod ends;
 mod entry;
 mod error;
+#[cfg(feature = "alloc")]
 mod exchange;
 mod gaps;
 mod geometry;

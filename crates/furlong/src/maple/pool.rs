@@ -311,6 +311,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Entries whose memory is ready for others.
+    #[cfg(feature = "alloc")]
     pub(super) fn spare(&mut self) -> &mut Batch {
         &mut self.spare
     }

@@ -78,6 +78,7 @@ pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
 
 impl<A: Address, E: Retire, R: Rcu, C: Config> Removed<'_, '_, A, E, R, C> {
     /// Shows every entry to `see`, and retires them all at once, with the nodes.
+    #[cfg(feature = "alloc")]
     pub(crate) fn show(mut self, see: impl FnMut(Extent<A>, &E)) {
         self.retire_all(see);
     }

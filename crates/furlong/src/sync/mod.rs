@@ -63,6 +63,7 @@ mod lock_api;
 mod serial;
 mod spin;
 mod try_lock;
+#[cfg(feature = "alloc")]
 mod under;
 
 #[cfg(all(test, not(loom)))]
@@ -78,5 +79,7 @@ pub(crate) use serial::serial;
 pub(crate) use serial::unique;
 pub use spin::SpinLock;
 pub use try_lock::{TryGuard, TryLock};
+#[cfg(feature = "alloc")]
 pub use under::Lent;
+#[cfg(feature = "alloc")]
 pub(crate) use under::Under;
