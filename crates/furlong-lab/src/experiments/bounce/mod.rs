@@ -2,7 +2,7 @@
 //! input and output.
 //!
 //! The pool is that of a guest that was booted with `swiotlb=512,4,force` and has grown to four
-//! blocks of 1 MiB, each of four areas of 128 slots: [`pool::pool`]. A thread acts as a CPU, and
+//! blocks of 1 MiB, each of four areas of 128 slots: `pool::pool`. A thread acts as a CPU, and
 //! asks the area of its number first.
 
 mod buffer;
