@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
-# Parts: simulation (the verdict, 10,000 runs a cell); each system against its model, 10,000,000
-# operations and every small case (iova-oracle, phys-oracle, maple-oracle, vmspace-oracle); readers
-# beside a writer, 100,000,000 answers (phys-race, maple-race, vmspace-race); bounce-stress (four
-# threads on a pool of bounce buffers, 50,000,000 maps); malloc-oracle (the allocator against its
-# model and under four threads, 100,000,000 operations); and each experiment's name (full profile).
+# Parts: simulation (the verdict, 10,000 runs a cell); loom (the models, with three preemptions); each
+# system against its model, 10,000,000 operations and every small case (iova-oracle, phys-oracle,
+# maple-oracle, vmspace-oracle); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
+# vmspace-race); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
+# malloc-oracle (the allocator against its model and under four threads, 100,000,000 operations); and
+# each experiment's name (full profile).
 # All of them when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -44,6 +45,10 @@ simulation() {
     cargo run --release -p furlong-lab --example verdict_simulation -- --runs 10000
 }
 
+loom() {
+  record loom env LOOM_MAX_PREEMPTIONS=3 bash ci/loom.sh
+}
+
 # proof NAME: the specification's example of that name.
 proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle phys-race maple-race vmspace-race
   bounce-stress malloc-oracle)
@@ -62,7 +67,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation "${proofs[@]}")
+  parts=(simulation loom "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
@@ -70,6 +75,8 @@ for part in "${parts[@]}"; do
   echo "== $part"
   if [ "$part" = simulation ]; then
     simulation
+  elif [ "$part" = loom ]; then
+    loom
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
   else

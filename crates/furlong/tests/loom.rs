@@ -1,4 +1,5 @@
-//! Loom models of `sync` and `rcu`; `ci/loom.sh` runs them, with up to three preemptions.
+//! Loom models of `sync` and `rcu`; `ci/loom.sh` runs them, and says with how many
+//! preemptions.
 //!
 //! A model proves little if it cannot fail. Each ordering that the code argues was weakened by
 //! hand, one at a time, and each rule below was broken; these models failed:

@@ -1,5 +1,5 @@
-//! Loom models of what CPUs share in a pool of bounce buffers; `ci/loom.sh` runs them, with up to
-//! three preemptions.
+//! Loom models of what CPUs share in a pool of bounce buffers; `ci/loom.sh` runs them, and
+//! says with how many preemptions.
 //!
 //! Words of two slots make segments of four, so that a run may cross the words of its segment.
 //!
@@ -330,7 +330,7 @@ fn make_line() -> Start<World<Free>, 2> {
 
 #[test]
 fn a_place_in_line_that_is_given_up_is_passed_on() {
-    // It has so many steps that the usual three preemptions take minutes.
+    // It has so many steps that three preemptions take minutes.
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.map(|bound| bound.min(2));
     explore(&builder, make_line, World::is_whole);

@@ -1,5 +1,5 @@
-//! Loom models of what CPUs share in a domain of device addresses; `ci/loom.sh` runs them, with up
-//! to three preemptions.
+//! Loom models of what CPUs share in a domain of device addresses; `ci/loom.sh` runs them, and
+//! says with how many preemptions.
 //!
 //! Each rule below was broken by hand, one at a time; these models failed:
 //!

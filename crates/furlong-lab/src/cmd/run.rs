@@ -27,7 +27,7 @@ Examples:
   furlong run
   furlong run iova-gap --workloads aligned --blocks 20
   furlong run tree-order --workloads plain --early --max-time 60
-  furlong run --profile smoke --db none
+  furlong run iova-gap --profile smoke --db none
 
 Defaults can stand in furlong.toml, in this directory or one above it, named like the options:
   profile = \"full\"
