@@ -1,6 +1,7 @@
 //! Memory that runs out at any call, and callers that free what they must not: the answer is null
 //! or a stop, and never a block that is somebody else's.
 
+use std::sync::Mutex;
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -71,6 +72,9 @@ unsafe impl CurrentHeap for OfThread {
     }
 }
 
+/// An allocator lives for ever, and what nobody could reach would be called a leak.
+static ALL: Mutex<Vec<&'static Malloc<Parts>>> = Mutex::new(Vec::new());
+
 struct Parts;
 
 impl Config for Parts {
@@ -88,7 +92,9 @@ fn with<T: Send>(fail_at: usize, test: impl FnOnce(&'static Malloc<Parts>) -> T 
             fail_at,
             calls: AtomicUsize::new(0),
         };
-        test(Box::leak(Box::new(Malloc::new(source))))
+        let malloc: &'static Malloc<Parts> = Box::leak(Box::new(Malloc::new(source)));
+        ALL.lock().expect("no other test panics here").push(malloc);
+        test(malloc)
     };
     thread::scope(|scope| {
         let builder = thread::Builder::new().stack_size(64 << 20);
@@ -217,7 +223,8 @@ fn a_pointer_from_elsewhere_stops_the_program() {
     assert_eq!(stop, Some(Misuse::Foreign));
     let stop = stopped_by(|malloc| {
         malloc.allocate(16);
-        free(malloc, Box::leak(Box::new([0_u8; 4096])).as_mut_ptr());
+        let mut elsewhere = vec![0_u8; 4096];
+        free(malloc, elsewhere.as_mut_ptr());
     });
     assert_eq!(stop, Some(Misuse::Foreign));
 }

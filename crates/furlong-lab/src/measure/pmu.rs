@@ -323,8 +323,9 @@ mod tests {
                 syscalls.value > 20.0,
                 "the launcher's are among them: {syscalls:?}"
             );
-            // How often the launcher looks depends on when the program ends.
-            assert!((2.0..=6.0).contains(&left), "{left}");
+            // How often the launcher looks depends on when the program ends, so that of a program
+            // that does next to nothing a few may be left, or none.
+            assert!((0.0..=6.0).contains(&left), "{left}");
         }
         assert_eq!(Overhead::default().taken_off("syscalls", 7.0), 7.0);
     }

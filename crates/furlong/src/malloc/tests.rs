@@ -1,6 +1,7 @@
 //! Each invariant is broken once on purpose, and `check()` names it.
 
 use core::cell::Cell;
+use std::sync::Mutex;
 use std::thread;
 
 use crate::check::Check;
@@ -32,6 +33,9 @@ unsafe impl CurrentHeap for OfThread {
     }
 }
 
+/// An allocator lives for ever, and what nobody could reach would be called a leak.
+static ALL: Mutex<Vec<&'static Malloc<Parts>>> = Mutex::new(Vec::new());
+
 struct Parts;
 
 impl Config for Parts {
@@ -46,6 +50,7 @@ impl Config for Parts {
 fn said_after(harm: fn(&'static Malloc<Parts>, &'static Span)) -> Option<BrokenMalloc> {
     let run = move || {
         let malloc: &'static Malloc<Parts> = Box::leak(Box::new(Malloc::new(Linux)));
+        ALL.lock().expect("no other test panics here").push(malloc);
         let block = malloc.allocate(64);
         let other = malloc.allocate(1000);
         assert!(!block.is_null() && !other.is_null());
