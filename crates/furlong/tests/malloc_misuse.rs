@@ -1,12 +1,14 @@
 //! Memory that runs out at any call, and callers that free what they must not: the answer is null
 //! or a stop, and never a block that is somebody else's.
 
-use std::sync::Mutex;
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::NonNull,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
