@@ -20,7 +20,7 @@ if [ "$#" -eq 0 ]; then
   cargo run --quiet --package furlong-lab --example report -- \
     "$made" rich compare hostile many-arms all-null empty
   cargo run --quiet --package furlong-lab -- \
-    run --profile smoke --db none --quiet --html "$made/real.html" >"$made/real.txt"
+    run iova-gap tree-order malloc-gate --profile smoke --db none --quiet --html "$made/real.html" >"$made/real.txt"
   pages=("$made"/*.html)
 fi
 for page in "${pages[@]}"; do

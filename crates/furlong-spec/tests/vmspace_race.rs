@@ -4,13 +4,12 @@
 
 use furlong_spec::vmspace::race::{Nodes, Race, Tally};
 
-/// Nothing was wrong, and enough happened for something to be wrong.
-fn is_a_race(race: Race) {
+/// Nothing was wrong; whether enough happened for something to be wrong.
+fn is_a_race(race: &Race) -> bool {
     let tally: Tally = race.run().unwrap_or_else(|wrong| panic!("{wrong}"));
     let looks = tally.looks;
     assert!(looks.right >= race.looks, "{tally}");
     assert!(looks.found > looks.right / 8, "{tally}");
-    assert!(looks.raced > 0 && looks.locked > 0, "{tally}");
     assert!(looks.unjudged < looks.right / 100, "{tally}");
     let changes = tally.changes;
     let fewest = [
@@ -21,18 +20,26 @@ fn is_a_race(race: Race) {
     ];
     assert!(fewest.into_iter().all(|count| count > 100), "{tally}");
     assert!(changes.grown > 0, "{tally}");
+    looks.raced > 0 && looks.locked > 0
+}
+
+/// Races until a look has met a change: on a busy machine that may take a few.
+fn race(nodes: Nodes, looks: u64, readers: u64, seed: u64) {
+    let mut seeds = (seed..).step_by(8).take(50);
+    let met = seeds.any(|seed| is_a_race(&Race::new(nodes, looks, readers, seed)));
+    assert!(met, "no look met a change in 50 races");
 }
 
 #[test]
 fn a_reader_beside_a_writer_sees_only_what_is_true() {
-    is_a_race(Race::new(Nodes::Usual, 400_000, 1, 1));
-    is_a_race(Race::new(Nodes::Tiny, 400_000, 1, 2));
+    race(Nodes::Usual, 400_000, 1, 1);
+    race(Nodes::Tiny, 400_000, 1, 2);
 }
 
 #[test]
 fn readers_beside_a_writer_see_only_what_is_true() {
-    is_a_race(Race::new(Nodes::Usual, 600_000, 2, 3));
-    is_a_race(Race::new(Nodes::Tiny, 600_000, 2, 4));
+    race(Nodes::Usual, 600_000, 2, 3);
+    race(Nodes::Tiny, 600_000, 2, 4);
 }
 
 #[test]

@@ -41,6 +41,7 @@ function measure() {
     none: document.querySelector("main").textContent.includes("No verdict"),
     styled: getComputedStyle(document.querySelector(".skip")).position === "absolute",
     paper: getComputedStyle(document.body).backgroundColor,
+    height: root.scrollHeight,
     overflow: root.scrollWidth - root.clientWidth,
     broken: /\b(NaN|Infinity|undefined)\b/.test(document.body.innerText),
     foreign: document.querySelectorAll("script, img, iframe, object, embed, link, [style]").length,
@@ -68,7 +69,10 @@ async function look(context, screen) {
   check(screen, found.overflow <= 0, `the page is ${found.overflow} px too wide`);
   check(screen, !found.broken, "a number that is none is shown");
   check(screen, found.foreign === 0, `${found.foreign} elements that do not belong here`);
-  await page.screenshot({ path: join(folder, `${screen.name}.png`), fullPage: true });
+  // A browser's picture has a greatest height, and a page may have many workloads.
+  const height = Math.min(found.height, 12000);
+  const clip = { x: 0, y: 0, width: screen.width, height };
+  await page.screenshot({ path: join(folder, `${screen.name}.png`), fullPage: true, clip });
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run());
   for (const { id, help, nodes } of violations) {

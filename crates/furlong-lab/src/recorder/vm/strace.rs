@@ -160,9 +160,10 @@ impl Witness {
         };
         let (at_us, task) = (done.at_us, done.task);
         if done.what != What::Exec {
-            // A child acts before the call that made it returns.
-            let is_new = matches!(done.what, What::Task { .. });
-            let place = if is_new { done.begun } else { self.number };
+            // A child acts before the call that made it returns, and another thread may be given
+            // what was unmapped before that call does.
+            let is_early = matches!(done.what, What::Task { .. } | What::Unmap { .. });
+            let place = if is_early { done.begun } else { self.number };
             return self.tape.push(place, at_us, task, done.what);
         }
         self.execs += 1;
@@ -214,5 +215,27 @@ fn name<'a>(line: &MapsLine<'a>) -> &'a str {
         "[stack]" => "[stack]",
         _ if line.is_anonymous() => "anon",
         name => name.rsplit('/').next().unwrap_or(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{What, Witness};
+
+    #[test]
+    fn what_is_unmapped_may_be_mapped_by_another_thread_before_the_call_returns() {
+        let mut witness = Witness::default();
+        witness.tape.push(0, 0, 7, What::Exec);
+        for line in [
+            "7 1795331957.940001 munmap(0x7f0000001000, 4096 <unfinished ...>",
+            "8 1795331957.940002 mmap(NULL, 4096, 0x3, 0x22, -1, 0) = 0x7f0000001000",
+            "7 1795331957.940003 <... munmap resumed>) = 0",
+        ] {
+            witness.line(line);
+        }
+        let events = witness.tape.events();
+        let order: Vec<u32> = events.iter().map(|event| event.pid).collect();
+        assert_eq!(order, [7, 7, 8], "{events:?}");
+        assert!(matches!(events[1].what, What::Unmap { .. }), "{events:?}");
     }
 }

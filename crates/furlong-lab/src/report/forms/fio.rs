@@ -15,38 +15,37 @@ use super::super::text::{plain, width};
 use super::super::wording;
 use crate::record::result::{ArmResult, ExperimentResult, ResultFile, WorkloadResult};
 
-/// Blanks between two columns.
-const GAP: usize = 2;
-
 /// The parameter of workloads that a device takes part in.
 const QUEUE: &str = "queue_depth";
 
 /// A table for the workloads of an experiment that have the same primary metric.
 pub(super) fn render(file: &ResultFile) -> String {
     let experiments = file.experiments.iter();
-    let tables = experiments.map(|e| tables(e, &e.workloads.iter().collect::<Vec<_>>()));
+    let tables =
+        experiments.map(|e| tables(e, &e.workloads.iter().collect::<Vec<_>>(), usize::MAX));
     tables.collect()
 }
 
-/// The tables of the workloads that a device takes part in, where there are any.
-pub(in crate::report) fn of_devices(e: &ExperimentResult) -> String {
+/// The tables of the workloads that a device takes part in, where there are any; their columns stand
+/// closer where they are wider than `room`.
+pub(in crate::report) fn of_devices(e: &ExperimentResult, room: usize) -> String {
     let workloads = e.workloads.iter();
     let devices: Vec<&WorkloadResult> =
         workloads.filter(|w| w.params.contains_key(QUEUE)).collect();
-    tables(e, &devices)
+    tables(e, &devices, room)
 }
 
-fn tables(e: &ExperimentResult, workloads: &[&WorkloadResult]) -> String {
+fn tables(e: &ExperimentResult, workloads: &[&WorkloadResult], room: usize) -> String {
     let alike = |a: &&WorkloadResult, b: &&WorkloadResult| named(e, a) == named(e, b);
     let groups = workloads.chunk_by(alike);
-    groups.map(|workloads| table(e, workloads)).collect()
+    groups.map(|workloads| table(e, workloads, room)).collect()
 }
 
 fn named<'a>(e: &'a ExperimentResult, w: &WorkloadResult) -> Option<&'a str> {
     primary(e, w).map(|(name, _)| name)
 }
 
-fn table(e: &ExperimentResult, workloads: &[&WorkloadResult]) -> String {
+fn table(e: &ExperimentResult, workloads: &[&WorkloadResult], room: usize) -> String {
     let Some((name, metric)) = workloads.first().and_then(|w| primary(e, w)) else {
         return String::new();
     };
@@ -63,21 +62,28 @@ fn table(e: &ExperimentResult, workloads: &[&WorkloadResult]) -> String {
         rows[1].extend(figures.iter().map(ToString::to_string));
     }
     rows.extend(workloads.iter().map(|w| row(w, &arms, name)));
-    format!("{}\n{}\n", wording::caption(name, metric), aligned(&rows))
+    format!(
+        "{}\n{}\n",
+        wording::caption(name, metric),
+        aligned(&rows, room)
+    )
 }
 
-/// Rows whose cells begin below one another.
-fn aligned(rows: &[Vec<String>]) -> String {
+/// Rows whose cells begin below one another, two blanks apart or, where that is wider than `room`,
+/// one.
+fn aligned(rows: &[Vec<String>], room: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cell = |row: &[String], column: usize| row.get(column).map_or(0, |cell| width(cell));
     let widest = |column| rows.iter().map(|row| cell(row, column)).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(widest).collect();
+    let gap = match widths.iter().sum::<usize>() + 2 * columns > room {
+        true => 1,
+        false => 2,
+    };
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths);
-        let padded = cells.map(|(text, wide)| {
-            let gap = wide + GAP - width(text);
-            format!("{text}{}", " ".repeat(gap))
-        });
+        let padded =
+            cells.map(|(text, wide)| format!("{text}{}", " ".repeat(wide + gap - width(text))));
         format!("{}\n", padded.collect::<String>().trim_end())
     };
     rows.iter().map(line).collect()

@@ -152,7 +152,7 @@ impl Page {
         overview::write(self, e);
         atf::write(self, e);
         // The measured document's own form.
-        self.raw(&of_devices(e));
+        self.raw(&of_devices(e, self.style.width));
         for what in &e.left_out {
             self.line(&format!("left out: {}", plain(what)), 2);
         }
