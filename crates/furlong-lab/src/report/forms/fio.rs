@@ -26,7 +26,7 @@ pub(super) fn render(file: &ResultFile) -> String {
     tables.collect()
 }
 
-/// The tables of the workloads that a device takes part in, where there are any; their columns stand
+/// The tables of the workloads that a device takes part in, where there are any; their columns are
 /// closer where they are wider than `room`.
 pub(in crate::report) fn of_devices(e: &ExperimentResult, room: usize) -> String {
     let workloads = e.workloads.iter();
