@@ -26,8 +26,9 @@ fn errno_place() -> *mut c_int {
 }
 
 pub(crate) fn errno() -> c_int {
-    // SAFETY: this thread's, and always there.
-    unsafe { errno_place().read() }
+    // SAFETY: this thread's, and always there. The compiler takes it that `malloc` does not write
+    // it, and would hand back what was written before.
+    unsafe { errno_place().read_volatile() }
 }
 
 pub(crate) fn set_errno(value: c_int) {
