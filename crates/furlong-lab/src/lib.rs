@@ -18,6 +18,10 @@
 //! - `misuse.rs`: a command line that says what no option says; `error.rs`: exit codes; `talk.rs`:
 //!   the terminal; `nearest.rs`: mistyped names; `hash.rs`.
 
+// The fixture of the suite in `tests/` serves the store's own tests too, and names this crate.
+#[cfg(test)]
+extern crate self as furlong_lab;
+
 use std::process::ExitCode;
 
 use clap::Parser;

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use furlong::bounce::{AreaFirst, LockFree, Locked, PoolFirst};
 use furlong_spec::bounce::{Stressed, stress};
+use furlong_spec::long_run;
 
 type Stress = fn(usize, u64, u64) -> Stressed;
 
@@ -24,14 +25,10 @@ const ARMS: [(&str, Stress); 4] = [
 const ROUND: u64 = 500_000;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(maps), Ok(seed)) = (number(50_000_000), number(0)) else {
-        eprintln!("bounce_stress [MAPS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
+    long_run("MAPS", 50_000_000, run)
+}
+
+fn run(maps: u64, seed: u64) -> Result<(), String> {
     let share = maps.div_ceil(ARMS.len() as u64);
     let mut all = 0;
     for (name, stress) in ARMS {
@@ -48,5 +45,5 @@ fn main() -> ExitCode {
         all += sum.mapped;
     }
     println!("all arms: {all} maps, no byte of another's, every slot back");
-    ExitCode::SUCCESS
+    Ok(())
 }

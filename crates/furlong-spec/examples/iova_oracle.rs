@@ -16,6 +16,7 @@ use furlong_spec::iova::{
     Geometry, Model, Operation, Place, Promise, Questions, SpaceSubject, Trial, sequences, trial,
     trial_of,
 };
+use furlong_spec::long_run;
 
 /// Streams in a row on one arm: a multiple of the seeds of spaces without memory.
 const SEEDS: u64 = 18;
@@ -138,20 +139,9 @@ fn every_sequence() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(operations), Ok(seed)) = (number(10_000_000), number(0)) else {
-        eprintln!("iova_oracle [OPERATIONS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
-    let done = streams(operations, seed).and_then(|()| questions());
-    match done.and_then(|()| every_sequence()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(divergence) => {
-            println!("DIVERGES: {divergence}");
-            ExitCode::FAILURE
-        }
-    }
+    long_run("OPERATIONS", 10_000_000, |operations, seed| {
+        streams(operations, seed)?;
+        questions()?;
+        every_sequence()
+    })
 }

@@ -11,7 +11,9 @@
 use std::process::ExitCode;
 
 use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
-use furlong_spec::malloc::{Coverage, Stressed, TRIALS, stress};
+use furlong_spec::Coverage;
+use furlong_spec::long_run;
+use furlong_spec::malloc::{Stressed, TRIALS, stress};
 
 type Stress = fn(u64, u64, u64) -> Stressed;
 
@@ -74,23 +76,10 @@ fn races(operations: u64, first: u64) -> u64 {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(operations), Ok(seed)) = (number(100_000_000), number(0)) else {
-        eprintln!("malloc_oracle [OPERATIONS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
-    match streams(operations.div_ceil(2), seed) {
-        Ok(done) => {
-            let raced = races(operations.saturating_sub(done), seed);
-            println!("{} operations, every block intact and back", done + raced);
-            ExitCode::SUCCESS
-        }
-        Err(divergence) => {
-            println!("DIVERGES: {divergence}");
-            ExitCode::FAILURE
-        }
-    }
+    long_run("OPERATIONS", 100_000_000, |operations, seed| {
+        let done = streams(operations.div_ceil(2), seed)?;
+        let raced = races(operations.saturating_sub(done), seed);
+        println!("{} operations, every block intact and back", done + raced);
+        Ok(())
+    })
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use furlong::maple::{Config, Custom, Event, Fan, Heap, Tally, Wide};
 use furlong::rcu::RcuBox;
+use furlong_spec::long_run;
 use furlong_spec::maple::{Mix, Model, Operation, Outcome, SharedTree, Tree, operations};
 use furlong_spec::{Subject, compare};
 
@@ -179,19 +180,8 @@ fn sequences() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(operations), Ok(seed)) = (number(10_000_000), number(0)) else {
-        eprintln!("maple_oracle [OPERATIONS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
-    match all_streams(operations, seed).and_then(|()| sequences()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(divergence) => {
-            println!("DIVERGES: {divergence}");
-            ExitCode::FAILURE
-        }
-    }
+    long_run("OPERATIONS", 10_000_000, |operations, seed| {
+        all_streams(operations, seed)?;
+        sequences()
+    })
 }

@@ -8,6 +8,7 @@
 
 use std::process::ExitCode;
 
+use furlong_spec::long_run;
 use furlong_spec::maple::race::Race;
 
 fn run(looks: u64, seed: u64) -> Result<(), String> {
@@ -26,19 +27,5 @@ fn run(looks: u64, seed: u64) -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(looks), Ok(seed)) = (number(100_000_000), number(0)) else {
-        eprintln!("maple_race [LOOKUPS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
-    match run(looks, seed) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(wrong) => {
-            println!("WRONG: {wrong}");
-            ExitCode::FAILURE
-        }
-    }
+    long_run("LOOKUPS", 100_000_000, run)
 }

@@ -11,7 +11,9 @@
 use std::process::ExitCode;
 
 use furlong::phys::{Branchless, Flat, Tree};
-use furlong_spec::phys::{Coverage, Small, TRIALS, TableSubject};
+use furlong_spec::Coverage;
+use furlong_spec::long_run;
+use furlong_spec::phys::{Small, TRIALS, TableSubject};
 
 /// Streams in a row on one arm.
 const SEEDS: u64 = 30;
@@ -66,19 +68,8 @@ fn every_sequence() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(operations), Ok(seed)) = (number(10_000_000), number(0)) else {
-        eprintln!("phys_oracle [OPERATIONS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
-    match streams(operations, seed).and_then(|()| every_sequence()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(divergence) => {
-            println!("DIVERGES: {divergence}");
-            ExitCode::FAILURE
-        }
-    }
+    long_run("OPERATIONS", 10_000_000, |operations, seed| {
+        streams(operations, seed)?;
+        every_sequence()
+    })
 }

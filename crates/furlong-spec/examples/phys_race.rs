@@ -8,31 +8,22 @@
 
 use std::process::ExitCode;
 
+use furlong_spec::long_run;
 use furlong_spec::phys::race::Race;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(lookups), Ok(seed)) = (number(100_000_000), number(0)) else {
-        eprintln!("phys_race [LOOKUPS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
-    for readers in [1, 2] {
-        let race = Race {
-            lookups: lookups.div_ceil(2),
-            lookups_per_table: 500_000,
-            readers,
-            seed,
-        };
-        match race.run() {
-            Ok(tally) => println!("readers: {readers}; {tally}"),
-            Err(wrong) => {
-                println!("WRONG with {readers} readers: {wrong}");
-                return ExitCode::FAILURE;
-            }
+    long_run("LOOKUPS", 100_000_000, |lookups, seed| {
+        for readers in [1, 2] {
+            let race = Race {
+                lookups: lookups.div_ceil(2),
+                lookups_per_table: 500_000,
+                readers,
+                seed,
+            };
+            let tally = race.run();
+            let tally = tally.map_err(|wrong| format!("with {readers} readers: {wrong}"))?;
+            println!("readers: {readers}; {tally}");
         }
-    }
-    ExitCode::SUCCESS
+        Ok(())
+    })
 }

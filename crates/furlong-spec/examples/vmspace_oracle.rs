@@ -10,6 +10,7 @@
 
 use std::process::ExitCode;
 
+use furlong_spec::long_run;
 use furlong_spec::vmspace::{Coverage, TRIALS};
 
 /// Streams in a row on one arm, in each world and of each mix.
@@ -45,19 +46,5 @@ fn streams(operations: u64, first: u64) -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(operations), Ok(seed)) = (number(10_000_000), number(0)) else {
-        eprintln!("vmspace_oracle [OPERATIONS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
-    match streams(operations, seed) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(divergence) => {
-            println!("DIVERGES: {divergence}");
-            ExitCode::FAILURE
-        }
-    }
+    long_run("OPERATIONS", 10_000_000, streams)
 }

@@ -8,6 +8,7 @@
 
 use std::process::ExitCode;
 
+use furlong_spec::long_run;
 use furlong_spec::vmspace::race::{Nodes, Race};
 
 /// Readers, and the tree that they look into.
@@ -19,23 +20,13 @@ const RACES: [(u64, Nodes); 4] = [
 ];
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(looks), Ok(seed)) = (number(100_000_000), number(0)) else {
-        eprintln!("vmspace_race [LOOKS] [SEED]: two numbers");
-        return ExitCode::from(2);
-    };
-    for (readers, nodes) in RACES {
-        let race = Race::new(nodes, looks.div_ceil(RACES.len() as u64), readers, seed);
-        match race.run() {
-            Ok(tally) => println!("readers: {readers}, nodes: {nodes:?}; {tally}"),
-            Err(wrong) => {
-                println!("WRONG with {readers} readers, nodes {nodes:?}: {wrong}");
-                return ExitCode::FAILURE;
-            }
+    long_run("LOOKS", 100_000_000, |looks, seed| {
+        for (readers, nodes) in RACES {
+            let race = Race::new(nodes, looks.div_ceil(RACES.len() as u64), readers, seed);
+            let on = format!("readers: {readers}, nodes: {nodes:?}");
+            let tally = race.run().map_err(|wrong| format!("{on}; {wrong}"))?;
+            println!("{on}; {tally}");
         }
-    }
-    ExitCode::SUCCESS
+        Ok(())
+    })
 }

@@ -8,8 +8,10 @@
 
 pub mod bounce;
 pub mod compare;
+pub mod coverage;
 pub mod heap;
 pub mod iova;
+mod long_run;
 #[cfg(target_os = "linux")]
 pub mod malloc;
 pub mod maple;
@@ -21,5 +23,7 @@ pub mod tree;
 pub mod vmspace;
 
 pub use compare::{Divergence, Judge, compare, judge};
+pub use coverage::Coverage;
+pub use long_run::long_run;
 pub use random::Random;
 pub use subject::Subject;

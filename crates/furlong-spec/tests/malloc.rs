@@ -4,7 +4,8 @@
 #![forbid(unsafe_code)]
 
 use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
-use furlong_spec::malloc::{Coverage, Model, Operation, Outcome, TRIALS, operations, stress};
+use furlong_spec::Coverage;
+use furlong_spec::malloc::{Model, Operation, Outcome, TRIALS, operations, stress};
 use furlong_spec::{Subject, judge};
 
 /// An arm agrees with the model over a stream from each seed, and has met everything.

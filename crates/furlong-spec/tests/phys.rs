@@ -3,9 +3,8 @@
 #![forbid(unsafe_code)]
 
 use furlong::phys::{Array, BigFirst, BinarySearch, Branchless, Flat, Linear, Lookup, Tree};
-use furlong_spec::phys::{
-    Coverage, Model, Operation, Outcome, Small, TRIALS, TableSubject, operations,
-};
+use furlong_spec::Coverage;
+use furlong_spec::phys::{Model, Operation, Outcome, Small, TRIALS, TableSubject, operations};
 use furlong_spec::{Subject, compare};
 
 /// Arms agree with the model over a stream from each seed in each space, and all that such arms can

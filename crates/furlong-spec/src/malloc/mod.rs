@@ -12,7 +12,6 @@ mod stress;
 mod subject;
 mod trial;
 
-pub use coverage::Coverage;
 pub use model::Model;
 pub use operation::{Operation, Outcome, THREADS};
 pub use pages::Pages;

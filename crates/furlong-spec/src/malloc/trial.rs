@@ -7,12 +7,12 @@ use furlong::malloc::{
     Batched, Checked, Gate, Hardening, Inlined, NoHardening, Outlined, PerCall, Secure, Tier,
 };
 
-use super::coverage::{Coverage, word};
+use super::coverage::{gaps, word};
 use super::model::Model;
 use super::operation::{Operation, Outcome, THREADS};
 use super::stream::operations;
 use super::subject::Allocator;
-use crate::{Subject, judge};
+use crate::{Coverage, Subject, judge};
 
 /// The places of a stream's program.
 const PLACES: usize = 600;
@@ -69,7 +69,7 @@ impl Trial {
     /// What should have been seen and has not.
     #[must_use]
     pub fn gaps(&self, coverage: &Coverage) -> Vec<String> {
-        coverage.gaps(self.is_short())
+        gaps(coverage, self.is_short())
     }
 }
 
@@ -175,7 +175,7 @@ impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Watched<S
     fn apply(&mut self, operation: &Operation) -> Outcome {
         let outcome = self.subject.apply(operation);
         let seen = self.note(operation, &outcome);
-        self.coverage.add(operation, seen);
+        self.coverage.note((operation.name(), seen));
         outcome
     }
 

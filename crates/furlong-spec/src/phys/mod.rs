@@ -12,7 +12,7 @@ mod stream;
 mod table;
 mod trial;
 
-pub use coverage::{Cells, Coverage};
+pub use coverage::Cells;
 pub use list::SortedList;
 pub use model::Model;
 pub use operation::{HELD, Name, Operation, Outcome, Refusal, Shown};

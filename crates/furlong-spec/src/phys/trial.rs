@@ -8,9 +8,9 @@ use furlong::phys::{
     Array, BigFirst, BinarySearch, Branchless, Contiguous, Flat, Linear, Lookup, Tree,
 };
 
-use super::coverage::{Cells, Counted, Coverage};
+use super::coverage::{Cells, Counted, differences};
 use super::{Mix, Model, Operation, TableSubject, mixed_operations};
-use crate::judge;
+use crate::{Coverage, judge};
 
 /// Where a stream's frames lie, and how many there are: one, a few across blocks, within a block,
 /// around the first section, over sections, across the border of what has one leaf, in sections
@@ -214,7 +214,7 @@ impl Trial {
     /// What has not occurred and should have, or the other way round, over enough streams.
     #[must_use]
     pub fn gaps(&self, coverage: &Coverage) -> Vec<String> {
-        coverage.differs_from(self.cells, SELDOM)
+        differences(coverage, self.cells, SELDOM)
     }
 }
 
