@@ -118,7 +118,7 @@ fn every_peer_answers_as_the_library_does() {
             raced += 1;
         }
     }
-    assert!(raced >= 5 * 20, "{raced}");
+    assert!(raced >= 5 * 18, "{raced}");
 }
 
 #[test]
@@ -136,5 +136,10 @@ fn what_is_more_than_an_index_is_left_to_the_library() {
         assert_eq!(why("kernbench").as_deref(), Some("it is no address space"));
         let above = (arm.name == "iset").then(|| "no search from above".to_owned());
         assert_eq!((why("gap-low"), why("gap-high")), (None, above));
+        assert!(
+            why("gap-none")
+                .expect("all areas have none")
+                .contains("all areas")
+        );
     }
 }

@@ -181,7 +181,7 @@ where
             }
             len += 1;
         }
-        new.set_filled(len);
+        new.fill(len);
         if len == 0 {
             self.pool.give_up(Node::Leaf(new));
             self.pool.recycle();

@@ -1,4 +1,4 @@
-//! Threads that look areas up while another one takes some out and puts them back.
+//! Threads that look areas up while another one takes some out and puts them back, or computes.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -20,6 +20,7 @@ use super::rcu::{RCU, Shared};
 use super::shape::Shape;
 use super::tree::Tree;
 use super::work::{Counted, Work};
+use crate::experiments::computing::compute;
 use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
 
@@ -212,6 +213,8 @@ fn writes(layout: &Layout, random: &mut Random) -> Vec<(Span, u32)> {
 
 struct Race<'a, S> {
     index: &'a S,
+    /// Nobody writes; the thread that would computes.
+    computes: bool,
     reads: Vec<Read>,
     writes: Vec<(Span, u32)>,
     /// Of each reader.
@@ -229,6 +232,7 @@ impl<'a, S: SharedIndex> Race<'a, S> {
         let readers = 0..shape.threads;
         let race = Self {
             index,
+            computes: shape.computes,
             reads: readers.map(|_| Read::drawn(&layout, &mut random)).collect(),
             writes: writes(&layout, &mut random),
             batches: request
@@ -263,6 +267,15 @@ impl<'a, S: SharedIndex> Race<'a, S> {
         )
     }
 
+    /// What the thread does that reads nothing.
+    fn beside(&self, turn: usize) -> Result<(), Failure> {
+        if self.computes {
+            compute();
+            return Ok(());
+        }
+        self.write(turn)
+    }
+
     /// All on this thread: the same events in the same order each time.
     fn in_turn(&self) -> Result<(), Failure> {
         let reader = self.index.reader();
@@ -270,7 +283,7 @@ impl<'a, S: SharedIndex> Race<'a, S> {
             for read in &self.reads {
                 read.batch(self.index, &reader, batch)?;
             }
-            self.write(batch as usize)?;
+            self.beside(batch as usize)?;
         }
         Ok(())
     }
@@ -305,7 +318,7 @@ impl<S: SharedIndex + Sync> Race<'_, S> {
             let mut turns = 0..;
             let mut written = Ok(());
             while left.load(Ordering::SeqCst) > 0 && written.is_ok() {
-                written = turns.next().map_or(Ok(()), |turn| self.write(turn));
+                written = turns.next().map_or(Ok(()), |turn| self.beside(turn));
             }
             let spans = threads.into_iter().map(|thread| {
                 let ended = thread.join();

@@ -43,6 +43,8 @@ pub(super) struct Shape {
     pub(super) areas: usize,
     /// Threads that read.
     pub(super) threads: usize,
+    /// Beside them one computes, and none writes.
+    pub(super) computes: bool,
 }
 
 /// The most areas of a workload.
@@ -73,6 +75,7 @@ impl Shape {
             kind,
             areas,
             threads,
+            computes: number("computes") == Some(1),
         })
     }
 }
