@@ -374,6 +374,22 @@ impl<G: Geometry> Leaf<G> {
         at
     }
 
+    /// Makes it a copy of `other`, which is whole and has room, with `new` as slot `at`. Not beside
+    /// readers of this leaf.
+    ///
+    /// All slots are copied, those that are not used too: the same steps wherever the new one
+    /// comes, and no loop whose end would be mispredicted.
+    #[inline(always)]
+    pub(super) fn copy_with(&self, other: &Self, at: usize, new: Slot) {
+        for to in 0..G::LEAF {
+            self.copy_one(to, other, to - usize::from(to > at));
+        }
+        self.put(at, new);
+        self.fill(other.len() + 1);
+        // Relaxed: only the writer uses it.
+        self.kinds.store(0, Ordering::Relaxed);
+    }
+
     /// Makes it a leaf of the first `len` slots, all of which have been written, whatever it was
     /// before. Not beside readers.
     #[inline(always)]

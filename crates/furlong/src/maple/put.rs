@@ -48,10 +48,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         } else if READERS {
             self.pool.ensure(Nodes::LEAF)?;
             let copy = self.pool.leaf(self.tree);
-            copy.copy(0, leaf.get(), 0, at);
-            copy.put(at, new);
-            copy.copy(at + 1, leaf.get(), at, len - at);
-            copy.close(len + 1);
+            copy.copy_with(leaf.get(), at, new);
             self.exchange(spot, copy);
             self.pool.give_up(Node::Leaf(leaf));
             copy
