@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -178,8 +179,9 @@ struct Read {
 }
 
 impl Read {
-    fn drawn(layout: &Layout, random: &mut Random) -> Self {
-        let odd = std::iter::repeat_with(|| layout.address(random)).filter(|(_, at)| at % 2 == 1);
+    fn drawn(layout: &Layout, numbers: &Range<u32>, random: &mut Random) -> Self {
+        let odd = std::iter::repeat_with(|| layout.address(random))
+            .filter(|(_, at)| at % 2 == 1 && numbers.contains(at));
         let asked: Vec<_> = odd.take(ADDRESSES).collect();
         let sum = |batch: &[(u64, u32)]| batch.iter().map(|(_, at)| u64::from(*at)).sum();
         Self {
@@ -205,8 +207,11 @@ impl Read {
 }
 
 /// Areas with even numbers, in the order in which the writer takes them out and puts them back.
-fn writes(layout: &Layout, random: &mut Random) -> Vec<(Span, u32)> {
-    let mut even: Vec<_> = layout.numbered().filter(|(_, at)| at % 2 == 0).collect();
+fn writes(layout: &Layout, numbers: &Range<u32>, random: &mut Random) -> Vec<(Span, u32)> {
+    let even = layout
+        .numbered()
+        .filter(|(_, at)| at % 2 == 0 && numbers.contains(at));
+    let mut even: Vec<_> = even.collect();
     random.shuffle(&mut even);
     even
 }
@@ -229,12 +234,18 @@ impl<'a, S: SharedIndex> Race<'a, S> {
         for (span, value) in layout.shuffled(&mut random) {
             index.store(span, value);
         }
-        let readers = 0..shape.threads;
+        let (all, middle) = (shape.areas as u32, shape.areas as u32 / 2);
+        let (read, written) = if shape.apart {
+            (0..middle, middle..all)
+        } else {
+            (0..all, 0..all)
+        };
+        let drawn = std::iter::repeat_with(|| Read::drawn(&layout, &read, &mut random));
         let race = Self {
             index,
             computes: shape.computes,
-            reads: readers.map(|_| Read::drawn(&layout, &mut random)).collect(),
-            writes: writes(&layout, &mut random),
+            reads: drawn.take(shape.threads).collect(),
+            writes: writes(&layout, &written, &mut random),
             batches: request
                 .operations
                 .div_ceil(BATCH * shape.threads as u64)

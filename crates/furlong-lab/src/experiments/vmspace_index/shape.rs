@@ -45,6 +45,8 @@ pub(super) struct Shape {
     pub(super) threads: usize,
     /// Beside them one computes, and none writes.
     pub(super) computes: bool,
+    /// They read the lower half of the areas, and the upper one is written.
+    pub(super) apart: bool,
 }
 
 /// The most areas of a workload.
@@ -76,6 +78,7 @@ impl Shape {
             areas,
             threads,
             computes: number("computes") == Some(1),
+            apart: number("apart") == Some(1),
         })
     }
 }
