@@ -2,7 +2,6 @@
 //! or a stop, and never a block that is somebody else's.
 
 use std::{
-    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::NonNull,
     sync::{
@@ -15,7 +14,7 @@ use std::{
 use furlong::{
     check::Check,
     malloc::{
-        Batched, Checked, Config, CurrentHeap, Heap, Inlined, Linux, Malloc, Misuse, PageSource,
+        Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, thread_heap,
     },
 };
 
@@ -52,27 +51,8 @@ unsafe impl PageSource for Failing {
     }
 }
 
-/// The heap of a thread that has one allocator in its life.
-struct OfThread;
-
-thread_local! {
-    static HEAP: Cell<&'static Heap> = const { Cell::new(Heap::vacant()) };
-}
-
-// SAFETY: a variable of the thread's.
-unsafe impl CurrentHeap for OfThread {
-    type Pin = ();
-
-    fn pin() {}
-
-    fn get() -> &'static Heap {
-        HEAP.get()
-    }
-
-    fn set(heap: &'static Heap) {
-        HEAP.set(heap);
-    }
-}
+// A thread of a test has one allocator in its life.
+thread_heap!(OfThread);
 
 /// An allocator lives for ever, and what nobody could reach would be called a leak.
 static ALL: Mutex<Vec<&'static Malloc<Parts>>> = Mutex::new(Vec::new());

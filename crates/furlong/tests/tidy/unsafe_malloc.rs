@@ -52,10 +52,6 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "vouches for what the records say is mapped",
     ),
     (
-        "crates/furlong/src/malloc/tests.rs",
-        "vouches for a thread's storage",
-    ),
-    (
         "crates/furlong/src/malloc/thread.rs",
         "vouches for a thread's storage",
     ),
