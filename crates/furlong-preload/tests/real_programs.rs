@@ -1,6 +1,9 @@
 //! Real programs end under a preloaded library as without it, in a short form. A program that is
-//! not installed is named (Debian: python3 sqlite3 perl git make gcc g++ nodejs redis-server).
+//! not installed is named (Debian: python3 libpython3-testsuite sqlite3 perl git make gcc g++ nodejs
+//! redis-server).
 #![forbid(unsafe_code)]
+
+mod library;
 
 use std::{
     env, fs,
@@ -8,12 +11,16 @@ use std::{
     process::Command,
 };
 
+use library::library;
+
 const LIBRARIES: [&str; 2] = ["furlong_malloc", "furlong_malloc_secure"];
 
-/// A program, and a script of the shell that has it work and print what came of it.
-const PROGRAMS: &[(&str, &str)] = &[
+/// A program, a command that succeeds where it is there, and a script of the shell that has it work
+/// and print what came of it.
+const PROGRAMS: &[(&str, &str, &str)] = &[
     (
         "python3",
+        "command -v python3",
         "PYTHONMALLOC=malloc python3 -c '
 import collections, json, re, sqlite3, subprocess, threading, multiprocessing
 data = {str(i): [i] * (i % 50) for i in range(5000)}
@@ -34,51 +41,78 @@ if __name__ == \"__main__\":
 '",
     ),
     (
+        "python3 by its own tests",
+        "python3 -c 'import test.test_json'",
+        "PYTHONMALLOC=malloc python3 -m test -q test_json test_re test_collections test_queue \
+>log 2>&1 || tail -n 30 log; tail -n 1 log",
+    ),
+    (
         "sqlite3",
+        "command -v sqlite3",
         "echo 'create table t(a integer primary key, b text);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
 insert into t select i, hex(i * 7919) from n;
-create index x on t(b); delete from t where a % 3 = 0;
+delete from t where a % 3 = 0; create index x on t(b) where a % 7 = 0;
 select count(*), sum(a), max(b) from t; vacuum;' | sqlite3 :memory:",
     ),
     (
         "perl",
+        "command -v perl",
         "perl -e 'my %h; for (1..50000) { push @{$h{$_ % 997}}, \"x\" x ($_ % 90) }
 print join(\",\", map { @{$h{$_}} . length(join(\"\", @{$h{$_}})) } sort keys %h), \"\\n\"'",
     ),
     (
         "git",
+        "command -v git",
         "git init -q . && for i in 1 2 3 4 5; do seq $i 3000 > f$i; git add . &&
 git -c user.name=a -c user.email=b commit -qm $i; done; git gc -q; git fsck && git log --format=%s",
     ),
     (
         "make",
+        "command -v make && command -v cc",
         "for i in 1 2 3 4; do echo \"int f$i(int x) { return x * $i; }\" > $i.c; done
 printf 'all: 1.o 2.o 3.o 4.o\\n\\tar cr l.a $^\\n\\tnm l.a | grep -c T\\n' > Makefile; make -s -j2",
     ),
     (
         "g++",
+        "command -v g++",
         "echo '#include <thread>
 #include <vector>
 #include <string>
 #include <map>
 #include <iostream>
+struct Last { std::string* s = new std::string(3000, 97); ~Last() { std::cout << s->size();
+delete s; } } last; thread_local Last each;
 int main() { std::vector<std::thread> v; std::map<std::string, int> m[4];
 for (int t = 0; t < 4; t++) v.emplace_back([&, t] { for (int i = 0; i < 20000; i++)
-m[t][std::string(i % 70, char(65 + t)) + std::to_string(i)] = i; });
+m[t][std::string(i % 70, char(65 + t)) + std::to_string(i)] = i; each.s->size(); });
 for (auto& t : v) t.join(); size_t n = 0; for (auto& x : m) n += x.size(); std::cout << n;
 try { std::vector<int> huge(size_t(1) << 60); }
 catch (std::exception& e) { std::cout << e.what(); } }
 ' > a.cc; g++ -O1 -pthread a.cc -o a && ./a",
     ),
     (
+        "rustc",
+        "rustc --version",
+        "echo 'use std::{collections::BTreeMap, sync::mpsc, thread};
+fn main() { let (tx, rx) = mpsc::channel::<(u64, String)>();
+let all: Vec<_> = (0..4u64).map(|t| { let tx = tx.clone(); thread::spawn(move || {
+for i in 0..20000 { tx.send((i * 4 + t, i.to_string().repeat(i as usize % 20))).unwrap(); } })
+}).collect(); drop(tx); let map: BTreeMap<_, _> = rx.into_iter().collect();
+all.into_iter().for_each(|t| t.join().unwrap());
+println!(\"{} {}\", map.len(), map.values().map(String::len).sum::<usize>()); }
+' > a.rs; rustc -O a.rs && ./a",
+    ),
+    (
         "node",
+        "command -v node",
         "node -e 'const m = new Map();
 for (let i = 0; i < 1e5; i++) m.set(\"k\" + i, Buffer.alloc(i % 99));
 let n = 0; for (const [k, v] of m) n += k.length + v.length; console.log(n)'",
     ),
     (
         "redis-server",
+        "command -v redis-server && command -v redis-benchmark",
         "redis-server --port 0 --unixsocket ./s --dir . --daemonize no --save '' >log 2>&1 &
 for i in $(seq 100); do [ -S s ] && break; sleep 0.1; done
 redis-benchmark -s ./s -q -n 5000 -P 16 -d 100 -t set,get,lpush >/dev/null
@@ -88,18 +122,9 @@ redis-cli -s ./s dbsize; redis-cli -s ./s shutdown nosave; wait; [ -f dump.rdb ]
     ),
 ];
 
-fn library(name: &str) -> PathBuf {
-    let test = env::current_exe().expect("a test has a path");
-    let target = test.ancestors().nth(2);
-    let target = target.expect("a test lies two folders below the target's");
-    let path = target.join(format!("examples/lib{name}.so"));
-    assert!(path.exists(), "{path:?}: cargo build --examples");
-    path
-}
-
-fn is_installed(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).exists())
+fn succeeds(command: &str) -> bool {
+    let output = Command::new("/bin/sh").args(["-c", command]).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// How a script ends and what it prints, in a folder of its own.
@@ -124,12 +149,12 @@ fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> (Option<i32>, S
 #[test]
 fn real_programs_end_as_without() {
     let mut found = 0;
-    for (program, script) in PROGRAMS {
-        if !is_installed(program) {
+    for (number, (program, needed, script)) in PROGRAMS.iter().enumerate() {
+        if !succeeds(needed) {
             eprintln!("{program} is not installed: nothing is known about it");
             continue;
         }
-        let folder = env::temp_dir().join(format!("furlong-{program}-{}", std::process::id()));
+        let folder = env::temp_dir().join(format!("furlong-real-{number}-{}", std::process::id()));
         let without = run(script, &folder, None);
         assert_eq!(without.0, Some(0), "{program} by itself");
         for name in LIBRARIES {

@@ -6,15 +6,13 @@
 #![expect(clippy::print_stdout, reason = "the table is for whoever asks")]
 
 mod attack;
+#[path = "../library/mod.rs"]
+mod library;
 
-use std::{
-    env, fmt,
-    os::unix::process::ExitStatusExt,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, fmt, os::unix::process::ExitStatusExt, path::Path, process::Command};
 
 use attack::{ATTACKS, SUBVERTED};
+use library::library;
 
 /// Says to this test's program which attack it is.
 const ATTACK: &str = "FURLONG_TEST_ATTACK";
@@ -39,20 +37,6 @@ impl fmt::Display for Outcome {
             Self::Subverted => "GIVEN",
         })
     }
-}
-
-fn target() -> PathBuf {
-    let test = env::current_exe().expect("a test has a path");
-    let target = test.ancestors().nth(2);
-    target
-        .expect("a test lies two folders below the target's")
-        .to_owned()
-}
-
-fn ours(name: &str) -> PathBuf {
-    let path = target().join(format!("examples/lib{name}.so"));
-    assert!(path.exists(), "{path:?}: cargo build --examples");
-    path
 }
 
 /// What comes of one attack.
@@ -142,8 +126,8 @@ fn attacks_end_as_they_should() {
         ),
     ];
     let mut columns = vec![
-        ("default", cells(Some(&ours("furlong_malloc")))),
-        ("secure", cells(Some(&ours("furlong_malloc_secure")))),
+        ("default", cells(Some(&library("furlong_malloc")))),
+        ("secure", cells(Some(&library("furlong_malloc_secure")))),
         ("glibc", cells(None)),
     ];
     for (name, path) in peers {
