@@ -43,8 +43,16 @@ if __name__ == \"__main__\":
     (
         "python3 by its own tests",
         "python3 -c 'import test.test_json'",
-        "PYTHONMALLOC=malloc python3 -m test -q test_json test_re test_collections test_queue \
->log 2>&1 || tail -n 30 log; tail -n 1 log",
+        "export PYTHONMALLOC=malloc
+passes() { python3 -m test -q \"$@\" >log 2>&1 || { tail -n 30 log; exit 1; }; echo \"$1\"; }
+passes test_json && passes test_re && passes test_collections && passes test_sqlite3
+passes test_threading -m LockTests -m ConditionTests -m MiscTestCase
+passes test_subprocess -m 'test_communicate*'
+echo 'import unittest, test._test_multiprocessing as t
+t.install_tests_in_module_dict(globals(), \"fork\")
+if __name__ == \"__main__\": unittest.main()' >m.py
+for part in Queue Array Heap Connection; do
+python3 m.py -q WithProcessesTest$part >log 2>&1 || { tail -n 30 log; exit 1; }; echo $part; done",
     ),
     (
         "sqlite3",
