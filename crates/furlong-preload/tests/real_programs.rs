@@ -1,6 +1,6 @@
 //! Real programs end under a preloaded library as without it, in a short form. A program that is
-//! not installed is named (Debian: python3 libpython3-testsuite sqlite3 perl git make gcc g++ nodejs
-//! redis-server).
+//! not installed is named (Debian: python3 libpython3-testsuite sqlite3 perl git make gcc g++
+//! nodejs redis-server).
 #![forbid(unsafe_code)]
 
 mod library;
@@ -15,8 +15,8 @@ use library::library;
 
 const LIBRARIES: [&str; 2] = ["furlong_malloc", "furlong_malloc_secure"];
 
-/// A program, a command that succeeds where it is there, and a script of the shell that has it work
-/// and print what came of it.
+/// A program, a command that succeeds where it is there, and a script of the shell that has it
+/// work and print what came of it.
 const PROGRAMS: &[(&str, &str, &str)] = &[
     (
         "python3",

@@ -2,9 +2,9 @@
 //! one, on every arm, threads that race and free each other's blocks, and zones that come and go.
 //!
 //! `cargo run --release -p furlong-spec --example malloc_oracle -- [OPERATIONS] [SEED]`: at least
-//! so many operations, 100,000,000 if none are named, half in streams, half in races and a tenth more
-//! in zones, with seeds from this one on. It prints what has agreed, how often each operation had each outcome, and ends
-//! with the first thing that has not agreed or has never occurred.
+//! so many operations, 100,000,000 if none are named, half in streams, half in races, and a tenth
+//! more in zones, with seeds from this one on. It prints what has agreed, how often each operation
+//! had each outcome, and ends with the first thing that has not agreed or has never occurred.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 

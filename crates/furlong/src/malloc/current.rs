@@ -30,10 +30,11 @@ use super::heap::Heap;
 /// unsafe impl PageSource for Boot {
 ///     fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
 ///         let memory: *mut u8 = MEMORY.0.get().cast();
-///         let start = |next: usize| (memory.addr() + next).next_multiple_of(align) - memory.addr();
-///         let take = |next| Some(start(next) + len).filter(|end| *end <= LEN);
-///         let before = self.0.fetch_update(SeqCst, SeqCst, take).ok()?;
-///         NonNull::new(memory.wrapping_add(start(before)))
+///         let first = memory.addr();
+///         let start = |taken: usize| (first + taken).next_multiple_of(align) - first;
+///         let take = |taken| Some(start(taken) + len).filter(|end| *end <= LEN);
+///         let taken = self.0.fetch_update(SeqCst, SeqCst, take).ok()?;
+///         NonNull::new(memory.wrapping_add(start(taken)))
 ///     }
 ///     unsafe fn unmap(&self, _: NonNull<u8>, _: usize) {}
 ///     unsafe fn purge(&self, _: NonNull<u8>, _: usize) -> bool {

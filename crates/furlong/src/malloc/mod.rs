@@ -7,13 +7,13 @@
 //! by type ([`Config`]): how much is done against misuse ([`Hardening`]), how its gates are entered
 //! ([`Gate`]), and when its policy is asked ([`Tier`]). What it keeps is data ([`Profile`]).
 //!
-//! - **In a program of Rust**: [`Global`] and [`thread_heap`]; with the feature `allocator-api2` for
-//!   single collections. `examples/malloc.rs` is one.
-//! - **In any program**: `LD_PRELOAD` of a library of `furlong-preload`, with profiles from
-//!   `FURLONG_MALLOC_PROFILE` (`conservative`), `FURLONG_MALLOC_PREFAULT=1`, and numbers at exit with
-//!   `FURLONG_MALLOC_STATISTICS=1`.
-//! - **In a kernel**: two traits to implement, [`PageSource`] and [`CurrentHeap`], whose example is a
-//!   whole one.
+//! - **In a program of Rust**: [`Global`] and [`thread_heap`]; with the feature `allocator-api2`
+//!   for single collections. `examples/malloc.rs` is one.
+//! - **In any program**: `LD_PRELOAD` of a library of `furlong-preload`, with a profile from
+//!   `FURLONG_MALLOC_PROFILE` (`conservative`) and `FURLONG_MALLOC_PREFAULT=1`, and with numbers at
+//!   exit by `FURLONG_MALLOC_STATISTICS=1`.
+//! - **In a kernel**: two traits to implement, [`PageSource`] and [`CurrentHeap`], whose example is
+//!   a whole one.
 //! - **For a purpose**: a [`Zone`] is a heap of one's own, given back all at once; an
 //!   [`ObjectCache`] is one of a single type, with reserves that cannot fail.
 //!
