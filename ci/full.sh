@@ -4,9 +4,9 @@
 # system against its model, 10,000,000 operations and every small case (iova-oracle, phys-oracle,
 # maple-oracle, vmspace-oracle); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
 # vmspace-race); memcheck (the allocator's tests under valgrind); attacks (on the preloaded libraries
-# and on other allocators); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps); malloc-oracle (the allocator against its model, under
-# four threads and in zones, 100,000,000 operations); and
-# each experiment's name (full profile).
+# and on other allocators); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
+# malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
+# operations); and each experiment's name (full profile).
 # All of them when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

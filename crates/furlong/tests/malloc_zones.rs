@@ -10,7 +10,8 @@ use std::{
 use furlong::{
     check::Check,
     malloc::{
-        Batched, Checked, Config, Inlined, Linux, Malloc, ObjectCache, Secure, Zone, thread_heap,
+        Batched, Checked, Config, Inlined, Linux, Malloc, Object, ObjectCache, Secure, Zone,
+        thread_heap,
     },
 };
 
@@ -162,10 +163,7 @@ fn objects_are_dropped_once_and_their_memory_comes_back() {
     let mut many: Vec<_> = (0..1000).map(|_| object()).collect();
     assert_eq!((cache.len(), alive.load(Ordering::SeqCst)), (1000, 1000));
     many.truncate(400);
-    let out: Vec<Alive<'_>> = many
-        .drain(300..)
-        .map(|object| object.into_inner())
-        .collect();
+    let out: Vec<Alive<'_>> = many.drain(300..).map(Object::into_inner).collect();
     assert_eq!((cache.len(), alive.load(Ordering::SeqCst)), (300, 400));
     drop((many, out));
     assert_eq!((cache.len(), alive.load(Ordering::SeqCst)), (0, 0));

@@ -64,7 +64,7 @@ impl<C: Config> Giver for &'static Malloc<C> {
     }
 }
 
-impl<C: Config> Giver for &Zone<C> {
+impl<C: Config> Giver for Zone<C> {
     fn give(&self, (size, align): (usize, usize), zeroed: bool) -> Option<NonNull<u8>> {
         if zeroed {
             self.allocate_zeroed(size, align)
@@ -151,14 +151,14 @@ impl Block {
     }
 
     /// How many bytes it really has.
-    pub(super) fn usable(&self, giver: impl Giver) -> usize {
+    pub(super) fn usable(&self, giver: &impl Giver) -> usize {
         // SAFETY: a live block that it gave.
         unsafe { giver.usable(self.start) }
     }
 
     /// A new block; the second answer is whether all of it is zero, where that was asked for.
     pub(super) fn allocate(
-        giver: impl Giver,
+        giver: &impl Giver,
         (size, align): (usize, usize),
         zeroed: bool,
         key: u64,
@@ -175,7 +175,7 @@ impl Block {
 
     /// Another size, perhaps elsewhere; the second answer is whether the contents came along. The
     /// block as it was where memory is short.
-    pub(super) fn resize(self, giver: impl Giver, size: usize) -> Result<(Self, bool), Self> {
+    pub(super) fn resize(self, giver: &impl Giver, size: usize) -> Result<(Self, bool), Self> {
         // SAFETY: a live block that it gave, at a multiple of 16.
         let Some(start) = (unsafe { giver.resize(self.start, size) }) else {
             return Err(self);
@@ -186,7 +186,7 @@ impl Block {
     }
 
     /// Frees it; whether it still had its contents.
-    pub(super) fn free(self, giver: impl Giver, sized: bool) -> bool {
+    pub(super) fn free(self, giver: &impl Giver, sized: bool) -> bool {
         let intact = self.is_intact();
         // SAFETY: a live block that it gave, of this size; it is not used any more.
         unsafe { giver.take(self.start, sized.then_some(self.size)) };

@@ -65,14 +65,14 @@ impl<H: Hardening> Holder<H> {
         if random.below(5) > 0 {
             let intact = match &self.zone {
                 Some(zone) => block.free(zone, false),
-                None => block.free(self.malloc, false),
+                None => block.free(&self.malloc, false),
             };
             return intact.then_some(()).ok_or("a block was overwritten");
         }
         let wanted = size(random).max(1);
         let resized = match &self.zone {
             Some(zone) => block.resize(zone, wanted),
-            None => block.resize(self.malloc, wanted),
+            None => block.resize(&self.malloc, wanted),
         };
         match resized {
             Ok((block, true)) => self.blocks.push(block),
@@ -90,7 +90,7 @@ impl<H: Hardening> Holder<H> {
         let request = (size(random), align(random));
         let made = match &self.zone {
             Some(zone) => Block::allocate(zone, request, zeroed, key),
-            None => Block::allocate(self.malloc, request, zeroed, key),
+            None => Block::allocate(&self.malloc, request, zeroed, key),
         };
         match made {
             Some((block, true)) => self.blocks.push(block),
@@ -102,7 +102,7 @@ impl<H: Hardening> Holder<H> {
 
     /// Whether all its blocks are as they were written, and how many bytes they really have.
     fn count(&self) -> Option<usize> {
-        let usable = |block: &Block| block.is_intact().then(|| block.usable(self.malloc));
+        let usable = |block: &Block| block.is_intact().then(|| block.usable(&self.malloc));
         self.blocks.iter().map(usable).sum()
     }
 }
@@ -163,7 +163,7 @@ fn run<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, 
     count(malloc, &holders)?;
     let own = holders.pop().map(|holder| holder.blocks);
     for block in own.into_iter().flatten() {
-        block.free(malloc, true);
+        block.free(&malloc, true);
     }
     count(malloc, &holders)?;
     malloc.end_thread();
