@@ -9,6 +9,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
+    thread,
 };
 
 use library::library;
@@ -135,8 +136,11 @@ fn succeeds(command: &str) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// How a script ends and what it prints, in a folder of its own.
-fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> (Option<i32>, String) {
+/// How a program ends, and what it prints.
+type End = (Option<i32>, String);
+
+/// How a script ends, in a folder of its own.
+fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> End {
     // A run before this one may have been ended.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).expect("there is room for a folder");
@@ -154,6 +158,22 @@ fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> (Option<i32>, S
     (output.status.code(), said)
 }
 
+/// How a script ends without a library and with each, all at the same time: most of them wait.
+fn runs(number: usize, script: &str) -> Vec<End> {
+    let libraries = LIBRARIES.map(|name| Some(library(name)));
+    let all = [None].into_iter().chain(libraries).enumerate();
+    let (own, folder) = (std::process::id(), env::temp_dir());
+    thread::scope(|scope| {
+        let runs = all.map(|(run_number, library)| {
+            let folder = folder.join(format!("furlong-real-{own}-{number}-{run_number}"));
+            scope.spawn(move || run(script, &folder, library))
+        });
+        let runs: Vec<_> = runs.collect();
+        let end = |run: thread::ScopedJoinHandle<'_, End>| run.join().expect("there is a shell");
+        runs.into_iter().map(end).collect()
+    })
+}
+
 #[test]
 fn real_programs_end_as_without() {
     let mut found = 0;
@@ -162,12 +182,10 @@ fn real_programs_end_as_without() {
             eprintln!("{program} is not installed: nothing is known about it");
             continue;
         }
-        let folder = env::temp_dir().join(format!("furlong-real-{number}-{}", std::process::id()));
-        let without = run(script, &folder, None);
-        assert_eq!(without.0, Some(0), "{program} by itself");
-        for name in LIBRARIES {
-            let with = run(script, &folder, Some(library(name)));
-            assert_eq!(with, without, "{program} with {name}");
+        let ends = runs(number, script);
+        assert_eq!(ends[0].0, Some(0), "{program} by itself: {}", ends[0].1);
+        for (name, end) in LIBRARIES.iter().zip(&ends[1..]) {
+            assert_eq!(*end, ends[0], "{program} with {name}");
         }
         found += 1;
     }
