@@ -102,14 +102,61 @@ fn variable(name: &CStr) -> Option<&'static CStr> {
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
-/// The profile that the environment asks for; nonsense is no profile.
+/// The profile that the environment asks for.
 fn profile() -> Option<Profile> {
-    let mut profile = match variable(c"FURLONG_MALLOC_PROFILE").map(CStr::to_bytes) {
+    let [name, prefault] = [c"FURLONG_MALLOC_PROFILE", c"FURLONG_MALLOC_PREFAULT"]
+        .map(|name| variable(name).map(CStr::to_bytes));
+    profile_of(name, prefault)
+}
+
+/// The profile that these values ask for, if it is another one than the standard profile. Nonsense
+/// asks for nothing.
+fn profile_of(name: Option<&[u8]>, prefault: Option<&[u8]>) -> Option<Profile> {
+    let mut profile = match name {
         Some(b"conservative") => Profile::CONSERVATIVE,
         _ => Profile::STANDARD,
     };
-    if variable(c"FURLONG_MALLOC_PREFAULT").map(CStr::to_bytes) == Some(b"1") {
-        profile.prefault = true;
-    }
+    profile.prefault |= prefault == Some(b"1");
     (profile != Profile::STANDARD).then_some(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use furlong::malloc::Profile;
+
+    use super::profile_of;
+
+    #[test]
+    fn the_environment_names_a_profile_and_prefault() {
+        let profile = profile_of(Some(b"conservative"), None);
+        assert_eq!(profile, Some(Profile::CONSERVATIVE));
+        let both = profile_of(Some(b"conservative"), Some(b"1"));
+        assert_eq!(both.map(|profile| profile.prefault), Some(true));
+        assert_eq!(profile_of(Some(b"standard"), Some(b"0")), None);
+        assert_eq!(profile_of(None, None), None);
+    }
+
+    #[test]
+    fn nonsense_is_as_if_nothing_were_said() {
+        let long = [b'c'; 100_000];
+        let values: [&[u8]; 14] = [
+            b"",
+            b" ",
+            b"Conservative",
+            b"conservative ",
+            b" conservative",
+            b"conservative\n",
+            b"conservativ",
+            b"conservative=1",
+            b"standard,conservative",
+            b"\xff\xfe\x80",
+            b"11",
+            b"-1",
+            b"99999999999999999999999",
+            &long,
+        ];
+        for value in values {
+            assert_eq!(profile_of(Some(value), Some(value)), None, "{value:?}");
+        }
+    }
 }

@@ -14,10 +14,13 @@
 //! | a span without an owner keeps its `posted`, or loses it outside the pool's latch | hands |
 //! | an ended heap is taken without a second look at its state | over |
 //! | a span is adopted without the old owner's latch | adopted |
+//! | a stack's top is moved without `Release`, or looked at without `Acquire` | kept |
+//! | a full stack is emptied by more than it has | renewed |
 //!
 //! The names stand for: *owner* `.._to_a_running_owner`, *ends* `.._while_its_heap_ends_..`, *both*
 //! `one_of_two_senders_..`, *adopted* `.._while_its_span_is_adopted_..`,
-//! *over* `.._is_taken_over_..`, *hands* `a_span_that_changes_hands_..`.
+//! *over* `.._is_taken_over_..`, *hands* `a_span_that_changes_hands_..`, *kept*
+//! `.._is_not_found_among_those_kept`, *renewed* `.._while_another_policy_comes_..`.
 #![cfg(loom)]
 #![forbid(unsafe_code)]
 
@@ -25,7 +28,7 @@ mod orders;
 
 use std::sync::Arc;
 
-use furlong::malloc::World;
+use furlong::malloc::{Shelf, World};
 use orders::{body, model};
 
 type Shared = &'static World;
@@ -155,6 +158,66 @@ fn a_span_that_changes_hands_between_a_senders_steps_loses_no_block_of_its_next_
                 _ => 0b1111,
             };
             assert_eq!(world.state(0).0, expected);
+        },
+    );
+}
+
+/// A thread that frees a block which looks free asks whether its owner keeps it: not a block that
+/// the owner has given out, wherever its stack goes meanwhile.
+#[test]
+fn a_block_in_use_is_not_found_among_those_kept() {
+    model(
+        || {
+            let shelf = Arc::new(Shelf::new(2, &[1, 2, 3, 4]));
+            let [one, two, three] = [(); 3].map(|()| shelf.allocate());
+            shelf.free(one);
+            shelf.free(two);
+            let owner = body(move |shelf: &Shelf| {
+                shelf.hand(shelf.allocate());
+                // Where the block was that was handed over.
+                shelf.free(three);
+                // The stack is renewed.
+                shelf.allocate();
+                shelf.allocate();
+                shelf.free(shelf.allocate());
+            });
+            let other = body(|shelf: &Shelf| {
+                if let Some(block) = shelf.handed() {
+                    assert!(!shelf.keeps(block), "{block} was given out");
+                }
+            });
+            (shelf, [owner, other])
+        },
+        |shelf| assert_eq!(shelf.free_blocks().count_ones(), 1),
+    );
+}
+
+/// The answer of the policy is in the stack's shape: a heap follows another one when it renews the
+/// stack, with all its blocks.
+#[test]
+fn a_stack_is_renewed_while_another_policy_comes_and_loses_no_block() {
+    model(
+        || {
+            let shelf = Arc::new(Shelf::new(3, &[1, 2, 3, 4, 5]));
+            let owner = body(|shelf: &Shelf| {
+                let held = [(); 4].map(|()| shelf.allocate());
+                for block in held {
+                    shelf.free(block);
+                }
+                assert!(shelf.len() <= 3, "{}", shelf.len());
+            });
+            let more = body(|shelf: &Shelf| shelf.follow(2));
+            let less = body(|shelf: &Shelf| shelf.follow(0));
+            (shelf, [owner, more, less])
+        },
+        |shelf| {
+            assert_eq!(shelf.free_blocks(), 0b11_1110);
+            shelf.follow(1);
+            let held = [(); 5].map(|()| shelf.allocate());
+            for block in held {
+                shelf.free(block);
+            }
+            assert_eq!((shelf.free_blocks(), shelf.len()), (0b11_1110, 1));
         },
     );
 }

@@ -43,7 +43,9 @@ impl<C: Config> Malloc<C> {
         let own = C::Current::get();
         let mut ended = 0;
         for heap in self.pool.heaps() {
-            if !core::ptr::eq(heap, own) && heap.state() == State::Running {
+            // A zone is whoever's has it, also in the new process.
+            let of_thread = heap.zone.get() == 0 && heap.state() == State::Running;
+            if of_thread && !core::ptr::eq(heap, own) {
                 for class in (0..CLASSES).map(Class::numbered) {
                     heap.own.tops.shape(class, heap.own.stacks.get(), 0);
                 }

@@ -9,13 +9,21 @@ use core::ptr;
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
 
+#[cfg(not(loom))]
+use super::class::CLASSES;
 use super::{
-    class::{CLASSES, Class},
+    class::Class,
     field::{Byte, Word},
 };
 
-/// The most blocks that a stack keeps.
-pub(crate) const DEPTH: usize = 63;
+/// The most blocks that a stack keeps; few under loom, so that what is rare is common.
+pub(crate) const DEPTH: usize = if cfg!(loom) { 3 } else { 63 };
+
+/// As many tops as a byte has values, so that no class has to be compared with their number; under
+/// loom class 0, which has no blocks, and another one.
+const TOPS: usize = if cfg!(loom) { CLASSES } else { 256 };
+#[cfg(loom)]
+const CLASSES: usize = 2;
 
 const WORD: usize = size_of::<Word>();
 const SPACE: usize = (DEPTH + 1) * WORD;
@@ -24,17 +32,18 @@ const SPACE: usize = (DEPTH + 1) * WORD;
 pub(crate) const STACKS: usize = (CLASSES + 1) * SPACE;
 pub(crate) const STACKS_ALIGN: usize = SPACE;
 
+#[cfg(not(loom))]
 #[repr(align(512))]
 struct Nothing(Word);
 
+#[cfg(not(loom))]
 /// Where all stacks of a heap without memory end.
 static NOTHING: Nothing = Nothing(Word::new(0));
 
 /// The tops of a heap's stacks. Only the heap's thread moves them.
 #[derive(Debug)]
 pub(crate) struct Tops {
-    /// As many as a byte has values, so that no class has to be compared with their number.
-    tops: [Top; 256],
+    tops: [Top; TOPS],
     /// How many blocks each stack keeps.
     depths: [Byte; CLASSES],
 }
@@ -46,14 +55,21 @@ struct Top(AtomicPtr<Word>);
 impl Top {
     #[inline(always)]
     fn get(&self) -> *mut Word {
-        // Relaxed: only the heap's thread uses it.
+        // Relaxed: only the heap's thread moves it.
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// As another thread sees it.
+    fn look(&self) -> *mut Word {
+        // Acquire: pairs with the Release in set.
+        self.0.load(Ordering::Acquire)
     }
 
     #[inline(always)]
     fn set(&self, top: *mut Word) {
-        // Relaxed: as above.
-        self.0.store(top, Ordering::Relaxed);
+        // Release: pairs with the Acquire in look, so that who sees the top sees the words below it
+        // as they are: an older one may name a block that has been given out since.
+        self.0.store(top, Ordering::Release);
     }
 }
 
@@ -67,10 +83,20 @@ fn word(at: *mut Word) -> &'static Word {
 
 impl Tops {
     /// Of a heap without memory: all empty and full.
+    #[cfg(not(loom))]
     pub(crate) const fn nothing() -> Self {
         Self {
-            tops: [const { Top(AtomicPtr::new((&raw const NOTHING.0).cast_mut())) }; 256],
+            tops: [const { Top(AtomicPtr::new((&raw const NOTHING.0).cast_mut())) }; TOPS],
             depths: [const { Byte::new(0) }; CLASSES],
+        }
+    }
+
+    /// Of a heap whose stacks will be shaped before they are used.
+    #[cfg(loom)]
+    pub(crate) fn nothing() -> Self {
+        Self {
+            tops: core::array::from_fn(|_| Top(AtomicPtr::new(ptr::null_mut()))),
+            depths: core::array::from_fn(|_| Byte::new(0)),
         }
     }
 
@@ -121,7 +147,7 @@ impl Tops {
     /// Whether a block is among them. Another thread may ask: however the stack moves meanwhile,
     /// the words are those of the heap's stacks.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
-        let top = self.tops[class.index()].get();
+        let top = self.tops[class.index()].look();
         (0..DEPTH)
             .map(|down| word(top.wrapping_sub(down)).get())
             .take_while(|other| *other != 0)
