@@ -33,8 +33,8 @@ pub(super) enum Kind {
 
 /// Slots in three arrays. Unused ones have MAX for both ends, and no word.
 ///
-/// Readers use the arrays alone; `len`, `filled` and `kinds` are the writer's, who goes from entry to
-/// entry by bits: which slots are erased is random, and a branch on each would be mispredicted.
+/// Readers use the arrays alone; `len`, `filled` and `kinds` are the writer's, who goes from entry
+/// to entry by bits: which slots are erased is random, and a branch on each would be mispredicted.
 #[repr(C)]
 pub(super) struct Leaf<G: Geometry> {
     last: G::Leaf<AtomicU64>,
