@@ -428,6 +428,7 @@ impl Args {
                 about: "one run of each command".to_owned(),
                 quick: true,
                 metrics: vec![],
+                operations: None,
                 params: BTreeMap::new(),
                 smoke: BTreeMap::new(),
             },
