@@ -111,6 +111,7 @@ impl Experiment {
             about: String::new(),
             quick: true,
             metrics: vec![],
+            operations: None,
             params: params.collect(),
             smoke: BTreeMap::new(),
         });

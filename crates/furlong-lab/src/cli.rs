@@ -16,7 +16,8 @@ use crate::experiments::Experiment;
 use crate::peers;
 use crate::record::build;
 use crate::record::store::Location;
-use crate::report::Targets;
+use crate::report::{Form, Targets};
+use crate::session::Options;
 use crate::settings::Settings;
 use crate::talk::Voice;
 
@@ -35,7 +36,7 @@ Examples:
 #[command(arg_required_else_help = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
     /// With other people's implementations as further arms
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1000)]
     pub peers: bool,
     /// What to do.
     #[command(subcommand)]
@@ -173,9 +174,45 @@ impl Reports {
     }
 }
 
+/// How a result is shown, and where it comes from or goes to.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Showing {
+    /// What is printed on standard output [default: table]
+    #[arg(long, value_name = "FORM")]
+    pub format: Option<Form>,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+    /// Where the reports go; what came after them would stand under their heading.
+    #[command(flatten)]
+    pub reports: Reports,
+}
+
+impl Showing {
+    /// What an invocation is told by these options and the settings, and by its `--fail-on`.
+    #[must_use]
+    pub fn options<'a>(&'a self, settings: &'a Settings, fail_on: &[FailOn]) -> Options<'a> {
+        Options {
+            settings,
+            database: &self.database,
+            form: settings.form(self.format),
+            targets: self.reports.targets(settings),
+            page: !self.reports.no_html(settings) && !self.database.none(settings),
+            fail_on: settings.fail_on(fail_on),
+            voice: self.talk.voice(settings),
+        }
+    }
+}
+
 /// Where a page goes besides the terminal.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Pages {
+    /// Write the figures as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
     /// Write the page as Markdown; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub md: Option<PathBuf>,

@@ -46,6 +46,19 @@ fn verb(mut arguments: impl Iterator<Item = String>) -> Option<String> {
     arguments.find(|one| verbs.find_subcommand(one).is_some())
 }
 
+/// What parsers of numbers say, and what that means to a person.
+const PLAIN: [(&str, &str); 3] = [
+    ("invalid digit found in string", "give a whole number"),
+    (
+        "cannot parse integer from empty string",
+        "give a whole number",
+    ),
+    (
+        "number too large to fit in target type",
+        "give a smaller number",
+    ),
+];
+
 /// What stands before the usage, as one line.
 fn line(text: &str, verb: Option<&str>) -> String {
     let usage = ["\nUsage:", "\nFor more information"];
@@ -66,6 +79,9 @@ fn line(text: &str, verb: Option<&str>) -> String {
         };
         line.push_str(gap);
         line.push_str(piece);
+    }
+    for (technical, plain) in PLAIN {
+        line = line.replace(technical, plain);
     }
     let verb = verb.map_or_else(String::new, |verb| format!(" {verb}"));
     format!("{line}; `furlong{verb} --help` shows what there is")
@@ -106,6 +122,11 @@ mod tests {
         );
         assert!(
             said.ends_with("; `furlong --help` shows what there is"),
+            "{said}"
+        );
+        let said = refused(&["prune", "--keep", "some"]);
+        assert!(
+            said.contains("'--keep <N>': give a whole number; "),
             "{said}"
         );
         let said = refused(&["run", "--margin", "-1"]);

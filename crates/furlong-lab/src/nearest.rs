@@ -18,13 +18,20 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance(best) <= 2.max(name.chars().count() / 3)).then_some(best)
 }
 
+/// Names that a message lists; of more it says how many there are.
+const LISTED: usize = 24;
+
 /// "unknown workload `plian`: did you mean `plain`? There are: plain, ins".
 #[must_use]
 pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Error {
-    let there = if known.is_empty() {
-        "none".to_owned()
-    } else {
-        known.join(", ")
+    let there = match known.len() {
+        0 => "none".to_owned(),
+        1..=LISTED => known.join(", "),
+        many => format!(
+            "{} and {} more; `furlong list` shows all",
+            known[..LISTED].join(", "),
+            many - LISTED
+        ),
     };
     Error::usage(match nearest(name, known) {
         Some(near) => {
@@ -76,5 +83,15 @@ mod tests {
                 .message
                 .ends_with("there are: none")
         );
+    }
+
+    #[test]
+    fn of_many_names_the_message_lists_some() {
+        let names: Vec<String> = (0..150).map(|number| format!("load-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = unknown("workload", "zzzzzzzzzzzz", &names).message;
+        assert!(text.contains("load-0, load-1, "), "{text}");
+        let rest = "load-23 and 126 more; `furlong list` shows all";
+        assert!(text.ends_with(rest), "{text}");
     }
 }

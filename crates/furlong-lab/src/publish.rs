@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 
 use crate::cli::Pages;
@@ -13,7 +14,7 @@ use crate::record::place::data_dir;
 use crate::record::result::ResultFile;
 use crate::report::sheet::Sheet;
 use crate::report::terminal::{self, Style};
-use crate::report::{Form, Target, Targets};
+use crate::report::{Form, Target, Targets, json};
 use crate::talk::{self, Voice};
 
 /// Refuses reports that could not be written, before anything is measured for them.
@@ -63,6 +64,7 @@ pub fn publish(result: &ResultFile, form: Form, targets: &Targets) -> Result<(),
 /// The first of them, and what to do.
 pub fn check_pages(pages: &Pages) -> Result<(), Error> {
     let targets = Targets {
+        json: pages.json.clone(),
         markdown: pages.md.clone(),
         html: pages.html.clone(),
         ..Targets::default()
@@ -70,30 +72,32 @@ pub fn check_pages(pages: &Pages) -> Result<(), Error> {
     check(&targets, Form::Table)
 }
 
-/// Shows a page and writes it where it was asked for. The terminal's goes to stdout, or to stderr
-/// where another goes to stdout.
+/// Shows a page and writes it, and the figures that stand on it, where that was asked for. The
+/// terminal's goes to stdout, or to stderr where another goes to stdout.
 ///
 /// # Errors
 ///
-/// The files that could not be written.
-pub fn sheet(sheet: &Sheet, pages: &Pages) -> Result<(), Error> {
-    let markdown = pages.md.as_deref().map(|path| ("--md", path));
-    let html = pages.html.as_deref().map(|path| ("--html", path));
-    let made = [
-        markdown.map(|(option, path)| (Target { option, path }, sheet.markdown())),
-        html.map(|(option, path)| (Target { option, path }, sheet.html(&build::version()))),
-    ];
-    let made: Vec<(Target<'_>, String)> = made.into_iter().flatten().collect();
-    let failed = |error: &dyn std::fmt::Display| Error::failed(error.to_string());
+/// The first file that could not be written.
+pub fn sheet(sheet: &Sheet, figures: &impl Serialize, pages: &Pages) -> Result<(), Error> {
+    let mut made: Vec<(Target<'_>, String)> = vec![];
+    let mut add = |option, path, text| made.push((Target { option, path }, text));
+    if let Some(path) = &pages.json {
+        add("--json", path, json::figures(figures));
+    }
+    if let Some(path) = &pages.md {
+        add("--md", path, sheet.markdown());
+    }
+    if let Some(path) = &pages.html {
+        add("--html", path, sheet.html(&build::version()));
+    }
     if made.iter().any(|(target, _)| target.is_stdout()) {
         talk::say(sheet.terminal(&style(false)).trim_end());
     } else {
         talk::data(&sheet.terminal(&style(talk::colour())))?;
     }
     for (target, text) in made {
-        target
-            .put(text.as_bytes())
-            .map_err(|error| failed(&error))?;
+        let put = target.put(text.as_bytes());
+        put.map_err(|error| Error::failed(error.to_string()))?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+mod crowded;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ use crate::stats::stopping::Stopped;
 use crate::talk::{self, Voice};
 use chance::new_id;
 pub use chance::new_seed;
+pub(crate) use crowded::crowded;
 
 /// Steal above this share is worth a word, per cent.
 const STEAL_MAX_PCT: f64 = 1.0;
@@ -405,24 +407,6 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
     spoilers
 }
 
-/// Threads that have to take turns measure the scheduler, whatever the workload asks.
-pub(crate) fn crowded<'a>(
-    threads: impl Iterator<Item = (&'a str, u64)>,
-    cpus: u32,
-) -> Option<String> {
-    let crowded: Vec<&str> = threads
-        .filter(|(_, threads)| *threads > u64::from(cpus))
-        .map(|(workload, _)| workload)
-        .collect();
-    (!crowded.is_empty()).then(|| {
-        format!(
-            "more threads than processors that furlong may use ({cpus}), so that they take turns, \
-             in: {}; allow it more (`taskset`, a container's limit), or leave these out",
-            crowded.join(", ")
-        )
-    })
-}
-
 /// How many blocks are finished.
 fn blocks(result: &ResultFile) -> usize {
     let workloads = result
@@ -471,21 +455,5 @@ pub(crate) fn quoted(path: &Path) -> String {
         text
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::crowded;
-
-    #[test]
-    fn more_threads_than_processors_are_told() {
-        let loads = [("one", 1), ("two", 2), ("four", 4)];
-        assert_eq!(crowded(loads.into_iter(), 4), None);
-        let said = crowded(loads.into_iter(), 1).unwrap();
-        assert!(
-            said.contains("(1)") && said.contains("in: two, four;"),
-            "{said}"
-        );
     }
 }

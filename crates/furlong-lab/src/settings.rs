@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::cli::{PERCENT_MAX, SECONDS_MAX};
+use crate::cli::{FailOn, PERCENT_MAX, SECONDS_MAX};
 use crate::error::{Error, cause};
 use crate::experiments::Profile;
 use crate::measure::counters::Counters;
@@ -52,7 +52,7 @@ pub struct Settings {
     /// `--format`.
     pub format: Option<Form>,
     /// `--fail-on`.
-    pub fail_on: Option<Vec<crate::cli::FailOn>>,
+    pub fail_on: Option<Vec<FailOn>>,
     /// `--quiet`.
     #[serde(default)]
     pub quiet: bool,
@@ -99,6 +99,15 @@ impl Settings {
     #[must_use]
     pub fn form(&self, option: Option<Form>) -> Form {
         option.or(self.format).unwrap_or_default()
+    }
+
+    /// The verdicts that fail a command: as an option says, or as here.
+    #[must_use]
+    pub fn fail_on(&self, option: &[FailOn]) -> Vec<FailOn> {
+        match option {
+            [] => self.fail_on.clone().unwrap_or_default(),
+            given => given.to_vec(),
+        }
     }
 
     fn parse(text: &str, path: &Path) -> Result<Settings, Error> {

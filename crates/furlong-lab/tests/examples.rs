@@ -1,6 +1,8 @@
 //! Every command that a `--help` gives as an example runs.
 #![forbid(unsafe_code)]
 
+#[path = "lab/examples.rs"]
+mod examples;
 mod lab;
 
 use std::fs;
@@ -10,6 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::CommandFactory;
+use examples::{examples, is_of_a_fleet};
 use furlong_lab::cli::Cli;
 use furlong_lab::record::result::ResultFile;
 use lab::{Home, read, text};
@@ -41,17 +44,6 @@ const NEEDS: [(&str, &str); 3] = [
     ("record vm", "strace"),
     ("ls.vmtrace", "strace"),
 ];
-
-/// The examples of a command and of those below it, in their order.
-fn examples(command: &clap::Command) -> Vec<String> {
-    let help = command.get_after_help().map(ToString::to_string);
-    let help = help.unwrap_or_default();
-    let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
-    let own = lines.filter(|line| line.starts_with("furlong "));
-    let mut all: Vec<String> = own.map(str::to_owned).collect();
-    all.extend(command.get_subcommands().flat_map(examples));
-    all
-}
 
 /// A home in which everything is there that the examples speak of, and in which little is much.
 fn furnished() -> Home {
@@ -98,10 +90,10 @@ fn is_there(program: &str) -> bool {
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }
 
-/// Whether the machine has what the example needs; what is left out is said. What needs a cluster
-/// is tried by the fleet's own tests, with one.
+/// Whether the machine has what the example needs; what is left out is said. What needs a fleet is
+/// tried by the fleet's own tests.
 fn can_run(example: &str) -> bool {
-    if example.contains("slurm") || example.starts_with("furlong collect") {
+    if is_of_a_fleet(example) {
         return false;
     }
     let lacks = |(word, program): &&(&str, &str)| example.contains(word) && !is_there(program);

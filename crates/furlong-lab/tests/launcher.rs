@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -122,13 +122,19 @@ fn memory_of_the_measuring_process_is_not_the_commands() {
         "{before_kib} KiB, then {after_kib} KiB"
     );
 
-    if Path::new("/usr/bin/time").exists() {
-        let gnu_kib = median_of_30(gnu_time_of_true_kib);
-        assert!(
-            gnu_kib.abs_diff(after_kib) <= 64,
-            "{after_kib} KiB, GNU time: {gnu_kib} KiB"
+    if !Path::new("/usr/bin/time").exists() {
+        // Not a print that the harness keeps to itself: what is left out has to be seen.
+        let _ = writeln!(
+            io::stderr(),
+            "left out, there is no /usr/bin/time to compare with"
         );
+        return;
     }
+    let gnu_kib = median_of_30(gnu_time_of_true_kib);
+    assert!(
+        gnu_kib.abs_diff(after_kib) <= 64,
+        "{after_kib} KiB, GNU time: {gnu_kib} KiB"
+    );
 }
 
 /// The median of thirty values.
@@ -186,7 +192,7 @@ fn a_word_from_outside_stops_the_command_with_all_that_it_started() {
     let pids = directory.path().join("pids");
     let text = "sleep 1000 & echo $! $$ > ";
     let task = script(&format!("{text}{}; wait", pids.display()));
-    let (stop, mut other_end) = std::io::pipe().expect("a pipe");
+    let (stop, mut other_end) = io::pipe().expect("a pipe");
     let launcher = Launcher::new().expect("a launcher");
     let missed = std::thread::scope(|scope| {
         scope.spawn(|| {

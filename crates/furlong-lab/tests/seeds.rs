@@ -53,7 +53,11 @@ fn a_record_stands_beside_the_document() {
         "{time}"
     );
     assert!(page.contains(&result.run.id), "{page}");
-    assert!(line(&page, "| elapsed |").contains("not yet: furlong run vmspace-index"));
+    assert!(line(&page, "| elapsed |").contains("| not yet |"));
+    assert!(
+        page.contains("Not yet: furlong run vmspace-index --workloads kernbench"),
+        "{page}"
+    );
     // The store goes before files, and it is this machine's runs that count.
     let here = home.smoke(&["--db", "runs.db"]).run.machine;
     result.run.id = "another0".to_owned();
@@ -67,6 +71,14 @@ fn a_record_stands_beside_the_document() {
     let (page, _) = home.ends(0, &["seeds", "--db", "runs.db", "--html", "-"]);
     assert!(page.contains("run another0"), "{page}");
     assert_eq!(page.matches("<h2>").count(), 5, "{page}");
+    // Four documents publish changes; of the one that publishes times there is no picture.
+    assert_eq!(page.matches("<svg").count(), 4, "{page}");
+    let about = format!(
+        "plain, time: published -17.8 %, here {:.1} %",
+        effect(&result)
+    );
+    assert!(page.contains(&about), "{page}");
+    assert!(!page.contains("another machine"), "{page}");
 }
 
 #[test]

@@ -4,12 +4,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::cli::{Database, FailOn, Reports, Talk};
+use crate::cli::{FailOn, Showing};
 use crate::error::Error;
 use crate::fleet::order::Order;
 use crate::fleet::{Dir, Patience, collect};
 use crate::publish;
-use crate::report::Form;
 use crate::session::Options;
 use crate::settings::Settings;
 
@@ -34,18 +33,9 @@ pub struct Args {
     /// Exit with 3 when an arm comes to such a verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// What is printed on standard output [default: table]
-    #[arg(long, value_name = "FORM")]
-    pub format: Option<Form>,
-    /// Where the reports go.
+    /// How the result is shown.
     #[command(flatten)]
-    pub reports: Reports,
-    /// Where the record is.
-    #[command(flatten)]
-    pub database: Database,
-    /// How much is said.
-    #[command(flatten)]
-    pub talk: Talk,
+    pub showing: Showing,
 }
 
 /// Merges what has arrived, and says what is missing.
@@ -55,17 +45,11 @@ pub struct Args {
 /// Bad input, or what is missing.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
+    let showing = &args.showing;
     let options = Options {
-        settings: &settings,
-        database: &args.database,
-        form: settings.form(args.format),
-        targets: args.reports.targets(&settings),
-        page: !args.reports.no_html(&settings),
-        fail_on: match args.fail_on.is_empty() {
-            true => settings.fail_on.clone().unwrap_or_default(),
-            false => args.fail_on.clone(),
-        },
-        voice: args.talk.voice(&settings),
+        // The run's own record counts, which is not known yet.
+        page: !showing.reports.no_html(&settings),
+        ..showing.options(&settings, &args.fail_on)
     };
     publish::check(&options.targets, options.form)?;
     let dir = Dir::open(&args.dir)?;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use super::enough::Enough;
-use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
+use crate::cli::{FailOn, Showing, percent, seconds};
 use crate::error::Error;
 use crate::experiments::{Profile, Workload};
 use crate::fleet::{On, Where, submit};
@@ -29,7 +29,7 @@ use crate::publish;
 use crate::record::result::Better;
 use crate::report::Form;
 use crate::report::forms::{IGNORE_FAILURE, PARAMETERS};
-use crate::session::{Options, Session, new_seed};
+use crate::session::{Session, new_seed};
 use crate::settings::Settings;
 use crate::talk::Voice;
 use subject::{Filled, Ready, Subject, counted};
@@ -135,21 +135,12 @@ pub struct Args {
     /// Exit with 3 when a command comes to such a verdict in wall time, or in the first --metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// What is printed on standard output [default: table]
-    #[arg(long, value_name = "FORM")]
-    pub format: Option<Form>,
+    /// How the result is shown.
+    #[command(flatten)]
+    pub showing: Showing,
     /// What takes the samples.
     #[command(flatten)]
     pub place: Where,
-    /// Where the reports go.
-    #[command(flatten)]
-    pub reports: Reports,
-    /// Where the record is.
-    #[command(flatten)]
-    pub database: Database,
-    /// How much is said.
-    #[command(flatten)]
-    pub talk: Talk,
 }
 
 const EXAMPLES: &str = "\
@@ -200,7 +191,7 @@ const DECIDED: [&str; 26] = [
 /// Bad input, before anything is measured; afterwards a command that failed, or what else did.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    let options = args.options(&settings);
+    let options = args.showing.options(&settings, &args.fail_on);
     publish::check(&options.targets, options.form)?;
     let voice = options.voice;
     args.place.check()?;
@@ -267,23 +258,6 @@ fn better(text: &str) -> Result<Better, String> {
 }
 
 impl Args {
-    fn options<'a>(&'a self, settings: &'a Settings) -> Options<'a> {
-        let fail_on = if self.fail_on.is_empty() {
-            settings.fail_on.clone().unwrap_or_default()
-        } else {
-            self.fail_on.clone()
-        };
-        Options {
-            settings,
-            database: &self.database,
-            form: settings.form(self.format),
-            targets: self.reports.targets(settings),
-            page: !self.reports.no_html(settings) && !self.database.none(settings),
-            fail_on,
-            voice: self.talk.voice(settings),
-        }
-    }
-
     /// The tag and the note.
     fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
         let tag = self.tag.clone().or_else(|| settings.tag.clone());
@@ -292,7 +266,7 @@ impl Args {
     }
 
     fn agenda(&self, settings: &Settings) -> Result<Agenda, Error> {
-        let form = settings.form(self.format);
+        let form = settings.form(self.showing.format);
         let counters = self.counters.or(settings.counters).unwrap_or_default();
         let subject = self.subject(counters)?;
         let filled = subject.filled()?;
@@ -428,6 +402,7 @@ impl Args {
                 about: "one run of each command".to_owned(),
                 quick: true,
                 metrics: vec![],
+                operations: None,
                 params: BTreeMap::new(),
                 smoke: BTreeMap::new(),
             },

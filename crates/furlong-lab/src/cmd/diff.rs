@@ -15,23 +15,23 @@ use crate::settings::Settings;
 use crate::talk::Voice;
 
 const EXAMPLES: &str = "\
-A run is the beginning of its name, `latest`, `tag:NAME` for the latest with that tag, or `pinned`
-for the one that `furlong mark --pin` pinned on this machine.
+BEFORE and AFTER are runs: the beginning of a name, `latest`, `tag:NAME` for the latest with that
+tag, or `pinned` for the one that `furlong mark --pin` pinned on this machine.
 
 Examples:
   furlong diff
   furlong diff tag:before tag:after
-  furlong diff pinned latest --fail-on revert";
+  furlong diff pinned latest --fail-on revert --json diff.json";
 
 /// Which runs, and what fails.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The run that the other is held against
-    #[arg(value_name = "RUN", default_value = "pinned")]
+    #[arg(value_name = "BEFORE", default_value = "pinned")]
     pub before: String,
     /// The other
-    #[arg(value_name = "RUN", default_value = "latest")]
+    #[arg(value_name = "AFTER", default_value = "latest")]
     pub after: String,
     /// By this metric [default: the primary one of each workload]
     #[arg(long, value_name = "NAME")]
@@ -87,8 +87,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         Voice::Normal.warn(&text);
     }
     let all = differences(&before, &after, args.metric.as_deref());
-    let sheet = difference_page::page(&before.run, &after.run, &all);
-    publish::sheet(&sheet, &args.pages)?;
+    let (before, after) = (&before.run, &after.run);
+    let sheet = difference_page::page(before, after, &all);
+    publish::sheet(&sheet, &all.figures(before, after), &args.pages)?;
     match args.fails(&all) {
         true => Ok(Exit::Condition.into()),
         false => Ok(Exit::Done.into()),

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use crate::archive::open_database;
 use crate::cli::{Database, Pages};
 use crate::error::{Error, Exit};
-use crate::history::page;
+use crate::history::course::{Course, History};
+use crate::history::page::page;
 use crate::history::series::series;
 use crate::nearest::unknown;
 use crate::publish;
 use crate::record::machine::Files;
 use crate::record::result::Machine;
-use crate::record::store::{Fault, Store};
-use crate::report::sheet::Sheet;
+use crate::record::store::{Fault, Saved, Store};
 use crate::settings::Settings;
 use crate::talk::Voice;
 
@@ -21,7 +21,8 @@ const EXAMPLES: &str = "\
 Examples:
   furlong history
   furlong history iova-gap
-  furlong history iova-gap --metric nodes_visited_per_op --html history.html";
+  furlong history iova-gap --metric nodes_visited_per_op --html history.html
+  furlong history iova-gap --json -";
 
 /// What of the history.
 #[derive(Debug, clap::Args)]
@@ -67,13 +68,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     publish::check_pages(&args.pages)?;
     let store = open_database(&args.database, &settings)?;
-    let sheet = args.sheet(&store)?;
-    publish::sheet(&sheet, &args.pages)?;
+    let history = args.history(&store)?;
+    publish::sheet(&page(&history), &history.figures(), &args.pages)?;
     Ok(Exit::Done.into())
 }
 
 impl Args {
-    fn sheet(&self, store: &Store) -> Result<Sheet, Error> {
+    fn history(&self, store: &Store) -> Result<History, Error> {
         let refuse = |fault: Fault| Error::usage(fault.to_string());
         let machine = machine(store, self.machine.as_deref())?;
         let known = store.experiments_of(&machine.id).map_err(refuse)?;
@@ -83,35 +84,53 @@ impl Args {
                 return Err(unknown("experiment with runs", name, &names));
             }
         }
-        let mut sheet = Sheet::new(format!("Runs on {} ({})", machine.host, machine.kernel));
-        if self.experiments.is_empty() {
-            let listed = store.listed(Some(&machine.id), LISTED.min(self.last));
-            sheet.table(page::runs(&listed.map_err(refuse)?));
-        }
+        let runs = match self.experiments.is_empty() {
+            true => store.listed(Some(&machine.id), LISTED.min(self.last)),
+            false => Ok(vec![]),
+        };
+        let mut history = History {
+            runs: runs.map_err(refuse)?,
+            experiments: vec![],
+            machine,
+        };
         let wanted = known
             .iter()
             .filter(|name| self.experiments.is_empty() || self.experiments.contains(name));
         for name in wanted {
-            let past = store.past(&machine.id, name, self.last).map_err(refuse)?;
-            let mut found = series(&past, self.metric.as_deref());
-            found.retain(|one| {
-                let among = |names: &[String], name| names.is_empty() || names.contains(name);
-                // A single run has no course: it is shown where it was asked for.
-                let has_course = one.points.len() > 1 || !self.experiments.is_empty();
-                has_course && among(&self.workloads, &one.workload) && among(&self.arms, &one.arm)
-            });
-            let latest = past.last().and_then(|run| run.result.experiments.first());
-            let question = latest.map_or("", |experiment| experiment.question.as_str());
-            if !found.is_empty() {
-                page::experiment(&mut sheet, name, question, &found);
-            }
+            let past = store.past(&history.machine.id, name, self.last);
+            let course = self.course(name, &past.map_err(refuse)?);
+            history.experiments.extend(course);
         }
-        match sheet.parts.is_empty() {
+        match history.experiments.is_empty() && (history.runs.is_empty() || self.is_choosy()) {
             true => Err(Error::usage(
                 "no stored run has such a figure: `furlong history` shows what there is",
             )),
-            false => Ok(sheet),
+            false => Ok(history),
         }
+    }
+
+    /// Whether figures were asked for by name.
+    fn is_choosy(&self) -> bool {
+        self.metric.is_some() || !self.workloads.is_empty() || !self.arms.is_empty()
+    }
+
+    /// The series of an experiment that were asked for, if there are any.
+    fn course(&self, name: &str, past: &[Saved]) -> Option<Course> {
+        let mut series = series(past, self.metric.as_deref());
+        series.retain(|one| {
+            let among = |names: &[String], name| names.is_empty() || names.contains(name);
+            // A single run has no course: it is shown where it was asked for.
+            let is_asked = !self.experiments.is_empty() || self.is_choosy();
+            let is_shown = is_asked || one.points.len() > 1;
+            is_shown && among(&self.workloads, &one.workload) && among(&self.arms, &one.arm)
+        });
+        let latest = past.last().and_then(|run| run.result.experiments.first());
+        let question = latest.map(|experiment| experiment.question.clone());
+        (!series.is_empty()).then(|| Course {
+            name: name.to_owned(),
+            question: question.unwrap_or_default(),
+            series,
+        })
     }
 }
 

@@ -56,6 +56,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
+/// Where results come from.
+const WRITTEN: &str = "--json of run, compare and show writes one";
+
 fn read(path: &Path) -> Result<ResultFile, Error> {
     let name = path.display();
     let mut text = String::new();
@@ -64,9 +67,12 @@ fn read(path: &Path) -> Result<ResultFile, Error> {
         false => fs::read_to_string(path).map(|all| text = all),
     };
     got.map_err(|error| Error::usage(format!("cannot read {name}: {}", cause(&error))))?;
+    if text.trim().is_empty() {
+        return Err(Error::usage(format!("{name} is empty: {WRITTEN}")));
+    }
     let result: ResultFile = serde_json::from_str(&text).map_err(|error| {
         Error::usage(format!(
-            "{name} is no result of furlong ({error}): --json of run, compare and show writes one"
+            "{name} is no result of furlong ({error}): {WRITTEN}"
         ))
     })?;
     agrees(&result).map_err(|what| Error::usage(format!("{name} contradicts itself: {what}")))?;

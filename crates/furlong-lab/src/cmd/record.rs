@@ -36,8 +36,14 @@ pub enum System {
     Malloc(MallocArgs),
 }
 
+const MALLOC_EXAMPLES: &str = "\
+Examples:
+  furlong record malloc --events 1000000 -- ls -l
+  furlong replay ls.malloctrace --subject glibc";
+
 /// What to record, and where to.
 #[derive(Debug, clap::Args)]
+#[command(after_help = MALLOC_EXAMPLES)]
 pub struct MallocArgs {
     /// The trace [default: the program's name with .malloctrace]
     #[arg(short, long, value_name = "FILE")]
@@ -54,7 +60,7 @@ pub struct MallocArgs {
     pub command: Vec<OsString>,
 }
 
-const EXAMPLES: &str = "\
+const VM_EXAMPLES: &str = "\
 Examples:
   furlong record vm -- ls
   furlong record vm --with strace --output ls.vmtrace -- ls -l
@@ -62,7 +68,7 @@ Examples:
 
 /// What to record, and where to.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = VM_EXAMPLES)]
 pub struct VmArgs {
     /// The trace [default: the program's name with .vmtrace]
     #[arg(short, long, value_name = "FILE")]

@@ -28,6 +28,7 @@ Examples:
   furlong run iova-gap --workloads aligned --blocks 20
   furlong run tree-order --workloads plain --early --max-time 60
   furlong run iova-gap --profile smoke --db none
+  furlong run tree-order --workloads plain --on slurm --blocks 12 --slurm=--partition=bench
 
 Defaults can stand in furlong.toml, in this directory or one above it, named like the options:
   profile = \"full\"
@@ -84,18 +85,18 @@ pub struct Args {
     /// Exit with 3 when an arm comes to such a verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// What takes the samples.
-    #[command(flatten)]
-    pub place: Where,
-    /// Where the reports go.
-    #[command(flatten)]
-    pub reports: Reports,
     /// Where the record is.
     #[command(flatten)]
     pub database: Database,
     /// How much is said.
     #[command(flatten)]
     pub talk: Talk,
+    /// Where the reports go.
+    #[command(flatten)]
+    pub reports: Reports,
+    /// What takes the samples.
+    #[command(flatten)]
+    pub place: Where,
 }
 
 /// What was decided when the run began, so that a resumed one cannot differ.
@@ -167,18 +168,13 @@ pub(crate) fn at_work(
 
 impl Args {
     fn options<'a>(&'a self, settings: &'a Settings) -> Options<'a> {
-        let fail_on = if self.fail_on.is_empty() {
-            settings.fail_on.clone().unwrap_or_default()
-        } else {
-            self.fail_on.clone()
-        };
         Options {
             settings,
             database: &self.database,
             form: Form::Table,
             targets: self.reports.targets(settings),
             page: !self.reports.no_html(settings) && !self.database.none(settings),
-            fail_on,
+            fail_on: settings.fail_on(&self.fail_on),
             voice: self.talk.voice(settings),
         }
     }

@@ -10,6 +10,7 @@ use crate::error::{Error, Exit};
 use crate::publish;
 use crate::record::store::Store;
 use crate::seeds::document::documents;
+use crate::seeds::figures::figures;
 use crate::seeds::measured::{Records, nearest};
 use crate::seeds::page::page;
 use crate::settings::Settings;
@@ -67,6 +68,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             Voice::Normal.warn(&left_out);
         }
     }
-    publish::sheet(&page(&documents, &records), &args.pages)?;
+    let figures = figures(&documents, &records);
+    publish::sheet(&page(&documents, &records), &figures, &args.pages)?;
     Ok(Exit::Done.into())
 }

@@ -4,12 +4,11 @@
 use std::process::ExitCode;
 
 use crate::archive::{find, open};
-use crate::cli::{Database, Reports, Talk};
+use crate::cli::Showing;
 use crate::error::{Error, Exit};
 use crate::publish;
 use crate::record::judged::judged;
 use crate::record::store::Status;
-use crate::report::Form;
 use crate::session::Options;
 use crate::settings::Settings;
 
@@ -26,18 +25,9 @@ pub struct Args {
     /// The beginning of a run's name, `latest` for this machine's, `pinned` or `tag:NAME`
     /// [default: the latest run of any machine]
     pub run: Option<String>,
-    /// What is printed on standard output [default: table]
-    #[arg(long, value_name = "FORM")]
-    pub format: Option<Form>,
-    /// Where the reports go.
+    /// How it is shown.
     #[command(flatten)]
-    pub reports: Reports,
-    /// Where the record is.
-    #[command(flatten)]
-    pub database: Database,
-    /// How much is said.
-    #[command(flatten)]
-    pub talk: Talk,
+    pub showing: Showing,
 }
 
 /// Shows a run and writes the reports that were asked for.
@@ -47,20 +37,13 @@ pub struct Args {
 /// There is no such run, or it cannot be read or written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    // Reports by default are for new runs: showing an old one must not overwrite a newer one's.
-    let targets = args.reports.targets(&Settings::default());
-    let form = settings.form(args.format);
-    publish::check(&targets, form)?;
-    let voice = args.talk.voice(&settings);
     let options = Options {
-        settings: &settings,
-        database: &args.database,
-        form,
-        targets,
+        // Reports by default are for new runs: showing an old one must not overwrite a newer one's.
+        targets: args.showing.reports.targets(&Settings::default()),
         page: false,
-        fail_on: vec![],
-        voice,
+        ..args.showing.options(&settings, &[])
     };
+    publish::check(&options.targets, options.form)?;
     let store = open(&options)?;
     let refuse = |error: crate::record::store::Fault| Error::usage(error.to_string());
     let brief = match &args.run {
@@ -80,7 +63,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let saved = store.load(&brief.id).map_err(refuse)?;
     if saved.status != Status::Finished {
         let status = saved.status.name();
-        voice.warn(&format!("run {} is not complete: {status}", brief.id));
+        options
+            .voice
+            .warn(&format!("run {} is not complete: {status}", brief.id));
     }
     let result = judged(&saved.result, saved.margin_pct);
     publish::publish(&result, options.form, &options.targets)?;

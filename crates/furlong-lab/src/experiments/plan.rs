@@ -206,6 +206,13 @@ impl Plan {
         if self.full_blocks == 0 || self.exact_operations == 0 {
             return Err("full_blocks and exact_operations must be at least 1".to_owned());
         }
+        if let Some(load) = self
+            .workloads
+            .iter()
+            .find(|load| load.operations == Some(0))
+        {
+            return Err(format!("workload `{}` has no operation", load.name));
+        }
         Ok(())
     }
 }
@@ -258,6 +265,10 @@ pub struct Workload {
     /// first of the plan's among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
+    /// Operations of a sample, where they are not as many as fit the profile's time; `smoke` has
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
     /// Parameters under `quick` and `full`. [`MARGIN`] among them goes before the margins of its
     /// sampled metrics.
     #[serde(default)]
@@ -284,6 +295,7 @@ impl Workload {
         let smoke = std::mem::take(&mut resolved.smoke);
         if profile == Profile::Smoke {
             resolved.params.extend(smoke);
+            resolved.operations = resolved.operations.map(|_| 1);
         }
         resolved
     }
@@ -302,7 +314,8 @@ mod tests {
         metrics = [{ name = "time_ns_per_op", unit = "ns", better = "lower", kind = "sampled",
                      margin_pct = 1.0, about = "Time." }]
         workloads = [{ name = "plain", about = "Toggles.", quick = true,
-                       params = { nodes = 65536, seedless = 1 }, smoke = { nodes = 64 } }]
+                       params = { nodes = 65536, seedless = 1 }, smoke = { nodes = 64 } },
+                     { name = "counted", about = "Toggles.", operations = 60 }]
     "#;
 
     #[test]
@@ -315,6 +328,15 @@ mod tests {
             plan.workloads[0].under(Profile::Full).params["nodes"],
             65536
         );
+    }
+
+    #[test]
+    fn operations_that_are_declared_are_one_under_smoke() {
+        let plan = Plan::parse(GOOD).unwrap();
+        let of = |load: usize, profile| plan.workloads[load].under(profile).operations;
+        assert_eq!(of(1, Profile::Full), Some(60));
+        assert_eq!(of(1, Profile::Smoke), Some(1));
+        assert_eq!(of(0, Profile::Smoke), None);
     }
 
     #[test]
@@ -352,6 +374,7 @@ mod tests {
         assert!(wrong(r#"["a", "b"]"#, r#"["a", "control"]"#).contains("`control`"));
         assert!(wrong("quick = 0.1", "quik = 0.1").contains("`quik`"));
         assert!(wrong("quick = 0.1", "quick = -1.0").contains("more than 0"));
+        assert!(wrong("operations = 60", "operations = 0").contains("`counted` has no operation"));
         assert!(wrong("full_blocks = 64", "full_blocks = 0").contains("at least 1"));
         assert!(wrong("full_blocks", "fool_blocks").contains("fool_blocks"));
     }

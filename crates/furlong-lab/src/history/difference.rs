@@ -5,6 +5,8 @@
 //! arm is held against itself by its ratio to the baseline, and only the baseline by its own level.
 #![forbid(unsafe_code)]
 
+use serde::Serialize;
+
 use super::series::{conditions, effects, level, samples};
 use crate::record::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
 use crate::stats::blocks::{Blocks, present};
@@ -14,7 +16,7 @@ use crate::stats::verdict::{Rule, Scale};
 use crate::stats::welch::Unpooled;
 
 /// One figure of two runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// The experiment.
     pub experiment: String,

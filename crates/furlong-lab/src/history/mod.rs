@@ -8,13 +8,17 @@
 //!
 //! # Files
 //!
-//! - `series.rs`: from stored runs to series and their steps; `page.rs`: these, to be read.
+//! - `series.rs`: from stored runs to series and their steps; `course.rs`: all of a machine's;
+//!   `page.rs`: these, to be read.
 //! - `difference.rs`: two runs; `difference_page.rs`: these, to be read.
+//! - `figures.rs`: both, for programs.
 //! - `agreement.rs`: whether a result that comes from elsewhere holds together.
 #![forbid(unsafe_code)]
 
 pub mod agreement;
+pub mod course;
 pub mod difference;
 pub mod difference_page;
+mod figures;
 pub mod page;
 pub mod series;

@@ -1,8 +1,9 @@
 //! A history, to be read.
 #![forbid(unsafe_code)]
 
+use super::course::History;
 use super::series::{Point, Series, Step};
-use crate::record::result::Kind;
+use crate::record::result::{Kind, Machine};
 use crate::record::store::Listed;
 use crate::report::quantity::{Scale, fixed, signed};
 use crate::report::sheet::{Grid, Sheet};
@@ -36,6 +37,18 @@ pub fn runs(listed: &[Listed]) -> Grid {
         ]);
     }
     grid
+}
+
+/// All of it.
+#[must_use]
+pub fn page(history: &History) -> Sheet {
+    let Machine { host, kernel, .. } = &history.machine;
+    let mut sheet = Sheet::new(format!("Runs on {host} ({kernel})"));
+    sheet.table(runs(&history.runs));
+    for one in &history.experiments {
+        experiment(&mut sheet, &one.name, &one.question, &one.series);
+    }
+    sheet
 }
 
 /// The series of an experiment: a table of them all, and a sentence for each step.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::measure::agenda::MAX_TIME_S;
@@ -17,7 +18,7 @@ use crate::stats::stopping::{STOPPED, STOPPING};
 use crate::stats::verdict::Scale;
 
 /// One figure of one arm on one workload, a point a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// The workload.
     pub workload: String,
@@ -36,7 +37,7 @@ pub struct Series {
 }
 
 /// What one run gave.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     /// Name of the run.
     pub run: String,
@@ -51,7 +52,7 @@ pub struct Point {
 }
 
 /// Where a series changed its level.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// Index of the first point of the new level.
     pub at: usize,

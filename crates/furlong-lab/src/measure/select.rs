@@ -262,9 +262,10 @@ impl Selection {
             let reasons: Vec<String> = na.iter().map(cannot).collect();
             return Ok(Err(Some(reasons.join("; "))));
         }
-        let batch = match plan.seed_operations {
-            Some(operations) if self.seed_sizes => Batch::Operations(operations),
-            _ => Batch::Seconds(plan.batch_s(self.profile)),
+        let of_the_document = plan.seed_operations.filter(|_| self.seed_sizes);
+        let batch = match of_the_document.or(resolved.operations) {
+            Some(operations) => Batch::Operations(operations),
+            None => Batch::Seconds(plan.batch_s(self.profile)),
         };
         let blocks = self.blocks.unwrap_or_else(|| plan.blocks(self.profile));
         Ok(Ok(Load {

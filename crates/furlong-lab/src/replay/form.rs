@@ -80,15 +80,26 @@ fn unknown(input: &Input) -> Error {
         .take_while(|byte| **byte != 0)
         .filter(|b| **b == b'\n')
         .count();
+    let known = || {
+        let known: Vec<&str> = FORMS.iter().map(|form| form.described).collect();
+        known.join(", or ")
+    };
     Error::usage(if input.directory.is_some() {
         format!("{name}: is a directory; name a file, or /sys/firmware/memmap itself")
+    } else if input.is_packed() && input.beginning(1).is_empty() {
+        format!(
+            "{name}: is packed with zstd, and nothing can be unpacked from it: it is empty, cut \
+             off or damaged; copy it again"
+        )
+    } else if input.is_packed() {
+        let known = known();
+        format!("{name}: what is packed in it is no trace that is known here: {known}")
     } else if input.bytes.iter().all(u8::is_ascii_whitespace) {
         format!("{name}: is empty")
     } else if input.bytes.contains(&0) {
         format!("{name}: line {line}: holds a NUL byte; name a text file")
     } else {
-        let known: Vec<&str> = FORMS.iter().map(|form| form.described).collect();
-        let known = known.join(", or ");
+        let known = known();
         format!("{name}: is no trace that is known here: {known}")
     })
 }

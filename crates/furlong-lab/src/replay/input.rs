@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use ruzstd::decoding::StreamingDecoder;
+
 use crate::error::Error;
 use crate::report::text::plain;
 
@@ -67,6 +69,23 @@ impl Input {
     /// Whether it is packed with zstd.
     pub(super) fn is_packed(&self) -> bool {
         self.bytes.starts_with(&PACKED)
+    }
+
+    /// Its first bytes, unpacked where it is packed: so many, or as many as can be had.
+    pub(super) fn beginning(&self, bytes: usize) -> Vec<u8> {
+        let mut start = vec![];
+        if !self.is_packed() {
+            start.extend(self.bytes.iter().take(bytes));
+        } else if let Ok(decoder) = StreamingDecoder::new(self.bytes.as_slice()) {
+            // What cannot be unpacked any further has begun all the same.
+            let _ = decoder.take(bytes as u64).read_to_end(&mut start);
+        }
+        start
+    }
+
+    /// Whether it begins so, packed or not.
+    pub(super) fn begins_with(&self, heading: &str) -> bool {
+        self.beginning(heading.len()) == heading.as_bytes()
     }
 
     /// Whether its last line is whole: a file that was cut off seldom ends with a line end. What is

@@ -1,7 +1,7 @@
 //! What the documents publish.
 #![forbid(unsafe_code)]
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::record::result::Better;
 
@@ -68,7 +68,7 @@ pub struct Claim {
 }
 
 /// What a document gives to judge a figure by.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Evidence {
     /// Mean and standard deviation of so many runs each.
@@ -126,7 +126,7 @@ pub enum Evidence {
 }
 
 /// A mean with its standard deviation.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeanAndSpread {
     /// Arithmetic mean.
@@ -136,7 +136,7 @@ pub struct MeanAndSpread {
 }
 
 /// What is like a document's figure in the experiments here.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counterpart {
     /// The experiment.

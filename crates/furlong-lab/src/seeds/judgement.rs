@@ -1,6 +1,8 @@
 //! What a correct test says of a document's figure.
 #![forbid(unsafe_code)]
 
+use serde::Serialize;
+
 use super::document::{Claim, Document, Evidence};
 use crate::record::result::{Better, Verdict};
 use crate::stats::describe::Moments;
@@ -15,7 +17,8 @@ use crate::stats::welch::Unpooled;
 pub const MARGIN_PCT: f64 = 1.0;
 
 /// What a test says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Judgement {
     /// Two samples, compared.
     Tested(Tested),
@@ -28,7 +31,7 @@ pub enum Judgement {
 }
 
 /// Two samples, compared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tested {
     /// Runs of each.
     pub n: usize,
@@ -148,13 +151,13 @@ fn variances(document: &Document) -> Option<String> {
         let df = n as f64 - 1.0;
         let beyond = f_sf(ratio, df, df);
         let p = 2.0 * beyond.min(1.0 - beyond);
-        Some(format!("{} {p:.2} (F = {ratio:.2})", claim.name))
+        Some(format!("{}, p = {p:.2} (F = {ratio:.2})", claim.name))
     });
     let told: Vec<String> = told.collect();
     (document.claims_less_variance && !told.is_empty()).then(|| {
         format!(
-            "Of its claim that runs differ less with the change an F test says p = {}.",
-            told.join(", ")
+            "Of its claim that runs differ less with the change an F test says: {}.",
+            told.join("; ")
         )
     })
 }
@@ -190,7 +193,7 @@ fn several_tests(document: &Document) -> Option<String> {
     }
     let kept = match left.is_empty() {
         true => "none is left".to_owned(),
-        false => format!("what is left is: {}", left.join(", ")),
+        false => format!("what is left is: {}", left.join("; ")),
     };
     Some(format!(
         "{alone} of its {} figures have p < 0.05 by themselves; with all of them counted (Holm) \

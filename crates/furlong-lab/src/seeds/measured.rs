@@ -1,21 +1,38 @@
 //! What records say of what is like a document's figure.
 #![forbid(unsafe_code)]
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use super::document::{Counterpart, Document};
 use crate::record::judged::judged;
 use crate::record::machine::Files;
-use crate::record::result::{Kind, ResultFile, Verdict, WorkloadResult};
+use crate::record::result::{Kind, ResultFile, Run, Verdict, WorkloadResult};
 use crate::record::store::{Fault, Store};
 
 /// Runs of an experiment that are looked through, the latest.
 const RUNS: u32 = 20;
 
-/// Results in the order in which they are asked: the store's before files, the latest first.
-#[derive(Debug, Default)]
-pub struct Records(Vec<Record>);
+/// Results in the order in which they are asked: the store's before files, of files this machine's
+/// before others', the latest first.
+#[derive(Debug)]
+pub struct Records {
+    /// The identifier of this machine.
+    here: String,
+    all: Vec<Record>,
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Self {
+            here: Files::default().machine().id,
+            all: vec![],
+        }
+    }
+}
 
 /// A result, and where it was.
 #[derive(Debug)]
@@ -25,7 +42,7 @@ struct Record {
 }
 
 /// What a record says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// Where it stands.
     pub place: String,
@@ -37,12 +54,15 @@ pub struct Measured {
     pub version: String,
     /// On which machine.
     pub host: String,
+    /// Whether that is this one.
+    pub is_here: bool,
     /// What it was.
     pub figure: Figure,
 }
 
 /// A measured figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Figure {
     /// An arm against another.
     Change {
@@ -73,7 +93,6 @@ impl Records {
     ///
     /// What is wrong with the store.
     pub fn add_store(&mut self, store: &Store, documents: &[Document]) -> Result<(), Fault> {
-        let machine = Files::default().machine().id;
         let claims = documents.iter().flat_map(|one| &one.claims);
         let mut experiments: Vec<&str> = claims
             .filter_map(|claim| Some(claim.measured.as_ref()?.experiment.as_str()))
@@ -81,8 +100,8 @@ impl Records {
         experiments.sort_unstable();
         experiments.dedup();
         for experiment in experiments {
-            for saved in store.past(&machine, experiment, RUNS)?.into_iter().rev() {
-                self.0.push(Record {
+            for saved in store.past(&self.here, experiment, RUNS)?.into_iter().rev() {
+                self.all.push(Record {
                     place: format!("{}", store.location()),
                     result: judged(&saved.result, saved.margin_pct),
                 });
@@ -95,6 +114,8 @@ impl Records {
     /// and left out.
     pub fn add_files(&mut self, experiments: &Path) -> Vec<String> {
         let (mut found, mut said) = (vec![], vec![]);
+        // A page that goes elsewhere names a record as whoever has the repository finds it.
+        let root = experiments.parent().unwrap_or(Path::new(""));
         for path in files(experiments) {
             let read = fs::read_to_string(&path).map_err(|error| error.to_string());
             let parsed = read.and_then(|text| {
@@ -102,21 +123,31 @@ impl Records {
             });
             match parsed {
                 Ok(result) => found.push(Record {
-                    place: path.display().to_string(),
+                    place: path
+                        .strip_prefix(root)
+                        .unwrap_or(&path)
+                        .display()
+                        .to_string(),
                     result,
                 }),
                 Err(why) => said.push(format!("{} is left out: {why}", path.display())),
             }
         }
-        found.sort_by(|a, b| b.result.run.started.cmp(&a.result.run.started));
-        self.0.extend(found);
+        let rank = |record: &Record| {
+            let Run {
+                machine, started, ..
+            } = &record.result.run;
+            (machine.id == self.here, started.clone())
+        };
+        found.sort_by_key(|record| Reverse(rank(record)));
+        self.all.extend(found);
         said
     }
 
     /// The first record that has the figure.
     #[must_use]
     pub fn find(&self, like: &Counterpart) -> Option<Measured> {
-        self.0.iter().find_map(|record| {
+        self.all.iter().find_map(|record| {
             let figure = figure(&record.result, like)?;
             let run = &record.result.run;
             Some(Measured {
@@ -125,6 +156,7 @@ impl Records {
                 started: run.started.clone(),
                 version: run.version.clone(),
                 host: run.machine.host.clone(),
+                is_here: run.machine.id == self.here,
                 figure,
             })
         })

@@ -5,10 +5,12 @@
 //!
 //! - `documents.toml`: what the documents publish, and nothing else.
 //! - `document.rs`: the same, read; `judgement.rs`: what a test says of a figure.
-//! - `measured.rs`: what records say; `page.rs`: all three side by side.
+//! - `measured.rs`: what records say; `page.rs`: all three side by side; `figures.rs`: the same for
+//!   programs.
 #![forbid(unsafe_code)]
 
 pub mod document;
+pub mod figures;
 pub mod judgement;
 pub mod measured;
 pub mod page;

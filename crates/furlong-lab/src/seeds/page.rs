@@ -1,11 +1,13 @@
 //! The documents' figures, what a test says of them and what was measured, side by side.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeMap;
+
 use super::document::{Claim, Document, Evidence};
 use super::judgement::{Judgement, MARGIN_PCT, Tested, judge, together};
 use super::measured::{Figure, Measured, Records};
 use crate::report::quantity::{Scale, chosen_percent, effect_decimals, signed};
-use crate::report::sheet::{Grid, Sheet};
+use crate::report::sheet::{Effect, Grid, Pair, Sheet};
 use crate::report::wording::word;
 
 /// All documents on one page.
@@ -13,10 +15,12 @@ use crate::report::wording::word;
 pub fn page(documents: &[Document], records: &Records) -> Sheet {
     let mut sheet = Sheet::new("Five documents, their figures and this machine's");
     sheet.text(format!(
-        "The figures of the documents stand as they were published, with the lines that they stand \
-         on. What a test says is computed from them: difference and 95 % interval by Welch, a \
-         verdict at a margin of {} where there are at least six runs. What was measured is read \
-         from records, which are named under each table.",
+        "Each of the five systems comes from a document that says what a change was worth. Here \
+         its figures stand as they were published, with the lines that they stand on, beside two \
+         things: what a correct test says of them, computed from what the document gives \
+         (difference and 95 % interval by Welch, a verdict at a margin of {} where there are at \
+         least six runs), and what the same change was worth when it was measured with furlong, \
+         out of records that are named under each table.",
         chosen_percent(MARGIN_PCT)
     ));
     for document in documents {
@@ -28,23 +32,24 @@ pub fn page(documents: &[Document], records: &Records) -> Sheet {
 fn document(sheet: &mut Sheet, document: &Document, records: &Records) {
     sheet.heading(format!("{}: {}", document.system, document.title));
     sheet.text(format!("From: {}.", document.source));
-    let mut grid = Grid::new(&[
-        "figure",
-        "lines",
-        "published",
-        "a correct test",
-        "measured here",
-    ]);
+    let mut grid = Grid::new(&["figure", "lines", "published", "a correct test", "measured"]);
     let mut sources = vec![];
+    let mut pairs = vec![];
+    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for claim in &document.claims {
-        let found = claim
-            .measured
-            .as_ref()
-            .map(|like| (like, records.find(like)));
-        let measured = match &found {
-            None => String::new(),
-            Some((like, None)) => format!("not yet: furlong run {}", like.experiment),
-            Some((_, Some(found))) => {
+        let judgement = judge(claim);
+        let like = claim.measured.as_ref();
+        let found = like.and_then(|like| records.find(like));
+        let measured = match (like, &found) {
+            (None, _) => String::new(),
+            (Some(like), None) => {
+                let workloads = missing.entry(&like.experiment).or_default();
+                if !workloads.contains(&like.workload.as_str()) {
+                    workloads.push(&like.workload);
+                }
+                "not yet".to_owned()
+            }
+            (Some(_), Some(found)) => {
                 let source = source(found);
                 let number = sources.iter().position(|one| *one == source);
                 let number = number.unwrap_or_else(|| {
@@ -54,24 +59,58 @@ fn document(sheet: &mut Sheet, document: &Document, records: &Records) {
                 format!("{} [{}]", figure(&found.figure), number + 1)
             }
         };
+        pairs.extend(pair(claim, &judgement, found.as_ref()));
         grid.push([
             claim.name.clone(),
             lines(&claim.lines),
             published(claim),
-            told(&judge(claim)),
+            told(&judgement),
             measured,
         ]);
     }
     sheet.table(grid);
+    sheet.pairs(pairs);
     let mut notes = together(document);
     notes.extend(document.notes.iter().cloned());
-    notes.extend(
-        sources
-            .iter()
-            .enumerate()
-            .map(|(at, source)| format!("[{}] {source}", at + 1)),
-    );
+    let numbered = |(at, source)| format!("[{}] {source}", at + 1);
+    notes.extend(sources.iter().enumerate().map(numbered));
+    notes.extend(missing.iter().map(|(experiment, workloads)| {
+        let workloads = workloads.join(",");
+        format!("Not yet: furlong run {experiment} --workloads {workloads}")
+    }));
     sheet.notes(notes);
+}
+
+/// A claim that is a change, for the picture.
+fn pair(claim: &Claim, judgement: &Judgement, found: Option<&Measured>) -> Option<Pair> {
+    let said = match judgement {
+        Judgement::Tested(tested) => Effect {
+            pct: tested.effect_pct,
+            ci95_pct: Some(tested.ci95_pct),
+        },
+        Judgement::Exact(pct) | Judgement::Untestable(pct) => Effect {
+            pct: *pct,
+            ci95_pct: None,
+        },
+        Judgement::Once(_) => return None,
+    };
+    let found = found.and_then(|found| match found.figure {
+        Figure::Change {
+            effect_pct,
+            ci95_pct,
+            verdict,
+            ..
+        } => {
+            let pct = effect_pct;
+            Some((Effect { pct, ci95_pct }, verdict))
+        }
+        Figure::Level { .. } => None,
+    });
+    Some(Pair {
+        name: claim.name.clone(),
+        said,
+        found,
+    })
 }
 
 /// "33-34, 37".
@@ -199,10 +238,15 @@ fn probability(p: f64) -> String {
 
 fn source(found: &Measured) -> String {
     format!(
-        "run {} of {} on {}, furlong {}: {}",
+        "run {} of {} on {}{}, furlong {}: {}",
         found.run,
         found.started.get(..10).unwrap_or(&found.started),
         found.host,
+        if found.is_here {
+            ""
+        } else {
+            " (another machine than this one)"
+        },
         found.version,
         found.place
     )

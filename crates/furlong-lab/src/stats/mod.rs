@@ -54,6 +54,7 @@ pub mod random;
 pub mod rank;
 pub mod ratio;
 pub mod sequential;
+pub mod share;
 pub mod shift;
 pub mod sign_flip;
 pub mod simulation;

@@ -3,6 +3,9 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+#[path = "../lab/examples.rs"]
+mod examples;
+mod helped;
 #[expect(dead_code, reason = "the command's other tests use the rest")]
 #[path = "../lab/mod.rs"]
 mod lab;

@@ -48,6 +48,25 @@ fn the_recordings_of_the_repository_replay_without_a_wrong_answer() {
 }
 
 #[test]
+fn a_packed_trace_that_was_cut_off_is_not_taken_for_another_kind() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../traces/malloc/gcc.malloctrace.zst"
+    );
+    let whole = fs::read(path).unwrap();
+    // Of so little nothing comes out before its end, not even what it is a recording of.
+    for bytes in [whole.len() * 3 / 4, 200] {
+        let said = refused(&whole[..bytes]);
+        assert!(said.contains("nothing can be unpacked from it"), "{said}");
+        assert!(!said.contains("address spaces"), "{said}");
+    }
+    // An empty frame, and one block of text that is no trace.
+    assert!(refused(b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00").contains("it is empty"));
+    let said = refused(b"\x28\xb5\x2f\xfd\x20\x02\x11\x00\x00hi");
+    assert!(said.contains("what is packed in it is no trace"), "{said}");
+}
+
+#[test]
 fn what_is_recorded_replays_at_once() {
     let home = Home::new();
     let script = "ls / >/dev/null; ls /bin >/dev/null";

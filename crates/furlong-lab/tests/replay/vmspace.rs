@@ -282,7 +282,7 @@ fn what_is_no_trace_is_refused_in_a_line() {
     );
     let packed = refused(b"\x28\xb5\x2f\xfdnot packed at all");
     assert!(
-        packed.starts_with("t: cannot be unpacked any further"),
+        packed.starts_with("t: is packed with zstd, and nothing can be unpacked from it"),
         "{packed}"
     );
     let unknown = refused(b"12\n");

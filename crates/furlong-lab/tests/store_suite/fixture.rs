@@ -38,6 +38,7 @@ pub(crate) fn agenda() -> Agenda {
         about: String::new(),
         quick: true,
         metrics: vec![],
+        operations: None,
         params: [("nodes".to_owned(), 64)].into(),
         smoke: [].into(),
     };

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 pub(crate) use self::trace::HEADING;
-use self::trace::{Script, begins, parse, unpacked};
+use self::trace::{Script, parse, unpacked};
 use super::form::{Choice, Form};
 use super::input::Input;
 use super::outcome::{Count, Judge, Outcome, SCHEMA, SubjectOutcome};
@@ -21,7 +21,7 @@ use crate::experiments::malloc_suite::{Named, SUBJECTS};
 /// `*.malloctrace`, packed or not.
 pub(super) const RECORDING: Form = Form {
     described: "a recording of allocations (malloctrace 1, packed with zstd or not)",
-    is_one: |input| begins(&input.bytes, input.is_packed()),
+    is_one: |input| input.begins_with(HEADING),
     replay,
 };
 

@@ -93,18 +93,6 @@ pub(super) fn unpacked(bytes: &[u8], packed: bool) -> (Vec<u8>, Option<io::Error
     (text, error)
 }
 
-/// Whether it begins as a trace of this form does.
-pub(super) fn begins(bytes: &[u8], packed: bool) -> bool {
-    let mut start = vec![0; HEADING.len()];
-    let read = if packed {
-        let decoder = StreamingDecoder::new(Cursor::new(bytes));
-        decoder.is_ok_and(|mut decoder| decoder.read_exact(&mut start).is_ok())
-    } else {
-        (&*bytes).read_exact(&mut start).is_ok()
-    };
-    read && start == HEADING.as_bytes()
-}
-
 /// Reads a trace. Where it is wrong from some line on, what stands before that, and what is wrong.
 pub(super) fn parse(text: &[u8]) -> (Script, Option<String>) {
     let mut reader = Reader::default();

@@ -17,7 +17,7 @@ use crate::error::Error;
 /// `*.vmtrace`, packed or not.
 pub(super) const RECORDING: Form = Form {
     described: "a recording of address spaces (vmtrace 1, packed with zstd or not)",
-    is_one: |input| input.is_packed() || input.bytes.starts_with(b"# vmtrace"),
+    is_one: |input| input.begins_with("# vmtrace"),
     replay: replay_recording,
 };
 

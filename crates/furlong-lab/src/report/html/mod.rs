@@ -18,6 +18,7 @@ use super::text::{plain, shorten};
 use super::wording;
 use crate::record::result::{ExperimentResult, ResultFile};
 use frame::{Name, warnings};
+pub(super) use svg::pairs;
 
 /// The only style of the page.
 const STYLE: &str = include_str!("style.css");

@@ -5,22 +5,26 @@ use maud::{Markup, html};
 
 use super::{Grid, Part, Sheet, Stand};
 use crate::report::html::frame::{minus, scroll};
-use crate::report::html::page;
+use crate::report::html::{page, pairs};
 use crate::report::text::plain;
 
 pub(super) fn render(sheet: &Sheet, version: &str) -> String {
     let body = html! {
         header { h1 { bdi { (plain(&sheet.title)) } } }
         main {
-            @for part in &sheet.parts { (part_of(part)) }
+            @for (number, part) in sheet.parts.iter().enumerate() { (part_of(number, part)) }
         }
         footer { p { "Written by furlong " (plain(version)) "." } }
     };
     page(&plain(&sheet.title), version, &body)
 }
 
-fn part_of(part: &Part) -> Markup {
+fn part_of(number: usize, part: &Part) -> Markup {
     match part {
+        Part::Pairs(pairs) => {
+            let picture = pairs::draw(&format!("p{number}"), pairs);
+            html! { @if let Some(picture) = picture { (picture) } }
+        }
         Part::Heading(text) => html! { h2 { bdi { (plain(text)) } } },
         Part::Text(text) => html! { p { bdi { (minus(&plain(text))) } } },
         Part::Notes(notes) => html! {
@@ -30,25 +34,34 @@ fn part_of(part: &Part) -> Markup {
     }
 }
 
+/// Columns of a cell from which its column takes the room to be folded.
+const FOLDED_FROM: usize = 24;
+
 fn table(grid: &Grid) -> Markup {
-    let class = |stand: Stand| match stand {
-        Stand::Left => "wrap",
-        Stand::Right => "number",
-    };
+    let cells = |at: usize| grid.rows.iter().filter_map(move |row| row.get(at));
+    let is_long = |at| cells(at).any(|cell| cell.chars().count() > FOLDED_FROM);
+    let classes = grid.columns.iter().enumerate();
+    let classes: Vec<&str> = classes
+        .map(|(at, (_, stand))| match stand {
+            Stand::Left if is_long(at) => "wrap",
+            Stand::Left => "words",
+            Stand::Right => "number",
+        })
+        .collect();
     html! {
         table {
             thead {
                 tr {
-                    @for (heading, stand) in &grid.columns {
-                        th scope="col" class=(class(*stand)) { (plain(heading)) }
+                    @for ((heading, _), class) in grid.columns.iter().zip(&classes) {
+                        th scope="col" class=(class) { (plain(heading)) }
                     }
                 }
             }
             tbody {
                 @for row in &grid.rows {
                     tr {
-                        @for (cell, (_, stand)) in row.iter().zip(&grid.columns) {
-                            td class=(class(*stand)) { bdi { (minus(&plain(cell))) } }
+                        @for (cell, class) in row.iter().zip(&classes) {
+                            td class=(class) { bdi { (minus(&plain(cell))) } }
                         }
                     }
                 }

@@ -15,6 +15,8 @@ pub(super) fn render(sheet: &Sheet) -> String {
                 items.collect::<Vec<_>>().join("\n")
             }
             Part::Table(grid) => table(grid),
+            // The table has the same in figures.
+            Part::Pairs(_) => continue,
         };
         page.push_str(&format!("\n{text}\n"));
     }

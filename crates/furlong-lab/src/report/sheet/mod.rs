@@ -10,6 +10,7 @@ mod markdown;
 mod terminal;
 
 use super::terminal::Style;
+use crate::record::result::Verdict;
 
 /// A page, from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +32,28 @@ pub enum Part {
     Notes(Vec<String>),
     /// Rows and columns.
     Table(Grid),
+    /// Changes of a table as a picture, which is drawn where pictures can be.
+    Pairs(Vec<Pair>),
+}
+
+/// A change as it was published, and as it was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// Of what.
+    pub name: String,
+    /// As published.
+    pub said: Effect,
+    /// As measured, with what that comes to.
+    pub found: Option<(Effect, Verdict)>,
+}
+
+/// A change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// Per cent.
+    pub pct: f64,
+    /// Its 95 % interval, where it has one.
+    pub ci95_pct: Option<[f64; 2]>,
 }
 
 /// Rows and columns.
@@ -82,6 +105,13 @@ impl Sheet {
     pub fn table(&mut self, grid: Grid) {
         if !grid.rows.is_empty() {
             self.parts.push(Part::Table(grid));
+        }
+    }
+
+    /// A picture of changes; none is nothing.
+    pub fn pairs(&mut self, pairs: Vec<Pair>) {
+        if !pairs.is_empty() {
+            self.parts.push(Part::Pairs(pairs));
         }
     }
 

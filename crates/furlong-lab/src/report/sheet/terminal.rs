@@ -12,16 +12,16 @@ const INDENT: usize = 2;
 
 pub(super) fn render(sheet: &Sheet, style: &Style) -> String {
     let mut page = strong(&plain(&sheet.title), style.colour) + "\n";
-    for part in &sheet.parts {
+    for text in sheet.parts.iter().filter_map(|part| part_of(part, style)) {
         page.push('\n');
-        page.push_str(&part_of(part, style));
+        page.push_str(&text);
         page.push('\n');
     }
     page
 }
 
-fn part_of(part: &Part, style: &Style) -> String {
-    match part {
+fn part_of(part: &Part, style: &Style) -> Option<String> {
+    Some(match part {
         Part::Heading(text) => strong(&plain(text), style.colour),
         Part::Text(text) => fold(&plain(text), style.width, 0),
         Part::Notes(notes) => {
@@ -31,7 +31,9 @@ fn part_of(part: &Part, style: &Style) -> String {
             folded.collect::<Vec<_>>().join("\n")
         }
         Part::Table(grid) => table(&columns(grid), style.width, style.colour),
-    }
+        // The table has the same in figures.
+        Part::Pairs(_) => return None,
+    })
 }
 
 fn columns(grid: &Grid) -> Vec<Column> {

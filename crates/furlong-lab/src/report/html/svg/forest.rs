@@ -29,14 +29,7 @@ pub(in crate::report::html) fn scale<'a>(
     to: f64,
 ) -> Option<Scale> {
     let comparisons: Vec<&Comparison> = comparisons.into_iter().collect();
-    let sizes: Vec<f64> = comparisons.iter().map(|c| c.effect_pct.abs()).collect();
-    let usual = outline::quantile(&sizes, 0.9)?;
-    let greatest = sizes.iter().copied().fold(0.0, f64::max);
-    let edge = if greatest > FAR * usual && usual > 0.0 {
-        2.0 * usual
-    } else {
-        f64::MAX
-    };
+    let edge = edge(comparisons.iter().map(|c| c.effect_pct))?;
     let mut ends = vec![];
     for c in comparisons {
         ends.extend([c.effect_pct, -1.3 * c.margin_pct, 1.3 * c.margin_pct, 0.0]);
@@ -49,6 +42,15 @@ pub(in crate::report::html) fn scale<'a>(
         from,
         to,
     )
+}
+
+/// How far a scale of such effects reaches: it is not flattened by one that is far from all others.
+pub(super) fn edge(effects: impl Iterator<Item = f64>) -> Option<f64> {
+    let sizes: Vec<f64> = effects.map(f64::abs).collect();
+    let usual = outline::quantile(&sizes, 0.9)?;
+    let greatest = sizes.iter().copied().fold(0.0, f64::max);
+    let is_flat = greatest > FAR * usual && usual > 0.0;
+    Some(if is_flat { 2.0 * usual } else { f64::MAX })
 }
 
 /// The figure of these comparisons; `None` where there is none.
@@ -140,11 +142,8 @@ fn row(entry: &Entry<'_>, w: &WorkloadResult, top: f64, scale: &Scale, subject: 
     }
 }
 
-/// The interval with its point, or an arrow where it lies beyond the scale.
+/// A comparison's intervals with its point.
 fn bar(c: &Comparison, scale: &Scale, y: f64) -> Markup {
-    let x = scale.at(c.effect_pct);
-    let beyond = !scale.holds(c.effect_pct);
-    let side = if c.effect_pct > 0.0 { 1.0 } else { -1.0 };
     html! {
         @if let Some([low, high]) = c.ci_adj_pct {
             (line("adjusted", scale.at(low), y, scale.at(high), y))
@@ -154,13 +153,22 @@ fn bar(c: &Comparison, scale: &Scale, y: f64) -> Markup {
                 }
             }
         }
-        @if let Some([low, high]) = c.ci95_pct {
+        (point(c.effect_pct, c.ci95_pct, scale, y))
+    }
+}
+
+/// An interval with its point, or an arrow where it lies beyond the scale.
+pub(super) fn point(effect: f64, interval: Option<[f64; 2]>, scale: &Scale, y: f64) -> Markup {
+    let x = scale.at(effect);
+    let side = if effect > 0.0 { 1.0 } else { -1.0 };
+    html! {
+        @if let Some([low, high]) = interval {
             (line("interval", scale.at(low), y, scale.at(high), y))
         }
-        @if beyond {
-            path.point d=(arrow(x + side * 4.0, y, -side * 8.0)) {}
-        } @else {
+        @if scale.holds(effect) {
             circle.point cx=(px(x)) cy=(px(y)) r="3.6" {}
+        } @else {
+            path.point d=(arrow(x + side * 4.0, y, -side * 8.0)) {}
         }
     }
 }

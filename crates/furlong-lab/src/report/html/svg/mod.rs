@@ -4,6 +4,7 @@
 pub(super) mod axis;
 pub(super) mod forest;
 pub(super) mod order;
+pub(in crate::report) mod pairs;
 pub(super) mod scale;
 pub(super) mod strip;
 

@@ -1,0 +1,171 @@
+//! A history and a difference as programs read them: `furlong.history/1` and `furlong.diff/1`.
+//! Fields may be added, never renamed within /1.
+#![forbid(unsafe_code)]
+
+use serde::Serialize;
+
+use super::course::{Course, History};
+use super::difference::{Difference, Differences};
+use super::series::{Series, Step};
+use crate::record::result::{Machine, Run};
+use crate::record::store::Listed;
+
+/// A history.
+#[derive(Serialize)]
+struct HistoryFigures<'a> {
+    schema: &'static str,
+    machine: Place<'a>,
+    runs: Vec<RunLine<'a>>,
+    experiments: Vec<CourseFigures<'a>>,
+}
+
+/// Where it was measured.
+#[derive(Serialize)]
+struct Place<'a> {
+    id: &'a str,
+    host: &'a str,
+    kernel: &'a str,
+}
+
+/// A run in a line.
+#[derive(Serialize)]
+struct RunLine<'a> {
+    id: &'a str,
+    started: &'a str,
+    status: &'static str,
+    pinned: bool,
+    profile: &'a str,
+    version: &'a str,
+    tag: Option<&'a str>,
+    note: Option<&'a str>,
+    experiments: &'a [String],
+}
+
+#[derive(Serialize)]
+struct CourseFigures<'a> {
+    name: &'a str,
+    question: &'a str,
+    series: Vec<SeriesFigures<'a>>,
+}
+
+#[derive(Serialize)]
+struct SeriesFigures<'a> {
+    #[serde(flatten)]
+    series: &'a Series,
+    steps: Vec<StepFigures<'a>>,
+}
+
+#[derive(Serialize)]
+struct StepFigures<'a> {
+    #[serde(flatten)]
+    step: Step,
+    effect_pct: f64,
+    run: &'a str,
+}
+
+/// A difference of two runs.
+#[derive(Serialize)]
+struct DiffFigures<'a> {
+    schema: &'static str,
+    before: Named<'a>,
+    after: Named<'a>,
+    differences: &'a [Difference],
+    left_out: &'a [String],
+}
+
+/// One of the two.
+#[derive(Serialize)]
+struct Named<'a> {
+    id: &'a str,
+    started: &'a str,
+    version: &'a str,
+    tag: Option<&'a str>,
+    machine: Place<'a>,
+}
+
+impl History {
+    /// As a program reads it.
+    pub fn figures(&self) -> impl Serialize + '_ {
+        HistoryFigures {
+            schema: "furlong.history/1",
+            machine: Place::of(&self.machine),
+            runs: self.runs.iter().map(RunLine::of).collect(),
+            experiments: self.experiments.iter().map(CourseFigures::of).collect(),
+        }
+    }
+}
+
+impl Differences {
+    /// As a program reads them, with the runs that they are of.
+    pub fn figures<'a>(&'a self, before: &'a Run, after: &'a Run) -> impl Serialize + 'a {
+        DiffFigures {
+            schema: "furlong.diff/1",
+            before: Named::of(before),
+            after: Named::of(after),
+            differences: &self.found,
+            left_out: &self.left_out,
+        }
+    }
+}
+
+impl<'a> CourseFigures<'a> {
+    fn of(course: &'a Course) -> Self {
+        Self {
+            name: &course.name,
+            question: &course.question,
+            series: course.series.iter().map(SeriesFigures::of).collect(),
+        }
+    }
+}
+
+impl<'a> SeriesFigures<'a> {
+    fn of(series: &'a Series) -> Self {
+        let step = |step: Step| StepFigures {
+            effect_pct: step.pct(),
+            run: &series.points[step.at].run,
+            step,
+        };
+        Self {
+            series,
+            steps: series.steps().into_iter().map(step).collect(),
+        }
+    }
+}
+
+impl<'a> Place<'a> {
+    fn of(machine: &'a Machine) -> Self {
+        Self {
+            id: &machine.id,
+            host: &machine.host,
+            kernel: &machine.kernel,
+        }
+    }
+}
+
+impl<'a> Named<'a> {
+    fn of(run: &'a Run) -> Self {
+        Self {
+            id: &run.id,
+            started: &run.started,
+            version: &run.version,
+            tag: run.tag.as_deref(),
+            machine: Place::of(&run.machine),
+        }
+    }
+}
+
+impl<'a> RunLine<'a> {
+    fn of(run: &'a Listed) -> Self {
+        Self {
+            id: &run.id,
+            started: &run.started,
+            status: run.status.name(),
+            pinned: run.pinned,
+            profile: &run.profile,
+            version: &run.version,
+            tag: run.tag.as_deref(),
+            note: run.note.as_deref(),
+            experiments: &run.experiments,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! More threads than processors.
+#![forbid(unsafe_code)]
+
+/// Workloads that are named; of the others it is said how many they are.
+const NAMED: usize = 3;
+
+/// Threads that have to take turns measure the scheduler, whatever the workload asks.
+pub(crate) fn crowded<'a>(
+    threads: impl Iterator<Item = (&'a str, u64)>,
+    cpus: u32,
+) -> Option<String> {
+    let crowded: Vec<&str> = threads
+        .filter(|(_, threads)| *threads > u64::from(cpus))
+        .map(|(workload, _)| workload)
+        .collect();
+    let named = match crowded.len() {
+        0 => return None,
+        few @ 1..=NAMED => crowded[..few].join(", "),
+        many => format!("{} and {} more", crowded[..NAMED].join(", "), many - NAMED),
+    };
+    Some(format!(
+        "more threads than processors that furlong may use ({cpus}), so that they take turns, in: \
+         {named}; allow it more (`taskset`, a container's limit), or leave these out"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::crowded;
+
+    #[test]
+    fn more_threads_than_processors_are_told() {
+        let loads = [("one", 1), ("two", 2), ("four", 4)];
+        assert_eq!(crowded(loads.into_iter(), 4), None);
+        let said = crowded(loads.into_iter(), 1).unwrap();
+        assert!(
+            said.contains("(1)") && said.contains("in: two, four;"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn of_many_workloads_the_first_are_named_and_the_others_counted() {
+        let loads = ["a", "b", "c", "d", "e"].map(|name| (name, 2));
+        let said = crowded(loads.into_iter(), 1).unwrap();
+        assert!(said.contains("in: a, b, c and 2 more;"), "{said}");
+    }
+}
