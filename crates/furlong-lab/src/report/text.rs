@@ -31,7 +31,7 @@ pub(super) fn width(text: &str) -> usize {
 }
 
 /// [`plain`] text of at most `columns` columns; what is cut is shown by an ellipsis.
-pub(super) fn shorten(text: &str, columns: usize) -> String {
+pub(crate) fn shorten(text: &str, columns: usize) -> String {
     let text = plain(text);
     if width(&text) <= columns {
         return text;

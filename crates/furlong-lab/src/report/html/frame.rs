@@ -11,7 +11,7 @@ use crate::report::wording;
 const NAME_COLUMNS: usize = 60;
 
 /// A name from the result, kept from turning the direction of what stands beside it.
-pub(super) struct Name<'a>(pub(super) &'a str);
+pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl Render for Name<'_> {
     fn render(&self) -> Markup {
@@ -20,12 +20,12 @@ impl Render for Name<'_> {
 }
 
 /// A verdict as a word with its sign.
-pub(super) fn verdict(verdict: Verdict) -> Markup {
+pub(crate) fn verdict(verdict: Verdict) -> Markup {
     html! { span class={ "v " (wording::word(verdict)) } { (wording::word(verdict)) } }
 }
 
 /// Text with true minus signs, and no line broken before a `%` or within an interval.
-pub(in crate::report) fn minus(text: &str) -> String {
+pub(crate) fn minus(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut before, mut inside) = (' ', false);
     let mut rest = text.chars().peekable();
@@ -43,12 +43,12 @@ pub(in crate::report) fn minus(text: &str) -> String {
 }
 
 /// A table in a box that scrolls by itself.
-pub(in crate::report) fn scroll(label: &str, content: &Markup) -> Markup {
+pub(crate) fn scroll(label: &str, content: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="group" aria-label=(label) { (content) } }
 }
 
 /// Sentences as a list.
-pub(super) fn warnings(sentences: &[String], class: &str) -> Markup {
+pub(crate) fn warnings(sentences: &[String], class: &str) -> Markup {
     html! {
         @if !sentences.is_empty() {
             ul class={ "plain " (class) } {

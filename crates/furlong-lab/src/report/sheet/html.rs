@@ -11,12 +11,15 @@ use crate::report::text::plain;
 pub(super) fn render(sheet: &Sheet, version: &str) -> String {
     let body = html! {
         header { h1 { bdi { (plain(&sheet.title)) } } }
-        main {
-            @for part in &sheet.parts { (part_of(part)) }
-        }
+        main { (parts(sheet)) }
         footer { p { "Written by furlong " (plain(version)) "." } }
     };
     page(&plain(&sheet.title), version, &body)
+}
+
+/// What stands under the title.
+pub(crate) fn parts(sheet: &Sheet) -> Markup {
+    html! { @for part in &sheet.parts { (part_of(part)) } }
 }
 
 fn part_of(part: &Part) -> Markup {

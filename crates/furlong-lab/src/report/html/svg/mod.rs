@@ -2,10 +2,11 @@
 #![forbid(unsafe_code)]
 
 pub(super) mod axis;
+pub(crate) mod course;
 pub(super) mod forest;
 pub(super) mod order;
 pub(super) mod scale;
-pub(super) mod strip;
+pub(crate) mod strip;
 
 use maud::{Markup, html};
 
