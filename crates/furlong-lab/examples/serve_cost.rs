@@ -105,7 +105,7 @@ struct Timing {
 
 fn timing(address: &str, path: &str) -> Timing {
     let reply = client::get(address, path);
-    assert_eq!(reply.status, 200, "{path}");
+    assert_eq!(reply.status, 200, "{path}\n{}", reply.body);
     let said = reply.header("server-timing");
     let mut times = said.split("dur=").skip(1).map(|rest| {
         let number = rest.split(',').next().unwrap_or_default();

@@ -10,6 +10,7 @@ use super::route::Route;
 use crate::hash::fnv1a;
 use crate::record::build;
 use crate::report::html::{STYLE, arms};
+pub(super) use crate::report::text::called;
 use crate::report::text::{plain, shorten};
 
 /// The style of the reports, and what only the site has.
@@ -103,14 +104,6 @@ pub(super) fn icon(known: Option<&str>) -> Answer {
 /// What tells two texts apart.
 fn mark(text: &str) -> String {
     format!("\"{:016x}\"", fnv1a(text.as_bytes()))
-}
-
-/// What a name is called where it has to be seen: a link without a name could not be followed.
-pub(super) fn called(name: &str) -> String {
-    match plain(name) {
-        none if none.is_empty() => "(no name)".to_owned(),
-        name => name,
-    }
 }
 
 /// Routes are written into pages as addresses.

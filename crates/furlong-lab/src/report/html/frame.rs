@@ -4,7 +4,7 @@
 use maud::{Markup, Render, html};
 
 use crate::record::result::Verdict;
-use crate::report::text::{plain, shorten};
+use crate::report::text::{called, plain, shorten};
 use crate::report::wording;
 
 /// Columns of a name where it stands beside others.
@@ -15,7 +15,7 @@ pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl Render for Name<'_> {
     fn render(&self) -> Markup {
-        html! { bdi { (shorten(self.0, NAME_COLUMNS)) } }
+        html! { bdi { (shorten(&called(self.0), NAME_COLUMNS)) } }
     }
 }
 

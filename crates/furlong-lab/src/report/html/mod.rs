@@ -15,7 +15,7 @@ mod workload;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::finite::finite;
-use super::text::{plain, shorten};
+use super::text::{called, plain, shorten};
 use super::wording;
 use crate::record::result::{ExperimentResult, ResultFile, Run};
 use frame::{Name, warnings};
@@ -135,7 +135,7 @@ fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
     html! {
         section {
             h2 id=(format!("e{index}")) {
-                @if count > 1 { bdi { (shorten(&e.name, TITLE_COLUMNS)) } } @else { "Workloads" }
+                @if count > 1 { bdi { (shorten(&called(&e.name), TITLE_COLUMNS)) } } @else { "Workloads" }
             }
             @if count > 1 { p.question { bdi { (plain(&e.question)) } } }
             dl.metrics {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::{Grid, Part, Sheet, Stand};
 use crate::report::html::frame::{minus, scroll};
 use crate::report::html::page;
-use crate::report::text::plain;
+use crate::report::text::{called, plain};
 
 pub(super) fn render(sheet: &Sheet, version: &str) -> String {
     let body = html! {
@@ -24,7 +24,7 @@ pub(crate) fn parts(sheet: &Sheet) -> Markup {
 
 fn part_of(part: &Part) -> Markup {
     match part {
-        Part::Heading(text) => html! { h2 { bdi { (plain(text)) } } },
+        Part::Heading(text) => html! { h2 { bdi { (called(text)) } } },
         Part::Text(text) => html! { p { bdi { (minus(&plain(text))) } } },
         Part::Notes(notes) => html! {
             ul { @for note in notes { li { bdi { (minus(&plain(note))) } } } }

@@ -14,7 +14,7 @@ use crate::report::html::svg::strip;
 use crate::report::outline::{Named, control_values, values};
 use crate::report::sheet;
 use crate::report::text::plain;
-use crate::serve::frame::Page;
+use crate::serve::frame::{Page, called};
 use crate::serve::refusal::Refusal;
 use crate::serve::route::{Pair, Route};
 
@@ -141,7 +141,7 @@ fn beside(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Mark
         @for (i, later) in after.experiments.iter().enumerate() {
             @if let Some(earlier) = before.experiments.iter().find(|e| e.name == later.name) {
                 section {
-                    h2 { bdi { (plain(&later.name)) } ", every value" }
+                    h2 { bdi { (called(&later.name)) } ", every value" }
                     @for (j, w) in later.workloads.iter().enumerate() {
                         @if let Some(old) = earlier.workloads.iter().find(|o| o.name == w.name) {
                             (distributions(&format!("d{i}-{j}"), later, old, w, metric))
@@ -173,7 +173,7 @@ fn distributions(
     };
     html! {
         section.workload {
-            h3 { bdi { (plain(&new.name)) } ", " code { (Name(wanted.0)) } }
+            h3 { bdi { (called(&new.name)) } ", " code { (Name(wanted.0)) } }
             div.figures {
                 @for (side, role, drawn) in [
                     ("b", "Base", draw("b", old, new)),
