@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Opens reports in a real browser: ci/browser.sh [REPORT.html [FOLDER-FOR-SCREENSHOTS]]
 # Without a report, a real one and invented ones from usual to hostile are made and opened.
+# ci/browser.sh site walks through the site over a store with real runs and hostile ones.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +15,36 @@ if [ ! "$browser/node_modules/.package-lock.json" -nt "$browser/package-lock.jso
 fi
 
 made=$(mktemp -d)
-trap 'rm -rf "$made"' EXIT
+server=
+# The server is ended by its number: nothing else is touched.
+end() {
+  [ -z "$server" ] || { kill "$server" && wait "$server"; } || true
+  rm -rf "$made"
+}
+trap end EXIT
+
+# A store with real runs, a history with a step and runs whose every name is hostile, as a site.
+site() {
+  local furlong=target/debug/furlong store=$made/runs.db n
+  cargo build --quiet --package furlong-lab --bin furlong --example serve_fixture
+  target/debug/examples/serve_fixture "$store" many hostile experiments/*/results/*.json
+  for n in 1 2; do
+    "$furlong" run tree-order --profile smoke --db "$store" --tag "smoke-$n" --note "Smoke run $n" \
+      --quiet --html none >"$made/run.txt"
+  done
+  "$furlong" serve --db "$store" --listen 127.0.0.1:0 --quiet >"$made/address" &
+  server=$!
+  for ((n = 0; n < 200; n++)); do
+    [ ! -s "$made/address" ] || break
+    sleep 0.1
+  done
+  node "$browser/serve.mjs" "$(<"$made/address")" target/browser/site
+}
+
+if [ "${1:-}" = site ]; then
+  site
+  exit
+fi
 pages=("${1:-}")
 if [ "$#" -eq 0 ]; then
   cargo run --quiet --package furlong-lab --example report -- \

@@ -65,15 +65,24 @@ pub fn open(options: &Options<'_>) -> Result<Store, Error> {
 ///
 /// It is not there, cannot be read, or was said to be `none`.
 pub fn open_database(database: &Database, settings: &Settings) -> Result<Store, Error> {
+    let location = located(database, settings)?;
+    Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))
+}
+
+/// Where the database is that there must be.
+///
+/// # Errors
+///
+/// Nothing says where, or it was said to be `none`.
+pub(crate) fn located(database: &Database, settings: &Settings) -> Result<Location, Error> {
     if database.none(settings) {
         return Err(Error::usage(
             "--db none has no stored runs: name the database",
         ));
     }
-    let location = database.location(settings).ok_or_else(|| {
+    database.location(settings).ok_or_else(|| {
         Error::usage("neither --db, XDG_DATA_HOME nor HOME says where the stored runs are")
-    })?;
-    Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))
+    })
 }
 
 /// The database, which is made where there is none.

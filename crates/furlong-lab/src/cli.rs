@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::archive::default_database;
 use crate::cmd::{collect, compare, completions, diff, doctor, export, history, import, list, man};
-use crate::cmd::{mark, prune, record, replay, run, sample, seeds, show, stat, task};
+use crate::cmd::{mark, prune, record, replay, run, sample, seeds, serve, show, stat, task};
 use crate::error::Error;
 use crate::experiments::Experiment;
 use crate::peers;
@@ -70,6 +70,8 @@ pub enum Verb {
     Prune(prune::Args),
     /// The five documents' figures beside this machine's
     Seeds(seeds::Args),
+    /// The history in a browser
+    Serve(serve::Args),
     /// Record what a real program asks of a system, as a trace
     Record(record::Args),
     /// Run a recorded trace through subjects, every answer checked
@@ -113,6 +115,7 @@ impl Cli {
             Verb::Import(args) => import::run(&args),
             Verb::Prune(args) => prune::run(&args),
             Verb::Seeds(args) => seeds::run(&args),
+            Verb::Serve(args) => serve::run(&args),
             Verb::Record(args) => record::run(&args),
             Verb::Replay(args) => replay::run(&args),
             Verb::Stat(args) => Ok(stat::run(&args)),

@@ -10,6 +10,7 @@
 //! - `doctor/`: what on this machine would spoil a measurement.
 //! - `ministat/`: files of numbers, as ministat reads and draws them.
 //! - `history/`: what stored runs say together.
+//! - `serve/`: the same in a browser.
 //! - `seeds/`: the figures of the documents that the systems come from.
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
 //!   `publish.rs`: where a result goes.
@@ -47,6 +48,7 @@ pub mod recorder;
 pub mod replay;
 pub mod report;
 pub mod seeds;
+pub mod serve;
 pub mod session;
 pub mod settings;
 pub mod stats;

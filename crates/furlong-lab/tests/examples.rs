@@ -6,10 +6,10 @@ mod examples;
 mod lab;
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use clap::CommandFactory;
 use examples::{examples, is_of_a_fleet};
@@ -105,6 +105,34 @@ fn can_run(example: &str) -> bool {
     lacking.is_none()
 }
 
+/// One that goes on until it is told to end. It takes a port that is free: another may have the one
+/// that the example names.
+fn serves(home: &Home, example: &str) {
+    let words = example.split_whitespace().skip(1);
+    let mut words: Vec<String> = words.map(str::to_owned).collect();
+    match words.iter().position(|word| word == "--listen") {
+        Some(option) => {
+            let (address, _) = words[option + 1].rsplit_once(':').unwrap();
+            words[option + 1] = format!("{address}:0");
+        }
+        None => words.extend(["--listen", "127.0.0.1:0"].map(str::to_owned)),
+    }
+    let mut furlong = Command::new(assert_cmd::cargo::cargo_bin("furlong"));
+    furlong.args(&words).current_dir(home.path(""));
+    furlong
+        .env_remove("FURLONG_DB")
+        .env("XDG_DATA_HOME", home.path("data"));
+    furlong.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = furlong.spawn().unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(server.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    let pid = rustix::process::Pid::from_child(&server);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(server.wait().unwrap().success(), "{example}");
+    assert!(line.starts_with("http://"), "{example}: {line}");
+}
+
 #[test]
 fn every_example_of_a_help_runs() {
     let home = furnished();
@@ -115,6 +143,10 @@ fn every_example_of_a_help_runs() {
     let all = examples(&Cli::command());
     assert!(all.len() > 40, "{all:?}");
     for example in all.iter().filter(|example| can_run(example)) {
+        if example.starts_with("furlong serve") {
+            serves(&home, example);
+            continue;
+        }
         let mut shell = Command::new("sh");
         shell.args(["-c", example]).current_dir(home.path(""));
         shell

@@ -19,6 +19,7 @@ pub mod replay;
 pub mod run;
 pub mod sample;
 pub mod seeds;
+pub mod serve;
 pub mod show;
 pub mod stat;
 pub mod task;

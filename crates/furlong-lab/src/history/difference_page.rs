@@ -24,6 +24,12 @@ pub fn page(before: &Run, after: &Run, all: &Differences) -> Sheet {
         ]);
     }
     sheet.table(runs);
+    found(&mut sheet, all);
+    sheet
+}
+
+/// What differs, experiment by experiment, and what could not be compared.
+pub(crate) fn found(sheet: &mut Sheet, all: &Differences) {
     let mut experiment = "";
     let mut rest = all.found.as_slice();
     while let Some(first) = rest.first() {
@@ -48,7 +54,6 @@ pub fn page(before: &Run, after: &Run, all: &Differences) -> Sheet {
         );
     }
     sheet.notes(all.left_out.clone());
-    sheet
 }
 
 fn table(group: &[Difference]) -> Grid {

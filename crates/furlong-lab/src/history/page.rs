@@ -96,7 +96,7 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
 }
 
 /// "checked / eager", or the metric by its name.
-fn what(series: &Series) -> String {
+pub(crate) fn what(series: &Series) -> String {
     match &series.baseline {
         Some(baseline) => format!("{} / {baseline}", series.arm),
         None => format!("{}, {}", series.arm, series.metric),
@@ -104,7 +104,7 @@ fn what(series: &Series) -> String {
 }
 
 /// How the figures of a series are written.
-fn figures(series: &Series) -> impl Fn(f64) -> String {
+pub(crate) fn figures(series: &Series) -> impl Fn(f64) -> String {
     let values = series.points.iter().map(|point| point.value);
     let scale = Scale::of(&series.about.unit, values);
     let is_ratio = series.baseline.is_some();
@@ -114,7 +114,8 @@ fn figures(series: &Series) -> impl Fn(f64) -> String {
     }
 }
 
-fn sentence(series: &Series, step: &Step) -> String {
+/// A step in words.
+pub(crate) fn sentence(series: &Series, step: &Step) -> String {
     let figure = figures(series);
     let point = &series.points[step.at];
     let tag = point.tag.as_ref();
@@ -154,6 +155,6 @@ fn course(points: &[Point]) -> String {
 }
 
 /// A time to the minute.
-pub(super) fn minutes(time: &str) -> String {
+pub(crate) fn minutes(time: &str) -> String {
     time.get(..16).unwrap_or(time).replacen('T', " ", 1)
 }

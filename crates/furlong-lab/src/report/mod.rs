@@ -21,7 +21,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
-mod outline;
+pub(crate) mod outline;
 mod overview;
 mod picture;
 pub(crate) mod quantity;

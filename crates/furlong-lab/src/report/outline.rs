@@ -6,7 +6,7 @@ use crate::record::result::{
 };
 
 /// A metric with its name.
-pub(super) type Named<'a> = (&'a str, &'a Metric);
+pub(crate) type Named<'a> = (&'a str, &'a Metric);
 
 /// The metrics in the declared order; those that the order forgot come last.
 pub(super) fn metrics(experiment: &ExperimentResult) -> Vec<Named<'_>> {
@@ -114,7 +114,7 @@ pub(super) fn baseline(w: &WorkloadResult) -> Option<&str> {
 }
 
 /// Values of an arm in a metric that are there.
-pub(super) fn values(arm: &ArmResult, metric: &str) -> Vec<f64> {
+pub(crate) fn values(arm: &ArmResult, metric: &str) -> Vec<f64> {
     arm.samples
         .get(metric)
         .into_iter()
@@ -125,7 +125,7 @@ pub(super) fn values(arm: &ArmResult, metric: &str) -> Vec<f64> {
 }
 
 /// The control's values that are there.
-pub(super) fn control_values(w: &WorkloadResult, metric: &str) -> Vec<f64> {
+pub(crate) fn control_values(w: &WorkloadResult, metric: &str) -> Vec<f64> {
     w.control
         .get(metric)
         .into_iter()
@@ -144,7 +144,7 @@ pub(super) fn typical(arm: &ArmResult, metric: &str) -> Option<f64> {
 }
 
 /// The true median.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 

@@ -20,6 +20,14 @@ pub(crate) fn plain(text: &str) -> String {
     out.trim().to_owned()
 }
 
+/// What a name is called where it has to be seen: what has none could not be pointed at.
+pub(crate) fn called(name: &str) -> String {
+    match plain(name) {
+        none if none.is_empty() => "(no name)".to_owned(),
+        name => name,
+    }
+}
+
 /// Whether a character changes the direction of what follows it.
 fn turns(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -31,7 +39,7 @@ pub(super) fn width(text: &str) -> usize {
 }
 
 /// [`plain`] text of at most `columns` columns; what is cut is shown by an ellipsis.
-pub(super) fn shorten(text: &str, columns: usize) -> String {
+pub(crate) fn shorten(text: &str, columns: usize) -> String {
     let text = plain(text);
     if width(&text) <= columns {
         return text;

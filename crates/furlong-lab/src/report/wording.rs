@@ -59,7 +59,7 @@ pub(super) fn ends(metric: &Metric) -> (&'static str, &'static str) {
 }
 
 /// Which way is good, as a remark beside the metric's name.
-pub(super) fn better(metric: &Metric) -> &'static str {
+pub(crate) fn better(metric: &Metric) -> &'static str {
     match metric.better {
         Better::Lower => "lower is better",
         Better::Higher => "higher is better",

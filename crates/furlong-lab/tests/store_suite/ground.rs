@@ -90,12 +90,17 @@ impl Server {
         let children = children
             .split_whitespace()
             .filter_map(|pid| pid.parse().ok());
-        for pid in [pid].into_iter().chain(children) {
-            if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+        let all: Vec<i32> = [pid].into_iter().chain(children).collect();
+        for pid in &all {
+            if let Some(pid) = rustix::process::Pid::from_raw(*pid) {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
             }
         }
         let _ = self.child.wait();
+        // One that still holds the shared memory would keep the next server from starting.
+        while all.iter().any(|pid| is_alive(*pid)) {
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Starts it again where it was.
@@ -122,6 +127,13 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Whether a process has memory yet: one that nobody has asked for its end has none.
+fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    state.is_some_and(|rest| !rest.starts_with(['Z', 'X']))
 }
 
 /// Where the server's programs are: on the path, or where Debian has them.

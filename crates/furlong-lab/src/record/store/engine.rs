@@ -9,7 +9,7 @@ use super::Fault;
 /// A database that is open.
 ///
 /// Placeholders are `?1`, `?2`, ..; every statement means the same on each engine.
-pub(super) trait Engine {
+pub(super) trait Engine: Send {
     /// One statement, and its rows.
     fn run(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Fault>;
 
@@ -30,6 +30,9 @@ pub(super) trait Engine {
     fn reconnect(&self) -> bool {
         false
     }
+
+    /// Changes nothing from now on, whatever it is told.
+    fn refuse_writes(&self) -> Result<(), Fault>;
 
     /// What is wrong, in this database's words.
     fn odd(&self, what: &Odd) -> Fault;

@@ -51,7 +51,8 @@ impl Fault {
         self.kind == Kind::Unwritable
     }
 
-    pub(super) fn is_lost(&self) -> bool {
+    /// Whether nothing is wrong but that the connection is gone.
+    pub(crate) fn is_lost(&self) -> bool {
         self.kind == Kind::Lost
     }
 

@@ -19,14 +19,18 @@
 //! - `schema.rs`: the tables, as steps from version to version.
 //! - `write.rs`: what a run puts in.
 //! - `read.rs`: what `show`, `list` and `--resume` take out.
-//! - `past.rs`: what the history takes out; `keep.rs`: what is done to runs that are there.
+//! - `past.rs`: what the history takes out; `lists.rs`: what lists of runs do.
+//! - `gather.rs`: whole runs and parts of many, in a fixed number of statements.
+//! - `keep.rs`: what is done to runs that are there; `work.rs`: how much a store has done.
 //! - `owner.rs`: whether the process that began a run is still alive.
 //! - `fault.rs`: what can be wrong.
 #![forbid(unsafe_code)]
 
 mod engine;
 mod fault;
+mod gather;
 mod keep;
+mod lists;
 mod location;
 mod owner;
 mod past;
@@ -34,22 +38,28 @@ mod postgres;
 mod read;
 mod schema;
 mod sqlite;
+mod work;
 mod write;
 
 use std::fmt;
+use std::time::Instant;
 
 use engine::{Engine, Odd, Row, Value};
 pub use fault::Fault;
+pub use lists::{Cursor, Filter, Place};
 pub use location::{Location, is_url, redacted};
 pub use past::{Listed, MachineRuns};
 use postgres::Postgres;
 pub use read::{Brief, Saved};
 use sqlite::Sqlite;
+use work::Log;
+pub use work::Work;
 
 /// An open database.
 pub struct Store {
     engine: Box<dyn Engine>,
     location: Location,
+    log: Log,
 }
 
 impl fmt::Debug for Store {
@@ -126,7 +136,26 @@ impl Store {
         Store {
             engine,
             location: location.clone(),
+            log: Log::default(),
         }
+    }
+
+    /// Opens a database that must exist, and brings it up to date; whatever it is asked after that,
+    /// it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong and what to do; nothing has changed.
+    pub fn open_to_read(location: &Location) -> Result<Store, Fault> {
+        let store = Store::open_existing(location)?;
+        store.engine.refuse_writes()?;
+        Ok(store)
+    }
+
+    /// What it has read since this was asked last.
+    #[must_use]
+    pub fn take_work(&self) -> Work {
+        self.log.take()
     }
 
     /// Where it is.
@@ -142,7 +171,10 @@ impl Store {
         values: &[Value],
         read: impl FnMut(&Row) -> Result<T, Odd>,
     ) -> Result<Vec<T>, Fault> {
-        let rows = self.engine.run(sql, values)?;
+        let begun = Instant::now();
+        let rows = self.engine.run(sql, values);
+        self.log.note(sql, values, begun.elapsed());
+        let rows = rows?;
         let taken: Result<Vec<T>, Odd> = rows.iter().map(read).collect();
         taken.map_err(|odd| self.engine.odd(&odd))
     }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::engine::{Access, Row};
+use super::gather::Choice;
 use super::{Fault, Odd, Saved, Status, Store};
 use crate::record::result::Machine;
 
@@ -41,6 +42,13 @@ pub struct MachineRuns {
     /// How many.
     pub runs: u32,
 }
+
+/// The latest of one experiment's runs on one machine that have blocks of it and are no smoke runs.
+const PAST: &str = "SELECT one.id FROM experiments AS one JOIN runs ON runs.id = one.run
+    WHERE one.name = ?1 AND one.machine_id = ?2 AND runs.profile <> 'smoke' AND EXISTS (
+        SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
+        WHERE workloads.experiment = one.id)
+    ORDER BY one.began DESC, one.id DESC LIMIT ?3";
 
 impl Store {
     /// Every machine with runs, the one with the latest first.
@@ -104,21 +112,38 @@ impl Store {
     ///
     /// What is wrong with the database.
     pub fn past(&self, machine: &str, experiment: &str, count: u32) -> Result<Vec<Saved>, Fault> {
-        let sql = "SELECT runs.id FROM runs JOIN experiments ON experiments.run = runs.id
-            WHERE experiments.name = ?1 AND runs.machine_id = ?2 AND runs.profile <> 'smoke'
-                AND EXISTS (
-                    SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
-                    WHERE workloads.experiment = experiments.id)
-            ORDER BY runs.began DESC, runs.rowid DESC LIMIT ?3";
+        self.past_of(&Choice {
+            experiments: PAST,
+            values: vec![experiment.into(), machine.into(), count.into()],
+            workload: None,
+            metric: None,
+        })
+    }
+
+    /// The same, of one workload by one metric alone.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn course(
+        &self,
+        machine: &str,
+        experiment: &str,
+        workload: &str,
+        metric: &str,
+        count: u32,
+    ) -> Result<Vec<Saved>, Fault> {
+        self.past_of(&Choice {
+            experiments: PAST,
+            values: vec![experiment.into(), machine.into(), count.into()],
+            workload: Some(workload.to_owned()),
+            metric: Some(metric.to_owned()),
+        })
+    }
+
+    fn past_of(&self, choice: &Choice) -> Result<Vec<Saved>, Fault> {
         self.engine.begin(Access::Read)?;
-        let values = [experiment.into(), machine.into(), count.into()];
-        let past = self
-            .rows(sql, &values, |row| row.get::<String>(0))
-            .and_then(|ids| {
-                let runs = ids.iter().rev();
-                runs.map(|id| self.load_part(id, Some(experiment)))
-                    .collect()
-            });
+        let past = self.gather(choice);
         self.engine.rollback();
         past
     }
@@ -136,7 +161,7 @@ impl Store {
     }
 }
 
-fn listed(row: &Row) -> Result<Listed, Odd> {
+pub(super) fn listed(row: &Row) -> Result<Listed, Odd> {
     let status: String = row.get(3)?;
     Ok(Listed {
         id: row.get(0)?,

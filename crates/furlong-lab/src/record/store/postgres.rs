@@ -183,6 +183,10 @@ impl Engine for Postgres {
         false
     }
 
+    fn refuse_writes(&self) -> Result<(), Fault> {
+        self.batch_now("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+    }
+
     fn odd(&self, what: &Odd) -> Fault {
         Fault::odd(&self.shown, what)
     }

@@ -11,7 +11,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4655_524c;
 pub(super) const VERSION: u32 = STEPS.len() as u32;
 
 /// Step `n` leads from version `n` to `n + 1`. A step that was once released is never changed.
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     Step {
         sql: RUNS,
         sqlite: "",
@@ -26,6 +26,11 @@ const STEPS: [Step; 3] = [
     Step {
         sql: HISTORY,
         sqlite: BEGAN,
+        postgres: "",
+    },
+    Step {
+        sql: LISTS,
+        sqlite: "",
         postgres: "",
     },
 ];
@@ -189,6 +194,22 @@ CREATE TABLE pins (
 /// For the runs that are there already.
 const BEGAN: &str = "
 UPDATE runs SET began = CAST(round((julianday(started) - 2440587.5) * 86400000) AS INTEGER);
+";
+
+/// What lists of runs are found by: a copy of the run's own, so that one index finds and orders
+/// them.
+const LISTS: &str = "
+ALTER TABLE experiments ADD COLUMN machine_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE experiments ADD COLUMN began INTEGER NOT NULL DEFAULT 0;
+UPDATE experiments SET
+    machine_id = coalesce((SELECT machine_id FROM runs WHERE runs.id = experiments.run), ''),
+    began = coalesce((SELECT began FROM runs WHERE runs.id = experiments.run), 0);
+DROP INDEX experiments_by_name;
+CREATE INDEX experiments_by_began ON experiments (name, began, id);
+CREATE INDEX experiments_by_machine ON experiments (name, machine_id, began, id);
+DROP INDEX runs_by_tag;
+CREATE INDEX runs_by_tag ON runs (tag, began);
+CREATE INDEX pins_by_run ON pins (run);
 ";
 
 /// Where a database stands.

@@ -29,9 +29,15 @@ impl Sqlite {
             return Err(Fault::directory(path));
         }
         let wrong = |error| Fault::of(path, &error);
-        let mut connection = Connection::open(path).map_err(wrong)?;
+        let connection = Connection::open(path).map_err(wrong)?;
+        Sqlite::take(path, connection)
+    }
+
+    /// Makes a connection ready, and brings the file up to date.
+    fn take(path: &Path, mut connection: Connection) -> Result<Sqlite, Fault> {
+        let wrong = |error| Fault::of(path, &error);
         connection.busy_timeout(BUSY).map_err(wrong)?;
-        check(path, &connection)?;
+        let standing = check(path, &connection)?;
         keep_a_log(&connection).map_err(wrong)?;
         connection
             .pragma_update(None, "synchronous", "full")
@@ -39,7 +45,10 @@ impl Sqlite {
         connection
             .pragma_update(None, "foreign_keys", true)
             .map_err(wrong)?;
-        schema::migrate(&mut connection).map_err(wrong)?;
+        // A reader does not wait for a writer only to find that there is nothing to do.
+        if standing == Standing::Behind {
+            schema::migrate(&mut connection).map_err(wrong)?;
+        }
         Ok(Sqlite {
             connection,
             path: path.to_owned(),
@@ -51,7 +60,15 @@ impl Sqlite {
         if !path.exists() {
             return Err(Fault::missing(path));
         }
-        Sqlite::open(path).or_else(|fault| match fault.is_unwritable() {
+        if path.is_dir() {
+            return Err(Fault::directory(path));
+        }
+        // Not made anew where somebody takes it away at this moment.
+        let flags = OpenFlags::default() & !OpenFlags::SQLITE_OPEN_CREATE;
+        let opened = Connection::open_with_flags(path, flags)
+            .map_err(|error| Fault::of(path, &error))
+            .and_then(|connection| Sqlite::take(path, connection));
+        opened.or_else(|fault| match fault.is_unwritable() {
             true => Sqlite::open_frozen(path).map_err(|_| fault),
             false => Err(fault),
         })
@@ -99,6 +116,10 @@ impl Engine for Sqlite {
             Access::Write => "BEGIN IMMEDIATE",
         };
         self.run(sql, &[]).map(drop)
+    }
+
+    fn refuse_writes(&self) -> Result<(), Fault> {
+        self.run("PRAGMA query_only = on", &[]).map(drop)
     }
 
     fn odd(&self, what: &Odd) -> Fault {

@@ -179,6 +179,8 @@ impl Store {
                     (&run.machine.id).into(),
                 ],
             )?;
+            let sql = "UPDATE experiments SET machine_id = ?2 WHERE run = ?1";
+            store.run(sql, &[id.into(), (&run.machine.id).into()])?;
             Ok(())
         })
     }
@@ -285,7 +287,9 @@ pub(super) fn insert_experiment(
     experiment: &ExperimentResult,
 ) -> Result<Vec<i64>, Fault> {
     let sql = "INSERT INTO experiments (run, position, name, question, metrics, metric_order,
-        left_out) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id";
+            left_out, machine_id, began)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT machine_id FROM runs WHERE id = ?1),
+            coalesce((SELECT began FROM runs WHERE id = ?1), 0)) RETURNING id";
     let values = [
         run.into(),
         position.into(),

@@ -57,7 +57,7 @@ impl Look {
 }
 
 /// The shapes, once for the whole page.
-pub(super) fn shapes() -> Markup {
+pub(crate) fn shapes() -> Markup {
     html! {
         svg.shapes aria-hidden="true" focusable="false" {
             defs {
@@ -70,7 +70,7 @@ pub(super) fn shapes() -> Markup {
 }
 
 /// The arm's sign beside its name in text and tables.
-pub(super) fn key(place: usize, hollow: bool) -> Markup {
+pub(crate) fn key(place: usize, hollow: bool) -> Markup {
     let look = Look::of(place);
     let class = format!("arm {}", if hollow { "hollow" } else { "" });
     html! {

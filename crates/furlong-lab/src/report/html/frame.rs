@@ -4,28 +4,28 @@
 use maud::{Markup, Render, html};
 
 use crate::record::result::Verdict;
-use crate::report::text::{plain, shorten};
+use crate::report::text::{called, plain, shorten};
 use crate::report::wording;
 
 /// Columns of a name where it stands beside others.
 const NAME_COLUMNS: usize = 60;
 
 /// A name from the result, kept from turning the direction of what stands beside it.
-pub(super) struct Name<'a>(pub(super) &'a str);
+pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl Render for Name<'_> {
     fn render(&self) -> Markup {
-        html! { bdi { (shorten(self.0, NAME_COLUMNS)) } }
+        html! { bdi { (shorten(&called(self.0), NAME_COLUMNS)) } }
     }
 }
 
 /// A verdict as a word with its sign.
-pub(super) fn verdict(verdict: Verdict) -> Markup {
+pub(crate) fn verdict(verdict: Verdict) -> Markup {
     html! { span class={ "v " (wording::word(verdict)) } { (wording::word(verdict)) } }
 }
 
 /// Text with true minus signs, and no line broken before a `%` or within an interval.
-pub(in crate::report) fn minus(text: &str) -> String {
+pub(crate) fn minus(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut before, mut inside) = (' ', false);
     let mut rest = text.chars().peekable();
@@ -43,12 +43,12 @@ pub(in crate::report) fn minus(text: &str) -> String {
 }
 
 /// A table in a box that scrolls by itself.
-pub(in crate::report) fn scroll(label: &str, content: &Markup) -> Markup {
+pub(crate) fn scroll(label: &str, content: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="group" aria-label=(label) { (content) } }
 }
 
 /// Sentences as a list.
-pub(super) fn warnings(sentences: &[String], class: &str) -> Markup {
+pub(crate) fn warnings(sentences: &[String], class: &str) -> Markup {
     html! {
         @if !sentences.is_empty() {
             ul class={ "plain " (class) } {

@@ -1,12 +1,13 @@
-//! The result as one HTML file that needs nothing else: no script, no network, no other file.
+//! The result as one HTML file that needs nothing else: no script, no network, no other file. The
+//! site is made of the same pieces.
 #![forbid(unsafe_code)]
 
-mod arms;
+pub(crate) mod arms;
 mod digest;
-pub(super) mod frame;
+pub(crate) mod frame;
 mod guide;
 mod machine;
-mod svg;
+pub(crate) mod svg;
 mod tables;
 mod verdicts;
 mod workload;
@@ -14,14 +15,14 @@ mod workload;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::finite::finite;
-use super::text::{plain, shorten};
+use super::text::{called, plain, shorten};
 use super::wording;
-use crate::record::result::{ExperimentResult, ResultFile};
+use crate::record::result::{ExperimentResult, ResultFile, Run};
 use frame::{Name, warnings};
 pub(super) use svg::pairs;
 
 /// The only style of the page.
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Columns of a title, beyond which it is cut.
 const TITLE_COLUMNS: usize = 100;
@@ -39,14 +40,7 @@ pub fn render(file: &ResultFile) -> String {
         a.skip href="#verdicts" { "Skip to the verdicts" }
         (arms::shapes())
         (head(&file, &title))
-        main {
-            (verdicts::section(&file))
-            @for (i, experiment) in file.experiments.iter().enumerate() {
-                (self::experiment(i, experiment, file.experiments.len()))
-            }
-            (guide::section())
-            (machine::section(&file.run))
-        }
+        main { (sections(&file)) }
         footer {
             p { "Written by furlong " (plain(&file.run.version)) ". The numbers behind "
                 "this page: "
@@ -54,6 +48,18 @@ pub fn render(file: &ResultFile) -> String {
         }
     };
     page(&title, &file.run.version, &body)
+}
+
+/// All that a result says, from the verdicts to the machine. The shapes have to be on the page.
+pub(crate) fn sections(file: &ResultFile) -> Markup {
+    html! {
+        (verdicts::section(file))
+        @for (i, experiment) in file.experiments.iter().enumerate() {
+            (self::experiment(i, experiment, file.experiments.len()))
+        }
+        (guide::section())
+        (machine::section(&file.run))
+    }
 }
 
 /// A whole page around what stands in it.
@@ -83,7 +89,8 @@ pub(super) fn page(title: &str, version: &str, body: &Markup) -> String {
     text
 }
 
-fn title(file: &ResultFile) -> String {
+/// What a result is about, in a line.
+pub(crate) fn title(file: &ResultFile) -> String {
     let names: Vec<String> = file.experiments.iter().map(|e| plain(&e.name)).collect();
     match names.as_slice() {
         [] => "An empty run".to_owned(),
@@ -97,24 +104,31 @@ fn title(file: &ResultFile) -> String {
 
 fn head(file: &ResultFile, title: &str) -> Markup {
     let run = &file.run;
-    let when = plain(&run.started);
     html! {
         header {
             h1 { bdi { (title) } }
             @if let [only] = file.experiments.as_slice() {
                 p.question { bdi { (plain(&only.question)) } }
             }
-            p.meta {
-                "Run " (Name(&run.id)) ", started "
-                time datetime=(when) { (when.replacen('T', " ", 1)) }
-                " on " (Name(&run.machine.host))
-                @if let Some(cpu) = &run.machine.cpu { ", " (Name(cpu)) }
-                ". Profile " (Name(&run.profile)) ", seed " (run.seed)
-                @if let Some(tag) = &run.tag { ", tag " (Name(tag)) }
-                "."
-            }
-            @if let Some(note) = &run.note { p.meta { bdi { (plain(note)) } } }
+            (about(run))
         }
+    }
+}
+
+/// What a run says of itself: when and where it was, and what the user said of it.
+pub(crate) fn about(run: &Run) -> Markup {
+    let when = plain(&run.started);
+    html! {
+        p.meta {
+            "Run " (Name(&run.id)) ", started "
+            time datetime=(when) { (when.replacen('T', " ", 1)) }
+            " on " (Name(&run.machine.host))
+            @if let Some(cpu) = &run.machine.cpu { ", " (Name(cpu)) }
+            ". Profile " (Name(&run.profile)) ", seed " (run.seed)
+            @if let Some(tag) = &run.tag { ", tag " (Name(tag)) }
+            "."
+        }
+        @if let Some(note) = &run.note { p.meta { bdi { (plain(note)) } } }
     }
 }
 
@@ -122,7 +136,7 @@ fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
     html! {
         section {
             h2 id=(format!("e{index}")) {
-                @if count > 1 { bdi { (shorten(&e.name, TITLE_COLUMNS)) } } @else { "Workloads" }
+                @if count > 1 { bdi { (shorten(&called(&e.name), TITLE_COLUMNS)) } } @else { "Workloads" }
             }
             @if count > 1 { p.question { bdi { (plain(&e.question)) } } }
             dl.metrics {

@@ -10,7 +10,7 @@ use super::tables;
 use crate::record::result::{ExperimentResult, Kind, WorkloadResult};
 use crate::report::outline::{self, Named};
 use crate::report::picture::picture;
-use crate::report::text::{plain, shorten};
+use crate::report::text::{called, plain, shorten};
 use crate::report::{terminal, wording};
 
 /// Columns of the ministat picture.
@@ -23,7 +23,7 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Mar
     let params = terminal::params(w);
     html! {
         section.workload {
-            h3 id=(id) { bdi { (shorten(&w.name, 2 * NAME_COLUMNS)) } }
+            h3 id=(id) { bdi { (shorten(&called(&w.name), 2 * NAME_COLUMNS)) } }
             p.meta {
                 (wording::blocks(w.blocks.len() as u64))
                 @if !params.is_empty() { "; " bdi { (params) } }

@@ -6,17 +6,20 @@ use maud::{Markup, html};
 use super::{Grid, Part, Sheet, Stand};
 use crate::report::html::frame::{minus, scroll};
 use crate::report::html::{page, pairs};
-use crate::report::text::plain;
+use crate::report::text::{called, plain};
 
 pub(super) fn render(sheet: &Sheet, version: &str) -> String {
     let body = html! {
         header { h1 { bdi { (plain(&sheet.title)) } } }
-        main {
-            @for (number, part) in sheet.parts.iter().enumerate() { (part_of(number, part)) }
-        }
+        main { (parts(sheet)) }
         footer { p { "Written by furlong " (plain(version)) "." } }
     };
     page(&plain(&sheet.title), version, &body)
+}
+
+/// What stands under the title.
+pub(crate) fn parts(sheet: &Sheet) -> Markup {
+    html! { @for (number, part) in sheet.parts.iter().enumerate() { (part_of(number, part)) } }
 }
 
 fn part_of(number: usize, part: &Part) -> Markup {
@@ -25,7 +28,7 @@ fn part_of(number: usize, part: &Part) -> Markup {
             let picture = pairs::draw(&format!("p{number}"), pairs);
             html! { @if let Some(picture) = picture { (picture) } }
         }
-        Part::Heading(text) => html! { h2 { bdi { (plain(text)) } } },
+        Part::Heading(text) => html! { h2 { bdi { (called(text)) } } },
         Part::Text(text) => html! { p { bdi { (minus(&plain(text))) } } },
         Part::Notes(notes) => html! {
             ul { @for note in notes { li { bdi { (minus(&plain(note))) } } } }

@@ -5,7 +5,7 @@
 //! - `terminal.rs`, `markdown.rs`, `html.rs`: a page in each form
 #![forbid(unsafe_code)]
 
-mod html;
+pub(crate) mod html;
 mod markdown;
 mod terminal;
 

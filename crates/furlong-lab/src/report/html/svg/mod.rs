@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 
 pub(super) mod axis;
+pub(crate) mod course;
 pub(super) mod forest;
 pub(super) mod order;
 pub(in crate::report) mod pairs;
 pub(super) mod scale;
-pub(super) mod strip;
+pub(crate) mod strip;
 
 use maud::{Markup, html};
 

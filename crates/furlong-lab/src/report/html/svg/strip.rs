@@ -31,9 +31,16 @@ struct Row<'a> {
 
 /// The figure; `None` where there is no value.
 pub(in crate::report::html) fn draw(id: &str, w: &WorkloadResult, m: Named<'_>) -> Option<Markup> {
+    beside(id, w, m, &[])
+}
+
+/// The figure on an axis that has room for further values, those of a figure beside it.
+pub(crate) fn beside(id: &str, w: &WorkloadResult, m: Named<'_>, others: &[f64]) -> Option<Markup> {
     let (name, metric) = m;
     let rows = rows(w, name);
-    let values = || rows.iter().flat_map(|row| row.samples).flatten().copied();
+    let own = || rows.iter().flat_map(|row| row.samples).flatten().copied();
+    own().next()?;
+    let values = || own().chain(others.iter().copied());
     let unit = Unit::of(&metric.unit, values());
     let factor = |v: f64| unit.scaled(v);
     let scale = Scale::over(values().map(factor), 0.02, SIDE, WIDTH - SIDE)?;

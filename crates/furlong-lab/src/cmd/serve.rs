@@ -1,0 +1,97 @@
+//! `furlong serve`: the history in a browser.
+#![forbid(unsafe_code)]
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::process::ExitCode;
+
+use crate::archive::located;
+use crate::cli::{Database, Talk};
+use crate::error::{Error, Exit, cause};
+use crate::record::store::Store;
+use crate::serve::{Hosts, Options, serve};
+use crate::settings::Settings;
+use crate::talk::{self, Voice};
+
+/// Where the pages are when nobody says anything.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
+
+const EXAMPLES: &str = "\
+It answers until Ctrl-C, changes nothing in the database, and needs no script in the browser.
+
+Examples:
+  furlong serve
+  furlong serve --db old.db --listen 127.0.0.1:8080
+  furlong serve --listen 0.0.0.0:7878 --host lab.example";
+
+/// What is shown, and to whom.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Where to listen; other machines reach only an address that is not this one's loopback.
+    /// Port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = LISTEN)]
+    pub listen: SocketAddr,
+    /// A name under which browsers may ask, besides addresses and localhost
+    #[arg(long = "host", value_name = "NAME")]
+    pub hosts: Vec<String>,
+    /// Where the record is.
+    #[command(flatten)]
+    pub database: Database,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Serves until a signal ends it.
+///
+/// # Errors
+///
+/// There is no database, or the address cannot be listened on.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let voice = args.talk.voice(&settings);
+    let location = located(&args.database, &settings)?;
+    // Opened once here: what is wrong with it is told now, and an old one is brought up to date.
+    let store = Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))?;
+    drop(store);
+    let listener = TcpListener::bind(args.listen).map_err(|error| refused(args.listen, &error))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| refused(args.listen, &error))?;
+    let options = Options {
+        location,
+        hosts: Hosts::with(&args.hosts),
+        voice,
+    };
+    serve(listener, &options, || {
+        warn(address, voice);
+        voice.note(&format!("serving {}; Ctrl-C ends it", options.location));
+        talk::data(&format!("http://{address}/\n"))
+    })?;
+    Ok(Exit::Done.into())
+}
+
+fn warn(address: SocketAddr, voice: Voice) {
+    if !address.ip().is_loopback() {
+        voice.warn(&format!(
+            "whoever reaches {address} reads every run, its notes and what it tells of its \
+             machine: nobody is asked for a password and nothing is encrypted"
+        ));
+    }
+}
+
+fn refused(address: SocketAddr, error: &std::io::Error) -> Error {
+    Error::usage(match error.kind() {
+        ErrorKind::AddrInUse => format!(
+            "{address} is in use, perhaps by another `furlong serve`: --listen names another port"
+        ),
+        ErrorKind::AddrNotAvailable => {
+            format!("{address} is no address of this machine: --listen names one that is")
+        }
+        ErrorKind::PermissionDenied => format!(
+            "{address} is not this user's to listen on: --listen with a port from 1024 on is"
+        ),
+        _ => format!("cannot listen on {address} ({})", cause(error)),
+    })
+}

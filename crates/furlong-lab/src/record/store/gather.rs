@@ -1,0 +1,401 @@
+//! Whole runs, and parts of many: in a fixed number of statements, however many workloads and runs
+//! there are.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use super::engine::{Row, Value};
+use super::{Fault, Odd, Saved, Status, Store};
+use crate::record::ledger::push;
+use crate::record::measured::{Block, Sample};
+use crate::record::result::{
+    ArmResult, Control, ExperimentResult, Kind, ResultFile, Run, SCHEMA, WorkloadResult,
+};
+
+/// Which experiments of which runs, and how much of them.
+pub(super) struct Choice {
+    /// A statement for the numbers of the experiments.
+    pub(super) experiments: &'static str,
+    /// Its values, all of them.
+    pub(super) values: Vec<Value>,
+    /// This workload alone.
+    pub(super) workload: Option<String>,
+    /// This metric alone.
+    pub(super) metric: Option<String>,
+}
+
+/// The experiments of a run.
+const OF_RUN: &str = "SELECT id FROM experiments WHERE run = ?1";
+
+/// The one that is named.
+const ONE_OF_RUN: &str = "SELECT id FROM experiments WHERE run = ?1 AND name = ?2";
+
+impl Choice {
+    /// All that there is of a run, or of one experiment of it.
+    pub(super) fn of_run(run: &str, experiment: Option<&str>) -> Choice {
+        let (experiments, values) = match experiment {
+            None => (OF_RUN, vec![run.into()]),
+            Some(name) => (ONE_OF_RUN, vec![run.into(), name.into()]),
+        };
+        Choice {
+            experiments,
+            values,
+            workload: None,
+            metric: None,
+        }
+    }
+
+    /// The rule for rows of experiments.
+    fn of_experiments(&self, column: &str) -> Rule {
+        Rule {
+            sql: format!("{column} IN ({})", self.experiments),
+            values: self.values.clone(),
+        }
+    }
+
+    /// The rule for rows of workloads.
+    fn of_workloads(&self) -> Rule {
+        self.of_experiments("experiment")
+            .and("name", self.workload.as_deref())
+    }
+
+    /// The rule for rows that belong to a workload.
+    fn of_parts(&self) -> Rule {
+        let workloads = self.of_workloads();
+        Rule {
+            sql: format!(
+                "workload IN (SELECT id FROM workloads WHERE {})",
+                workloads.sql
+            ),
+            values: workloads.values,
+        }
+    }
+
+    /// The rule for values.
+    fn of_values(&self) -> Rule {
+        self.of_parts().and("metric", self.metric.as_deref())
+    }
+}
+
+/// Which rows: a condition and its values.
+struct Rule {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Rule {
+    /// Further only where a column is so, where that is said.
+    fn and(mut self, column: &str, text: Option<&str>) -> Rule {
+        if let Some(text) = text {
+            self.values.push(text.into());
+            self.sql += &format!(" AND {column} = ?{}", self.values.len());
+        }
+        self
+    }
+}
+
+/// A workload on its way, with the numbers by which its parts are found.
+struct Loose {
+    id: i64,
+    experiment: i64,
+    workload: WorkloadResult,
+    blocks: Vec<Block>,
+}
+
+/// An experiment on its way.
+struct Found {
+    id: i64,
+    run: String,
+    experiment: ExperimentResult,
+}
+
+impl Store {
+    /// The runs of a choice, oldest first, each with what was chosen of it.
+    pub(super) fn gather(&self, choice: &Choice) -> Result<Vec<Saved>, Fault> {
+        let rule = choice.of_experiments("id");
+        let rule = Rule {
+            sql: format!("id IN (SELECT run FROM experiments WHERE {})", rule.sql),
+            values: rule.values,
+        };
+        let mut runs = self.bare(&rule)?;
+        for (run, experiment) in self.experiments(choice)? {
+            if let Some(saved) = runs.iter_mut().find(|one| one.result.run.id == run) {
+                saved.result.experiments.push(experiment);
+            }
+        }
+        Ok(runs)
+    }
+
+    /// A run with what was chosen of it; `None` where there is no such run.
+    pub(super) fn whole(&self, run: &str, choice: &Choice) -> Result<Option<Saved>, Fault> {
+        let rule = Rule {
+            sql: "id = ?1".to_owned(),
+            values: vec![run.into()],
+        };
+        let Some(mut saved) = self.bare(&rule)?.into_iter().next() else {
+            return Ok(None);
+        };
+        let experiments = self.experiments(choice)?.into_iter();
+        saved.result.experiments = experiments.map(|(_, experiment)| experiment).collect();
+        Ok(Some(saved))
+    }
+
+    /// What an experiment of a run consists of: its workloads with their arms, without a value.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn contents(&self, run: &str, name: &str) -> Result<Option<ExperimentResult>, Fault> {
+        let choice = Choice::of_run(run, Some(name));
+        let Some(mut found) = self.headings(&choice)?.into_iter().next() else {
+            return Ok(None);
+        };
+        let mut loose = self.loose(&choice)?;
+        self.add_arms(&choice, &mut loose)?;
+        found.experiment.workloads = loose.into_iter().map(|one| one.workload).collect();
+        Ok(Some(found.experiment))
+    }
+
+    fn bare(&self, rule: &Rule) -> Result<Vec<Saved>, Fault> {
+        let sql = format!(
+            "SELECT id, started, command, profile, seed, version, tag, note, machine, warnings,
+                status, \"binary\", margin_pct FROM runs WHERE {} ORDER BY began, rowid",
+            rule.sql
+        );
+        self.rows(&sql, &rule.values, bare)
+    }
+
+    /// The experiments of a choice, each with the name of its run.
+    fn experiments(&self, choice: &Choice) -> Result<Vec<(String, ExperimentResult)>, Fault> {
+        let found = self.headings(choice)?;
+        let mut loose = self.loose(choice)?;
+        self.add_arms(choice, &mut loose)?;
+        self.add_exact(choice, &mut loose)?;
+        self.add_blocks(choice, &mut loose)?;
+        let mut together = vec![];
+        for Found {
+            id,
+            run,
+            mut experiment,
+        } in found
+        {
+            let mut sampled = experiment.metric_order.clone();
+            sampled.retain(|name| {
+                let metric = experiment.metrics.get(name);
+                metric.is_some_and(|metric| metric.kind == Kind::Sampled)
+            });
+            for one in loose.iter_mut().filter(|one| one.experiment == id) {
+                let mut workload = one.workload.clone();
+                let blank = |metric: &String| (metric.clone(), Control::blank());
+                workload.control = sampled.iter().map(blank).collect();
+                for block in &one.blocks {
+                    push(&mut workload, &sampled, block);
+                }
+                experiment.workloads.push(workload);
+            }
+            together.push((run, experiment));
+        }
+        Ok(together)
+    }
+
+    fn headings(&self, choice: &Choice) -> Result<Vec<Found>, Fault> {
+        let rule = choice.of_experiments("id");
+        let sql = format!(
+            "SELECT id, run, name, question, metrics, metric_order, left_out FROM experiments
+            WHERE {} ORDER BY position, id",
+            rule.sql
+        );
+        self.rows(&sql, &rule.values, |row| {
+            Ok(Found {
+                id: row.get(0)?,
+                run: row.get(1)?,
+                experiment: ExperimentResult {
+                    name: row.get(2)?,
+                    question: row.get(3)?,
+                    metrics: row.parsed(4)?,
+                    metric_order: row.parsed(5)?,
+                    workloads: vec![],
+                    left_out: row.parsed(6)?,
+                },
+            })
+        })
+    }
+
+    fn loose(&self, choice: &Choice) -> Result<Vec<Loose>, Fault> {
+        let rule = choice.of_workloads();
+        let sql = format!(
+            "SELECT id, experiment, name, params, warnings FROM workloads WHERE {}
+            ORDER BY experiment, position",
+            rule.sql
+        );
+        self.rows(&sql, &rule.values, |row| {
+            Ok(Loose {
+                id: row.get(0)?,
+                experiment: row.get(1)?,
+                workload: WorkloadResult {
+                    name: row.get(2)?,
+                    params: row.parsed(3)?,
+                    blocks: vec![],
+                    order: vec![],
+                    arms: vec![],
+                    control: BTreeMap::new(),
+                    comparisons: vec![],
+                    warnings: row.parsed(4)?,
+                },
+                blocks: vec![],
+            })
+        })
+    }
+
+    fn add_arms(&self, choice: &Choice, loose: &mut [Loose]) -> Result<(), Fault> {
+        let rule = choice.of_parts();
+        let sql = format!(
+            "SELECT workload, name, na FROM arms WHERE {} ORDER BY workload, position",
+            rule.sql
+        );
+        let arms = self.rows(&sql, &rule.values, |row| {
+            let arm = ArmResult {
+                name: row.get(1)?,
+                na: row.get(2)?,
+                samples: BTreeMap::new(),
+                summary: BTreeMap::new(),
+            };
+            Ok((row.get(0)?, arm))
+        })?;
+        each(loose, arms, |one, arm| one.workload.arms.push(arm));
+        Ok(())
+    }
+
+    fn add_exact(&self, choice: &Choice, loose: &mut [Loose]) -> Result<(), Fault> {
+        let rule = choice.of_values();
+        let sql = format!(
+            "SELECT workload, arm, metric, value FROM exact_values WHERE {}",
+            rule.sql
+        );
+        let exact = self.rows(&sql, &rule.values, |row| {
+            let value = (row.get::<String>(1)?, row.get::<String>(2)?, row.get(3)?);
+            Ok((row.get(0)?, value))
+        })?;
+        each(loose, exact, |one, (name, metric, value)| {
+            let mut arms = one.workload.arms.iter_mut();
+            if let Some(arm) = arms.find(|arm| arm.name == name) {
+                arm.samples.insert(metric, vec![value]);
+            }
+        });
+        Ok(())
+    }
+
+    fn add_blocks(&self, choice: &Choice, loose: &mut [Loose]) -> Result<(), Fault> {
+        let rule = choice.of_parts();
+        let sql = format!(
+            "SELECT workload, number, seed FROM blocks WHERE {} ORDER BY workload, number",
+            rule.sql
+        );
+        let blocks = self.rows(&sql, &rule.values, |row| {
+            let block = Block {
+                number: row.get(1)?,
+                seed: row.get::<i64>(2)?.cast_unsigned(),
+                samples: vec![],
+            };
+            Ok((row.get(0)?, block))
+        })?;
+        each(loose, blocks, |one, block| one.blocks.push(block));
+        let sql = format!(
+            "SELECT workload, block, runner, elapsed_s, operations, digest, failure FROM samples
+            WHERE {} ORDER BY workload, block, position",
+            rule.sql
+        );
+        let samples = self.rows(&sql, &rule.values, sample)?;
+        // A sample belongs to a block, a value to a sample: the foreign keys say so.
+        each(loose, samples, |one, (block, sample)| {
+            if let Some(block) = numbered(&mut one.blocks, block) {
+                block.samples.push(sample);
+            }
+        });
+        self.add_values(choice, loose)
+    }
+
+    fn add_values(&self, choice: &Choice, loose: &mut [Loose]) -> Result<(), Fault> {
+        let rule = choice.of_values();
+        let sql = format!(
+            "SELECT workload, block, position, metric, value FROM sample_values WHERE {}",
+            rule.sql
+        );
+        let values = self.rows(&sql, &rule.values, |row| {
+            let place = (row.get::<u32>(1)?, row.get::<u32>(2)?);
+            let value = (row.get::<String>(3)?, row.get::<f64>(4)?);
+            Ok((row.get(0)?, (place, value)))
+        })?;
+        each(
+            loose,
+            values,
+            |one, ((block, position), (metric, value))| {
+                let samples = numbered(&mut one.blocks, block).map(|block| &mut block.samples);
+                let sample = samples.and_then(|samples| samples.get_mut(position as usize));
+                if let Some(sample) = sample {
+                    sample.values.insert(metric, value);
+                }
+            },
+        );
+        Ok(())
+    }
+}
+
+/// Gives each part to the workload whose number it bears.
+fn each<T>(loose: &mut [Loose], parts: Vec<(i64, T)>, mut give: impl FnMut(&mut Loose, T)) {
+    let places = loose.iter().enumerate().map(|(place, one)| (one.id, place));
+    let places: BTreeMap<i64, usize> = places.collect();
+    for (id, part) in parts {
+        if let Some(one) = places.get(&id).and_then(|place| loose.get_mut(*place)) {
+            give(one, part);
+        }
+    }
+}
+
+/// A run without its experiments.
+fn bare(row: &Row) -> Result<Saved, Odd> {
+    let run = Run {
+        id: row.get(0)?,
+        started: row.get(1)?,
+        command: row.parsed(2)?,
+        profile: row.get(3)?,
+        seed: row.get::<i64>(4)?.cast_unsigned(),
+        version: row.get(5)?,
+        tag: row.get(6)?,
+        note: row.get(7)?,
+        machine: row.parsed(8)?,
+        warnings: row.parsed(9)?,
+    };
+    let status: String = row.get(10)?;
+    Ok(Saved {
+        result: ResultFile {
+            schema: SCHEMA.to_owned(),
+            run,
+            experiments: vec![],
+        },
+        margin_pct: row.get(12)?,
+        status: Status::named(&status),
+        binary: row.get(11)?,
+    })
+}
+
+/// A sample without its values, with the numbers of its workload and its block.
+fn sample(row: &Row) -> Result<(i64, (u32, Sample)), Odd> {
+    let sample = Sample {
+        runner: row.get(2)?,
+        values: BTreeMap::new(),
+        elapsed_s: row.get(3)?,
+        operations: row.get::<i64>(4)?.cast_unsigned(),
+        digest: row.get::<Option<i64>>(5)?.map(i64::cast_unsigned),
+        failure: row.get(6)?,
+    };
+    Ok((row.get(0)?, (row.get(1)?, sample)))
+}
+
+/// The block of that number, of blocks in ascending order.
+fn numbered(blocks: &mut [Block], number: u32) -> Option<&mut Block> {
+    let place = blocks
+        .binary_search_by_key(&number, |block| block.number)
+        .ok()?;
+    blocks.get_mut(place)
+}

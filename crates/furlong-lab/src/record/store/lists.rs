@@ -1,0 +1,204 @@
+//! What lists of runs take out of the store. Each is one statement that an index finds and orders:
+//! ten thousand runs cost what fifty do.
+#![forbid(unsafe_code)]
+
+use super::engine::{Row, Value};
+use super::past::{Listed, listed};
+use super::{Fault, Odd, Status, Store};
+use crate::record::result::Machine;
+
+/// The runs of one experiment on one machine, in a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What it asked, the last time.
+    pub question: String,
+    /// The machine, as its latest run says.
+    pub machine: Machine,
+    /// How many runs.
+    pub runs: u32,
+    /// Name of the latest.
+    pub latest: String,
+    /// When that began.
+    pub started: String,
+    /// Its profile.
+    pub profile: String,
+    /// How it stands.
+    pub status: Status,
+    /// The latest run that has something to say: with blocks of the experiment, and no smoke run.
+    pub telling: Option<String>,
+}
+
+/// Where in a list of runs, the latest first, something stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cursor {
+    /// When the run began, milliseconds since 1970.
+    pub began_ms: i64,
+    /// Which of several that began then.
+    pub number: i64,
+}
+
+impl Cursor {
+    /// Before the latest of all.
+    pub const START: Cursor = Cursor {
+        began_ms: i64::MAX,
+        number: i64::MAX,
+    };
+}
+
+/// Which runs of an experiment are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Those of this machine, by its identifier.
+    pub machine: Option<String>,
+    /// Those with this tag.
+    pub tag: Option<String>,
+}
+
+/// The names of so many experiments from `?1` on, and each one's machines. Neither reads the runs
+/// in between: the next name, the next machine is a step down the index.
+const PLACES: &str = "WITH RECURSIVE names(name, place) AS (
+        SELECT min(name), 1 FROM experiments WHERE name >= ?1
+        UNION ALL
+        SELECT (SELECT min(experiments.name) FROM experiments
+                WHERE experiments.name > names.name), names.place + 1
+        FROM names WHERE names.name IS NOT NULL AND names.place < CAST(?2 AS BIGINT)
+    ), places(name, machine_id) AS (
+        SELECT names.name, (SELECT min(one.machine_id) FROM experiments AS one
+            WHERE one.name = names.name)
+        FROM names WHERE names.name IS NOT NULL
+        UNION ALL
+        SELECT places.name, (SELECT min(one.machine_id) FROM experiments AS one
+            WHERE one.name = places.name AND one.machine_id > places.machine_id)
+        FROM places WHERE places.machine_id IS NOT NULL
+    )
+    SELECT places.name, latest.question, runs.machine,
+        (SELECT count(*) FROM experiments AS one
+            WHERE one.name = places.name AND one.machine_id = places.machine_id),
+        runs.id, runs.started, runs.profile, runs.status,
+        (SELECT one.run FROM experiments AS one JOIN runs AS its ON its.id = one.run
+            WHERE one.name = places.name AND one.machine_id = places.machine_id
+                AND its.profile <> 'smoke' AND EXISTS (
+                    SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
+                    WHERE workloads.experiment = one.id)
+            ORDER BY one.began DESC, one.id DESC LIMIT 1)
+    FROM places
+    JOIN experiments AS latest ON latest.id = (SELECT one.id FROM experiments AS one
+        WHERE one.name = places.name AND one.machine_id = places.machine_id
+        ORDER BY one.began DESC, one.id DESC LIMIT 1)
+    JOIN runs ON runs.id = latest.run
+    WHERE places.machine_id IS NOT NULL
+    ORDER BY places.name, latest.began DESC, latest.id DESC";
+
+/// What a row of a list says of a run.
+const COLUMNS: &str = "runs.id, runs.started, runs.began, runs.status, runs.profile, runs.version,
+    runs.tag, runs.note, runs.machine, (SELECT count(*) FROM pins WHERE pins.run = runs.id)";
+
+impl Store {
+    /// So many experiments by name, from `first` on, with their machines; those of an experiment
+    /// stand together, the machine with the latest run first.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn places(&self, first: &str, experiments: u32) -> Result<Vec<Place>, Fault> {
+        self.rows(PLACES, &[first.into(), experiments.into()], place)
+    }
+
+    /// The machines of one experiment, the one with the latest run first.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn places_of(&self, experiment: &str) -> Result<Vec<Place>, Fault> {
+        let mut places = self.places(experiment, 1)?;
+        // Where there is no such experiment, the next by name is what was found.
+        places.retain(|place| place.experiment == experiment);
+        Ok(places)
+    }
+
+    /// So many runs of an experiment that began before the place, the latest first, each with its
+    /// own place.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn runs_of(
+        &self,
+        experiment: &str,
+        filter: &Filter,
+        before: Cursor,
+        count: u32,
+    ) -> Result<Vec<(Cursor, Listed)>, Fault> {
+        let mut values: Vec<Value> = vec![
+            experiment.into(),
+            before.began_ms.into(),
+            before.number.into(),
+            count.into(),
+        ];
+        let mut rule = String::new();
+        let told = [
+            ("one.machine_id", &filter.machine),
+            ("runs.tag", &filter.tag),
+        ];
+        for (column, text) in told {
+            if let Some(text) = text {
+                values.push(text.into());
+                rule += &format!(" AND {column} = ?{}", values.len());
+            }
+        }
+        let sql = format!(
+            "SELECT {COLUMNS}, one.began, one.id FROM experiments AS one
+                JOIN runs ON runs.id = one.run
+            WHERE one.name = ?1 AND (one.began, one.id) < (?2, ?3){rule}
+            ORDER BY one.began DESC, one.id DESC LIMIT ?4"
+        );
+        self.rows(&sql, &values, |row| Ok((cursor(row, 10)?, listed(row)?)))
+    }
+
+    /// The latest runs of all, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn latest_runs(&self, count: u32) -> Result<Vec<Listed>, Fault> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM runs WHERE began <= ?1 ORDER BY began DESC, rowid DESC LIMIT ?2"
+        );
+        self.rows(&sql, &[i64::MAX.into(), count.into()], listed)
+    }
+
+    /// Where a run stands among those of an experiment; `None` where it has none of it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the database.
+    pub fn place_in(&self, run: &str, experiment: &str) -> Result<Option<Cursor>, Fault> {
+        let sql = "SELECT began, id FROM experiments WHERE run = ?1 AND name = ?2";
+        let found = self.rows(sql, &[run.into(), experiment.into()], |row| cursor(row, 0))?;
+        Ok(found.into_iter().next())
+    }
+}
+
+fn place(row: &Row) -> Result<Place, Odd> {
+    let status: String = row.get(7)?;
+    Ok(Place {
+        experiment: row.get(0)?,
+        question: row.get(1)?,
+        machine: row.parsed(2)?,
+        runs: row.get(3)?,
+        latest: row.get(4)?,
+        started: row.get(5)?,
+        profile: row.get(6)?,
+        status: Status::named(&status),
+        telling: row.get(8)?,
+    })
+}
+
+fn cursor(row: &Row, column: usize) -> Result<Cursor, Odd> {
+    Ok(Cursor {
+        began_ms: row.get(column)?,
+        number: row.get(column + 1)?,
+    })
+}

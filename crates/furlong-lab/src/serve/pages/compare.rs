@@ -1,0 +1,201 @@
+//! Two runs side by side.
+#![forbid(unsafe_code)]
+
+use maud::{Markup, html};
+
+use super::piece::{boxed, link, load, machine, time};
+use crate::history::difference::{Differences, differences};
+use crate::history::difference_page;
+use crate::record::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
+use crate::record::store::Store;
+use crate::report::finite;
+use crate::report::html::frame::Name;
+use crate::report::html::svg::strip;
+use crate::report::outline::{Named, control_values, values};
+use crate::report::sheet;
+use crate::report::text::plain;
+use crate::serve::frame::{Page, called};
+use crate::serve::refusal::Refusal;
+use crate::serve::route::{Pair, Route};
+
+/// What is told of the two.
+const HEADINGS: [&str; 8] = [
+    "Role", "Run", "Began", "Version", "Tag", "Machine", "Kernel", "Note",
+];
+
+/// Runs that are offered where none is chosen.
+const OFFERED: u32 = 50;
+
+pub(super) fn page(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
+    let (Some(base), Some(with)) = (&pair.base, &pair.with) else {
+        return choice(store, pair);
+    };
+    if base == with {
+        return Err(Refusal::Parameter(format!(
+            "Run “{base}” is both of them: name two."
+        )));
+    }
+    let (before, after) = (load(store, base)?.result, load(store, with)?.result);
+    let mut page = Page::new(&format!("Run {} against {}", plain(with), plain(base)));
+    page.crumb("Experiments", &Route::home());
+    let (here, there) = (&before.run.machine, &after.run.machine);
+    page.content = if here.id != there.id && !pair.across {
+        elsewhere(&before.run, &after.run, pair)
+    } else {
+        let all = differences(&before, &after, pair.metric.as_deref());
+        html! {
+            @if here.id != there.id {
+                p.warning { "The runs are of different machines: most of what differs is the "
+                    "machines." }
+            }
+            (runs(&before.run, &after.run))
+            (changes(&all))
+            (beside(&finite(&before), &finite(&after), pair.metric.as_deref()))
+        }
+    };
+    Ok(page)
+}
+
+/// Which two.
+fn choice(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
+    let offered = store.latest_runs(OFFERED)?;
+    let field = |name: &str, label: &str, known: &Option<String>| {
+        html! {
+            p {
+                label for=(name) { (label) }
+                input id=(name) name=(name) value=[known.as_deref()] list="runs" required
+                    autocomplete="off";
+            }
+        }
+    };
+    let mut page = Page::new("Compare two runs");
+    page.crumb("Experiments", &Route::home());
+    page.content = html! {
+        p { "One run is held against another, workload by workload. The lists of an experiment's "
+            "runs offer the same with two clicks." }
+        form.filter action=(Route::Compare(Pair::default())) method="get" {
+            (field("base", "Base", &pair.base))
+            (field("with", "Against it", &pair.with))
+            datalist id="runs" {
+                @for run in &offered {
+                    option value=(run.id) {
+                        (plain(&run.started)) " " (plain(&run.machine.host)) " "
+                        (plain(run.tag.as_deref().unwrap_or_default()))
+                    }
+                }
+            }
+            p { button type="submit" { "Compare" } }
+        }
+    };
+    Ok(page)
+}
+
+/// Machines are never compared by accident.
+fn elsewhere(before: &Run, after: &Run, pair: &Pair) -> Markup {
+    let across = Route::Compare(Pair {
+        across: true,
+        ..pair.clone()
+    });
+    html! {
+        p.warning { "These runs are of different machines: what would be compared is the "
+            "machines." }
+        (runs(before, after))
+        p { a href=(across) { "Compare them all the same" } }
+    }
+}
+
+fn runs(before: &Run, after: &Run) -> Markup {
+    let rows = html! {
+        thead {
+            tr {
+                @for heading in HEADINGS { th scope="col" { (heading) } }
+            }
+        }
+        tbody {
+            @for (role, run) in [("Base", before), ("With", after)] {
+                tr {
+                    th scope="row" { (role) }
+                    td { (link(&Route::run(&run.id), &run.id)) }
+                    td { (time(&run.started)) }
+                    td { (Name(&run.version)) }
+                    td { @if let Some(tag) = &run.tag { (Name(tag)) } }
+                    td { (machine(&run.machine)) }
+                    td { (Name(&run.machine.kernel)) }
+                    td.wrap { @if let Some(note) = &run.note { bdi { (plain(note)) } } }
+                }
+            }
+        }
+    };
+    boxed("The two runs", &rows)
+}
+
+fn changes(all: &Differences) -> Markup {
+    let mut sheet = sheet::Sheet::default();
+    difference_page::found(&mut sheet, all);
+    sheet::html::parts(&sheet)
+}
+
+/// The distributions of both runs, each workload's on one axis.
+fn beside(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Markup {
+    html! {
+        @for (i, later) in after.experiments.iter().enumerate() {
+            @if let Some(earlier) = before.experiments.iter().find(|e| e.name == later.name) {
+                section {
+                    h2 { bdi { (called(&later.name)) } ", every value" }
+                    @for (j, w) in later.workloads.iter().enumerate() {
+                        @if let Some(old) = earlier.workloads.iter().find(|o| o.name == w.name) {
+                            (distributions(&format!("d{i}-{j}"), later, old, w, metric))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn distributions(
+    id: &str,
+    e: &ExperimentResult,
+    old: &WorkloadResult,
+    new: &WorkloadResult,
+    metric: Option<&str>,
+) -> Markup {
+    let named = e.named();
+    let wanted = match metric {
+        Some(name) => named.iter().find(|(known, _)| *known == name).copied(),
+        None => new.primary(&named),
+    };
+    let Some(wanted) = wanted else {
+        return html! {};
+    };
+    let draw = |side: &str, own: &WorkloadResult, other: &WorkloadResult| {
+        strip::beside(&format!("{id}{side}"), own, wanted, &all(other, wanted))
+    };
+    html! {
+        section.workload {
+            h3 { bdi { (called(&new.name)) } ", " code { (Name(wanted.0)) } }
+            div.figures {
+                @for (side, role, drawn) in [
+                    ("b", "Base", draw("b", old, new)),
+                    ("w", "With", draw("w", new, old)),
+                ] {
+                    figure id=(format!("{id}{side}")) {
+                        figcaption { b { (role) "." } " One dot a process; the line and the "
+                            "number: the median. Both on one axis." }
+                        @match drawn {
+                            Some(drawn) => (drawn),
+                            None => p { "No value." },
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every value that a figure of the workload shows.
+fn all(w: &WorkloadResult, (name, _): Named<'_>) -> Vec<f64> {
+    let mut all: Vec<f64> = w.arms.iter().flat_map(|arm| values(arm, name)).collect();
+    all.extend(control_values(w, name));
+    all
+}

@@ -1,0 +1,373 @@
+//! A figure from run to run on one machine, and where it changed.
+#![forbid(unsafe_code)]
+
+use maud::{Markup, html};
+
+use super::piece::{boxed, link, machine, time};
+use crate::history::page::{figures, minutes, sentence, what};
+use crate::history::series::{Point, Series, Step, series};
+use crate::record::result::{ExperimentResult, Kind, WorkloadResult};
+use crate::record::store::{Place, Saved, Store};
+use crate::report::html::frame::{Name, minus};
+use crate::report::html::svg::course::{self, Dot};
+use crate::report::outline::median;
+use crate::report::quantity::signed;
+use crate::report::text::plain;
+use crate::report::wording::better;
+use crate::serve::frame::{Page, called};
+use crate::serve::refusal::Refusal;
+use crate::serve::route::{Figure, LAST, Route};
+
+/// What is looked at, as the latest run has it.
+struct Subject<'a> {
+    figure: &'a Figure,
+    places: &'a [Place],
+    place: &'a Place,
+    experiment: &'a ExperimentResult,
+    workload: &'a WorkloadResult,
+    metric: &'a str,
+}
+
+pub(super) fn page(store: &Store, figure: &Figure) -> Result<Page, Refusal> {
+    let places = store.places_of(&figure.experiment)?;
+    let place = place(&places, figure)?;
+    let nothing = || {
+        let host = &place.machine.host;
+        Refusal::Missing(format!(
+            "“{}” has only smoke runs on {host}, which have no course.",
+            figure.experiment
+        ))
+    };
+    let telling = place.telling.as_deref().ok_or_else(nothing)?;
+    let latest = store.load_of(telling, &figure.experiment)?;
+    let latest = latest.ok_or_else(nothing)?;
+    let experiment = latest.result.experiments.first().ok_or_else(nothing)?;
+    let (workload, metric) = found(experiment, figure)?;
+    let subject = Subject {
+        figure,
+        places: &places,
+        place,
+        experiment,
+        workload,
+        metric,
+    };
+    let last = figure.last.unwrap_or(LAST.0);
+    let past = store.course(
+        &place.machine.id,
+        &figure.experiment,
+        &figure.workload,
+        metric,
+        last,
+    )?;
+    let title = [&figure.workload, &figure.arm].map(|name| called(name));
+    let mut page = Page::new(&title.join(", "));
+    page.crumb("Experiments", &Route::home());
+    page.crumb(&figure.experiment, &Route::experiment(&figure.experiment));
+    let mut all = series(&past, Some(metric)).into_iter();
+    page.content = match all.find(|one| one.arm == figure.arm) {
+        Some(series) => subject.content(&series, &past),
+        None => html! {
+            (subject.around())
+            p { "No run has this figure." }
+        },
+    };
+    Ok(page)
+}
+
+/// The machine: the one that is named, else the latest with something to say.
+fn place<'a>(places: &'a [Place], figure: &Figure) -> Result<&'a Place, Refusal> {
+    let experiment = &figure.experiment;
+    let Some(first) = places.first() else {
+        return Err(Refusal::Missing(format!(
+            "No run has an experiment “{experiment}”."
+        )));
+    };
+    let Some(id) = &figure.machine else {
+        let mut telling = places.iter().filter(|place| place.telling.is_some());
+        return Ok(telling.next().unwrap_or(first));
+    };
+    let named = places.iter().find(|place| place.machine.id == *id);
+    named.ok_or_else(|| Refusal::Missing(format!("No machine “{id}” has runs of “{experiment}”.")))
+}
+
+/// The workload and the metric that are meant.
+fn found<'a>(
+    experiment: &'a ExperimentResult,
+    figure: &Figure,
+) -> Result<(&'a WorkloadResult, &'a str), Refusal> {
+    let missing = |what: &str, name: &str| {
+        Refusal::Missing(format!("The latest run has no {what} “{name}”."))
+    };
+    let mut workloads = experiment.workloads.iter();
+    let workload = workloads.find(|one| one.name == figure.workload);
+    let workload = workload.ok_or_else(|| missing("workload", &figure.workload))?;
+    if !workload.arms.iter().any(|arm| arm.name == figure.arm) {
+        return Err(missing("arm", &figure.arm));
+    }
+    let named = experiment.named();
+    let metric = match &figure.metric {
+        Some(name) => named.iter().find(|(known, _)| known == name).copied(),
+        None => workload.primary(&named),
+    };
+    let wanted = figure.metric.as_deref().unwrap_or("primary");
+    let (metric, _) = metric.ok_or_else(|| missing("metric", wanted))?;
+    Ok((workload, metric))
+}
+
+impl Subject<'_> {
+    fn content(&self, series: &Series, past: &[Saved]) -> Markup {
+        let steps = series.steps();
+        html! {
+            (self.around())
+            (self.picture(series, &steps))
+            (changes(series, &steps))
+            (table(series, &steps, past))
+            (self.further(past.len()))
+        }
+    }
+
+    /// What it is, and the way to its neighbours.
+    fn around(&self) -> Markup {
+        let about = self.experiment.metrics.get(self.metric);
+        html! {
+            p.question {
+                bdi { (called(&self.experiment.name)) } ", " code { (Name(self.metric)) } " on "
+                (machine(&self.place.machine))
+            }
+            @if let Some(about) = about {
+                p.meta { bdi { (plain(&about.about)) } " " (better(about)) "." }
+            }
+            nav.others aria-label="Other figures" {
+                (self.neighbours("Arms", &self.arms()))
+                (self.neighbours("Workloads", &self.workloads()))
+                (self.neighbours("Metrics", &self.metrics()))
+                (self.neighbours("Machines", &self.machines()))
+            }
+        }
+    }
+
+    /// The figures beside this one, where there are any.
+    fn neighbours(&self, what: &str, all: &[(String, Figure)]) -> Markup {
+        html! {
+            @if all.len() > 1 {
+                p {
+                    span.note { (what) } " "
+                    @for (name, figure) in all {
+                        @if figure == &self.exact() {
+                            b aria-current="true" { (Name(&called(name))) } " "
+                        } @else {
+                            (link(&Route::Course(figure.clone()), name)) " "
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// This figure with everything named.
+    fn exact(&self) -> Figure {
+        Figure {
+            metric: Some(self.metric.to_owned()),
+            machine: Some(self.place.machine.id.clone()),
+            ..self.figure.clone()
+        }
+    }
+
+    fn arms(&self) -> Vec<(String, Figure)> {
+        let able = self.workload.arms.iter().filter(|arm| arm.na.is_none());
+        let figure = |name: &String| Figure {
+            arm: name.clone(),
+            ..self.exact()
+        };
+        able.map(|arm| (arm.name.clone(), figure(&arm.name)))
+            .collect()
+    }
+
+    /// Those that have this arm.
+    fn workloads(&self) -> Vec<(String, Figure)> {
+        let has_arm = |workload: &&WorkloadResult| {
+            let mut arms = workload.arms.iter().filter(|arm| arm.na.is_none());
+            arms.any(|arm| arm.name == self.figure.arm)
+        };
+        let all = self.experiment.workloads.iter().filter(has_arm);
+        let figure = |name: &String| Figure {
+            workload: name.clone(),
+            ..self.exact()
+        };
+        all.map(|workload| (workload.name.clone(), figure(&workload.name)))
+            .collect()
+    }
+
+    /// Those that this workload has values of.
+    fn metrics(&self) -> Vec<(String, Figure)> {
+        let named = self.experiment.named().into_iter();
+        let arms = &self.workload.arms;
+        let there =
+            named.filter(|(name, _)| arms.iter().any(|arm| arm.samples.contains_key(*name)));
+        let figure = |name: &str| Figure {
+            metric: Some(name.to_owned()),
+            ..self.exact()
+        };
+        there
+            .map(|(name, _)| (name.to_owned(), figure(name)))
+            .collect()
+    }
+
+    fn machines(&self) -> Vec<(String, Figure)> {
+        let telling = self.places.iter().filter(|place| place.telling.is_some());
+        let figure = |id: &String| Figure {
+            machine: Some(id.clone()),
+            ..self.exact()
+        };
+        let named = telling.map(|place| &place.machine);
+        named
+            .map(|machine| {
+                (
+                    format!("{} ({})", machine.host, machine.kernel),
+                    figure(&machine.id),
+                )
+            })
+            .collect()
+    }
+
+    fn picture(&self, series: &Series, steps: &[Step]) -> Markup {
+        let figure = figures(series);
+        let dot = |point: &Point| Dot {
+            value: point.value,
+            day: minutes(&point.started).chars().take(10).collect(),
+            about: format!(
+                "{}, run {}: {}",
+                minutes(&point.started),
+                plain(&point.run),
+                figure(point.value)
+            ),
+        };
+        let points: Vec<Dot> = series.points.iter().map(dot).collect();
+        let levels = levels(series, steps);
+        let arms = &self.workload.arms;
+        let drawn = course::draw(
+            "course",
+            &course::Course {
+                title: &format!("{} from run to run", what(series)),
+                unit: if series.baseline.is_some() {
+                    ""
+                } else {
+                    &series.about.unit
+                },
+                arm: arms
+                    .iter()
+                    .position(|arm| arm.name == series.arm)
+                    .unwrap_or(0),
+                points: &points,
+                levels: &levels,
+            },
+        );
+        html! {
+            figure.course {
+                figcaption {
+                    b { bdi { (plain(&what(series))) } ", from run to run." } " "
+                    @if let Some(baseline) = &series.baseline {
+                        "One dot a run: the ratio to " (Name(baseline)) " in the same blocks. "
+                    } @else {
+                        "One dot a run: the median. "
+                    }
+                    "The lines are the levels between two steps."
+                }
+                @if let Some(drawn) = drawn { (drawn) }
+            }
+        }
+    }
+
+    /// More runs, where there are more.
+    fn further(&self, shown: usize) -> Markup {
+        let last = self.figure.last.unwrap_or(LAST.0);
+        let all = Route::Course(Figure {
+            last: Some(LAST.1),
+            ..self.exact()
+        });
+        html! {
+            @if shown >= last as usize && last < LAST.1 {
+                p { "These are the latest " (last) " runs. " a href=(all) { "Up to " (LAST.1) } }
+            }
+        }
+    }
+}
+
+/// From which point on, and what.
+fn levels(series: &Series, steps: &[Step]) -> Vec<(usize, f64)> {
+    let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
+    let first = steps.first().map(|step| step.before);
+    let first = first.or_else(|| median(&values));
+    let later = steps.iter().map(|step| (step.at, step.after));
+    let first = first.map(|level| (0, level));
+    first.into_iter().chain(later).collect()
+}
+
+fn changes(series: &Series, steps: &[Step]) -> Markup {
+    html! {
+        section aria-labelledby="steps" {
+            h2 id="steps" { "Where it changed" }
+            @if steps.is_empty() {
+                p { "Nowhere by more than the margin."
+                    @if series.about.kind == Kind::Sampled && series.points.len() < 6 {
+                        " There are too few runs to tell."
+                    }
+                }
+            } @else {
+                ul {
+                    @for step in steps {
+                        li { bdi { (minus(&plain(&sentence(series, step)))) } "." }
+                    }
+                }
+            }
+            @if series.otherwise > 0 {
+                p.note { "Runs with other parameters, left out: " (series.otherwise) "." }
+            }
+        }
+    }
+}
+
+/// Every value, the latest first, for those who do not see the picture and those who want to know.
+fn table(series: &Series, steps: &[Step], past: &[Saved]) -> Markup {
+    let figure = figures(series);
+    let note = |run: &str| {
+        let saved = past.iter().find(|saved| saved.result.run.id == run)?;
+        saved.result.run.note.as_deref()
+    };
+    let rows = html! {
+        thead {
+            tr {
+                th scope="col" { "Run" }
+                th scope="col" { "Began" }
+                th.number scope="col" { "Value" }
+                th.number scope="col" { "Step" }
+                th scope="col" { "Version" }
+                th scope="col" { "Tag" }
+                th scope="col" { "Note" }
+            }
+        }
+        tbody {
+            @for (place, point) in series.points.iter().enumerate().rev() {
+                tr {
+                    th scope="row" { (link(&Route::run(&point.run), &point.run)) }
+                    td { (time(&point.started)) }
+                    td.number { (minus(&figure(point.value))) }
+                    td.number {
+                        @if let Some(step) = steps.iter().find(|step| step.at == place) {
+                            (minus(&format!("{} %", signed(step.pct(), 1))))
+                        }
+                    }
+                    td { (Name(&point.version)) }
+                    td { @if let Some(tag) = &point.tag { (Name(tag)) } }
+                    td.wrap { @if let Some(note) = note(&point.run) { bdi { (plain(note)) } } }
+                }
+            }
+        }
+    };
+    html! {
+        section aria-labelledby="values" {
+            h2 id="values" { "Every run" }
+            (boxed(&format!("{}, the latest run first", plain(&what(series))), &rows))
+        }
+    }
+}

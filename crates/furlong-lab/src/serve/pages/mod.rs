@@ -1,0 +1,45 @@
+//! The pages. Each is made from the store alone, in a number of statements that has a bound.
+//!
+//! # Files
+//!
+//! - `home.rs`: every experiment; `experiment.rs`: its runs; `run.rs`: one of them; `file.rs`: the
+//!   same to be taken along.
+//! - `compare.rs`: two runs; `course.rs`: a figure from run to run.
+//! - `piece.rs`: what several of them have.
+#![forbid(unsafe_code)]
+
+mod compare;
+mod course;
+mod experiment;
+mod file;
+mod home;
+mod piece;
+mod run;
+
+use super::answer::Answer;
+use super::refusal::Refusal;
+use super::route::Route;
+use super::tallies::Tallies;
+use crate::record::store::Store;
+
+/// What a route leads to.
+///
+/// # Errors
+///
+/// It leads nowhere, or the store does not answer.
+pub(super) fn page(store: &Store, tallies: &Tallies, route: &Route) -> Result<Answer, Refusal> {
+    let page = match route {
+        Route::Home { first } => home::page(store, tallies, first)?,
+        Route::Experiment {
+            name,
+            filter,
+            before,
+        } => experiment::page(store, name, filter, *before)?,
+        Route::Run { id } => run::page(store, id)?,
+        Route::File { id, form } => return file::answer(store, id, *form),
+        Route::Compare(pair) => compare::page(store, pair)?,
+        Route::Course(figure) => course::page(store, figure)?,
+        Route::Style | Route::Icon => return Err(Refusal::Broken),
+    };
+    Ok(Answer::page(&page))
+}

@@ -1,0 +1,112 @@
+//! What several pages have.
+#![forbid(unsafe_code)]
+
+use maud::{Markup, html};
+
+use crate::history::page::minutes;
+use crate::record::result::{ExperimentResult, Machine, WorkloadResult};
+use crate::record::store::{Saved, Status, Store};
+use crate::report::html::frame::{Name, scroll, verdict};
+use crate::report::quantity::count;
+use crate::report::text::plain;
+use crate::serve::frame::called;
+use crate::serve::refusal::Refusal;
+use crate::serve::route::{Figure, Route};
+use crate::serve::tallies::Tally;
+
+/// A name that leads somewhere.
+pub(super) fn link(route: &Route, name: &str) -> Markup {
+    html! { a href=(route) { (Name(&called(name))) } }
+}
+
+/// A time to the minute.
+pub(super) fn time(started: &str) -> Markup {
+    html! { time datetime=(plain(started)) { (minutes(&plain(started))) } }
+}
+
+/// A machine by the name of its host; its identifier tells those of one name apart.
+pub(super) fn machine(machine: &Machine) -> Markup {
+    let about = format!("{}, {}", plain(&machine.kernel), plain(&machine.id));
+    html! { span title=(about) { (Name(&machine.host)) } }
+}
+
+/// How a run stands, where that has to be said.
+pub(super) fn standing(status: Status, pinned: bool) -> Markup {
+    html! {
+        @if pinned { span.sign { "pinned" } " " }
+        @if status != Status::Finished { span.sign.warn { (status.name()) } }
+    }
+}
+
+/// How often each verdict fell.
+pub(super) fn tally(tally: &Tally) -> Markup {
+    html! {
+        @if tally.is_empty() { span.note { "nothing compared" } }
+        @for (i, (word, times)) in tally.iter().enumerate() {
+            @if i > 0 { " " }
+            span.tally { (verdict(*word)) @if *times > 1 { " × " (count(*times as u64)) } }
+        }
+    }
+}
+
+/// A table in a box that scrolls by itself; its caption says what it is.
+pub(super) fn boxed(caption: &str, table: &Markup) -> Markup {
+    scroll(
+        caption,
+        &html! { table { caption { bdi { (caption) } } (table) } },
+    )
+}
+
+/// A run by its whole name.
+pub(super) fn load(store: &Store, id: &str) -> Result<Saved, Refusal> {
+    // Whether it is there is asked first, so that what is wrong with a store is told from it.
+    match store.is_there(id)? {
+        true => Ok(store.load(id)?),
+        false => Err(Refusal::Missing(format!("There is no run “{id}”."))),
+    }
+}
+
+/// The figures of an experiment's workloads, each leading to its course on a machine.
+pub(super) fn courses(e: &ExperimentResult, machine: &Machine) -> Markup {
+    let caption = format!(
+        "{} from run to run on {}",
+        called(&e.name),
+        plain(&machine.host)
+    );
+    let rows = html! {
+        thead {
+            tr {
+                th scope="col" { "Workload" }
+                th scope="col" { "Baseline" }
+                th scope="col" { "The others, relative to it" }
+            }
+        }
+        tbody {
+            @for w in &e.workloads {
+                tr {
+                    th scope="row" { (Name(&called(&w.name))) }
+                    @let (baseline, others) = w.arms.split_at(w.arms.len().min(1));
+                    @for arms in [baseline, others] {
+                        td.links {
+                            @for arm in arms.iter().filter(|arm| arm.na.is_none()) {
+                                (link(&course(e, w, &arm.name, machine), &arm.name)) " "
+                            }
+                            @if arms.is_empty() { span.note { "none" } }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    boxed(&caption, &rows)
+}
+
+fn course(e: &ExperimentResult, w: &WorkloadResult, arm: &str, machine: &Machine) -> Route {
+    Route::Course(Figure {
+        experiment: e.name.clone(),
+        workload: w.name.clone(),
+        arm: arm.to_owned(),
+        machine: Some(machine.id.clone()),
+        ..Figure::default()
+    })
+}

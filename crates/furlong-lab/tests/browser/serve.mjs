@@ -1,0 +1,235 @@
+// Walks through a site of furlong's in Chromium and fails unless it stands on its own feet:
+//   node serve.mjs http://127.0.0.1:PORT/ FOLDER-FOR-SCREENSHOTS
+// Every page that a link leads to, in light and dark, on a desk and on a phone, with scripts
+// forbidden and with scripts allowed: no console message, no request elsewhere, nothing that runs,
+// no sideways overflow, nothing that axe finds wrong, and every link within reach of the keyboard.
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const axe = createRequire(import.meta.url)("axe-core").source;
+const [start, folder] = process.argv.slice(2);
+if (!start || !folder) {
+  console.error("usage: node serve.mjs http://127.0.0.1:PORT/ FOLDER");
+  process.exit(2);
+}
+const origin = new URL(start).origin;
+const screens = [
+  { name: "desktop-light", width: 1280, height: 900, colorScheme: "light" },
+  { name: "desktop-dark", width: 1280, height: 900, colorScheme: "dark" },
+  { name: "phone-light", width: 360, height: 740, colorScheme: "light" },
+  { name: "phone-dark", width: 360, height: 740, colorScheme: "dark" },
+];
+// Pages of one kind beyond which further ones are no news: each kind's first are walked.
+const OF_A_KIND = 4;
+const wrong = [];
+
+function check(where, holds, message) {
+  if (!holds) wrong.push(`${where}: ${message}`);
+}
+
+/** The kind of a page: its path without what is named in it. */
+function kind(address) {
+  const { pathname, search } = new URL(address);
+  const [, first, second] = pathname.split("/");
+  const asked = [...new URLSearchParams(search).keys()].join("+");
+  return `${first || "home"}${second ? "/*" : ""}${asked && `?${asked}`}`;
+}
+
+/** What the page says about itself. */
+function measure() {
+  const root = document.documentElement;
+  const headings = [...document.querySelectorAll("h1, h2, h3, h4")];
+  return {
+    links: [...document.querySelectorAll("a[href]")].map((a) => a.href),
+    title: document.title,
+    paper: getComputedStyle(document.body).backgroundColor,
+    styled: getComputedStyle(document.querySelector(".skip")).position === "absolute",
+    overflow: root.scrollWidth - root.clientWidth,
+    height: root.scrollHeight,
+    broken: /\b(NaN|Infinity|undefined)\b/.test(document.body.innerText),
+    foreign: [...document.querySelectorAll("script, img, iframe, object, embed, base, style, [style]")]
+      .map((element) => element.outerHTML.slice(0, 80)),
+    handlers: [...document.querySelectorAll("*")]
+      .filter((element) => [...element.attributes].some(({ name }) => name.startsWith("on"))).length,
+    levels: headings.map((heading) => Number(heading.tagName[1])),
+  };
+}
+
+/** A page on which everything that should not happen is noted. */
+async function watched(context, screen) {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: screen.width, height: screen.height });
+  await page.emulateMedia({ colorScheme: screen.colorScheme });
+  const where = () => `${screen.name} ${page.url()}`;
+  page.on("console", (message) => check(where(), false, `console: ${message.text()}`));
+  page.on("pageerror", (error) => check(where(), false, `error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    check(where(), false, `a dialog opened: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    check(where(), new URL(request.url()).origin === origin, `request: ${request.url()}`);
+  });
+  return page;
+}
+
+/** Looks at one page; gives where it leads. */
+async function look(page, screen, address, picture) {
+  const response = await page.goto(address, { waitUntil: "load" });
+  const where = `${screen.name} ${address}`;
+  check(where, response.status() === 200, `status ${response.status()}`);
+  const found = await page.evaluate(measure);
+  check(where, found.styled, "it has no style");
+  check(where, found.title.endsWith(" – furlong"), `title: ${found.title}`);
+  check(where, found.overflow <= 0, `the page is ${found.overflow} px too wide`);
+  check(where, !found.broken, "a number that is none is shown");
+  check(where, found.foreign.length === 0, `elements that do not belong here: ${found.foreign}`);
+  check(where, found.handlers === 0, `${found.handlers} elements with handlers`);
+  check(where, found.levels[0] === 1, "its first heading is not the first");
+  if (picture) {
+    const height = Math.min(found.height, 8000);
+    const clip = { x: 0, y: 0, width: screen.width, height };
+    await page.screenshot({ path: join(folder, `${picture}-${screen.name}.png`), fullPage: true, clip });
+  }
+  return found;
+}
+
+/** What axe has to say, by a script of its own, which the page would never let in. */
+async function judge(page, where) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  for (const { id, help, nodes } of violations) {
+    check(where, false, `${id}: ${help} (${nodes.length}, first ${nodes[0].html.slice(0, 160)})`);
+  }
+}
+
+/** Every link and field of a page is reached with the tabulator, in the order of the page. */
+async function reach(page, screen, address) {
+  await page.goto(address, { waitUntil: "load" });
+  const wanted = await page.evaluate(() => {
+    const seen = (element) => element.checkVisibility();
+    return [...document.querySelectorAll("a[href], button, select, input, summary, .scroll")]
+      .filter(seen)
+      .filter((element) => element.type !== "radio" || element.checked)
+      .slice(0, 60)
+      .map((element) => element.outerHTML.slice(0, 120));
+  });
+  const reached = [];
+  for (let i = 0; i < wanted.length; i += 1) {
+    await page.keyboard.press("Tab");
+    reached.push(await page.evaluate(() => {
+      const style = getComputedStyle(document.activeElement);
+      const ring = style.outlineStyle !== "none" && style.outlineWidth !== "0px";
+      return { html: document.activeElement.outerHTML.slice(0, 120), ring };
+    }));
+  }
+  const order = reached.map(({ html }) => html);
+  check(`${screen.name} ${address}`, JSON.stringify(order) === JSON.stringify(wanted),
+    `the tabulator leads elsewhere:\n${order.find((html, i) => html !== wanted[i])}`);
+  check(`${screen.name} ${address}`, reached.every(({ ring }) => ring), "the focus cannot be seen");
+}
+
+/** Follows links from the first page; gives the pages, by kind. */
+async function walk(page, screen) {
+  const kinds = new Map();
+  const known = new Set([start]);
+  const waiting = [start];
+  while (waiting.length > 0) {
+    const address = waiting.shift();
+    const own = kinds.get(kind(address)) ?? [];
+    if (own.length >= OF_A_KIND) continue;
+    kinds.set(kind(address), [...own, address]);
+    const { links } = await look(page, screen, address);
+    for (const link of links) {
+      const plain = link.split("#")[0];
+      check(`${screen.name} ${address}`, new URL(link).origin === origin, `leads to ${link}`);
+      if (known.has(plain) || /\/runs\/\w+\.\w+$/.test(plain)) continue;
+      known.add(plain);
+      waiting.push(plain);
+    }
+  }
+  return kinds;
+}
+
+/** The forms work with the keyboard alone and without a script. */
+async function fill(page) {
+  await page.goto(start, { waitUntil: "load" });
+  await page.locator("th.subject a").first().click();
+  const radios = page.locator("input[name=base]");
+  if ((await radios.count()) > 1) {
+    await page.getByRole("button", { name: "Compare base with the other" }).press("Enter");
+    await page.waitForURL((url) => url.pathname === "/compare" && url.searchParams.has("with"));
+    check("form", (await page.locator("h1").textContent()).includes("against"), "no comparison");
+    await page.goBack();
+  }
+  await page.getByLabel("Tag").fill("nobody has it");
+  await page.getByRole("button", { name: "Show" }).press("Enter");
+  await page.waitForURL((url) => url.searchParams.get("tag") === "nobody has it");
+  check("form", (await page.locator("main").textContent()).includes("No run fits"), "no filter");
+}
+
+mkdirSync(folder, { recursive: true });
+const profile = mkdtempSync(join(tmpdir(), "furlong-browser-"));
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  headless: true,
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+});
+let walked = 0;
+let shown = 0;
+try {
+  const bare = await browser.newContext({ javaScriptEnabled: false });
+  const blank = await watched(bare, screens[0]);
+  await fill(blank);
+  await bare.close();
+  const context = await browser.newContext();
+  const page = await watched(context, screens[0]);
+  const kinds = await walk(page, screens[0]);
+  for (const pages of kinds.values()) walked += pages.length;
+  await page.close();
+  // Of each kind one that is full: a real run's where there is one.
+  for (const screen of screens) {
+    const own = await watched(context, screen);
+    const papers = new Set();
+    for (const [name, pages] of kinds) {
+      const address = pages[0];
+      const picture = name.replaceAll(/[^a-z+]+/g, "-").replaceAll(/^-|-$/g, "");
+      papers.add((await look(own, screen, address, picture)).paper);
+      await judge(own, `${screen.name} ${address}`);
+      shown += 1;
+      if (screen.name === "desktop-light" || screen.name === "phone-dark") {
+        await reach(own, screen, address);
+      }
+    }
+    screen.papers = [...papers];
+    await own.close();
+  }
+  const light = screens.find(({ name }) => name === "desktop-light").papers;
+  const dark = screens.find(({ name }) => name === "desktop-dark").papers;
+  check("all", light.length === 1 && dark.length === 1, "pages have several papers");
+  check("all", light[0] !== dark[0], "light and dark look the same");
+  for (const wanted of ["home", "experiments/*", "runs/*", "compare", "compare?base+with"]) {
+    check("all", kinds.has(wanted), `no page of the kind ${wanted} was found`);
+  }
+  check("all", [...kinds.keys()].some((name) => name.startsWith("metric?")), "no course was found");
+} finally {
+  await browser.close();
+  rmSync(profile, { recursive: true, force: true });
+}
+for (const line of wrong.slice(0, 60)) console.error(line);
+if (wrong.length > 0) {
+  console.error(`${wrong.length} things wrong`);
+  process.exit(1);
+}
+console.log(`${walked} pages walked, ${shown} looked at, nothing wrong; pictures in ${folder}`);

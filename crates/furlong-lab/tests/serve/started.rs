@@ -1,0 +1,89 @@
+//! A server that was started.
+#![forbid(unsafe_code)]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use furlong_lab::record::store::Location;
+
+use crate::client::{Reply, get};
+
+/// The command, under way; gone when this is dropped.
+pub(crate) struct Started {
+    child: Child,
+    /// Where it listens.
+    pub(crate) address: String,
+}
+
+/// The command over a store, on any port that is free.
+pub(crate) fn command(location: &Location, more: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("furlong"));
+    command.arg("serve").args(more).arg("--db");
+    match location {
+        Location::File(path) => command.arg(path),
+        Location::Server(url) => command.arg(url),
+    };
+    if !more.contains(&"--listen") {
+        command.args(["--listen", "127.0.0.1:0"]);
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+impl Started {
+    /// Starts one; its address has been printed when this returns.
+    pub(crate) fn over(location: &Location, more: &[&str]) -> Started {
+        let mut child = command(location, more).spawn().unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let address = line
+            .trim()
+            .strip_prefix("http://")
+            .and_then(|rest| rest.strip_suffix('/'));
+        let Some(address) = address.map(str::to_owned) else {
+            panic!("{line:?} {}", told(&mut child));
+        };
+        Started { child, address }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Reply {
+        get(&self.address, path)
+    }
+
+    /// A page that is there.
+    pub(crate) fn page(&self, path: &str) -> String {
+        let reply = self.get(path);
+        assert_eq!(reply.status, 200, "{path}\n{}", reply.body);
+        reply.body
+    }
+
+    /// Sends it a signal, waits until it has ended, and gives what it said on stderr.
+    pub(crate) fn end(mut self, signal: rustix::process::Signal) -> (ExitStatus, String) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).unwrap();
+        let status = self.child.wait().unwrap();
+        (status, told(&mut self.child))
+    }
+}
+
+fn told(child: &mut Child) -> String {
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    said
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
