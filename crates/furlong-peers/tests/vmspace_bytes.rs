@@ -4,7 +4,7 @@
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::maple::RcuMaple;
-use furlong::rcu::Domain;
+use furlong::rcu::{Domain, Rcu as _};
 use furlong::sync::SpinLock;
 use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
 use furlong_peers::vmspace::{ByLast, ByStart, Intervals, Overlaps, Ranges};
