@@ -60,10 +60,9 @@ fn an_area_takes_at_most_1_15_times_the_bytes_of_one_in_a_btreemap() {
             RcuMaple::new(&domain, SpinLock::new());
         for (span, value) in areas {
             let at = Extent::from_last(VirtAddr::new(span.first), VirtAddr::new(span.last));
-            let stored = index
-                .lock()
-                .store(at.expect("it is no reversed one"), *value);
-            drop(stored.expect("there is memory"));
+            let at = at.expect("it is no reversed one");
+            let mut session = index.lock();
+            drop(session.store(at, *value).expect("there is memory"));
         }
         while domain.pending() > 0 {
             domain.poll(usize::MAX);
