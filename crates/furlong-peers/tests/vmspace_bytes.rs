@@ -1,6 +1,10 @@
 //! What an area takes in the peers' indexes and in ours: bytes on the heap, by an allocator that
 //! adds up.
 #![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    reason = "the figures are for whoever asks to see them"
+)]
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::maple::RcuMaple;
