@@ -25,17 +25,15 @@ const PAGE: u64 = 4096;
 /// The areas of the experiment, in a random order: 1 to 16 pages, and as many between them.
 fn areas() -> Vec<(Span, u32)> {
     let mut random = Random::new(5);
-    let mut pages = |unit: u64| unit * (1 + random.below(16));
     let mut first = 0;
     let mut all = Vec::new();
     for number in 0..AREAS {
-        let span = Span::of_len(first, pages(PAGE));
-        first = span.last + 1 + pages(PAGE);
+        let [len, gap] = [(); 2].map(|()| PAGE * (1 + random.below(16)));
+        let span = Span::of_len(first, len);
+        first = span.last + 1 + gap;
         all.push((span, number));
     }
-    for at in (1..all.len()).rev() {
-        all.swap(at, random.below(at as u64 + 1) as usize);
-    }
+    random.shuffle(&mut all);
     all
 }
 
