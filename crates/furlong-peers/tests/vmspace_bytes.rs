@@ -1,10 +1,14 @@
 //! What an area takes in the peers' indexes and in ours: bytes on the heap, by an allocator that
 //! adds up.
 #![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    reason = "the figures are for whoever asks to see them"
+)]
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::maple::RcuMaple;
-use furlong::rcu::Domain;
+use furlong::rcu::{Domain, Rcu as _};
 use furlong::sync::SpinLock;
 use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
 use furlong_peers::vmspace::{ByLast, ByStart, Intervals, Overlaps, Ranges};
@@ -21,17 +25,15 @@ const PAGE: u64 = 4096;
 /// The areas of the experiment, in a random order: 1 to 16 pages, and as many between them.
 fn areas() -> Vec<(Span, u32)> {
     let mut random = Random::new(5);
-    let mut pages = |unit: u64| unit * (1 + random.below(16));
     let mut first = 0;
     let mut all = Vec::new();
     for number in 0..AREAS {
-        let span = Span::of_len(first, pages(PAGE));
-        first = span.last + 1 + pages(PAGE);
+        let [len, gap] = [(); 2].map(|()| PAGE * (1 + random.below(16)));
+        let span = Span::of_len(first, len);
+        first = span.last + 1 + gap;
         all.push((span, number));
     }
-    for at in (1..all.len()).rev() {
-        all.swap(at, random.below(at as u64 + 1) as usize);
-    }
+    random.shuffle(&mut all);
     all
 }
 
@@ -60,10 +62,9 @@ fn an_area_takes_at_most_1_15_times_the_bytes_of_one_in_a_btreemap() {
             RcuMaple::new(&domain, SpinLock::new());
         for (span, value) in areas {
             let at = Extent::from_last(VirtAddr::new(span.first), VirtAddr::new(span.last));
-            let stored = index
-                .lock()
-                .store(at.expect("it is no reversed one"), *value);
-            drop(stored.expect("there is memory"));
+            let at = at.expect("it is no reversed one");
+            let mut session = index.lock();
+            drop(session.store(at, *value).expect("there is memory"));
         }
         while domain.pending() > 0 {
             domain.poll(usize::MAX);

@@ -1,6 +1,8 @@
 //! Zones and caches of objects that lose a block, keep one too long, or take one of somebody else:
 //! what they have is what their holders have, also in another thread and in a forked process.
 
+mod allocators;
+
 use std::{
     ptr::NonNull,
     sync::atomic::{AtomicUsize, Ordering},
@@ -9,37 +11,16 @@ use std::{
 
 use furlong::{
     check::Check,
-    malloc::{
-        Batched, Checked, Config, Inlined, Linux, Malloc, Object, ObjectCache, Secure, Zone,
-        thread_heap,
-    },
+    malloc::{Batched, Checked, Config, Inlined, Object, ObjectCache, Secure, Zone},
 };
 
-/// An allocator of its own for each test, for what is counted.
-macro_rules! allocators {
-    ($($name:ident, $thread:ident, $malloc:ident: $hardening:ty;)*) => {$(
-        struct $name;
-
-        thread_heap!($thread, $malloc);
-        static $malloc: Malloc<$name> = Malloc::new(Linux);
-
-        impl Config for $name {
-            type Source = Linux;
-            type Current = $thread;
-            type Hardening = $hardening;
-            type Gate = Inlined;
-            type Tier = Batched;
-        }
-    )*};
-}
-
-allocators! {
-    Sent, SentThread, SENT: Checked;
-    Left, LeftThread, LEFT: Checked;
-    Forked, ForkedThread, FORKED: Checked;
-    Ended, EndedThread, ENDED: Secure;
-    Counted, CountedThread, COUNTED: Checked;
-    Raw, RawThread, RAW: Checked;
+allocators::allocators! {
+    Sent, SentThread, SENT: Checked, Inlined, Batched;
+    Left, LeftThread, LEFT: Checked, Inlined, Batched;
+    Forked, ForkedThread, FORKED: Checked, Inlined, Batched;
+    Ended, EndedThread, ENDED: Secure, Inlined, Batched;
+    Counted, CountedThread, COUNTED: Checked, Inlined, Batched;
+    Raw, RawThread, RAW: Checked, Inlined, Batched;
 }
 
 const SIZES: [usize; 7] = [1, 48, 700, 5000, 40_000, 200_000, 3 << 20];

@@ -18,6 +18,9 @@ use crate::check::Check;
 use crate::rcu::Rcu;
 use crate::sync::{Lock, Padded, RawLock};
 
+/// What a writer holds: the nodes that are in no tree.
+type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>>;
+
 /// A map from extents of addresses to entries of one word, for readers that never wait.
 ///
 /// Readers hold a guard of the domain `R`, take no lock and write nothing. Writers take the lock
@@ -49,7 +52,7 @@ use crate::sync::{Lock, Padded, RawLock};
 pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
     /// Away from what readers use: the root, and which domain it is.
-    pub(super) pool: Padded<Lock<L, Pool<C::Geometry, C::Source>>>,
+    pub(super) pool: Padded<Locked<L, C>>,
     pub(super) count: C::Counters,
     pub(super) rcu: R,
     pub(super) typed: Typed<A, E>,
