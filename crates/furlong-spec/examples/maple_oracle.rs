@@ -143,12 +143,14 @@ fn all_streams(operations: u64, first: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Changes that touch, cut, cover and span what the others leave.
-const CHANGES: [Operation; 8] = [
+/// Changes that touch, cut, cover, span and put back what the others leave.
+const CHANGES: [Operation; 10] = [
     Operation::Store(22, 22, 100),
     Operation::Store(38, 61, 101),
     Operation::Insert(46, 48, 102),
     Operation::Erase(30),
+    Operation::Store(30, 34, 103),
+    Operation::Resize(32, 30, 36),
     Operation::Erase(70),
     Operation::EraseRange(15, 52),
     Operation::EraseRange(0, u64::MAX),

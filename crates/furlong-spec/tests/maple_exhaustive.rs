@@ -7,12 +7,14 @@ use furlong_spec::{Subject, compare};
 
 type Tiny = Custom<Fan<3, 3, 16>, Heap>;
 
-/// Stores and erasures that touch, cut, cover and span what the others leave, after enough entries
-/// for three levels.
-const CHANGES: [Operation; 7] = [
+/// Stores and erasures that touch, cut, cover, span and put back what the others leave, after enough
+/// entries for three levels.
+const CHANGES: [Operation; 9] = [
     Operation::Store(22, 22, 100),
     Operation::Store(38, 61, 101),
     Operation::Erase(30),
+    Operation::Store(30, 34, 102),
+    Operation::Resize(32, 30, 36),
     Operation::Erase(70),
     Operation::EraseRange(15, 52),
     Operation::EraseRange(0, u64::MAX),

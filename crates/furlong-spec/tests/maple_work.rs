@@ -139,3 +139,23 @@ fn growing_and_shrinking_beside_readers_is_one_store() {
         (nodes, slots + 20)
     );
 }
+
+#[test]
+fn an_entry_that_comes_back_beside_readers_is_one_store() {
+    let map = RcuMaple::<VirtAddr, u32, _, _, Counted>::with_config(Domain::new(), SpinLock::new());
+    for index in 0..1000 {
+        map.lock().insert(page(index), 1).unwrap();
+    }
+    let of = |event| map.counters().of(event);
+    // Behind the first entry of its leaf, which has more than it needs.
+    let at = page(503);
+    let (nodes, slots) = (of(Event::NodeStore), of(Event::SlotStore));
+    for turn in 2..12 {
+        assert!(map.lock().erase(at.start()).unwrap().is_some());
+        drop(map.lock().store(at, turn).unwrap());
+    }
+    assert_eq!(
+        (of(Event::NodeStore), of(Event::SlotStore)),
+        (nodes, slots + 20)
+    );
+}

@@ -14,7 +14,7 @@
 //! | `slot-fill` relaxed | behind, last |
 //! | `slot-replace` relaxed | replaced |
 //! | `link-publish` relaxed | erased, shrinks, copied, split, merged, over, at once, keeps |
-//! | more than one word of a slot stored where it stands (I8) | shrinks |
+//! | more than one word of a slot stored where it stands (I8) | shrinks, put back |
 //! | the last index of a slot not looked at again | taken |
 //! | an entry dropped, not retired | replaced, erased, shrinks, behind, over, at once |
 //! | nodes used again before their readers have left | copied, over, again |
@@ -103,10 +103,8 @@ impl Model {
             SpinLock::new(),
         );
         for (start, last, number) in self.entries {
-            let inserted = map
-                .lock()
-                .insert(extent(*start, *last), Number::boxed(*number));
-            assert!(inserted.is_ok());
+            let (at, number) = (extent(*start, *last), Number::boxed(*number));
+            assert!(map.lock().insert(at, number).is_ok());
         }
         map.rcu().poll(usize::MAX);
         map.rcu().poll(usize::MAX);
@@ -118,10 +116,8 @@ impl Model {
         let reader = map.rcu().register().unwrap();
         for _ in 0..2 {
             let guard = reader.enter();
-            let found = map
-                .read(&guard)
-                .load(VirtAddr::new(self.index))
-                .map(Number::get);
+            let found = map.read(&guard).load(VirtAddr::new(self.index));
+            let found = found.map(Number::get);
             let later = self.states[from..].iter().position(|state| *state == found);
             let Some(later) = later else {
                 panic!("{found:?} was found, from state {from} on");
@@ -159,10 +155,8 @@ impl Model {
                 thread.join().unwrap();
                 map.check().unwrap();
                 let guarded = map.lock();
-                let found = guarded
-                    .view()
-                    .load(VirtAddr::new(self.index))
-                    .map(Number::get);
+                let found = guarded.view().load(VirtAddr::new(self.index));
+                let found = found.map(Number::get);
                 assert_eq!(Some(&found), self.states.last());
             });
         }
@@ -175,11 +169,8 @@ const ROOMY: &[(u64, u64, u32)] = &[(10, 19, 1), (30, 39, 2)];
 const TWO: &[(u64, u64, u32)] = &[(10, 14, 1), (20, 24, 2), (40, 44, 4), (30, 34, 3)];
 
 fn store(map: &Map, start: u64, last: u64, number: u32) {
-    assert!(
-        map.lock()
-            .store(extent(start, last), Number::boxed(number))
-            .is_ok()
-    );
+    let (at, number) = (extent(start, last), Number::boxed(number));
+    assert!(map.lock().store(at, number).is_ok());
 }
 
 fn erase(map: &Map, index: u64) {
@@ -210,6 +201,21 @@ fn an_entry_that_is_erased_is_there_or_not_and_another_takes_its_place() {
         },
         index: 35,
         states: &[Some(2), None, Some(5)],
+    }
+    .run();
+}
+
+#[test]
+fn an_entry_put_back_where_it_was_erased_grows_in_a_copy() {
+    Model {
+        entries: ROOMY,
+        change: |map| {
+            erase(map, 30);
+            store(map, 30, 39, 5);
+            assert!(map.lock().resize(VirtAddr::new(30), extent(30, 45)).is_ok());
+        },
+        index: 42,
+        states: &[None, Some(5)],
     }
     .run();
 }
@@ -421,11 +427,8 @@ fn a_counted_reference_that_a_reader_has_cloned_outlives_the_entry() {
             SpinLock::new(),
         );
         let number = loom::sync::Arc::new(Number(UnsafeCell::new(7)));
-        assert!(
-            map.lock()
-                .insert(extent(10, 19), RcuBox::new(number))
-                .is_ok()
-        );
+        let inserted = map.lock().insert(extent(10, 19), RcuBox::new(number));
+        assert!(inserted.is_ok());
         let map = Arc::new(map);
         let there = Arc::clone(&map);
         let thread = thread::spawn(move || {
@@ -475,8 +478,8 @@ fn a_block_goes_back_with_the_last_of_its_nodes_whoever_reclaims_that() {
         let copy = |_, number| Ok::<_, ()>(number);
         let copied = map
             .lock()
-            .duplicate(Arc::clone(&rcu), SpinLock::new(), copy);
-        let copied = copied.unwrap();
+            .duplicate(Arc::clone(&rcu), SpinLock::new(), copy)
+            .unwrap();
         rcu.poll(usize::MAX);
         rcu.poll(usize::MAX);
         // Where nobody is inside they would be kept.

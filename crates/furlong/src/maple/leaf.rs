@@ -35,16 +35,18 @@ pub(super) enum Kind {
 ///
 /// Readers use the arrays alone; `len`, `filled` and `kinds` are the writer's, who goes from entry
 /// to entry by bits: which slots are erased is random, and a branch on each would be mispredicted.
+/// They are in no line of `last`, of which a reader needs all: to erase an entry is then one line
+/// that a reader of another entry may miss.
 #[repr(C)]
 pub(super) struct Leaf<G: Geometry> {
     last: G::Leaf<AtomicU64>,
+    start: G::Leaf<AtomicU64>,
+    word: G::Leaf<AtomicPtr<()>>,
     kinds: AtomicU32,
     filled: AtomicU16,
     len: AtomicU8,
     /// Where it is in its block: see [`Kind`](super::block::Kind).
     pub(super) place: u8,
-    start: G::Leaf<AtomicU64>,
-    word: G::Leaf<AtomicPtr<()>>,
     pub(super) head: RcuHead,
 }
 
@@ -261,6 +263,12 @@ impl<G: Geometry> Leaf<G> {
         // Relaxed: there is nothing behind it to be seen.
         self.word.as_slice()[at].store(ptr::null_mut(), Ordering::Relaxed);
         self.set_filled(self.filled() & !(1 << at));
+    }
+
+    /// Puts an entry into an erased slot, between the ends that are there.
+    pub(super) fn refill(&self, at: usize, word: Word) {
+        self.set_word(at, word);
+        self.set_filled(self.filled() | 1 << at);
     }
 
     /// Moves the start of a slot.

@@ -50,8 +50,8 @@
 //! And what nothing that could be walked shows; tests and models hold it:
 //! - I7: a word stands in one slot, and is made an entry again when it is taken out.
 //! - I8: beside readers at most one of the three words of a slot changes while its leaf lives, but
-//!   for its erasing, after which none does. So the three, read one by one, were all so at the
-//!   moment when that one was read.
+//!   for its erasing, after which only an entry with the same extent comes there, if neither end
+//!   has moved. So the three, read one by one, were all so at the moment when that one was read.
 //! - I9: a pivot moves in place only over indices that have no entry on either side, so that
 //!   readers find nothing there whichever way they go.
 //!

@@ -309,7 +309,17 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return Some(());
         }
         let at = cut.from;
-        let old = leaf.read(at).filter(|_| cut.to == at + 1)?;
+        if cut.to != at + 1 {
+            return None;
+        }
+        let Some(old) = leaf.read(at) else {
+            let ends = (leaf.start(at), leaf.last(at));
+            let new = piece.filter(|new| (new.start, new.last) == ends)?;
+            leaf.may_store(at, Kind::Word).then_some(())?;
+            leaf.refill(at, new.word);
+            self.count.count(Event::SlotStore);
+            return Some(());
+        };
         match piece {
             None => leaf.erase(at),
             Some(new) if (new.start, new.last) == (old.start, old.last) => {
