@@ -102,6 +102,14 @@ fn variable(name: &CStr) -> Option<&'static CStr> {
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
+/// A number of at most nine digits, and nothing else.
+fn number(text: &CStr) -> Option<usize> {
+    let digits = text.to_bytes();
+    let is_number = (1..=9).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    let digits = digits.iter().map(|digit| usize::from(digit - b'0'));
+    is_number.then(|| digits.fold(0, |number, digit| number * 10 + digit))
+}
+
 /// The profile that the environment asks for; nonsense is no profile.
 fn profile() -> Option<Profile> {
     let mut profile = match variable(c"FURLONG_MALLOC_PROFILE").map(CStr::to_bytes) {
@@ -110,6 +118,9 @@ fn profile() -> Option<Profile> {
     };
     if variable(c"FURLONG_MALLOC_PREFAULT").map(CStr::to_bytes) == Some(b"1") {
         profile.prefault = true;
+    }
+    if let Some(delay) = variable(c"FURLONG_MALLOC_PURGE_DELAY_MS").and_then(number) {
+        profile.purge_delay_ms = delay;
     }
     (profile != Profile::STANDARD).then_some(profile)
 }

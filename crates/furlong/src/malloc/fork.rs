@@ -7,7 +7,6 @@
 
 use super::{
     allocator::Malloc,
-    class::{CLASSES, Class},
     config::Config,
     current::CurrentHeap,
     exchange::Exchange,
@@ -44,9 +43,7 @@ impl<C: Config> Malloc<C> {
         let mut ended = 0;
         for heap in self.pool.heaps() {
             if !core::ptr::eq(heap, own) && heap.state() == State::Running {
-                for class in (0..CLASSES).map(Class::numbered) {
-                    heap.own.tops.shape(class, heap.own.stacks.get(), 0);
-                }
+                heap.own.tops.forget();
                 heap.own.outgoing_len.set(0);
                 for place in &heap.own.waiting {
                     place.set(0);

@@ -46,9 +46,7 @@ impl<C: Config> Malloc<C> {
         // more than it needs, and never unmapped.
         let heap: &'static Heap = unsafe { &*heap };
         heap.own.stacks.set(start + stacks);
-        for class in (0..CLASSES).map(Class::numbered) {
-            heap.own.tops.shape(class, start + stacks, 0);
-        }
+        heap.own.tops.forget();
         heap.own.mark.set(self.with_pool(|pool| pool.mark.get()));
         heap.own.random.set(heap.own.mark.get() ^ start | 1);
         heap.set_state(State::Running);
@@ -85,6 +83,11 @@ impl<C: Config> Malloc<C> {
             place.set(0);
             self.give_group(heap, &group);
         }
+        self.empty_stacks(heap);
+    }
+
+    /// Gives everything that a heap keeps in its stacks back to the spans.
+    pub(crate) fn empty_stacks(&'static self, heap: &'static Heap) {
         for class in (1..CLASSES).map(Class::numbered) {
             self.flush(heap, class, usize::MAX);
         }

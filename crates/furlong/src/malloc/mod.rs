@@ -31,7 +31,7 @@
 //! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
 //! ([`BrokenMalloc`]).
 //! - I1: each unit of an arena is either free or in use, and its record says which.
-//! - I2: dirty units are free; the pool counts units in use, and dirty ones, rightly.
+//! - I2: dirty units are free, and idle ones dirty; the pool counts units in use, and dirty ones, rightly.
 //! - I3: a span's free blocks are the bits of its words; the summary names the words that have
 //!   any; the number is their count; all are carved.
 //! - I4: a span is in its owner's list of its class exactly when it has something to give.
@@ -46,7 +46,7 @@
 //! - `heap`, `own`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
 //! - `remote`, `group`: frees by other threads, and neighbours among freed blocks; `exchange`: what
 //!   heaps do with each other, which loom explores.
-//! - `pool`: what all share; `fork`: a process that forks; `latch`, `field`: what records are of.
+//! - `pool`: what all share; `purge`: what goes back to the system; `fork`: a process that forks; `latch`, `field`: what records are of.
 //! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
 //!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
 //! - `global`: Rust's allocator; `check`, `stats`: the invariants, and how much is in use.
@@ -85,6 +85,7 @@ mod map;
 mod own;
 mod policy;
 mod pool;
+mod purge;
 mod refill;
 mod remote;
 mod resize;

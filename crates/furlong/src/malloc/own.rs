@@ -1,7 +1,11 @@
 //! What a heap's thread alone uses: free blocks at hand, and freed ones on their way.
 #![forbid(unsafe_code)]
 
-use super::{class::Class, field::Word, stack::Tops};
+use super::{
+    class::Class,
+    field::{Bits, Word},
+    stack::Tops,
+};
 
 /// How many remote frees a heap collects before it sends them.
 pub(crate) const OUTGOING: usize = 64;
@@ -18,6 +22,10 @@ pub(crate) struct Own {
     pub(crate) mark: Word,
     /// Where its stacks begin.
     pub(crate) stacks: Word,
+    /// When its last round was.
+    pub(crate) round_ms: Bits,
+    /// Slow ways until it looks at the clock.
+    pub(crate) until_look: Word,
     /// For random placement.
     pub(crate) random: Word,
     /// Blocks of others' that were freed here.
@@ -34,6 +42,8 @@ impl Own {
             tops: Tops::nothing(),
             mark: Word::new(0),
             stacks: Word::new(0),
+            round_ms: Bits::new(0),
+            until_look: Word::new(0),
             random: Word::new(0),
             outgoing: [const { Word::new(0) }; OUTGOING],
             outgoing_len: Word::new(0),

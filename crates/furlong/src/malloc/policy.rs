@@ -16,6 +16,9 @@ pub struct Profile {
     pub kept_blocks_max: usize,
     /// The memory, at least and at most, that is free but not given back to the system.
     pub dirty_bytes: (usize, usize),
+    /// After so many milliseconds memory that nobody has taken meanwhile is given back, while
+    /// allocation goes on.
+    pub purge_delay_ms: usize,
     /// Whether arenas have memory behind them from the beginning.
     pub prefault: bool,
 }
@@ -26,6 +29,7 @@ impl Profile {
         kept_bytes_max: 64 << 10,
         kept_blocks_max: DEPTH,
         dirty_bytes: (4 << 20, 32 << 20),
+        purge_delay_ms: 1000,
         prefault: false,
     };
 
@@ -34,6 +38,7 @@ impl Profile {
         kept_bytes_max: 8 << 10,
         kept_blocks_max: 16,
         dirty_bytes: (256 << 10, 4 << 20),
+        purge_delay_ms: 100,
         prefault: false,
     };
 }
@@ -44,6 +49,7 @@ pub struct Policy {
     kept: [Byte; 256],
     dirty_min: Word,
     dirty_max: Word,
+    delay: Word,
     prefault: Byte,
 }
 
@@ -53,6 +59,7 @@ impl Policy {
             kept: [const { Byte::new(0) }; 256],
             dirty_min: Word::new(0),
             dirty_max: Word::new(0),
+            delay: Word::new(0),
             prefault: Byte::new(0),
         }
     }
@@ -67,6 +74,7 @@ impl Policy {
         }
         self.dirty_min.set(profile.dirty_bytes.0);
         self.dirty_max.set(profile.dirty_bytes.1);
+        self.delay.set(profile.purge_delay_ms);
         self.prefault.set(u8::from(profile.prefault));
     }
 
@@ -85,6 +93,16 @@ impl Policy {
     /// Whether new arenas have memory behind them from the beginning.
     pub(crate) fn prefaults(&self) -> bool {
         self.prefault.get() == 1
+    }
+
+    /// After how many milliseconds what is dirty is purged.
+    pub(crate) fn purge_delay_ms(&self) -> u64 {
+        self.delay.get() as u64
+    }
+
+    /// How many bytes may be free and dirty, however few are in use.
+    pub(crate) fn dirty_bytes_min(&self) -> usize {
+        self.dirty_min.get()
     }
 
     /// How many bytes may be free and dirty while so many are in use.

@@ -58,6 +58,7 @@ impl<C: Config> Malloc<C> {
 
     /// Takes blocks from a span to a heap's stack, and one of them for the caller.
     fn refill(&'static self, heap: &'static Heap, class: Class) -> usize {
+        self.tend(heap);
         let kept = self.policy.kept(class);
         let mut batch = Batch::of(kept / 2);
         self.lock_heap(heap);
@@ -202,6 +203,7 @@ impl<C: Config> Malloc<C> {
             self.give_group(heap, &self.group_of(address));
         }
         self.unlock_heap(heap);
+        self.tend(heap);
     }
 
     /// Whether a block that looks free is.

@@ -26,6 +26,7 @@ impl<C: Config> Malloc<C> {
         heap.own.outgoing_len.set(len + 1);
         if len + 1 >= OUTGOING {
             self.post_outgoing(heap);
+            self.tend(heap);
         }
     }
 

@@ -100,6 +100,15 @@ impl Tops {
         true
     }
 
+    /// Makes all stacks empty and full, wherever their words are: no memory is touched for those
+    /// that are never used.
+    pub(crate) fn forget(&self) {
+        for (top, depth) in self.tops.iter().zip(&self.depths) {
+            top.set((&raw const NOTHING.0).cast_mut());
+            depth.set(0);
+        }
+    }
+
     /// Makes an empty or new stack one that keeps so many blocks.
     pub(crate) fn shape(&self, class: Class, stacks: usize, kept: usize) {
         debug_assert!(kept <= DEPTH);
