@@ -44,7 +44,7 @@ impl<C: Config> Malloc<C> {
         for heap in self.pool.heaps() {
             if !core::ptr::eq(heap, own) && heap.state() == State::Running {
                 heap.own.tops.forget();
-                heap.own.outgoing_len.set(0);
+                heap.own.outgoing.forget();
                 for place in &heap.own.waiting {
                     place.set(0);
                 }

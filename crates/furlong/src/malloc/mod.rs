@@ -44,8 +44,8 @@
 //!   classes.
 //! - `class`, `span`, `spans`, `arena`, `units`, `map`: sizes, records, and the way to them.
 //! - `heap`, `own`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
-//! - `remote`, `group`: frees by other threads, and neighbours among freed blocks; `exchange`: what
-//!   heaps do with each other, which loom explores.
+//! - `remote`, `outgoing`: frees by other threads; `group`: neighbours among freed blocks;
+//!   `exchange`: what heaps do with each other, which loom explores.
 //! - `pool`: what all share; `purge`: what goes back to the system; `fork`: a process that forks; `latch`, `field`: what records are of.
 //! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
 //!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
@@ -82,6 +82,7 @@ mod latch;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod linux;
 mod map;
+mod outgoing;
 mod own;
 mod policy;
 mod pool;

@@ -2,13 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    class::Class,
     field::{Bits, Word},
+    outgoing::Outgoing,
+    span::Span,
     stack::Tops,
 };
-
-/// How many remote frees a heap collects before it sends them.
-pub(crate) const OUTGOING: usize = 64;
 
 /// How many freed blocks wait in a heap.
 pub(crate) const WAITING: usize = 128;
@@ -29,8 +27,7 @@ pub(crate) struct Own {
     /// For random placement.
     pub(crate) random: Word,
     /// Blocks of others' that were freed here.
-    pub(crate) outgoing: [Word; OUTGOING],
-    pub(crate) outgoing_len: Word,
+    pub(crate) outgoing: Outgoing,
     /// Its own freed blocks that wait before they are free, where that is asked for; 0 is none.
     pub(crate) waiting: [Word; WAITING],
 }
@@ -45,8 +42,7 @@ impl Own {
             round_ms: Bits::new(0),
             until_look: Word::new(0),
             random: Word::new(0),
-            outgoing: [const { Word::new(0) }; OUTGOING],
-            outgoing_len: Word::new(0),
+            outgoing: Outgoing::new(),
             waiting: [const { Word::new(0) }; WAITING],
         }
     }
@@ -59,12 +55,13 @@ impl Own {
         out
     }
 
-    /// Whether a block is among what it has. Another thread may ask; it sees an old or a new state.
+    /// Whether a block, by its number and its address, is among what it has. Another thread may
+    /// ask; it sees an old or a new state.
     #[cold]
-    pub(crate) fn has(&self, class: Class, block: usize) -> bool {
-        let sent = self.outgoing_len.get().min(OUTGOING);
-        let mut others = self.outgoing[..sent].iter().chain(&self.waiting);
-        self.tops.has(class, block) || others.any(|other| other.get() == block)
+    pub(crate) fn has(&self, span: &'static Span, block: usize, address: usize) -> bool {
+        self.tops.has(span.class(), address)
+            || self.outgoing.has(span, block)
+            || self.waiting.iter().any(|other| other.get() == address)
     }
 
     /// A number that depends on the heap's secret.

@@ -180,7 +180,7 @@ impl<C: Config> Malloc<C> {
         if !running {
             self.post(span, block / 64, 1 << (block % 64));
         } else if !span.owner.is(heap) {
-            self.send(heap, address);
+            self.send(heap, span, block);
         } else if C::Hardening::SHUFFLE {
             match heap.own.delay(address) {
                 0 => {}
@@ -220,7 +220,7 @@ impl<C: Config> Malloc<C> {
         }) || self
             .pool
             .heaps()
-            .any(|heap| heap.own.has(span.class(), address))
+            .any(|heap| heap.own.has(span, block, address))
     }
 
     /// Gives back what the caller's heap keeps, and to the system what nobody has. Returns whether
