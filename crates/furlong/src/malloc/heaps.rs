@@ -45,8 +45,7 @@ impl<C: Config> Malloc<C> {
         // SAFETY: zeroed memory is a value of Heap, whose pointers may be null; it is aligned to
         // more than it needs, and never unmapped.
         let heap: &'static Heap = unsafe { &*heap };
-        heap.own.stacks.set(start + stacks);
-        heap.own.tops.forget();
+        heap.own.tops.begin(start + stacks);
         heap.own.mark.set(self.with_pool(|pool| pool.mark.get()));
         heap.own.random.set(heap.own.mark.get() ^ start | 1);
         heap.set_state(State::Running);
@@ -90,6 +89,9 @@ impl<C: Config> Malloc<C> {
     pub(crate) fn empty_stacks(&'static self, heap: &'static Heap) {
         for class in (1..CLASSES).map(Class::numbered) {
             self.flush(heap, class, usize::MAX);
+            while heap.own.tops.take_back(class) {
+                self.flush(heap, class, usize::MAX);
+            }
         }
     }
 

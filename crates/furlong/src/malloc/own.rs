@@ -18,8 +18,6 @@ pub(crate) struct Own {
     pub(crate) tops: Tops,
     /// What free blocks carry in their first word; a secret of the process.
     pub(crate) mark: Word,
-    /// Where its stacks begin.
-    pub(crate) stacks: Word,
     /// When its last round was.
     pub(crate) round_ms: Bits,
     /// Slow ways until it looks at the clock.
@@ -38,7 +36,6 @@ impl Own {
         Self {
             tops: Tops::nothing(),
             mark: Word::new(0),
-            stacks: Word::new(0),
             round_ms: Bits::new(0),
             until_look: Word::new(0),
             random: Word::new(0),

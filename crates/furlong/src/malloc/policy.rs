@@ -27,7 +27,7 @@ impl Profile {
     /// For programs.
     pub const STANDARD: Self = Self {
         kept_bytes_max: 64 << 10,
-        kept_blocks_max: DEPTH,
+        kept_blocks_max: 16 * DEPTH,
         dirty_bytes: (4 << 20, 32 << 20),
         purge_delay_ms: 1000,
         prefault: false,
@@ -47,6 +47,7 @@ impl Profile {
 #[derive(Debug)]
 pub struct Policy {
     kept: [Byte; 256],
+    aside: [Byte; 256],
     dirty_min: Word,
     dirty_max: Word,
     delay: Word,
@@ -57,6 +58,7 @@ impl Policy {
     pub(crate) const fn new() -> Self {
         Self {
             kept: [const { Byte::new(0) }; 256],
+            aside: [const { Byte::new(0) }; 256],
             dirty_min: Word::new(0),
             dirty_max: Word::new(0),
             delay: Word::new(0),
@@ -67,10 +69,13 @@ impl Policy {
     /// Puts a profile in force; heaps follow when they renew a stack.
     pub(crate) fn follow(&self, profile: &Profile) {
         for class in (1..CLASSES).map(Class::numbered) {
-            let most = (profile.kept_bytes_max / class.size()).clamp(2, DEPTH);
+            let most = (profile.kept_bytes_max / class.size()).max(2);
             let most = most.min(profile.kept_blocks_max);
+            let aside = (most / DEPTH).saturating_sub(1).min(usize::from(u8::MAX));
             #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
-            self.kept[class.index()].set(most as u8);
+            self.kept[class.index()].set(most.min(DEPTH) as u8);
+            #[expect(clippy::cast_possible_truncation, reason = "at most what a byte holds")]
+            self.aside[class.index()].set(aside as u8);
         }
         self.dirty_min.set(profile.dirty_bytes.0);
         self.dirty_max.set(profile.dirty_bytes.1);
@@ -78,7 +83,13 @@ impl Policy {
         self.prefault.set(u8::from(profile.prefault));
     }
 
-    /// How many blocks of a class a heap keeps.
+    /// How many full chunks of a class a heap puts aside.
+    #[inline]
+    pub(crate) fn aside(&self, class: Class) -> usize {
+        usize::from(self.aside[class.index()].get())
+    }
+
+    /// How many blocks of a class a heap keeps at hand.
     #[inline(always)]
     pub(crate) fn kept(&self, class: Class) -> usize {
         usize::from(self.kept[class.index()].get())

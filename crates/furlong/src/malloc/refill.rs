@@ -13,7 +13,6 @@ use super::{
     heap::Heap,
     source::{Misuse, PageSource},
     span::{Span, Use},
-    spans::Batch,
     system::{is_zero, stop},
 };
 
@@ -58,30 +57,36 @@ impl<C: Config> Malloc<C> {
 
     /// Takes blocks from a span to a heap's stack, and one of them for the caller.
     fn refill(&'static self, heap: &'static Heap, class: Class) -> usize {
+        let tops = &heap.own.tops;
+        if tops.take_back(class) {
+            return tops.pop(class.index());
+        }
         self.tend(heap);
         let kept = self.policy.kept(class);
-        let mut batch = Batch::of(kept / 2);
+        let mut first = 0;
         self.lock_heap(heap);
         self.collect(heap);
-        heap.own.tops.shape(class, heap.own.stacks.get(), kept);
-        while let Some(span) = self.span_with_blocks(heap, class) {
-            self.take_from(span, &mut batch);
+        tops.shape(class, kept);
+        if let Some(span) = self.span_with_blocks(heap, class) {
+            let count = (kept / 2).max(1).min(Self::available(span));
+            if kept < count {
+                self.take_from(span, count, |block| first = block);
+            } else {
+                let mut filling = tops.fill(class, count);
+                self.take_from(span, count, |block| filling.put(block));
+            }
             if Self::is_exhausted(span) {
                 self.unlist(heap, span);
-            }
-            if !batch.blocks().is_empty() {
-                break;
             }
         }
         self.unlock_heap(heap);
         if C::Hardening::SHUFFLE {
-            shuffle(heap, batch.blocks());
+            tops.shuffle(class, |end| heap.own.next_random() % end);
         }
-        let Some((first, rest)) = batch.blocks().split_first() else {
-            return 0;
-        };
-        heap.own.tops.fill(class, rest);
-        *first
+        if first == 0 {
+            first = tops.pop(class.index());
+        }
+        first
     }
 
     fn span_with_blocks(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
@@ -194,12 +199,17 @@ impl<C: Config> Malloc<C> {
     /// Puts a block of the heap's on its stack, half emptied if it is full, or gives it back.
     fn keep_or_give(&'static self, heap: &'static Heap, span: &'static Span, address: usize) {
         let class = span.class();
-        if heap.own.tops.push(class.number(), address) {
+        let tops = &heap.own.tops;
+        if tops.push(class.number(), address) {
+            return;
+        }
+        if !C::Hardening::SHUFFLE && tops.put_aside(class, self.policy.aside(class)) {
+            tops.push(class.number(), address);
             return;
         }
         self.lock_heap(heap);
         self.flush(heap, class, self.policy.kept(class).div_ceil(2));
-        if !heap.own.tops.push(class.number(), address) {
+        if !tops.push(class.number(), address) {
             self.give_group(heap, &self.group_of(address));
         }
         self.unlock_heap(heap);
@@ -243,12 +253,5 @@ impl<C: Config> Malloc<C> {
         });
         self.unmap_kept(|_| 0);
         before > 0
-    }
-}
-
-/// Puts blocks in random order.
-fn shuffle(heap: &Heap, blocks: &mut [usize]) {
-    for at in (1..blocks.len()).rev() {
-        blocks.swap(at, heap.own.next_random() % (at + 1));
     }
 }

@@ -1,9 +1,13 @@
-//! The stacks of a heap: the free blocks of each class that it keeps, as an array of addresses.
+//! The stacks of a heap: the free blocks of each class that it keeps, as arrays of addresses.
 //!
-//! A stack is 64 words that end at a multiple of 512 bytes. Its top is the address of the word with
-//! the block to be handed out next. Below the lowest block is a zero: a stack is empty when its
-//! top leads to a zero, and full when its top is a multiple of 512. How deep it is lies in where
-//! that zero is; a stack that keeps nothing is empty and full.
+//! A stack is a chunk of 64 words that ends at a multiple of 512 bytes. Its top is the address of
+//! the word with the block to be handed out next. Below the lowest block is a zero: a stack is empty
+//! when its top leads to a zero, and full when its top is a multiple of 512. How deep it is lies in
+//! where that zero is; a stack that keeps nothing is empty and full.
+//!
+//! A full chunk may be put aside for an empty one, and is taken back when that is empty again: so
+//! a batch of many blocks comes and goes without its spans being asked. Its lowest word, which
+//! would be the zero, is then the number of the one that was put aside before it.
 
 use core::ptr;
 
@@ -11,17 +15,20 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 
 use super::{
     class::{CLASSES, Class},
-    field::{Byte, Word},
+    field::{Byte, Short, Word},
 };
 
-/// The most blocks that a stack keeps.
+/// The most blocks of a chunk.
 pub(crate) const DEPTH: usize = 63;
+
+/// The most chunks that a heap has put aside, of all classes.
+const ASIDE: usize = 128;
 
 const WORD: usize = size_of::<Word>();
 const SPACE: usize = (DEPTH + 1) * WORD;
 
-/// The bytes of all stacks, which begin at a multiple of 512: the last one ends beyond its space.
-pub(crate) const STACKS: usize = (CLASSES + 1) * SPACE;
+/// The bytes of all chunks, which begin at a multiple of 512: the last one ends beyond its space.
+pub(crate) const STACKS: usize = (CLASSES + ASIDE + 1) * SPACE;
 pub(crate) const STACKS_ALIGN: usize = SPACE;
 
 #[repr(align(512))]
@@ -35,8 +42,25 @@ static NOTHING: Nothing = Nothing(Word::new(0));
 pub(crate) struct Tops {
     /// As many as a byte has values, so that no class has to be compared with their number.
     tops: [Top; 256],
-    /// How many blocks each stack keeps.
+    /// How many blocks each stack keeps in its chunk.
     depths: [Byte; CLASSES],
+    /// The chunks that are put aside: the last one's number, and how many of the class.
+    aside: [Short; CLASSES],
+    asides: [Byte; CLASSES],
+    chunks: Chunks,
+}
+
+/// A heap's chunks, by numbers from 1: those that nobody has.
+#[derive(Debug)]
+struct Chunks {
+    /// Where the first one begins.
+    start: Word,
+    /// The first of those that were used; their lowest words lead on.
+    spare: Short,
+    /// How many were ever used.
+    used: Short,
+    /// How many are put aside.
+    aside: Short,
 }
 
 /// A top: the address of a word. A pointer, so that a static may hold it.
@@ -60,9 +84,60 @@ impl Top {
 /// The word at a place in a stack.
 #[inline(always)]
 fn word(at: *mut Word) -> &'static Word {
-    // SAFETY: tops lead to words of stacks, which are mapped for ever, or to NOTHING; so do the
-    // places between a stack's lowest word and its last one, to which alone this module moves.
+    // SAFETY: tops lead to words of chunks, which are mapped for ever, or to NOTHING; so do the
+    // places between a chunk's lowest word and its last one, to which alone this module moves.
     unsafe { &*at }
+}
+
+fn nothing() -> *mut Word {
+    (&raw const NOTHING.0).cast_mut()
+}
+
+impl Chunks {
+    /// The last word of a chunk.
+    fn end(&self, number: u16) -> *mut Word {
+        ptr::with_exposed_provenance_mut(self.start.get() + usize::from(number) * SPACE)
+    }
+
+    fn lowest(&self, number: u16) -> *mut Word {
+        self.end(number).wrapping_sub(DEPTH)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "they are numbers of chunks")]
+    fn number_at(&self, top: *mut Word) -> u16 {
+        ((top.addr().next_multiple_of(SPACE) - self.start.get()) / SPACE) as u16
+    }
+
+    /// The number in a chunk's lowest word.
+    #[expect(clippy::cast_possible_truncation, reason = "they are numbers of chunks")]
+    fn linked(&self, number: u16) -> u16 {
+        word(self.lowest(number)).get() as u16
+    }
+
+    fn link(&self, number: u16, other: u16) {
+        word(self.lowest(number)).set(usize::from(other));
+    }
+
+    /// A chunk that nobody has; there are enough for one a class and all that may be put aside.
+    fn take(&self) -> u16 {
+        let number = match self.spare.get() {
+            0 => {
+                self.used.set(self.used.get() + 1);
+                self.used.get()
+            }
+            spare => {
+                self.spare.set(self.linked(spare));
+                spare
+            }
+        };
+        self.link(number, 0);
+        number
+    }
+
+    fn give(&self, number: u16) {
+        self.link(number, self.spare.get());
+        self.spare.set(number);
+    }
 }
 
 impl Tops {
@@ -71,6 +146,14 @@ impl Tops {
         Self {
             tops: [const { Top(AtomicPtr::new((&raw const NOTHING.0).cast_mut())) }; 256],
             depths: [const { Byte::new(0) }; CLASSES],
+            aside: [const { Short::new(0) }; CLASSES],
+            asides: [const { Byte::new(0) }; CLASSES],
+            chunks: Chunks {
+                start: Word::new(0),
+                spare: Short::new(0),
+                used: Short::new(0),
+                aside: Short::new(0),
+            },
         }
     }
 
@@ -100,67 +183,147 @@ impl Tops {
         true
     }
 
-    /// Makes all stacks empty and full, wherever their words are: no memory is touched for those
-    /// that are never used.
+    /// Where the chunks of a new heap are.
+    pub(crate) fn begin(&self, start: usize) {
+        self.chunks.start.set(start);
+        self.forget();
+    }
+
+    /// Makes all stacks empty and full, without touching a word of theirs.
     pub(crate) fn forget(&self) {
-        for (top, depth) in self.tops.iter().zip(&self.depths) {
-            top.set((&raw const NOTHING.0).cast_mut());
-            depth.set(0);
+        self.tops.iter().for_each(|top| top.set(nothing()));
+        self.depths.iter().for_each(|depth| depth.set(0));
+        self.aside.iter().for_each(|aside| aside.set(0));
+        self.asides.iter().for_each(|asides| asides.set(0));
+        for count in [&self.chunks.spare, &self.chunks.used, &self.chunks.aside] {
+            count.set(0);
         }
     }
 
-    /// Makes an empty or new stack one that keeps so many blocks.
-    pub(crate) fn shape(&self, class: Class, stacks: usize, kept: usize) {
-        debug_assert!(kept <= DEPTH);
-        let end = stacks + (class.index() + 1) * SPACE;
-        let bottom = ptr::with_exposed_provenance_mut(end - kept * WORD);
+    /// Makes an empty stack, or one without a chunk, one that keeps so many blocks.
+    pub(crate) fn shape(&self, class: Class, kept: usize) {
+        debug_assert!(kept <= DEPTH && self.asides[class.index()].get() == 0);
+        let (top, chunks) = (&self.tops[class.index()], &self.chunks);
+        let chunk = match top.get() {
+            none if none == nothing() => chunks.take(),
+            top => chunks.number_at(top),
+        };
+        let bottom = chunks.end(chunk).wrapping_sub(kept);
         word(bottom).set(0);
-        self.tops[class.index()].set(bottom);
+        top.set(bottom);
         #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
         self.depths[class.index()].set(kept as u8);
     }
 
-    /// The number of its blocks.
-    pub(crate) fn len(&self, class: Class) -> usize {
+    /// Puts a full chunk aside, if of the class no more than `most` are then. `false`: nothing has
+    /// changed.
+    pub(crate) fn put_aside(&self, class: Class, most: usize) -> bool {
+        let (at, chunks) = (class.index(), &self.chunks);
+        let asides = self.asides[at].get();
+        let whole = usize::from(self.depths[at].get()) == DEPTH;
+        if !whole || usize::from(asides) >= most || usize::from(chunks.aside.get()) >= ASIDE {
+            return false;
+        }
+        let full = chunks.number_at(self.tops[at].get());
+        chunks.link(full, self.aside[at].get());
+        self.aside[at].set(full);
+        self.asides[at].set(asides + 1);
+        chunks.aside.set(chunks.aside.get() + 1);
+        let empty = chunks.take();
+        self.tops[at].set(chunks.lowest(empty));
+        true
+    }
+
+    /// Takes the chunk back that was put aside last, for an empty one. `false`: there is none.
+    pub(crate) fn take_back(&self, class: Class) -> bool {
+        let (at, chunks) = (class.index(), &self.chunks);
+        let full = self.aside[at].get();
+        if full == 0 {
+            return false;
+        }
+        chunks.give(chunks.number_at(self.tops[at].get()));
+        self.aside[at].set(chunks.linked(full));
+        self.asides[at].set(self.asides[at].get() - 1);
+        chunks.aside.set(chunks.aside.get() - 1);
+        chunks.link(full, 0);
+        self.tops[at].set(chunks.end(full));
+        true
+    }
+
+    /// The number of its blocks in its chunk.
+    fn in_chunk(&self, class: Class) -> usize {
         let top = self.tops[class.index()].get().addr();
         let room = (top.next_multiple_of(SPACE) - top) / WORD;
         usize::from(self.depths[class.index()].get()) - room
     }
 
+    /// The number of its blocks.
+    pub(crate) fn len(&self, class: Class) -> usize {
+        let aside = usize::from(self.asides[class.index()].get());
+        self.in_chunk(class) + aside * DEPTH
+    }
+
+    /// The last words of the chunks that a class has put aside.
+    fn asides(&self, class: Class) -> impl Iterator<Item = *mut Word> {
+        let none = |number: &u16| *number != 0;
+        let first = Some(self.aside[class.index()].get()).filter(none);
+        let next = move |number: &u16| Some(self.chunks.linked(*number)).filter(none);
+        core::iter::successors(first, next)
+            .take(ASIDE)
+            .map(|number| self.chunks.end(number))
+    }
+
     /// Whether a block is among them. Another thread may ask: however the stack moves meanwhile,
-    /// the words are those of the heap's stacks.
+    /// the words are those of the heap's chunks.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
-        let top = self.tops[class.index()].get();
-        (0..DEPTH)
-            .map(|down| word(top.wrapping_sub(down)).get())
-            .take_while(|other| *other != 0)
-            .any(|other| other == block)
+        let mut tops = self.asides(class).chain([self.tops[class.index()].get()]);
+        tops.any(|top| {
+            (0..DEPTH)
+                .map(|down| word(top.wrapping_sub(down)).get())
+                .take_while(|other| *other != 0)
+                .any(|other| other == block)
+        })
     }
 
     /// Shows all its blocks.
     pub(crate) fn each(&self, class: Class, mut show: impl FnMut(usize)) {
-        let top = self.tops[class.index()].get();
-        for down in 0..self.len(class) {
-            show(word(top.wrapping_sub(down)).get());
+        let own = (self.tops[class.index()].get(), self.in_chunk(class));
+        let asides = self.asides(class).map(|end| (end, DEPTH));
+        for (top, len) in asides.chain([own]) {
+            for down in 0..len {
+                show(word(top.wrapping_sub(down)).get());
+            }
         }
     }
 
-    /// Puts blocks on an empty stack that keeps as many, so that the first comes out first.
-    pub(crate) fn fill(&self, class: Class, blocks: &[usize]) {
+    /// Makes room for `count` blocks on an empty stack that keeps as many. All of them must be put
+    /// there; the first comes out first.
+    #[inline(always)]
+    pub(crate) fn fill(&self, class: Class, count: usize) -> Filling {
+        debug_assert!(count <= usize::from(self.depths[class.index()].get()));
         let top = &self.tops[class.index()];
-        let mut at = top.get();
-        for block in blocks.iter().rev() {
-            at = at.wrapping_add(1);
-            word(at).set(*block);
-        }
-        top.set(at);
+        top.set(top.get().wrapping_add(count));
+        Filling(top.get())
     }
 
-    /// Takes the `count` lowest blocks, which are the oldest, and hands each out.
+    /// Puts the blocks of a chunk in another order, each in the place of one at or below it that is
+    /// drawn.
+    pub(crate) fn shuffle(&self, class: Class, mut draw: impl FnMut(usize) -> usize) {
+        let top = self.tops[class.index()].get();
+        let place = |at: usize| word(top.wrapping_sub(at));
+        for at in (1..self.in_chunk(class)).rev() {
+            let other = draw(at + 1);
+            let block = place(at).get();
+            place(at).set(place(other).get());
+            place(other).set(block);
+        }
+    }
+
+    /// Takes the `count` lowest blocks of a chunk, which are the oldest, and hands each out.
     #[inline]
     pub(crate) fn drain(&self, class: Class, count: usize, mut out: impl FnMut(usize)) {
         let top = &self.tops[class.index()];
-        let len = self.len(class);
+        let len = self.in_chunk(class);
         let count = count.min(len);
         let bottom = top.get().wrapping_sub(len);
         let mut from = bottom;
@@ -174,5 +337,17 @@ impl Tops {
             word(to).set(word(from).get());
         }
         top.set(to);
+    }
+}
+
+/// Places of a stack that are being filled, from the top.
+pub(crate) struct Filling(*mut Word);
+
+impl Filling {
+    /// Puts a block in the next place.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, block: usize) {
+        word(self.0).set(block);
+        self.0 = self.0.wrapping_sub(1);
     }
 }
