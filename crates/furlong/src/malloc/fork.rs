@@ -6,11 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    allocator::Malloc,
-    config::Config,
-    current::CurrentHeap,
-    exchange::Exchange,
-    heap::State,
+    allocator::Malloc, config::Config, current::CurrentHeap, exchange::Exchange, heap::State,
     pool::Pool,
 };
 

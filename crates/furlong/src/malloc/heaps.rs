@@ -80,7 +80,7 @@ impl<C: Config> Malloc<C> {
         for place in heap.own.waiting.iter().filter(|place| place.get() != 0) {
             let group = self.group_of(place.get());
             place.set(0);
-            self.give_group(heap, &group);
+            self.give_group(heap, group);
         }
         self.empty_stacks(heap);
     }

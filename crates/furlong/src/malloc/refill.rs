@@ -8,7 +8,6 @@ use super::{
     config::Config,
     current::CurrentHeap,
     exchange::Exchange,
-    group::Group,
     hardening::Hardening,
     heap::Heap,
     source::{Misuse, PageSource},
@@ -134,27 +133,15 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
-    pub(crate) fn flush(&'static self, heap: &'static Heap, class: Class, count: usize) {
-        let mut open = Group::EMPTY;
-        heap.own.tops.drain(class, count, |address| {
-            if !open.add(address) {
-                self.give_group(heap, &open);
-                open = self.group_of(address);
-            }
-        });
-        self.give_group(heap, &open);
-    }
-
     /// Frees whatever the gate does not: remote blocks, blocks for full stacks, objects of their
     /// own units, and what is no block.
     #[cold]
     #[inline(never)]
-    pub(crate) fn free_slow(&'static self, address: usize) {
+    pub(crate) fn free_slow(&'static self, address: usize, span: &'static Span) {
         if address == 0 {
             return;
         }
-        let span = self.first_unit(address);
+        let span = self.first_of(span);
         if span.is(Use::Blocks) {
             self.free_block(span, address);
         } else {
@@ -164,9 +151,7 @@ impl<C: Config> Malloc<C> {
 
     #[inline(always)]
     fn free_block(&'static self, span: &'static Span, address: usize) {
-        let Some(block) = span.block_at(address) else {
-            stop(&self.source, Misuse::NotABlock, address)
-        };
+        let block = self.block_in(span, address);
         let class = span.class();
         let heap = C::Current::get();
         let running = heap.is_running();
@@ -210,7 +195,7 @@ impl<C: Config> Malloc<C> {
         self.lock_heap(heap);
         self.flush(heap, class, self.policy.kept(class).div_ceil(2));
         if !tops.push(class.number(), address) {
-            self.give_group(heap, &self.group_of(address));
+            self.give_group(heap, self.group_of(address));
         }
         self.unlock_heap(heap);
         self.tend(heap);

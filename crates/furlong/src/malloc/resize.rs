@@ -34,8 +34,10 @@ impl<C: Config> Malloc<C> {
     /// As for [`free`](Self::free), but the block stays in use.
     pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
         let address = block.expose_provenance();
-        let room = if self.first_unit(address).is(Use::Blocks) {
-            self.find_block(address).0.class().size()
+        let span = self.first_unit(address);
+        let room = if span.is(Use::Blocks) {
+            self.block_in(span, address);
+            span.class().size()
         } else {
             self.object_at(address).1
         };

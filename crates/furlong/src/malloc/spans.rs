@@ -194,15 +194,28 @@ impl<C: Config> Malloc<C> {
         if !span.is(Use::Blocks) {
             self.stop_at(address);
         }
+        (span, self.block_in(span, address))
+    }
+
+    /// The number of the block that begins at an address in this span.
+    ///
+    /// Stops the program where none does.
+    #[inline]
+    pub(crate) fn block_in(&'static self, span: &'static Span, address: usize) -> usize {
         match span.block_at(address) {
-            Some(block) => (span, block),
+            Some(block) => block,
             None => stop(&self.source, Misuse::NotABlock, address),
         }
     }
 
     /// The record of the first unit of whatever an address is in.
     pub(crate) fn first_unit(&'static self, address: usize) -> &'static Span {
-        let span = self.map.span_at(address);
+        self.first_of(self.map.span_at(address))
+    }
+
+    /// The same from the record of any unit of it.
+    #[inline]
+    pub(crate) fn first_of(&'static self, span: &'static Span) -> &'static Span {
         if !span.is(Use::Rest) {
             return span;
         }

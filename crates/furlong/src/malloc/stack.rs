@@ -103,13 +103,19 @@ impl Chunks {
         self.end(number).wrapping_sub(DEPTH)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "they are numbers of chunks")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "they are numbers of chunks"
+    )]
     fn number_at(&self, top: *mut Word) -> u16 {
         ((top.addr().next_multiple_of(SPACE) - self.start.get()) / SPACE) as u16
     }
 
     /// The number in a chunk's lowest word.
-    #[expect(clippy::cast_possible_truncation, reason = "they are numbers of chunks")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "they are numbers of chunks"
+    )]
     fn linked(&self, number: u16) -> u16 {
         word(self.lowest(number)).get() as u16
     }

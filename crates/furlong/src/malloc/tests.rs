@@ -49,7 +49,10 @@ impl Config for Parts {
 }
 
 /// Runs something in a thread of its own, with an allocator of its own.
-fn with_new<C, T>(source: C::Source, run: impl FnOnce(&'static Malloc<C>) -> T + Send + 'static) -> T
+fn with_new<C, T>(
+    source: C::Source,
+    run: impl FnOnce(&'static Malloc<C>) -> T + Send + 'static,
+) -> T
 where
     C: Config,
     C::Source: Send,
