@@ -111,7 +111,8 @@ unsafe impl PageSource for Linux {
         };
         // SAFETY: a place for the answer. A clock of the last tick, which needs no system call.
         quietly(|| unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) });
-        now.tv_sec.cast_unsigned() * 1000 + now.tv_nsec.cast_unsigned() / 1_000_000
+        let number = |part: i64| u64::try_from(part).unwrap_or(0);
+        number(now.tv_sec.into()) * 1000 + number(now.tv_nsec.into()) / 1_000_000
     }
 
     fn random(&self) -> u64 {
