@@ -10,10 +10,12 @@ use super::{
 /// A named set of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The bytes of one class that a heap keeps at most.
+    /// The bytes of one class that a heap keeps at hand, at most.
     pub kept_bytes_max: usize,
-    /// The blocks of one class that a heap keeps at most.
+    /// The blocks of one class that a heap keeps at hand, at most.
     pub kept_blocks_max: usize,
+    /// The bytes that a heap puts aside, of all classes, at most.
+    pub aside_bytes_max: usize,
     /// The memory, at least and at most, that is free but not given back to the system.
     pub dirty_bytes: (usize, usize),
     /// After so many milliseconds memory that nobody has taken meanwhile is given back, while
@@ -27,7 +29,8 @@ impl Profile {
     /// For programs.
     pub const STANDARD: Self = Self {
         kept_bytes_max: 64 << 10,
-        kept_blocks_max: 16 * DEPTH,
+        kept_blocks_max: DEPTH,
+        aside_bytes_max: 1 << 20,
         dirty_bytes: (4 << 20, 32 << 20),
         purge_delay_ms: 1000,
         prefault: false,
@@ -37,6 +40,7 @@ impl Profile {
     pub const CONSERVATIVE: Self = Self {
         kept_bytes_max: 8 << 10,
         kept_blocks_max: 16,
+        aside_bytes_max: 0,
         dirty_bytes: (256 << 10, 4 << 20),
         purge_delay_ms: 100,
         prefault: false,
@@ -47,7 +51,7 @@ impl Profile {
 #[derive(Debug)]
 pub struct Policy {
     kept: [Byte; 256],
-    aside: [Byte; 256],
+    aside: Word,
     dirty_min: Word,
     dirty_max: Word,
     delay: Word,
@@ -58,7 +62,7 @@ impl Policy {
     pub(crate) const fn new() -> Self {
         Self {
             kept: [const { Byte::new(0) }; 256],
-            aside: [const { Byte::new(0) }; 256],
+            aside: Word::new(0),
             dirty_min: Word::new(0),
             dirty_max: Word::new(0),
             delay: Word::new(0),
@@ -69,24 +73,22 @@ impl Policy {
     /// Puts a profile in force; heaps follow when they renew a stack.
     pub(crate) fn follow(&self, profile: &Profile) {
         for class in (1..CLASSES).map(Class::numbered) {
-            let most = (profile.kept_bytes_max / class.size()).max(2);
+            let most = (profile.kept_bytes_max / class.size()).clamp(2, DEPTH);
             let most = most.min(profile.kept_blocks_max);
-            let aside = (most / DEPTH).saturating_sub(1).min(usize::from(u8::MAX));
             #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
-            self.kept[class.index()].set(most.min(DEPTH) as u8);
-            #[expect(clippy::cast_possible_truncation, reason = "at most what a byte holds")]
-            self.aside[class.index()].set(aside as u8);
+            self.kept[class.index()].set(most as u8);
         }
+        self.aside.set(profile.aside_bytes_max);
         self.dirty_min.set(profile.dirty_bytes.0);
         self.dirty_max.set(profile.dirty_bytes.1);
         self.delay.set(profile.purge_delay_ms);
         self.prefault.set(u8::from(profile.prefault));
     }
 
-    /// How many full chunks of a class a heap puts aside.
+    /// How many bytes a heap puts aside.
     #[inline]
-    pub(crate) fn aside(&self, class: Class) -> usize {
-        usize::from(self.aside[class.index()].get())
+    pub(crate) fn aside_bytes_max(&self) -> usize {
+        self.aside.get()
     }
 
     /// How many blocks of a class a heap keeps at hand.

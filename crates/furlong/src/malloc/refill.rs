@@ -188,7 +188,7 @@ impl<C: Config> Malloc<C> {
         if tops.push(class.number(), address) {
             return;
         }
-        if !C::Hardening::SHUFFLE && tops.put_aside(class, self.policy.aside(class)) {
+        if !C::Hardening::SHUFFLE && tops.put_aside(class, self.policy.aside_bytes_max()) {
             tops.push(class.number(), address);
             return;
         }

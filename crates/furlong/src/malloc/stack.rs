@@ -21,8 +21,9 @@ use super::{
 /// The most blocks of a chunk.
 pub(crate) const DEPTH: usize = 63;
 
-/// The most chunks that a heap has put aside, of all classes.
+/// The most chunks that a heap has put aside: of all classes, and of one.
 const ASIDE: usize = 128;
+const ASIDE_OF_ONE: usize = 15;
 
 const WORD: usize = size_of::<Word>();
 const SPACE: usize = (DEPTH + 1) * WORD;
@@ -59,8 +60,9 @@ struct Chunks {
     spare: Short,
     /// How many were ever used.
     used: Short,
-    /// How many are put aside.
+    /// How many are put aside, and the bytes of their blocks.
     aside: Short,
+    aside_bytes: Word,
 }
 
 /// A top: the address of a word. A pointer, so that a static may hold it.
@@ -70,14 +72,21 @@ struct Top(AtomicPtr<Word>);
 impl Top {
     #[inline(always)]
     fn get(&self) -> *mut Word {
-        // Relaxed: only the heap's thread uses it.
+        // Relaxed: only the heap's thread moves it.
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// As another thread sees it.
+    fn look(&self) -> *mut Word {
+        // Acquire: pairs with the Release in set.
+        self.0.load(Ordering::Acquire)
     }
 
     #[inline(always)]
     fn set(&self, top: *mut Word) {
-        // Relaxed: as above.
-        self.0.store(top, Ordering::Relaxed);
+        // Release: pairs with the Acquire in look, so that who sees the top sees the words below it
+        // as they are: an older one may name a block that has been given out since.
+        self.0.store(top, Ordering::Release);
     }
 }
 
@@ -159,6 +168,7 @@ impl Tops {
                 spare: Short::new(0),
                 used: Short::new(0),
                 aside: Short::new(0),
+                aside_bytes: Word::new(0),
             },
         }
     }
@@ -204,6 +214,7 @@ impl Tops {
         for count in [&self.chunks.spare, &self.chunks.used, &self.chunks.aside] {
             count.set(0);
         }
+        self.chunks.aside_bytes.set(0);
     }
 
     /// Makes an empty stack, or one without a chunk, one that keeps so many blocks.
@@ -221,15 +232,19 @@ impl Tops {
         self.depths[class.index()].set(kept as u8);
     }
 
-    /// Puts a full chunk aside, if of the class no more than `most` are then. `false`: nothing has
-    /// changed.
+    /// Puts a full chunk aside, if no more than `most` bytes are then. `false`: nothing has changed.
     pub(crate) fn put_aside(&self, class: Class, most: usize) -> bool {
         let (at, chunks) = (class.index(), &self.chunks);
         let asides = self.asides[at].get();
         let whole = usize::from(self.depths[at].get()) == DEPTH;
-        if !whole || usize::from(asides) >= most || usize::from(chunks.aside.get()) >= ASIDE {
+        let bytes = chunks.aside_bytes.get() + DEPTH * class.size();
+        let room = bytes <= most
+            && usize::from(asides) < ASIDE_OF_ONE
+            && usize::from(chunks.aside.get()) < ASIDE;
+        if !whole || !room {
             return false;
         }
+        chunks.aside_bytes.set(bytes);
         let full = chunks.number_at(self.tops[at].get());
         chunks.link(full, self.aside[at].get());
         self.aside[at].set(full);
@@ -251,6 +266,8 @@ impl Tops {
         self.aside[at].set(chunks.linked(full));
         self.asides[at].set(self.asides[at].get() - 1);
         chunks.aside.set(chunks.aside.get() - 1);
+        let bytes = chunks.aside_bytes.get() - DEPTH * class.size();
+        chunks.aside_bytes.set(bytes);
         chunks.link(full, 0);
         self.tops[at].set(chunks.end(full));
         true
@@ -282,7 +299,7 @@ impl Tops {
     /// Whether a block is among them. Another thread may ask: however the stack moves meanwhile,
     /// the words are those of the heap's chunks.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
-        let mut tops = self.asides(class).chain([self.tops[class.index()].get()]);
+        let mut tops = self.asides(class).chain([self.tops[class.index()].look()]);
         tops.any(|top| {
             (0..DEPTH)
                 .map(|down| word(top.wrapping_sub(down)).get())
