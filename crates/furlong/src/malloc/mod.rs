@@ -79,7 +79,7 @@ mod heaps;
 mod kept;
 mod large;
 mod latch;
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "linux", target_os = "linux"))]
 mod linux;
 mod map;
 mod outgoing;
@@ -112,7 +112,7 @@ pub use gate::{Gate, Inlined, Outlined};
 pub use global::Global;
 pub use hardening::{Checked, Hardening, NoHardening, Secure};
 pub use heap::{Heap, VACANT};
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "linux", target_os = "linux"))]
 pub use linux::Linux;
 pub use policy::{Policy, Profile};
 pub use source::{Misuse, PageSource};

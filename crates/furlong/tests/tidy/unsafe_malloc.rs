@@ -116,6 +116,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "functions of the C++ library, and exceptions",
     ),
     (
+        "crates/furlong-preload/src/fault.rs",
+        "ends the program",
+    ),
+    (
         "crates/furlong-preload/src/report.rs",
         "writes to files of the C library",
     ),
