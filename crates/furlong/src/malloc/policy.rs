@@ -31,7 +31,7 @@ impl Profile {
         kept_bytes_max: 64 << 10,
         kept_blocks_max: DEPTH,
         aside_bytes_max: 1 << 20,
-        dirty_bytes: (4 << 20, 32 << 20),
+        dirty_bytes: (16 << 20, 32 << 20),
         purge_delay_ms: 1000,
         prefault: false,
     };
@@ -111,11 +111,6 @@ impl Policy {
     /// After how many milliseconds what is dirty is purged.
     pub(crate) fn purge_delay_ms(&self) -> u64 {
         self.delay.get() as u64
-    }
-
-    /// How many bytes may be free and dirty, however few are in use.
-    pub(crate) fn dirty_bytes_min(&self) -> usize {
-        self.dirty_min.get()
     }
 
     /// How many bytes may be free and dirty while so many are in use.
