@@ -11,8 +11,8 @@
 //! - `start`: what happens when the library is loaded, at fork and at a thread's end; `fault`: what
 //!   happens when it is at fault itself.
 //!
-//! Where nothing unwinds the libraries are without Rust's standard library, which they would use for
-//! nothing but its words when something panics: it would be most of their code, and bring the C
+//! Where nothing unwinds the libraries are without Rust's standard library, which they would use
+//! for nothing but its words when something panics: it would be most of their code, and bring the C
 //! compiler's library for unwinding into every process.
 #![cfg_attr(all(panic = "abort", target_arch = "x86_64"), no_std)]
 

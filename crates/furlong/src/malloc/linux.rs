@@ -111,8 +111,8 @@ unsafe impl PageSource for Linux {
         };
         // SAFETY: a place for the answer. A clock of the last tick, which needs no system call.
         quietly(|| unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) });
-        let number = |part: i64| u64::try_from(part).unwrap_or(0);
-        number(now.tv_sec.into()) * 1000 + number(now.tv_nsec.into()) / 1_000_000
+        let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+        seconds * 1000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1_000_000
     }
 
     fn random(&self) -> u64 {

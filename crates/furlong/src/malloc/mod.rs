@@ -23,7 +23,9 @@
 //! - **ended**: a heap whose thread is gone. A thread that begins takes the whole heap over; a
 //!   running heap *adopts* spans of it.
 //! - **dirty**: of units, that nobody has them and that they may not be zeros; to *purge* is to let
-//!   the system have what is in them.
+//!   the system have what is in them. What is dirty in two **rounds**, of half the delay each, is
+//!   *idle*, and purged.
+//! - **aside**: of a stack, full ones of the same class that wait until it is empty.
 //! - **mark**: a secret of the process in the first word of free blocks, by which a second free is
 //!   suspected; it is proved by the records before the program is stopped.
 //!
@@ -31,7 +33,8 @@
 //! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
 //! ([`BrokenMalloc`]).
 //! - I1: each unit of an arena is either free or in use, and its record says which.
-//! - I2: dirty units are free, and idle ones dirty; the pool counts units in use, and dirty ones, rightly.
+//! - I2: dirty units are free, and idle ones dirty; the pool counts units in use, and dirty ones,
+//!   rightly.
 //! - I3: a span's free blocks are the bits of its words; the summary names the words that have
 //!   any; the number is their count; all are carved.
 //! - I4: a span is in its owner's list of its class exactly when it has something to give.
@@ -46,7 +49,8 @@
 //! - `heap`, `own`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
 //! - `remote`, `outgoing`: frees by other threads; `group`: neighbours among freed blocks;
 //!   `exchange`: what heaps do with each other, which loom explores.
-//! - `pool`: what all share; `purge`: what goes back to the system; `fork`: a process that forks; `latch`, `field`: what records are of.
+//! - `pool`: what all share; `purge`: what goes back to the system; `fork`: a process that forks;
+//!   `latch`, `field`: what records are of.
 //! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
 //!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
 //! - `global`: Rust's allocator; `check`, `stats`: the invariants, and how much is in use.

@@ -7,16 +7,19 @@
 //! spans: what it needs of them comes back in its next slow ways.
 #![forbid(unsafe_code)]
 
+use crate::sync::atomic::Ordering;
+
 use super::{
     allocator::Malloc,
-    arena::Arena,
-    class::UNIT,
+    arena::{Arena, UNITS},
+    class::{Class, UNIT},
     config::Config,
     current::CurrentHeap,
     exchange::Exchange,
     heap::Heap,
     pool::Pool,
     source::PageSource,
+    span::Span,
     system::{System, clear},
     units::{run, runs},
 };
@@ -105,7 +108,42 @@ impl<C: Config> Malloc<C> {
         self.collect(heap);
         self.empty_stacks(heap);
         self.retire_whole(heap);
+        Class::medium().for_each(|class| self.purge_blocks(heap, class));
         self.unlock_heap(heap);
+    }
+
+    /// Purges the free blocks of a class of medium blocks in the heap's spans that are as they were
+    /// in its last round. The page in which a block begins stays, for what the block carries.
+    fn purge_blocks(&'static self, heap: &'static Heap, class: Class) {
+        let mut unit = heap.first(class).get();
+        while unit != 0 {
+            let span = self.map.span(unit);
+            unit = span.next.get();
+            let free = span.free.get();
+            if span.quiet.get() != free {
+                span.quiet.set(free);
+                span.purged.set(0);
+            } else if span.purged.get() == 0 {
+                span.purged.set(1);
+                self.purge_free(span);
+            }
+        }
+    }
+
+    /// All medium blocks of a span are of one word.
+    fn purge_free(&'static self, span: &'static Span) {
+        let page = self.source.page_size();
+        let words = self.map.words(span);
+        let mut bits = words.map_or(0, |words| words.free(span.unit.get(), 0).get());
+        while bits != 0 {
+            let block = span.address_of(bits.trailing_zeros() as usize);
+            bits &= bits - 1;
+            let from = (block + 1).next_multiple_of(page);
+            let to = (block + span.class().size()) / page * page;
+            if from < to {
+                self.source.purge_at(from, to - from);
+            }
+        }
     }
 
     /// Purges the units that have been dirty since the last round, under the pool's latch.
@@ -146,6 +184,7 @@ impl<C: Config> Malloc<C> {
         }
         if units != 0 && arena.free.get() == u64::MAX {
             self.purge_words(arena);
+            self.purge_spans(arena);
         }
     }
 
@@ -158,6 +197,25 @@ impl<C: Config> Malloc<C> {
             if !self.source.purge_at(start, len) {
                 clear(start, size_of_val(words));
             }
+        }
+    }
+
+    /// Gives the records of an arena's units back, too, if none of them is in a heap's queue: they
+    /// are of nothing, as zeros are.
+    ///
+    /// Who is about to post, after another's work has already freed the block, finds that the span
+    /// has no owner, and asks the pool, whose latch is held here, before it does anything. A span
+    /// in a queue has something posted until it is taken out.
+    fn purge_spans(&'static self, arena: &'static Arena) {
+        let first = self.map.span_at(arena.base.get());
+        let len = UNITS * size_of::<Span>();
+        let spans = (0..UNITS).map(|unit| self.map.span_at(arena.base.get() + unit * UNIT));
+        // Acquire: pairs with the swaps that take a span out of a queue.
+        let mut posted = spans.map(|span| span.posted.load(Ordering::Acquire));
+        let start = (&raw const *first).expose_provenance();
+        let page = self.source.page_size();
+        if (start | len).is_multiple_of(page) && posted.all(|posted| posted == 0) {
+            self.source.purge_at(start, len);
         }
     }
 }

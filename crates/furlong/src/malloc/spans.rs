@@ -59,6 +59,7 @@ impl<C: Config> Malloc<C> {
             span.carved.set(0);
             span.free.set(0);
             span.summary.set(0);
+            span.quiet.set(0);
             self.mark_rest(base, units);
             span.use_for(Use::Blocks);
             span.owner.set(Some(heap));

@@ -1,9 +1,9 @@
 //! The stacks of a heap: the free blocks of each class that it keeps, as arrays of addresses.
 //!
 //! A stack is a chunk of 64 words that ends at a multiple of 512 bytes. Its top is the address of
-//! the word with the block to be handed out next. Below the lowest block is a zero: a stack is empty
-//! when its top leads to a zero, and full when its top is a multiple of 512. How deep it is lies in
-//! where that zero is; a stack that keeps nothing is empty and full.
+//! the word with the block to be handed out next. Below the lowest block is a zero: a stack is
+//! empty when its top leads to a zero, and full when its top is a multiple of 512. How deep it is
+//! lies in where that zero is; a stack that keeps nothing is empty and full.
 //!
 //! A full chunk may be put aside for an empty one, and is taken back when that is empty again: so
 //! a batch of many blocks comes and goes without its spans being asked. Its lowest word, which
@@ -232,7 +232,8 @@ impl Tops {
         self.depths[class.index()].set(kept as u8);
     }
 
-    /// Puts a full chunk aside, if no more than `most` bytes are then. `false`: nothing has changed.
+    /// Puts a full chunk aside, if no more than `most` bytes are then. `false`: nothing has
+    /// changed.
     pub(crate) fn put_aside(&self, class: Class, most: usize) -> bool {
         let (at, chunks) = (class.index(), &self.chunks);
         let asides = self.asides[at].get();

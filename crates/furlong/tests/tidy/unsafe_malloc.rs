@@ -115,10 +115,7 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "crates/furlong-preload/src/cxx.rs",
         "functions of the C++ library, and exceptions",
     ),
-    (
-        "crates/furlong-preload/src/fault.rs",
-        "ends the program",
-    ),
+    ("crates/furlong-preload/src/fault.rs", "ends the program"),
     (
         "crates/furlong-preload/src/report.rs",
         "writes to files of the C library",

@@ -1,9 +1,8 @@
 //! What goes back to the system after a while, by a clock that the tests set.
 
-use core::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
 use crate::check::Check;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::ptr::NonNull;
 
 use super::super::{Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, Profile};
 use super::{OfThread, with_new};
