@@ -130,7 +130,7 @@ impl Class {
         self.0
     }
 
-    /// The classes whose blocks are of more than one page, whatever a page is here.
+    /// The classes of medium blocks.
     pub(crate) fn medium() -> impl Iterator<Item = Self> {
         (CLASSES - MEDIUM..CLASSES).map(Self::numbered)
     }
