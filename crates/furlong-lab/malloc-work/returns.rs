@@ -22,8 +22,12 @@ const NOON: usize = 40_000;
 /// Replacements in an hour.
 const HOUR: usize = 8_000;
 
+/// An operation is a MiB of the peak.
 pub(crate) fn run(options: &Options) -> Said {
-    let (peak, stays) = (options.size("peak_mib") << 20, options.size("stays_mib") << 20);
+    let (peak, stays) = (
+        options.size("operations") << 20,
+        options.size("stays_mib") << 20,
+    );
     let wait = Duration::from_millis(options.take("wait_ms"));
     let days = options.size("days");
     let mut random = Random::of_thread(options.take("seed"), 0);
@@ -34,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Said {
         (live, more)
     });
     Said {
-        operations: peak as u64,
+        operations: (peak >> 20) as u64,
         elapsed,
         digest,
         more,
