@@ -3,9 +3,10 @@
 # Parts: simulation (the verdict, 10,000 runs a cell); loom (the models, with three preemptions); each
 # system against its model, 10,000,000 operations and every small case (iova-oracle, phys-oracle,
 # maple-oracle, vmspace-oracle); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
-# vmspace-race); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
-# malloc-oracle (the allocator against its model and under four threads, 100,000,000 operations); and
-# each experiment's name (full profile).
+# vmspace-race); memcheck (the allocator's tests under valgrind); attacks (on the preloaded libraries
+# and on other allocators); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
+# malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
+# operations); and each experiment's name (full profile).
 # All of them when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -49,6 +50,15 @@ loom() {
   record loom env LOOM_MAX_PREEMPTIONS=3 bash ci/loom.sh
 }
 
+memcheck() {
+  record memcheck bash ci/memcheck.sh
+}
+
+attacks() {
+  cargo build --quiet -p furlong-preload --examples
+  record malloc-attacks cargo test --quiet -p furlong-preload --test attack_corpus -- --nocapture
+}
+
 # proof NAME: the specification's example of that name.
 proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle phys-race maple-race vmspace-race
   bounce-stress malloc-oracle)
@@ -67,7 +77,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation loom "${proofs[@]}")
+  parts=(simulation loom memcheck attacks "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
@@ -77,6 +87,8 @@ for part in "${parts[@]}"; do
     simulation
   elif [ "$part" = loom ]; then
     loom
+  elif [ "$part" = memcheck ] || [ "$part" = attacks ]; then
+    "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
   else

@@ -7,6 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash ci/need.sh node
 # Built fast: what runs here is the command, and nobody looks at its figures.
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=0
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

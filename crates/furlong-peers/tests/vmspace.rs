@@ -138,3 +138,19 @@ fn what_is_more_than_an_index_is_left_to_the_library() {
         assert_eq!((why("gap-low"), why("gap-high")), (None, above));
     }
 }
+
+#[test]
+fn a_search_through_all_areas_is_left_out_where_it_would_take_minutes() {
+    let experiment = experiment();
+    let btreemap = &arms()[0];
+    let why = |name: &str, profile| {
+        let load = experiment.plan.workload(name).expect("the plan has it");
+        (btreemap.na)(&load.under(profile))
+    };
+    for name in ["gap-none", "churn-1m"] {
+        let reason = why(name, Profile::Full).expect("it is left out");
+        assert!(reason.contains("all areas"), "{name}: {reason}");
+        assert_eq!(why(name, Profile::Smoke), None, "{name}");
+    }
+    assert_eq!(why("churn-64k", Profile::Full), None);
+}

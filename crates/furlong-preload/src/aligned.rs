@@ -1,6 +1,11 @@
 //! `posix_memalign`, `aligned_alloc` and their older kin.
 
-use core::ffi::{c_int, c_void};
+#[cfg(target_env = "gnu")]
+use core::ffi::CStr;
+use core::{
+    ffi::{c_int, c_void},
+    ptr,
+};
 
 use crate::kind::Kind;
 
@@ -21,8 +26,45 @@ pub unsafe fn posix_memalign<K: Kind>(out: *mut *mut c_void, align: usize, size:
     0
 }
 
-/// `memalign`, and `aligned_alloc` as the C library of Linux has it: an alignment that is no power
-/// of two is rounded up to one.
+/// Whether the process's C library refuses to align to what is no power of two: from 2.38 on.
+#[cfg(target_env = "gnu")]
+fn is_strict() -> bool {
+    // SAFETY: no contract.
+    let version = unsafe { libc::gnu_get_libc_version() };
+    // SAFETY: a text that ends and stays.
+    let version = unsafe { CStr::from_ptr(version) }.to_bytes();
+    strict_from(version)
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn is_strict() -> bool {
+    true
+}
+
+/// The same by the version, as `2.36`.
+fn strict_from(version: &[u8]) -> bool {
+    let mut numbers = version
+        .split(|byte| *byte == b'.')
+        .map(|digits| core::str::from_utf8(digits).ok()?.parse::<u32>().ok());
+    let major = numbers.next().flatten().unwrap_or(0);
+    let minor = numbers.next().flatten().unwrap_or(0);
+    (major, minor) >= (2, 38)
+}
+
+/// `aligned_alloc` as the process's own C library has it: an alignment that is no power of two is
+/// refused, or, by an older one, rounded up.
+pub fn aligned_alloc<K: Kind>(align: usize, size: usize) -> *mut c_void {
+    if align.is_power_of_two() || !is_strict() {
+        return memalign::<K>(align, size);
+    }
+    // SAFETY: it always returns this thread's.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    unsafe { errno.write(libc::EINVAL) };
+    ptr::null_mut()
+}
+
+/// `memalign`: an alignment that is no power of two is rounded up to one.
 pub fn memalign<K: Kind>(align: usize, size: usize) -> *mut c_void {
     match align.checked_next_power_of_two() {
         Some(align) => K::allocator().allocate_aligned(size, align).cast(),
@@ -45,5 +87,20 @@ pub fn pvalloc<K: Kind>(size: usize) -> *mut c_void {
     match size.max(1).checked_next_multiple_of(page()) {
         Some(whole) => memalign::<K>(page(), whole),
         None => K::allocator().refuse().cast(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strict_from;
+
+    #[test]
+    fn a_c_library_from_2_38_on_is_strict_about_alignments() {
+        for version in ["2.17", "2.36", "2.37.9000", "", "x", "2", "1.99"] {
+            assert!(!strict_from(version.as_bytes()), "{version}");
+        }
+        for version in ["2.38", "2.41", "2.40.1", "3.0"] {
+            assert!(strict_from(version.as_bytes()), "{version}");
+        }
     }
 }

@@ -45,7 +45,8 @@ macro_rules! symbols {
                 (block: *mut c_void, align: usize, size: usize) -> ();
             aligned::posix_memalign: [posix_memalign, __posix_memalign]
                 (out: *mut *mut c_void, align: usize, size: usize) -> i32;
-            aligned::memalign: [aligned_alloc, memalign, __libc_memalign]
+            aligned::aligned_alloc: [aligned_alloc] (align: usize, size: usize) -> *mut c_void;
+            aligned::memalign: [memalign, __libc_memalign]
                 (align: usize, size: usize) -> *mut c_void;
             aligned::valloc: [valloc, __libc_valloc] (size: usize) -> *mut c_void;
             aligned::pvalloc: [pvalloc, __libc_pvalloc] (size: usize) -> *mut c_void;

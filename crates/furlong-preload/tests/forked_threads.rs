@@ -1,9 +1,10 @@
 //! A program with threads that forks in the middle of everything: the child allocates and frees,
 //! also what other threads of its parent had.
 
+mod library;
+
 use std::{
     env,
-    path::PathBuf,
     process::Command,
     sync::{
         Mutex,
@@ -11,6 +12,8 @@ use std::{
     },
     thread,
 };
+
+use library::library;
 
 /// Says to this test's program that it is the one with the library.
 const INSIDE: &str = "FURLONG_TEST_INSIDE";
@@ -83,23 +86,13 @@ fn children_of_threaded_programs_allocate_and_end() {
         return inside();
     }
     let test = env::current_exe().expect("a test has a path");
-    let target = test
-        .ancestors()
-        .nth(2)
-        .expect("a test lies two folders below the target's");
     for name in [
         "furlong_malloc",
         "furlong_malloc_plain",
         "furlong_malloc_secure",
     ] {
-        let library: PathBuf = target.join(format!("examples/lib{name}.so"));
-        assert!(
-            library.exists(),
-            "{} is not there: cargo build --examples",
-            library.display()
-        );
         let output = Command::new(&test)
-            .env("LD_PRELOAD", &library)
+            .env("LD_PRELOAD", library(name))
             .env(INSIDE, "1")
             .output()
             .expect("this program can be run");

@@ -1,7 +1,11 @@
 //! A name that is missing from a library: a program that uses it would meet the C library's heap.
 #![forbid(unsafe_code)]
 
-use std::{env, path::PathBuf, process::Command};
+mod library;
+
+use std::{path::PathBuf, process::Command};
+
+use library::library;
 
 const LIBRARIES: [&str; 5] = [
     "furlong_malloc",
@@ -64,22 +68,6 @@ const NAMES: &[&str] = &[
     "_ZdaPvSt11align_val_tRKSt9nothrow_t",
 ];
 
-/// A library, which is built beside the tests.
-fn library(name: &str) -> PathBuf {
-    let test = env::current_exe().expect("a test has a path");
-    let target = test
-        .ancestors()
-        .nth(2)
-        .expect("a test lies two folders below the target's");
-    let path = target.join(format!("examples/lib{name}.so"));
-    assert!(
-        path.exists(),
-        "{} is not there: cargo build --examples",
-        path.display()
-    );
-    path
-}
-
 #[test]
 fn every_library_has_exactly_the_names_of_an_allocator() {
     for name in LIBRARIES {
@@ -97,6 +85,23 @@ fn every_library_has_exactly_the_names_of_an_allocator() {
         found.sort_unstable();
         names.sort_unstable();
         assert_eq!(found, names, "{name}");
+    }
+}
+
+/// Thread-local storage whose place is known at load time, symbols that are bound then, and code
+/// that stays for the threads that end after the library was closed.
+#[test]
+fn every_library_is_bound_when_it_is_loaded_and_stays() {
+    for name in LIBRARIES {
+        let found = Command::new("readelf")
+            .args(["-dW"])
+            .arg(library(name))
+            .output();
+        let found = found.expect("readelf is of the tools that link this test");
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        for flag in ["STATIC_TLS", "NOW", "NODELETE"] {
+            assert!(found.contains(flag), "{name} lacks {flag}: {found}");
+        }
     }
 }
 
@@ -129,6 +134,8 @@ fn nonsense_in_the_environment_changes_nothing() {
         ("FURLONG_MALLOC_PROFILE", "\u{7f}nonsense"),
         ("FURLONG_MALLOC_PREFAULT", "1"),
         ("FURLONG_MALLOC_PREFAULT", "99999999999999999999999"),
+        ("FURLONG_MALLOC_PURGE_DELAY_MS", "0"),
+        ("FURLONG_MALLOC_PURGE_DELAY_MS", "99999999999999999999999"),
     ] {
         let output = Command::new("/bin/sh")
             .args(["-c", "echo right"])

@@ -1,19 +1,27 @@
 //! Real programs end under a preloaded library as without it, in a short form. A program that is
-//! not installed is named (Debian: python3 sqlite3 perl git make gcc g++ nodejs redis-server).
+//! not installed is named (Debian: python3 libpython3-testsuite sqlite3 perl git make gcc g++
+//! nodejs redis-server).
 #![forbid(unsafe_code)]
+
+mod library;
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
+    thread,
 };
+
+use library::library;
 
 const LIBRARIES: [&str; 2] = ["furlong_malloc", "furlong_malloc_secure"];
 
-/// A program, and a script of the shell that has it work and print what came of it.
-const PROGRAMS: &[(&str, &str)] = &[
+/// A program, a command that succeeds where it is there, and a script of the shell that has it
+/// work and print what came of it.
+const PROGRAMS: &[(&str, &str, &str)] = &[
     (
         "python3",
+        "command -v python3",
         "PYTHONMALLOC=malloc python3 -c '
 import collections, json, re, sqlite3, subprocess, threading, multiprocessing
 data = {str(i): [i] * (i % 50) for i in range(5000)}
@@ -34,51 +42,86 @@ if __name__ == \"__main__\":
 '",
     ),
     (
+        "python3 by its own tests",
+        "python3 -c 'import test.test_json'",
+        "export PYTHONMALLOC=malloc
+passes() { python3 -m test -q \"$@\" >log 2>&1 || { tail -n 30 log; exit 1; }; echo \"$1\"; }
+passes test_json && passes test_re && passes test_collections && passes test_sqlite3
+passes test_threading -m LockTests -m ConditionTests -m MiscTestCase
+passes test_subprocess -m 'test_communicate*'
+echo 'import unittest, test._test_multiprocessing as t
+t.install_tests_in_module_dict(globals(), \"fork\")
+if __name__ == \"__main__\": unittest.main()' >m.py
+for part in Queue Array Heap Connection; do
+python3 m.py -q WithProcessesTest$part >log 2>&1 || { tail -n 30 log; exit 1; }; echo $part; done",
+    ),
+    (
         "sqlite3",
+        "command -v sqlite3",
         "echo 'create table t(a integer primary key, b text);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
 insert into t select i, hex(i * 7919) from n;
-create index x on t(b); delete from t where a % 3 = 0;
+delete from t where a % 3 = 0; create index x on t(b) where a % 7 = 0;
 select count(*), sum(a), max(b) from t; vacuum;' | sqlite3 :memory:",
     ),
     (
         "perl",
+        "command -v perl",
         "perl -e 'my %h; for (1..50000) { push @{$h{$_ % 997}}, \"x\" x ($_ % 90) }
 print join(\",\", map { @{$h{$_}} . length(join(\"\", @{$h{$_}})) } sort keys %h), \"\\n\"'",
     ),
     (
         "git",
+        "command -v git",
         "git init -q . && for i in 1 2 3 4 5; do seq $i 3000 > f$i; git add . &&
 git -c user.name=a -c user.email=b commit -qm $i; done; git gc -q; git fsck && git log --format=%s",
     ),
     (
         "make",
+        "command -v make && command -v cc",
         "for i in 1 2 3 4; do echo \"int f$i(int x) { return x * $i; }\" > $i.c; done
 printf 'all: 1.o 2.o 3.o 4.o\\n\\tar cr l.a $^\\n\\tnm l.a | grep -c T\\n' > Makefile; make -s -j2",
     ),
     (
         "g++",
+        "command -v g++",
         "echo '#include <thread>
 #include <vector>
 #include <string>
 #include <map>
 #include <iostream>
+struct Last { std::string* s = new std::string(3000, 97); ~Last() { std::cout << s->size();
+delete s; } } last; thread_local Last each;
 int main() { std::vector<std::thread> v; std::map<std::string, int> m[4];
 for (int t = 0; t < 4; t++) v.emplace_back([&, t] { for (int i = 0; i < 20000; i++)
-m[t][std::string(i % 70, char(65 + t)) + std::to_string(i)] = i; });
+m[t][std::string(i % 70, char(65 + t)) + std::to_string(i)] = i; each.s->size(); });
 for (auto& t : v) t.join(); size_t n = 0; for (auto& x : m) n += x.size(); std::cout << n;
 try { std::vector<int> huge(size_t(1) << 60); }
 catch (std::exception& e) { std::cout << e.what(); } }
 ' > a.cc; g++ -O1 -pthread a.cc -o a && ./a",
     ),
     (
+        "rustc",
+        "rustc --version",
+        "echo 'use std::{collections::BTreeMap, sync::mpsc, thread};
+fn main() { let (tx, rx) = mpsc::channel::<(u64, String)>();
+let all: Vec<_> = (0..4u64).map(|t| { let tx = tx.clone(); thread::spawn(move || {
+for i in 0..20000 { tx.send((i * 4 + t, i.to_string().repeat(i as usize % 20))).unwrap(); } })
+}).collect(); drop(tx); let map: BTreeMap<_, _> = rx.into_iter().collect();
+all.into_iter().for_each(|t| t.join().unwrap());
+println!(\"{} {}\", map.len(), map.values().map(String::len).sum::<usize>()); }
+' > a.rs; rustc -O a.rs && ./a",
+    ),
+    (
         "node",
+        "command -v node",
         "node -e 'const m = new Map();
 for (let i = 0; i < 1e5; i++) m.set(\"k\" + i, Buffer.alloc(i % 99));
 let n = 0; for (const [k, v] of m) n += k.length + v.length; console.log(n)'",
     ),
     (
         "redis-server",
+        "command -v redis-server && command -v redis-benchmark",
         "redis-server --port 0 --unixsocket ./s --dir . --daemonize no --save '' >log 2>&1 &
 for i in $(seq 100); do [ -S s ] && break; sleep 0.1; done
 redis-benchmark -s ./s -q -n 5000 -P 16 -d 100 -t set,get,lpush >/dev/null
@@ -88,22 +131,16 @@ redis-cli -s ./s dbsize; redis-cli -s ./s shutdown nosave; wait; [ -f dump.rdb ]
     ),
 ];
 
-fn library(name: &str) -> PathBuf {
-    let test = env::current_exe().expect("a test has a path");
-    let target = test.ancestors().nth(2);
-    let target = target.expect("a test lies two folders below the target's");
-    let path = target.join(format!("examples/lib{name}.so"));
-    assert!(path.exists(), "{path:?}: cargo build --examples");
-    path
+fn succeeds(command: &str) -> bool {
+    let output = Command::new("/bin/sh").args(["-c", command]).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
-fn is_installed(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).exists())
-}
+/// How a program ends, and what it prints.
+type End = (Option<i32>, String);
 
-/// How a script ends and what it prints, in a folder of its own.
-fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> (Option<i32>, String) {
+/// How a script ends, in a folder of its own.
+fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> End {
     // A run before this one may have been ended.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).expect("there is room for a folder");
@@ -121,20 +158,34 @@ fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> (Option<i32>, S
     (output.status.code(), said)
 }
 
+/// How a script ends without a library and with each, all at the same time: most of them wait.
+fn runs(number: usize, script: &str) -> Vec<End> {
+    let libraries = LIBRARIES.map(|name| Some(library(name)));
+    let all = [None].into_iter().chain(libraries).enumerate();
+    let (own, folder) = (std::process::id(), env::temp_dir());
+    thread::scope(|scope| {
+        let runs = all.map(|(run_number, library)| {
+            let folder = folder.join(format!("furlong-real-{own}-{number}-{run_number}"));
+            scope.spawn(move || run(script, &folder, library))
+        });
+        let runs: Vec<_> = runs.collect();
+        let end = |run: thread::ScopedJoinHandle<'_, End>| run.join().expect("there is a shell");
+        runs.into_iter().map(end).collect()
+    })
+}
+
 #[test]
 fn real_programs_end_as_without() {
     let mut found = 0;
-    for (program, script) in PROGRAMS {
-        if !is_installed(program) {
+    for (number, (program, needed, script)) in PROGRAMS.iter().enumerate() {
+        if !succeeds(needed) {
             eprintln!("{program} is not installed: nothing is known about it");
             continue;
         }
-        let folder = env::temp_dir().join(format!("furlong-{program}-{}", std::process::id()));
-        let without = run(script, &folder, None);
-        assert_eq!(without.0, Some(0), "{program} by itself");
-        for name in LIBRARIES {
-            let with = run(script, &folder, Some(library(name)));
-            assert_eq!(with, without, "{program} with {name}");
+        let ends = runs(number, script);
+        assert_eq!(ends[0].0, Some(0), "{program} by itself: {}", ends[0].1);
+        for (name, end) in LIBRARIES.iter().zip(&ends[1..]) {
+            assert_eq!(*end, ends[0], "{program} with {name}");
         }
         found += 1;
     }

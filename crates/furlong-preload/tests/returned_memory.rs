@@ -1,13 +1,16 @@
 //! Memory that is freed goes back to the system: after a peak, and while blocks come and go.
 #![forbid(unsafe_code)]
 
+mod library;
+
 use std::{
     env, fs,
-    path::PathBuf,
     process::{Command, Output},
     thread,
     time::Duration,
 };
+
+use library::library;
 
 /// Says to this test's program what it is to do.
 const INSIDE: &str = "FURLONG_TEST_INSIDE";
@@ -95,14 +98,10 @@ fn churn() {
 
 fn inside(what: &str, test: &str) -> Output {
     let program = env::current_exe().expect("a test has a path");
-    let target = program.ancestors().nth(2);
-    let target = target.expect("a test lies two folders below the target's");
-    let library: PathBuf = target.join("examples/libfurlong_malloc.so");
-    assert!(library.exists(), "{library:?}: cargo build --examples");
     Command::new(&program)
         .args(["--exact", test, "--nocapture"])
         .env(INSIDE, what)
-        .env("LD_PRELOAD", library)
+        .env("LD_PRELOAD", library("furlong_malloc"))
         .output()
         .expect("this program can be run")
 }

@@ -1,10 +1,10 @@
 //! The allocator against the model for as long as one likes: random streams of several threads in
-//! one, on every arm, and threads that race and free each other's blocks.
+//! one, on every arm, threads that race and free each other's blocks, and zones that come and go.
 //!
 //! `cargo run --release -p furlong-spec --example malloc_oracle -- [OPERATIONS] [SEED]`: at least
-//! so many operations, 100,000,000 if none are named, half in streams and half in races, with seeds
-//! from this one on. It prints what has agreed, how often each operation had each outcome, and ends
-//! with the first thing that has not agreed or has never occurred.
+//! so many operations, 100,000,000 if none are named, half in streams, half in races, and a tenth
+//! more in zones, with seeds from this one on. It prints what has agreed, how often each operation
+//! had each outcome, and ends with the first thing that has not agreed or has never occurred.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
 use furlong_spec::Coverage;
 use furlong_spec::long_run;
-use furlong_spec::malloc::{Stressed, TRIALS, stress};
+use furlong_spec::malloc::{Stressed, TRIALS, Zoned, stress, zones};
 
 type Stress = fn(u64, u64, u64) -> Stressed;
 
@@ -23,6 +23,15 @@ const ARMS: [(&str, Stress); 5] = [
     ("secure", stress::<Secure, Inlined, Batched>),
     ("outlined", stress::<Checked, Outlined, Batched>),
     ("per-call", stress::<Checked, Inlined, PerCall>),
+];
+
+type Zones = fn(u64, usize, u64) -> Result<Zoned, String>;
+
+const ZONES: [(&str, Zones, usize); 4] = [
+    ("default", zones::<Checked>, usize::MAX),
+    ("plain", zones::<NoHardening>, usize::MAX),
+    ("secure", zones::<Secure>, usize::MAX),
+    ("short of memory", zones::<Checked>, 26 << 20),
 ];
 
 /// Of so many operations on an arm every possible outcome must have occurred.
@@ -75,11 +84,26 @@ fn races(operations: u64, first: u64) -> u64 {
     all
 }
 
+/// Zones of each type of hardening, `operations` altogether.
+fn zoned(operations: u64, first: u64) -> Result<u64, String> {
+    let share = operations.div_ceil(ZONES.len() as u64);
+    let mut all = 0;
+    for (name, zones, limit) in ZONES {
+        let done = zones(share, limit, first);
+        let done = done.map_err(|what| format!("{name}, zones, seed {first}: {what}"))?;
+        println!("{name}, zones: {done}, seed {first}");
+        all += done.operations;
+    }
+    Ok(all)
+}
+
 fn main() -> ExitCode {
     long_run("OPERATIONS", 100_000_000, |operations, seed| {
         let done = streams(operations.div_ceil(2), seed)?;
         let raced = races(operations.saturating_sub(done), seed);
-        println!("{} operations, every block intact and back", done + raced);
+        let zoned = zoned(operations.div_ceil(10), seed)?;
+        let all = done + raced + zoned;
+        println!("{all} operations, every block intact and back");
         Ok(())
     })
 }

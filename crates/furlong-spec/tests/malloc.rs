@@ -5,7 +5,7 @@
 
 use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
 use furlong_spec::Coverage;
-use furlong_spec::malloc::{Model, Operation, Outcome, TRIALS, operations, stress};
+use furlong_spec::malloc::{Model, Operation, Outcome, TRIALS, operations, stress, zones};
 use furlong_spec::{Subject, judge};
 
 /// An arm agrees with the model over a stream from each seed, and has met everything.
@@ -53,6 +53,22 @@ fn threads_that_free_each_others_blocks_lose_none() {
     assert!(default.remote > 10_000, "{default}");
     let _ = stress::<Secure, Inlined, Batched>(3, 60_000, 3);
     let _ = stress::<Checked, Outlined, PerCall>(3, 60_000, 4);
+}
+
+#[test]
+fn a_zone_that_goes_takes_its_own_blocks_with_it_and_no_others() {
+    let all = usize::MAX;
+    let default = zones::<Checked>(120_000, all, 1).unwrap();
+    assert!(default.zones > 50 && default.dropped > 500, "{default}");
+    assert_eq!(default.refused, 0, "{default}");
+    zones::<NoHardening>(60_000, all, 2).unwrap();
+    zones::<Secure>(30_000, all, 3).unwrap();
+}
+
+#[test]
+fn zones_without_memory_refuse_and_stay_as_they_were() {
+    let short = zones::<Checked>(60_000, 26 << 20, 4).unwrap();
+    assert!(short.refused > 20 && short.zones > 20, "{short}");
 }
 
 /// A model with a fault, as a subject.

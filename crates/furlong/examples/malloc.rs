@@ -11,7 +11,7 @@ use std::thread;
 
 use furlong::check::Check;
 use furlong::malloc::{
-    Batched, Checked, Config, Global, Inlined, Linux, Malloc, Profile, thread_heap,
+    Batched, Checked, Config, Global, Inlined, Linux, Malloc, ObjectCache, Profile, thread_heap,
 };
 
 /// The parts: pages of Linux, checks that cost next to nothing, gates inside their callers.
@@ -53,6 +53,13 @@ fn main() {
         let (count, numbers) = found.last_key_value().expect("there is a number");
         println!("{count} divisors: {numbers:?}");
     }
+
+    // Objects of one type in memory of their own, which goes with the cache.
+    let squares = ObjectCache::new(&MALLOC).expect("there is memory");
+    let pairs: Vec<_> = (0..100_u64)
+        .flat_map(|n| squares.make((n, n * n)))
+        .collect();
+    println!("{} squares; {:?}", squares.len(), pairs.last());
 
     (&&MALLOC).check().expect("every invariant holds");
     let now = MALLOC.statistics();

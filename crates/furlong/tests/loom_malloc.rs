@@ -14,10 +14,16 @@
 //! | a span without an owner keeps its `posted`, or loses it outside the pool's latch | hands |
 //! | an ended heap is taken without a second look at its state | over |
 //! | a span is adopted without the old owner's latch | adopted |
+//! | a stack's top is moved without `Release`, or looked at without `Acquire` | kept |
+//! | a full stack is emptied by more than it has | renewed |
+//! | the link of a spare chunk is as one of those that are put aside | aside |
+//! | a chunk is put aside without `Release`, or looked at without `Acquire` | again |
 //!
 //! The names stand for: *owner* `.._to_a_running_owner`, *ends* `.._while_its_heap_ends_..`, *both*
 //! `one_of_two_senders_..`, *adopted* `.._while_its_span_is_adopted_..`,
-//! *over* `.._is_taken_over_..`, *hands* `a_span_that_changes_hands_..`.
+//! *over* `.._is_taken_over_..`, *hands* `a_span_that_changes_hands_..`, *kept*
+//! `.._is_not_found_among_those_kept`, *renewed* `.._while_another_policy_comes_..`, *aside*
+//! `.._is_not_found_among_those_put_aside`, *again* `.._that_is_filled_again_and_put_aside`.
 #![cfg(loom)]
 #![forbid(unsafe_code)]
 
@@ -25,7 +31,7 @@ mod orders;
 
 use std::sync::Arc;
 
-use furlong::malloc::World;
+use furlong::malloc::{Shelf, World};
 use orders::{body, model};
 
 type Shared = &'static World;
@@ -155,6 +161,116 @@ fn a_span_that_changes_hands_between_a_senders_steps_loses_no_block_of_its_next_
                 _ => 0b1111,
             };
             assert_eq!(world.state(0).0, expected);
+        },
+    );
+}
+
+/// A thread that frees a block which looks free asks whether its owner keeps it: not a block that
+/// the owner has given out, wherever its stack goes meanwhile.
+#[test]
+fn a_block_in_use_is_not_found_among_those_kept() {
+    model(
+        || {
+            let shelf = Arc::new(Shelf::new(2, &[1, 2, 3, 4]));
+            let [one, two, three] = [(); 3].map(|()| shelf.allocate());
+            shelf.free(one);
+            shelf.free(two);
+            let owner = body(move |shelf: &Shelf| {
+                shelf.hand(shelf.allocate());
+                // Where the block was that was handed over.
+                shelf.free(three);
+                // The stack is renewed.
+                shelf.allocate();
+                shelf.allocate();
+                shelf.free(shelf.allocate());
+            });
+            let other = body(|shelf: &Shelf| {
+                if let Some(block) = shelf.handed() {
+                    assert!(!shelf.keeps(block), "{block} was given out");
+                }
+            });
+            (shelf, [owner, other])
+        },
+        |shelf| assert_eq!(shelf.free_blocks().count_ones(), 1),
+    );
+}
+
+/// The chunk that a block was taken from is spare, and so is the one that led on to it.
+#[test]
+fn a_block_in_use_is_not_found_among_those_put_aside() {
+    model(
+        || {
+            let shelf = Arc::new(Shelf::with_aside(3, 3, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+            let all = [(); 10].map(|()| shelf.allocate());
+            all.into_iter().for_each(|block| shelf.free(block));
+            shelf.allocate();
+            let owner = body(|shelf: &Shelf| {
+                shelf.hand(shelf.allocate());
+                for _ in 0..6 {
+                    shelf.allocate();
+                }
+            });
+            let other = body(|shelf: &Shelf| {
+                if let Some(block) = shelf.handed() {
+                    assert!(!shelf.keeps(block), "{block} was given out");
+                }
+            });
+            (shelf, [owner, other])
+        },
+        |shelf| assert_eq!(shelf.free_blocks().count_ones(), 2),
+    );
+}
+
+/// A full chunk is put aside where a block was taken from before.
+#[test]
+fn a_block_in_use_is_not_found_in_a_chunk_that_is_filled_again_and_put_aside() {
+    model(
+        || {
+            let shelf = Arc::new(Shelf::with_aside(1, 3, &[1, 2, 3, 4, 5]));
+            let held = [(); 5].map(|()| shelf.allocate());
+            held[..3].iter().for_each(|block| shelf.free(*block));
+            let owner = body(move |shelf: &Shelf| {
+                shelf.hand(shelf.allocate());
+                shelf.free(held[3]);
+                shelf.free(held[4]);
+            });
+            let other = body(|shelf: &Shelf| {
+                if let Some(block) = shelf.handed() {
+                    assert!(!shelf.keeps(block), "{block} was given out");
+                }
+            });
+            (shelf, [owner, other])
+        },
+        |shelf| assert_eq!((shelf.free_blocks().count_ones(), shelf.len()), (4, 4)),
+    );
+}
+
+/// The answer of the policy is in the stack's shape: a heap follows another one when it renews the
+/// stack, with all its blocks.
+#[test]
+fn a_stack_is_renewed_while_another_policy_comes_and_loses_no_block() {
+    model(
+        || {
+            let shelf = Arc::new(Shelf::new(3, &[1, 2, 3, 4, 5]));
+            let owner = body(|shelf: &Shelf| {
+                let held = [(); 4].map(|()| shelf.allocate());
+                for block in held {
+                    shelf.free(block);
+                }
+                assert!(shelf.len() <= 3, "{}", shelf.len());
+            });
+            let more = body(|shelf: &Shelf| shelf.follow(2));
+            let less = body(|shelf: &Shelf| shelf.follow(0));
+            (shelf, [owner, more, less])
+        },
+        |shelf| {
+            assert_eq!(shelf.free_blocks(), 0b11_1110);
+            shelf.follow(1);
+            let held = [(); 5].map(|()| shelf.allocate());
+            for block in held {
+                shelf.free(block);
+            }
+            assert_eq!((shelf.free_blocks(), shelf.len()), (0b11_1110, 1));
         },
     );
 }

@@ -2,7 +2,6 @@
 //! or a stop, and never a block that is somebody else's.
 
 use std::{
-    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::NonNull,
     sync::{
@@ -15,7 +14,8 @@ use std::{
 use furlong::{
     check::Check,
     malloc::{
-        Batched, Checked, Config, CurrentHeap, Heap, Inlined, Linux, Malloc, Misuse, PageSource,
+        Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, ObjectCache, PageSource, Zone,
+        thread_heap,
     },
 };
 
@@ -52,27 +52,8 @@ unsafe impl PageSource for Failing {
     }
 }
 
-/// The heap of a thread that has one allocator in its life.
-struct OfThread;
-
-thread_local! {
-    static HEAP: Cell<&'static Heap> = const { Cell::new(Heap::vacant()) };
-}
-
-// SAFETY: a variable of the thread's.
-unsafe impl CurrentHeap for OfThread {
-    type Pin = ();
-
-    fn pin() {}
-
-    fn get() -> &'static Heap {
-        HEAP.get()
-    }
-
-    fn set(heap: &'static Heap) {
-        HEAP.set(heap);
-    }
-}
+// A thread of a test has one allocator in its life.
+thread_heap!(OfThread);
 
 /// An allocator lives for ever, and what nobody could reach would be called a leak.
 static ALL: Mutex<Vec<&'static Malloc<Parts>>> = Mutex::new(Vec::new());
@@ -151,6 +132,40 @@ fn memory_that_ends_at_any_call_gives_null_and_changes_nothing() {
         refused > 100,
         "only {refused} allocations met the end of memory"
     );
+}
+
+/// A zone and a cache of objects over memory that ends: what they could not have they did not take.
+#[test]
+fn a_zone_whose_memory_ends_at_any_call_refuses_and_gives_everything_back() {
+    let mut refused = 0;
+    for fail_at in 0..16 {
+        refused += with(fail_at, |malloc| {
+            let mut refused = 0;
+            for _ in 0..2 {
+                let Some(zone) = Zone::new(malloc) else {
+                    return 1;
+                };
+                let blocks = SIZES.map(|size| zone.allocate(size, 64));
+                refused += blocks.iter().filter(|block| block.is_none()).count();
+            }
+            let Some(cache) = ObjectCache::new(malloc) else {
+                return refused + 1;
+            };
+            match cache.make([5_u64; 700]) {
+                Ok(object) => assert_eq!(object[699], 5),
+                Err(value) => refused += usize::from(value[699] == 5),
+            }
+            if cache.reserve::<200>().is_none() {
+                refused += 1;
+            }
+            drop(cache);
+            let checked = (&malloc).check();
+            checked.unwrap_or_else(|broken| panic!("call {fail_at}: {broken}"));
+            assert_eq!(malloc.statistics().used_blocks, 0, "call {fail_at}");
+            refused
+        });
+    }
+    assert!(refused > 20, "only {refused} met the end of memory");
 }
 
 /// What an allocator says to the second part of a test, after the first went well.
@@ -239,6 +254,19 @@ fn a_wrong_size_stops_the_program() {
         unsafe { malloc.free_sized(block, 5000) };
     });
     assert_eq!(stop, Some(Misuse::WrongSize));
+}
+
+#[test]
+fn a_block_of_another_heap_that_a_zone_frees_stops_the_program() {
+    for size in SIZES {
+        let stop = stopped_by(move |malloc| {
+            let zone = Zone::new(malloc).expect("there is memory");
+            let block = malloc.try_allocate(size, 16).expect("there is memory");
+            // SAFETY: it is live, but not of this zone, which has to find that out.
+            unsafe { zone.free(block) };
+        });
+        assert_eq!(stop, Some(Misuse::Foreign), "{size}");
+    }
 }
 
 /// What looks free by its content is not taken for free: only the records count.

@@ -1,6 +1,8 @@
 //! Blocks that overlap, lose their contents or are never freed: a model of every live block, over
 //! random streams in one thread and in several that free each other's blocks.
 
+mod allocators;
+
 use std::{
     sync::{Mutex, mpsc},
     thread,
@@ -9,8 +11,7 @@ use std::{
 use furlong::{
     check::Check,
     malloc::{
-        Batched, Checked, Config, Inlined, Linux, Malloc, NoHardening, Outlined, PerCall, Profile,
-        Secure, thread_heap,
+        Batched, Checked, Config, Inlined, Malloc, NoHardening, Outlined, PerCall, Profile, Secure,
     },
 };
 
@@ -170,25 +171,7 @@ fn stream<C: Config>(malloc: &'static Malloc<C>, seed: u64, steps: usize, slots:
     );
 }
 
-/// An allocator of its own for each test: heaps of two must not meet in one thread.
-macro_rules! allocators {
-    ($($name:ident, $thread:ident, $malloc:ident: $hardening:ty, $gate:ty, $tier:ty;)*) => {$(
-        struct $name;
-
-        thread_heap!($thread, $malloc);
-        static $malloc: Malloc<$name> = Malloc::new(Linux);
-
-        impl Config for $name {
-            type Source = Linux;
-            type Current = $thread;
-            type Hardening = $hardening;
-            type Gate = $gate;
-            type Tier = $tier;
-        }
-    )*};
-}
-
-allocators! {
+allocators::allocators! {
     Plain, PlainThread, PLAIN: NoHardening, Inlined, Batched;
     Standard, StandardThread, STANDARD: Checked, Inlined, Batched;
     Hard, HardThread, HARD: Secure, Inlined, Batched;

@@ -20,8 +20,9 @@ mod trace;
 mod tree;
 mod work;
 
-use furlong::maple::Standard;
+use furlong::maple::{Custom, Lines, Off, Standard, Tally, Wide};
 use furlong::{rbtree, vmspace};
+use furlong_spec::maple::Metered;
 
 use super::{Arm, Experiment, Failure, Outcome, Request, Workload};
 pub use course::run;
@@ -75,14 +76,18 @@ fn rbtree(request: &Request) -> Result<Outcome, Failure> {
     }
 }
 
-/// The same.
+/// The same. Where a writer changes nodes beside readers, these have lines of their own, as from a
+/// kernel's slab.
 fn maple(request: &Request) -> Result<Outcome, Failure> {
     let exact = request.exact;
     match Shape::of(&request.workload)?.kind {
         Kind::Index(_) if exact => run::<Shared<Tallied>>(request),
         Kind::Index(_) => run::<Shared<Standard>>(request),
-        Kind::Readers if exact => readers::count(&Shared::<Tallied>::new(), request),
-        Kind::Readers => readers::time(&Shared::<Standard>::new(), request),
+        Kind::Readers if exact => readers::count(
+            &Shared::<Custom<Wide, Lines<Metered>, Tally>>::new(),
+            request,
+        ),
+        Kind::Readers => readers::time(&Shared::<Custom<Wide, Lines, Off>>::new(), request),
         _ if exact => spaces::count::<SharedSpace<Tallied>>(request),
         _ => spaces::time::<SharedSpace<Standard>>(request),
     }

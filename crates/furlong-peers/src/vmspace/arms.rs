@@ -32,7 +32,7 @@ fn arm<I: AreaIndex>(name: &'static str, na: fn(&Workload) -> Option<String>) ->
 /// Why a map of ranges cannot run a workload.
 fn na(load: &Workload) -> Option<String> {
     if on_index(load) {
-        return None;
+        return goes_through_all(load).then(|| "it goes through all areas for a gap".to_owned());
     }
     let lack = if load.name.starts_with("readers-") {
         "no readers beside a writer"
@@ -40,6 +40,13 @@ fn na(load: &Workload) -> Option<String> {
         "it is no address space"
     };
     Some(lack.to_owned())
+}
+
+/// Whether an operation would go through so many areas that a sample takes minutes.
+fn goes_through_all(load: &Workload) -> bool {
+    let areas = load.params.get("areas").copied().unwrap_or(0);
+    load.name == "gap-none" && areas >= 1 << 16
+        || load.name.starts_with("churn-") && areas >= 1 << 20
 }
 
 /// Why one that goes up only cannot.

@@ -1,20 +1,20 @@
 //! A corpus of attacks, each in a process of its own under each allocator: stopped with a line,
-//! ended by a signal, gone on, or led to give out memory that is not free.
+//! ended by a signal, gone on for ever or as if nothing were, or led to give out memory that is not
+//! free.
 //!
 //! `cargo test -p furlong-preload --test attack_corpus -- --nocapture` prints the table. Other
-//! allocators are in it where they are installed (Debian: libmimalloc2.0).
+//! allocators are in it where they are installed (Debian: libmimalloc2.0 libjemalloc2
+//! libtcmalloc-minimal4).
 #![expect(clippy::print_stdout, reason = "the table is for whoever asks")]
 
 mod attack;
+#[path = "../library/mod.rs"]
+mod library;
 
-use std::{
-    env, fmt,
-    os::unix::process::ExitStatusExt,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, fmt, os::unix::process::ExitStatusExt, path::Path, process::Command};
 
 use attack::{ATTACKS, SUBVERTED};
+use library::library;
 
 /// Says to this test's program which attack it is.
 const ATTACK: &str = "FURLONG_TEST_ATTACK";
@@ -26,6 +26,7 @@ const SIZES: [(&str, usize); 3] = [("small", 48), ("medium", 3000), ("large", 20
 enum Outcome {
     Stopped,
     Signal,
+    Hung,
     WentOn,
     Subverted,
 }
@@ -35,24 +36,11 @@ impl fmt::Display for Outcome {
         f.pad(match self {
             Self::Stopped => "stop",
             Self::Signal => "signal",
+            Self::Hung => "hangs",
             Self::WentOn => "-",
             Self::Subverted => "GIVEN",
         })
     }
-}
-
-fn target() -> PathBuf {
-    let test = env::current_exe().expect("a test has a path");
-    let target = test.ancestors().nth(2);
-    target
-        .expect("a test lies two folders below the target's")
-        .to_owned()
-}
-
-fn ours(name: &str) -> PathBuf {
-    let path = target().join(format!("examples/lib{name}.so"));
-    assert!(path.exists(), "{path:?}: cargo build --examples");
-    path
 }
 
 /// What comes of one attack.
@@ -69,6 +57,7 @@ fn outcome(library: Option<&Path>, attack: usize, size: usize, elsewhere: bool) 
         (Some(0), _) => Outcome::WentOn,
         (Some(SUBVERTED), _) => Outcome::Subverted,
         (_, Some(libc::SIGABRT)) if said => Outcome::Stopped,
+        (_, Some(libc::SIGXCPU)) => Outcome::Hung,
         (_, Some(_)) => Outcome::Signal,
         (code, _) => panic!("attack {attack} at {size} ended with {code:?}"),
     }
@@ -118,13 +107,15 @@ fn print_table(columns: &[(&str, Vec<Outcome>)]) {
 /// The attack that this process is for.
 fn attack_from(words: &str) {
     let numbers: Vec<usize> = words.split(' ').flat_map(str::parse).collect();
-    // SAFETY: a limit of this process's; no core is wanted.
-    unsafe {
-        let none = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
+    // No core is wanted, and no attack takes seconds: an allocator may go in circles.
+    for (limit, most) in [(libc::RLIMIT_CORE, 0), (libc::RLIMIT_CPU, 2)] {
+        let limits = libc::rlimit {
+            rlim_cur: most,
+            // At this one the process would be killed without a word.
+            rlim_max: most * 5,
         };
-        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+        // SAFETY: a limit of this process's.
+        unsafe { libc::setrlimit(limit, &raw const limits) };
     }
     attack::run(numbers[0], numbers[1], numbers[2] == 1);
 }
@@ -135,20 +126,21 @@ fn attacks_end_as_they_should() {
         return attack_from(&words);
     }
     let peers = [
-        ("mimalloc", "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0"),
-        (
-            "mi-secure",
-            "/usr/lib/x86_64-linux-gnu/libmimalloc-secure.so.2.0",
-        ),
+        ("mimalloc", "libmimalloc.so.2"),
+        ("mi-secure", "libmimalloc-secure.so.2"),
+        ("hardened", "libhardened_malloc.so"),
+        ("jemalloc", "libjemalloc.so.2"),
+        ("tcmalloc", "libtcmalloc_minimal.so.4"),
     ];
     let mut columns = vec![
-        ("default", cells(Some(&ours("furlong_malloc")))),
-        ("secure", cells(Some(&ours("furlong_malloc_secure")))),
+        ("default", cells(Some(&library("furlong_malloc")))),
+        ("secure", cells(Some(&library("furlong_malloc_secure")))),
         ("glibc", cells(None)),
     ];
-    for (name, path) in peers {
-        if Path::new(path).exists() {
-            columns.push((name, cells(Some(Path::new(path)))));
+    for (name, file) in peers {
+        let path = Path::new("/usr/lib/x86_64-linux-gnu").join(file);
+        if path.exists() {
+            columns.push((name, cells(Some(&path))));
         }
     }
     print_table(&columns);

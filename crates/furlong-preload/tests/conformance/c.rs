@@ -2,7 +2,7 @@
 
 use core::{
     ffi::{c_int, c_void},
-    ptr,
+    mem, ptr,
 };
 
 /// A block of C's, or null.
@@ -60,6 +60,25 @@ pub(crate) fn realloc(block: Block, size: usize) -> Block {
 pub(crate) fn reallocarray(count: usize, size: usize) -> Block {
     // SAFETY: no block.
     unsafe { names::reallocarray(ptr::null_mut(), count, size) }
+}
+
+/// Another number of elements for a block.
+pub(crate) fn resize_array(block: Block, count: usize, size: usize) -> Block {
+    // SAFETY: a live block.
+    unsafe { names::reallocarray(block, count, size) }
+}
+
+/// Frees with the size, where there is such a function, and else without.
+pub(crate) fn free_sized(block: Block, size: usize) {
+    // SAFETY: a name that ends.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"free_sized".as_ptr()) };
+    if function.is_null() {
+        return free(block);
+    }
+    // SAFETY: the function of this name in C.
+    let function: unsafe extern "C" fn(Block, usize) = unsafe { mem::transmute(function) };
+    // SAFETY: null, or a block of this size that nobody uses any more.
+    unsafe { function(block, size) };
 }
 
 pub(crate) fn aligned_alloc(align: usize, size: usize) -> Block {

@@ -2,15 +2,17 @@
 #![expect(clippy::print_stdout, reason = "what is asked is read from there")]
 
 mod c;
+#[path = "../library/mod.rs"]
+mod library;
 
 use core::ptr;
 use std::{
     env,
-    path::PathBuf,
     process::{Command, Output},
 };
 
 use c::Block;
+use library::library;
 
 /// Says to this test's program what it is to do.
 const INSIDE: &str = "FURLONG_TEST_INSIDE";
@@ -61,6 +63,23 @@ const ROWS: &[Row] = &[
     ("reallocarray beyond all", || {
         asked(|| c::reallocarray(BEYOND, BEYOND))
     }),
+    ("calloc of too much", || asked(|| c::calloc(MOST / 8, 9))),
+    ("valloc of too much", || asked(|| c::valloc(MOST - 1))),
+    ("reallocarray of a block beyond all", || {
+        let block = c::malloc(100);
+        c::fill(block, 100, 7);
+        let said = asked(|| c::resize_array(block, BEYOND, BEYOND));
+        let same = c::bytes(block, 100).iter().all(|byte| *byte == 7);
+        c::free(block);
+        format!("{said}, as before: {same}")
+    }),
+    ("reallocarray of a block", || {
+        let block = c::malloc(10);
+        c::fill(block, 10, 7);
+        let block = c::resize_array(block, 1000, 3);
+        let same = c::bytes(block, 10).iter().all(|byte| *byte == 7);
+        format!("{} {same}", c::usable_size(block) >= 3000) + &at_multiple(block, 16)
+    }),
     ("aligned_alloc of too much", || {
         asked(|| c::aligned_alloc(64, MOST - 8))
     }),
@@ -98,6 +117,23 @@ const ROWS: &[Row] = &[
     ("aligned_alloc of part", || {
         at_multiple(c::aligned_alloc(64, 65), 64)
     }),
+    ("memalign at what is no power of two", || {
+        let all = [0, 3, 24, 48, 5000]
+            .map(|align: usize| at_multiple(c::memalign(align, 10), align.next_power_of_two()));
+        all.join(" ")
+    }),
+    ("alignments of more than there is", || {
+        // With or without a block: the one has the room, the other says that it has not.
+        let all = [1 << 40, 1 << 46, 1 << 62].map(|align| {
+            c::set_errno(0);
+            let block = c::memalign(align, 10);
+            let refused = block.is_null() && c::errno() == libc::ENOMEM;
+            let right = refused || !block.is_null() && block.addr().is_multiple_of(align);
+            c::free(block);
+            right
+        });
+        format!("{all:?}")
+    }),
     ("memalign at 2 MiB", || {
         at_multiple(c::memalign(2 << 20, 1), 2 << 20)
     }),
@@ -118,6 +154,35 @@ const ROWS: &[Row] = &[
     }),
     ("realloc of null", || {
         asked(|| c::realloc(ptr::null_mut(), 10))
+    }),
+    ("realloc of an aligned block", || {
+        let block = c::memalign(4096, 5000);
+        c::fill(block, 5000, 9);
+        let same = [20_000, 300_000, 5 << 20, 70]
+            .iter()
+            .try_fold(block, |block, size| {
+                let block = c::realloc(block, *size);
+                let first = c::bytes(block, 70);
+                first.iter().all(|byte| *byte == 9).then_some(block)
+            });
+        same.map_or("lost".to_owned(), |block| at_multiple(block, 16))
+    }),
+    ("realloc within what is there", || {
+        let stays = [100, 5000].map(|size| {
+            let block = c::malloc(size);
+            let same = c::realloc(block, c::usable_size(block)) == block;
+            let shorter = c::realloc(block, size * 3 / 4);
+            c::free(shorter);
+            (same, shorter == block)
+        });
+        format!("{stays:?}")
+    }),
+    ("free of sized blocks", || {
+        for size in [0, 1, 100, 5000, 100_000, 5 << 20] {
+            c::free_sized(c::malloc(size), size);
+        }
+        c::free_sized(ptr::null_mut(), 10);
+        "they are free".to_owned()
     }),
     ("alignment of small blocks", || {
         let all = (1..=16).map(|size| at_multiple(c::malloc(size), 16));
@@ -179,15 +244,6 @@ fn to_the_limit() {
         assert!(held.len() > 5000, "{} blocks of 40,000 bytes", held.len());
         held.into_iter().for_each(c::free);
     }
-}
-
-fn library(name: &str) -> PathBuf {
-    let test = env::current_exe().expect("a test has a path");
-    let target = test.ancestors().nth(2);
-    let target = target.expect("a test lies two folders below the target's");
-    let path = target.join(format!("examples/lib{name}.so"));
-    assert!(path.exists(), "{path:?}: cargo build --examples");
-    path
 }
 
 /// This program again, to do something inside; `limit` is of its address space, in KiB.

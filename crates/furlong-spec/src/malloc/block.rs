@@ -3,13 +3,91 @@
 
 use core::ptr::NonNull;
 
-use furlong::malloc::{Config, Malloc};
+use furlong::malloc::{Config, Malloc, Zone};
 
 /// Up to here all words of a block are written; of a longer one the first and the last so many
 /// bytes, and a word of each page.
 const WHOLE: usize = 512;
 const PAGE: usize = 4096;
 const WORD: usize = size_of::<u64>();
+
+/// Who gives blocks: an allocator, or a zone of one.
+pub(super) trait Giver {
+    /// A block of a size at a multiple of an alignment.
+    fn give(&self, request: (usize, usize), zeroed: bool) -> Option<NonNull<u8>>;
+
+    /// How many bytes a block really has.
+    ///
+    /// # Safety
+    /// A live block that this gave.
+    unsafe fn usable(&self, block: NonNull<u8>) -> usize;
+
+    /// Another size for a block at a multiple of 16.
+    ///
+    /// # Safety
+    /// A live block that this gave, which the answer takes the place of.
+    unsafe fn resize(&self, block: NonNull<u8>, size: usize) -> Option<NonNull<u8>>;
+
+    /// Takes a block back, perhaps with the size that was asked for.
+    ///
+    /// # Safety
+    /// A live block that this gave, and that nobody uses any more.
+    unsafe fn take(&self, block: NonNull<u8>, size: Option<usize>);
+}
+
+impl<C: Config> Giver for &'static Malloc<C> {
+    fn give(&self, (size, align): (usize, usize), zeroed: bool) -> Option<NonNull<u8>> {
+        NonNull::new(if zeroed {
+            self.allocate_zeroed(size, align)
+        } else {
+            self.allocate_aligned(size, align)
+        })
+    }
+
+    unsafe fn usable(&self, block: NonNull<u8>) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { self.usable_size(block.as_ptr()) }
+    }
+
+    unsafe fn resize(&self, block: NonNull<u8>, size: usize) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's promise.
+        NonNull::new(unsafe { Malloc::resize(self, block.as_ptr(), size, 16) })
+    }
+
+    unsafe fn take(&self, block: NonNull<u8>, size: Option<usize>) {
+        match size {
+            // SAFETY: the caller's promise.
+            Some(size) => unsafe { self.free_sized(block.as_ptr(), size) },
+            // SAFETY: the caller's promise.
+            None => unsafe { self.free(block.as_ptr()) },
+        }
+    }
+}
+
+impl<C: Config> Giver for Zone<C> {
+    fn give(&self, (size, align): (usize, usize), zeroed: bool) -> Option<NonNull<u8>> {
+        if zeroed {
+            self.allocate_zeroed(size, align)
+        } else {
+            self.allocate(size, align)
+        }
+    }
+
+    unsafe fn usable(&self, block: NonNull<u8>) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { self.malloc().usable_size(block.as_ptr()) }
+    }
+
+    unsafe fn resize(&self, block: NonNull<u8>, size: usize) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's promise.
+        unsafe { Zone::resize(self, block, size, 16) }
+    }
+
+    unsafe fn take(&self, block: NonNull<u8>, _: Option<usize>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.free(block) };
+    }
+}
 
 /// A block, filled with words that depend on its key.
 #[derive(Debug)]
@@ -73,23 +151,19 @@ impl Block {
     }
 
     /// How many bytes it really has.
-    pub(super) fn usable<C: Config>(&self, malloc: &'static Malloc<C>) -> usize {
-        // SAFETY: a live block of this allocator's.
-        unsafe { malloc.usable_size(self.start.as_ptr()) }
+    pub(super) fn usable(&self, giver: &impl Giver) -> usize {
+        // SAFETY: a live block that it gave.
+        unsafe { giver.usable(self.start) }
     }
 
     /// A new block; the second answer is whether all of it is zero, where that was asked for.
-    pub(super) fn allocate<C: Config>(
-        malloc: &'static Malloc<C>,
+    pub(super) fn allocate(
+        giver: &impl Giver,
         (size, align): (usize, usize),
         zeroed: bool,
         key: u64,
     ) -> Option<(Self, bool)> {
-        let start = NonNull::new(if zeroed {
-            malloc.allocate_zeroed(size, align)
-        } else {
-            malloc.allocate_aligned(size, align)
-        })?;
+        let start = giver.give((size, align), zeroed)?;
         let mut zero = true;
         if zeroed {
             // SAFETY: a block of this size, all of which has been written.
@@ -101,14 +175,9 @@ impl Block {
 
     /// Another size, perhaps elsewhere; the second answer is whether the contents came along. The
     /// block as it was where memory is short.
-    pub(super) fn resize<C: Config>(
-        self,
-        malloc: &'static Malloc<C>,
-        size: usize,
-    ) -> Result<(Self, bool), Self> {
-        // SAFETY: a live block of this allocator's, at a multiple of 16.
-        let start = unsafe { malloc.resize(self.start.as_ptr(), size, 16) };
-        let Some(start) = NonNull::new(start) else {
+    pub(super) fn resize(self, giver: &impl Giver, size: usize) -> Result<(Self, bool), Self> {
+        // SAFETY: a live block that it gave, at a multiple of 16.
+        let Some(start) = (unsafe { giver.resize(self.start, size) }) else {
             return Err(self);
         };
         let before = Self { start, ..self };
@@ -117,15 +186,10 @@ impl Block {
     }
 
     /// Frees it; whether it still had its contents.
-    pub(super) fn free<C: Config>(self, malloc: &'static Malloc<C>, sized: bool) -> bool {
+    pub(super) fn free(self, giver: &impl Giver, sized: bool) -> bool {
         let intact = self.is_intact();
-        if sized {
-            // SAFETY: a live block of this allocator's, of this size; it is not used any more.
-            unsafe { malloc.free_sized(self.start.as_ptr(), self.size) };
-        } else {
-            // SAFETY: a live block of this allocator's, which is not used any more.
-            unsafe { malloc.free(self.start.as_ptr()) };
-        }
+        // SAFETY: a live block that it gave, of this size; it is not used any more.
+        unsafe { giver.take(self.start, sized.then_some(self.size)) };
         intact
     }
 }

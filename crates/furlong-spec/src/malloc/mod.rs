@@ -1,5 +1,5 @@
 //! Allocators: the operations of several threads, a naive model of what is live, streams of
-//! operations, threads that race, and the library's allocator in every arm as a subject.
+//! operations, threads that race, zones, and the library's allocator in every arm as a subject.
 
 mod block;
 mod coverage;
@@ -11,6 +11,7 @@ mod stream;
 mod stress;
 mod subject;
 mod trial;
+mod zones;
 
 pub use model::Model;
 pub use operation::{Operation, Outcome, THREADS};
@@ -20,3 +21,4 @@ pub use stream::operations;
 pub use stress::{Stressed, stress};
 pub use subject::Allocator;
 pub use trial::{TRIALS, Trial};
+pub use zones::{Zoned, zones};

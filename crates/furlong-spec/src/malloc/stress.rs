@@ -74,20 +74,20 @@ impl<H: Hardening, G: Gate, T: Tier> Shared<H, G, T> {
             self.remote.fetch_add(1, Ordering::Relaxed);
         }
         let sized = from.is_multiple_of(2);
-        assert!(block.free(self.malloc, sized), "a block was overwritten");
+        assert!(block.free(&self.malloc, sized), "a block was overwritten");
     }
 
     fn allocate(&self, random: &mut Random, me: u64) -> Held {
         let (zeroed, key) = (random.below(8) == 0, random.next());
         let request = (size(random), align(random));
-        let made = Block::allocate(self.malloc, request, zeroed, key);
+        let made = Block::allocate(&self.malloc, request, zeroed, key);
         let (block, intact) = made.unwrap_or_else(|| panic!("{request:?} was refused"));
         assert!(intact, "{request:?} is not zero");
         (block, me)
     }
 
     fn resize(&self, random: &mut Random, (block, _): Held, me: u64) -> Held {
-        let made = block.resize(self.malloc, size(random).max(1));
+        let made = block.resize(&self.malloc, size(random).max(1));
         let (block, intact) = made.unwrap_or_else(|_| panic!("a resize was refused"));
         assert!(intact, "a resize lost what was there");
         (block, me)

@@ -42,7 +42,7 @@ impl<H: Hardening, G: Gate, T: Tier> Allocator<H, G, T> {
             return Outcome::Idle;
         }
         let malloc = self.owned.get();
-        match Block::allocate(malloc, request, zeroed, self.applied) {
+        match Block::allocate(&malloc, request, zeroed, self.applied) {
             Some((block, intact)) => self.keep(place, block, intact),
             None => Outcome::Refused,
         }
@@ -52,7 +52,7 @@ impl<H: Hardening, G: Gate, T: Tier> Allocator<H, G, T> {
         let Some(block) = self.places[place].take() else {
             return Outcome::Idle;
         };
-        match block.resize(self.owned.get(), size) {
+        match block.resize(&self.owned.get(), size) {
             Ok((block, intact)) => self.keep(place, block, intact),
             Err(block) => {
                 self.places[place] = Some(block);
@@ -62,7 +62,7 @@ impl<H: Hardening, G: Gate, T: Tier> Allocator<H, G, T> {
     }
 
     fn keep(&mut self, place: usize, block: Block, intact: bool) -> Outcome {
-        let (address, usable) = (block.address(), block.usable(self.owned.get()));
+        let (address, usable) = (block.address(), block.usable(&self.owned.get()));
         self.places[place] = Some(block);
         Outcome::Block {
             address,
@@ -75,7 +75,7 @@ impl<H: Hardening, G: Gate, T: Tier> Allocator<H, G, T> {
         let malloc = self.owned.get();
         let block = self.places[place].take();
         block.map_or(Outcome::Idle, |block| {
-            Outcome::Intact(block.free(malloc, sized))
+            Outcome::Intact(block.free(&malloc, sized))
         })
     }
 

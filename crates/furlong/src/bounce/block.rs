@@ -6,13 +6,13 @@ use super::area::sealed::Slots;
 use super::area::{Area, Pass, Shape, Taken};
 use super::config::Config;
 use super::copy::Run;
-use super::line::Padded;
 use super::memory::Backing;
 use super::need::Need;
 use super::record::Book;
 use super::slot::{SLOT, SLOT_SHIFT};
 use super::store::{Row, Store};
 use crate::addr::Iova;
+use crate::sync::Padded;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// The base of a block without memory.

@@ -43,7 +43,7 @@
 //!   `transient`: further blocks.
 //! - `device`, `direction`, `need`: what a mapping asks for; `run`: where a word of slots has it.
 //! - `order`, `area`: the seams, with their arms; `locked`, `lock_free`: what those of `area` are.
-//! - `block`, `record`, `table`, `line`, `store`: slots, who has them, and where all that is kept.
+//! - `block`, `record`, `table`, `store`: slots, who has them, and where all that is kept.
 //! - `memory`, `heap`, `region`: where memory comes from; `copy`: the only place that touches it;
 //!   `zeroing`: what is overwritten.
 //! - `cpu`, `counters`, `error`, `slot`.
@@ -72,7 +72,6 @@ mod growth;
 mod guard;
 #[cfg(feature = "alloc")]
 mod heap;
-mod line;
 mod lock_free;
 mod locked;
 mod memory;

@@ -10,7 +10,6 @@ use super::config::{Config, Standard};
 use super::counters::Counters;
 use super::device::{Device, Limits};
 use super::error::{NoPool, PoolError, StillMapped};
-use super::line::Padded;
 use super::memory::Memory;
 use super::need;
 use super::plan::{Access, Growth, Plan, PlanError, shape};
@@ -19,7 +18,7 @@ use super::store::Store;
 use super::table::Table;
 use super::transient::Transients;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Lock, TryLock, serial};
+use crate::sync::{Lock, Padded, TryLock, serial};
 
 /// Bounce memory for devices that do not reach everything, shared by many CPUs.
 ///

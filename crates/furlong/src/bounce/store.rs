@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-use super::line::LINE;
+use crate::sync::LINE;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// Memory for the tables of one pool.

@@ -7,6 +7,7 @@ use super::{
     class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT},
     config::Config,
     current::CurrentHeap,
+    field::Link,
     gate::Gate,
     hardening::Hardening,
     heap::Heap,
@@ -27,6 +28,8 @@ pub struct Malloc<C: Config> {
     pub(crate) policy: Policy,
     pub(crate) pool: Pool,
     pub(crate) source: C::Source,
+    /// Heaps that were zones', for the next ones; under the pool's latch.
+    pub(crate) spare: Link<Heap>,
 }
 
 impl<C: Config> core::fmt::Debug for Malloc<C> {
@@ -46,6 +49,7 @@ impl<C: Config> Malloc<C> {
             policy: Policy::new(),
             pool: Pool::new(),
             source,
+            spare: Link::none(),
         }
     }
 

@@ -194,9 +194,9 @@ pub(crate) trait Exchange: Sized + 'static {
     }
 
     /// Takes over the spans of a class that ended heaps still have something to give from. The
-    /// heap's own latch is held.
+    /// heap's own latch is held. A zone has no blocks but its own: they go all at once.
     fn adopt(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
-        if self.ended().get() == 0 {
+        if self.ended().get() == 0 || heap.zone.get() == 1 {
             return None;
         }
         let ended = |other: &&Heap| other.state() == State::Ended;

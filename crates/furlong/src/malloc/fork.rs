@@ -38,7 +38,9 @@ impl<C: Config> Malloc<C> {
         let own = C::Current::get();
         let mut ended = 0;
         for heap in self.pool.heaps() {
-            if !core::ptr::eq(heap, own) && heap.state() == State::Running {
+            // A zone is whoever's has it, also in the new process.
+            let of_thread = heap.zone.get() == 0 && heap.state() == State::Running;
+            if of_thread && !core::ptr::eq(heap, own) {
                 heap.own.tops.forget();
                 heap.own.outgoing.forget();
                 for place in &heap.own.waiting {

@@ -40,7 +40,21 @@ impl<C: Config> Global<C> {
     pub const fn new(malloc: &'static Malloc<C>) -> Self {
         Self(malloc)
     }
+
+    /// The allocator.
+    #[must_use]
+    pub const fn malloc(&self) -> &'static Malloc<C> {
+        self.0
+    }
 }
+
+impl<C: Config> Clone for Global<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: Config> Copy for Global<C> {}
 
 // SAFETY: blocks are of at least the size asked for, at multiples of the alignment, nobody else's
 // until they are freed, and nothing here unwinds.

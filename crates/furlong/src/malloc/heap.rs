@@ -10,7 +10,7 @@ use crate::sync::{
 use super::own::Own;
 use super::{
     class::{CLASSES, Class},
-    field::{Half, Link},
+    field::{Byte, Half, Link},
     latch::Latch,
     span::Span,
 };
@@ -46,6 +46,10 @@ pub struct Heap {
     state: AtomicU8,
     /// The next one in the list of all heaps.
     pub(crate) next: Link<Self>,
+    /// Whether it is no thread's but a zone's: see [`Zone`](super::Zone).
+    pub(crate) zone: Byte,
+    /// The next one of the heaps that were zones'.
+    pub(crate) spare: Link<Self>,
     /// The spans that have something to give, by unit; 0 is none.
     spans: [Half; LISTS],
     pub(crate) queue: Line,
@@ -86,6 +90,8 @@ impl Heap {
                 latch: Latch::new(),
                 state: AtomicU8::new(state as u8),
                 next: Link::none(),
+                zone: Byte::new(0),
+                spare: Link::none(),
                 #[cfg(not(loom))]
                 spans: [const { Half::new(0) }; LISTS],
                 #[cfg(loom)]

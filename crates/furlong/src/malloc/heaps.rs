@@ -35,7 +35,7 @@ impl<C: Config> Malloc<C> {
         self.take_over().or_else(|| self.new_heap())
     }
 
-    fn new_heap(&'static self) -> Option<&'static Heap> {
+    pub(crate) fn new_heap(&'static self) -> Option<&'static Heap> {
         let page = self.source.page_size().max(STACKS_ALIGN);
         let stacks = size_of::<Heap>().next_multiple_of(STACKS_ALIGN);
         let start = self

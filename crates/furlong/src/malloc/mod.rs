@@ -7,6 +7,17 @@
 //! by type ([`Config`]): how much is done against misuse ([`Hardening`]), how its gates are entered
 //! ([`Gate`]), and when its policy is asked ([`Tier`]). What it keeps is data ([`Profile`]).
 //!
+//! - **In a program of Rust**: [`Global`] and [`thread_heap`]; with the feature `allocator-api2`
+//!   for single collections. `examples/malloc.rs` is one.
+//! - **In any program**: `LD_PRELOAD` of a library of `furlong-preload`, with a profile from
+//!   `FURLONG_MALLOC_PROFILE` (`conservative`) and `FURLONG_MALLOC_PREFAULT=1`, memory that nobody
+//!   takes back after `FURLONG_MALLOC_PURGE_DELAY_MS` (1000), and numbers at exit by
+//!   `FURLONG_MALLOC_STATISTICS=1`.
+//! - **In a kernel**: two traits to implement, [`PageSource`] and [`CurrentHeap`], whose example is
+//!   a whole one.
+//! - **For a purpose**: a [`Zone`] is a heap of one's own, given back all at once; an
+//!   [`ObjectCache`] is one of a single type, with reserves that cannot fail.
+//!
 //! Blocks have no header, and free blocks no link: all that is known about them lies elsewhere, so
 //! that no stray write by a program makes the allocator hand out what it must not.
 //!
@@ -20,6 +31,7 @@
 //! - **carved**: given to a heap at least once. Blocks behind were never touched.
 //! - **remote free**: a free by a thread that does not have the owner. It is *sent*, and with
 //!   others *posted*, a word of up to 64 blocks at a time; the owner *collects*.
+//! - **zone**: a heap that is no thread's, with all that is allocated from it.
 //! - **ended**: a heap whose thread is gone. A thread that begins takes the whole heap over; a
 //!   running heap *adopts* spans of it.
 //! - **dirty**: of units, that nobody has them and that they may not be zeros; to *purge* is to let
@@ -53,7 +65,8 @@
 //!   `latch`, `field`: what records are of.
 //! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
 //!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
-//! - `global`: Rust's allocator; `check`, `stats`: the invariants, and how much is in use.
+//! - `zone`, `cache`: heaps of one's own, and such of one type.
+//! - `global`, `api2`: Rust's allocators; `check`, `stats`: the invariants, and how much is in use.
 //!
 //! # Sources
 //! - mimalloc 2.4 and 3.4 (`page.c`, `segment.c`): a static that stands for a heap that is not
@@ -65,8 +78,11 @@
 //!   block's start by one multiplication.
 
 mod allocator;
+#[cfg(feature = "allocator-api2")]
+mod api2;
 mod arena;
 mod block;
+mod cache;
 mod check;
 mod class;
 mod config;
@@ -107,8 +123,10 @@ mod tests;
 mod thread;
 mod tier;
 mod units;
+mod zone;
 
 pub use allocator::Malloc;
+pub use cache::{Object, ObjectCache, Reserve};
 pub use check::BrokenMalloc;
 pub use config::Config;
 pub use current::CurrentHeap;
@@ -124,3 +142,4 @@ pub use stats::Statistics;
 #[cfg(feature = "std")]
 pub use thread::thread_heap;
 pub use tier::{Batched, PerCall, Tier};
+pub use zone::Zone;

@@ -1,68 +1,61 @@
 //! The stacks of a heap: the free blocks of each class that it keeps, as arrays of addresses.
 //!
-//! A stack is a chunk of 64 words that ends at a multiple of 512 bytes. Its top is the address of
-//! the word with the block to be handed out next. Below the lowest block is a zero: a stack is
-//! empty when its top leads to a zero, and full when its top is a multiple of 512. How deep it is
-//! lies in where that zero is; a stack that keeps nothing is empty and full.
+//! A stack is a chunk. Its top is the address of the word with the block to be handed out next.
+//! Below the lowest block is a zero: a stack is empty when its top leads to a zero, and full when
+//! its top is a multiple of 512. How deep it is lies in where that zero is; a stack that keeps
+//! nothing is empty and full.
 //!
 //! A full chunk may be put aside for an empty one, and is taken back when that is empty again: so
-//! a batch of many blocks comes and goes without its spans being asked. Its lowest word, which
-//! would be the zero, is then the number of the one that was put aside before it.
+//! a batch of many blocks comes and goes without its spans being asked.
 
-use core::ptr;
+mod chunks;
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
 
+#[cfg(not(loom))]
+use super::class::CLASSES;
 use super::{
-    class::{CLASSES, Class},
+    class::Class,
     field::{Byte, Short, Word},
 };
+pub(crate) use chunks::DEPTH;
+use chunks::{Chunks, SPACE, WORD, word};
 
-/// The most blocks of a chunk.
-pub(crate) const DEPTH: usize = 63;
+/// As many tops as a byte has values, so that no class has to be compared with their number; under
+/// loom class 0, which has no blocks, and another one.
+const TOPS: usize = if cfg!(loom) { CLASSES } else { 256 };
+#[cfg(loom)]
+const CLASSES: usize = 2;
 
 /// The most chunks that a heap has put aside: of all classes, and of one.
-const ASIDE: usize = 128;
-const ASIDE_OF_ONE: usize = 15;
-
-const WORD: usize = size_of::<Word>();
-const SPACE: usize = (DEPTH + 1) * WORD;
+const ASIDE: usize = if cfg!(loom) { 3 } else { 128 };
+const ASIDE_OF_ONE: usize = if cfg!(loom) { 3 } else { 15 };
 
 /// The bytes of all chunks, which begin at a multiple of 512: the last one ends beyond its space.
 pub(crate) const STACKS: usize = (CLASSES + ASIDE + 1) * SPACE;
 pub(crate) const STACKS_ALIGN: usize = SPACE;
 
+#[cfg(not(loom))]
 #[repr(align(512))]
 struct Nothing(Word);
 
+#[cfg(not(loom))]
 /// Where all stacks of a heap without memory end.
 static NOTHING: Nothing = Nothing(Word::new(0));
 
 /// The tops of a heap's stacks. Only the heap's thread moves them.
 #[derive(Debug)]
 pub(crate) struct Tops {
-    /// As many as a byte has values, so that no class has to be compared with their number.
-    tops: [Top; 256],
+    tops: [Top; TOPS],
     /// How many blocks each stack keeps in its chunk.
     depths: [Byte; CLASSES],
     /// The chunks that are put aside: the last one's number, and how many of the class.
     aside: [Short; CLASSES],
     asides: [Byte; CLASSES],
-    chunks: Chunks,
-}
-
-/// A heap's chunks, by numbers from 1: those that nobody has.
-#[derive(Debug)]
-struct Chunks {
-    /// Where the first one begins.
-    start: Word,
-    /// The first of those that were used; their lowest words lead on.
-    spare: Short,
-    /// How many were ever used.
-    used: Short,
-    /// How many are put aside, and the bytes of their blocks.
-    aside: Short,
+    /// How many are put aside of all classes, and the bytes of their blocks.
+    all_asides: Short,
     aside_bytes: Word,
+    chunks: Chunks,
 }
 
 /// A top: the address of a word. A pointer, so that a static may hold it.
@@ -90,86 +83,48 @@ impl Top {
     }
 }
 
-/// The word at a place in a stack.
-#[inline(always)]
-fn word(at: *mut Word) -> &'static Word {
-    // SAFETY: tops lead to words of chunks, which are mapped for ever, or to NOTHING; so do the
-    // places between a chunk's lowest word and its last one, to which alone this module moves.
-    unsafe { &*at }
+/// How many words of its chunk are above a top.
+fn room(top: *mut Word) -> usize {
+    (top.addr().next_multiple_of(SPACE) - top.addr()) / WORD
 }
 
-fn nothing() -> *mut Word {
+#[cfg(not(loom))]
+const fn nothing() -> *mut Word {
     (&raw const NOTHING.0).cast_mut()
 }
 
-impl Chunks {
-    /// The last word of a chunk.
-    fn end(&self, number: u16) -> *mut Word {
-        ptr::with_exposed_provenance_mut(self.start.get() + usize::from(number) * SPACE)
-    }
-
-    fn lowest(&self, number: u16) -> *mut Word {
-        self.end(number).wrapping_sub(DEPTH)
-    }
-
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "they are numbers of chunks"
-    )]
-    fn number_at(&self, top: *mut Word) -> u16 {
-        ((top.addr().next_multiple_of(SPACE) - self.start.get()) / SPACE) as u16
-    }
-
-    /// The number in a chunk's lowest word.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "they are numbers of chunks"
-    )]
-    fn linked(&self, number: u16) -> u16 {
-        word(self.lowest(number)).get() as u16
-    }
-
-    fn link(&self, number: u16, other: u16) {
-        word(self.lowest(number)).set(usize::from(other));
-    }
-
-    /// A chunk that nobody has; there are enough for one a class and all that may be put aside.
-    fn take(&self) -> u16 {
-        let number = match self.spare.get() {
-            0 => {
-                self.used.set(self.used.get() + 1);
-                self.used.get()
-            }
-            spare => {
-                self.spare.set(self.linked(spare));
-                spare
-            }
-        };
-        self.link(number, 0);
-        number
-    }
-
-    fn give(&self, number: u16) {
-        self.link(number, self.spare.get());
-        self.spare.set(number);
-    }
+/// Under loom all stacks are shaped before they are used.
+#[cfg(loom)]
+const fn nothing() -> *mut Word {
+    core::ptr::null_mut()
 }
 
 impl Tops {
     /// Of a heap without memory: all empty and full.
+    #[cfg(not(loom))]
     pub(crate) const fn nothing() -> Self {
         Self {
-            tops: [const { Top(AtomicPtr::new((&raw const NOTHING.0).cast_mut())) }; 256],
+            tops: [const { Top(AtomicPtr::new(nothing())) }; TOPS],
             depths: [const { Byte::new(0) }; CLASSES],
             aside: [const { Short::new(0) }; CLASSES],
             asides: [const { Byte::new(0) }; CLASSES],
-            chunks: Chunks {
-                start: Word::new(0),
-                spare: Short::new(0),
-                used: Short::new(0),
-                aside: Short::new(0),
-                aside_bytes: Word::new(0),
-            },
+            all_asides: Short::new(0),
+            aside_bytes: Word::new(0),
+            chunks: Chunks::nothing(),
+        }
+    }
+
+    /// The same, which under loom no constant can be.
+    #[cfg(loom)]
+    pub(crate) fn nothing() -> Self {
+        Self {
+            tops: core::array::from_fn(|_| Top(AtomicPtr::new(nothing()))),
+            depths: core::array::from_fn(|_| Byte::new(0)),
+            aside: core::array::from_fn(|_| Short::new(0)),
+            asides: core::array::from_fn(|_| Byte::new(0)),
+            all_asides: Short::new(0),
+            aside_bytes: Word::new(0),
+            chunks: Chunks::nothing(),
         }
     }
 
@@ -211,10 +166,9 @@ impl Tops {
         self.depths.iter().for_each(|depth| depth.set(0));
         self.aside.iter().for_each(|aside| aside.set(0));
         self.asides.iter().for_each(|asides| asides.set(0));
-        for count in [&self.chunks.spare, &self.chunks.used, &self.chunks.aside] {
-            count.set(0);
-        }
-        self.chunks.aside_bytes.set(0);
+        self.all_asides.set(0);
+        self.aside_bytes.set(0);
+        self.chunks.forget();
     }
 
     /// Makes an empty stack, or one without a chunk, one that keeps so many blocks.
@@ -238,19 +192,20 @@ impl Tops {
         let (at, chunks) = (class.index(), &self.chunks);
         let asides = self.asides[at].get();
         let whole = usize::from(self.depths[at].get()) == DEPTH;
-        let bytes = chunks.aside_bytes.get() + DEPTH * class.size();
+        let bytes = self.aside_bytes.get() + DEPTH * class.size();
         let room = bytes <= most
             && usize::from(asides) < ASIDE_OF_ONE
-            && usize::from(chunks.aside.get()) < ASIDE;
+            && usize::from(self.all_asides.get()) < ASIDE;
         if !whole || !room {
             return false;
         }
-        chunks.aside_bytes.set(bytes);
+        self.aside_bytes.set(bytes);
         let full = chunks.number_at(self.tops[at].get());
         chunks.link(full, self.aside[at].get());
+        Chunks::publish();
         self.aside[at].set(full);
         self.asides[at].set(asides + 1);
-        chunks.aside.set(chunks.aside.get() + 1);
+        self.all_asides.set(self.all_asides.get() + 1);
         let empty = chunks.take();
         self.tops[at].set(chunks.lowest(empty));
         true
@@ -266,9 +221,9 @@ impl Tops {
         chunks.give(chunks.number_at(self.tops[at].get()));
         self.aside[at].set(chunks.linked(full));
         self.asides[at].set(self.asides[at].get() - 1);
-        chunks.aside.set(chunks.aside.get() - 1);
-        let bytes = chunks.aside_bytes.get() - DEPTH * class.size();
-        chunks.aside_bytes.set(bytes);
+        self.all_asides.set(self.all_asides.get() - 1);
+        let bytes = self.aside_bytes.get() - DEPTH * class.size();
+        self.aside_bytes.set(bytes);
         chunks.link(full, 0);
         self.tops[at].set(chunks.end(full));
         true
@@ -276,9 +231,8 @@ impl Tops {
 
     /// The number of its blocks in its chunk.
     fn in_chunk(&self, class: Class) -> usize {
-        let top = self.tops[class.index()].get().addr();
-        let room = (top.next_multiple_of(SPACE) - top) / WORD;
-        usize::from(self.depths[class.index()].get()) - room
+        let top = self.tops[class.index()].get();
+        usize::from(self.depths[class.index()].get()) - room(top)
     }
 
     /// The number of its blocks.
@@ -294,6 +248,7 @@ impl Tops {
         let next = move |number: &u16| Some(self.chunks.linked(*number)).filter(none);
         core::iter::successors(first, next)
             .take(ASIDE)
+            .inspect(|_| Chunks::see())
             .map(|number| self.chunks.end(number))
     }
 
@@ -302,7 +257,8 @@ impl Tops {
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
         let mut tops = self.asides(class).chain([self.tops[class.index()].look()]);
         tops.any(|top| {
-            (0..DEPTH)
+            // Below may be what is no word of the chunk any more but its link.
+            (0..DEPTH - room(top))
                 .map(|down| word(top.wrapping_sub(down)).get())
                 .take_while(|other| *other != 0)
                 .any(|other| other == block)

@@ -33,6 +33,8 @@ pub struct Statistics {
     pub heaps_running: usize,
     /// Heaps that wait to be taken over.
     pub heaps_ended: usize,
+    /// Heaps of zones, and those that wait for the next zone.
+    pub zones: usize,
 }
 
 impl<C: Config> Malloc<C> {
@@ -63,7 +65,9 @@ impl<C: Config> Malloc<C> {
             }
         }
         for heap in self.pool.heaps() {
-            if heap.is_running() {
+            if heap.zone.get() == 1 {
+                sum.zones += 1;
+            } else if heap.is_running() {
                 sum.heaps_running += 1;
             } else {
                 sum.heaps_ended += 1;

@@ -2,38 +2,18 @@
 
 mod purge;
 
-use core::{any::Any, cell::Cell};
+use core::any::Any;
 use std::sync::Mutex;
 use std::thread;
 
 use crate::check::Check;
 
 use super::{
-    Batched, BrokenMalloc, Checked, Config, CurrentHeap, Heap, Inlined, Linux, Malloc,
+    Batched, BrokenMalloc, Checked, Config, Inlined, Linux, Malloc,
     class::Class,
     span::{Span, unit_of},
+    thread::OfThread,
 };
-
-struct OfThread;
-
-thread_local! {
-    static HEAP: Cell<&'static Heap> = const { Cell::new(Heap::vacant()) };
-}
-
-// SAFETY: a variable of the thread's, which has one allocator in its life.
-unsafe impl CurrentHeap for OfThread {
-    type Pin = ();
-
-    fn pin() {}
-
-    fn get() -> &'static Heap {
-        HEAP.get()
-    }
-
-    fn set(heap: &'static Heap) {
-        HEAP.set(heap);
-    }
-}
 
 /// An allocator lives for ever, and what nobody could reach would be called a leak.
 static ALL: Mutex<Vec<&'static (dyn Any + Sync)>> = Mutex::new(Vec::new());

@@ -2,20 +2,24 @@
 //!
 //! Everything else of an allocator is one thread's, or under a latch. The maps of its records are
 //! larger than loom can follow, so [`World`] stands for them: a few spans of four blocks. Every
-//! block is a cell: who has it writes it, and loom sees two that have it at once.
+//! block is a cell: who has it writes it, and loom sees two that have it at once. [`Shelf`] is the
+//! tier before them: a stack, and the policy that it follows.
 
 #[expect(dead_code, reason = "sizes are of no use without memory")]
 mod class;
 mod exchange;
-#[expect(dead_code, reason = "records without memory have fewer fields")]
 mod field;
 #[expect(dead_code, reason = "no thread is without a heap here")]
 mod heap;
 mod latch;
-#[expect(dead_code, reason = "as in field")]
+#[path = "shelf_under_loom.rs"]
+mod shelf;
+#[expect(dead_code, reason = "records without memory have fewer fields")]
 mod span;
+#[expect(dead_code, reason = "as in span")]
+mod stack;
 
-pub use self::heap::Heap;
+pub use self::{heap::Heap, shelf::Shelf};
 
 use crate::sync::{
     UnsafeCell,

@@ -139,21 +139,12 @@ impl<'a, G: Geometry> Leaves<'a, G> {
         pool: &mut Pool<G, S>,
     ) {
         let mut from = from;
-        if leaf.live() < leaf.len() {
-            for at in from..to {
-                if let Some(slot) = leaf.read(at) {
-                    self.push(slot, tree, pool);
-                }
-            }
-            return;
-        }
-        while from < to {
-            let new = self.open(leaf.start(from), tree, pool);
-            let some = self.room.min(to - from);
-            new.copy(self.len, leaf.get(), from, some);
-            self.len += some;
-            self.room -= some;
-            from += some;
+        while let Some((at, first)) = leaf.entry_from(from).filter(|(at, _)| *at < to) {
+            let new = self.open(first.start, tree, pool);
+            from = leaf.behind(self.room, at, to);
+            let len = new.copy_entries(self.len, leaf.get(), at, from);
+            self.room -= len - self.len;
+            self.len = len;
         }
     }
 

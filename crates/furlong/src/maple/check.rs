@@ -131,6 +131,7 @@ fn check_leaf<G: Geometry>(leaf: Ptr<'_, Leaf<G>>, min: u64, max: u64) -> Result
     let len = leaf.len();
     let mut free = Some(min);
     let mut live = 0;
+    let mut filled = 0;
     for at in 0..len {
         let (start, last) = (leaf.start(at), leaf.last(at));
         let erased = leaf.word(at).is_none();
@@ -144,10 +145,11 @@ fn check_leaf<G: Geometry>(leaf: Ptr<'_, Leaf<G>>, min: u64, max: u64) -> Result
             return Err(Broken::Begin(min));
         }
         live += usize::from(!erased);
+        filled |= u32::from(!erased) << at;
         free = last.checked_add(1);
     }
     let unused = |at| (leaf.start(at), leaf.last(at), leaf.word(at)) == (u64::MAX, u64::MAX, None);
-    if live != leaf.live() || live == 0 || !(len..G::LEAF).all(unused) {
+    if filled != leaf.filled() || live == 0 || !(len..G::LEAF).all(unused) {
         return Err(Broken::Count(min));
     }
     Ok(Seen {

@@ -82,7 +82,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
         copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
     ) -> Result<RcuMaple<A, E, Q, M, C>, DuplicateError<X>> {
         let new = RcuMaple::with_config(rcu, lock);
-        let mut pool = new.pool.lock();
+        let mut pool = new.pool.0.lock();
         Copying::<C, _>::new(&new.tree, &mut pool, &new.count, words(copy)).run(&self.map.tree)?;
         drop(pool);
         Ok(new)
@@ -181,7 +181,7 @@ where
             }
             len += 1;
         }
-        new.set_filled(len);
+        new.fill(len);
         if len == 0 {
             self.pool.give_up(Node::Leaf(new));
             self.pool.recycle();

@@ -17,7 +17,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     pub(super) fn move_last(&mut self, spot: &Spot<'a, C::Geometry>, at: usize, last: u64) -> bool {
         let leaf = spot.leaf();
         let len = leaf.len();
-        if leaf.live() < len || last < leaf.start(at) {
+        if !leaf.is_whole() || last < leaf.start(at) {
             return false;
         }
         let above = if at + 1 == len {
@@ -49,7 +49,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         start: u64,
     ) -> bool {
         let leaf = spot.leaf();
-        if at == 0 || leaf.live() < leaf.len() || start > leaf.last(at) {
+        if at == 0 || !leaf.is_whole() || start > leaf.last(at) {
             return false;
         }
         let below = leaf.last(at - 1);

@@ -5,7 +5,7 @@ use core::ptr::{self, NonNull};
 
 use super::geometry::{Geometry, Row};
 use crate::rcu::RcuHead;
-use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// An entry's word.
 pub(super) type Word = NonNull<()>;
@@ -33,16 +33,16 @@ pub(super) enum Kind {
 
 /// Slots in three arrays. Unused ones have MAX for both ends, and no word.
 ///
-/// Readers use the arrays alone; `len`, `live` and `kinds` are the writer's.
+/// Readers use the arrays alone; `len`, `filled` and `kinds` are the writer's, who goes from entry
+/// to entry by bits: which slots are erased is random, and a branch on each would be mispredicted.
 #[repr(C)]
 pub(super) struct Leaf<G: Geometry> {
     last: G::Leaf<AtomicU64>,
     kinds: AtomicU32,
+    filled: AtomicU16,
     len: AtomicU8,
-    live: AtomicU8,
     /// Where it is in its block: see [`Kind`](super::block::Kind).
     pub(super) place: u8,
-    _room: u8,
     start: G::Leaf<AtomicU64>,
     word: G::Leaf<AtomicPtr<()>>,
     pub(super) head: RcuHead,
@@ -70,16 +70,37 @@ pub(super) fn rank<const LAST_IS_MAX: bool>(keys: &[AtomicU64], key: u64) -> usi
     from + below(from) + below(from + 1) + below(from + 2)
 }
 
+/// The bits of the slots before `at`.
+#[inline(always)]
+fn bits_below(at: usize) -> u32 {
+    (1 << at) - 1
+}
+
+/// The slots of a set of bits, from the first on.
+struct Slots(u32);
+
+impl Iterator for Slots {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let at = self.0.trailing_zeros() as usize;
+        (self.0 != 0).then(|| {
+            self.0 &= self.0 - 1;
+            at
+        })
+    }
+}
+
 impl<G: Geometry> Leaf<G> {
     /// A leaf without entries.
     pub(super) fn new(place: u8) -> Self {
         Self {
             last: G::Leaf::from_fn(|_| AtomicU64::new(u64::MAX)),
             kinds: AtomicU32::new(0),
+            filled: AtomicU16::new(0),
             len: AtomicU8::new(0),
-            live: AtomicU8::new(0),
             place,
-            _room: 0,
             start: G::Leaf::from_fn(|_| AtomicU64::new(u64::MAX)),
             word: G::Leaf::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             head: RcuHead::new(),
@@ -96,17 +117,54 @@ impl<G: Geometry> Leaf<G> {
     /// Slots with an entry.
     #[inline(always)]
     pub(super) fn live(&self) -> usize {
-        // Relaxed: only the writer uses it.
-        usize::from(self.live.load(Ordering::Relaxed))
+        self.filled().count_ones() as usize
+    }
+
+    /// Whether no slot in use is erased.
+    #[inline(always)]
+    pub(super) fn is_whole(&self) -> bool {
+        self.filled() == bits_below(self.len())
     }
 
     /// The number of entries in the slots `from..to`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn live_in(&self, from: usize, to: usize) -> usize {
-        if self.live() == self.len() {
-            return to.saturating_sub(from);
+        (self.filled() & bits_below(to) & !bits_below(from)).count_ones() as usize
+    }
+
+    /// The first entry in the slots from `at` on, and its slot. The writer's.
+    #[inline(always)]
+    pub(super) fn entry_from(&self, at: usize) -> Option<(usize, Slot)> {
+        let behind = self.filled() & !bits_below(at);
+        let at = behind.trailing_zeros() as usize;
+        (behind != 0)
+            .then(|| self.read(at))
+            .flatten()
+            .map(|slot| (at, slot))
+    }
+
+    /// The last entry in the slots before `at`, and its slot. The writer's.
+    #[inline(always)]
+    pub(super) fn entry_before(&self, at: usize) -> Option<(usize, Slot)> {
+        let at = (self.filled() & bits_below(at)).checked_ilog2()? as usize;
+        self.read(at).map(|slot| (at, slot))
+    }
+
+    /// The slot behind `entries` entries in the slots `from..to`; `to` where there are no more.
+    #[inline]
+    pub(super) fn behind(&self, entries: usize, from: usize, to: usize) -> usize {
+        if self.is_whole() {
+            return to.min(from + entries);
         }
-        (from..to).filter(|at| self.word(*at).is_some()).count()
+        let mut slots = Slots(self.filled() & bits_below(to) & !bits_below(from));
+        slots.nth(entries).unwrap_or(to)
+    }
+
+    /// A bit a slot with an entry.
+    #[inline(always)]
+    pub(super) fn filled(&self) -> u32 {
+        // Relaxed: only the writer uses it.
+        u32::from(self.filled.load(Ordering::Relaxed))
     }
 
     /// The first slot that ends at `key` or later; one past the last slot if none does.
@@ -189,7 +247,7 @@ impl<G: Geometry> Leaf<G> {
         // Release, `slot-fill`: pairs with `slot-look`.
         self.word.as_slice()[at].store(slot.word.as_ptr(), Ordering::Release);
         self.set_len(at + 1);
-        self.set_live(self.live() + 1);
+        self.set_filled(self.filled() | 1 << at);
     }
 
     /// Replaces the entry of a slot.
@@ -202,7 +260,7 @@ impl<G: Geometry> Leaf<G> {
     pub(super) fn erase(&self, at: usize) {
         // Relaxed: there is nothing behind it to be seen.
         self.word.as_slice()[at].store(ptr::null_mut(), Ordering::Relaxed);
-        self.set_live(self.live() - 1);
+        self.set_filled(self.filled() & !(1 << at));
     }
 
     /// Moves the start of a slot.
@@ -241,9 +299,7 @@ impl<G: Geometry> Leaf<G> {
                 self.clear(at);
             }
         }
-        let len = len + to - from;
-        self.set_len(len);
-        self.set_live(len);
+        self.fill(len + to - from);
     }
 
     /// Keeps the first `len` slots, all of which have entries. Not beside readers.
@@ -251,14 +307,20 @@ impl<G: Geometry> Leaf<G> {
         for at in len..self.len() {
             self.clear(at);
         }
-        self.set_filled(len);
+        self.fill(len);
     }
 
     #[inline(always)]
     fn copy_slot(&self, from: usize, to: usize) {
-        self.set_ends(to, self.start(from), self.last(from));
-        // Relaxed: nobody reads beside it.
-        let word = self.word.as_slice()[from].load(Ordering::Relaxed);
+        self.copy_one(to, self, from);
+    }
+
+    /// Copies a slot of `other`. Not beside readers of this leaf.
+    #[inline(always)]
+    fn copy_one(&self, to: usize, other: &Self, from: usize) {
+        self.set_ends(to, other.start(from), other.last(from));
+        // Relaxed: the writer has written it, and nobody reads beside it here.
+        let word = other.word.as_slice()[from].load(Ordering::Relaxed);
         self.word.as_slice()[to].store(word, Ordering::Relaxed);
     }
 
@@ -300,16 +362,32 @@ impl<G: Geometry> Leaf<G> {
     /// from `at` on; returns where they end. Not beside readers of this leaf.
     #[inline(always)]
     pub(super) fn copy_entries(&self, at: usize, other: &Self, from: usize, to: usize) -> usize {
-        if other.live() == other.len() {
+        if other.is_whole() {
             self.copy(at, other, from, to - from);
             return at + to - from;
         }
         let mut at = at;
-        for slot in (from..to).filter_map(|from| other.read(from)) {
-            self.put(at, slot);
+        for from in Slots(other.filled() & bits_below(to) & !bits_below(from)) {
+            self.copy_one(at, other, from);
             at += 1;
         }
         at
+    }
+
+    /// Makes it a copy of `other`, which is whole and has room, with `new` as slot `at`. Not beside
+    /// readers of this leaf.
+    ///
+    /// All slots are copied, those that are not used too: the same steps wherever the new one
+    /// comes, and no loop whose end would be mispredicted.
+    #[inline(always)]
+    pub(super) fn copy_with(&self, other: &Self, at: usize, new: Slot) {
+        for to in 0..G::LEAF {
+            self.copy_one(to, other, to - usize::from(to > at));
+        }
+        self.put(at, new);
+        self.fill(other.len() + 1);
+        // Relaxed: only the writer uses it.
+        self.kinds.store(0, Ordering::Relaxed);
     }
 
     /// Makes it a leaf of the first `len` slots, all of which have been written, whatever it was
@@ -319,16 +397,16 @@ impl<G: Geometry> Leaf<G> {
         for at in len..G::LEAF {
             self.clear(at);
         }
-        self.set_filled(len);
+        self.fill(len);
         // Relaxed: only the writer uses it.
         self.kinds.store(0, Ordering::Relaxed);
     }
 
     /// As `close`, where all other slots are as they are in a new leaf.
     #[inline(always)]
-    pub(super) fn set_filled(&self, len: usize) {
+    pub(super) fn fill(&self, len: usize) {
         self.set_len(len);
-        self.set_live(len);
+        self.set_filled(bits_below(len));
     }
 
     #[inline(always)]
@@ -345,34 +423,27 @@ impl<G: Geometry> Leaf<G> {
     }
 
     #[inline(always)]
-    fn set_live(&self, live: usize) {
+    fn set_filled(&self, slots: u32) {
         // Relaxed: only the writer uses it.
-        self.live.store(live as u8, Ordering::Relaxed);
+        self.filled.store(slots as u16, Ordering::Relaxed);
     }
 
     /// The largest gap behind an entry and before another one, in a leaf that ends at `max`.
     #[inline]
     pub(super) fn largest_gap(&self, max: u64) -> u64 {
         let len = self.len();
-        if self.live() == len && len > 0 {
+        if len > 0 && self.is_whole() {
             return self.largest_gap_of_all(len, max);
         }
-        let mut largest = 0;
-        // What follows the last entry so far.
-        let mut free = None;
-        for at in 0..len {
-            if self.word(at).is_none() {
-                continue;
-            }
-            largest = largest.max(free.map_or(0, |free| self.start(at) - free));
-            let Some(next) = self.last(at).checked_add(1) else {
-                return largest;
-            };
-            free = Some(next);
+        let mut slots = Slots(self.filled());
+        let Some(first) = slots.next() else { return 0 };
+        let (mut largest, mut last) = (0, self.last(first));
+        for at in slots {
+            largest = largest.max(self.start(at) - last - 1);
+            last = self.last(at);
         }
-        // Behind an entry that ends at `max` there is nothing, and behind the last no other.
-        let rest = free.filter(|free| *free <= max && max < u64::MAX);
-        largest.max(rest.map_or(0, |free| max - free + 1))
+        // Behind the last entry of all there is no other.
+        largest.max(if max == u64::MAX { 0 } else { max - last })
     }
 
     /// The same where no slot is erased.

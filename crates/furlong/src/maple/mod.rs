@@ -152,5 +152,5 @@ pub use removed::{Removed, Unlinked};
 pub use reservation::{NotEnough, Reservation};
 pub use session::{OneRemoved, Session};
 pub use shared::RcuMaple;
-pub use source::{Heap, Source};
+pub use source::{Heap, Lines, Source};
 pub use view::{Place, View};

@@ -34,9 +34,9 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return Free::Unknown;
         }
         let leaf = spot.leaf();
-        let before = leaf.last_before(cut.from);
+        let before = leaf.entry_before(cut.from);
         let start = before.and_then(|(_, slot)| slot.last.checked_add(1));
-        let next = match leaf.first_from(cut.to) {
+        let next = match leaf.entry_from(cut.to) {
             Some((_, slot)) => slot.start.checked_sub(1),
             None => (spot.max < u64::MAX).then_some(spot.max),
         };

@@ -25,7 +25,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     ) -> Result<bool, NoMemory> {
         let leaf = spot.leaf();
         let (len, last) = (leaf.len(), new.last);
-        if len == C::Geometry::LEAF || leaf.live() < len {
+        if len == C::Geometry::LEAF || !leaf.is_whole() {
             return Ok(false);
         }
         // A leaf that is not the first begins with an entry (I5), so before that nothing is put.
@@ -48,10 +48,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         } else if READERS {
             self.pool.ensure(Nodes::LEAF)?;
             let copy = self.pool.leaf(self.tree);
-            copy.copy(0, leaf.get(), 0, at);
-            copy.put(at, new);
-            copy.copy(at + 1, leaf.get(), at, len - at);
-            copy.close(len + 1);
+            copy.copy_with(leaf.get(), at, new);
             self.exchange(spot, copy);
             self.pool.give_up(Node::Leaf(leaf));
             copy
@@ -95,13 +92,13 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if leaf.live() <= least(C::Geometry::LEAF) {
             return false;
         }
-        let Some((_, before)) = leaf.last_before(at) else {
+        let Some((_, before)) = leaf.entry_before(at) else {
             return false;
         };
         leaf.erase(at);
         self.count.count(Event::SlotStore);
         self.tree.change_len(0, 1);
-        let next = match leaf.first_from(at + 1) {
+        let next = match leaf.entry_from(at + 1) {
             Some((_, next)) => next.start,
             None if spot.max < u64::MAX => spot.max + 1,
             None => {

@@ -25,7 +25,7 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
         let mut at = spot.leaf().rank(index);
         let found = spot
             .leaf()
-            .first_from(at)
+            .entry_from(at)
             .filter(|(_, old)| old.start <= index);
         let Some((own, old)) = found else {
             return Err(NotResized::Vacant);
@@ -90,14 +90,14 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
         last: u64,
     ) -> Result<(), NotResized> {
         if start < old.start {
-            let before = spot.leaf().last_before(at).map(|(_, slot)| slot);
+            let before = spot.leaf().entry_before(at).map(|(_, slot)| slot);
             // The leaf before has the next one, unless this is the first.
             let before = before.or_else(|| self.tree.upto(spot.min.checked_sub(1)?, self.count));
             let in_the_way = before.filter(|before| start <= before.last);
             in_the_way.map_or(Ok(()), |slot| Err(NotResized::Occupied(slot)))?;
         }
         if last > old.last {
-            let next = match spot.leaf().first_from(at + 1) {
+            let next = match spot.leaf().entry_from(at + 1) {
                 // A leaf that is not the first begins with an entry (I5).
                 None if spot.max < last => self.tree.load(spot.max + 1, self.count),
                 next => next.map(|(_, slot)| slot),

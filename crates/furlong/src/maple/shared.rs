@@ -16,7 +16,10 @@ use super::write::Write;
 use crate::addr::Address;
 use crate::check::Check;
 use crate::rcu::Rcu;
-use crate::sync::{Lock, RawLock};
+use crate::sync::{Lock, Padded, RawLock};
+
+/// What a writer holds: the nodes that are in no tree.
+type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>>;
 
 /// A map from extents of addresses to entries of one word, for readers that never wait.
 ///
@@ -48,7 +51,8 @@ use crate::sync::{Lock, RawLock};
 /// ```
 pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
-    pub(super) pool: Lock<L, Pool<C::Geometry, C::Source>>,
+    /// Away from what readers use: the root, and which domain it is.
+    pub(super) pool: Padded<Locked<L, C>>,
     pub(super) count: C::Counters,
     pub(super) rcu: R,
     pub(super) typed: Typed<A, E>,
@@ -68,7 +72,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
     pub fn with_config(rcu: R, lock: L) -> Self {
         Self {
             tree: Tree::new(),
-            pool: Lock::new(lock, Pool::new()),
+            pool: Padded(Lock::new(lock, Pool::new())),
             count: C::Counters::default(),
             rcu,
             typed: PhantomData,
@@ -93,7 +97,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
     pub fn lock(&self) -> Session<'_, A, E, R, L, C> {
         Session {
             map: self,
-            pool: self.pool.lock(),
+            pool: self.pool.0.lock(),
         }
     }
 
@@ -113,7 +117,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Check for RcuMaple<A,
 
     /// O(n), under the lock.
     fn check(&self) -> Result<(), Broken> {
-        let _pool = self.pool.lock();
+        let _pool = self.pool.0.lock();
         self.tree.check()
     }
 }
@@ -121,7 +125,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Check for RcuMaple<A,
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, E, R, L, C> {
     /// No reader is left, for views borrow the map: entries and nodes are dropped at once.
     fn drop(&mut self) {
-        let mut pool = self.pool.lock();
+        let mut pool = self.pool.0.lock();
         let (tree, count) = (&self.tree, &self.count);
         let mut write = Write::<C, true> {
             tree,

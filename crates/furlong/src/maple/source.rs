@@ -1,7 +1,7 @@
 //! Where nodes come from.
 #![expect(unsafe_code, reason = "memory is promised by whoever gives it")]
 
-use core::{alloc::Layout, ptr::NonNull};
+use core::{alloc::Layout, marker::PhantomData, ptr::NonNull};
 
 /// Memory for nodes.
 ///
@@ -56,5 +56,44 @@ unsafe impl Source for Heap {
         };
         #[cfg(not(feature = "alloc"))]
         let _ = (memory, layout);
+    }
+}
+
+/// Bytes that CPUs take from each other as a whole.
+const LINE: usize = 64;
+
+/// Memory of another source, each piece in cache lines of its own.
+///
+/// For trees with readers, where the source's pieces may lie in one line with their neighbours:
+/// each node that a writer changes then takes a line of another node from its readers. Slabs of a
+/// kernel and most allocators keep pieces of these sizes apart, and glibc's does not.
+///
+/// # Cost
+/// That of aligned memory from `S`, and what is left of a node's last line. There are no blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lines<S = Heap>(PhantomData<S>);
+
+impl<S> Lines<S> {
+    /// Whole lines for a layout. Nodes are far from the largest one that there may be.
+    #[inline]
+    fn whole(layout: Layout) -> Layout {
+        let aligned = layout.align_to(LINE);
+        aligned.map_or(layout, |aligned| aligned.pad_to_align())
+    }
+}
+
+// SAFETY: the other source promises as much, and more memory, more aligned, is of that layout too.
+unsafe impl<S: Source> Source for Lines<S> {
+    const BLOCK: usize = 0;
+
+    #[inline]
+    fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+        S::allocate(Self::whole(layout))
+    }
+
+    #[inline]
+    unsafe fn free(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: it came from `allocate` with this layout, as the caller promises.
+        unsafe { S::free(memory, Self::whole(layout)) };
     }
 }

@@ -119,9 +119,9 @@ impl<G: Geometry> Tree<G> {
                 }
             }
         };
-        let (_, first) = leaf_at(|_| 0)?.first_from(0)?;
+        let (_, first) = leaf_at(|_| 0)?.entry_from(0)?;
         let leaf = leaf_at(|len| len - 1)?;
-        let (_, last) = leaf.last_before(leaf.len())?;
+        let (_, last) = leaf.entry_before(leaf.len())?;
         Some((first.start, last.last))
     }
 

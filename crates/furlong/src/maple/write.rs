@@ -350,11 +350,11 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             }
         }
         if spot.max == u64::MAX
-            && let Some((_, last)) = leaf.last_before(leaf.len())
+            && let Some((_, last)) = leaf.entry_before(leaf.len())
         {
             self.tree.note_last(last.last);
         }
-        let Some((_, first)) = leaf.first_from(0) else {
+        let Some((_, first)) = leaf.entry_from(0) else {
             return;
         };
         if spot.is_first() {
@@ -371,7 +371,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         };
         let start = spot
             .leaf()
-            .first_from(0)
+            .entry_from(0)
             .map_or(spot.min, |(_, slot)| slot.start);
         if spot.is_first() || start == spot.min {
             self.regap(&spot);

@@ -29,6 +29,7 @@
 //!
 //! - `atomic.rs`: atomics, fences and the spin hint, of `core` or of loom.
 //! - `cell.rs`: the cell whose accesses loom sees.
+//! - `line.rs`: cache lines of one's own.
 //! - `lock.rs`: the raw-lock trait, its guard, and a value under a lock.
 //! - `serial.rs`: numbers that tell things apart.
 //! - `lock_api.rs`: locks of that crate as raw locks.
@@ -57,6 +58,8 @@ pub(crate) use const_unless_loom;
 
 pub mod atomic;
 mod cell;
+#[cfg(target_has_atomic = "64")]
+mod line;
 mod lock;
 #[cfg(all(feature = "lock_api", not(loom)))]
 mod lock_api;
@@ -73,6 +76,8 @@ mod tests;
 pub use self::lock_api::LockApi;
 pub use atomic::{compiler_fence, fence, spin_loop};
 pub use cell::{MutPtr, UnsafeCell};
+#[cfg(target_has_atomic = "64")]
+pub(crate) use line::{LINE, Padded};
 pub use lock::{Held, Lock, LockGuard, RawLock};
 pub(crate) use serial::serial;
 #[cfg(target_has_atomic = "64")]

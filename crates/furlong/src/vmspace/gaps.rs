@@ -91,6 +91,9 @@ impl<A, K: Counters> View<'_, A, K> {
         let Some(all) = self.tree.summary() else {
             return enough(window.first, Some(window.last), len);
         };
+        if all.gap < len {
+            return self.outside(all, window, len);
+        }
         let Some(at) = self.first_behind(window.first) else {
             return enough(window.first, Some(window.last), len);
         };
@@ -100,10 +103,26 @@ impl<A, K: Counters> View<'_, A, K> {
         if straddling.is_some() || self.front(at) > window.last {
             return straddling;
         }
-        let found = (all.gap >= len).then(|| self.behind(at, len)).flatten();
-        let found = found.or_else(|| self.behind_all(all));
-        let inside = found.and_then(|gap| gap.and(window))?;
-        (inside.len() >= len).then_some(inside)
+        let found = self.behind(at, len).or_else(|| self.behind_all(all));
+        inside(found?, window, len)
+    }
+
+    /// The same where no gap between two nodes has `len` pages.
+    fn outside(&self, all: Summary, window: Pages, len: u64) -> Option<Pages> {
+        let last = self.whole(all).first.checked_sub(1);
+        let before = last.map(|last| Pages { first: 0, last });
+        [before, self.behind_all(all)]
+            .into_iter()
+            .flatten()
+            .find_map(|gap| inside(gap, window, len))
+    }
+
+    /// From the first page of all nodes to the last one.
+    fn whole(&self, all: Summary) -> Pages {
+        self.turned(Pages {
+            first: all.first,
+            last: all.last,
+        })
     }
 
     fn turn(&self, page: u64) -> u64 {
@@ -212,13 +231,14 @@ impl<A, K: Counters> View<'_, A, K> {
 
     /// What is free behind the last node.
     fn behind_all(&self, all: Summary) -> Option<Pages> {
-        let whole = Pages {
-            first: all.first,
-            last: all.last,
-        };
-        let first = self.turned(whole).last.checked_add(1)?;
+        let first = self.whole(all).last.checked_add(1)?;
         Pages::new(first, u64::MAX)
     }
+}
+
+/// What of a gap is in the window, if that is `len` pages or more.
+fn inside(gap: Pages, window: Pages, len: u64) -> Option<Pages> {
+    gap.and(window).filter(|inside| inside.len() >= len)
 }
 
 /// From `first` to `last`, if these are `len` pages or more.

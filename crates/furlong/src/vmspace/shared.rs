@@ -23,7 +23,7 @@ use crate::addr::VirtAddr;
 use crate::check::Check;
 use crate::maple::{self, RcuMaple, Session, View};
 use crate::rcu::Rcu;
-use crate::sync::{RawLock, Under};
+use crate::sync::{Padded, RawLock, Under};
 
 /// A space that is changed under the lock `L` while faults look areas up without it.
 ///
@@ -58,7 +58,7 @@ use crate::sync::{RawLock, Under};
 pub struct Shared<A: Value, R: Rcu, L: RawLock, C: SharedConfig = Standard> {
     tree: RcuMaple<VirtAddr, Boxed<A>, R, L, C::Tree>,
     /// What a space knows beside its areas, under the tree's lock.
-    state: Under<State>,
+    state: Padded<Under<State>>,
     grid: Grid,
 }
 
@@ -81,7 +81,7 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
         let grid = state.grid;
         Ok(Self {
             tree: RcuMaple::with_config(rcu, lock),
-            state: Under::new(state),
+            state: Padded(Under::new(state)),
             grid,
         })
     }
@@ -93,7 +93,7 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
         let session = self.tree.lock();
         // SAFETY: the session holds the tree's lock, and a session takes the state once, here. In a
         // space the state stands before the index, which has the session, and is dropped before.
-        let state = unsafe { self.state.lend() };
+        let state = unsafe { self.state.0.lend() };
         Locked {
             space: Space::over(MapleIndex::over(session), state),
         }

@@ -8,8 +8,16 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "its gates touch the blocks that they take and give",
     ),
     (
+        "crates/furlong/src/malloc/api2.rs",
+        "the contract of collections' allocators",
+    ),
+    (
         "crates/furlong/src/malloc/block.rs",
         "the memory of blocks, by its address",
+    ),
+    (
+        "crates/furlong/src/malloc/cache.rs",
+        "objects in blocks of a zone",
     ),
     (
         "crates/furlong/src/malloc/current.rs",
@@ -44,16 +52,12 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "the contract of whoever brings pages",
     ),
     (
-        "crates/furlong/src/malloc/stack.rs",
+        "crates/furlong/src/malloc/stack/chunks.rs",
         "arrays of addresses, by the address of a word",
     ),
     (
         "crates/furlong/src/malloc/system.rs",
         "vouches for what the records say is mapped",
-    ),
-    (
-        "crates/furlong/src/malloc/tests.rs",
-        "vouches for a thread's storage",
     ),
     (
         "crates/furlong/src/malloc/tests/purge.rs",
@@ -66,6 +70,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
     (
         "crates/furlong/src/malloc/under_loom.rs",
         "cells that loom watches",
+    ),
+    (
+        "crates/furlong/src/malloc/zone.rs",
+        "frees blocks of callers",
     ),
     (
         "crates/furlong-spec/src/malloc/block.rs",
@@ -102,6 +110,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
     (
         "crates/furlong/tests/malloc_overlap.rs",
         "holds blocks and fills them",
+    ),
+    (
+        "crates/furlong/tests/malloc_zones.rs",
+        "frees blocks, and makes objects of pointers",
     ),
     (
         "crates/furlong-preload/src/aligned.rs",

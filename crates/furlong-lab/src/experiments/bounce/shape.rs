@@ -62,7 +62,9 @@ impl Shape {
             value.ok_or_else(|| Failure(format!("`{name}` has no usable parameter `{key}`")))
         };
         let kind = match name.split('-').next() {
-            Some("empty" | "outstanding" | "overflow" | "shared") => Kind::Slots { full: false },
+            Some("empty" | "outstanding" | "overflow" | "pool" | "shared") => {
+                Kind::Slots { full: false }
+            }
             Some("full") => Kind::Slots { full: true },
             Some("memcpy") => Kind::Memcpy,
             Some("copy") => Kind::Copies,

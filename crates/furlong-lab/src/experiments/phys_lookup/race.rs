@@ -1,7 +1,6 @@
 //! `plug-race`: one thread looks up while another plugs and unplugs, and every answer is checked.
 #![forbid(unsafe_code)]
 
-use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,6 +15,7 @@ use super::figures::{Index, exact, sampled};
 use super::layout::{Layout, Memory, PAGE_BITS, extent};
 use super::page::{Page, Wide, answer, check, said, table};
 use super::shape::{Beside, Shape};
+use crate::experiments::computing::compute;
 use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
 
@@ -27,9 +27,6 @@ const HOT_ONE_IN: usize = 4;
 
 /// Frames that are made beforehand.
 const FRAMES: usize = 1 << 16;
-
-/// Steps of the computation between two looks at the clock: some 100 ns.
-const STEPS: u32 = 100;
 
 /// Computations of the reader between leaving and going in again: about a microsecond, in which
 /// another gets a lock that is not fair.
@@ -239,12 +236,6 @@ where
         let plugged = self.table.lock().plug(extent(frames));
         plugged.map(drop).map_err(said)
     }
-}
-
-/// What the other thread does when it has nothing else to do.
-fn compute() {
-    let step = |number: u64, _| black_box(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1);
-    black_box((0..STEPS).fold(1, step));
 }
 
 #[cfg(test)]

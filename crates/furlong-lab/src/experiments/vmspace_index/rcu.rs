@@ -18,9 +18,9 @@ use crate::experiments::Failure;
 /// What all trees of the arm retire to.
 pub(super) static RCU: Domain = Domain::new();
 
-/// Changes of this thread between two looks at what can be reclaimed: no more nodes wait than an
-/// allocator keeps at hand for the next changes.
-const POLL: u32 = 8;
+/// Changes of this thread between two looks at what can be reclaimed. Each look takes a reader's
+/// line away from it, for which its next fence waits; meanwhile some 64 nodes wait, 24 KiB.
+const POLL: u32 = 64;
 
 thread_local! {
     static CHANGES: Cell<u32> = const { Cell::new(0) };

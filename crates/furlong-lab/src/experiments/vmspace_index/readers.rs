@@ -1,7 +1,8 @@
-//! Threads that look areas up while another one takes some out and puts them back.
+//! Threads that look areas up while another one takes some out and puts them back, or computes.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -20,6 +21,7 @@ use super::rcu::{RCU, Shared};
 use super::shape::Shape;
 use super::tree::Tree;
 use super::work::{Counted, Work};
+use crate::experiments::computing::compute;
 use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
 
@@ -177,8 +179,9 @@ struct Read {
 }
 
 impl Read {
-    fn drawn(layout: &Layout, random: &mut Random) -> Self {
-        let odd = std::iter::repeat_with(|| layout.address(random)).filter(|(_, at)| at % 2 == 1);
+    fn drawn(layout: &Layout, numbers: &Range<u32>, random: &mut Random) -> Self {
+        let odd = std::iter::repeat_with(|| layout.address(random))
+            .filter(|(_, at)| at % 2 == 1 && numbers.contains(at));
         let asked: Vec<_> = odd.take(ADDRESSES).collect();
         let sum = |batch: &[(u64, u32)]| batch.iter().map(|(_, at)| u64::from(*at)).sum();
         Self {
@@ -204,14 +207,19 @@ impl Read {
 }
 
 /// Areas with even numbers, in the order in which the writer takes them out and puts them back.
-fn writes(layout: &Layout, random: &mut Random) -> Vec<(Span, u32)> {
-    let mut even: Vec<_> = layout.numbered().filter(|(_, at)| at % 2 == 0).collect();
+fn writes(layout: &Layout, numbers: &Range<u32>, random: &mut Random) -> Vec<(Span, u32)> {
+    let even = layout
+        .numbered()
+        .filter(|(_, at)| at % 2 == 0 && numbers.contains(at));
+    let mut even: Vec<_> = even.collect();
     random.shuffle(&mut even);
     even
 }
 
 struct Race<'a, S> {
     index: &'a S,
+    /// Nobody writes; the thread that would computes.
+    computes: bool,
     reads: Vec<Read>,
     writes: Vec<(Span, u32)>,
     /// Of each reader.
@@ -226,11 +234,18 @@ impl<'a, S: SharedIndex> Race<'a, S> {
         for (span, value) in layout.shuffled(&mut random) {
             index.store(span, value);
         }
-        let readers = 0..shape.threads;
+        let (all, middle) = (shape.areas as u32, shape.areas as u32 / 2);
+        let (read, written) = if shape.apart {
+            (0..middle, middle..all)
+        } else {
+            (0..all, 0..all)
+        };
+        let drawn = std::iter::repeat_with(|| Read::drawn(&layout, &read, &mut random));
         let race = Self {
             index,
-            reads: readers.map(|_| Read::drawn(&layout, &mut random)).collect(),
-            writes: writes(&layout, &mut random),
+            computes: shape.computes,
+            reads: drawn.take(shape.threads).collect(),
+            writes: writes(&layout, &written, &mut random),
             batches: request
                 .operations
                 .div_ceil(BATCH * shape.threads as u64)
@@ -263,6 +278,15 @@ impl<'a, S: SharedIndex> Race<'a, S> {
         )
     }
 
+    /// What the thread does that reads nothing.
+    fn beside(&self, turn: usize) -> Result<(), Failure> {
+        if self.computes {
+            compute();
+            return Ok(());
+        }
+        self.write(turn)
+    }
+
     /// All on this thread: the same events in the same order each time.
     fn in_turn(&self) -> Result<(), Failure> {
         let reader = self.index.reader();
@@ -270,7 +294,7 @@ impl<'a, S: SharedIndex> Race<'a, S> {
             for read in &self.reads {
                 read.batch(self.index, &reader, batch)?;
             }
-            self.write(batch as usize)?;
+            self.beside(batch as usize)?;
         }
         Ok(())
     }
@@ -305,7 +329,7 @@ impl<S: SharedIndex + Sync> Race<'_, S> {
             let mut turns = 0..;
             let mut written = Ok(());
             while left.load(Ordering::SeqCst) > 0 && written.is_ok() {
-                written = turns.next().map_or(Ok(()), |turn| self.write(turn));
+                written = turns.next().map_or(Ok(()), |turn| self.beside(turn));
             }
             let spans = threads.into_iter().map(|thread| {
                 let ended = thread.join();

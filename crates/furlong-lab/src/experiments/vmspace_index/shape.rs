@@ -43,6 +43,10 @@ pub(super) struct Shape {
     pub(super) areas: usize,
     /// Threads that read.
     pub(super) threads: usize,
+    /// Beside them one computes, and none writes.
+    pub(super) computes: bool,
+    /// They read the lower half of the areas, and the upper one is written.
+    pub(super) apart: bool,
 }
 
 /// The most areas of a workload.
@@ -73,6 +77,8 @@ impl Shape {
             kind,
             areas,
             threads,
+            computes: number("computes") == Some(1),
+            apart: number("apart") == Some(1),
         })
     }
 }

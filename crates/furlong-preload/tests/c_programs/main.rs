@@ -1,0 +1,166 @@
+//! Programs in C under the preloaded libraries: at the ends of threads and of the process, in
+//! handlers, opened and closed, in a process that may not trust its environment, and in a system
+//! that refuses memory.
+#![forbid(unsafe_code)]
+
+#[path = "../library/mod.rs"]
+mod library;
+
+use std::{
+    env, fs,
+    os::unix::fs::{PermissionsExt, chown},
+    path::{Path, PathBuf},
+    process::{self, Command, Output},
+};
+
+use library::library;
+
+const KINDS: [&str; 3] = [
+    "furlong_malloc",
+    "furlong_malloc_plain",
+    "furlong_malloc_secure",
+];
+
+/// A folder for what is compiled, which goes with this.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(of: &str) -> Self {
+        let path = env::temp_dir().join(format!("furlong-{of}-{}", process::id()));
+        fs::create_dir_all(&path).expect("there is room for a folder");
+        Self(path)
+    }
+
+    /// Compiles one of the programs beside this file.
+    fn compiled(&self, name: &str, arguments: &[&str]) -> PathBuf {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c_programs");
+        let made = self.0.join(name);
+        let done = Command::new("cc")
+            .args(["-O1", "-Wall", "-Werror", "-pthread", "-fno-builtin", "-o"])
+            .arg(&made)
+            .arg(sources.join(format!("{name}.c")))
+            .args(arguments)
+            .output()
+            .expect("cc is of the tools that link this test");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{name}.c: {said}");
+        made
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed stays in a folder for such things.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().expect("this program can be run")
+}
+
+/// How a program ended, and what it said.
+fn told(output: &Output) -> String {
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    format!("{}: {out}{err}", output.status)
+}
+
+/// A number that the statistics at exit name.
+fn statistic(output: &Output, name: &str) -> Option<usize> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let mut words = said.lines().filter_map(|line| line.split_once(' '));
+    words.find(|(found, _)| *found == name)?.1.parse().ok()
+}
+
+#[test]
+fn blocks_that_outlive_threads_and_main_are_freed_and_heaps_are_taken_over() {
+    let folder = Folder::new("life");
+    let program = folder.compiled("life", &[]);
+    let without = run(&mut Command::new(&program));
+    assert!(without.status.success(), "{}", told(&without));
+    assert!(told(&without).contains("600 ends"), "{}", told(&without));
+    for name in KINDS {
+        let with = run(Command::new(&program)
+            .env("LD_PRELOAD", library(name))
+            .env("FURLONG_MALLOC_STATISTICS", "1"));
+        assert!(with.status.success(), "{name}: {}", told(&with));
+        assert_eq!(with.stdout, without.stdout, "{name}");
+        // 300 threads had one after the other what one needs.
+        for kind in ["heaps_running", "heaps_ended"] {
+            let heaps = statistic(&with, kind).expect("the statistics name it");
+            assert!(heaps <= 2, "{name}: {}", told(&with));
+        }
+    }
+}
+
+#[test]
+fn a_library_can_be_opened_used_and_closed() {
+    let folder = Folder::new("opened");
+    let program = folder.compiled("opened", &["-ldl"]);
+    for name in KINDS {
+        let output = run(Command::new(&program).arg(library(name)));
+        assert!(output.status.success(), "{name}: {}", told(&output));
+    }
+}
+
+/// A program that belongs to somebody else, and runs as that one, is not told what to do by the
+/// environment of its caller.
+#[test]
+fn a_process_that_may_not_trust_its_environment_ignores_it() {
+    let folder = Folder::new("secure");
+    fs::copy(
+        library("furlong_malloc"),
+        folder.0.join("libfurlong_malloc.so"),
+    )
+    .expect("there is room for a library");
+    let place = folder.0.display();
+    let (search, load) = (format!("-L{place}"), format!("-Wl,-rpath,{place}"));
+    let program = folder.compiled("secure", &[&search, "-lfurlong_malloc", &load]);
+    let ask = || run(Command::new(&program).env("FURLONG_MALLOC_STATISTICS", "1"));
+
+    let trusted = ask();
+    assert_eq!(trusted.stdout, b"0 1\n", "{}", told(&trusted));
+    assert!(statistic(&trusted, "used_bytes").is_some());
+
+    // Nobody's program, in the numbers of every system.
+    if let Err(error) = chown(&program, Some(65_534), None) {
+        eprintln!("nothing is known about programs of others: {error}");
+        return;
+    }
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).expect("it is this test's");
+    let secure = ask();
+    if secure.stdout == b"0 1\n" {
+        eprintln!("nothing is known: the file system does not let programs run as their owner");
+        return;
+    }
+    assert_eq!(secure.stdout, b"1 1\n", "{}", told(&secure));
+    assert_eq!(statistic(&secure, "used_bytes"), None, "{}", told(&secure));
+    assert!(secure.stderr.is_empty(), "{}", told(&secure));
+}
+
+/// The k-th call that maps memory, and perhaps every later one, is refused: from the first call of
+/// the process on, and again and again in its midst.
+#[test]
+fn memory_that_is_refused_at_any_call_is_null_with_enomem_and_nothing_is_lost() {
+    let folder = Folder::new("short");
+    let refusing = folder.compiled("refusing", &["-shared", "-fPIC"]);
+    let program = folder.compiled("short", &["-ldl"]);
+    for name in KINDS {
+        let preload = format!("{}:{}", refusing.display(), library(name).display());
+        let mut refused = [0, 0];
+        for call in 0..12 {
+            let output = run(Command::new(&program)
+                .env("LD_PRELOAD", &preload)
+                .env("REFUSE_FROM", call.to_string()));
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{name}, {call}: {}", told(&output));
+            let counts = said
+                .split(' ')
+                .filter_map(|word| word.parse::<usize>().ok());
+            for (sum, count) in refused.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        assert!(refused[0] > 100 && refused[1] > 100, "{name}: {refused:?}");
+    }
+}

@@ -1,0 +1,184 @@
+//! Zones of one allocator beside its own blocks, at random: each block keeps its contents until it
+//! is freed, or its zone is gone, and what is in use is at every moment what the model has.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use furlong::check::Check;
+use furlong::malloc::{Batched, Hardening, Inlined, Malloc, Zone};
+
+use super::block::Block;
+use super::parts::{Owned, Parts};
+use super::stream::{align, size};
+use crate::Random;
+
+/// The zones that there may be at a time.
+const ZONES: usize = 5;
+
+/// The blocks that each of them, and the allocator itself, may have.
+const PLACES: usize = 120;
+
+/// After so many operations everything is counted, and all invariants are walked.
+const COUNT: u64 = 1500;
+
+type Parted<H> = Parts<H, Inlined, Batched>;
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Zoned {
+    /// Allocations, resizes and frees.
+    pub operations: u64,
+    /// Those among them that were refused.
+    pub refused: u64,
+    /// Zones that were made.
+    pub zones: u64,
+    /// Blocks that went with their zone.
+    pub dropped: u64,
+}
+
+impl fmt::Display for Zoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} operations, {} refused; {} zones, with which {} blocks went",
+            self.operations, self.refused, self.zones, self.dropped
+        )
+    }
+}
+
+/// A zone, or the allocator itself, and the blocks that the program has of it.
+struct Holder<H: Hardening> {
+    malloc: &'static Malloc<Parted<H>>,
+    zone: Option<Zone<Parted<H>>>,
+    blocks: Vec<Block>,
+}
+
+impl<H: Hardening> Holder<H> {
+    /// The block of an operation; the word says what went wrong.
+    fn step(&mut self, random: &mut Random, done: &mut Zoned) -> Result<(), &'static str> {
+        done.operations += 1;
+        let full = self.blocks.len() >= PLACES || random.below(5) < 2;
+        if self.blocks.is_empty() || !full {
+            return self.allocate(random, done);
+        }
+        let block = self.blocks.swap_remove(random.index(self.blocks.len()));
+        if random.below(5) > 0 {
+            let intact = match &self.zone {
+                Some(zone) => block.free(zone, false),
+                None => block.free(&self.malloc, false),
+            };
+            return intact.then_some(()).ok_or("a block was overwritten");
+        }
+        let wanted = size(random).max(1);
+        let resized = match &self.zone {
+            Some(zone) => block.resize(zone, wanted),
+            None => block.resize(&self.malloc, wanted),
+        };
+        match resized {
+            Ok((block, true)) => self.blocks.push(block),
+            Ok(_) => return Err("a resize lost what was there"),
+            Err(block) => {
+                done.refused += 1;
+                self.blocks.push(block);
+            }
+        }
+        Ok(())
+    }
+
+    fn allocate(&mut self, random: &mut Random, done: &mut Zoned) -> Result<(), &'static str> {
+        let (zeroed, key) = (random.below(8) == 0, random.next());
+        let request = (size(random), align(random));
+        let made = match &self.zone {
+            Some(zone) => Block::allocate(zone, request, zeroed, key),
+            None => Block::allocate(&self.malloc, request, zeroed, key),
+        };
+        match made {
+            Some((block, true)) => self.blocks.push(block),
+            Some(_) => return Err("a block is not zero"),
+            None => done.refused += 1,
+        }
+        Ok(())
+    }
+
+    /// Whether all its blocks are as they were written, and how many bytes they really have.
+    fn count(&self) -> Option<usize> {
+        let usable = |block: &Block| block.is_intact().then(|| block.usable(&self.malloc));
+        self.blocks.iter().map(usable).sum()
+    }
+}
+
+/// What is in use is what the holders have, and no invariant is broken.
+fn count<H: Hardening>(
+    malloc: &'static Malloc<Parted<H>>,
+    holders: &[Holder<H>],
+) -> Result<(), String> {
+    (&malloc).check().map_err(|broken| broken.to_string())?;
+    let now = malloc.statistics();
+    let blocks: usize = holders.iter().map(|holder| holder.blocks.len()).sum();
+    let bytes: Option<usize> = holders.iter().map(Holder::count).sum();
+    let bytes = bytes.ok_or("a block was overwritten")?;
+    let exact = if H::SCRUB {
+        bytes <= now.used_bytes
+    } else {
+        bytes == now.used_bytes
+    };
+    if blocks == now.used_blocks && exact {
+        Ok(())
+    } else {
+        Err(format!("{blocks} blocks of {bytes} bytes, but {now:?}"))
+    }
+}
+
+fn run<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, String> {
+    let owned = Owned::<Parted<H>>::new(limit);
+    let malloc = owned.get();
+    let mut random = Random::new(seed);
+    let mut done = Zoned::default();
+    let mut holders = vec![Holder {
+        malloc,
+        zone: None,
+        blocks: Vec::new(),
+    }];
+    while done.operations < operations {
+        let at = random.index(ZONES + 1);
+        if at >= holders.len() {
+            if let Some(zone) = Zone::new(malloc) {
+                done.zones += 1;
+                holders.push(Holder {
+                    malloc,
+                    zone: Some(zone),
+                    blocks: Vec::new(),
+                });
+            }
+        } else if at > 0 && random.below(700) == 0 {
+            done.dropped += holders.swap_remove(at).blocks.len() as u64;
+        }
+        let at = at.min(holders.len() - 1);
+        holders[at].step(&mut random, &mut done)?;
+        if done.operations.is_multiple_of(COUNT) {
+            count(malloc, &holders)?;
+        }
+    }
+    holders.truncate(1);
+    count(malloc, &holders)?;
+    let own = holders.pop().map(|holder| holder.blocks);
+    for block in own.into_iter().flatten() {
+        block.free(&malloc, true);
+    }
+    count(malloc, &holders)?;
+    malloc.end_thread();
+    Ok(done)
+}
+
+/// At least so many operations of a program in a system with so many bytes. The seed is enough to
+/// repeat them.
+///
+/// # Errors
+/// Where the allocator and the model part.
+pub fn zones<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, String> {
+    // An allocator has the roots of its map inside itself, and is made on the stack.
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    let thread = thread.spawn(move || run::<H>(operations, limit, seed));
+    let done = thread.map_err(|error| error.to_string())?.join();
+    done.unwrap_or_else(|_| Err("the program was stopped".to_owned()))
+}

@@ -1,0 +1,165 @@
+//! The allocator and its zones as allocators of the crate `allocator-api2`, which collections take.
+
+use core::{
+    alloc::Layout,
+    ptr::{self, NonNull},
+};
+
+use allocator_api2::alloc::{AllocError, Allocator};
+
+use super::{config::Config, global::Global, zone::Zone};
+
+type Answer = Result<NonNull<[u8]>, AllocError>;
+
+/// A block, as it was asked for.
+fn answer(block: Option<NonNull<u8>>, layout: Layout) -> Answer {
+    let start = block.ok_or(AllocError)?;
+    Ok(NonNull::slice_from_raw_parts(start, layout.size()))
+}
+
+/// A block for another layout: resized, or moved where the new alignment is not the block's.
+///
+/// # Safety
+/// `block` is live, of this allocator and of at least the smaller of both sizes; `resize` resizes
+/// it to the size and alignment of the new layout.
+unsafe fn fitted(
+    allocator: &impl Allocator,
+    block: NonNull<u8>,
+    (old, new): (Layout, Layout),
+    resize: impl FnOnce() -> Option<NonNull<u8>>,
+) -> Answer {
+    if block.addr().get().is_multiple_of(new.align()) {
+        return answer(resize(), new);
+    }
+    let moved = allocator.allocate(new)?;
+    let len = old.size().min(new.size());
+    // SAFETY: two blocks of at least this size, one of them new.
+    unsafe { ptr::copy_nonoverlapping(block.as_ptr(), moved.cast().as_ptr(), len) };
+    // SAFETY: the caller gave it up for the new one.
+    unsafe { allocator.deallocate(block, old) };
+    Ok(moved)
+}
+
+/// # Example
+/// ```
+/// use allocator_api2::vec::Vec;
+/// use furlong::malloc::{
+///     Batched, Checked, Config, Global, Inlined, Linux, Malloc, thread_heap,
+/// };
+///
+/// struct Program;
+///
+/// impl Config for Program {
+///     type Source = Linux;
+///     type Current = Thread;
+///     type Hardening = Checked;
+///     type Gate = Inlined;
+///     type Tier = Batched;
+/// }
+///
+/// thread_heap!(Thread, MALLOC);
+/// static MALLOC: Malloc<Program> = Malloc::new(Linux);
+///
+/// let mut numbers = Vec::new_in(Global::new(&MALLOC));
+/// numbers.extend(0..1000_u64);
+/// assert!(MALLOC.statistics().used_bytes >= 8000);
+/// drop(numbers);
+/// assert_eq!(MALLOC.statistics().used_blocks, 0);
+/// ```
+// SAFETY: blocks are of the size and alignment of their layouts and nobody else's until they are
+// freed; copies of it are the same allocator, a static.
+unsafe impl<C: Config> Allocator for Global<C> {
+    #[inline]
+    fn allocate(&self, layout: Layout) -> Answer {
+        answer(
+            self.malloc().try_allocate(layout.size(), layout.align()),
+            layout,
+        )
+    }
+
+    #[inline]
+    fn allocate_zeroed(&self, layout: Layout) -> Answer {
+        let block = self.malloc().allocate_zeroed(layout.size(), layout.align());
+        answer(NonNull::new(block), layout)
+    }
+
+    #[inline]
+    unsafe fn deallocate(&self, block: NonNull<u8>, _: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { self.malloc().free(block.as_ptr()) };
+    }
+
+    unsafe fn grow(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Answer {
+        let resize = || {
+            // SAFETY: the caller's promise; the block is at a multiple of the new alignment.
+            NonNull::new(unsafe {
+                self.malloc()
+                    .resize(block.as_ptr(), new.size(), new.align())
+            })
+        };
+        // SAFETY: the caller's promise.
+        unsafe { fitted(self, block, (old, new), resize) }
+    }
+
+    unsafe fn shrink(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Answer {
+        // SAFETY: the caller's promise; growing does not ask which of the two is larger.
+        unsafe { self.grow(block, old, new) }
+    }
+}
+
+/// # Example
+/// ```
+/// # use furlong::malloc::{
+/// #     Batched, Checked, Config, Inlined, Linux, Malloc, Zone, thread_heap,
+/// # };
+/// # struct Program;
+/// # impl Config for Program {
+/// #     type Source = Linux;
+/// #     type Current = Thread;
+/// #     type Hardening = Checked;
+/// #     type Gate = Inlined;
+/// #     type Tier = Batched;
+/// # }
+/// # thread_heap!(Thread, MALLOC);
+/// # static MALLOC: Malloc<Program> = Malloc::new(Linux);
+/// use allocator_api2::{boxed::Box, vec::Vec};
+///
+/// let query = Zone::new(&MALLOC).expect("there is memory");
+/// let mut rows = Vec::new_in(&query);
+/// rows.extend((0..100).map(|row| Box::new_in([row; 9], &query)));
+/// assert_eq!(rows[42][0], 42);
+/// // Nobody visits the rows: they go with the zone.
+/// core::mem::forget(rows);
+/// drop(query);
+/// assert_eq!(MALLOC.statistics().used_blocks, 0);
+/// ```
+// SAFETY: as for Global; a zone has its blocks, wherever it is moved, until it is dropped.
+unsafe impl<C: Config> Allocator for Zone<C> {
+    fn allocate(&self, layout: Layout) -> Answer {
+        answer(Self::allocate(self, layout.size(), layout.align()), layout)
+    }
+
+    fn allocate_zeroed(&self, layout: Layout) -> Answer {
+        let block = Self::allocate_zeroed(self, layout.size(), layout.align());
+        answer(block, layout)
+    }
+
+    unsafe fn deallocate(&self, block: NonNull<u8>, _: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { self.free(block) };
+    }
+
+    unsafe fn grow(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Answer {
+        let resize = || {
+            // SAFETY: the caller's promise; the block is at a multiple of the new alignment.
+            unsafe { self.resize(block, new.size(), new.align()) }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { fitted(self, block, (old, new), resize) }
+    }
+
+    unsafe fn shrink(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Answer {
+        // SAFETY: as for Global.
+        unsafe { self.grow(block, old, new) }
+    }
+}

@@ -1,0 +1,163 @@
+//! The batched tier under loom: the stack of one class, which its heap's thread uses and renews,
+//! the policy that another thread changes, and a third one that looks whether a block is kept.
+#![forbid(unsafe_code)]
+
+use alloc::boxed::Box;
+use core::array;
+
+use crate::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{
+    class::Class,
+    field::{Bits, Byte, Word},
+    stack::{DEPTH, STACKS, Tops},
+};
+
+/// Where the stacks lie, at a multiple of more than they need.
+#[derive(Debug)]
+#[repr(align(512))]
+struct Stacks([Word; STACKS / size_of::<Word>()]);
+
+/// A stack, the policy that it follows, and the span under it. Blocks are numbers from 1.
+#[derive(Debug)]
+pub struct Shelf {
+    tops: Tops,
+    /// What the policy says that a heap keeps.
+    kept: Byte,
+    /// How many bytes it may put aside.
+    aside_bytes_max: usize,
+    /// The blocks that are free in the span; the owner's.
+    free: Bits,
+    /// A block on its way to another thread.
+    handed: AtomicUsize,
+}
+
+fn class() -> Class {
+    Class::numbered(1)
+}
+
+impl Shelf {
+    /// An empty stack that will keep so many blocks and put none aside, above a span with these.
+    #[must_use]
+    pub fn new(kept: u8, blocks: &[usize]) -> Self {
+        Self::with_aside(0, kept, blocks)
+    }
+
+    /// The same, with full chunks put aside, at most so many.
+    #[must_use]
+    pub fn with_aside(chunks: usize, kept: u8, blocks: &[usize]) -> Self {
+        assert!(usize::from(kept) <= DEPTH);
+        let stacks: &'static Stacks = Box::leak(Box::new(Stacks(array::from_fn(|_| Word::new(0)))));
+        let shelf = Self {
+            tops: Tops::nothing(),
+            kept: Byte::new(kept),
+            aside_bytes_max: chunks * DEPTH * class().size(),
+            free: Bits::new(0),
+            handed: AtomicUsize::new(0),
+        };
+        shelf.tops.begin(stacks.0.as_ptr().expose_provenance());
+        shelf.tops.shape(class(), 0);
+        for block in blocks {
+            shelf.give(*block);
+        }
+        shelf
+    }
+
+    /// Puts another policy in force.
+    pub fn follow(&self, kept: u8) {
+        self.kept.set(kept);
+    }
+
+    /// The owner allocates: from the stack, or from the span, by which the stack is renewed.
+    pub fn allocate(&self) -> usize {
+        match self.tops.pop(class().index()) {
+            0 => self.refill(),
+            block => block,
+        }
+    }
+
+    fn refill(&self) -> usize {
+        if self.tops.take_back(class()) {
+            return self.tops.pop(class().index());
+        }
+        let kept = usize::from(self.kept.get());
+        self.tops.shape(class(), kept);
+        let first = self.take();
+        let more = (kept / 2).saturating_sub(1);
+        let mut filling = self.tops.fill(class(), more);
+        (0..more).for_each(|_| filling.put(self.take()));
+        first
+    }
+
+    /// The owner frees: to the stack, which is put aside if it is full, or half of it goes to the
+    /// span.
+    pub fn free(&self, block: usize) {
+        if self.tops.push(class().number(), block) {
+            return;
+        }
+        if self.tops.put_aside(class(), self.aside_bytes_max) {
+            self.tops.push(class().number(), block);
+            return;
+        }
+        let half = usize::from(self.kept.get()).div_ceil(2);
+        self.tops.drain(class(), half, |old| self.give(old));
+        if !self.tops.push(class().number(), block) {
+            self.give(block);
+        }
+    }
+
+    /// The owner hands a block that it has to another thread.
+    pub fn hand(&self, block: usize) {
+        // Release: pairs with the Acquire in handed.
+        self.handed.store(block, Ordering::Release);
+    }
+
+    /// The block that was handed over, once it is.
+    pub fn handed(&self) -> Option<usize> {
+        // Acquire: pairs with the Release in hand.
+        match self.handed.load(Ordering::Acquire) {
+            0 => None,
+            block => Some(block),
+        }
+    }
+
+    /// Whether a block is in the stack. Another thread may ask.
+    pub fn keeps(&self, block: usize) -> bool {
+        self.tops.has(class(), block)
+    }
+
+    /// How many blocks are in the stack. The owner asks.
+    pub fn len(&self) -> usize {
+        self.tops.len(class())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The free blocks, as bits. The owner asks.
+    ///
+    /// # Panics
+    /// If one is free twice.
+    pub fn free_blocks(&self) -> u64 {
+        let mut all = self.free.get();
+        self.tops.each(class(), |block| {
+            assert_eq!(all >> block & 1, 0, "{block} is free twice");
+            all |= 1 << block;
+        });
+        all
+    }
+
+    fn take(&self) -> usize {
+        let free = self.free.get();
+        assert_ne!(free, 0, "the span has as many as the model asks for");
+        self.free.set(free & (free - 1));
+        free.trailing_zeros() as usize
+    }
+
+    fn give(&self, block: usize) {
+        assert_eq!(self.free.get() >> block & 1, 0, "{block} is freed twice");
+        self.free.set(self.free.get() | 1 << block);
+    }
+}
