@@ -22,6 +22,7 @@ mod options;
 mod phases;
 mod random;
 mod replay;
+mod returns;
 mod said;
 mod sh;
 
@@ -35,7 +36,7 @@ use said::Said;
 type Run = fn(&Options) -> Said;
 
 /// Everything that it can do, by name.
-const WORKS: [(&str, Run); 12] = [
+const WORKS: [(&str, Run); 13] = [
     ("alloc-test", alloc_test::run),
     ("batches", batches::run),
     ("cache", cache::run),
@@ -47,6 +48,7 @@ const WORKS: [(&str, Run); 12] = [
     ("mstress", mstress::run),
     ("phases", phases::run),
     ("replay", replay::run),
+    ("returns", returns::run),
     ("sh", sh::run),
 ];
 

@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Options) -> Said {
 }
 
 /// What is resident now, of the whole process.
-fn resident_kib() -> u64 {
+pub(crate) fn resident_kib() -> u64 {
     let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text
         .split_whitespace()

@@ -7,10 +7,12 @@
 //! # Files
 //!
 //! - `iova/`: the peers of [`furlong::iova`], and the arms that they are in its experiments.
+//! - `malloc`: allocators to be preloaded.
 //! - `vmspace/`: those of [`furlong::vmspace`].
 #![forbid(unsafe_code)]
 
 pub mod iova;
+pub mod malloc;
 pub mod vmspace;
 
 use furlong_lab::experiments::{self, Experiment};
@@ -22,6 +24,7 @@ pub fn experiments() -> Vec<Experiment> {
     for experiment in &mut experiments {
         let arms = match experiment.plan.name.as_str() {
             iova::EXPERIMENT => iova::arms(),
+            malloc::EXPERIMENT => malloc::arms(),
             vmspace::EXPERIMENT => vmspace::arms(),
             _ => Vec::new(),
         };

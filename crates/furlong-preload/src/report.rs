@@ -55,9 +55,24 @@ pub fn mallinfo<K: Kind>() -> libc::mallinfo {
 }
 
 /// Text on its way to a file, without memory of its own.
-struct Text {
+pub(crate) struct Text {
     bytes: [u8; 1024],
     len: usize,
+}
+
+impl Text {
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: [0; 1024],
+            len: 0,
+        }
+    }
+
+    /// Writes it to standard error.
+    pub(crate) fn print(&self) {
+        // SAFETY: a buffer of this length.
+        unsafe { libc::write(2, self.bytes.as_ptr().cast(), self.len) };
+    }
 }
 
 impl Write for Text {
@@ -72,10 +87,7 @@ impl Write for Text {
 }
 
 fn as_text(now: &Statistics, fields: [&str; 3]) -> Text {
-    let mut text = Text {
-        bytes: [0; 1024],
-        len: 0,
-    };
+    let mut text = Text::new();
     let rows = [
         ("used_bytes", now.used_bytes),
         ("used_blocks", now.used_blocks),
@@ -95,9 +107,7 @@ fn as_text(now: &Statistics, fields: [&str; 3]) -> Text {
 
 /// `malloc_stats`: the numbers on standard error.
 pub fn malloc_stats<K: Kind>() {
-    let text = as_text(&K::allocator().statistics(), ["", " ", ""]);
-    // SAFETY: a buffer of this length.
-    unsafe { libc::write(2, text.bytes.as_ptr().cast(), text.len) };
+    as_text(&K::allocator().statistics(), ["", " ", ""]).print();
 }
 
 /// `malloc_info`: the numbers as XML.

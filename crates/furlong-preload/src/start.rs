@@ -102,21 +102,39 @@ fn variable(name: &CStr) -> Option<&'static CStr> {
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
+/// A number of at most nine digits, and nothing else.
+fn number(digits: &[u8]) -> Option<usize> {
+    let is_number = (1..=9).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    let digits = digits.iter().map(|digit| usize::from(digit - b'0'));
+    is_number.then(|| digits.fold(0, |number, digit| number * 10 + digit))
+}
+
 /// The profile that the environment asks for.
 fn profile() -> Option<Profile> {
-    let [name, prefault] = [c"FURLONG_MALLOC_PROFILE", c"FURLONG_MALLOC_PREFAULT"]
-        .map(|name| variable(name).map(CStr::to_bytes));
-    profile_of(name, prefault)
+    let [name, prefault, delay] = [
+        c"FURLONG_MALLOC_PROFILE",
+        c"FURLONG_MALLOC_PREFAULT",
+        c"FURLONG_MALLOC_PURGE_DELAY_MS",
+    ]
+    .map(|name| variable(name).map(CStr::to_bytes));
+    profile_of(name, prefault, delay)
 }
 
 /// The profile that these values ask for, if it is another one than the standard profile. Nonsense
 /// asks for nothing.
-fn profile_of(name: Option<&[u8]>, prefault: Option<&[u8]>) -> Option<Profile> {
+fn profile_of(
+    name: Option<&[u8]>,
+    prefault: Option<&[u8]>,
+    delay: Option<&[u8]>,
+) -> Option<Profile> {
     let mut profile = match name {
         Some(b"conservative") => Profile::CONSERVATIVE,
         _ => Profile::STANDARD,
     };
     profile.prefault |= prefault == Some(b"1");
+    if let Some(delay) = delay.and_then(number) {
+        profile.purge_delay_ms = delay;
+    }
     (profile != Profile::STANDARD).then_some(profile)
 }
 
@@ -128,18 +146,31 @@ mod tests {
 
     #[test]
     fn the_environment_names_a_profile_and_prefault() {
-        let profile = profile_of(Some(b"conservative"), None);
+        let profile = profile_of(Some(b"conservative"), None, None);
         assert_eq!(profile, Some(Profile::CONSERVATIVE));
-        let both = profile_of(Some(b"conservative"), Some(b"1"));
+        let both = profile_of(Some(b"conservative"), Some(b"1"), None);
         assert_eq!(both.map(|profile| profile.prefault), Some(true));
-        assert_eq!(profile_of(Some(b"standard"), Some(b"0")), None);
-        assert_eq!(profile_of(None, None), None);
+        assert_eq!(profile_of(Some(b"standard"), Some(b"0"), None), None);
+        assert_eq!(profile_of(Some(b"11"), Some(b"11"), None), None);
+        assert_eq!(profile_of(None, None, None), None);
+    }
+
+    #[test]
+    fn the_environment_names_a_delay_of_any_profile() {
+        let delay_of = |name, delay: &[u8]| {
+            profile_of(name, None, Some(delay)).map(|profile| profile.purge_delay_ms)
+        };
+        assert_eq!(delay_of(None, b"0"), Some(0));
+        assert_eq!(delay_of(None, b"007"), Some(7));
+        assert_eq!(delay_of(None, b"999999999"), Some(999_999_999));
+        assert_eq!(delay_of(Some(b"conservative"), b"5000"), Some(5000));
+        assert_eq!(delay_of(None, b"1000"), None, "as the standard profile");
     }
 
     #[test]
     fn nonsense_is_as_if_nothing_were_said() {
         let long = [b'c'; 100_000];
-        let values: [&[u8]; 14] = [
+        let values: [&[u8]; 16] = [
             b"",
             b" ",
             b"Conservative",
@@ -150,13 +181,19 @@ mod tests {
             b"conservative=1",
             b"standard,conservative",
             b"\xff\xfe\x80",
-            b"11",
             b"-1",
+            b"1 ",
+            b"1ms",
+            b"0x10",
             b"99999999999999999999999",
             &long,
         ];
         for value in values {
-            assert_eq!(profile_of(Some(value), Some(value)), None, "{value:?}");
+            assert_eq!(
+                profile_of(Some(value), Some(value), Some(value)),
+                None,
+                "{value:?}"
+            );
         }
     }
 }

@@ -7,9 +7,9 @@
 //! of 64 bits, or `alloc`.
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
-//! operating system; `lock_api` takes its locks; `allocator-api2` gives the allocator to
-//! collections of that crate; `serde` serialises saved states. Without any the library works over
-//! memory that the caller hands in.
+//! operating system, and `linux` the part of it that needs no more than the C library; `lock_api`
+//! takes its locks; `allocator-api2` gives the allocator to collections of that crate; `serde`
+//! serialises saved states. Without any the library works over memory that the caller hands in.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 #[cfg(feature = "alloc")]

@@ -16,11 +16,14 @@
 //! | a span is adopted without the old owner's latch | adopted |
 //! | a stack's top is moved without `Release`, or looked at without `Acquire` | kept |
 //! | a full stack is emptied by more than it has | renewed |
+//! | the link of a spare chunk is as one of those that are put aside | aside |
+//! | a chunk is put aside without `Release`, or looked at without `Acquire` | again |
 //!
 //! The names stand for: *owner* `.._to_a_running_owner`, *ends* `.._while_its_heap_ends_..`, *both*
 //! `one_of_two_senders_..`, *adopted* `.._while_its_span_is_adopted_..`,
 //! *over* `.._is_taken_over_..`, *hands* `a_span_that_changes_hands_..`, *kept*
-//! `.._is_not_found_among_those_kept`, *renewed* `.._while_another_policy_comes_..`.
+//! `.._is_not_found_among_those_kept`, *renewed* `.._while_another_policy_comes_..`, *aside*
+//! `.._is_not_found_among_those_put_aside`, *again* `.._that_is_filled_again_and_put_aside`.
 #![cfg(loom)]
 #![forbid(unsafe_code)]
 
@@ -189,6 +192,56 @@ fn a_block_in_use_is_not_found_among_those_kept() {
             (shelf, [owner, other])
         },
         |shelf| assert_eq!(shelf.free_blocks().count_ones(), 1),
+    );
+}
+
+/// The chunk that a block was taken from is spare, and so is the one that led on to it.
+#[test]
+fn a_block_in_use_is_not_found_among_those_put_aside() {
+    model(
+        || {
+            let shelf = Arc::new(Shelf::with_aside(3, 3, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+            let all = [(); 10].map(|()| shelf.allocate());
+            all.into_iter().for_each(|block| shelf.free(block));
+            shelf.allocate();
+            let owner = body(|shelf: &Shelf| {
+                shelf.hand(shelf.allocate());
+                for _ in 0..6 {
+                    shelf.allocate();
+                }
+            });
+            let other = body(|shelf: &Shelf| {
+                if let Some(block) = shelf.handed() {
+                    assert!(!shelf.keeps(block), "{block} was given out");
+                }
+            });
+            (shelf, [owner, other])
+        },
+        |shelf| assert_eq!(shelf.free_blocks().count_ones(), 2),
+    );
+}
+
+/// A full chunk is put aside where a block was taken from before.
+#[test]
+fn a_block_in_use_is_not_found_in_a_chunk_that_is_filled_again_and_put_aside() {
+    model(
+        || {
+            let shelf = Arc::new(Shelf::with_aside(1, 3, &[1, 2, 3, 4, 5]));
+            let held = [(); 5].map(|()| shelf.allocate());
+            held[..3].iter().for_each(|block| shelf.free(*block));
+            let owner = body(move |shelf: &Shelf| {
+                shelf.hand(shelf.allocate());
+                shelf.free(held[3]);
+                shelf.free(held[4]);
+            });
+            let other = body(|shelf: &Shelf| {
+                if let Some(block) = shelf.handed() {
+                    assert!(!shelf.keeps(block), "{block} was given out");
+                }
+            });
+            (shelf, [owner, other])
+        },
+        |shelf| assert_eq!((shelf.free_blocks().count_ones(), shelf.len()), (4, 4)),
     );
 }
 

@@ -106,6 +106,20 @@ pub fn experiment() -> Experiment {
     }
 }
 
+/// Runs a workload with a library of the caller's preloaded.
+///
+/// # Errors
+/// As of any arm.
+pub fn preloaded(library: &'static str, request: &Request) -> Result<Outcome, Failure> {
+    run(&Library::File(library), request)
+}
+
+/// Why a workload cannot run with such a library, if it cannot.
+#[must_use]
+pub fn missing_file(library: &'static str, workload: &Workload) -> Option<String> {
+    missing(&Library::File(library), workload)
+}
+
 /// Why an arm cannot run a workload, if it cannot.
 fn missing(library: &Library, workload: &Workload) -> Option<String> {
     let program = Real::of(workload).and_then(Real::missing);

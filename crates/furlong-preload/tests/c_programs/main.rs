@@ -3,16 +3,18 @@
 //! that refuses memory.
 #![forbid(unsafe_code)]
 
+#[path = "../folder/mod.rs"]
+mod folder;
 #[path = "../library/mod.rs"]
 mod library;
 
 use std::{
-    env, fs,
+    fs,
     os::unix::fs::{PermissionsExt, chown},
-    path::{Path, PathBuf},
-    process::{self, Command, Output},
+    process::{Command, Output},
 };
 
+use folder::Folder;
 use library::library;
 
 const KINDS: [&str; 3] = [
@@ -20,40 +22,6 @@ const KINDS: [&str; 3] = [
     "furlong_malloc_plain",
     "furlong_malloc_secure",
 ];
-
-/// A folder for what is compiled, which goes with this.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(of: &str) -> Self {
-        let path = env::temp_dir().join(format!("furlong-{of}-{}", process::id()));
-        fs::create_dir_all(&path).expect("there is room for a folder");
-        Self(path)
-    }
-
-    /// Compiles one of the programs beside this file.
-    fn compiled(&self, name: &str, arguments: &[&str]) -> PathBuf {
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c_programs");
-        let made = self.0.join(name);
-        let done = Command::new("cc")
-            .args(["-O1", "-Wall", "-Werror", "-pthread", "-fno-builtin", "-o"])
-            .arg(&made)
-            .arg(sources.join(format!("{name}.c")))
-            .args(arguments)
-            .output()
-            .expect("cc is of the tools that link this test");
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        assert!(done.status.success(), "{name}.c: {said}");
-        made
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed stays in a folder for such things.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn run(command: &mut Command) -> Output {
     command.output().expect("this program can be run")
@@ -75,7 +43,7 @@ fn statistic(output: &Output, name: &str) -> Option<usize> {
 #[test]
 fn blocks_that_outlive_threads_and_main_are_freed_and_heaps_are_taken_over() {
     let folder = Folder::new("life");
-    let program = folder.compiled("life", &[]);
+    let program = folder.compiled("c_programs/life", &[]);
     let without = run(&mut Command::new(&program));
     assert!(without.status.success(), "{}", told(&without));
     assert!(told(&without).contains("600 ends"), "{}", told(&without));
@@ -96,7 +64,7 @@ fn blocks_that_outlive_threads_and_main_are_freed_and_heaps_are_taken_over() {
 #[test]
 fn a_library_can_be_opened_used_and_closed() {
     let folder = Folder::new("opened");
-    let program = folder.compiled("opened", &["-ldl"]);
+    let program = folder.compiled("c_programs/opened", &["-ldl"]);
     for name in KINDS {
         let output = run(Command::new(&program).arg(library(name)));
         assert!(output.status.success(), "{name}: {}", told(&output));
@@ -115,7 +83,7 @@ fn a_process_that_may_not_trust_its_environment_ignores_it() {
     .expect("there is room for a library");
     let place = folder.0.display();
     let (search, load) = (format!("-L{place}"), format!("-Wl,-rpath,{place}"));
-    let program = folder.compiled("secure", &[&search, "-lfurlong_malloc", &load]);
+    let program = folder.compiled("c_programs/secure", &[&search, "-lfurlong_malloc", &load]);
     let ask = || run(Command::new(&program).env("FURLONG_MALLOC_STATISTICS", "1"));
 
     let trusted = ask();
@@ -143,8 +111,8 @@ fn a_process_that_may_not_trust_its_environment_ignores_it() {
 #[test]
 fn memory_that_is_refused_at_any_call_is_null_with_enomem_and_nothing_is_lost() {
     let folder = Folder::new("short");
-    let refusing = folder.compiled("refusing", &["-shared", "-fPIC"]);
-    let program = folder.compiled("short", &["-ldl"]);
+    let refusing = folder.compiled("c_programs/refusing", &["-shared", "-fPIC"]);
+    let program = folder.compiled("c_programs/short", &["-ldl"]);
     for name in KINDS {
         let preload = format!("{}:{}", refusing.display(), library(name).display());
         let mut refused = [0, 0];

@@ -13,6 +13,8 @@ use furlong::malloc::{Linux, Misuse, PageSource};
 struct Book {
     mapped: BTreeMap<usize, usize>,
     left: usize,
+    /// How often somebody has looked at the clock.
+    looks: u64,
 }
 
 /// Pages of Linux. What is still mapped at the end is unmapped then.
@@ -26,6 +28,7 @@ impl Pages {
         Self(Mutex::new(Book {
             mapped: BTreeMap::new(),
             left: limit,
+            looks: 0,
         }))
     }
 
@@ -143,6 +146,13 @@ unsafe impl PageSource for Pages {
 
     fn relax(&self) {
         Linux.relax();
+    }
+
+    /// A moment passes with every look, so that in a stream some rounds are due.
+    fn now_ms(&self) -> u64 {
+        let mut book = self.book();
+        book.looks += 1;
+        book.looks * 100
     }
 
     fn stop(&self, misuse: Misuse, address: usize) -> ! {

@@ -115,24 +115,24 @@ impl<C: Config> Malloc<C> {
             let span = self.map.span_at(address);
             let heap = C::Current::get();
             if C::Hardening::SCRUB || !span.owner.is(heap) {
-                return self.free_slow(address);
+                return self.free_slow(address, span);
             }
             if C::Hardening::CHECK {
                 if is_inside(span, address) {
-                    return self.free_slow(address);
+                    return self.free_slow(address, span);
                 }
                 let mark = heap.own.mark.get();
                 // SAFETY: the start of a block, which its holder gives up.
                 if unsafe { first_word(address) } == mark {
-                    return self.free_slow(address);
+                    return self.free_slow(address, span);
                 }
                 if !self.keep(heap, span, address) {
-                    return self.free_slow(address);
+                    return self.free_slow(address, span);
                 }
                 // SAFETY: as above.
                 unsafe { set_first_word(address, mark) };
             } else if !self.keep(heap, span, address) {
-                self.free_slow(address);
+                self.free_slow(address, span);
             }
         });
     }

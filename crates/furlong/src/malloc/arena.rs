@@ -23,6 +23,9 @@ pub(crate) struct Arena {
     pub(crate) free: Bits,
     /// Units among them that may have memory behind them and may not be zeros.
     pub(crate) dirty: Bits,
+    /// Of those, the ones that have been so since the last round: what nobody takes until the next
+    /// one is purged.
+    pub(crate) idle: Bits,
     pub(crate) words: Link<Words>,
     /// The next one in the order in which they were made.
     pub(crate) next: Link<Self>,

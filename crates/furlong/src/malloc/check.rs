@@ -82,7 +82,11 @@ impl<C: Config> Malloc<C> {
 
     fn check_arena(&'static self, arena: &'static Arena) -> Result<(), BrokenMalloc> {
         let (free, dirty) = (arena.free.get(), arena.dirty.get());
-        hold(dirty & !free == 0, BrokenMalloc::Count(arena.base.get()))?;
+        let idle = arena.idle.get();
+        hold(
+            dirty & !free == 0 && idle & !dirty == 0,
+            BrokenMalloc::Count(arena.base.get()),
+        )?;
         for at in 0..64 {
             let base = arena.unit_base(at);
             let span = self.map.span_at(base);

@@ -20,8 +20,8 @@ pub(crate) const SMALL_MAX: usize = 8192;
 /// Up to here there are classes.
 pub(crate) const MEDIUM_MAX: usize = 65536;
 
-/// Units of a span of medium blocks.
-pub(crate) const MEDIUM_UNITS: usize = 8;
+/// Units of a span of medium blocks: of those up to 32 KiB, and of the others.
+const MEDIUM_UNITS: [usize; 2] = [4, 8];
 
 const FINE: usize = FINE_MAX / GRAIN;
 /// How many blocks of the classes between 1 KiB and 8 KiB fill a unit.
@@ -130,6 +130,11 @@ impl Class {
         self.0
     }
 
+    /// The classes of medium blocks.
+    pub(crate) fn medium() -> impl Iterator<Item = Self> {
+        (CLASSES - MEDIUM..CLASSES).map(Self::numbered)
+    }
+
     /// The size of its blocks.
     #[inline]
     pub(crate) fn size(self) -> usize {
@@ -139,10 +144,9 @@ impl Class {
     /// The units of its spans.
     #[inline]
     pub(crate) fn units(self) -> usize {
-        if self.size() <= SMALL_MAX {
-            1
-        } else {
-            MEDIUM_UNITS
+        match self.size() {
+            small if small <= SMALL_MAX => 1,
+            medium => MEDIUM_UNITS[usize::from(medium > MEDIUM_MAX / 2)],
         }
     }
 

@@ -6,12 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    allocator::Malloc,
-    class::{CLASSES, Class},
-    config::Config,
-    current::CurrentHeap,
-    exchange::Exchange,
-    heap::State,
+    allocator::Malloc, config::Config, current::CurrentHeap, exchange::Exchange, heap::State,
     pool::Pool,
 };
 
@@ -46,10 +41,8 @@ impl<C: Config> Malloc<C> {
             // A zone is whoever's has it, also in the new process.
             let of_thread = heap.zone.get() == 0 && heap.state() == State::Running;
             if of_thread && !core::ptr::eq(heap, own) {
-                for class in (0..CLASSES).map(Class::numbered) {
-                    heap.own.tops.shape(class, heap.own.stacks.get(), 0);
-                }
-                heap.own.outgoing_len.set(0);
+                heap.own.tops.forget();
+                heap.own.outgoing.forget();
                 for place in &heap.own.waiting {
                     place.set(0);
                 }

@@ -1,64 +1,72 @@
-//! Freed blocks of one word of one span: what is given back, or posted, in one step.
+//! Freed blocks of one word of one span: what is given back in one step.
 #![forbid(unsafe_code)]
 
 use super::{
     allocator::Malloc,
-    class::{Class, UNIT, UNIT_SHIFT},
+    class::{Class, UNIT},
     config::Config,
     exchange::Exchange,
+    hardening::Hardening,
     heap::Heap,
+    source::Misuse,
     span::Span,
+    system::stop,
 };
 
 /// Neighbours among freed blocks, as they are met.
+#[derive(Clone, Copy)]
 pub(crate) struct Group {
     /// None in a group that is empty.
-    pub(crate) span: Option<&'static Span>,
-    pub(crate) word: usize,
-    pub(crate) bits: u64,
-    /// Of the span, read once: its unit's number, its magic number, and its carved blocks.
-    unit: usize,
+    span: Option<&'static Span>,
+    /// The first block of the word.
+    first: usize,
+    bits: u64,
+    /// Where its unit begins, and its magic number, read once.
+    base: usize,
     magic: u32,
-    carved: usize,
 }
+
+/// No block has an offset from it that is less than a unit.
+const NOWHERE: usize = usize::MAX;
 
 impl Group {
     /// Without blocks: nothing can be added to it.
     pub(crate) const EMPTY: Self = Self {
         span: None,
-        word: 0,
+        first: 0,
         bits: 0,
-        unit: usize::MAX,
+        base: NOWHERE,
         magic: 0,
-        carved: 0,
     };
 
+    /// Medium blocks are groups of their own.
     fn of(span: &'static Span, block: usize) -> Self {
+        let magic = span.magic.get();
         Self {
             span: Some(span),
-            word: block / 64,
+            first: block & !63,
             bits: 1 << (block % 64),
-            unit: span.base() >> UNIT_SHIFT,
-            magic: span.magic.get(),
-            carved: usize::from(span.carved.get()),
+            base: if magic == 0 { NOWHERE } else { span.base() },
+            magic,
         }
     }
 
-    /// Adds a block, if it is of the same word and not in the group yet. Medium blocks are groups
-    /// of their own.
+    /// Adds a block, if it is of the same word and not in the group yet. It is known to begin at
+    /// its address if it was looked at when it was freed.
     #[inline(always)]
-    pub(crate) fn add(&mut self, address: usize) -> bool {
-        if address >> UNIT_SHIFT != self.unit {
+    pub(crate) fn add(&mut self, address: usize, is_known: bool) -> bool {
+        let offset = address.wrapping_sub(self.base);
+        if offset >= UNIT {
             return false;
         }
-        let Some(block) = Class::block_by(self.magic, address & (UNIT - 1)) else {
-            return false;
-        };
-        let bit = 1 << (block % 64);
-        if block / 64 != self.word || self.bits & bit != 0 || block >= self.carved {
+        let product = (offset as u64).wrapping_mul(u64::from(self.magic));
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+        let begins = is_known || (product as u32) < self.magic;
+        let at = ((product >> 32) as usize).wrapping_sub(self.first);
+        if !begins || at >= 64 || self.bits >> at & 1 == 1 {
             return false;
         }
-        self.bits |= bit;
+        self.bits |= 1 << at;
         true
     }
 }
@@ -70,10 +78,28 @@ impl<C: Config> Malloc<C> {
         Group::of(span, block)
     }
 
-    /// Gives a group back to its span, whose heap's latch is held.
-    pub(crate) fn give_group(&'static self, heap: &'static Heap, group: &Group) {
-        if let Some(span) = group.span {
-            self.give_blocks(heap, span, group.word, group.bits);
+    /// Gives a group back to its span, whose heap's latch is held. Stops the program where one of
+    /// its blocks was never given out.
+    pub(crate) fn give_group(&'static self, heap: &'static Heap, group: Group) {
+        let Some(span) = group.span else {
+            return;
+        };
+        let last = group.first + 63 - group.bits.leading_zeros() as usize;
+        if last >= usize::from(span.carved.get()) {
+            stop(&self.source, Misuse::NotABlock, span.address_of(last));
         }
+        self.give_blocks(heap, span, group.first / 64, group.bits);
+    }
+
+    /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
+    pub(crate) fn flush(&'static self, heap: &'static Heap, class: Class, count: usize) {
+        let mut open = Group::EMPTY;
+        heap.own.tops.drain(class, count, |address| {
+            if !open.add(address, C::Hardening::CHECK) {
+                self.give_group(heap, open);
+                open = self.group_of(address);
+            }
+        });
+        self.give_group(heap, open);
     }
 }

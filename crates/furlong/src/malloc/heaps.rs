@@ -45,10 +45,7 @@ impl<C: Config> Malloc<C> {
         // SAFETY: zeroed memory is a value of Heap, whose pointers may be null; it is aligned to
         // more than it needs, and never unmapped.
         let heap: &'static Heap = unsafe { &*heap };
-        heap.own.stacks.set(start + stacks);
-        for class in (0..CLASSES).map(Class::numbered) {
-            heap.own.tops.shape(class, start + stacks, 0);
-        }
+        heap.own.tops.begin(start + stacks);
         heap.own.mark.set(self.with_pool(|pool| pool.mark.get()));
         heap.own.random.set(heap.own.mark.get() ^ start | 1);
         heap.set_state(State::Running);
@@ -83,10 +80,18 @@ impl<C: Config> Malloc<C> {
         for place in heap.own.waiting.iter().filter(|place| place.get() != 0) {
             let group = self.group_of(place.get());
             place.set(0);
-            self.give_group(heap, &group);
+            self.give_group(heap, group);
         }
+        self.empty_stacks(heap);
+    }
+
+    /// Gives everything that a heap keeps in its stacks back to the spans.
+    pub(crate) fn empty_stacks(&'static self, heap: &'static Heap) {
         for class in (1..CLASSES).map(Class::numbered) {
             self.flush(heap, class, usize::MAX);
+            while heap.own.tops.take_back(class) {
+                self.flush(heap, class, usize::MAX);
+            }
         }
     }
 

@@ -21,6 +21,8 @@ struct Place {
 pub(crate) struct Kept {
     places: [Place; PLACES],
     bytes: Word,
+    /// How many, from the first, have been here since the last round.
+    idle: Word,
 }
 
 impl Kept {
@@ -33,6 +35,7 @@ impl Kept {
                 }
             }; PLACES],
             bytes: Word::new(0),
+            idle: Word::new(0),
         }
     }
 
@@ -69,7 +72,20 @@ impl Kept {
         }
         self.places[PLACES - 1].base.set(0);
         self.bytes.set(self.bytes.get() - taken.1);
+        if at < self.idle.get() {
+            self.idle.set(self.idle.get() - 1);
+        }
         Some(taken)
+    }
+
+    /// Takes one that was here in the last round; after the last of them, all that are here have
+    /// been since this round.
+    fn take_idle(&self) -> Option<(usize, usize)> {
+        if self.idle.get() > 0 {
+            return self.take(0);
+        }
+        self.idle.set(self.count());
+        None
     }
 
     /// Takes the one from which an object of this length is made best: the shortest that is as
@@ -116,6 +132,13 @@ impl<C: Config> Malloc<C> {
         }
     }
 
+    /// Gives the mappings back that nobody has taken since the last round.
+    pub(crate) fn unmap_idle(&'static self) {
+        while let Some((base, len)) = self.with_pool(|pool| pool.kept.take_idle()) {
+            self.source.unmap_at(base, len);
+        }
+    }
+
     /// A mapping of this length made from a kept one: where, and how long it is.
     pub(crate) fn reuse_kept(&'static self, len: usize) -> Option<(usize, usize)> {
         let (base, have) = self.with_pool(|pool| pool.kept.take_for(len))?;
@@ -154,6 +177,19 @@ mod tests {
         assert_eq!(kept.take_for(1000), Some((10, 300)));
         assert_eq!(kept.take_for(1), Some((20, 100)));
         assert_eq!((kept.take_for(1), kept.bytes()), (None, 0));
+    }
+
+    #[test]
+    fn what_nobody_took_between_two_rounds_goes_and_the_rest_stays() {
+        let kept = Kept::new();
+        assert!(kept.put(10, 300) && kept.put(20, 100));
+        assert_eq!(kept.take_idle(), None);
+        assert_eq!(kept.take_for(300), Some((10, 300)));
+        assert!(kept.put(30, 200));
+        assert_eq!(kept.take_idle(), Some((20, 100)));
+        assert_eq!(kept.take_idle(), None);
+        assert_eq!(kept.take_idle(), Some((30, 200)));
+        assert_eq!((kept.take_idle(), kept.bytes()), (None, 0));
     }
 
     #[test]

@@ -25,6 +25,7 @@ impl<C: Config> Malloc<C> {
         if size > SIZE_MAX || align > SIZE_MAX / UNIT {
             return (self.refuse_memory(), false);
         }
+        self.tend_large();
         let sealed = Self::with_seal(size);
         let units = sealed.div_ceil(UNIT).max(1);
         let taken = if units <= RUN_MAX && align <= RUN_MAX {
@@ -114,6 +115,7 @@ impl<C: Config> Malloc<C> {
         if let Some(len) = huge {
             self.keep_or_unmap(address, len);
         }
+        self.tend_large();
     }
 
     /// Makes a large or huge object longer or shorter where it is. `false`: nothing has changed.

@@ -10,8 +10,9 @@
 //! - **In a program of Rust**: [`Global`] and [`thread_heap`]; with the feature `allocator-api2`
 //!   for single collections. `examples/malloc.rs` is one.
 //! - **In any program**: `LD_PRELOAD` of a library of `furlong-preload`, with a profile from
-//!   `FURLONG_MALLOC_PROFILE` (`conservative`) and `FURLONG_MALLOC_PREFAULT=1`, and with numbers at
-//!   exit by `FURLONG_MALLOC_STATISTICS=1`.
+//!   `FURLONG_MALLOC_PROFILE` (`conservative`) and `FURLONG_MALLOC_PREFAULT=1`, memory that nobody
+//!   takes back after `FURLONG_MALLOC_PURGE_DELAY_MS` (1000), and numbers at exit by
+//!   `FURLONG_MALLOC_STATISTICS=1`.
 //! - **In a kernel**: two traits to implement, [`PageSource`] and [`CurrentHeap`], whose example is
 //!   a whole one.
 //! - **For a purpose**: a [`Zone`] is a heap of one's own, given back all at once; an
@@ -34,7 +35,9 @@
 //! - **ended**: a heap whose thread is gone. A thread that begins takes the whole heap over; a
 //!   running heap *adopts* spans of it.
 //! - **dirty**: of units, that nobody has them and that they may not be zeros; to *purge* is to let
-//!   the system have what is in them.
+//!   the system have what is in them. What is dirty in two **rounds**, of half the delay each, is
+//!   *idle*, and purged.
+//! - **aside**: of a stack, full ones of the same class that wait until it is empty.
 //! - **mark**: a secret of the process in the first word of free blocks, by which a second free is
 //!   suspected; it is proved by the records before the program is stopped.
 //!
@@ -42,7 +45,8 @@
 //! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
 //! ([`BrokenMalloc`]).
 //! - I1: each unit of an arena is either free or in use, and its record says which.
-//! - I2: dirty units are free; the pool counts units in use, and dirty ones, rightly.
+//! - I2: dirty units are free, and idle ones dirty; the pool counts units in use, and dirty ones,
+//!   rightly.
 //! - I3: a span's free blocks are the bits of its words; the summary names the words that have
 //!   any; the number is their count; all are carved.
 //! - I4: a span is in its owner's list of its class exactly when it has something to give.
@@ -55,9 +59,10 @@
 //!   classes.
 //! - `class`, `span`, `spans`, `arena`, `units`, `map`: sizes, records, and the way to them.
 //! - `heap`, `own`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
-//! - `remote`, `group`: frees by other threads, and neighbours among freed blocks; `exchange`: what
-//!   heaps do with each other, which loom explores.
-//! - `pool`: what all share; `fork`: a process that forks; `latch`, `field`: what records are of.
+//! - `remote`, `outgoing`: frees by other threads; `group`: neighbours among freed blocks;
+//!   `exchange`: what heaps do with each other, which loom explores.
+//! - `pool`: what all share; `purge`: what goes back to the system; `fork`: a process that forks;
+//!   `latch`, `field`: what records are of.
 //! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
 //!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
 //! - `zone`, `cache`: heaps of one's own, and such of one type.
@@ -94,12 +99,14 @@ mod heaps;
 mod kept;
 mod large;
 mod latch;
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "linux", target_os = "linux"))]
 mod linux;
 mod map;
+mod outgoing;
 mod own;
 mod policy;
 mod pool;
+mod purge;
 mod refill;
 mod remote;
 mod resize;
@@ -127,7 +134,7 @@ pub use gate::{Gate, Inlined, Outlined};
 pub use global::Global;
 pub use hardening::{Checked, Hardening, NoHardening, Secure};
 pub use heap::{Heap, VACANT};
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "linux", target_os = "linux"))]
 pub use linux::Linux;
 pub use policy::{Policy, Profile};
 pub use source::{Misuse, PageSource};

@@ -1,10 +1,12 @@
 //! What a heap's thread alone uses: free blocks at hand, and freed ones on their way.
 #![forbid(unsafe_code)]
 
-use super::{class::Class, field::Word, stack::Tops};
-
-/// How many remote frees a heap collects before it sends them.
-pub(crate) const OUTGOING: usize = 64;
+use super::{
+    field::{Bits, Word},
+    outgoing::Outgoing,
+    span::Span,
+    stack::Tops,
+};
 
 /// How many freed blocks wait in a heap.
 pub(crate) const WAITING: usize = 128;
@@ -16,13 +18,14 @@ pub(crate) struct Own {
     pub(crate) tops: Tops,
     /// What free blocks carry in their first word; a secret of the process.
     pub(crate) mark: Word,
-    /// Where its stacks begin.
-    pub(crate) stacks: Word,
+    /// When its last round was.
+    pub(crate) round_ms: Bits,
+    /// Slow ways until it looks at the clock.
+    pub(crate) until_look: Word,
     /// For random placement.
     pub(crate) random: Word,
     /// Blocks of others' that were freed here.
-    pub(crate) outgoing: [Word; OUTGOING],
-    pub(crate) outgoing_len: Word,
+    pub(crate) outgoing: Outgoing,
     /// Its own freed blocks that wait before they are free, where that is asked for; 0 is none.
     pub(crate) waiting: [Word; WAITING],
 }
@@ -33,10 +36,10 @@ impl Own {
         Self {
             tops: Tops::nothing(),
             mark: Word::new(0),
-            stacks: Word::new(0),
+            round_ms: Bits::new(0),
+            until_look: Word::new(0),
             random: Word::new(0),
-            outgoing: [const { Word::new(0) }; OUTGOING],
-            outgoing_len: Word::new(0),
+            outgoing: Outgoing::new(),
             waiting: [const { Word::new(0) }; WAITING],
         }
     }
@@ -49,12 +52,13 @@ impl Own {
         out
     }
 
-    /// Whether a block is among what it has. Another thread may ask; it sees an old or a new state.
+    /// Whether a block, by its number and its address, is among what it has. Another thread may
+    /// ask; it sees an old or a new state.
     #[cold]
-    pub(crate) fn has(&self, class: Class, block: usize) -> bool {
-        let sent = self.outgoing_len.get().min(OUTGOING);
-        let mut others = self.outgoing[..sent].iter().chain(&self.waiting);
-        self.tops.has(class, block) || others.any(|other| other.get() == block)
+    pub(crate) fn has(&self, span: &'static Span, block: usize, address: usize) -> bool {
+        self.tops.has(span.class(), address)
+            || self.outgoing.has(span, block)
+            || self.waiting.iter().any(|other| other.get() == address)
     }
 
     /// A number that depends on the heap's secret.

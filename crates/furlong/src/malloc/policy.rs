@@ -10,12 +10,17 @@ use super::{
 /// A named set of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The bytes of one class that a heap keeps at most.
+    /// The bytes of one class that a heap keeps at hand, at most.
     pub kept_bytes_max: usize,
-    /// The blocks of one class that a heap keeps at most.
+    /// The blocks of one class that a heap keeps at hand, at most.
     pub kept_blocks_max: usize,
+    /// The bytes that a heap puts aside, of all classes, at most.
+    pub aside_bytes_max: usize,
     /// The memory, at least and at most, that is free but not given back to the system.
     pub dirty_bytes: (usize, usize),
+    /// After so many milliseconds memory that nobody has taken meanwhile is given back, while
+    /// allocation goes on.
+    pub purge_delay_ms: usize,
     /// Whether arenas have memory behind them from the beginning.
     pub prefault: bool,
 }
@@ -25,7 +30,9 @@ impl Profile {
     pub const STANDARD: Self = Self {
         kept_bytes_max: 64 << 10,
         kept_blocks_max: DEPTH,
-        dirty_bytes: (4 << 20, 32 << 20),
+        aside_bytes_max: 1 << 20,
+        dirty_bytes: (16 << 20, 32 << 20),
+        purge_delay_ms: 1000,
         prefault: false,
     };
 
@@ -33,7 +40,9 @@ impl Profile {
     pub const CONSERVATIVE: Self = Self {
         kept_bytes_max: 8 << 10,
         kept_blocks_max: 16,
+        aside_bytes_max: 0,
         dirty_bytes: (256 << 10, 4 << 20),
+        purge_delay_ms: 100,
         prefault: false,
     };
 }
@@ -42,8 +51,10 @@ impl Profile {
 #[derive(Debug)]
 pub struct Policy {
     kept: [Byte; 256],
+    aside: Word,
     dirty_min: Word,
     dirty_max: Word,
+    delay: Word,
     prefault: Byte,
 }
 
@@ -51,8 +62,10 @@ impl Policy {
     pub(crate) const fn new() -> Self {
         Self {
             kept: [const { Byte::new(0) }; 256],
+            aside: Word::new(0),
             dirty_min: Word::new(0),
             dirty_max: Word::new(0),
+            delay: Word::new(0),
             prefault: Byte::new(0),
         }
     }
@@ -65,12 +78,20 @@ impl Policy {
             #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
             self.kept[class.index()].set(most as u8);
         }
+        self.aside.set(profile.aside_bytes_max);
         self.dirty_min.set(profile.dirty_bytes.0);
         self.dirty_max.set(profile.dirty_bytes.1);
+        self.delay.set(profile.purge_delay_ms);
         self.prefault.set(u8::from(profile.prefault));
     }
 
-    /// How many blocks of a class a heap keeps.
+    /// How many bytes a heap puts aside.
+    #[inline]
+    pub(crate) fn aside_bytes_max(&self) -> usize {
+        self.aside.get()
+    }
+
+    /// How many blocks of a class a heap keeps at hand.
     #[inline(always)]
     pub(crate) fn kept(&self, class: Class) -> usize {
         usize::from(self.kept[class.index()].get())
@@ -85,6 +106,11 @@ impl Policy {
     /// Whether new arenas have memory behind them from the beginning.
     pub(crate) fn prefaults(&self) -> bool {
         self.prefault.get() == 1
+    }
+
+    /// After how many milliseconds what is dirty is purged.
+    pub(crate) fn purge_delay_ms(&self) -> u64 {
+        self.delay.get() as u64
     }
 
     /// How many bytes may be free and dirty while so many are in use.

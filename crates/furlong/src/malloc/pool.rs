@@ -6,15 +6,15 @@ use super::{
     arena::{ARENA, Arena},
     class::UNIT,
     config::Config,
-    field::{Link, Word},
+    field::{Bits, Link, Word},
     hardening::Hardening,
     heap::Heap,
     kept::Kept,
     latch::Latch,
     source::PageSource,
     span::{Use, unit_of},
-    system::{System, clear},
-    units::{find, run, runs},
+    system::System,
+    units::{find, run},
 };
 
 /// The shared state. Its latch guards everything here and all arenas; a heap's latch may be held
@@ -26,12 +26,14 @@ pub(crate) struct Pool {
     last: Link<Arena>,
     /// No arena before it has a free unit.
     hint: Link<Arena>,
-    dirty_first: Link<Arena>,
-    dirty_last: Link<Arena>,
+    pub(crate) dirty_first: Link<Arena>,
+    pub(crate) dirty_last: Link<Arena>,
     /// Units in use.
     live: Word,
     /// Units that nobody has and that are not known to be zeros.
-    dirty: Word,
+    pub(crate) dirty: Word,
+    /// When the last round was.
+    pub(crate) round_ms: Bits,
     /// Bytes that the system mapped for huge objects.
     pub(crate) huge: Word,
     pub(crate) huge_count: Word,
@@ -56,6 +58,7 @@ impl Pool {
             dirty_last: Link::none(),
             live: Word::new(0),
             dirty: Word::new(0),
+            round_ms: Bits::new(0),
             huge: Word::new(0),
             huge_count: Word::new(0),
             kept: Kept::new(),
@@ -133,6 +136,7 @@ impl Pool {
         let dirty = arena.dirty.get() & bits;
         arena.free.set(arena.free.get() & !bits);
         arena.dirty.set(arena.dirty.get() & !bits);
+        arena.idle.set(arena.idle.get() & !bits);
         self.dirty
             .set(self.dirty.get() - dirty.count_ones() as usize);
         self.live.set(self.live.get() + len);
@@ -234,59 +238,10 @@ impl<C: Config> Malloc<C> {
         {
             pool.hint.set(Some(arena));
         }
-        if arena.queued.get() == 0 {
-            arena.queued.set(1);
-            arena.next_dirty.set(None);
-            match pool.dirty_last.get() {
-                Some(last) => last.next_dirty.set(Some(arena)),
-                None => pool.dirty_first.set(Some(arena)),
-            }
-            pool.dirty_last.set(Some(arena));
-        }
+        pool.queue(arena);
         let most = self.policy.dirty_bytes_max(pool.live_bytes());
         if pool.dirty_bytes() > most {
             self.purge_down_to(most / 2);
-        }
-    }
-
-    /// Gives dirty memory back to the system, the oldest arenas' first, until no more than so many
-    /// bytes are left. Under the pool's latch.
-    pub(crate) fn purge_down_to(&'static self, most: usize) {
-        let pool = &self.pool;
-        while pool.dirty_bytes() > most {
-            let Some(arena) = pool.dirty_first.get() else {
-                return;
-            };
-            pool.dirty_first.set(arena.next_dirty.get());
-            if arena.next_dirty.get().is_none() {
-                pool.dirty_last.set(None);
-            }
-            arena.queued.set(0);
-            let dirty = arena.dirty.get();
-            pool.dirty
-                .set(pool.dirty.get() - dirty.count_ones() as usize);
-            for (at, len) in runs(dirty) {
-                if self.source.purge_at(arena.unit_base(at), len * UNIT) {
-                    arena.dirty.set(arena.dirty.get() & !run(at, len));
-                }
-            }
-            pool.dirty
-                .set(pool.dirty.get() + arena.dirty.get().count_ones() as usize);
-            if arena.free.get() == u64::MAX {
-                self.purge_words(arena);
-            }
-        }
-    }
-
-    /// Gives the words of an arena without a span back, too. They are all zero: blocks that are
-    /// free are of spans, and a block is posted while it is one.
-    fn purge_words(&'static self, arena: &'static Arena) {
-        if let Some(words) = arena.words.get() {
-            let start = (&raw const *words).expose_provenance();
-            let len = size_of_val(words).next_multiple_of(self.source.page_size());
-            if !self.source.purge_at(start, len) {
-                clear(start, size_of_val(words));
-            }
         }
     }
 }

@@ -8,12 +8,10 @@ use super::{
     config::Config,
     current::CurrentHeap,
     exchange::Exchange,
-    group::Group,
     hardening::Hardening,
     heap::Heap,
     source::{Misuse, PageSource},
     span::{Span, Use},
-    spans::Batch,
     system::{is_zero, stop},
 };
 
@@ -58,29 +56,36 @@ impl<C: Config> Malloc<C> {
 
     /// Takes blocks from a span to a heap's stack, and one of them for the caller.
     fn refill(&'static self, heap: &'static Heap, class: Class) -> usize {
+        let tops = &heap.own.tops;
+        if tops.take_back(class) {
+            return tops.pop(class.index());
+        }
+        self.tend(heap);
         let kept = self.policy.kept(class);
-        let mut batch = Batch::of(kept / 2);
+        let mut first = 0;
         self.lock_heap(heap);
         self.collect(heap);
-        heap.own.tops.shape(class, heap.own.stacks.get(), kept);
-        while let Some(span) = self.span_with_blocks(heap, class) {
-            self.take_from(span, &mut batch);
+        tops.shape(class, kept);
+        if let Some(span) = self.span_with_blocks(heap, class) {
+            let count = (kept / 2).max(1).min(Self::available(span));
+            if kept < count {
+                self.take_from(span, count, |block| first = block);
+            } else {
+                let mut filling = tops.fill(class, count);
+                self.take_from(span, count, |block| filling.put(block));
+            }
             if Self::is_exhausted(span) {
                 self.unlist(heap, span);
-            }
-            if !batch.blocks().is_empty() {
-                break;
             }
         }
         self.unlock_heap(heap);
         if C::Hardening::SHUFFLE {
-            shuffle(heap, batch.blocks());
+            tops.shuffle(class, |end| heap.own.next_random() % end);
         }
-        let Some((first, rest)) = batch.blocks().split_first() else {
-            return 0;
-        };
-        heap.own.tops.fill(class, rest);
-        *first
+        if first == 0 {
+            first = tops.pop(class.index());
+        }
+        first
     }
 
     fn span_with_blocks(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
@@ -128,27 +133,15 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
-    pub(crate) fn flush(&'static self, heap: &'static Heap, class: Class, count: usize) {
-        let mut open = Group::EMPTY;
-        heap.own.tops.drain(class, count, |address| {
-            if !open.add(address) {
-                self.give_group(heap, &open);
-                open = self.group_of(address);
-            }
-        });
-        self.give_group(heap, &open);
-    }
-
     /// Frees whatever the gate does not: remote blocks, blocks for full stacks, objects of their
     /// own units, and what is no block.
     #[cold]
     #[inline(never)]
-    pub(crate) fn free_slow(&'static self, address: usize) {
+    pub(crate) fn free_slow(&'static self, address: usize, span: &'static Span) {
         if address == 0 {
             return;
         }
-        let span = self.first_unit(address);
+        let span = self.first_of(span);
         if span.is(Use::Blocks) {
             self.free_block(span, address);
         } else {
@@ -158,9 +151,7 @@ impl<C: Config> Malloc<C> {
 
     #[inline(always)]
     fn free_block(&'static self, span: &'static Span, address: usize) {
-        let Some(block) = span.block_at(address) else {
-            stop(&self.source, Misuse::NotABlock, address)
-        };
+        let block = self.block_in(span, address);
         let class = span.class();
         let heap = C::Current::get();
         let running = heap.is_running();
@@ -179,7 +170,7 @@ impl<C: Config> Malloc<C> {
         if !running {
             self.post(span, block / 64, 1 << (block % 64));
         } else if !span.owner.is(heap) {
-            self.send(heap, address);
+            self.send(heap, span, block);
         } else if C::Hardening::SHUFFLE {
             match heap.own.delay(address) {
                 0 => {}
@@ -193,15 +184,21 @@ impl<C: Config> Malloc<C> {
     /// Puts a block of the heap's on its stack, half emptied if it is full, or gives it back.
     fn keep_or_give(&'static self, heap: &'static Heap, span: &'static Span, address: usize) {
         let class = span.class();
-        if heap.own.tops.push(class.number(), address) {
+        let tops = &heap.own.tops;
+        if tops.push(class.number(), address) {
+            return;
+        }
+        if !C::Hardening::SHUFFLE && tops.put_aside(class, self.policy.aside_bytes_max()) {
+            tops.push(class.number(), address);
             return;
         }
         self.lock_heap(heap);
         self.flush(heap, class, self.policy.kept(class).div_ceil(2));
-        if !heap.own.tops.push(class.number(), address) {
-            self.give_group(heap, &self.group_of(address));
+        if !tops.push(class.number(), address) {
+            self.give_group(heap, self.group_of(address));
         }
         self.unlock_heap(heap);
+        self.tend(heap);
     }
 
     /// Whether a block that looks free is.
@@ -218,7 +215,7 @@ impl<C: Config> Malloc<C> {
         }) || self
             .pool
             .heaps()
-            .any(|heap| heap.own.has(span.class(), address))
+            .any(|heap| heap.own.has(span, block, address))
     }
 
     /// Gives back what the caller's heap keeps, and to the system what nobody has. Returns whether
@@ -241,12 +238,5 @@ impl<C: Config> Malloc<C> {
         });
         self.unmap_kept(|_| 0);
         before > 0
-    }
-}
-
-/// Puts blocks in random order.
-fn shuffle(heap: &Heap, blocks: &mut [usize]) {
-    for at in (1..blocks.len()).rev() {
-        blocks.swap(at, heap.own.next_random() % (at + 1));
     }
 }

@@ -1,4 +1,4 @@
-//! Remote frees: blocks of one heap that another one's thread frees, collected by the sender and
+//! Remote frees: blocks of one heap that another one's thread frees, gathered by the sender and
 //! exchanged by the word.
 #![forbid(unsafe_code)]
 
@@ -10,42 +10,54 @@ use super::{
     config::Config,
     exchange::Exchange,
     field::Word,
-    group::Group,
     heap::Heap,
-    own::OUTGOING,
     source::{Misuse, PageSource},
     span::Span,
     system::stop,
 };
 
-impl<C: Config> Malloc<C> {
-    /// Takes a block of another heap's from the caller, to be posted with others.
-    pub(crate) fn send(&'static self, heap: &'static Heap, address: usize) {
-        let len = heap.own.outgoing_len.get();
-        heap.own.outgoing[len % OUTGOING].set(address);
-        heap.own.outgoing_len.set(len + 1);
-        if len + 1 >= OUTGOING {
-            self.post_outgoing(heap);
-        }
-    }
+/// A thread has no more than so many bytes of others' on their way.
+const BYTES: usize = 256 << 10;
 
-    /// Posts everything that a heap has collected.
-    pub(crate) fn post_outgoing(&'static self, heap: &'static Heap) {
-        let len = heap.own.outgoing_len.get().min(OUTGOING);
-        heap.own.outgoing_len.set(0);
-        let mut open = Group::EMPTY;
-        for address in heap.own.outgoing[..len].iter().map(Word::get) {
-            if !open.add(address) {
-                self.post_group(&open);
-                open = self.group_of(address);
+impl<C: Config> Malloc<C> {
+    /// Takes a block of another heap's from the caller, to be posted with others of its word.
+    pub(crate) fn send(&'static self, heap: &'static Heap, span: &'static Span, block: usize) {
+        let outgoing = &heap.own.outgoing;
+        let (word, bit) = (block / 64, 1 << (block % 64));
+        let place = outgoing.place(span, word);
+        if place.span.is(span) && place.word.get() == word {
+            if place.bits.get() & bit != 0 {
+                self.stop_twice(span, block);
+            }
+            place.bits.set(place.bits.get() | bit);
+        } else {
+            let before = place.span.get();
+            let (old, bits) = (place.word.get(), place.bits.get());
+            place.span.set(Some(span));
+            place.word.set(word);
+            place.bits.set(bit);
+            if let Some(before) = before {
+                self.post(before, old, bits);
             }
         }
-        self.post_group(&open);
+        let bytes = outgoing.bytes.get() + span.class().size();
+        outgoing.bytes.set(bytes);
+        if bytes >= BYTES {
+            self.post_outgoing(heap);
+            self.tend(heap);
+        }
     }
 
-    fn post_group(&'static self, group: &Group) {
-        if let Some(span) = group.span {
-            self.post(span, group.word, group.bits);
+    /// Posts everything that a heap has on its way.
+    pub(crate) fn post_outgoing(&'static self, heap: &'static Heap) {
+        let outgoing = &heap.own.outgoing;
+        if outgoing.bytes.get() == 0 {
+            return;
+        }
+        outgoing.bytes.set(0);
+        for (span, place) in outgoing.each() {
+            place.span.set(None);
+            self.post(span, place.word.get(), place.bits.get());
         }
     }
 }

@@ -34,8 +34,10 @@ impl<C: Config> Malloc<C> {
     /// As for [`free`](Self::free), but the block stays in use.
     pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
         let address = block.expose_provenance();
-        let room = if self.first_unit(address).is(Use::Blocks) {
-            self.find_block(address).0.class().size()
+        let span = self.first_unit(address);
+        let room = if span.is(Use::Blocks) {
+            self.block_in(span, address);
+            span.class().size()
         } else {
             self.object_at(address).1
         };
@@ -49,14 +51,29 @@ impl<C: Config> Malloc<C> {
     /// As for [`free`](Self::free); where the answer is not null it takes the block's place. The
     /// block is at a multiple of `align`.
     pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        let have = unsafe { self.usable_size(block) };
-        let fits = size <= have && size > have / 2;
         let address = block.expose_provenance();
+        let span = self.map.span_at(address);
+        if C::Hardening::SCRUB || !span.is(Use::Blocks) {
+            return self.resize_slow(address, size, align);
+        }
+        self.block_in(span, address);
+        let have = span.class().size();
+        if is_kept(have, size) {
+            return block;
+        }
+        self.replace(address, (have, size), align)
+    }
+
+    /// The same for everything but the small blocks of the types without seals.
+    #[cold]
+    fn resize_slow(&'static self, address: usize, size: usize, align: usize) -> *mut u8 {
+        let block = pointer(address);
+        // SAFETY: the promise of resize's caller.
+        let have = unsafe { self.usable_size(block) };
         if C::Hardening::SCRUB {
             return self.resize_sealed(address, (have, size), align);
         }
-        if fits || have <= 2 * GRAIN && size <= have {
+        if is_kept(have, size) {
             return block;
         }
         if have > MEDIUM_MAX && size > MEDIUM_MAX && size <= SIZE_MAX {
@@ -106,4 +123,10 @@ impl<C: Config> Malloc<C> {
         }
         new
     }
+}
+
+/// Whether a block stays where it is: what is wanted has room, and needs most of it.
+#[inline(always)]
+fn is_kept(have: usize, size: usize) -> bool {
+    size <= have && (size > have / 2 || have <= 2 * GRAIN)
 }

@@ -22,9 +22,10 @@ struct Stacks([Word; STACKS / size_of::<Word>()]);
 #[derive(Debug)]
 pub struct Shelf {
     tops: Tops,
-    stacks: usize,
     /// What the policy says that a heap keeps.
     kept: Byte,
+    /// How many bytes it may put aside.
+    aside_bytes_max: usize,
     /// The blocks that are free in the span; the owner's.
     free: Bits,
     /// A block on its way to another thread.
@@ -36,19 +37,26 @@ fn class() -> Class {
 }
 
 impl Shelf {
-    /// An empty stack that will keep so many blocks, above a span with these.
+    /// An empty stack that will keep so many blocks and put none aside, above a span with these.
     #[must_use]
     pub fn new(kept: u8, blocks: &[usize]) -> Self {
+        Self::with_aside(0, kept, blocks)
+    }
+
+    /// The same, with full chunks put aside, at most so many.
+    #[must_use]
+    pub fn with_aside(chunks: usize, kept: u8, blocks: &[usize]) -> Self {
         assert!(usize::from(kept) <= DEPTH);
         let stacks: &'static Stacks = Box::leak(Box::new(Stacks(array::from_fn(|_| Word::new(0)))));
         let shelf = Self {
             tops: Tops::nothing(),
-            stacks: stacks.0.as_ptr().expose_provenance(),
             kept: Byte::new(kept),
+            aside_bytes_max: chunks * DEPTH * class().size(),
             free: Bits::new(0),
             handed: AtomicUsize::new(0),
         };
-        shelf.tops.shape(class(), shelf.stacks, 0);
+        shelf.tops.begin(stacks.0.as_ptr().expose_provenance());
+        shelf.tops.shape(class(), 0);
         for block in blocks {
             shelf.give(*block);
         }
@@ -69,19 +77,26 @@ impl Shelf {
     }
 
     fn refill(&self) -> usize {
+        if self.tops.take_back(class()) {
+            return self.tops.pop(class().index());
+        }
         let kept = usize::from(self.kept.get());
-        self.tops.shape(class(), self.stacks, kept);
+        self.tops.shape(class(), kept);
         let first = self.take();
-        let mut rest = [0; DEPTH];
         let more = (kept / 2).saturating_sub(1);
-        rest[..more].fill_with(|| self.take());
-        self.tops.fill(class(), &rest[..more]);
+        let mut filling = self.tops.fill(class(), more);
+        (0..more).for_each(|_| filling.put(self.take()));
         first
     }
 
-    /// The owner frees: to the stack, half of which goes to the span if it is full.
+    /// The owner frees: to the stack, which is put aside if it is full, or half of it goes to the
+    /// span.
     pub fn free(&self, block: usize) {
         if self.tops.push(class().number(), block) {
+            return;
+        }
+        if self.tops.put_aside(class(), self.aside_bytes_max) {
+            self.tops.push(class().number(), block);
             return;
         }
         let half = usize::from(self.kept.get()).div_ceil(2);

@@ -74,6 +74,12 @@ pub unsafe trait PageSource: Sync + 'static {
         crate::sync::spin_loop();
     }
 
+    /// Milliseconds since any moment, as cheaply as the system can say them. Where it is always the
+    /// same moment, nothing is purged because time has passed.
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
     /// A number that an attacker cannot guess.
     fn random(&self) -> u64 {
         0x9e37_79b9_7f4a_7c15

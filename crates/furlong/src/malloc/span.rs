@@ -57,6 +57,10 @@ pub(crate) struct Span {
     pub(crate) prev: Half,
     /// The number of its unit.
     pub(crate) unit: Half,
+    /// How many blocks were free in its heap's last round, and whether their memory has been purged
+    /// since.
+    pub(crate) quiet: Short,
+    pub(crate) purged: Byte,
     /// Which of its remote words may have bits; not 0 exactly while it is in a heap's queue, or
     /// on the way there, or somebody is about to see that it has no owner.
     pub(crate) posted: AtomicU64,
@@ -80,6 +84,8 @@ impl Span {
                 next: Half::new(0),
                 prev: Half::new(0),
                 unit: Half::new(0),
+                quiet: Short::new(0),
+                purged: Byte::new(0),
                 posted: AtomicU64::new(0),
                 link: Link::none(),
             }

@@ -10,39 +10,8 @@ use super::{
     heap::Heap,
     source::Misuse,
     span::{Span, Use, unit_of},
-    stack::DEPTH,
     system::{clear, stop},
 };
-
-/// Blocks on their way from a span to a stack.
-pub(crate) struct Batch {
-    blocks: [usize; DEPTH + 1],
-    len: usize,
-    want: usize,
-}
-
-impl Batch {
-    pub(crate) fn of(want: usize) -> Self {
-        Self {
-            blocks: [0; DEPTH + 1],
-            len: 0,
-            want: want.clamp(1, DEPTH),
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.len == self.want
-    }
-
-    fn add(&mut self, block: usize) {
-        self.blocks[self.len % (DEPTH + 1)] = block;
-        self.len += 1;
-    }
-
-    pub(crate) fn blocks(&mut self) -> &mut [usize] {
-        &mut self.blocks[..self.len.min(DEPTH + 1)]
-    }
-}
 
 impl<C: Config> Malloc<C> {
     /// Puts a span in front of its heap's list.
@@ -90,6 +59,7 @@ impl<C: Config> Malloc<C> {
             span.carved.set(0);
             span.free.set(0);
             span.summary.set(0);
+            span.quiet.set(0);
             self.mark_rest(base, units);
             span.use_for(Use::Blocks);
             span.owner.set(Some(heap));
@@ -119,37 +89,50 @@ impl<C: Config> Malloc<C> {
         self.give_units(base, units);
     }
 
-    /// Takes blocks from a span: free ones, then untouched ones, from below.
-    pub(crate) fn take_from(&'static self, span: &'static Span, batch: &mut Batch) {
+    /// How many blocks a span has to give.
+    pub(crate) fn available(span: &Span) -> usize {
+        let untouched = span.class().blocks() - usize::from(span.carved.get());
+        usize::from(span.free.get()) + untouched
+    }
+
+    /// Takes `count` blocks, which it has, from a span: free ones, then untouched ones, from below.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
+    pub(crate) fn take_from(
+        &'static self,
+        span: &'static Span,
+        count: usize,
+        mut put: impl FnMut(usize),
+    ) {
         let Some(words) = self.map.words(span) else {
             return;
         };
-        let before = batch.len;
         let (base, size) = (span.base(), span.class().size());
-        while span.summary.get() != 0 && !batch.is_full() {
-            let word = span.summary.get().trailing_zeros() as usize;
+        let mut left = count;
+        let mut summary = span.summary.get();
+        while summary != 0 && left > 0 {
+            let word = summary.trailing_zeros() as usize;
             let set = words.free(span.unit.get(), word);
             let mut bits = set.get();
-            while bits != 0 && !batch.is_full() {
-                batch.add(base + (word * 64 + bits.trailing_zeros() as usize) * size);
+            while bits != 0 && left > 0 {
+                put(base + (word * 64 + bits.trailing_zeros() as usize) * size);
                 bits &= bits - 1;
+                left -= 1;
             }
             set.set(bits);
             if bits == 0 {
-                span.summary
-                    .set(span.summary.get() & (span.summary.get() - 1));
+                summary &= summary - 1;
             }
         }
-        #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
-        span.free.set(span.free.get() - (batch.len - before) as u16);
-        let blocks = span.class().blocks();
+        span.summary.set(summary);
+        span.free.set(span.free.get() - (count - left) as u16);
         let carved = usize::from(span.carved.get());
-        let more = (batch.want - batch.len).min(blocks - carved);
-        for block in carved..carved + more {
-            batch.add(base + block * size);
+        let mut block = base + carved * size;
+        for _ in 0..left {
+            put(block);
+            block += size;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
-        span.carved.set((carved + more) as u16);
+        span.carved.set((carved + left) as u16);
     }
 
     /// Whether it has nothing to give.
@@ -212,15 +195,28 @@ impl<C: Config> Malloc<C> {
         if !span.is(Use::Blocks) {
             self.stop_at(address);
         }
+        (span, self.block_in(span, address))
+    }
+
+    /// The number of the block that begins at an address in this span.
+    ///
+    /// Stops the program where none does.
+    #[inline]
+    pub(crate) fn block_in(&'static self, span: &'static Span, address: usize) -> usize {
         match span.block_at(address) {
-            Some(block) => (span, block),
+            Some(block) => block,
             None => stop(&self.source, Misuse::NotABlock, address),
         }
     }
 
     /// The record of the first unit of whatever an address is in.
     pub(crate) fn first_unit(&'static self, address: usize) -> &'static Span {
-        let span = self.map.span_at(address);
+        self.first_of(self.map.span_at(address))
+    }
+
+    /// The same from the record of any unit of it.
+    #[inline]
+    pub(crate) fn first_of(&'static self, span: &'static Span) -> &'static Span {
         if !span.is(Use::Rest) {
             return span;
         }

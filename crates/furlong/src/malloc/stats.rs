@@ -78,9 +78,8 @@ impl<C: Config> Malloc<C> {
             for place in heap.own.waiting.iter().filter(|place| place.get() != 0) {
                 sum.unuse(1, self.first_unit(place.get()).class().size());
             }
-            for at in 0..heap.own.outgoing_len.get().min(heap.own.outgoing.len()) {
-                let span = self.first_unit(heap.own.outgoing[at].get());
-                sum.unuse(1, span.class().size());
+            for (span, place) in heap.own.outgoing.each() {
+                sum.unuse(place.bits.get().count_ones() as usize, span.class().size());
             }
         }
         self.after_fork();

@@ -1,6 +1,8 @@
 //! Each invariant is broken once on purpose, and `check()` names it.
-#![forbid(unsafe_code)]
 
+mod purge;
+
+use core::any::Any;
 use std::sync::Mutex;
 use std::thread;
 
@@ -14,7 +16,7 @@ use super::{
 };
 
 /// An allocator lives for ever, and what nobody could reach would be called a leak.
-static ALL: Mutex<Vec<&'static Malloc<Parts>>> = Mutex::new(Vec::new());
+static ALL: Mutex<Vec<&'static (dyn Any + Sync)>> = Mutex::new(Vec::new());
 
 struct Parts;
 
@@ -26,22 +28,37 @@ impl Config for Parts {
     type Tier = Batched;
 }
 
+/// Runs something in a thread of its own, with an allocator of its own.
+fn with_new<C, T>(
+    source: C::Source,
+    run: impl FnOnce(&'static Malloc<C>) -> T + Send + 'static,
+) -> T
+where
+    C: Config,
+    C::Source: Send,
+    T: Send + 'static,
+{
+    let run = move || {
+        let malloc: &'static Malloc<C> = Box::leak(Box::new(Malloc::new(source)));
+        ALL.lock().expect("no other test panics here").push(malloc);
+        run(malloc)
+    };
+    // The allocator has its roots inside itself, and is made on the stack.
+    let builder = thread::Builder::new().stack_size(64 << 20);
+    let thread = builder.spawn(run).expect("a thread can be made");
+    thread.join().expect("what it asserts holds")
+}
+
 /// What `check` says after something was done to the span of one small block.
 fn said_after(harm: fn(&'static Malloc<Parts>, &'static Span)) -> Option<BrokenMalloc> {
-    let run = move || {
-        let malloc: &'static Malloc<Parts> = Box::leak(Box::new(Malloc::new(Linux)));
-        ALL.lock().expect("no other test panics here").push(malloc);
+    with_new(Linux, move |malloc: &'static Malloc<Parts>| {
         let block = malloc.allocate(64);
         let other = malloc.allocate(1000);
         assert!(!block.is_null() && !other.is_null());
         (&malloc).check().expect("nothing is broken yet");
         harm(malloc, malloc.map.span_at(block.addr()));
         (&malloc).check().err()
-    };
-    // The allocator has its roots inside itself, and is made on the stack.
-    let builder = thread::Builder::new().stack_size(64 << 20);
-    let thread = builder.spawn(run).expect("a thread can be made");
-    thread.join().expect("what it asserts holds")
+    })
 }
 
 #[test]

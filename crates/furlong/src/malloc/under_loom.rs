@@ -8,16 +8,15 @@
 #[expect(dead_code, reason = "sizes are of no use without memory")]
 mod class;
 mod exchange;
-#[expect(dead_code, reason = "records without memory have fewer fields")]
 mod field;
 #[expect(dead_code, reason = "no thread is without a heap here")]
 mod heap;
 mod latch;
 #[path = "shelf_under_loom.rs"]
 mod shelf;
-#[expect(dead_code, reason = "as in field")]
+#[expect(dead_code, reason = "records without memory have fewer fields")]
 mod span;
-#[expect(dead_code, reason = "as in field")]
+#[expect(dead_code, reason = "as in span")]
 mod stack;
 
 pub use self::{heap::Heap, shelf::Shelf};

@@ -8,7 +8,7 @@ use core::{cell::Cell, fmt, ptr::NonNull};
 
 use super::{
     allocator::Malloc,
-    class::{CLASSES, Class, UNIT},
+    class::UNIT,
     config::Config,
     current::CurrentHeap,
     exchange::Exchange,
@@ -248,9 +248,7 @@ impl<C: Config> Malloc<C> {
         self.post_outgoing(heap);
         self.lock_heap(heap);
         self.collect(heap);
-        for class in (1..CLASSES).map(Class::numbered) {
-            heap.own.tops.shape(class, heap.own.stacks.get(), 0);
-        }
+        heap.own.tops.forget();
         for place in &heap.own.waiting {
             place.set(0);
         }

@@ -40,6 +40,7 @@ const FEATURES: &[&str] = &[
     "default",
     "alloc",
     "std",
+    "linux",
     "lock_api",
     "allocator-api2",
     "serde",

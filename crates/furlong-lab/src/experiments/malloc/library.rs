@@ -22,6 +22,8 @@ pub(crate) enum Library {
     Shipped(&'static str),
     /// One of the distribution's: its file, and the package that has it.
     Packaged(&'static str, &'static str),
+    /// Another one, by its path.
+    File(&'static str),
 }
 
 impl Library {
@@ -32,6 +34,11 @@ impl Library {
     pub(crate) fn find(&self) -> Result<PathBuf, String> {
         match self {
             Self::Shipped(name) => shipped::find(name),
+            Self::File(path) => {
+                let path = PathBuf::from(path);
+                let gone = || format!("{} is no longer there", path.display());
+                path.is_file().then_some(path.clone()).ok_or_else(gone)
+            }
             Self::Packaged(file, package) => {
                 let mut places = FOLDERS.iter().map(|folder| Path::new(folder).join(file));
                 let found = places.find(|place| place.is_file());

@@ -9,7 +9,7 @@ use crate::experiments::malloc::{Done, Library, Program, Work, file};
 use crate::experiments::{Failure, Outcome, Request, Workload};
 
 /// Works by the beginning of a workload's name.
-const WORKS: [(&str, &str); 11] = [
+const WORKS: [(&str, &str); 12] = [
     ("alloc-test", "alloc-test"),
     ("cache-", "cache"),
     ("cfrac", "cfrac"),
@@ -19,6 +19,7 @@ const WORKS: [(&str, &str); 11] = [
     ("phases", "phases"),
     ("producer-consumer", "batches"),
     ("random-", "mixed"),
+    ("returns", "returns"),
     ("sh", "sh"),
     ("xmalloc", "batches"),
 ];

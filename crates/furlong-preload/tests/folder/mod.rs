@@ -1,0 +1,43 @@
+//! A folder for programs in C that tests compile.
+#![forbid(unsafe_code)]
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{self, Command},
+};
+
+/// A folder that goes with this.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(of: &str) -> Self {
+        let path = env::temp_dir().join(format!("furlong-{of}-{}", process::id()));
+        fs::create_dir_all(&path).expect("there is room for a folder");
+        Self(path)
+    }
+
+    /// Compiles a program, by its path among the tests and without `.c`.
+    pub(crate) fn compiled(&self, source: &str, arguments: &[&str]) -> PathBuf {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let name = source.rsplit('/').next().unwrap_or(source);
+        let made = self.0.join(name);
+        let done = Command::new("cc")
+            .args(["-O1", "-Wall", "-Werror", "-pthread", "-fno-builtin", "-o"])
+            .arg(&made)
+            .arg(sources.join(format!("{source}.c")))
+            .args(arguments)
+            .output()
+            .expect("cc is of the tools that link this test");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{source}.c: {said}");
+        made
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed stays in a folder for such things.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

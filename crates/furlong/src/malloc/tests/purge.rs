@@ -1,0 +1,168 @@
+//! What goes back to the system after a while, by a clock that the tests set.
+
+use crate::check::Check;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::ptr::NonNull;
+
+use super::super::{Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, Profile};
+use super::{OfThread, with_new};
+
+/// Linux, with a clock that stands still until it is set, and a count of what it got back.
+#[derive(Default)]
+struct Clocked {
+    now: AtomicU64,
+    purged: AtomicUsize,
+    unmapped: AtomicUsize,
+}
+
+// SAFETY: all memory is Linux's.
+unsafe impl PageSource for Clocked {
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        Linux.map(len, align)
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        self.unmapped.fetch_add(len, Ordering::SeqCst);
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        self.purged.fetch_add(len, Ordering::SeqCst);
+        // SAFETY: the caller's promise.
+        unsafe { Linux.purge(start, len) }
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        panic!("the program was stopped: {misuse}: {address:#x}")
+    }
+}
+
+struct Parts;
+
+impl Config for Parts {
+    type Source = Clocked;
+    type Current = OfThread;
+    type Hardening = Checked;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+const MIB: usize = 1 << 20;
+
+/// More than half of the standard delay: a round is due.
+const ROUND: u64 = 600;
+
+type Tested = &'static Malloc<Parts>;
+
+/// Runs a test with an allocator of which 30 MiB in large objects stay in use.
+fn with_live(run: fn(Tested)) {
+    with_new(Clocked::default(), move |malloc: Tested| {
+        let live = allocate(malloc, 30, MIB);
+        run(malloc);
+        free(malloc, live);
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+fn allocate(malloc: Tested, count: usize, size: usize) -> Vec<*mut u8> {
+    let blocks: Vec<*mut u8> = (0..count).map(|_| malloc.allocate(size)).collect();
+    assert!(blocks.iter().all(|block| !block.is_null()));
+    blocks
+}
+
+fn free(malloc: Tested, blocks: Vec<*mut u8>) {
+    for block in blocks {
+        // SAFETY: it came from there, and nobody else has it.
+        unsafe { malloc.free(block) };
+    }
+}
+
+/// A round's time passes, and then something large comes and goes.
+fn pass(malloc: Tested) {
+    malloc.source().now.fetch_add(ROUND, Ordering::SeqCst);
+    free(malloc, allocate(malloc, 1, 100_000));
+}
+
+fn purged(malloc: Tested) -> usize {
+    malloc.source().purged.load(Ordering::SeqCst)
+}
+
+#[test]
+fn what_nobody_takes_is_purged_after_the_delay() {
+    with_live(|malloc| {
+        pass(malloc);
+        free(malloc, allocate(malloc, 3, MIB));
+        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+        pass(malloc);
+        assert_eq!(purged(malloc), 0, "a round sees it for the first time");
+        pass(malloc);
+        // The object that comes and goes uses two units again and again.
+        assert_eq!(malloc.pool.dirty_bytes(), 2 << 16);
+        assert!(purged(malloc) >= 3 * MIB - (2 << 16));
+    });
+}
+
+#[test]
+fn nothing_is_purged_before_time_passes() {
+    with_live(|malloc| {
+        free(malloc, allocate(malloc, 3, MIB));
+        for _ in 0..1000 {
+            free(malloc, allocate(malloc, 1, 100_000));
+        }
+        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+    });
+}
+
+#[test]
+fn what_is_taken_in_every_round_stays() {
+    with_live(|malloc| {
+        for _ in 0..20 {
+            malloc.source().now.fetch_add(ROUND, Ordering::SeqCst);
+            free(malloc, allocate(malloc, 3, MIB));
+        }
+        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+    });
+}
+
+#[test]
+fn what_a_heap_keeps_goes_after_the_delay() {
+    with_live(|malloc| {
+        let sizes = (16..60_000).step_by(900);
+        let blocks: Vec<*mut u8> = sizes.flat_map(|size| allocate(malloc, 40, size)).collect();
+        free(malloc, blocks);
+        assert!(malloc.statistics().free_bytes > MIB);
+        (0..3).for_each(|_| pass(malloc));
+        let after = malloc.statistics();
+        assert_eq!((after.free_bytes, after.dirty_bytes), (0, 2 << 16));
+    });
+}
+
+#[test]
+fn the_mapping_of_a_huge_object_is_unmapped_after_the_delay() {
+    with_live(|malloc| {
+        free(malloc, allocate(malloc, 1, 3 * MIB));
+        let unmapped = || malloc.source().unmapped.load(Ordering::SeqCst);
+        let before = unmapped();
+        assert_eq!(malloc.pool.kept.bytes(), 3 * MIB);
+        (0..3).for_each(|_| pass(malloc));
+        assert_eq!(
+            (malloc.pool.kept.bytes(), unmapped()),
+            (0, before + 3 * MIB)
+        );
+    });
+}
+
+#[test]
+fn a_program_with_little_memory_keeps_it() {
+    with_new(Clocked::default(), |malloc: Tested| {
+        free(malloc, allocate(malloc, 2, MIB));
+        (0..5).for_each(|_| pass(malloc));
+        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (2 * MIB, 0));
+        assert!(malloc.pool.dirty_bytes() < Profile::STANDARD.dirty_bytes.0);
+    });
+}
