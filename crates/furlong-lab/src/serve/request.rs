@@ -37,7 +37,10 @@ fn check_host<B>(request: &Request<B>, hosts: &Hosts) -> Result<(), Refusal> {
         ));
     }
     // An address that begins with a server's name goes before what else is said.
-    let authority = request.uri().authority().map(|whom| whom.as_str());
+    let authority = request
+        .uri()
+        .authority()
+        .map(hyper::http::uri::Authority::as_str);
     match authority.or(named) {
         Some(host) if hosts.has(host) => Ok(()),
         Some(host) => Err(Refusal::Host(host.to_owned())),
