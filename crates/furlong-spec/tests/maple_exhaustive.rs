@@ -7,8 +7,8 @@ use furlong_spec::{Subject, compare};
 
 type Tiny = Custom<Fan<3, 3, 16>, Heap>;
 
-/// Stores and erasures that touch, cut, cover, span and put back what the others leave, after enough
-/// entries for three levels.
+/// Stores and erasures that touch, cut, cover, span and put back what the others leave, after
+/// enough entries for three levels.
 const CHANGES: [Operation; 9] = [
     Operation::Store(22, 22, 100),
     Operation::Store(38, 61, 101),

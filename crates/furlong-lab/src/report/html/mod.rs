@@ -136,7 +136,11 @@ fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
     html! {
         section {
             h2 id=(format!("e{index}")) {
-                @if count > 1 { bdi { (shorten(&called(&e.name), TITLE_COLUMNS)) } } @else { "Workloads" }
+                @if count > 1 {
+                    bdi { (shorten(&called(&e.name), TITLE_COLUMNS)) }
+                } @else {
+                    "Workloads"
+                }
             }
             @if count > 1 { p.question { bdi { (plain(&e.question)) } } }
             dl.metrics {
