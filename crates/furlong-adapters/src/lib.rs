@@ -6,6 +6,9 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`virtio`] | `virtio_drivers::Hal` over a pool of bounce buffers |
+//! | [`vm_allocator`] | rust-vmm's `AddressAllocator` over a space of device addresses |
+//!
+//! Each is a feature of its name; by default all are on.
 //!
 //! # What was tried and left out
 //! `dma-api` 0.10 (`DmaOp`, `DeviceDma`). A pool of bounce buffers can stand behind its calls, and
@@ -20,4 +23,10 @@
 //!   the pool can hold nobody to the bounds of his mapping.
 #![cfg_attr(not(test), no_std)]
 
+#[cfg(feature = "vm-allocator")]
+extern crate alloc;
+
+#[cfg(feature = "virtio")]
 pub mod virtio;
+#[cfg(feature = "vm-allocator")]
+pub mod vm_allocator;
