@@ -5,6 +5,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | [`range_map`] | `rangemap::RangeMap`'s usual calls over the maple tree |
 //! | [`virtio`] | `virtio_drivers::Hal` over a pool of bounce buffers |
 //! | [`vm_allocator`] | rust-vmm's `AddressAllocator` over a space of device addresses |
 //!
@@ -23,9 +24,11 @@
 //!   the pool can hold nobody to the bounds of his mapping.
 #![cfg_attr(not(test), no_std)]
 
-#[cfg(feature = "vm-allocator")]
+#[cfg(any(feature = "range-map", feature = "vm-allocator"))]
 extern crate alloc;
 
+#[cfg(feature = "range-map")]
+pub mod range_map;
 #[cfg(feature = "virtio")]
 pub mod virtio;
 #[cfg(feature = "vm-allocator")]
