@@ -5,6 +5,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | [`range_alloc`] | Asterinas' `RangeAllocator` of kernel addresses |
 //! | [`range_map`] | `rangemap::RangeMap`'s usual calls over the maple tree |
 //! | [`virtio`] | `virtio_drivers::Hal` over a pool of bounce buffers |
 //! | [`vm_allocator`] | rust-vmm's `AddressAllocator` over a space of device addresses |
@@ -24,9 +25,15 @@
 //!   the pool can hold nobody to the bounds of his mapping.
 #![cfg_attr(not(test), no_std)]
 
-#[cfg(any(feature = "range-map", feature = "vm-allocator"))]
+#[cfg(any(
+    feature = "range-alloc",
+    feature = "range-map",
+    feature = "vm-allocator"
+))]
 extern crate alloc;
 
+#[cfg(feature = "range-alloc")]
+pub mod range_alloc;
 #[cfg(feature = "range-map")]
 pub mod range_map;
 #[cfg(feature = "virtio")]

@@ -1,0 +1,128 @@
+//! Asterinas' `RangeAllocator`, which gives out kernel addresses, over a space of device addresses.
+//!
+//! ```
+//! use furlong_adapters::range_alloc::RangeAllocator;
+//!
+//! let kernel = RangeAllocator::new(0xffff_e000_0000_0000..0xffff_e100_0000_0000);
+//! let stack = kernel.alloc(0x4000)?;
+//! kernel.alloc_specific(&(0xffff_e080_0000_0000..0xffff_e080_0000_1000))?;
+//! kernel.free(stack);
+//! # Ok::<(), furlong_adapters::range_alloc::RangeAllocError>(())
+//! ```
+//!
+//! # What differs
+//! - A hole is found in O(log n), by what each subtree knows of its largest; there by walking the
+//!   list of holes under the lock.
+//! - Of the first hole that is large enough the lower end is taken, not the upper one.
+//! - A node for each range comes from the heap, under the lock, as theirs do.
+//! - What is free, or part of an allocation, cannot be freed: that panics. There the list of holes
+//!   is wrong from then on.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+use core::error::Error;
+use core::fmt;
+use core::ops::Range;
+
+use furlong::addr::{Address, Extent, Iova};
+use furlong::iova::{Lowest, Request, VecSpace};
+use furlong::sync::{Lock, RawLock, SpinLock};
+
+/// Addresses, of which ranges are allocated and freed by many CPUs.
+#[derive(Debug)]
+pub struct RangeAllocator<L = SpinLock> {
+    full: Range<usize>,
+    space: Lock<L, VecSpace>,
+}
+
+/// There is no room for it, or no memory to note it; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeAllocError;
+
+impl fmt::Display for RangeAllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is no room for the range")
+    }
+}
+
+impl Error for RangeAllocError {}
+
+impl RangeAllocator {
+    /// All of `full` is free; under a lock that spins.
+    ///
+    /// # Panics
+    /// If it is empty.
+    #[must_use]
+    pub fn new(full: Range<usize>) -> Self {
+        Self::with_lock(full, SpinLock::new())
+    }
+}
+
+impl<L: RawLock> RangeAllocator<L> {
+    /// The same under the caller's lock.
+    ///
+    /// # Panics
+    /// If `full` is empty.
+    #[must_use]
+    pub fn with_lock(full: Range<usize>, lock: L) -> Self {
+        let extent = extent(&full).expect("there are addresses");
+        let space = VecSpace::new(extent, 1, Vec::new()).expect("a byte is a granule");
+        Self {
+            full,
+            space: Lock::new(lock, space),
+        }
+    }
+
+    /// What there is, free or not.
+    #[must_use]
+    pub const fn fullrange(&self) -> &Range<usize> {
+        &self.full
+    }
+
+    /// Allocates `size` addresses from the lowest hole that has as many.
+    ///
+    /// # Errors
+    /// [`RangeAllocError`].
+    ///
+    /// # Cost
+    /// O(log n) under the lock.
+    pub fn alloc(&self, size: usize) -> Result<Range<usize>, RangeAllocError> {
+        let reserved = self
+            .space
+            .lock()
+            .reserve(&Request::new(size as u64), Lowest);
+        let start = reserved.map_err(|_| RangeAllocError)?.iova().raw() as usize;
+        Ok(start..start + size)
+    }
+
+    /// Allocates exactly this range.
+    ///
+    /// # Errors
+    /// [`RangeAllocError`], also where it is empty.
+    ///
+    /// # Cost
+    /// As [`alloc`](Self::alloc).
+    pub fn alloc_specific(&self, range: &Range<usize>) -> Result<(), RangeAllocError> {
+        let extent = extent(range).ok_or(RangeAllocError)?;
+        let reserved = self.space.lock().reserve_at(extent);
+        // It is freed by its range, so the grant is not kept.
+        reserved.map(|_| ()).map_err(|_| RangeAllocError)
+    }
+
+    /// Frees a range that was allocated.
+    ///
+    /// # Panics
+    /// If it was not, or as part of another.
+    ///
+    /// # Cost
+    /// As [`alloc`](Self::alloc).
+    pub fn free(&self, range: Range<usize>) {
+        let extent = extent(&range).expect("a range that was allocated is not empty");
+        let released = self.space.lock().release_at(extent);
+        released.expect("a range that was allocated is freed once, and whole");
+    }
+}
+
+fn extent(range: &Range<usize>) -> Option<Extent<Iova>> {
+    Extent::from_end(Iova::new(range.start as u64), Iova::new(range.end as u64))
+}
