@@ -10,9 +10,9 @@ const FULL: Range<usize> = 0xffff_e000_0000_0000..0xffff_e000_0000_0400;
 
 /// The lowest place for so many addresses between ranges in ascending order.
 fn lowest(taken: &[Range<usize>], size: usize) -> Option<Range<usize>> {
-    let ends = [FULL.end..FULL.end];
+    let end = FULL.end..FULL.end;
     let mut from = FULL.start;
-    for next in taken.iter().chain(&ends) {
+    for next in taken.iter().chain(std::iter::once(&end)) {
         if next.start - from >= size {
             return Some(from..from + size);
         }

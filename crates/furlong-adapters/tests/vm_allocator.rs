@@ -1,4 +1,4 @@
-//! The façade of `vm_allocator` beside that crate's own allocator: the same calls, the same answers.
+//! The façade of `vm_allocator` beside that crate's allocator: the same calls, the same answers.
 #![forbid(unsafe_code)]
 
 use furlong_adapters::vm_allocator::AddressAllocator;

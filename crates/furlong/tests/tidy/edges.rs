@@ -31,7 +31,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("furlong-lab", &["furlong", "furlong-spec"]),
     ("furlong-peers", &["furlong", "furlong-spec", "furlong-lab"]),
     ("furlong-preload", &["furlong"]),
-    ("furlong-adapters", &["furlong"]),
+    ("furlong-adapters", &["furlong", "furlong-spec"]),
     ("furlong-c", &["furlong"]),
 ];
 
