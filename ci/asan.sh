@@ -45,5 +45,5 @@ planted leak 'detected memory leaks'
 echo "AddressSanitizer sees planted errors"
 
 # With an explicit target the flags stay away from build scripts and macros.
-cargo test -p furlong -p furlong-spec -p furlong-adapters --lib --tests --examples \
+cargo test -p furlong -p furlong-spec -p furlong-adapters --lib --tests \
   --features furlong/std --target "$host" --target-dir target/asan

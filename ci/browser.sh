@@ -26,7 +26,7 @@ trap end EXIT
 # A store with real runs, a history with a step and runs whose every name is hostile, as a site.
 site() {
   local furlong=target/debug/furlong store=$made/runs.db n
-  cargo build --quiet --package furlong-lab --bin furlong --example serve_fixture
+  cargo build --quiet --workspace --bin furlong --example serve_fixture
   target/debug/examples/serve_fixture "$store" many hostile experiments/*/results/*.json
   for n in 1 2; do
     "$furlong" run tree-order --profile smoke --db "$store" --tag "smoke-$n" --note "Smoke run $n" \
@@ -47,9 +47,10 @@ if [ "${1:-}" = site ]; then
 fi
 pages=("${1:-}")
 if [ "$#" -eq 0 ]; then
-  cargo run --quiet --package furlong-lab --example report -- \
-    "$made" rich compare hostile many-arms all-null empty
-  cargo run --quiet --package furlong-lab -- \
+  # With all features that the tests have built them with.
+  cargo build --quiet --workspace --bin furlong --example report
+  target/debug/examples/report "$made" rich compare hostile many-arms all-null empty
+  target/debug/furlong \
     run iova-gap tree-order malloc-gate --profile smoke --db none --quiet --html "$made/real.html" >"$made/real.txt"
   pages=("$made"/*.html)
 fi

@@ -5,17 +5,15 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bash ci/need.sh node
-# Built fast: what runs here is the command, and nobody looks at its figures.
-export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=0
-
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_DATA_HOME="$work/data" NO_COLOR=1
 db=$work/runs.db
 
 fail() { echo "smoke: $*" >&2; exit 1; }
-furlong() { cargo run --quiet --release -- "$@"; }
+# As the tests have built it: what runs here is the command, and nobody looks at its figures.
+cargo build --quiet --workspace --bin furlong
+furlong() { target/debug/furlong "$@"; }
 # has FILE TEXT: the file holds the text, as it is.
 has() { grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "$1 does not hold: $2"; }; }
 # refuses CODE ARGUMENT..: the command ends with that code and says why, without a panic.
@@ -33,8 +31,9 @@ for plan in experiments/*/plan.toml; do experiments+=("$(basename "$(dirname "$p
 
 run=$(grep -E '^cargo run' README.md)
 [ "$(wc -l <<<"$run")" -eq 1 ] || fail "README.md must have one line that begins with cargo run"
-run+=" --profile smoke --db $db --json $work/r.json --html $work/r.html --md $work/r.md"
-run+=" --csv $work/r.csv"
+[[ "$run" == "cargo run --release -- "* ]] || fail "README.md has not: cargo run --release -- .."
+run="target/debug/furlong ${run#cargo run --release -- } --profile smoke --db $db"
+run+=" --json $work/r.json --html $work/r.html --md $work/r.md --csv $work/r.csv"
 echo "+ $run"
 bash -euc "$run" >"$work/terminal"
 furlong list --db "$db" >"$work/list"
