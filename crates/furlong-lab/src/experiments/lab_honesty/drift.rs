@@ -9,13 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::stats::random::Random;
 
-/// Of each so much a share is work. Much shorter than a run, which has the mean of its turns: in
-/// longer ones each run would meet work or none, by chance, and what wanders would be lost in that.
-const TURN: Duration = Duration::from_millis(1);
+/// Of each so much a share is work.
+const TURN: Duration = Duration::from_millis(20);
 
-/// What the share keeps of itself from turn to turn: half of it is gone after 40 ms, in a third of
-/// a comparison.
-const MEMORY: f64 = 0.983;
+/// What the share keeps of itself from turn to turn: half of it is gone after 0.7 s.
+const MEMORY: f64 = 0.98;
 
 /// The share is within this.
 const SHARE_MAX: f64 = 0.9;
