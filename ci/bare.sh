@@ -55,6 +55,7 @@ links() {
 }
 
 links bare "" || { cat "$work/log" >&2; echo "furlong without features needs std" >&2; exit 1; }
+links bare linux || { cat "$work/log" >&2; echo "furlong with linux needs std" >&2; exit 1; }
 links heap alloc || { cat "$work/log" >&2; echo "furlong with alloc needs std" >&2; exit 1; }
 links heap serde || { cat "$work/log" >&2; echo "furlong with serde needs std" >&2; exit 1; }
 links heap allocator-api2 || { cat "$work/log" >&2; echo "allocator-api2 needs std" >&2; exit 1; }
@@ -63,4 +64,4 @@ if links bare std || ! grep -q 'duplicate lang item .panic_impl' "$work/log"; th
   echo "this check would not have seen std: it must be mended" >&2
   exit 1
 fi
-echo "furlong links without std, and with alloc alone, with serde and with allocator-api2"
+echo "furlong links without std, and with linux, alloc, serde or allocator-api2 alone"

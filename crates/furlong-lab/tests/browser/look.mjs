@@ -3,25 +3,17 @@
 // No console message, no request but the file's own, a verdict in sight, no sideways overflow on a
 // phone, nothing that axe finds wrong, light and dark alike.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { chromium, judge, screens, started, watched } from "./eyes.mjs";
 
-const axe = createRequire(import.meta.url)("axe-core").source;
 const [report, folder] = process.argv.slice(2);
 if (!report || !folder) {
   console.error("usage: node look.mjs REPORT.html FOLDER");
   process.exit(2);
 }
 const address = pathToFileURL(resolve(report)).href;
-const screens = [
-  { name: "desktop-light", width: 1280, height: 900, colorScheme: "light" },
-  { name: "desktop-dark", width: 1280, height: 900, colorScheme: "dark" },
-  { name: "phone-light", width: 390, height: 844, colorScheme: "light" },
-  { name: "phone-dark", width: 390, height: 844, colorScheme: "dark" },
-];
 const wrong = [];
 
 /** Notes what should not have happened on this screen. */
@@ -50,18 +42,8 @@ function measure() {
 
 /** Opens the report once and looks. */
 async function look(context, screen) {
-  const page = await context.newPage();
-  await page.setViewportSize({ width: screen.width, height: screen.height });
-  await page.emulateMedia({ colorScheme: screen.colorScheme });
-  page.on("console", (message) => check(screen, false, `console: ${message.text()}`));
-  page.on("pageerror", (error) => check(screen, false, `error: ${error.message}`));
-  page.on("dialog", (dialog) => {
-    check(screen, false, `a dialog opened: ${dialog.message()}`);
-    dialog.dismiss();
-  });
-  page.on("request", (request) => {
-    check(screen, request.url() === address, `request: ${request.url()}`);
-  });
+  const tell = (message) => check(screen, false, message);
+  const page = await watched(context, screen, (url) => url === address, tell);
   await page.goto(address, { waitUntil: "load" });
   const found = await page.evaluate(measure);
   check(screen, found.styled, "the style did not come through the page's own policy");
@@ -73,30 +55,14 @@ async function look(context, screen) {
   const height = Math.min(found.height, 12000);
   const clip = { x: 0, y: 0, width: screen.width, height };
   await page.screenshot({ path: join(folder, `${screen.name}.png`), fullPage: true, clip });
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
-  for (const { id, help, nodes } of violations) {
-    check(screen, false, `${id}: ${help} (${nodes.length}, first ${nodes[0].html.slice(0, 160)})`);
-  }
+  await judge(page, tell);
   await page.close();
   return found;
 }
 
 mkdirSync(folder, { recursive: true });
 const profile = mkdtempSync(join(tmpdir(), "furlong-browser-"));
-const context = await chromium.launchPersistentContext(profile, {
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  headless: true,
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-});
+const context = await chromium.launchPersistentContext(profile, started);
 try {
   const papers = new Set();
   for (const screen of screens) papers.add((await look(context, screen)).paper);

@@ -3,25 +3,16 @@
 // Every page that a link leads to, in light and dark, on a desk and on a phone, with scripts
 // forbidden and with scripts allowed: no console message, no request elsewhere, nothing that runs,
 // no sideways overflow, nothing that axe finds wrong, and every link within reach of the keyboard.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { chromium, judge, screens, started, watched } from "./eyes.mjs";
 
-const axe = createRequire(import.meta.url)("axe-core").source;
 const [start, folder] = process.argv.slice(2);
 if (!start || !folder) {
   console.error("usage: node serve.mjs http://127.0.0.1:PORT/ FOLDER");
   process.exit(2);
 }
 const origin = new URL(start).origin;
-const screens = [
-  { name: "desktop-light", width: 1280, height: 900, colorScheme: "light" },
-  { name: "desktop-dark", width: 1280, height: 900, colorScheme: "dark" },
-  { name: "phone-light", width: 360, height: 740, colorScheme: "light" },
-  { name: "phone-dark", width: 360, height: 740, colorScheme: "dark" },
-];
 // Pages of one kind beyond which further ones are no news: each kind's first are walked.
 const OF_A_KIND = 4;
 const wrong = [];
@@ -58,22 +49,11 @@ function measure() {
   };
 }
 
-/** A page on which everything that should not happen is noted. */
-async function watched(context, screen) {
-  const page = await context.newPage();
-  await page.setViewportSize({ width: screen.width, height: screen.height });
-  await page.emulateMedia({ colorScheme: screen.colorScheme });
-  const where = () => `${screen.name} ${page.url()}`;
-  page.on("console", (message) => check(where(), false, `console: ${message.text()}`));
-  page.on("pageerror", (error) => check(where(), false, `error: ${error.message}`));
-  page.on("dialog", (dialog) => {
-    check(where(), false, `a dialog opened: ${dialog.message()}`);
-    dialog.dismiss();
-  });
-  page.on("request", (request) => {
-    check(where(), new URL(request.url()).origin === origin, `request: ${request.url()}`);
-  });
-  return page;
+/** A page that may ask this site alone, and where what it does is noted. */
+function opened(context, screen) {
+  const allowed = (url) => new URL(url).origin === origin;
+  const tell = (message, page) => check(`${screen.name} ${page.url()}`, false, message);
+  return watched(context, screen, allowed, tell);
 }
 
 /** Looks at one page; gives where it leads. */
@@ -95,15 +75,6 @@ async function look(page, screen, address, picture) {
     await page.screenshot({ path: join(folder, `${picture}-${screen.name}.png`), fullPage: true, clip });
   }
   return found;
-}
-
-/** What axe has to say, by a script of its own, which the page would never let in. */
-async function judge(page, where) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
-  for (const { id, help, nodes } of violations) {
-    check(where, false, `${id}: ${help} (${nodes.length}, first ${nodes[0].html.slice(0, 160)})`);
-  }
 }
 
 /** Every link and field of a page is reached with the tabulator, in the order of the page. */
@@ -172,41 +143,28 @@ async function fill(page) {
 }
 
 mkdirSync(folder, { recursive: true });
-const profile = mkdtempSync(join(tmpdir(), "furlong-browser-"));
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  headless: true,
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-});
+const browser = await chromium.launch(started);
 let walked = 0;
 let shown = 0;
 try {
   const bare = await browser.newContext({ javaScriptEnabled: false });
-  const blank = await watched(bare, screens[0]);
+  const blank = await opened(bare, screens[0]);
   await fill(blank);
   await bare.close();
   const context = await browser.newContext();
-  const page = await watched(context, screens[0]);
+  const page = await opened(context, screens[0]);
   const kinds = await walk(page, screens[0]);
   for (const pages of kinds.values()) walked += pages.length;
   await page.close();
   // Of each kind one that is full: a real run's where there is one.
   for (const screen of screens) {
-    const own = await watched(context, screen);
+    const own = await opened(context, screen);
     const papers = new Set();
     for (const [name, pages] of kinds) {
       const address = pages[0];
       const picture = name.replaceAll(/[^a-z+]+/g, "-").replaceAll(/^-|-$/g, "");
       papers.add((await look(own, screen, address, picture)).paper);
-      await judge(own, `${screen.name} ${address}`);
+      await judge(own, (message) => check(`${screen.name} ${address}`, false, message));
       shown += 1;
       if (screen.name === "desktop-light" || screen.name === "phone-dark") {
         await reach(own, screen, address);
@@ -225,7 +183,6 @@ try {
   check("all", [...kinds.keys()].some((name) => name.startsWith("metric?")), "no course was found");
 } finally {
   await browser.close();
-  rmSync(profile, { recursive: true, force: true });
 }
 for (const line of wrong.slice(0, 60)) console.error(line);
 if (wrong.length > 0) {

@@ -1,0 +1,55 @@
+// What every look in Chromium has in common: the screens, how it is started, what no page may do,
+// and what axe says.
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+export { chromium };
+
+const axe = createRequire(import.meta.url)("axe-core").source;
+
+export const screens = [
+  { name: "desktop-light", width: 1280, height: 900, colorScheme: "light" },
+  { name: "desktop-dark", width: 1280, height: 900, colorScheme: "dark" },
+  { name: "phone-light", width: 360, height: 740, colorScheme: "light" },
+  { name: "phone-dark", width: 360, height: 740, colorScheme: "dark" },
+];
+
+export const started = {
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  headless: true,
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+};
+
+/** A page on which everything that should not happen is told; it may ask for what `allowed` says. */
+export async function watched(context, screen, allowed, tell) {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: screen.width, height: screen.height });
+  await page.emulateMedia({ colorScheme: screen.colorScheme });
+  page.on("console", (message) => tell(`console: ${message.text()}`, page));
+  page.on("pageerror", (error) => tell(`error: ${error.message}`, page));
+  page.on("dialog", (dialog) => {
+    tell(`a dialog opened: ${dialog.message()}`, page);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!allowed(request.url())) tell(`request: ${request.url()}`, page);
+  });
+  return page;
+}
+
+/** What axe has to say, by a script of its own, which the page would never let in. */
+export async function judge(page, tell) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  for (const { id, help, nodes } of violations) {
+    tell(`${id}: ${help} (${nodes.length}, first ${nodes[0].html.slice(0, 160)})`);
+  }
+}
