@@ -138,6 +138,11 @@ fn a_killed_run_goes_on_without_losing_or_repeating_a_block() {
         wait_for_blocks(&home, &mut child, 20 * (round + 1));
         child.kill().unwrap();
         child.wait().unwrap();
+        let (_, told) = home.ends(0, &["show"]);
+        assert!(
+            told.contains("or its process was killed; `--resume "),
+            "{told}"
+        );
         let after = kept(&database);
         assert!(after.len() > before.len());
         for (key, block) in &before {
@@ -209,7 +214,8 @@ fn ctrl_c_keeps_the_finished_blocks_and_says_how_to_go_on() {
     assert!(stdout.contains("ins: not reached"), "{stdout}");
     let (shown, told) = home.ends(0, &["show", &id]);
     assert_eq!(shown, stdout.replace(&goes_on, ""));
-    assert!(told.contains("is not complete: interrupted"), "{told}");
+    let how = format!("is not complete: interrupted; `--resume {id}` goes on with it");
+    assert!(told.contains(&how), "{told}");
 }
 
 #[test]

@@ -81,7 +81,11 @@ impl Args {
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
         for name in &self.experiments {
             if !known.contains(name) {
-                return Err(unknown("experiment with runs", name, &names));
+                return Err(unknown(
+                    "experiment with runs (smoke runs aside)",
+                    name,
+                    &names,
+                ));
             }
         }
         let runs = match self.experiments.is_empty() {

@@ -50,7 +50,7 @@ pub struct MallocArgs {
     pub output: Option<PathBuf>,
     /// Calls that there is room for while the command runs, 32 bytes each
     #[arg(long, value_name = "N", default_value_t = malloc::EVENTS)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub events: u64,
     /// How much is said.
     #[command(flatten)]

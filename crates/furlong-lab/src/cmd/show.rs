@@ -62,12 +62,25 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     };
     let saved = store.load(&brief.id).map_err(refuse)?;
     if saved.status != Status::Finished {
-        let status = saved.status.name();
-        options
-            .voice
-            .warn(&format!("run {} is not complete: {status}", brief.id));
+        let text = incomplete(&brief.id, saved.status);
+        options.voice.warn(&text);
     }
     let result = judged(&saved.result, saved.margin_pct);
     publish::publish(&result, options.form, &options.targets)?;
     Ok(Exit::Done.into())
+}
+
+/// Why a run has not all that it was to have, and what can be done.
+fn incomplete(id: &str, status: Status) -> String {
+    let (why, goes_on) = match status {
+        Status::Running => ("it is being measured, or its process was killed", true),
+        Status::Interrupted => ("interrupted", true),
+        Status::Failed | Status::Finished => (status.name(), false),
+    };
+    let rest = if goes_on {
+        format!("; `--resume {id}` goes on with it")
+    } else {
+        String::new()
+    };
+    format!("run {id} is not complete: {why}{rest}")
 }

@@ -17,16 +17,28 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The last line on standard error that has something in it, without control characters.
+    /// The last line on standard error that has something in it, without control characters; of a
+    /// Rust program the last before its backtrace.
     #[must_use]
     pub fn last_error_line(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.error_tail);
+        let text = text
+            .rsplit_once("\nstack backtrace:\n")
+            .filter(|(_, trace)| trace.trim_end().lines().last().is_some_and(is_hint))
+            .map_or(&*text, |(before, _)| before);
         let lines = text
             .split(['\n', '\r'])
             .map(|line| line.replace(char::is_control, " "));
-        let last = lines.rev().find(|line| !line.trim().is_empty())?;
+        let last = lines
+            .rev()
+            .find(|line| !line.trim().is_empty() && !is_hint(line))?;
         Some(last.trim().chars().take(300).collect())
     }
+}
+
+/// Whether a Rust program says no more here than how more of its backtrace would be seen.
+fn is_hint(line: &str) -> bool {
+    line.starts_with("note: ") && line.contains("`RUST_BACKTRACE=")
 }
 
 /// How a command ended.
@@ -256,5 +268,16 @@ mod tests {
         assert_eq!(line("10 %\r50 %\r\x1b[31mred").as_deref(), Some("[31mred"));
         assert_eq!(line("no end").as_deref(), Some("no end"));
         assert_eq!(line("\n\n"), None);
+        let panicked = "thread 'main' panicked at src/main.rs:5:9:\nno room\n";
+        let hint = "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
+        let frames = "stack backtrace:\n   0: core::panicking::panic_fmt\n   1: main\n";
+        assert_eq!(
+            line(&format!("{panicked}{hint}\n")).as_deref(),
+            Some("no room")
+        );
+        let whole = format!("{panicked}{frames}note: Some details, `RUST_BACKTRACE=full`\n");
+        assert_eq!(line(&whole).as_deref(), Some("no room"));
+        let own = format!("{panicked}{frames}and on it went\n");
+        assert_eq!(line(&own).as_deref(), Some("and on it went"));
     }
 }

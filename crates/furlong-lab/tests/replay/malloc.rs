@@ -148,9 +148,9 @@ fn what_cannot_be_recorded_is_said_in_a_line() {
         (&["-o", "no/t", "--", "ls"], 2, "cannot be written"),
         (&["--events", "0", "-o", "t", "--", "ls"], 2, "--events"),
         (
-            &["--events", "4294967296", "-o", "t", "--", "ls"],
+            &["--events", "1099511627776", "-o", "t", "--", "ls"],
             2,
-            "--events N takes fewer",
+            "No space left on device): --events N takes fewer",
         ),
     ] {
         let (found, said) = record(&home, arguments);

@@ -5,7 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+use rustix::io::Errno;
 
 use super::tape::{Recorded, Tape};
 
@@ -91,7 +92,14 @@ impl Log {
     /// which a program would feel as a fault.
     pub(super) fn new(path: &Path, capacity: u64) -> io::Result<Log> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        let bytes = HEADER_BYTES + capacity * EVENT_BYTES as u64;
+        let bytes = capacity.saturating_mul(EVENT_BYTES as u64);
+        let bytes = bytes.saturating_add(HEADER_BYTES);
+        // A file system may hand out all that it has before it finds that this is too little, and
+        // whoever writes to it in that moment fails.
+        let system = fstatvfs(&file)?;
+        if bytes > system.f_bavail.saturating_mul(system.f_frsize) {
+            return Err(Errno::NOSPC.into());
+        }
         fallocate(&file, FallocateFlags::empty(), 0, bytes)?;
         (&file).write_all([MAGIC, capacity].map(u64::to_le_bytes).as_flattened())?;
         Ok(Log {
