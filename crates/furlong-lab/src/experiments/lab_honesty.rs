@@ -75,6 +75,7 @@ fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
     let mut tool = T::new(param("runs"))?;
     let (metric, operation) = asked::<T>(request);
     let drift = (param("drift") > 0).then(|| Drift::begin(request.seed));
+    let drift = drift.transpose().map_err(said)?;
     let began = Instant::now();
     let mut sum = 0.0;
     for _ in 0..request.operations {

@@ -2,17 +2,21 @@
 #![forbid(unsafe_code)]
 
 use std::hint::spin_loop;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 use crate::stats::random::Random;
 
-/// Of each so much a share is work.
-const TURN: Duration = Duration::from_millis(20);
+/// Of each so much a share is work: less than a run of what is compared, so that no run falls
+/// between two of them.
+const TURN: Duration = Duration::from_millis(4);
 
-/// What the share keeps of itself from turn to turn: half of it is gone after 0.7 s.
+/// What the share keeps of itself from turn to turn: half of it is gone after 0.14 s.
 const MEMORY: f64 = 0.98;
 
 /// The share is within this.
@@ -48,18 +52,28 @@ pub(super) struct Drift {
 }
 
 impl Drift {
-    /// Begins it, the same course for the same seed on every processor.
-    pub(super) fn begin(seed: u64) -> Self {
+    /// Begins it, the same course for the same seed on every processor of this process, each by a
+    /// thread that is held there: threads that may move make room, and what is measured never
+    /// meets them.
+    pub(super) fn begin(seed: u64) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let threads = (0..processors).map(|_| {
+        let allowed = sched_getaffinity(None)?;
+        let processors = (0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor));
+        let threads = processors.map(|processor| {
             let stop = Arc::clone(&stop);
-            thread::spawn(move || work(&mut Share::new(seed), &stop))
+            thread::spawn(move || {
+                let mut here = CpuSet::new();
+                here.set(processor);
+                // One that was taken away meanwhile needs no work.
+                if sched_setaffinity(None, &here).is_ok() {
+                    work(&mut Share::new(seed), &stop);
+                }
+            })
         });
-        Self {
+        Ok(Self {
             threads: threads.collect(),
             stop,
-        }
+        })
     }
 }
 
