@@ -5,6 +5,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | [`free_list`] | `free_list::FreeList`, Hermit's pages and frames |
 //! | [`range_alloc`] | Asterinas' `RangeAllocator` of kernel addresses |
 //! | [`range_map`] | `rangemap::RangeMap`'s usual calls over the maple tree |
 //! | [`virtio`] | `virtio_drivers::Hal` over a pool of bounce buffers |
@@ -26,12 +27,15 @@
 #![cfg_attr(not(test), no_std)]
 
 #[cfg(any(
+    feature = "free-list",
     feature = "range-alloc",
     feature = "range-map",
     feature = "vm-allocator"
 ))]
 extern crate alloc;
 
+#[cfg(feature = "free-list")]
+pub mod free_list;
 #[cfg(feature = "range-alloc")]
 pub mod range_alloc;
 #[cfg(feature = "range-map")]

@@ -15,6 +15,7 @@ mod scripts;
 mod size;
 mod systems;
 mod tree;
+mod unsafe_adapters;
 mod unsafe_malloc;
 mod unsafety;
 

@@ -1,0 +1,195 @@
+//! `free_list::FreeList`, which gives out pages and frames, over a space of device addresses.
+//!
+//! Calls, ranges and layouts are those of that crate, so that its users change one line:
+//!
+//! ```
+//! use free_list::PageLayout;
+//! use furlong_adapters::free_list::FreeList;
+//!
+//! let mut frames = FreeList::new();
+//! frames.deallocate((0x1000..0x5000).try_into().unwrap())?;
+//! let layout = PageLayout::from_size(0x4000).unwrap();
+//! assert_eq!(frames.allocate(layout)?, (0x1000..0x5000).try_into().unwrap());
+//! assert_eq!(frames.free_space(), 0);
+//! # Ok::<(), furlong_adapters::free_list::AllocError>(())
+//! ```
+//!
+//! # What differs
+//! - A place is found in O(log n), and a range goes and comes back in O(log n); there all free
+//!   ranges are looked at, and those behind it are moved.
+//! - What is allocated is kept, not what is free: a node of 48 bytes for each range that was
+//!   allocated in one piece, on the heap. There is no `N` of them inside, and `new` is no constant.
+//! - To free is not unsafe: these are numbers, and who makes memory of them vouches for it.
+//! - Without memory for a node a call is refused, and nothing has changed. There it panics.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+use core::error::Error;
+use core::fmt;
+
+use free_list::{PAGE_SIZE, PageLayout, PageRange};
+use furlong::addr::{Address, Extent, Iova};
+use furlong::iova::{Lowest, Request, VecSpace};
+
+/// Pages, of which ranges are allocated and freed.
+#[derive(Debug)]
+pub struct FreeList {
+    /// What is not free is reserved.
+    space: VecSpace,
+}
+
+/// No such range is free, or what is freed is free already, or there is no memory to note it;
+/// nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllocError;
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no such range of pages is there")
+    }
+}
+
+impl Error for AllocError {}
+
+/// The last address that a range can have: the last page of all has no end.
+const LAST: u64 = (usize::MAX - PAGE_SIZE) as u64;
+
+impl FreeList {
+    /// A list without a free page.
+    ///
+    /// # Panics
+    /// If there is no memory for a node.
+    #[must_use]
+    pub fn new() -> Self {
+        let all = Extent::from_last(Iova::new(0), Iova::new(LAST)).expect("there are pages");
+        let space = VecSpace::new(all, PAGE_SIZE as u64, Vec::new());
+        let mut space = space.expect("all but the last page are whole pages");
+        // They are freed by their range, so no grant is kept.
+        let filled = space.fill(all, drop);
+        filled.expect("there is memory for a node");
+        Self { space }
+    }
+
+    /// Frees pages, whether they were allocated together or not; and adds new ones.
+    ///
+    /// # Errors
+    /// [`AllocError`], also where a page of them is free.
+    ///
+    /// # Cost
+    /// O(log n) for each range that was allocated in one piece.
+    pub fn deallocate(&mut self, range: PageRange) -> Result<(), AllocError> {
+        let range = extent(range);
+        if self.space.free_in(range).next().is_some() {
+            return Err(AllocError);
+        }
+        let released = self.space.release_range(range, drop);
+        released.map(drop).map_err(|_| AllocError)
+    }
+
+    /// Allocates the lowest pages that satisfy the layout.
+    ///
+    /// # Errors
+    /// [`AllocError`].
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn allocate(&mut self, layout: PageLayout) -> Result<PageRange, AllocError> {
+        self.reserve(&request(layout), layout.size())
+    }
+
+    /// The same, outside of `range`.
+    ///
+    /// # Errors
+    /// [`AllocError`].
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn allocate_outside_of(
+        &mut self,
+        layout: PageLayout,
+        range: PageRange,
+    ) -> Result<PageRange, AllocError> {
+        let below = range.start().checked_sub(1).map(|last| (0, last as u64));
+        let above = Some((range.end() as u64, LAST)).filter(|(low, high)| low <= high);
+        let windows = below.into_iter().chain(above);
+        let within = |(low, high)| request(layout).window(Iova::new(low), Iova::new(high));
+        windows
+            .map(within)
+            .find_map(|request| self.reserve(&request, layout.size()).ok())
+            .ok_or(AllocError)
+    }
+
+    /// Allocates exactly these pages.
+    ///
+    /// # Errors
+    /// [`AllocError`].
+    ///
+    /// # Cost
+    /// O(log n).
+    pub fn allocate_at(&mut self, range: PageRange) -> Result<(), AllocError> {
+        let reserved = self.space.reserve_at(extent(range));
+        reserved.map(drop).map_err(|_| AllocError)
+    }
+
+    /// Allocates what `f` chooses of the first free range in which it chooses something.
+    ///
+    /// # Errors
+    /// [`AllocError`].
+    ///
+    /// # Panics
+    /// If what it chooses is not all in that range.
+    ///
+    /// # Cost
+    /// O(n) for n ranges that are free.
+    pub fn allocate_with<F>(&mut self, f: F) -> Result<PageRange, AllocError>
+    where
+        F: FnMut(PageRange) -> Option<PageRange>,
+    {
+        let mut f = f;
+        let chosen = self.iter().find_map(|free| Some((free, f(free)?)));
+        let (free, chosen) = chosen.ok_or(AllocError)?;
+        assert!(free.contains(chosen), "{chosen} is not in {free}");
+        self.allocate_at(chosen)?;
+        Ok(chosen)
+    }
+
+    /// What is free, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = PageRange> + '_ {
+        self.space.free().map(|free| {
+            let start = free.start().raw() as usize;
+            let range = PageRange::from_start_len(start, (free.last().raw() + 1) as usize - start);
+            range.expect("a gap has whole pages, and ends before the last one")
+        })
+    }
+
+    /// How many bytes are free.
+    ///
+    /// # Cost
+    /// O(n) for n ranges that are free.
+    #[must_use]
+    pub fn free_space(&self) -> usize {
+        self.iter().map(|free| free.len().get()).sum()
+    }
+
+    fn reserve(&mut self, request: &Request, size: usize) -> Result<PageRange, AllocError> {
+        let grant = self.space.reserve(request, Lowest).map_err(drop);
+        let start = grant.map_err(|()| AllocError)?.iova().raw() as usize;
+        PageRange::from_start_len(start, size).map_err(|_| AllocError)
+    }
+}
+
+impl Default for FreeList {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn request(layout: PageLayout) -> Request {
+    Request::new(layout.size() as u64).align(layout.align() as u64)
+}
+
+fn extent(range: PageRange) -> Extent<Iova> {
+    let ends = (range.start() as u64, range.end() as u64);
+    let extent = Extent::from_end(Iova::new(ends.0), Iova::new(ends.1));
+    extent.expect("a range of pages is not empty")
+}
