@@ -4,7 +4,7 @@
 //! [`rbtree`], augmented trees, and `maple`, ranges in a B-tree with readers that never wait; then
 //! the systems: [`iova`], device addresses; `phys`, physical segments; `vmspace`, address spaces;
 //! `bounce`, bounce buffers; `malloc`, a general-purpose allocator. What has no link needs atomics
-//! of 64 bits, or `alloc`.
+//! of 64 bits, or `alloc`. Who has one of these already begins with its guide, in `guides`.
 //!
 //! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
 //! operating system, and `linux` the part of it that needs no more than the C library; `lock_api`
@@ -19,6 +19,8 @@ pub mod addr;
 #[cfg(target_has_atomic = "64")]
 pub mod bounce;
 pub mod check;
+#[cfg(any(doc, doctest))]
+pub mod guides;
 pub mod iova;
 #[cfg(all(target_has_atomic = "64", target_pointer_width = "64", not(loom)))]
 pub mod malloc;
