@@ -4,6 +4,7 @@
 use super::lexer::{Line, has_word, words};
 use super::tree::{File, Finding, Tree};
 use super::unsafe_adapters::UNSAFE_IN_ADAPTERS;
+use super::unsafe_kernel::UNSAFE_IN_KERNEL;
 use super::unsafe_malloc::UNSAFE_IN_MALLOC;
 
 mod samples;
@@ -343,6 +344,7 @@ const FORBID: &str = "#![forbid(unsafe_code)]";
 pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
     let all = UNSAFE_FILES.iter().chain(UNSAFE_IN_ADAPTERS);
     let all = all.chain(UNSAFE_IN_MALLOC);
+    let all = all.chain(UNSAFE_IN_KERNEL);
     let listed: Vec<&str> = all.map(|(path, _)| *path).collect();
     forbidden_but(tree, &listed)
 }

@@ -1,0 +1,164 @@
+//! The heap: furlong's allocator as Rust's, on pages above 4 GiB, which a device with 32 address
+//! lines does not reach.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use furlong::addr::{Address, Iova, PhysAddr};
+use furlong::check::Check;
+use furlong::malloc::{
+    Batched, Checked, Config, CurrentHeap, Global, Heap, Inlined, Malloc, Misuse, PageSource,
+    Statistics,
+};
+
+use crate::serial::say;
+use crate::{direct, iova};
+
+/// Pages of the bus.
+struct Pages;
+
+// SAFETY: what is taken from the bus is memory that was available, aligned as asked, nobody else's
+// until it is given back, and zeroed here; the bus allocates nothing.
+unsafe impl PageSource for Pages {
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        let at = iova::take(len as u64, align as u64, iova::HIGH)?;
+        let at = PhysAddr::new(at.raw());
+        // SAFETY: it is ours, and nobody has a reference yet.
+        unsafe { direct::zero(at, len as u64) };
+        Some(direct::pointer(at))
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        iova::give_back(Iova::new(direct::address(start).raw()), len as u64);
+    }
+
+    /// All pages have memory behind them: there is nothing to let go of.
+    unsafe fn purge(&self, _: NonNull<u8>, _: usize) -> bool {
+        false
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        panic!("{misuse}: {address:#x}")
+    }
+}
+
+/// The heap of the one processor, whose interrupts are off.
+struct OneCpu;
+
+static HEAP: AtomicPtr<Heap> = AtomicPtr::new(ptr::null_mut());
+
+// SAFETY: there is one processor, and it runs one thing: nobody else is ever pinned. Handlers of
+// page faults, which may allocate, run for memory that no allocator touches.
+unsafe impl CurrentHeap for OneCpu {
+    type Pin = ();
+
+    fn pin() {}
+
+    fn get() -> &'static Heap {
+        // SAFETY: what is there came from `set`, and lives for good.
+        unsafe { HEAP.load(Ordering::SeqCst).as_ref() }.unwrap_or(Heap::vacant())
+    }
+
+    fn set(heap: &'static Heap) {
+        HEAP.store(ptr::from_ref(heap).cast_mut(), Ordering::SeqCst);
+    }
+}
+
+struct Kernel;
+
+impl Config for Kernel {
+    type Source = Pages;
+    type Current = OneCpu;
+    type Hardening = Checked;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+static MALLOC: Malloc<Kernel> = Malloc::new(Pages);
+#[global_allocator]
+static GLOBAL: Global<Kernel> = Global::new(&MALLOC);
+
+/// Whether all of it is where it should be, and has the byte that was written.
+fn holds(block: &[u8], byte: u8) -> bool {
+    block.as_ptr().addr() as u64 >= iova::HIGH.0.raw() && block.iter().all(|found| *found == byte)
+}
+
+/// A byte and a length for the block of a number, from 1 byte to 16 KiB.
+fn shape(number: usize) -> (u8, usize) {
+    ((number * 7 + 1) as u8, 1 + number * number % (16 << 10))
+}
+
+fn block(number: usize) -> Vec<u8> {
+    let (byte, len) = shape(number);
+    vec![byte; len]
+}
+
+/// Blocks of all sizes, freed in another order than they came in; returns what was in use.
+fn fill_and_empty() -> Statistics {
+    const COUNT: usize = 4000;
+    let mut blocks: BTreeMap<usize, Vec<u8>> = (0..COUNT).map(|at| (at, block(at))).collect();
+    // Every third one goes and another comes in its place.
+    for number in (0..COUNT).step_by(3) {
+        blocks.remove(&number);
+        blocks.insert(COUNT + number, block(COUNT + number));
+    }
+    let most = MALLOC.statistics();
+    assert!(
+        most.used_blocks >= COUNT,
+        "the vectors and the nodes of the map"
+    );
+    for (number, block) in &blocks {
+        let (byte, len) = shape(*number);
+        assert!(
+            block.len() == len && holds(block, byte),
+            "block {number} is as it was written"
+        );
+    }
+    most
+}
+
+/// An object that is larger than the allocator keeps: its pages come from the bus and go back.
+fn huge() -> u64 {
+    const LEN: usize = 24 << 20;
+    let before = iova::free_bytes(iova::HIGH);
+    let mut object = vec![0_u8; LEN];
+    assert!(holds(&object, 0), "fresh pages are zeros");
+    object.fill(0xa5);
+    object.extend_from_slice(&[0xa5; 4096]);
+    assert!(holds(&object, 0xa5), "it moves with what is in it");
+    drop(object);
+    MALLOC.trim();
+    let after = iova::free_bytes(iova::HIGH);
+    assert_eq!(after, before, "all of its pages are free again");
+    LEN as u64
+}
+
+/// Uses the heap, and sees it empty again.
+pub(crate) fn run() {
+    let before = MALLOC.statistics();
+    assert_eq!(
+        (before.used_blocks, before.arena_bytes),
+        (0, 0),
+        "nobody has allocated yet"
+    );
+    let most = fill_and_empty();
+    let huge = huge();
+    let after = MALLOC.statistics();
+    assert_eq!(
+        (after.used_blocks, after.used_bytes),
+        (0, 0),
+        "all of it is free again"
+    );
+    (&&MALLOC).check().expect("every invariant holds");
+    say!(
+        "malloc",
+        "{} blocks, {} bytes, and one of {huge} bytes, above 4 GiB: every byte right, all free \
+         again; {} bytes in arenas",
+        most.used_blocks,
+        most.used_bytes,
+        after.arena_bytes,
+    );
+}
