@@ -157,12 +157,11 @@ pub(crate) fn catch() {
 
     let start = TASK_STATE.0.get().addr() as u64;
     let len = size_of::<[u32; TASK_WORDS]>() as u64;
-    let low = len - 1 | (start & 0xff_ffff) << 16 | 0x89 << 40 | (start >> 24 & 0xff) << 56;
+    let base = ((start & 0xff_ffff) << 16) | ((start >> 24 & 0xff) << 56);
+    let task = [(len - 1) | base | (0x89 << 40), start >> 32];
     let descriptors = DESCRIPTORS.0.get().cast::<u64>();
     // SAFETY: as above; there are four words.
-    unsafe { descriptors.add(2).write(low) };
-    // SAFETY: as above.
-    unsafe { descriptors.add(3).write(start >> 32) };
+    unsafe { descriptors.wrapping_add(2).cast::<[u64; 2]>().write(task) };
 
     let (gates, descriptors) = (Pointer::to(&GATES), Pointer::to(&DESCRIPTORS));
     // SAFETY: all four tables are as the CPU wants them, and stay; the code's selector is as before.
@@ -209,7 +208,8 @@ extern "C" fn other(stack: *const u64, address: u64) -> ! {
     // SAFETY: the vector's number was pushed last.
     let vector = unsafe { stack.read() };
     let has_code = WITH_CODE >> vector & 1;
-    // SAFETY: the CPU has pushed the place behind the cause, where there is one.
-    let from = unsafe { stack.add(1 + has_code as usize).read() };
+    let from = stack.wrapping_add(1 + has_code as usize);
+    // SAFETY: the CPU has pushed the place, and then the cause, if there is one.
+    let from = unsafe { from.read() };
     panic!("exception {vector} at {from:#x}; the last page fault was for {address:#x}")
 }

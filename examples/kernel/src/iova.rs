@@ -77,7 +77,7 @@ pub(crate) fn give_back(first: Iova, len: u64) {
     let mut bytes = 0;
     let released = with(|bus| {
         bus.release_range(range, |piece| {
-            bytes += piece.extent.len().unwrap_or_default()
+            bytes += piece.extent.len().unwrap_or_default();
         })
     });
     released.expect("it was taken in whole pages");

@@ -61,9 +61,9 @@ unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
 unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, len: usize) -> i32 {
     for at in 0..len {
         // SAFETY: the caller has `len` bytes in both places.
-        let one = unsafe { one.add(at).read() };
+        let one = unsafe { one.wrapping_add(at).read() };
         // SAFETY: as above.
-        let other = unsafe { other.add(at).read() };
+        let other = unsafe { other.wrapping_add(at).read() };
         if one != other {
             return i32::from(one) - i32::from(other);
         }
