@@ -39,10 +39,12 @@ exception_stack_end:
     .section .text.exception, "ax", @progbits
     .balign 16
 exception_vectors:
-    .irp vector, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    .irp eight, 0, 8, 16, 24
+    .irp one, 0, 1, 2, 3, 4, 5, 6, 7
     .balign 16
-    push \vector
+    push \eight + \one
     jmp exception_other
+    .endr
     .endr
 
 exception_other:
@@ -85,13 +87,16 @@ exception_page_fault:
     add rsp, 8
     iretq
 
-    // Stores a byte, and says whether it could.
-exception_probe:
-    mov [rdi], sil
-    mov eax, 1
+    // Load and store a byte; -1 where they cannot.
+exception_load:
+    movzx eax, byte ptr [rdi]
     ret
-exception_probe_refused:
+exception_store:
+    mov [rdi], sil
     xor eax, eax
+    ret
+exception_refused:
+    mov eax, -1
     ret
 "#,
     other = sym other,
@@ -102,8 +107,9 @@ unsafe extern "C" {
     static exception_stack_end: u8;
     static exception_vectors: u8;
     static exception_page_fault: u8;
-    static exception_probe_refused: u8;
-    fn exception_probe(at: u64, byte: u8) -> u32;
+    static exception_refused: u8;
+    fn exception_load(at: u64) -> i32;
+    fn exception_store(at: u64, byte: u8) -> i32;
 }
 
 /// Words that the CPU reads on its own.
@@ -164,7 +170,7 @@ pub(crate) fn catch() {
     unsafe { descriptors.wrapping_add(2).cast::<[u64; 2]>().write(task) };
 
     let (gates, descriptors) = (Pointer::to(&GATES), Pointer::to(&DESCRIPTORS));
-    // SAFETY: all four tables are as the CPU wants them, and stay; the code's selector is as before.
+    // SAFETY: all of it is as the CPU wants it, and stays; the code's selector is as before.
     unsafe {
         asm!(
             "lgdt [{descriptors}]", "ltr {task:x}", "lidt [{gates}]",
@@ -176,11 +182,19 @@ pub(crate) fn catch() {
     }
 }
 
+/// Loads a byte, if the address space lets it.
+pub(crate) fn load(at: VirtAddr) -> Option<u8> {
+    // SAFETY: loading a byte changes nothing; what is refused comes back as -1.
+    u8::try_from(unsafe { exception_load(at.raw()) }).ok()
+}
+
 /// Stores a byte, and says whether the address space let it.
-pub(crate) fn store(at: VirtAddr, byte: u8) -> bool {
-    // SAFETY: the address is in the part of the address space that only `vmspace` has, where no
-    // reference leads; what is refused there comes back as 0.
-    unsafe { exception_probe(at.raw(), byte) != 0 }
+///
+/// # Safety
+/// Nothing lies at the address, or memory to which no reference leads.
+pub(crate) unsafe fn store(at: VirtAddr, byte: u8) -> bool {
+    // SAFETY: the caller's promise; what is refused comes back as -1.
+    unsafe { exception_store(at.raw(), byte) == 0 }
 }
 
 /// A page fault at `address`; `return_to` is where the CPU goes on.
@@ -194,13 +208,14 @@ extern "C" fn page_fault(address: u64, error: u64, return_to: &mut u64) {
         Ok(()) => return,
         Err(refused) => refused,
     };
-    let probe = (exception_probe as *const ()).addr() as u64;
+    let probes = [exception_load as *const (), exception_store as *const ()];
     let from = *return_to;
+    let is_probe = probes.iter().any(|probe| probe.addr() as u64 == from);
     assert!(
-        from == probe,
+        is_probe,
         "{access:?} of {address:#x} from {from:#x}: {refused}"
     );
-    *return_to = (&raw const exception_probe_refused).addr() as u64;
+    *return_to = (&raw const exception_refused).addr() as u64;
 }
 
 /// Any other exception; the words on its stack.

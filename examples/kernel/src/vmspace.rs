@@ -128,13 +128,21 @@ fn behind(at: VirtAddr) -> Option<u8> {
     Some(byte[0])
 }
 
+/// Stores a byte, and says whether the CPU let it.
+fn store(at: VirtAddr, byte: u8) -> bool {
+    assert!(
+        (START..=LAST).contains(&at.raw()),
+        "{at} is not of this space"
+    );
+    // SAFETY: what is mapped there are frames of this space, which nobody else has.
+    unsafe { exception::store(at, byte) }
+}
+
+/// Sees that a write is refused, by the space and by the CPU.
 fn is_refused(at: VirtAddr, expected: FaultError) {
     let answer = with(|space| space.fault(at, Access::Write).map(|area| area.prot));
     assert_eq!(answer, Err(expected), "a write to {at}");
-    assert!(
-        !exception::store(at, 1),
-        "and the CPU does not write to {at} either"
-    );
+    assert!(!store(at, 1), "and the CPU does not write to {at} either");
 }
 
 /// Touches pages, and sees what the CPU was allowed: faults are real ones.
@@ -145,41 +153,53 @@ fn touch() {
     let all = Extent::from_len(data, LEN).expect("it has a length");
     for page in pages(all) {
         assert_eq!(behind(page), None, "nothing is there before it is touched");
-        assert!(
-            exception::store(page, byte(page)),
-            "the area may be written"
-        );
+        // Some are read first.
+        if page.is_aligned(2 * PAGE) {
+            assert_eq!(exception::load(page), Some(0), "a fresh page is zeros");
+        }
+        assert!(store(page, byte(page)), "the area may be written");
     }
+    let is_there = |page: &VirtAddr| {
+        let (seen, stored) = (exception::load(*page), behind(*page));
+        seen == stored && stored == Some(byte(*page))
+    };
     assert!(
-        pages(all).all(|page| behind(page) == Some(byte(page))),
+        pages(all).all(|page| is_there(&page)),
         "what was written is there"
     );
 
-    // A quarter may only be read, and a quarter goes.
-    let [read_only, gone] = [LEN / 4, LEN / 2].map(|offset| VirtAddr::new(data.raw() + offset));
-    protect(read_only, LEN / 4, READ);
-    is_refused(read_only, FaultError::Access);
-    unmap(gone, LEN / 4);
-    is_refused(gone, FaultError::NotMapped);
-    let kept = pages(all)
-        .filter(|page| behind(*page) == Some(byte(*page)))
-        .count() as u64;
+    // A quarter may only be read, another not even that, and a third one goes.
+    let quarter = |number: u64| VirtAddr::new(data.raw() + number * LEN / 4);
+    protect(quarter(1), LEN / 4, READ);
+    is_refused(quarter(1), FaultError::Access);
+    protect(quarter(2), LEN / 4, Prot::NONE);
+    is_refused(quarter(2), FaultError::Access);
+    assert_eq!(exception::load(quarter(2)), None, "nor can it be read");
+    unmap(quarter(3), LEN / 4);
+    is_refused(quarter(3), FaultError::NotMapped);
+    assert_eq!(
+        exception::load(quarter(3)),
+        None,
+        "nor is there anything to be read"
+    );
+    assert_eq!(pages(all).filter(is_there).count() as u64, LEN / 2 / PAGE);
+    protect(quarter(2), LEN / 4, READ);
+    let kept = pages(all).filter(is_there).count() as u64;
     assert_eq!(
         kept,
         3 * LEN / 4 / PAGE,
-        "what is read-only is as it was written"
+        "what could not be read is as it was written"
     );
+    grow_a_stack(VirtAddr::new(data.raw() - (64 << 20)));
+}
 
-    // A stack that is touched five pages below grows.
-    let top = VirtAddr::new(data.raw() - (64 << 20));
+/// A stack that is touched five pages below grows.
+fn grow_a_stack(top: VirtAddr) {
     let request = Request::anonymous(PAGE, READ_WRITE, ()).flags(Flags::GROWS_DOWN);
     let request = request.at(At::Fixed(top));
     with(|space| space.map(request, release)).expect("there is room");
     let below = VirtAddr::new(top.raw() - 5 * PAGE);
-    assert!(
-        exception::store(below, 7),
-        "a stack grows to where it is touched"
-    );
+    assert!(store(below, 7), "a stack grows to where it is touched");
     let grown = with(|space| space.find(below).map(|area| area.extent.start()));
     assert_eq!((grown, behind(below)), (Some(below), Some(7)));
 }
