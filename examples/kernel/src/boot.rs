@@ -12,6 +12,8 @@
 
 use core::arch::global_asm;
 
+use furlong::addr::PhysAddr;
+
 use crate::start_info::MemoryMap;
 use crate::{exception, main};
 
@@ -33,7 +35,9 @@ level3:
     .skip 4096
 level2:
     .skip 4 * 4096
-stack:
+    .global stack_guard
+stack_guard:
+    .skip 4096
     .skip 256 * 1024
 stack_end:
 
@@ -119,6 +123,15 @@ enter_long:
 "#,
     begin = sym begin,
 );
+
+unsafe extern "C" {
+    static stack_guard: u8;
+}
+
+/// The page below the stack: what has no room on the stack comes here.
+pub(crate) fn guard() -> PhysAddr {
+    PhysAddr::new((&raw const stack_guard).addr() as u64)
+}
 
 /// The first function: what the loader has said becomes a value.
 extern "C" fn begin(start_info: u64) -> ! {

@@ -30,6 +30,9 @@ const FIRST_STACK: usize = 9;
 
 global_asm!(
     r#"
+    .global exception_stack_end, exception_vectors, exception_page_fault
+    .global exception_load, exception_store, exception_refused
+
     .section .bss.exception, "aw", @nobits
     .balign 16
 exception_stack:

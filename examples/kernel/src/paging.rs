@@ -102,7 +102,7 @@ fn rights(prot: Prot) -> u64 {
 
 /// Maps memory above 4 GiB where it is, up to `end`. A table a GiB, of pages of zeros that `page`
 /// gives.
-pub(crate) fn map_memory(end: PhysAddr, mut page: impl FnMut() -> PhysAddr) -> u64 {
+pub(crate) fn map_memory(end: PhysAddr, mut page: impl FnMut() -> PhysAddr) {
     let of_gibs = Table::root().below(0).expect("boot has made it");
     let (first, end) = (MAPPED / GIB, end.raw().div_ceil(GIB));
     assert!(end <= ENTRIES, "there are at most {ENTRIES} GiB");
@@ -113,7 +113,22 @@ pub(crate) fn map_memory(end: PhysAddr, mut page: impl FnMut() -> PhysAddr) -> u
             table.set(at, start | PRESENT | WRITABLE | LARGE);
         }
     }
-    end.saturating_sub(first)
+}
+
+/// Takes a page out of the direct map, so that whoever touches it is stopped. `page` is one of
+/// zeros, for the table of its neighbours.
+pub(crate) fn guard(at: PhysAddr, page: PhysAddr) {
+    let (at, small) = (VirtAddr::new(at.raw()), Table(page));
+    let of_gib = Table::root().below(number(at, 3));
+    let of_gib = of_gib.and_then(|table| table.below(number(at, 2)));
+    let of_gib = of_gib.expect("boot has mapped it");
+    let large = of_gib.get(number(at, 1));
+    assert!(large & LARGE != 0, "boot has mapped it in a large page");
+    for neighbour in (0..ENTRIES).filter(|neighbour| *neighbour != number(at, 0)) {
+        small.set(neighbour, (large & !LARGE) + (neighbour << SHIFTS[0]));
+    }
+    of_gib.set(number(at, 1), page.raw() | PRESENT | WRITABLE);
+    flush();
 }
 
 /// Maps a page. `page` gives pages of zeros for tables.

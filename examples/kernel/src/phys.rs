@@ -14,7 +14,7 @@ use furlong::phys::{Descriptor, Node, Plug, Segment, SegmentTable, UnplugError};
 use crate::direct::{self, PAGE};
 use crate::serial::say;
 use crate::start_info::MemoryMap;
-use crate::{iova, paging};
+use crate::{boot, iova, paging};
 
 /// What is kept about a frame.
 pub(crate) struct Frame {
@@ -126,17 +126,23 @@ fn plug(map: &MemoryMap) -> usize {
     ranges
 }
 
-/// Maps what boot did not: the table of each GiB above the first four is a stolen frame.
+/// Maps what boot did not, a table a GiB, and unmaps the page below the stack. Returns how many
+/// frames were stolen for page tables.
 fn map_all() -> u64 {
     let mut memory = MEMORY.lock();
     let highest = memory.highest_frame().expect("there is memory");
-    paging::map_memory(start_of(highest), || {
+    let mut count = 0;
+    let mut steal = || {
         let stolen = memory.steal_from(&[LOW]).expect("there is low memory");
         let table = start_of(stolen);
         // SAFETY: the frame has left the table of segments, which nobody else takes it from.
         unsafe { direct::zero(table, PAGE) };
+        count += 1;
         table
-    })
+    };
+    paging::guard(boot::guard(), steal());
+    paging::map_memory(start_of(highest), steal);
+    count
 }
 
 /// Takes memory for `len` values from the end of the largest low segment, for good; for what has
