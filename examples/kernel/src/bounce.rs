@@ -17,7 +17,7 @@ use furlong_adapters::virtio::Board;
 
 use crate::once::Once;
 use crate::serial::say;
-use crate::{direct, iova, phys};
+use crate::{direct, iova, malloc, phys};
 
 /// Slots: 1 MiB.
 const SLOTS: usize = 512;
@@ -95,7 +95,7 @@ pub(crate) fn high_water() -> usize {
 /// Maps blocks of the heap, which the device does not reach, both ways. Here nobody plays the
 /// device: what it would find is looked at, and what it would write was there before.
 pub(crate) fn run() {
-    let at = open();
+    let at = malloc::unused(open);
     let (pool, device) = (POOL.get(), DISK.get());
     let (mut mapped, mut bytes) = (0, 0);
     for number in 0..100_usize {
@@ -107,7 +107,8 @@ pub(crate) fn run() {
             "the heap is above 4 GiB"
         );
 
-        let sent = pool.map(device, ToDevice(&block)).expect("there is room");
+        let sent = malloc::unused(|| pool.map(device, ToDevice(&block)));
+        let sent = sent.expect("there is room");
         let place = sent.address();
         assert!(
             device.reaches(place, len as u64),

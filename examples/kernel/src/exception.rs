@@ -9,7 +9,8 @@ use core::cell::UnsafeCell;
 use furlong::addr::{Address, VirtAddr};
 use furlong::vmspace::Access;
 
-use crate::vmspace;
+use crate::direct::PAGE;
+use crate::{boot, vmspace};
 
 /// Exceptions that there are.
 const VECTORS: usize = 32;
@@ -214,6 +215,8 @@ extern "C" fn page_fault(address: u64, error: u64, return_to: &mut u64) {
     let probes = [exception_load as *const (), exception_store as *const ()];
     let from = *return_to;
     let is_probe = probes.iter().any(|probe| probe.addr() as u64 == from);
+    let is_below_stack = address & !(PAGE - 1) == boot::guard().raw();
+    assert!(!is_below_stack, "no room on the stack, at {from:#x}");
     assert!(
         is_probe,
         "{access:?} of {address:#x} from {from:#x}: {refused}"

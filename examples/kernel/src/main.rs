@@ -39,8 +39,10 @@ use start_info::MemoryMap;
 
 /// All of it, in the order in which a kernel gets to it.
 fn main(map: &MemoryMap) -> ! {
-    phys::run(map);
-    iova::open();
+    malloc::unused(|| {
+        phys::run(map);
+        iova::open();
+    });
     malloc::run();
     iova::run();
     vmspace::run();

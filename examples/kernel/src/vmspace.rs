@@ -8,12 +8,12 @@ use furlong::addr::{Address, Extent, Iova, PhysAddr, VirtAddr};
 use furlong::check::Check;
 use furlong::sync::{Lock, SpinLock};
 use furlong::vmspace::{
-    Access, At, Custom, FaultError, Flags, Freed, Layout, Maple, Prot, Request, Space,
+    Access, At, Custom, FaultError, Flags, Freed, Layout, MAP_CHANGES, Maple, Prot, Request, Space,
 };
 
 use crate::direct::{self, PAGE};
 use crate::serial::say;
-use crate::{exception, iova, paging, phys};
+use crate::{exception, iova, malloc, paging, phys};
 
 /// Over the B-tree, which is Linux's index since 6.1. Nothing is kept with an area.
 type Process = Space<(), Custom<Maple>>;
@@ -109,6 +109,12 @@ fn map(len: u64, prot: Prot, at: At) -> VirtAddr {
     with(|space| space.map(request, release)).expect("there is room")
 }
 
+/// The same, with all that may fail done before: the change itself allocates nothing.
+fn map_prepared(len: u64, prot: Prot, at: At) -> VirtAddr {
+    with(|space| space.prepare(MAP_CHANGES)).expect("there is memory");
+    malloc::unused(|| map(len, prot, at))
+}
+
 fn protect(start: VirtAddr, len: u64, prot: Prot) {
     with(|space| space.protect(start, len, prot, drop)).expect("it is mapped");
     let extent = Extent::from_len(start, len).expect("it has a length");
@@ -149,7 +155,7 @@ fn is_refused(at: VirtAddr, expected: FaultError) {
 fn touch() {
     const LEN: u64 = 64 * PAGE;
     let byte = |page: VirtAddr| (page.raw() / PAGE) as u8 | 1;
-    let data = map(LEN, READ_WRITE, At::Anywhere);
+    let data = map_prepared(LEN, READ_WRITE, At::Anywhere);
     let all = Extent::from_len(data, LEN).expect("it has a length");
     for page in pages(all) {
         assert_eq!(behind(page), None, "nothing is there before it is touched");
@@ -231,7 +237,7 @@ fn compare(steps: u64) -> usize {
         let touched = &mut model[first as usize..(first + len) as usize];
         match numbers.below(3) {
             0 => {
-                map(bytes, prot, At::Fixed(start));
+                map_prepared(bytes, prot, At::Fixed(start));
                 touched.fill(Some(prot));
             }
             1 => {
