@@ -193,7 +193,7 @@ pub(crate) fn run() {
     (&&MALLOC).check().expect("every invariant holds");
     say!(
         "malloc",
-        "{} blocks, {} bytes, and one of {huge} bytes, above 4 GiB: every byte right, all free \
+        "not asked before; {} blocks, {} bytes, and one of {huge} bytes, above 4 GiB: every byte right, all free \
          again; {} bytes in arenas",
         most.used_blocks,
         most.used_bytes,

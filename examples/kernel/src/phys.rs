@@ -277,6 +277,10 @@ fn unplug_and_plug() -> u64 {
 pub(crate) fn run(map: &MemoryMap) {
     let ranges = plug(map);
     let tables = map_all();
+    assert!(
+        last_byte() > iova::LOW.1.raw(),
+        "no memory above 4 GiB: give it more"
+    );
     let managed = start();
     let looked = look_up();
     let moved = unplug_and_plug();
