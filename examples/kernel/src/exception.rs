@@ -188,7 +188,7 @@ pub(crate) fn catch() {
 
 /// Loads a byte, if the address space lets it.
 pub(crate) fn load(at: VirtAddr) -> Option<u8> {
-    // SAFETY: loading a byte changes nothing; what is refused comes back as -1.
+    // SAFETY: loading a byte of memory changes nothing; what is refused comes back as -1.
     u8::try_from(unsafe { exception_load(at.raw()) }).ok()
 }
 

@@ -172,7 +172,7 @@ pub(crate) fn run() {
     with(|bus| bus.check()).expect("every invariant holds");
     say!(
         "iova",
-        "no IOMMU, so an address on the bus is one of memory; {COUNT} reserved below 4 GiB, \
-         {bytes} bytes, and released; {fixed} fixed extents left alone; 4 GiB refused",
+        "no IOMMU: an address on the bus is one of memory; {COUNT} extents of {bytes} bytes \
+         reserved below 4 GiB and released, none in {fixed} fixed ones; 4 GiB refused",
     );
 }

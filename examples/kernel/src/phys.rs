@@ -288,9 +288,9 @@ pub(crate) fn run(map: &MemoryMap) {
     let memory = MEMORY.lock();
     say!(
         "phys",
-        "{ranges} ranges of memory in {} segments, {managed} frames to be had; the image has \
-         {:#x}..{:#x}; {tables} stolen for page tables; {looked} look-ups right; \
-         {moved} unplugged and plugged again",
+        "{ranges} ranges of memory as {} segments, {managed} frames to be had; this program in \
+         frames {:#x}..{:#x}; {tables} stolen for page tables; {looked} look-ups right; {moved} \
+         unplugged and plugged again",
         memory.len(),
         image.start,
         image.end,

@@ -60,8 +60,12 @@ fn pages(extent: Extent<VirtAddr>) -> impl Iterator<Item = VirtAddr> {
         .map(VirtAddr::new)
 }
 
-/// What a fault of the CPU is answered.
+/// What a fault of the CPU is answered. The lock is taken for addresses of the space only: whoever
+/// faults elsewhere may hold it.
 pub(crate) fn serve(at: VirtAddr, access: Access) -> Result<(), FaultError> {
+    if !(START..=LAST).contains(&at.raw()) {
+        return Err(FaultError::NotMapped);
+    }
     let mut state = PROCESS.lock();
     let space = state.space.as_mut().ok_or(FaultError::NotMapped)?;
     match space.fault(at, access) {
@@ -80,12 +84,13 @@ pub(crate) fn serve(at: VirtAddr, access: Access) -> Result<(), FaultError> {
 
 /// Puts a frame behind a page.
 fn back(page: VirtAddr, prot: Prot) {
-    let frame = phys::page();
     assert_eq!(
-        phys::use_frame(frame, 1),
-        1,
-        "a fresh frame is behind one page"
+        paging::translate(page),
+        None,
+        "it faults because it has none"
     );
+    let frame = phys::page();
+    assert_eq!(phys::use_frame(frame, 1), 1, "it is behind this page alone");
     paging::map(page, frame, prot, phys::page);
 }
 
