@@ -1,7 +1,7 @@
 //! Bounce buffers: low memory, for what a device with 32 address lines is to read or to write.
 //!
-//! The pool knows no heap: its tables lie in memory that was set aside, and its slots in pages of
-//! the bus, where both the CPU and the device find them.
+//! The pool knows no heap: its slots lie in pages of the bus that the device reaches, and what the
+//! pool knows in pages that it does not reach.
 
 use core::ptr::NonNull;
 
@@ -15,9 +15,10 @@ use furlong::bounce::{
 use furlong::check::Check;
 use furlong_adapters::virtio::Board;
 
+use crate::direct::{self, PAGE};
 use crate::once::Once;
 use crate::serial::say;
-use crate::{direct, iova, malloc, phys};
+use crate::{iova, malloc};
 
 /// Slots: 1 MiB.
 const SLOTS: usize = 512;
@@ -59,8 +60,11 @@ fn open() -> Iova {
     // SAFETY: the pages are the pool's for good, and mapped.
     let region = unsafe { RegionMemory::from_raw(start, LEN as usize, at) };
     let plan = Plan::new(region.slots(), 1);
-    let tables = Buffers::table_bytes(&plan).expect("there can be such a pool");
-    let tables = phys::set_aside(tables);
+    let bytes = Buffers::table_bytes(&plan).expect("there can be such a pool");
+    let len = (bytes as u64).next_multiple_of(PAGE);
+    let tables = iova::take(len, PAGE, iova::HIGH).expect("there is memory");
+    // SAFETY: the pages are mapped, and the pool's for good.
+    let tables = unsafe { direct::slice(PhysAddr::new(tables.raw()), bytes) };
     let pool = Pool::new_in(tables, region, OneCpu, &plan).expect("there is room for its tables");
     POOL.set(pool);
     let limits = Limits::new().reach(iova::LOW.1);
@@ -142,4 +146,4 @@ pub(crate) fn run() {
 }
 
 /// The page that queues want, as the pool is configured.
-const _: () = assert!(<Kernel as Config>::PAGE == direct::PAGE);
+const _: () = assert!(<Kernel as Config>::PAGE == PAGE);

@@ -64,6 +64,11 @@ pub(crate) fn open() {
     *BUS.lock() = Some(bus);
 }
 
+/// Whether the bus has the memory that anyone may have.
+pub(crate) fn is_open() -> bool {
+    BUS.lock().is_some()
+}
+
 /// Reserves `len` bytes, until they are given back by their address.
 pub(crate) fn take(len: u64, align: u64, window: Window) -> Option<Iova> {
     let request = Request::new(len).align(align).window(window.0, window.1);
@@ -172,7 +177,7 @@ pub(crate) fn run() {
     with(|bus| bus.check()).expect("every invariant holds");
     say!(
         "iova",
-        "no IOMMU: an address on the bus is one of memory; {COUNT} extents of {bytes} bytes \
+        "no IOMMU: an address on the bus is one of memory; {COUNT} extents with {bytes} bytes \
          reserved below 4 GiB and released, none in {fixed} fixed ones; 4 GiB refused",
     );
 }

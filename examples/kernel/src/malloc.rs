@@ -193,7 +193,7 @@ pub(crate) fn run() {
     (&&MALLOC).check().expect("every invariant holds");
     say!(
         "malloc",
-        "not asked before; {} blocks of {} bytes, and one of {huge}, all above 4 GiB: every byte \
+        "not asked before; {} blocks with {} bytes, and one of {huge}, all above 4 GiB: every byte \
          right, all free again; {} bytes in arenas",
         most.used_blocks,
         most.used_bytes,

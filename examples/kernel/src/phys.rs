@@ -146,8 +146,9 @@ fn map_all() -> u64 {
 }
 
 /// Takes memory for `len` values from the end of the largest low segment, for good; for what has
-/// to be there before there is a heap.
+/// to be there before the bus is open and has them all.
 pub(crate) fn set_aside<T>(len: usize) -> &'static mut [MaybeUninit<T>] {
+    assert!(!iova::is_open(), "the bus may have given it to somebody");
     assert!(
         align_of::<T>() as u64 <= PAGE,
         "frames are aligned to pages"
