@@ -19,6 +19,7 @@ use crate::{exception, main};
 
 global_asm!(
     r#"
+    // Bytes of the name, bytes of the entry's address, the note's type.
     .section .note.pvh, "a", @note
     .balign 4
     .long 4
@@ -41,6 +42,7 @@ stack_guard:
     .skip 256 * 1024
 stack_end:
 
+    // None, and one for 64-bit code.
     .section .rodata.boot, "a", @progbits
     .balign 8
 descriptors:

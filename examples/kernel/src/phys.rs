@@ -236,8 +236,8 @@ fn unplug_and_plug() -> u64 {
     let leaving = frames(end.raw() + 1 - COUNT, end.raw() + 1);
 
     let pin = |by: u32| {
-        let guard = MEMORY.rcu().register().expect("there is no other");
-        let guard = guard.enter();
+        let reader = MEMORY.rcu().register().expect("there is no other");
+        let guard = reader.enter();
         let page = MEMORY
             .read(&guard)
             .page_of(end)
