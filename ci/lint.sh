@@ -11,6 +11,6 @@ cargo clippy -p furlong --all-targets --no-default-features -- -D warnings
 cargo clippy -p furlong --all-targets --no-default-features --features alloc -- -D warnings
 cargo clippy -p furlong --all-targets --all-features -- -D warnings
 
-shellcheck .ci/run ci/*.sh
+shellcheck .ci/run ci/*.sh examples/kernel/*.sh
 
 bash ci/bare.sh

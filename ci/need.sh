@@ -4,7 +4,7 @@
 set -euo pipefail
 
 declare -A package=([node]=nodejs [initdb]=postgresql [munged]=munge [sbatch]=slurm-client
-  [redis-benchmark]=redis-tools [/usr/bin/time]=time)
+  [redis-benchmark]=redis-tools [/usr/bin/time]=time [qemu-system-x86_64]=qemu-system-x86)
 
 # is_there COMMAND: also where Debian keeps the programs of a database server.
 is_there() {
