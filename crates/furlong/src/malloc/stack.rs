@@ -28,8 +28,8 @@ const TOPS: usize = if cfg!(loom) { CLASSES } else { 256 };
 const CLASSES: usize = 2;
 
 /// The most chunks that a heap has put aside: of all classes, and of one.
-const ASIDE: usize = if cfg!(loom) { 3 } else { 128 };
-const ASIDE_OF_ONE: usize = if cfg!(loom) { 3 } else { 15 };
+const ASIDE: usize = if cfg!(loom) { 3 } else { 512 };
+const ASIDE_OF_ONE: usize = if cfg!(loom) { 3 } else { 127 };
 
 /// The bytes of all chunks, which begin at a multiple of 512: the last one ends beyond its space.
 pub(crate) const STACKS: usize = (CLASSES + ASIDE + 1) * SPACE;
