@@ -16,6 +16,7 @@ mod size;
 mod systems;
 mod tree;
 mod unsafe_adapters;
+mod unsafe_c;
 mod unsafe_kernel;
 mod unsafe_malloc;
 mod unsafety;

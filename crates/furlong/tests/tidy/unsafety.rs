@@ -4,6 +4,7 @@
 use super::lexer::{Line, has_word, words};
 use super::tree::{File, Finding, Tree};
 use super::unsafe_adapters::UNSAFE_IN_ADAPTERS;
+use super::unsafe_c::UNSAFE_IN_C;
 use super::unsafe_kernel::UNSAFE_IN_KERNEL;
 use super::unsafe_malloc::UNSAFE_IN_MALLOC;
 
@@ -342,10 +343,15 @@ const FORBID: &str = "#![forbid(unsafe_code)]";
 
 /// Files without the attribute that keeps `unsafe` out, and list entries that are out of date.
 pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
-    let all = UNSAFE_FILES.iter().chain(UNSAFE_IN_ADAPTERS);
-    let all = all.chain(UNSAFE_IN_MALLOC);
-    let all = all.chain(UNSAFE_IN_KERNEL);
-    let listed: Vec<&str> = all.map(|(path, _)| *path).collect();
+    let all = [
+        UNSAFE_FILES,
+        UNSAFE_IN_ADAPTERS,
+        UNSAFE_IN_C,
+        UNSAFE_IN_KERNEL,
+        UNSAFE_IN_MALLOC,
+    ]
+    .concat();
+    let listed: Vec<&str> = all.iter().map(|(path, _)| *path).collect();
     forbidden_but(tree, &listed)
 }
 

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds the libraries for C and puts them, the header, the manual page and the words for pkg-config
+# below a folder: bash crates/furlong-c/install.sh /usr/local
+set -euo pipefail
+prefix=${1:?"which folder? bash crates/furlong-c/install.sh /usr/local"}
+prefix=$(realpath -m "$prefix")
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+cargo build --profile c -p furlong-c --lib
+built=${CARGO_TARGET_DIR:-target}/c
+version=$(cargo pkgid -p furlong-c | sed 's/.*[#@]//')
+
+install -Dm644 -t "$prefix/include" crates/furlong-c/include/furlong.h
+install -Dm644 -t "$prefix/lib" "$built/libfurlong_c.a"
+install -Dm755 -t "$prefix/lib" "$built/libfurlong_c.so"
+install -Dm644 -t "$prefix/share/man/man3" crates/furlong-c/man/furlong.3
+install -d "$prefix/lib/pkgconfig"
+sed "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" crates/furlong-c/furlong.pc.in \
+  >"$prefix/lib/pkgconfig/furlong.pc"

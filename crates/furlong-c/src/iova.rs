@@ -1,0 +1,137 @@
+//! Device addresses: which are reserved, and where there is room for more.
+
+mod nodes;
+pub mod range;
+pub mod request;
+
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr::{self, NonNull};
+
+use alloc::boxed::Box;
+
+use furlong::addr;
+use furlong::check::Check;
+use furlong::iova::{Space, Standard};
+
+use self::nodes::{Nodes, SpaceNode};
+use crate::answer::{Given, answer};
+use crate::errno::Errno;
+use crate::extent::extent;
+use crate::handle::{self, Home, Housed, boxed, footprint, place};
+
+/// A device's address space: which ranges of it are reserved.
+///
+/// It hands out whole granules. What is reserved is released by its addresses: C cannot keep a
+/// grant from being copied, so each release is looked up, in O(log n), and checked.
+#[derive(Debug)]
+pub struct Iova {
+    pub(crate) space: Space<Standard, Nodes>,
+    home: Home,
+}
+
+impl Housed for Iova {
+    fn home(&self) -> Home {
+        self.home
+    }
+}
+
+/// Makes a space of the addresses from start to last with nothing reserved, in granules of granule
+/// bytes, on the heap.
+///
+/// Answers 0, -EINVAL (iova is NULL, last is below start, granule is no power of two, the space is
+/// not made of whole granules) or -ENOMEM.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_iova_create(
+    iova: Option<&mut MaybeUninit<*mut Iova>>,
+    start: u64,
+    last: u64,
+    granule: u64,
+) -> c_int {
+    answer(|| {
+        let (out, all) = (iova.given()?, extent::<addr::Iova>(start, last)?);
+        let space = Space::new(all, granule, Nodes::on_heap())?;
+        let home = Home::Heap;
+        out.write(Box::into_raw(boxed(Iova { space, home })?));
+        Ok(())
+    })
+}
+
+/// The bytes that furlong_iova_create_in wants for a space of so many reserved ranges.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_iova_bytes(ranges: usize) -> usize {
+    footprint::<Iova>(1).saturating_add(footprint::<SpaceNode>(ranges))
+}
+
+/// Makes the same space in memory of bytes bytes. It never allocates: when all that memory is in
+/// use, reserving answers -ENOMEM. The memory is the caller's again when the space is destroyed.
+///
+/// Answers 0, -EINVAL (an argument is NULL; otherwise as furlong_iova_create) or -ENOMEM (bytes are
+/// too few for an empty space).
+/// Threads: any.
+///
+/// # Safety
+/// The memory is good for reading and writing, and nobody else's until the space is destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furlong_iova_create_in(
+    iova: Option<&mut MaybeUninit<*mut Iova>>,
+    memory: *mut c_void,
+    bytes: usize,
+    start: u64,
+    last: u64,
+    granule: u64,
+) -> c_int {
+    answer(|| {
+        let (out, all) = (iova.given()?, extent::<addr::Iova>(start, last)?);
+        // SAFETY: the caller vouches for the memory.
+        let memory = unsafe { handle::given(memory, bytes) }?;
+        let (place, rest) = place::<Iova>(memory)?;
+        let space = Space::new(all, granule, Nodes::in_memory(rest))?;
+        let home = Home::Given;
+        out.write(ptr::from_mut(place.write(Iova { space, home })));
+        Ok(())
+    })
+}
+
+/// Ends a space; NULL is none.
+///
+/// Threads: nobody else uses the space any more.
+///
+/// # Safety
+/// iova came from furlong_iova_create or furlong_iova_create_in and has not been destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furlong_iova_destroy(iova: *mut Iova) {
+    if let Some(iova) = NonNull::new(iova) {
+        // SAFETY: as the caller vouches.
+        unsafe { handle::end(iova) };
+    }
+}
+
+/// Makes sure that the next so many reservations allocate nothing.
+///
+/// Answers 0, -EINVAL (iova is NULL) or -ENOMEM.
+/// Threads: alone, under the caller's lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_iova_prepare(iova: Option<&mut Iova>, reservations: usize) -> c_int {
+    answer(|| Ok(iova.given()?.space.prepare(reservations)?))
+}
+
+/// The number of reserved ranges; 0 for NULL.
+///
+/// Threads: beside others that only look at the space.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_iova_len(iova: Option<&Iova>) -> usize {
+    iova.map_or(0, |iova| iova.space.len())
+}
+
+/// Walks all invariants of the space, which only a defect or a stray write can break.
+///
+/// Answers 0, -EINVAL (iova is NULL) or -ENOTRECOVERABLE (one is broken).
+/// Threads: beside others that only look at the space.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_iova_check(iova: Option<&Iova>) -> c_int {
+    answer(|| iova.given()?.space.check().map_err(|_| Errno::BROKEN))
+}

@@ -1,0 +1,295 @@
+//! Ranges of 64-bit indices, each with an entry, in a B-tree.
+
+pub mod cursor;
+pub mod displaced;
+pub mod gap;
+mod map;
+
+use alloc::boxed::Box;
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::num::NonZeroUsize;
+use core::ptr;
+
+use furlong::addr::{Address, VirtAddr};
+use furlong::check::Check;
+use furlong::maple::{InsertError, Place, ResizeError};
+
+use self::map::{Found, Map};
+use crate::answer::{Given, answer, put};
+use crate::errno::Errno;
+use crate::extent::{Extent, extent};
+use crate::handle::boxed;
+
+/// A map from ranges of 64-bit indices to entries, which do not overlap.
+///
+/// An entry is a pointer, or any other word of its size that is not 0: all its bits are the
+/// caller's. The map follows no pointer and frees nothing that an entry points to. Neighbours are
+/// never merged. A range that is stored into the middle of another one leaves two parts with the
+/// same entry.
+#[derive(Debug)]
+pub struct Maple(pub(crate) Map);
+
+/// An entry and its range.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct MapleEntry {
+    /// The first index.
+    pub start: u64,
+    /// The last index.
+    pub last: u64,
+    /// The entry; null where this is a gap.
+    pub entry: *mut c_void,
+}
+
+impl From<Found> for MapleEntry {
+    fn from((at, entry): Found) -> Self {
+        let Extent { start, last } = at.into();
+        Self {
+            start,
+            last,
+            entry: word(entry),
+        }
+    }
+}
+
+impl From<Place<VirtAddr, NonZeroUsize>> for MapleEntry {
+    fn from(place: Place<VirtAddr, NonZeroUsize>) -> Self {
+        let Extent { start, last } = place.extent().into();
+        let entry = match place {
+            Place::Entry(_, entry) => word(entry),
+            Place::Gap(_) => ptr::null_mut(),
+        };
+        Self { start, last, entry }
+    }
+}
+
+/// What C has for an entry. The map may have been given the address by C, so it counts as exposed.
+fn word(entry: NonZeroUsize) -> *mut c_void {
+    ptr::with_exposed_provenance_mut(entry.get())
+}
+
+/// The entry that C means.
+fn entry_of(word: *mut c_void) -> Result<NonZeroUsize, Errno> {
+    NonZeroUsize::new(word.expose_provenance()).given()
+}
+
+/// Makes an empty map. It allocates nothing further until it gets its first entry.
+///
+/// Answers 0, -EINVAL (maple is NULL) or -ENOMEM.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_create(maple: Option<&mut MaybeUninit<Box<Maple>>>) -> c_int {
+    answer(|| {
+        maple.given()?.write(boxed(Maple(Map::new()))?);
+        Ok(())
+    })
+}
+
+/// Ends a map; NULL is none. Its entries are forgotten, and what they point to stays.
+///
+/// Threads: nobody else uses the map any more.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_destroy(maple: Option<Box<Maple>>) {
+    drop(maple);
+}
+
+/// Makes another map with the same ranges and entries, node by node.
+///
+/// Answers 0, -EINVAL (an argument is NULL) or -ENOMEM: nothing was made.
+/// Threads: beside others that only look at the map.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_duplicate(
+    maple: Option<&Maple>,
+    copy: Option<&mut MaybeUninit<Box<Maple>>>,
+) -> c_int {
+    answer(|| {
+        let (maple, copy) = (maple.given()?, copy.given()?);
+        let twin = maple.0.duplicate(|_, entry| Ok::<_, Errno>(entry))?;
+        copy.write(boxed(Maple(twin))?);
+        Ok(())
+    })
+}
+
+/// The number of entries; 0 for NULL.
+///
+/// Threads: beside others that only look at the map.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_len(maple: Option<&Maple>) -> usize {
+    maple.map_or(0, |maple| maple.0.len())
+}
+
+/// Forgets all entries.
+///
+/// Answers 0, or -EINVAL (maple is NULL).
+/// Threads: alone, under the caller's lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_clear(maple: Option<&mut Maple>) -> c_int {
+    answer(|| {
+        maple.given()?.0.clear();
+        Ok(())
+    })
+}
+
+/// Gives start to last an entry, if nothing is there. In the way was the first range that overlaps,
+/// which is written to conflict, unless that is NULL, with -EEXIST only.
+///
+/// Answers 0, -EINVAL (maple or entry is NULL, last is below start), -EEXIST (another range
+/// overlaps) or -ENOMEM: nothing has changed.
+/// Threads: alone, under the caller's lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_insert(
+    maple: Option<&mut Maple>,
+    start: u64,
+    last: u64,
+    entry: *mut c_void,
+    conflict: Option<&mut MaybeUninit<Extent>>,
+) -> c_int {
+    answer(|| {
+        let (maple, at) = (maple.given()?, extent(start, last)?);
+        let inserted = maple.0.insert(at, entry_of(entry)?);
+        if let Err(InsertError::Occupied { conflict: at, .. }) = &inserted {
+            put(conflict, Extent::from(*at));
+        }
+        Ok(inserted?)
+    })
+}
+
+/// Takes out the entry that has index, with its whole range, and writes it to taken, unless that is
+/// NULL.
+///
+/// Answers 0, -EINVAL (maple is NULL), -ENOENT (no entry has the index) or -ENOMEM: nothing has
+/// changed.
+/// Threads: alone, under the caller's lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_erase(
+    maple: Option<&mut Maple>,
+    index: u64,
+    taken: Option<&mut MaybeUninit<MapleEntry>>,
+) -> c_int {
+    answer(|| {
+        let erased = maple.given()?.0.erase(VirtAddr::from_raw(index))?;
+        put(taken, erased.ok_or(Errno::NOT_FOUND)?.into());
+        Ok(())
+    })
+}
+
+/// Gives the entry that has index the range start to last, which has index too: it grows and
+/// shrinks at either end. In the way was the range that is written to conflict, unless that is
+/// NULL, with -EEXIST only; that is the entry's own if the new range does not have the index.
+///
+/// Answers 0, -EINVAL (maple is NULL, last is below start), -ENOENT (no entry has the index),
+/// -EEXIST (another entry is in the way, or the new range does not have the index) or -ENOMEM:
+/// nothing has changed.
+/// Threads: alone, under the caller's lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_resize(
+    maple: Option<&mut Maple>,
+    index: u64,
+    start: u64,
+    last: u64,
+    conflict: Option<&mut MaybeUninit<Extent>>,
+) -> c_int {
+    answer(|| {
+        let (maple, to) = (maple.given()?, extent(start, last)?);
+        let resized = maple.0.resize(VirtAddr::from_raw(index), to);
+        if let Err(ResizeError::Occupied(at)) = resized {
+            put(conflict, Extent::from(at));
+        }
+        Ok(resized?)
+    })
+}
+
+/// The entry that has index; NULL if none has, and for a NULL map.
+///
+/// Threads: beside others that only look at the map.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_load(maple: Option<&Maple>, index: u64) -> *mut c_void {
+    let entry = maple.and_then(|maple| maple.0.load(VirtAddr::from_raw(index)));
+    entry.map_or(ptr::null_mut(), word)
+}
+
+/// Writes what is at index to found: an entry with its range, or a gap with its own, whose entry is
+/// NULL.
+///
+/// Answers 0, or -EINVAL (an argument is NULL).
+/// Threads: beside others that only look at the map.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_walk(
+    maple: Option<&Maple>,
+    index: u64,
+    found: Option<&mut MaybeUninit<MapleEntry>>,
+) -> c_int {
+    answer(|| {
+        let (maple, found) = (maple.given()?, found.given()?);
+        found.write(maple.0.walk(VirtAddr::from_raw(index)).into());
+        Ok(())
+    })
+}
+
+/// Writes the first entry that has index or lies behind it to found.
+///
+/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+/// Threads: beside others that only look at the map.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_find(
+    maple: Option<&Maple>,
+    index: u64,
+    found: Option<&mut MaybeUninit<MapleEntry>>,
+) -> c_int {
+    answer(|| {
+        let (maple, out) = (maple.given()?, found.given()?);
+        let found = maple.0.find(VirtAddr::from_raw(index));
+        out.write(found.ok_or(Errno::NOT_FOUND)?.into());
+        Ok(())
+    })
+}
+
+/// Writes the last entry that has index or lies before it to found.
+///
+/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+/// Threads: beside others that only look at the map.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_find_back(
+    maple: Option<&Maple>,
+    index: u64,
+    found: Option<&mut MaybeUninit<MapleEntry>>,
+) -> c_int {
+    answer(|| {
+        let (maple, out) = (maple.given()?, found.given()?);
+        let found = maple.0.find_back(VirtAddr::from_raw(index));
+        out.write(found.ok_or(Errno::NOT_FOUND)?.into());
+        Ok(())
+    })
+}
+
+/// Obtains nodes for so many changes, which then neither allocate nor free nor answer -ENOMEM. They
+/// are kept until furlong_maple_trim.
+///
+/// Answers 0, -EINVAL (maple is NULL) or -ENOMEM.
+/// Threads: alone, under the caller's lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_reserve(maple: Option<&mut Maple>, changes: usize) -> c_int {
+    answer(|| Ok(maple.given()?.0.reserve(changes)?))
+}
+
+/// Gives nodes that are not in use back, and keeps none from now on.
+///
+/// Answers 0, or -EINVAL (maple is NULL).
+/// Threads: alone, under the caller's lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_trim(maple: Option<&mut Maple>) -> c_int {
+    answer(|| {
+        maple.given()?.0.trim();
+        Ok(())
+    })
+}
+
+/// Walks all invariants of the map, which only a defect or a stray write can break.
+///
+/// Answers 0, -EINVAL (maple is NULL) or -ENOTRECOVERABLE (one is broken).
+/// Threads: beside others that only look at the map.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_check(maple: Option<&Maple>) -> c_int {
+    answer(|| maple.given()?.0.check().map_err(|_| Errno::BROKEN))
+}

@@ -1,0 +1,67 @@
+//! Places where nothing is.
+
+use core::ffi::c_int;
+use core::mem::MaybeUninit;
+
+use super::Maple;
+use crate::answer::{Given, answer};
+use crate::errno::Errno;
+use crate::extent::{Extent, extent};
+
+/// The length of the largest gap; UINT64_MAX also for the whole space, which has one more. 0 for a
+/// NULL map.
+///
+/// Threads: beside others that only look at the map.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_largest_gap(maple: Option<&Maple>) -> u64 {
+    maple.map_or(0, |maple| maple.0.largest_gap())
+}
+
+/// Writes the lowest place from start to last for size indices to gap; nothing is stored.
+///
+/// Answers 0, -EINVAL (an argument is NULL, size is 0, last is below start) or -ENOSPC (there is
+/// none).
+/// Threads: beside others that only look at the map; alone until the place is stored to.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_lowest_gap(
+    maple: Option<&Maple>,
+    size: u64,
+    start: u64,
+    last: u64,
+    gap: Option<&mut MaybeUninit<Extent>>,
+) -> c_int {
+    answer(|| {
+        let (maple, gap) = (maple.given()?, gap.given()?);
+        let (size, window) = (sized(size)?, extent(start, last)?);
+        let place = maple.0.lowest_gap(size, window);
+        gap.write(place.ok_or(Errno::NO_SPACE)?.into());
+        Ok(())
+    })
+}
+
+/// Writes the highest place from start to last for size indices to gap; nothing is stored.
+///
+/// Answers 0, -EINVAL (an argument is NULL, size is 0, last is below start) or -ENOSPC (there is
+/// none).
+/// Threads: beside others that only look at the map; alone until the place is stored to.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_maple_highest_gap(
+    maple: Option<&Maple>,
+    size: u64,
+    start: u64,
+    last: u64,
+    gap: Option<&mut MaybeUninit<Extent>>,
+) -> c_int {
+    answer(|| {
+        let (maple, gap) = (maple.given()?, gap.given()?);
+        let (size, window) = (sized(size)?, extent(start, last)?);
+        let place = maple.0.highest_gap(size, window);
+        gap.write(place.ok_or(Errno::NO_SPACE)?.into());
+        Ok(())
+    })
+}
+
+/// A size that is not 0.
+fn sized(size: u64) -> Result<u64, Errno> {
+    (size > 0).then_some(size).given()
+}

@@ -1,0 +1,15 @@
+//! The table behind the functions.
+#![forbid(unsafe_code)]
+
+use furlong::phys::{SegmentTable, Segments, Standard};
+
+use super::page::PhysPage;
+
+/// How many segments a table has room for without further memory.
+const SEGMENTS: usize = 32;
+
+/// Segments, with descriptors for C.
+pub(crate) type Table = SegmentTable<PhysPage, Standard, SEGMENTS>;
+
+/// The same under its lock.
+pub(crate) type Locked<'a> = Segments<'a, PhysPage, Standard, SEGMENTS>;
