@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# The C interface: its tests built by the system's compiler against the static and the shared
+# library, under AddressSanitizer, against the library without Rust's standard library, and the
+# header as C++; then the manual page.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+bash ci/need.sh gcc g++ groff pkg-config
+
+crate=$PWD/crates/furlong-c
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+c_flags=(-std=c11 -pedantic -Wall -Wextra -Werror -O1 -g "-I$work/prefix/include")
+
+bash "$crate/install.sh" "$work/prefix"
+installed=$work/prefix/lib
+# The same with the checks of AddressSanitizer in the library itself, so that it sees what a handle
+# is used for after its end. The flag is called unstable, hence RUSTC_BOOTSTRAP.
+host=$(rustc -vV | sed -n 's/^host: //p')
+RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Cforce-frame-pointers=yes" \
+  cargo build --profile c -p furlong-c --lib --target "$host" --target-dir target/c-asan
+checked=("$PWD/target/c-asan/$host/c/libfurlong_c.a")
+
+read -ra shared < <(PKG_CONFIG_PATH=$installed/pkgconfig pkg-config --cflags --libs furlong)
+read -ra static < <(PKG_CONFIG_PATH=$installed/pkgconfig pkg-config --static --libs-only-l furlong)
+static=("${static[@]/#-lfurlong_c/$installed/libfurlong_c.a}")
+checked+=("${static[@]:1}")
+# links NAME PROGRAM FLAGS..: builds a test as NAME.
+links() {
+  local name=$1 program=$2
+  shift 2
+  cc "${c_flags[@]}" -o "$work/$name" "$crate/tests/c/$program.c" "$@"
+}
+
+export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_init_order=1:detect_leaks=1"
+for program in example maple iova phys bounce side_by_side nonsense; do
+  links static "$program" "${static[@]}"
+  links shared "$program" "${shared[@]}" "-Wl,-rpath,$installed"
+  links asan "$program" -fsanitize=address,undefined -fno-sanitize-recover=all "${checked[@]}"
+  for kind in static shared asan; do
+    "$work/$kind" >"$work/$kind.out" || { echo "$program failed: $kind" >&2; exit 1; }
+  done
+  cmp "$work/static.out" "$work/shared.out"
+  cmp "$work/static.out" "$work/asan.out"
+  cat "$work/static.out"
+done
+echo "static, shared and under AddressSanitizer: the same answers"
+
+# Would they notice? planted PROGRAM WORDS: it must fail with these words.
+planted() {
+  local program=$1 words=$2
+  links planted "planted_$program" -fsanitize=address "${checked[@]}"
+  if "$work/planted" >"$work/out" 2>&1 || ! grep -q "$words" "$work/out"; then
+    cat "$work/out" >&2
+    echo "the planted $program was not seen" >&2
+    exit 1
+  fi
+}
+planted failure 'planted_failure.c:10: .* is -22, not 0'
+planted use 'AddressSanitizer: heap-use-after-free'
+planted leak 'LeakSanitizer: detected memory leaks'
+echo "planted errors are seen"
+
+# The header as C++, and alone.
+printf '#include <furlong.h>\nint main() { return furlong_maple_check(NULL) == 0; }\n' >"$work/alone.cc"
+g++ -std=c++11 -pedantic -Wall -Wextra -Werror "-I$crate/include" -o "$work/alone" "$work/alone.cc" \
+  "${static[@]}"
+"$work/alone"
+echo "the header compiles as C++"
+
+# Nothing but the interface is exported.
+foreign=$(nm -D --defined-only "$installed/libfurlong_c.so" | awk '{print $NF}' | grep -v '^furlong_' || true)
+[ -z "$foreign" ] || { echo "libfurlong_c.so also exports: $foreign" >&2; exit 1; }
+
+# Without Rust's standard library, over a heap of the program's.
+cargo rustc --profile c -p furlong-c --lib --no-default-features --crate-type staticlib \
+  --target-dir target/c-port -- -D warnings
+for program in maple iova phys bounce no_heap failing_heap; do
+  sources=("$crate/tests/c/$program.c")
+  case $program in *_heap) ;; *) sources+=("$crate/tests/c/port.c") ;; esac
+  cc "${c_flags[@]}" -o "$work/port" "${sources[@]}" target/c-port/c/libfurlong_c.a
+  "$work/port"
+done
+echo "without Rust's standard library: the same answers"
+
+# It wants nothing else of the kernel: linked with nothing, every function in, only these miss.
+mapfile -t wanted < <(sed -n 's/^extern //; s/^.*\b\(furlong_[a-z_]*\)(.*/\1/p' "$crate/include/furlong.h" |
+  grep -v '^furlong_port_' | sort -u)
+cc -static -nostdlib -Wl,--gc-sections -Wl,-e,furlong_maple_create "${wanted[@]/#/-Wl,-u,}" \
+  -Wl,--unresolved-symbols=ignore-all target/c-port/c/libfurlong_c.a -o "$work/alone.bin"
+foreign=$(nm -u "$work/alone.bin" | awk '{print $NF}' |
+  grep -vxE 'furlong_port_(allocate|free|panic)|mem(cpy|move|set|cmp)' || true)
+[ -z "$foreign" ] || { echo "libfurlong_c.a also wants: $foreign" >&2; exit 1; }
+echo "${#wanted[@]} functions want nothing of a kernel but a heap and memcpy"
+
+# The manual page, without a warning, and its example.
+{
+  printf '#include <furlong.h>\nint main(void)\n{\n'
+  sed -n '/^\.Bd/,/^\.Ed/{/^\./d;p}' "$crate/man/furlong.3"
+  printf 'return 0;\n}\n'
+} >"$work/manual.c"
+cc "${c_flags[@]}" -o "$work/manual" "$work/manual.c" "${static[@]}"
+"$work/manual"
+groff -mandoc -Tutf8 -ww -z "$work/prefix/share/man/man3/furlong.3" 2>"$work/warnings"
+[ ! -s "$work/warnings" ] || { cat "$work/warnings" >&2; exit 1; }
+echo "the manual page has no warning"
