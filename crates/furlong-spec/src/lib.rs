@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 pub mod bounce;
+pub mod choices;
 pub mod compare;
 pub mod coverage;
 pub mod heap;
@@ -22,6 +23,7 @@ pub mod subject;
 pub mod tree;
 pub mod vmspace;
 
+pub use choices::{Bytes, Choices};
 pub use compare::{Divergence, Judge, compare, judge};
 pub use coverage::Coverage;
 pub use long_run::long_run;

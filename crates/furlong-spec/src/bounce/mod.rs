@@ -21,7 +21,7 @@ pub use machine::{Machine, RAM, Refusal};
 pub use model::Model;
 pub use operation::{Operation, Outcome, Side};
 pub use rules::{Rules, longest};
-pub use stream::{Mix, operations};
+pub use stream::{Mix, chosen, operations};
 pub use stress::{Stressed, ThreadCpu, stress};
 pub use subject::{PoolSubject, SmallLockFree, SmallLocked, TestCpu, Tried};
 pub use trial::{Trial, devices, trial, world};

@@ -1,11 +1,13 @@
-//! Operations from a seed.
+//! Operations from a seed, or from any other choices.
 #![forbid(unsafe_code)]
+
+use core::iter;
 
 use furlong::bounce::{Back, Direction};
 
 use super::operation::{Operation, Side};
 use super::world::World;
-use crate::Random;
+use crate::{Choices, Random};
 
 /// How likely maps are against unmaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,25 +27,37 @@ pub fn operations(
     count: usize,
     seed: u64,
 ) -> impl Iterator<Item = Operation> + use<> {
+    chosen(world, mix, Random::new(seed)).take(count)
+}
+
+/// The same until the choices are spent.
+pub fn chosen<C: Choices>(
+    world: &World,
+    mix: Mix,
+    random: C,
+) -> impl Iterator<Item = Operation> + use<C> {
     let mut chance = Chance {
-        random: Random::new(seed),
+        random,
         devices: world.devices.len(),
         longest: world.segment * furlong::bounce::SLOT as usize,
         ram: world.ram,
         cpus: 2 * world.plan.areas,
     };
-    (0..count).map(move |_| chance.operation(mix))
+    iter::from_fn(move || {
+        let is_left = !chance.random.is_spent();
+        is_left.then(|| chance.operation(mix))
+    })
 }
 
-struct Chance {
-    random: Random,
+struct Chance<C> {
+    random: C,
     devices: usize,
     longest: usize,
     ram: usize,
     cpus: usize,
 }
 
-impl Chance {
+impl<C: Choices> Chance<C> {
     fn operation(&mut self, mix: Mix) -> Operation {
         let maps = match mix {
             Mix::Growing => 45,

@@ -22,6 +22,6 @@ pub use geometry::Geometry;
 pub use model::{Model, Promise};
 pub use operation::{Granted, Operation, Outcome, Place};
 pub use space::SpaceSubject;
-pub use stream::{Mix, all_operations, operations};
+pub use stream::{Mix, all_operations, chosen, operations};
 pub use sweep::{Questions, Swept, sequences};
 pub use trial::{GEOMETRIES, Trial, trial, trial_of};

@@ -1,11 +1,13 @@
-//! Operations from a seed.
+//! Operations from a seed, or from any other choices.
 #![forbid(unsafe_code)]
+
+use core::iter;
 
 use furlong::addr::{Extent, Iova};
 use furlong::iova::{Guard, Request, Split};
 
 use super::{Geometry, Operation, Place};
-use crate::Random;
+use crate::{Choices, Random};
 
 /// How likely reservations are against releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub fn operations(
     count: usize,
     seed: u64,
 ) -> impl Iterator<Item = Operation> + use<> {
-    let mut chance = Chance::new(geometry, seed);
+    let mut chance = Chance::new(geometry, Random::new(seed));
     (0..count).map(move |_| chance.operation(mix))
 }
 
@@ -37,28 +39,36 @@ pub fn all_operations(
     count: usize,
     seed: u64,
 ) -> impl Iterator<Item = Operation> + use<> {
-    let mut chance = Chance::new(geometry, seed);
-    let operation = move |_| {
-        if chance.one_in(5) {
-            chance.of_ranges()
-        } else {
-            chance.operation(mix)
-        }
-    };
-    (0..count).map(operation)
+    chosen(geometry, mix, Random::new(seed)).take(count)
 }
 
-struct Chance {
-    random: Random,
+/// The same until the choices are spent.
+pub fn chosen<C: Choices>(
+    geometry: Geometry,
+    mix: Mix,
+    choices: C,
+) -> impl Iterator<Item = Operation> + use<C> {
+    let mut chance = Chance::new(geometry, choices);
+    iter::from_fn(move || {
+        let is_left = !chance.random.is_spent();
+        is_left.then(|| match chance.one_in(5) {
+            true => chance.of_ranges(),
+            false => chance.operation(mix),
+        })
+    })
+}
+
+struct Chance<C> {
+    random: C,
     geometry: Geometry,
     /// Some extents that have been spoken of.
     known: Vec<Extent<Iova>>,
 }
 
-impl Chance {
-    fn new(geometry: Geometry, seed: u64) -> Self {
+impl<C: Choices> Chance<C> {
+    fn new(geometry: Geometry, random: C) -> Self {
         Self {
-            random: Random::new(seed),
+            random,
             geometry,
             known: Vec::new(),
         }

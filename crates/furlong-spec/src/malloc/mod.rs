@@ -17,7 +17,7 @@ pub use model::Model;
 pub use operation::{Operation, Outcome, THREADS};
 pub use pages::Pages;
 pub use parts::{Numbered, Parts};
-pub use stream::operations;
+pub use stream::{chosen, operations};
 pub use stress::{Stressed, stress};
 pub use subject::Allocator;
 pub use trial::{TRIALS, Trial};

@@ -1,11 +1,12 @@
-//! Streams of operations from a seed: what four threads of a program might ask, block after block.
+//! Streams of operations from a seed, or from any other choices: what four threads of a program
+//! might ask, block after block.
 #![forbid(unsafe_code)]
 
 use super::operation::{Operation, THREADS};
-use crate::Random;
+use crate::{Choices, Random};
 
 /// A size: mostly small, now and then of pages, seldom of megabytes.
-pub(super) fn size(random: &mut Random) -> usize {
+pub(super) fn size(random: &mut impl Choices) -> usize {
     match random.below(1000) {
         0 => random.index(3 << 20),
         1..12 => random.index(300 << 10),
@@ -15,7 +16,7 @@ pub(super) fn size(random: &mut Random) -> usize {
 }
 
 /// An alignment: mostly none of its own.
-pub(super) fn align(random: &mut Random) -> usize {
+pub(super) fn align(random: &mut impl Choices) -> usize {
     match random.below(24) {
         0 => 1 << random.below(20),
         1 => 32,
@@ -24,16 +25,16 @@ pub(super) fn align(random: &mut Random) -> usize {
     }
 }
 
-/// An endless stream.
+/// A stream until its choices are spent.
 #[derive(Clone, Debug)]
-struct Stream {
-    random: Random,
+struct Stream<C> {
+    random: C,
     taken: Vec<bool>,
     ended: [bool; THREADS],
     now: usize,
 }
 
-impl Stream {
+impl<C: Choices> Stream<C> {
     /// An operation on blocks. The stream believes that nothing is refused; where it is wrong the
     /// operation is idle.
     fn block(&mut self) -> Operation {
@@ -73,10 +74,13 @@ impl Stream {
     }
 }
 
-impl Iterator for Stream {
+impl<C: Choices> Iterator for Stream<C> {
     type Item = Operation;
 
     fn next(&mut self) -> Option<Operation> {
+        if self.random.is_spent() {
+            return None;
+        }
         let choice = self.random.below(20_000);
         Some(match choice {
             0..600 => {
@@ -102,11 +106,15 @@ impl Iterator for Stream {
 
 /// So many operations of a program with so many places. The seed is enough to repeat them.
 pub fn operations(places: usize, count: usize, seed: u64) -> impl Iterator<Item = Operation> {
-    let stream = Stream {
-        random: Random::new(seed),
+    chosen(places, Random::new(seed)).take(count)
+}
+
+/// The same until the choices are spent.
+pub fn chosen<C: Choices>(places: usize, random: C) -> impl Iterator<Item = Operation> + use<C> {
+    Stream {
+        random,
         taken: vec![false; places],
         ended: [false; THREADS],
         now: 0,
-    };
-    stream.take(count)
+    }
 }

@@ -14,5 +14,5 @@ pub use metered::Metered;
 pub use model::Model;
 pub use operation::{Operation, Outcome, Piece, Refusal};
 pub use shared::{RCU, SharedTree};
-pub use stream::{Mix, operations};
+pub use stream::{Mix, chosen, operations};
 pub use tree::{Tree, Value};

@@ -1,8 +1,10 @@
-//! Streams of operations from a seed.
+//! Streams of operations from a seed, or from any other choices.
 #![forbid(unsafe_code)]
 
+use core::iter;
+
 use super::operation::Operation;
-use crate::Random;
+use crate::{Choices, Random};
 
 /// What a stream does to the number of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +20,22 @@ pub enum Mix {
 /// `n` operations on indices below `space`, with the last index of all now and then; `space` 0
 /// means all indices.
 pub fn operations(space: u64, mix: Mix, n: usize, seed: u64) -> impl Iterator<Item = Operation> {
-    let mut random = Random::new(seed);
-    (0..n).map(move |_| operation(space, mix, &mut random))
+    chosen(space, mix, Random::new(seed)).take(n)
 }
 
-fn index(space: u64, random: &mut Random) -> u64 {
+/// The same until the choices are spent.
+pub fn chosen<C: Choices>(
+    space: u64,
+    mix: Mix,
+    mut choices: C,
+) -> impl Iterator<Item = Operation> + use<C> {
+    iter::from_fn(move || {
+        let is_left = !choices.is_spent();
+        is_left.then(|| operation(space, mix, &mut choices))
+    })
+}
+
+fn index(space: u64, random: &mut impl Choices) -> u64 {
     match random.below(32) {
         0 => u64::MAX - random.below(3),
         1 => random.below(3),
@@ -32,7 +45,7 @@ fn index(space: u64, random: &mut Random) -> u64 {
 }
 
 /// Mostly short extents, sometimes any.
-fn extent(space: u64, random: &mut Random) -> (u64, u64) {
+fn extent(space: u64, random: &mut impl Choices) -> (u64, u64) {
     let start = index(space, random);
     if random.below(12) == 0 {
         let other = index(space, random);
@@ -42,7 +55,7 @@ fn extent(space: u64, random: &mut Random) -> (u64, u64) {
     (start, start.saturating_add(random.below(longest)))
 }
 
-fn operation(space: u64, mix: Mix, random: &mut Random) -> Operation {
+fn operation(space: u64, mix: Mix, random: &mut impl Choices) -> Operation {
     let (start, last) = extent(space, random);
     let at = index(space, random);
     let value = random.below(1 << 20) as u32;

@@ -17,6 +17,6 @@ pub use list::SortedList;
 pub use model::Model;
 pub use operation::{HELD, Name, Operation, Outcome, Refusal, Shown};
 pub use sequences::Small;
-pub use stream::{Mix, mixed_operations, operations};
+pub use stream::{Mix, chosen, mixed_operations, operations};
 pub use table::{Page, TableSubject};
 pub use trial::{TRIALS, Trial};

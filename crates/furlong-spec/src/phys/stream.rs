@@ -1,6 +1,7 @@
-//! Operations from a seed.
+//! Operations from a seed, or from any other choices.
 #![forbid(unsafe_code)]
 
+use core::iter;
 use core::ops::Range;
 use std::collections::VecDeque;
 
@@ -8,7 +9,7 @@ use furlong::phys::FRAME_BITS;
 
 use super::Operation;
 use super::operation::HELD;
-use crate::Random;
+use crate::{Choices, Random};
 
 /// What a stream has beside what every table can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,18 @@ pub fn mixed_operations(
 ) -> impl Iterator<Item = Operation> {
     let mut random = Random::new(seed);
     let start = random.index(count / 3);
+    chosen(base, space, start, mix, random).take(count)
+}
+
+/// As [`mixed_operations`] until the choices are spent; boot ends with the operation of number
+/// `start`.
+pub fn chosen<C: Choices>(
+    base: u64,
+    space: u64,
+    start: usize,
+    mix: Mix,
+    mut random: C,
+) -> impl Iterator<Item = Operation> {
     let orders = u64::from(space.ilog2()).max(2);
     let mut draw = Draw {
         longest: 1 << (1 + random.below(orders - 1)),
@@ -63,17 +76,21 @@ pub fn mixed_operations(
         named: 0,
         mix,
     };
-    (0..count).map(move |step| match step == start {
-        true => Operation::Start,
-        false => draw.operation(),
+    let mut steps = 0..;
+    iter::from_fn(move || {
+        let is_left = !draw.random.is_spent();
+        is_left.then(|| match steps.next() == Some(start) {
+            true => Operation::Start,
+            false => draw.operation(),
+        })
     })
 }
 
 /// Stretches that are remembered.
 const RECENT: usize = 6;
 
-struct Draw {
-    random: Random,
+struct Draw<C> {
+    random: C,
     base: u64,
     space: u64,
     /// Of a stretch of frames.
@@ -85,7 +102,7 @@ struct Draw {
     mix: Mix,
 }
 
-impl Draw {
+impl<C: Choices> Draw<C> {
     /// Remembers a stretch, so that something is done to it again.
     fn remember(&mut self, frames: &Range<u64>) {
         self.recent.truncate(RECENT - 1);

@@ -28,7 +28,7 @@ pub use coverage::Coverage;
 pub use model::Model;
 pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
 pub use space::{Kept, SharedSubject, SpaceSubject};
-pub use stream::{Mix, operations};
+pub use stream::{Mix, chosen, operations};
 pub use sweep::sequences;
 pub use trial::{TRIALS, Trial};
 pub use world::{WORLDS, World};

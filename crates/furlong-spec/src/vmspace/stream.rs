@@ -1,11 +1,13 @@
-//! Operations from a seed.
+//! Operations from a seed, or from any other choices.
 #![forbid(unsafe_code)]
+
+use core::iter;
 
 use furlong::addr::{Address, Extent, VirtAddr};
 use furlong::vmspace::{Access, Advice, At, Flags, MapError, Prot, Remap, RemapFlags, Request};
 
 use super::{Operation, World};
-use crate::Random;
+use crate::{Choices, Random};
 
 /// How much is mapped against how much is unmapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,19 +27,28 @@ pub fn operations(
     count: usize,
     seed: u64,
 ) -> impl Iterator<Item = Operation> + use<> {
-    let mut chance = Chance {
-        random: Random::new(seed),
-        world,
-    };
-    (0..count).map(move |_| chance.operation(mix))
+    chosen(world, mix, Random::new(seed)).take(count)
 }
 
-struct Chance {
-    random: Random,
+/// The same until the choices are spent.
+pub fn chosen<C: Choices>(
+    world: World,
+    mix: Mix,
+    random: C,
+) -> impl Iterator<Item = Operation> + use<C> {
+    let mut chance = Chance { random, world };
+    iter::from_fn(move || {
+        let is_left = !chance.random.is_spent();
+        is_left.then(|| chance.operation(mix))
+    })
+}
+
+struct Chance<C> {
+    random: C,
     world: World,
 }
 
-impl Chance {
+impl<C: Choices> Chance<C> {
     fn operation(&mut self, mix: Mix) -> Operation {
         let maps = match mix {
             Mix::Growing => 40,
@@ -65,10 +76,6 @@ impl Chance {
 
     fn one_in(&mut self, count: u64) -> bool {
         self.random.below(count) == 0
-    }
-
-    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.random.index(choices.len())]
     }
 
     /// A page of the world, at its start.
@@ -114,18 +121,19 @@ impl Chance {
             1 => 16,
             2 => 0x0300_0001,
             3 => 0x0200_0001,
-            4..7 => 0x0100_0000 | self.pick(&usual),
-            _ => self.pick(&usual),
+            4..7 => 0x0100_0000 | self.random.pick(&usual),
+            _ => self.random.pick(&usual),
         };
         Prot::from_bits(bits)
     }
 
     fn access(&mut self) -> Access {
-        self.pick(&[Access::Read, Access::Write, Access::Execute])
+        self.random
+            .pick(&[Access::Read, Access::Write, Access::Execute])
     }
 
     fn advice(&mut self) -> Advice {
-        self.pick(&[
+        self.random.pick(&[
             Advice::DontFork,
             Advice::DoFork,
             Advice::WipeOnFork,
@@ -196,7 +204,7 @@ impl Chance {
     /// What a caller may find wrong with an object.
     fn refusal(&mut self) -> Option<MapError> {
         let known = [MapError::NoExec, MapError::NoDevice, MapError::Unsupported];
-        self.one_in(30).then(|| self.pick(&known))
+        self.one_in(30).then(|| self.random.pick(&known))
     }
 
     fn remap(&mut self) -> Remap {
