@@ -6,7 +6,7 @@
 use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
 use furlong_spec::Coverage;
 use furlong_spec::malloc::{Model, Operation, Outcome, TRIALS, operations, stress, zones};
-use furlong_spec::{Subject, judge};
+use furlong_spec::{Judge, Subject, judge};
 
 /// An arm agrees with the model over a stream from each seed, and has met everything.
 fn agrees(name: &str, seeds: u64) {
@@ -93,6 +93,19 @@ fn is_told(fault: fn(&Operation, Outcome) -> Outcome) {
     let stream = operations(60, 20_000, 1);
     let told = judge(&mut Model::new(60, false), &mut faulty, stream);
     assert!(told.is_err());
+}
+
+#[test]
+fn nobody_gets_more_bytes_than_there_are_addresses() {
+    let asked = Operation::Allocate {
+        place: 0,
+        size: isize::MAX as usize,
+        align: 16,
+        zeroed: true,
+    };
+    let mut model = Model::new(4, false);
+    assert_eq!(model.apply(&asked), Outcome::Refused);
+    assert_eq!(model.judge(&asked, &Outcome::Refused), Ok(()));
 }
 
 #[test]

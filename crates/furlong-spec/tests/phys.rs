@@ -5,7 +5,7 @@
 use furlong::phys::{Array, BigFirst, BinarySearch, Branchless, Flat, Linear, Lookup, Tree};
 use furlong_spec::Coverage;
 use furlong_spec::phys::{Model, Operation, Outcome, Small, TRIALS, TableSubject, operations};
-use furlong_spec::{Subject, compare};
+use furlong_spec::{Subject, compare, judge};
 
 /// Arms agree with the model over a stream from each seed in each space, and all that such arms can
 /// answer has been answered.
@@ -63,6 +63,23 @@ fn every_short_sequence_in_a_small_space_holds_on_every_arm() {
     holds_in_a_small_space::<Array<BinarySearch>>(TableSubject::new, 3);
     holds_in_a_small_space::<Array<BigFirst>>(TableSubject::new, 3);
     holds_in_a_small_space::<Array<Linear>>(TableSubject::new, 3);
+}
+
+#[test]
+fn frames_that_host_bookkeeping_are_not_made_available() {
+    let stream = [
+        Operation::Start,
+        Operation::PlugHosted {
+            frames: 4072..4101,
+            spare: Some(2),
+        },
+        Operation::SetAvail(0, 4072..4073),
+        Operation::SetAvail(0, 4100..4101),
+        Operation::List,
+    ];
+    let mut model = Model::new(4072, 64, None);
+    judge(&mut model, &mut TableSubject::direct(), stream)
+        .unwrap_or_else(|divergence| panic!("{divergence}"));
 }
 
 #[test]

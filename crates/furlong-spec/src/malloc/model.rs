@@ -7,8 +7,8 @@ use super::operation::{Operation, Outcome};
 use crate::Subject;
 use crate::compare::Judge;
 
-/// The most bytes that a block may have: what a distance between pointers can say.
-const MOST: usize = isize::MAX as usize;
+/// The most bytes that a block may have: a program has no more addresses.
+const MOST: usize = 1 << 47;
 
 /// A block that somebody has.
 #[derive(Clone, Copy, Debug)]

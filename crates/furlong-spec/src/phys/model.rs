@@ -291,8 +291,9 @@ impl Model {
     }
 
     fn set_avail(&mut self, name: Name, avail: &Range<u64>) -> Answer {
+        let hosts = avail.clone().any(|frame| self.hosts_something(frame));
         let segment = self.get_mut(name)?;
-        if !inside(avail, &segment.frames) {
+        if hosts || !inside(avail, &segment.frames) {
             return Err(Refusal::Avail);
         }
         segment.avail = avail.clone();

@@ -87,6 +87,12 @@ impl Model {
         Ok(Outcome::Number(Some(u64::from(!found.made))))
     }
 
+    /// Whether bookkeeping lies in a frame.
+    pub(super) fn hosts_something(&self, frame: u64) -> bool {
+        let host = self.frame(frame).host.map(|host| &self.hosts[host]);
+        host.is_some_and(|host| host.frames.contains(&frame))
+    }
+
     /// The frames that keep `frames` from going: those that host, unless all of their range goes.
     pub(super) fn hosting_in(&self, frames: &Range<u64>) -> Option<Range<u64>> {
         let host = self.frame(frames.start).host?;
