@@ -10,6 +10,7 @@ pub mod bounce;
 pub mod choices;
 pub mod compare;
 pub mod coverage;
+pub mod fuzz;
 pub mod heap;
 pub mod iova;
 mod long_run;

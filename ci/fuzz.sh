@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Each target of fuzz/ for a bounded time: ci/fuzz.sh [OPTION].. [TARGET]..
+#   --runs N, --seconds N   executions, or time, for each target; 10 seconds without either
+#   --without-asan          several times as fast: for long runs, after a short one with it
+#   --keep                  then what is kept in fuzz/corpus is what was found, as little as will do
+# All targets when none is named. Exits with 1 when one has found something, and says how to run it
+# again. It needs neither nightly nor cargo-fuzz: the flags are those that cargo-fuzz gives.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  echo "targets: ${all[*]}" >&2
+  exit 2
+}
+
+all=()
+for file in fuzz/fuzz_targets/*.rs; do all+=("$(basename "$file" .rs)"); done
+bound=-max_total_time=10 kind=asan keep=no targets=()
+while [ "$#" -gt 0 ]; do
+  case "$1" in
+    --runs | --seconds)
+      [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || usage
+      if [ "$1" = --runs ]; then bound=-runs=$2; else bound=-max_total_time=$2; fi
+      shift
+      ;;
+    --without-asan) kind=plain ;;
+    --keep) keep=yes ;;
+    *)
+      [[ " ${all[*]} " == *" $1 "* ]] || usage
+      targets+=("$1")
+      ;;
+  esac
+  shift
+done
+[ "${#targets[@]}" -gt 0 ] || targets=("${all[@]}")
+
+bash ci/need.sh g++
+
+# Operations that reach far are short; texts need more room.
+declare -A max_len=([malloc]=1024 [maps]=2048 [vmtrace]=4096)
+
+flags="--cfg fuzzing -Cpasses=sancov-module -Cdebug-assertions -Ccodegen-units=1"
+for flag in level=4 inline-8bit-counters pc-table trace-compares; do
+  flags+=" -Cllvm-args=-sanitizer-coverage-$flag"
+done
+flags+=" -Cllvm-args=-simplifycfg-branch-fold-threshold=0"
+if [ "$kind" = asan ]; then
+  # The sanitizer comes with the stable toolchain; only its flag is called unstable.
+  flags+=" -Zsanitizer=address"
+  export RUSTC_BOOTSTRAP=1
+fi
+host=$(rustc -vV | sed -n 's/^host: //p')
+built=${CARGO_TARGET_DIR:-target}/fuzz-$kind
+bins=()
+for target in "${targets[@]}"; do bins+=(--bin "$target"); done
+# With an explicit target the flags stay away from build scripts.
+RUSTFLAGS=$flags cargo build --quiet --release --manifest-path fuzz/Cargo.toml --target "$host" \
+  --target-dir "$built" "${bins[@]}"
+
+# said LOG NAME: the last figure of that name.
+said() {
+  grep -oE "$2:? +[0-9]+" "$1" | tail -n 1 | grep -oE '[0-9]+$' || echo 0
+}
+
+# An allocator has the roots of its map inside itself, and is made on the stack; in KiB.
+ulimit -S -s 65536
+
+# Inputs that were found gather beside the build; those that are kept are read, not changed.
+found=${CARGO_TARGET_DIR:-target}/fuzz-found
+failed=()
+row='%-8s %12s %10s %9s %9s %7s\n'
+# shellcheck disable=SC2059
+printf "$row" target executions per-second coverage features corpus
+for target in "${targets[@]}"; do
+  bin=$built/$host/release/$target
+  log=$found/$target.log
+  mkdir -p "$found/$target" "fuzz/corpus/$target" "fuzz/artifacts/$target"
+  arguments=("$bound" -print_final_stats=1 -timeout=60 "-max_len=${max_len[$target]:-512}"
+    "-artifact_prefix=fuzz/artifacts/$target/")
+  words=fuzz/dictionaries/$target.dict
+  [ ! -f "$words" ] || arguments+=("-dict=$words")
+  code=0
+  "$bin" "${arguments[@]}" "$found/$target" "fuzz/corpus/$target" >"$log" 2>&1 </dev/null || code=$?
+  # shellcheck disable=SC2059
+  printf "$row" "$target" "$(said "$log" stat::number_of_executed_units)" \
+    "$(said "$log" stat::average_exec_per_sec)" "$(said "$log" ' cov')" "$(said "$log" ' ft')" \
+    "$(said "$log" ' corp')"
+  if [ "$code" -ne 0 ]; then
+    failed+=("$target")
+    input=$(grep -oE 'Test unit written to .*' "$log" | tail -n 1 | cut -d ' ' -f 5 || true)
+    {
+      grep -m 1 -A 3 -E 'panicked at|ERROR: ' "$log" || tail -n 20 "$log"
+      echo "$target: all of it is in $log"
+      echo "$target: the input is ${input:-unknown}; again: $bin $input"
+      echo "$target: or, with nightly and cargo-fuzz: cargo +nightly fuzz run $target $input"
+    } >&2
+  elif [ "$keep" = yes ]; then
+    least=$(mktemp -d)
+    "$bin" -set_cover_merge=1 -use_counters=0 "${arguments[@]:3}" "$least" "$found/$target" "fuzz/corpus/$target" \
+      >>"$log" 2>&1 </dev/null
+    rm -rf "fuzz/corpus/$target"
+    mv "$least" "fuzz/corpus/$target"
+    chmod 755 "fuzz/corpus/$target"
+    echo "$target: $(find "fuzz/corpus/$target" -type f | wc -l) inputs are kept"
+  fi
+done
+
+if [ "${#failed[@]}" -gt 0 ]; then
+  echo "found something: ${failed[*]}" >&2
+  exit 1
+fi

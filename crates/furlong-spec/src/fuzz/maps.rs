@@ -1,0 +1,69 @@
+//! Memory maps and recordings of plugs, as somebody has written them.
+#![forbid(unsafe_code)]
+
+use furlong::check::Check;
+
+use super::Held;
+use crate::phys_map::{Form, MapError, MemoryMap, Recording, parse, parse_as};
+use crate::{Bytes, Choices};
+
+/// What errors call the text.
+const NAME: &str = "text";
+
+/// The longest message, in bytes.
+const MESSAGE_MAX: usize = 400;
+
+/// The first byte says how the rest is read: as a map of a form that is found out, of one that is
+/// said, or as a recording. What is read keeps its invariants and reads the same when it is
+/// written; what is not read gets one line.
+///
+/// # Errors
+/// What was promised and is not so.
+pub fn maps(bytes: &[u8]) -> Held {
+    let mut choices = Bytes::new(bytes);
+    let way = choices.index(Form::ALL.len() + 2);
+    let text = choices.rest();
+    match way {
+        0 => sound(parse(NAME, text)),
+        1 => recorded(text),
+        _ => sound(parse_as(Form::ALL[way - 2], NAME, text)),
+    }
+}
+
+fn sound(read: Result<MemoryMap, MapError>) -> Held {
+    let map = match read {
+        Ok(map) => map,
+        Err(error) => return one_line(&error),
+    };
+    map.check().map_err(|broken| format!("{map}: {broken}"))?;
+    let again = parse(NAME, map.to_string().as_bytes());
+    match again {
+        Ok(again) if again == map => {}
+        other => return Err(format!("{map} reads as {other:?}")),
+    }
+    let segments = map.segments(12);
+    match segments.iter().find(|one| !one.kind.is_allocatable()) {
+        Some(segment) => Err(format!("{segment:?} is no memory to allocate")),
+        None => Ok(()),
+    }
+}
+
+fn recorded(text: &[u8]) -> Held {
+    let (sound, error) = Recording::parse_sound_part(NAME, text);
+    let again = Recording::parse(NAME, sound.to_string().as_bytes());
+    match again {
+        Ok(again) if again == sound => {}
+        other => return Err(format!("{sound} reads as {other:?}")),
+    }
+    error.as_ref().map_or(Ok(()), one_line)
+}
+
+/// A message names the file, and is one line that can be shown.
+fn one_line(error: &MapError) -> Held {
+    let message = error.to_string();
+    let is_one = message.starts_with("text: ") && !message.chars().any(char::is_control);
+    match is_one && message.len() < MESSAGE_MAX {
+        true => Ok(()),
+        false => Err(format!("{message:?} is no message")),
+    }
+}

@@ -1,0 +1,57 @@
+//! Recordings of address spaces, as somebody has written them.
+#![forbid(unsafe_code)]
+
+use std::fmt::Write as _;
+
+use furlong::vmspace::{Custom, Linux, Maple, Rbtree, Space};
+
+use super::Held;
+use crate::vmspace::trace::{Event, HEADING, Script, Trace, Unwatched, parse, replay};
+
+/// The longest message, in bytes.
+const MESSAGE_MAX: usize = 400;
+
+/// Any bytes give the events before the first line that is wrong, and one line about that. The
+/// events read the same when they are written, and their replay ends alike on both indices.
+///
+/// # Errors
+/// What was promised and is not so.
+pub fn vmtrace(bytes: &[u8]) -> Held {
+    let Trace { events, error } = parse("trace", bytes);
+    if let Some(error) = error {
+        let message = error.to_string();
+        if message.len() > MESSAGE_MAX || message.chars().any(char::is_control) {
+            return Err(format!("{message:?} is no message"));
+        }
+    }
+    if events.is_empty() {
+        return Ok(());
+    }
+    reads_as_written(&events)?;
+    let script = Script::new(&events);
+    let tree = replay::<Space<u32, Custom<Rbtree, Linux>>>(&script, &mut Unwatched);
+    let maple = replay::<Space<u32, Custom<Maple, Linux>>>(&script, &mut Unwatched);
+    let (tree, maple) = (tree.to_string(), maple.to_string());
+    match tree == maple {
+        true => Ok(()),
+        false => Err(format!("rbtree: {tree}\nmaple: {maple}")),
+    }
+}
+
+fn reads_as_written(events: &[Event]) -> Held {
+    let mut text = format!("{HEADING}\n");
+    for event in events {
+        writeln!(text, "{event}").map_err(|error| error.to_string())?;
+    }
+    let again = parse("copy", text.as_bytes());
+    let same = |(one, other): (&Event, &Event)| {
+        (one.at_us, one.pid, &one.what) == (other.at_us, other.pid, &other.what)
+    };
+    let is_same = again.error.is_none()
+        && again.events.len() == events.len()
+        && events.iter().zip(&again.events).all(same);
+    match is_same {
+        true => Ok(()),
+        false => Err(format!("{text} reads as {again:?}")),
+    }
+}
