@@ -5,8 +5,9 @@
 # maple-oracle, vmspace-oracle); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
 # vmspace-race); memcheck (the allocator's tests under valgrind); attacks (on the preloaded libraries
 # and on other allocators); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
-# site (the history in a real browser); malloc-oracle (the allocator against its model, under four
-# threads and in zones, 100,000,000 operations); and each experiment's name (full profile).
+# site (the history in a real browser); fuzz (10,000,000 inputs a target, guided by coverage);
+# malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
+# operations); and each experiment's name (full profile).
 # All of them when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -58,6 +59,11 @@ site() {
   record browser-site bash ci/browser.sh site
 }
 
+fuzz() {
+  record fuzz bash ci/fuzz.sh --seconds 60
+  record fuzz bash ci/fuzz.sh --runs 10000000 --without-asan
+}
+
 attacks() {
   cargo build --quiet -p furlong-preload --examples
   record malloc-attacks cargo test --quiet -p furlong-preload --test attack_corpus -- --nocapture
@@ -81,7 +87,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation loom memcheck attacks site "${proofs[@]}")
+  parts=(simulation loom memcheck attacks site fuzz "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
@@ -91,7 +97,7 @@ for part in "${parts[@]}"; do
     simulation
   elif [ "$part" = loom ]; then
     loom
-  elif [[ " memcheck attacks site " == *" $part "* ]]; then
+  elif [[ " memcheck attacks site fuzz " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
