@@ -56,14 +56,15 @@ impl MapleCursor {
         })
     }
 
-    /// Is at what was found.
-    fn arrive(&mut self, found: &MapleEntry) {
+    /// Is at what was found, and writes that to out.
+    fn arrive(&mut self, found: MapleEntry, out: &mut MaybeUninit<MapleEntry>) {
         *self = Self {
             start: found.start,
             last: found.last,
             is_passed_up: 1,
             is_passed_down: 1,
         };
+        out.write(found);
     }
 }
 
@@ -86,8 +87,7 @@ pub extern "C" fn furlong_maple_next(
             cursor.is_passed_down = 0;
             return Err(Errno::NOT_FOUND);
         };
-        cursor.arrive(&found);
-        out.write(found);
+        cursor.arrive(found, out);
         Ok(())
     })
 }
@@ -111,8 +111,7 @@ pub extern "C" fn furlong_maple_prev(
             cursor.is_passed_up = 0;
             return Err(Errno::NOT_FOUND);
         };
-        cursor.arrive(&found);
-        out.write(found);
+        cursor.arrive(found, out);
         Ok(())
     })
 }
@@ -133,8 +132,7 @@ pub extern "C" fn furlong_maple_next_place(
         let (maple, cursor, out) = (maple.given()?, cursor.given()?, found.given()?);
         let from = cursor.upwards()?.ok_or(Errno::NOT_FOUND)?;
         let found = MapleEntry::from(maple.0.walk(from));
-        cursor.arrive(&found);
-        out.write(found);
+        cursor.arrive(found, out);
         Ok(())
     })
 }
@@ -155,8 +153,7 @@ pub extern "C" fn furlong_maple_prev_place(
         let (maple, cursor, out) = (maple.given()?, cursor.given()?, found.given()?);
         let upto = cursor.downwards()?.ok_or(Errno::NOT_FOUND)?;
         let found = MapleEntry::from(maple.0.walk(upto));
-        cursor.arrive(&found);
-        out.write(found);
+        cursor.arrive(found, out);
         Ok(())
     })
 }
