@@ -63,9 +63,6 @@ said() {
   grep -oE "$2:? +[0-9]+" "$1" | tail -n 1 | grep -oE '[0-9]+$' || echo 0
 }
 
-# An allocator has the roots of its map inside itself, and is made on the stack; in KiB.
-ulimit -S -s 65536
-
 # Inputs that were found gather beside the build; those that are kept are read, not changed.
 found=${CARGO_TARGET_DIR:-target}/fuzz-found
 failed=()

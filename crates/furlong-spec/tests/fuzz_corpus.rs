@@ -6,15 +6,11 @@
 use std::fs;
 use std::panic;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use furlong_spec::fuzz::{TARGETS, Target};
+use furlong_spec::fuzz::TARGETS;
 
 /// All kept inputs together, in bytes.
 const KEPT_MAX: u64 = 1 << 20;
-
-/// An allocator has the roots of its map inside itself, and is made on the stack.
-const STACK: usize = 64 << 20;
 
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
@@ -34,19 +30,12 @@ fn all_hold(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).unwrap();
     let files = kept(name);
     assert!(files.len() > 20, "{} inputs are kept", files.len());
-    let run = move |Target { run, .. }: Target| {
-        for file in files {
-            let bytes = fs::read(&file).unwrap();
-            let held = panic::catch_unwind(|| run(&bytes));
-            let held = held.unwrap_or_else(|_| Err("it panicked".to_owned()));
-            held.unwrap_or_else(|wrong| panic!("{}: {wrong}", file.display()));
-        }
-    };
-    let thread = thread::Builder::new().stack_size(STACK);
-    let thread = thread.spawn(move || run(*target)).unwrap();
-    thread
-        .join()
-        .unwrap_or_else(|wrong| panic::resume_unwind(wrong));
+    for file in files {
+        let bytes = fs::read(&file).unwrap();
+        let held = panic::catch_unwind(|| (target.run)(&bytes));
+        let held = held.unwrap_or_else(|_| Err("it panicked".to_owned()));
+        held.unwrap_or_else(|wrong| panic!("{}: {wrong}", file.display()));
+    }
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub(super) struct Owned<C: Config<Source = Pages>>(*mut Malloc<C>);
 
 impl<C: Config<Source = Pages>> Owned<C> {
     pub(super) fn new(limit: usize) -> Self {
-        Self(Box::into_raw(Box::new(Malloc::new(Pages::new(limit)))))
+        Self(Box::into_raw(Malloc::new_boxed(Pages::new(limit))))
     }
 
     /// The allocator, for as long as `self` is there.

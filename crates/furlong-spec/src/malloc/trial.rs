@@ -78,7 +78,6 @@ fn one<H: Hardening, G: Gate, T: Tier>(
     seed: u64,
     length: usize,
 ) -> Result<Coverage, String> {
-    // An allocator has the roots of its map inside itself, and is made on the stack.
     let run = move || {
         let mut model = Model::new(PLACES, trial.is_short()).sealed(H::SCRUB);
         let mut watched = Watched::new(Allocator::<H, G, T>::new(PLACES, trial.limit));
@@ -88,9 +87,7 @@ fn one<H: Hardening, G: Gate, T: Tier>(
         Ok(watched.coverage)
     };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(64 << 20);
-        let thread = thread.spawn_scoped(scope, run);
-        let done = thread.map_err(|error| error.to_string())?.join();
+        let done = scope.spawn(run).join();
         done.unwrap_or_else(|panic| Err(said(&*panic)))
     })
 }

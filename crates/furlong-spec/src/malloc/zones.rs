@@ -176,9 +176,8 @@ fn run<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, 
 /// # Errors
 /// Where the allocator and the model part.
 pub fn zones<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, String> {
-    // An allocator has the roots of its map inside itself, and is made on the stack.
-    let thread = std::thread::Builder::new().stack_size(64 << 20);
-    let thread = thread.spawn(move || run::<H>(operations, limit, seed));
-    let done = thread.map_err(|error| error.to_string())?.join();
-    done.unwrap_or_else(|_| Err("the program was stopped".to_owned()))
+    let thread = std::thread::spawn(move || run::<H>(operations, limit, seed));
+    thread
+        .join()
+        .unwrap_or_else(|_| Err("the program was stopped".to_owned()))
 }

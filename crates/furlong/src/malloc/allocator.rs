@@ -1,5 +1,7 @@
 //! The allocator: its gates, and what else a program asks of it.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::ptr::{self, NonNull};
 
 use super::{
@@ -50,6 +52,25 @@ impl<C: Config> Malloc<C> {
             pool: Pool::new(),
             source,
             spare: Link::none(),
+        }
+    }
+
+    /// The same in memory of its own, for one that is made while a program runs: only what is not
+    /// zero is written, where [`new`](Self::new) makes 3 MiB on the stack first. It has to stay
+    /// where it is, and there, until nobody has a block or a heap of it.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn new_boxed(source: C::Source) -> Box<Self> {
+        let mut place = Box::<Self>::new_zeroed();
+        let malloc = place.as_mut_ptr();
+        // SAFETY: each field is inside the box, which nobody else has yet; the map is left as it
+        // is, since its records and roots are all zeros at the beginning.
+        unsafe {
+            (&raw mut (*malloc).policy).write(Policy::new());
+            (&raw mut (*malloc).pool).write(Pool::new());
+            (&raw mut (*malloc).source).write(source);
+            (&raw mut (*malloc).spare).write(Link::none());
+            place.assume_init()
         }
     }
 

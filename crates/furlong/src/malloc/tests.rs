@@ -39,14 +39,11 @@ where
     T: Send + 'static,
 {
     let run = move || {
-        let malloc: &'static Malloc<C> = Box::leak(Box::new(Malloc::new(source)));
+        let malloc: &'static Malloc<C> = Box::leak(Malloc::new_boxed(source));
         ALL.lock().expect("no other test panics here").push(malloc);
         run(malloc)
     };
-    // The allocator has its roots inside itself, and is made on the stack.
-    let builder = thread::Builder::new().stack_size(64 << 20);
-    let thread = builder.spawn(run).expect("a thread can be made");
-    thread.join().expect("what it asserts holds")
+    thread::spawn(run).join().expect("what it asserts holds")
 }
 
 /// What `check` says after something was done to the span of one small block.
