@@ -5,3 +5,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Libraries only: the command and the library are both called furlong and would share a folder.
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib
+
+# The library once more, with every feature and their labels, as its readers get it. The labels are
+# called unstable, hence RUSTC_BOOTSTRAP.
+RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS="-D warnings --cfg docsrs" \
+  cargo doc -p furlong --no-deps --all-features
