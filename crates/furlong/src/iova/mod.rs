@@ -8,8 +8,9 @@
 //!
 //! It comes in layers that can be taken one by one:
 //! 1. [`Space`]: which extents are reserved. `&mut self`, no lock, no knowledge of any device.
-//! 2. [`Space::prepare`]: the part of a reservation that may fail for memory, done before the lock.
-//!    A reservation takes one node, a release none, a release of a part of an extent one.
+//! 2. [`Space::prepare`]: the part of a reservation that may fail for memory, done beforehand; or
+//!    [`VecSpace::grow_into`], memory for it that was obtained before a lock was taken. A
+//!    reservation takes one node, a release none, a release of a part of an extent one.
 //! 3. [`Token`], [`Quarantine`]: a released extent is nobody's until the device's TLB has been
 //!    flushed; then its token is redeemed.
 //! 4. [`Domain`]: all of it behind the caller's lock, with magazines of freed extents for each CPU.

@@ -432,7 +432,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.tree.counters()
     }
 
-    /// Makes sure that the next `nodes` reservations allocate nothing.
+    /// Makes sure that the next `nodes` reservations allocate nothing. It may allocate itself;
+    /// where a lock forbids that, take [`grow_into`](VecSpace::grow_into).
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
