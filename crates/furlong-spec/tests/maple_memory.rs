@@ -11,7 +11,7 @@ use furlong::addr::{Extent, VirtAddr};
 use furlong::check::Check;
 use furlong::maple::{Config, Custom, DuplicateError, Fan, Maple, RcuMaple, Reservation, Source};
 use furlong::rcu::{Domain, Rcu, RcuBox};
-use furlong::sync::SpinLock;
+use furlong::sync::{RawLock, SpinLock};
 use furlong_spec::Subject;
 use furlong_spec::maple::{
     Mix, Model, Operation, Outcome, RCU, Refusal, SharedTree, Tree, operations,
@@ -247,6 +247,57 @@ fn a_reservation_for_a_lower_tree_is_not_enough() {
     let refused = tree.map.lock().supply(&mut reservation, 1);
     assert_eq!(refused.map_err(|refused| refused.levels), Err(levels));
     assert_eq!(reservation.nodes().leaves, 3);
+}
+
+/// A lock under which no node is obtained or given back, until its tree is dropped.
+struct Strict<'a>(SpinLock, &'a Cell<bool>);
+
+// SAFETY: the lock inside keeps the contract.
+unsafe impl RawLock for Strict<'_> {
+    type Token<'a>
+        = (usize, usize)
+    where
+        Self: 'a;
+
+    fn lock(&self) -> (usize, usize) {
+        self.0.lock();
+        calls()
+    }
+
+    unsafe fn unlock(&self, before: (usize, usize)) {
+        let now = calls();
+        // SAFETY: the caller holds the lock, and its token is ().
+        unsafe { self.0.unlock(()) };
+        assert!(!self.1.get() || now == before, "under the lock");
+    }
+}
+
+#[test]
+fn a_lock_that_was_prepared_is_held_over_no_call_for_memory() {
+    let (rcu, is_strict) = (Domain::<[_; 64]>::new(), Cell::new(true));
+    let lock = Strict(SpinLock::new(), &is_strict);
+    let map = RcuMaple::<_, u32, _, _, Tiny>::with_config(&rcu, lock);
+    for number in 0..300_u64 {
+        // Each of 100 places comes, goes, and comes again.
+        let place = 10 * (number * 37 % 100);
+        let mut locked = map.lock_prepared(2).unwrap();
+        match number / 100 {
+            1 => assert!(locked.erase(VirtAddr::new(place)).unwrap().is_some()),
+            _ => locked.insert(extent(place), 7).unwrap(),
+        }
+        drop(locked);
+        rcu.poll(usize::MAX);
+    }
+    drop(map.lock_prepared(50).unwrap());
+    let before = calls();
+    drop(map.lock_prepared(50).unwrap());
+    assert_eq!(calls(), before, "what is left of others is enough");
+    BUDGET.set(5);
+    assert!(map.lock_prepared(1000).is_err());
+    BUDGET.set(usize::MAX);
+    assert_eq!(map.lock().view().len(), 100);
+    map.check().unwrap();
+    is_strict.set(false);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use furlong::sync::{RawLock, SpinLock};
+
 struct Failing;
 
 #[global_allocator]
@@ -68,4 +70,25 @@ pub(crate) fn counted<T>(failing: u64, work: impl FnOnce() -> T) -> (T, Calls) {
     }));
     let done = work();
     (done, CALLS.take().unwrap_or_default())
+}
+
+/// A lock under which the calls that are counted do not become more.
+#[derive(Default)]
+pub(crate) struct Strict(SpinLock);
+
+// SAFETY: the lock inside keeps the contract.
+unsafe impl RawLock for Strict {
+    type Token<'a> = Option<Calls>;
+
+    fn lock(&self) -> Option<Calls> {
+        self.0.lock();
+        CALLS.get()
+    }
+
+    unsafe fn unlock(&self, before: Option<Calls>) {
+        let now = CALLS.get();
+        // SAFETY: the caller holds the lock, and its token is ().
+        unsafe { self.0.unlock(()) };
+        assert_eq!(now, before, "under the lock");
+    }
 }

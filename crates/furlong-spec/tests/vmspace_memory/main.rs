@@ -11,12 +11,12 @@ use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
     AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, ForkError, Freed, Hold,
-    MAP_CHANGES, MapError, Maple, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError, Shared,
-    SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
+    MAP_CHANGES, MapError, Maple, NoMemory, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError,
+    Shared, SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
 };
 use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
 
-use heap::{counted, failing_at};
+use heap::{Strict, counted, failing_at};
 
 type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
 
@@ -212,6 +212,42 @@ fn frees_beside_readers<C: SharedConfig>() -> u64 {
 fn what_was_prepared_beside_readers_takes_no_memory_and_gives_none_back() {
     assert_eq!(frees_beside_readers::<Standard>(), 0);
     assert_eq!(frees_beside_readers::<Custom<Maple<Tiny>>>(), 0);
+}
+
+/// Carries operations out under a lock for which everything was prepared before it was taken.
+fn commits_without_memory_under_the_lock<C: SharedConfig>() {
+    let (mut done, mut failed) = (0, 0);
+    for (seed, world) in (0..4).flat_map(|seed| WORLDS.map(|world| (seed, world))) {
+        let domain = Domain::new();
+        let space = Shared::<u32, _, _, C>::new(world.layout(), &domain, Strict::default());
+        let space = space.expect("a layout");
+        for operation in operations(world, Mix::Growing, 200, seed) {
+            let changes = changes(&space.lock(), &operation);
+            for failing in 0.. {
+                let commit = || {
+                    let mut locked = space.lock_prepared(changes)?;
+                    Ok::<_, NoMemory>(apply(&mut locked, &operation, &mut |_| ()))
+                };
+                match failing_at(failing, commit) {
+                    (Err(NoMemory), _) => failed += 1,
+                    (Ok(result), _) => {
+                        done += u64::from(result.is_ok());
+                        break;
+                    }
+                }
+            }
+            domain.poll(usize::MAX);
+        }
+        space.check().expect("a whole space");
+    }
+    assert!(done > 1500, "{done} operations did something");
+    assert!(failed > 100, "{failed} calls for memory failed");
+}
+
+#[test]
+fn what_was_prepared_before_the_lock_takes_no_memory_under_it() {
+    commits_without_memory_under_the_lock::<Standard>();
+    commits_without_memory_under_the_lock::<Custom<Maple<Tiny>>>();
 }
 
 /// Forks a space while each call for memory fails once; returns how many did.

@@ -205,7 +205,8 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     }
 
     /// Obtains nodes for so many changes, so that they neither allocate, nor free, nor fail for
-    /// memory of the tree's. They are kept until [`trim`](Self::trim).
+    /// memory of the tree's. They are kept until [`trim`](Self::trim). Of a tree under a lock of
+    /// its own, [`lock_prepared`](super::RcuMaple::lock_prepared) does so before it takes it.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed but nodes that are kept.

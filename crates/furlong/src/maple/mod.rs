@@ -15,7 +15,8 @@
 //! are one leaf, up to some 350 two levels.
 //!
 //! A change needs at most `3 h + 1` nodes for a tree of `h` levels. They can be obtained beforehand
-//! ([`Reservation`], [`Maple::reserve`]): then it neither allocates, nor frees, nor fails for them.
+//! ([`Maple::reserve`], [`RcuMaple::lock_prepared`], [`Reservation`]): then it neither allocates,
+//! nor frees, nor fails for them.
 //!
 //! A change takes one of three ways, and each is counted ([`Event`]):
 //! - one word is stored in a leaf that stays: to replace an entry, erase it, move one of its ends,

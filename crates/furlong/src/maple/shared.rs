@@ -7,7 +7,8 @@ use super::check::Broken;
 use super::config::{Config, Standard};
 use super::displaced::Slots;
 use super::entry::Retire;
-use super::pool::{Nodes, Pool};
+use super::pool::{NoMemory, Nodes, Pool};
+use super::reservation::{NotEnough, Reservation};
 use super::session::Session;
 use super::tree::Tree;
 use super::typed::{Typed, Words};
@@ -24,8 +25,8 @@ type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>
 /// A map from extents of addresses to entries of one word, for readers that never wait.
 ///
 /// Readers hold a guard of the domain `R`, take no lock and write nothing. Writers take the lock
-/// `L`; what they unlink, nodes and entries, is retired to the domain and dropped when whoever
-/// polls it says so.
+/// `L`; what they unlink, nodes and entries, is retired to the domain and dropped when somebody
+/// [polls](Rcu::poll) it, and not before: where nobody does, memory grows.
 ///
 /// # Example
 /// ```
@@ -45,8 +46,11 @@ type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>
 /// areas.lock().erase(VirtAddr::new(0x1234))?;
 /// assert_eq!(found, Some(&"code")); // it stays until the guard is dropped
 /// assert_eq!(areas.read(&guard).load(VirtAddr::new(0x1234)), None);
-/// # drop(guard);
-/// # RCU.poll(usize::MAX);
+/// drop(guard);
+///
+/// // After the lock, or in an idle loop: only now is the entry dropped.
+/// RCU.poll(usize::MAX);
+/// assert_eq!(RCU.pending(), 0);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config = Standard> {
@@ -98,6 +102,29 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
         Session {
             map: self,
             pool: self.pool.0.lock(),
+        }
+    }
+
+    /// Takes the lock with nodes for so many changes, obtained while it was not held: what is done
+    /// under it then neither allocates, nor frees, nor fails for memory of the tree's.
+    ///
+    /// What is left of them stays in the tree; [`Session::unused`] takes it out.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed, and the lock is free.
+    ///
+    /// # Cost
+    /// The lock once, if what is left of others is enough; else twice, or more often beside writers
+    /// that use up what was obtained or let the tree grow.
+    pub fn lock_prepared(&self, changes: usize) -> Result<Session<'_, A, E, R, L, C>, NoMemory> {
+        let mut reservation = Reservation::new(0, 0)?;
+        loop {
+            let mut session = self.lock();
+            let Err(NotEnough { levels }) = session.supply(&mut reservation, changes) else {
+                return Ok(session);
+            };
+            drop(session);
+            reservation = Reservation::new(changes, levels)?;
         }
     }
 

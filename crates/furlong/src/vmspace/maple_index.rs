@@ -21,7 +21,7 @@ pub struct MapleIndex<A: Value, T: Ranges<A>> {
 
 /// Records that a change needs at most: one for what it stores, one for what is left above it. It
 /// is one step of the tree.
-const CHANGE_RECORDS: usize = 2;
+pub(super) const CHANGE_RECORDS: usize = 2;
 
 /// What a change that was prepared cannot fail for.
 const PREPARED: &str = "the change was prepared";
@@ -57,6 +57,15 @@ pub(super) fn piece<A>(at: Extent<VirtAddr>, attr: Attr, value: Option<A>) -> Pi
         attr,
         value,
     }
+}
+
+/// A record that waits to be used.
+pub(super) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
+    let record = RcuBox::try_new(Record {
+        attr: Attr::NONE,
+        value: None,
+    });
+    record.map_err(|_| NoMemory)
 }
 
 impl<A: Value, C: Config> Default for MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
@@ -153,11 +162,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
     fn obtain(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
         let more = records.saturating_sub(self.tree.spares());
         for _ in 0..more {
-            let record = RcuBox::try_new(Record {
-                attr: Attr::NONE,
-                value: None,
-            });
-            self.tree.keep(record.map_err(|_| NoMemory)?);
+            self.tree.keep(blank_record()?);
         }
         self.tree.reserve(steps)
     }

@@ -4,6 +4,7 @@
     reason = "what a space knows beside its areas is under the tree's lock"
 )]
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -12,12 +13,12 @@ use core::ptr;
 use super::config::SharedConfig;
 use super::hold::Lending;
 use super::layout::Grid;
-use super::maple_index::entry;
+use super::maple_index::{CHANGE_RECORDS, blank_record, entry};
 use super::ranges::Boxed;
 use super::space::{State, area};
 use super::{
-    Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, Record, Space, Standard,
-    Value,
+    Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, NoMemory, Record, Space,
+    Standard, Value,
 };
 use crate::addr::VirtAddr;
 use crate::check::Check;
@@ -30,6 +31,9 @@ use crate::sync::{Padded, RawLock, Under};
 /// Readers hold a guard of the domain `R`; they take no lock, wait for nobody and write nothing.
 /// What they see stays as it is until their guard is dropped, but may be out of date: a
 /// [`Glimpse`] can be asked whether it still holds.
+///
+/// Records and nodes that a change takes out are retired to the domain, and freed when somebody
+/// [polls](Rcu::poll) it, and not before: where nobody does, memory grows.
 ///
 /// # Example
 /// ```
@@ -51,8 +55,11 @@ use crate::sync::{Padded, RawLock, Under};
 /// space.lock().unmap(start, 0x4000, drop)?;
 /// assert!(!seen.is_current()); // what was filled has to be taken out again
 /// assert_eq!(*seen.area().value, 7); // though it stays until the guard is dropped
-/// # drop(guard);
-/// # RCU.poll(usize::MAX);
+/// drop(guard);
+///
+/// // After the lock, or in an idle loop: only now is its record freed.
+/// RCU.poll(usize::MAX);
+/// assert_eq!(RCU.pending(), 0);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub struct Shared<A: Value, R: Rcu, L: RawLock, C: SharedConfig = Standard> {
@@ -67,8 +74,21 @@ pub struct Shared<A: Value, R: Rcu, L: RawLock, C: SharedConfig = Standard> {
 pub struct InSession<'m, R, L, C>(PhantomData<(&'m R, &'m L, C)>);
 
 impl<'m, R: Rcu, L: RawLock, C: SharedConfig> Config for InSession<'m, R, L, C> {
-    type Index<A: Value> = MapleIndex<A, Session<'m, VirtAddr, Boxed<A>, R, L, C::Tree>>;
+    type Index<A: Value> = MapleIndex<A, Tree<'m, A, R, L, C>>;
     type Mode = C::Mode;
+}
+
+/// The tree of a space, locked.
+type Tree<'m, A, R, L, C> = Session<'m, VirtAddr, Boxed<A>, R, L, <C as SharedConfig>::Tree>;
+
+/// As many records that wait to be used.
+fn blank_records<A: Value>(count: usize) -> Result<Vec<Boxed<A>>, NoMemory> {
+    let mut records = Vec::new();
+    records.try_reserve_exact(count).map_err(|_| NoMemory)?;
+    for _ in 0..count {
+        records.push(blank_record()?);
+    }
+    Ok(records)
 }
 
 impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
@@ -90,7 +110,51 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
     /// see of each change of the index all or nothing. What was taken out is retired to the domain
     /// when the guard is dropped; what a change hands back are clones.
     pub fn lock(&self) -> Locked<'_, A, R, L, C> {
-        let session = self.tree.lock();
+        self.locked(self.tree.lock())
+    }
+
+    /// Takes the lock with memory for so many changes of the index, obtained while it was not held:
+    /// what is done under it then neither allocates nor frees. How many an operation makes is said
+    /// with each.
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed, and the lock is free.
+    ///
+    /// # Cost
+    /// As [`RcuMaple::lock_prepared`], and the lock twice more where records are missing.
+    ///
+    /// # Example
+    /// ```
+    /// # use furlong::rcu::Domain;
+    /// # use furlong::sync::SpinLock;
+    /// # use furlong::vmspace::Layout;
+    /// use furlong::vmspace::{MAP_CHANGES, Prot, Request, Shared};
+    /// # let layout = Layout::LINUX_X86_64;
+    /// # let space = Shared::<u32, _, _>::new(layout, Domain::new(), SpinLock::new())?;
+    ///
+    /// let mut locked = space.lock_prepared(MAP_CHANGES)?;
+    /// locked.map(Request::anonymous(0x4000, Prot::READ, 7), drop)?;
+    /// # drop(locked);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn lock_prepared(&self, changes: usize) -> Result<Locked<'_, A, R, L, C>, NoMemory> {
+        let wanted = changes.checked_mul(CHANGE_RECORDS).ok_or(NoMemory)?;
+        loop {
+            let session = self.tree.lock_prepared(changes).map_err(|_| NoMemory)?;
+            let missing = wanted.saturating_sub(session.spares());
+            if missing == 0 {
+                return Ok(self.locked(session));
+            }
+            drop(session);
+            // Freed after the lock, in the order of declaration.
+            let mut records = blank_records(missing)?;
+            let mut session = self.tree.lock();
+            records.drain(..).for_each(|record| session.keep(record));
+        }
+    }
+
+    /// The space, whose tree is locked.
+    fn locked<'m>(&'m self, session: Tree<'m, A, R, L, C>) -> Locked<'m, A, R, L, C> {
         // SAFETY: the session holds the tree's lock, and a session takes the state once, here. In a
         // space the state stands before the index, which has the session, and is dropped before.
         let state = unsafe { self.state.0.lend() };

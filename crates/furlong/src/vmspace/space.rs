@@ -116,8 +116,9 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 
     /// Makes sure that the next `changes` changes of the index need no memory: the part of an
-    /// operation that may fail for memory, before a lock is taken. How many an operation makes is
-    /// said with each.
+    /// operation that may fail for memory, before one that may not. How many an operation makes is
+    /// said with each. Of a space under a lock, [`lock_prepared`](super::Shared::lock_prepared)
+    /// does so before it takes it.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
