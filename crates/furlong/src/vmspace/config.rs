@@ -14,7 +14,11 @@ pub trait Config {
     type Mode: Mode;
 }
 
-/// A tree of areas; an operation that fails has changed nothing; nothing is counted.
+/// A tree of areas, [`Rbtree`]; an operation that fails has changed nothing; nothing is counted.
+///
+/// All areas are in one array, so that none is allocated by itself. `Space<A, Custom<Maple>>` is
+/// over the B-tree of ranges, [`Maple`], which looks up and finds gaps in less time. A space that
+/// is [`Shared`](super::Shared) is over that one, whatever its configuration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 

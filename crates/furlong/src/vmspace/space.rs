@@ -17,6 +17,9 @@ use crate::addr::{Extent, VirtAddr};
 /// told, and the caller does it. `&mut self` and no lock; what an operation refuses, it refuses as
 /// Linux does, number for number (see `errno` of each error).
 ///
+/// What keeps the areas is the configuration's: a red-black tree in [`Standard`], the B-tree of
+/// ranges in [`Custom`](super::Custom)`<`[`Maple`](super::Maple)`>`.
+///
 /// # Example
 /// ```
 /// use furlong::addr::VirtAddr;
