@@ -4,6 +4,29 @@
 use core::fmt;
 
 /// What a system call of Linux answers where it refuses.
+///
+/// # Example
+/// Whatever a space refuses becomes one by `?`:
+/// ```
+/// use furlong::vmspace::{Errno, Layout, MAP_CHANGES, Prot, Request, Space};
+///
+/// fn mmap(space: &mut Space<u32>, len: u64) -> Result<(), Errno> {
+///     space.prepare(MAP_CHANGES)?;
+///     space.map(Request::anonymous(len, Prot::READ, 7), drop)?;
+///     Ok(())
+/// }
+///
+/// fn fork(space: &Space<u32>, limit: u32) -> Result<Space<u32>, Errno> {
+///     Ok(space.fork(|area| (*area.value < limit).then_some(7).ok_or(Errno::Eagain))?)
+/// }
+///
+/// let mut space = Space::new(Layout::LINUX_X86_64)?;
+/// assert_eq!(mmap(&mut space, 0), Err(Errno::Einval));
+/// assert_eq!(mmap(&mut space, 4096), Ok(()));
+/// assert_eq!(fork(&space, 8)?.len(), 1);
+/// assert_eq!(fork(&space, 7).map(drop), Err(Errno::Eagain));
+/// # Ok::<(), Errno>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum Errno {

@@ -18,6 +18,20 @@ impl fmt::Display for NoMemory {
 
 impl Error for NoMemory {}
 
+impl NoMemory {
+    /// The number that Linux answers.
+    #[must_use]
+    pub const fn errno(self) -> Errno {
+        Errno::Enomem
+    }
+}
+
+impl From<NoMemory> for Errno {
+    fn from(error: NoMemory) -> Self {
+        error.errno()
+    }
+}
+
 macro_rules! refusals {
     (
         $(#[$doc:meta])*

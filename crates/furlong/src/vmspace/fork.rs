@@ -5,7 +5,7 @@ use core::error::Error;
 use core::fmt;
 
 use super::space::State;
-use super::{Area, Config, Flags, Hold, Index, Pages, Space, Value};
+use super::{Area, Config, Errno, Flags, Hold, Index, Pages, Space, Value};
 
 /// Why there is no child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,23 @@ impl<E: fmt::Display> fmt::Display for ForkError<E> {
 }
 
 impl<E: fmt::Debug + fmt::Display> Error for ForkError<E> {}
+
+impl<E: Into<Errno>> ForkError<E> {
+    /// The number that Linux answers, or that of the caller's refusal.
+    #[must_use]
+    pub fn errno(self) -> Errno {
+        match self {
+            Self::NoMemory => Errno::Enomem,
+            Self::Refused(cause) => cause.into(),
+        }
+    }
+}
+
+impl<E: Into<Errno>> From<ForkError<E>> for Errno {
+    fn from(error: ForkError<E>) -> Self {
+        error.errno()
+    }
+}
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Makes this space, which is empty, the child of a fork of `parent`: with the same areas,

@@ -1,7 +1,7 @@
 //! What a mapping is asked for.
 #![forbid(unsafe_code)]
 
-use super::{Flags, MapError, Prot};
+use super::{Errno, Flags, MapError, Prot};
 use crate::addr::{Address, VirtAddr};
 
 /// Where a mapping goes.
@@ -153,3 +153,17 @@ impl<A> core::fmt::Display for Refused<A> {
 }
 
 impl<A: core::fmt::Debug> core::error::Error for Refused<A> {}
+
+impl<A> Refused<A> {
+    /// The number that Linux answers.
+    #[must_use]
+    pub const fn errno(&self) -> Errno {
+        self.cause.errno()
+    }
+}
+
+impl<A> From<Refused<A>> for Errno {
+    fn from(refused: Refused<A>) -> Self {
+        refused.errno()
+    }
+}

@@ -15,7 +15,7 @@ use crate::addr::{Extent, VirtAddr};
 ///
 /// It knows nothing of page tables, files and processes: what is mapped, changed and unmapped is
 /// told, and the caller does it. `&mut self` and no lock; what an operation refuses, it refuses as
-/// Linux does, number for number (see `errno` of each error).
+/// Linux does, number for number: `errno` of each error, or an [`Errno`](super::Errno) by `?`.
 ///
 /// What keeps the areas is the configuration's: a red-black tree in [`Standard`], the B-tree of
 /// ranges in [`Custom`](super::Custom)`<`[`Maple`](super::Maple)`>`.

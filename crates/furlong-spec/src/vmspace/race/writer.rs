@@ -139,8 +139,7 @@ impl Change {
                     flags,
                     ..Request::anonymous(bytes(len), prot, value(object)).at(At::Fixed(start))
                 };
-                let mapped = space.map(request, freed);
-                mapped.map(drop).map_err(|refused| refused.cause.errno())
+                Ok(space.map(request, freed).map(drop)?)
             }
             Self::Unmap(first, len) => Ok(space.unmap(address(first), bytes(len), freed)?),
             Self::Protect(first, len, prot) => {

@@ -72,8 +72,7 @@ impl<C: Config<Index<u32>: Default>> AddressSpace for Space<u32, C> {
     }
 
     fn map(&mut self, request: &Request<u32>) -> Result<VirtAddr, Errno> {
-        let mapped = Self::map(self, request.clone(), drop);
-        mapped.map_err(|refused| refused.cause.errno())
+        Ok(Self::map(self, request.clone(), drop)?)
     }
 
     fn choice(&self, request: &Request<u32>) -> Option<VirtAddr> {
