@@ -184,7 +184,7 @@ impl From<phys::UnplugError> for Errno {
 
 impl From<phys::RemoveError> for Errno {
     fn from(error: phys::RemoveError) -> Self {
-        error.why.into()
+        error.cause.into()
     }
 }
 
@@ -275,7 +275,7 @@ impl From<bounce::GrowError> for Errno {
 
 impl<M> From<bounce::NoPool<M>> for Errno {
     fn from(refused: bounce::NoPool<M>) -> Self {
-        match refused.error {
+        match refused.cause {
             bounce::PoolError::Plan(error) => error.into(),
             bounce::PoolError::Block(error) => error.into(),
             bounce::PoolError::NoMemory => Self::NO_MEMORY,

@@ -107,7 +107,7 @@ fn a_pool_without_heap_at_any_call_refuses_and_leaks_nothing() {
             }
             Err(none) => {
                 let memory = [PoolError::NoMemory, PoolError::Block(GrowError::NoMemory)];
-                assert!(memory.contains(&none.error), "{none}");
+                assert!(memory.contains(&none.cause), "{none}");
             }
         }
         assert_eq!((machine.owned(), machine.shared()), (0, 0));

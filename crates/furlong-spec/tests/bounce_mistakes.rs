@@ -191,7 +191,7 @@ fn a_restricted_pool_and_its_devices_keep_to_each_other() {
     assert_eq!(open.map(&own, ToDevice(&[1])).map(|_| ()), refused);
     let grows = Plan::restricted(128).growth(Growth::Inline).blocks(2);
     let none = Tested::<ZeroPads>::new(machine(), TestCpu::default(), &grows).unwrap_err();
-    assert_eq!(none.error, PoolError::Plan(PlanError::Restricted));
+    assert_eq!(none.cause, PoolError::Plan(PlanError::Restricted));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn plans_that_cannot_be_are_refused() {
     let error = |plan: Plan| {
         let none = Tested::<ZeroPads>::new(machine(), TestCpu::default(), &plan);
         assert_eq!(none.as_ref().err().map(|none| none.memory.owned()), Some(0));
-        none.unwrap_err().error
+        none.unwrap_err().cause
     };
     assert_eq!(error(Plan::new(0, 1)), PoolError::Plan(PlanError::Empty));
     assert_eq!(
@@ -222,7 +222,7 @@ fn memory_that_is_misaligned_or_too_small_is_not_used() {
         machine.refuse(refusal, 0);
         let plan = Plan::new(512, 4);
         let none = Tested::<ZeroPads>::new(Arc::clone(&machine), TestCpu::default(), &plan);
-        let error = none.unwrap_err().error;
+        let error = none.unwrap_err().cause;
         assert_eq!(error, PoolError::Block(GrowError::Misplaced));
         assert_eq!((machine.owned(), machine.shared()), (0, 0));
     }

@@ -68,7 +68,7 @@ fn a_region_is_lent_once_and_comes_back_with_its_pool() {
     assert_eq!(pool.grow(), Err(GrowError::NoMemory));
     let second: Result<Pool<_>, _> = Pool::new(&region, OneCpu, &plan);
     let none = PoolError::Block(GrowError::NoMemory);
-    assert_eq!(second.map(|_| ()).map_err(|none| none.error), Err(none));
+    assert_eq!(second.map(|_| ()).map_err(|none| none.cause), Err(none));
     drop(pool);
     let large = Plan::new(1024, 1);
     let pool: Pool<_> = Pool::new(&region, OneCpu, &large).expect("it is halved");
@@ -76,7 +76,7 @@ fn a_region_is_lent_once_and_comes_back_with_its_pool() {
     let near = Plan::new(512, 1).reach(Iova::new((1 << 24) + 4095));
     drop(pool);
     let beyond: Result<Pool<_>, _> = Pool::new(&region, OneCpu, &near);
-    assert_eq!(beyond.map(|_| ()).map_err(|none| none.error), Err(none));
+    assert_eq!(beyond.map(|_| ()).map_err(|none| none.cause), Err(none));
 }
 
 /// Pools of every plan have all that they may have in as many bytes as were promised, and with a
@@ -96,7 +96,7 @@ fn table_bytes_are_enough<A: Area>(segment: usize) {
         let make = |bytes: usize| {
             let machine = Arc::new(Machine::new(0, Addresses::new(1 << 30, 0)));
             let pool = Tested::<A>::new_in(set_aside(bytes), machine, TestCpu::default(), &plan);
-            let pool = pool.map_err(|none| none.error)?;
+            let pool = pool.map_err(|none| none.cause)?;
             while pool.grow().is_ok() {}
             Ok::<_, PoolError>(pool)
         };

@@ -111,7 +111,7 @@ impl<L: Lookup> Side<L> {
             }
             Step::Remove(at) => {
                 let removed = segments().remove(self.tokens.remove(*at));
-                let said = format!("{:?}", removed.as_ref().map_err(|error| error.why));
+                let said = format!("{:?}", removed.as_ref().map_err(|error| error.cause));
                 self.tokens.extend(removed.err().map(|error| error.frames));
                 said
             }

@@ -230,14 +230,14 @@ impl Error for PoolError {}
 #[derive(Debug)]
 pub struct NoPool<M> {
     /// Why.
-    pub error: PoolError,
+    pub cause: PoolError,
     /// Where its memory would have come from.
     pub memory: M,
 }
 
 impl<M> fmt::Display for NoPool<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
+        self.cause.fmt(f)
     }
 }
 

@@ -239,11 +239,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// What a pool was to be made of.
-    pub(super) fn dissolve(mut self, error: PoolError) -> NoPool<M> {
+    pub(super) fn dissolve(mut self, cause: PoolError) -> NoPool<M> {
         self.put_all_to_sleep();
         let memory = self.memory.take();
         NoPool {
-            error,
+            cause,
             memory: memory.expect("a pool has its memory until it is dropped"),
         }
     }

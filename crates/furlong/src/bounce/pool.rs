@@ -154,7 +154,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         cpu: C::Cpu,
         plan: &Plan,
     ) -> Result<Self, NoPool<M>> {
-        let refuse = |error, memory| NoPool { error, memory };
+        let refuse = |cause, memory| NoPool { cause, memory };
         if let Err(error) = plan.validate(segment::<C>()) {
             return Err(refuse(PoolError::Plan(error), memory));
         }

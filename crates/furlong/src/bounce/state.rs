@@ -301,7 +301,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     ) -> Result<Self, RestoreError> {
         Self::validate(state, plan)?;
         let pool = Self::empty(Store::heap(), memory, cpu, plan);
-        let pool = pool.map_err(|none| RestoreError::Pool(none.error))?;
+        let pool = pool.map_err(|none| RestoreError::Pool(none.cause))?;
         let restored = pool.restore_all(state);
         match restored {
             Ok(()) => Ok(pool),

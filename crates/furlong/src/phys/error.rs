@@ -58,7 +58,7 @@ impl Error for PlugError {}
 /// Why no range that hosts its bookkeeping was plugged; nothing has changed.
 pub struct HostError {
     /// Why.
-    pub why: PlugError,
+    pub cause: PlugError,
     /// What was to host it. The table keeps it, as if it had been given to it, only where something
     /// that it keeps for all segments has moved there; enough memory rules that out.
     pub memory: Option<&'static mut [MaybeUninit<u8>]>,
@@ -66,13 +66,13 @@ pub struct HostError {
 
 impl fmt::Debug for HostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HostError").field(&self.why).finish()
+        f.debug_tuple("HostError").field(&self.cause).finish()
     }
 }
 
 impl fmt::Display for HostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.why.fmt(f)
+        self.cause.fmt(f)
     }
 }
 
@@ -130,14 +130,14 @@ impl Error for UnplugError {}
 #[derive(Debug, PartialEq, Eq)]
 pub struct RemoveError {
     /// Why.
-    pub why: UnplugError,
+    pub cause: UnplugError,
     /// The frames.
     pub frames: super::Isolated,
 }
 
 impl fmt::Display for RemoveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.why.fmt(f)
+        self.cause.fmt(f)
     }
 }
 

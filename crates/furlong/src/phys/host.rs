@@ -73,19 +73,19 @@ where
     ) -> Result<SegmentId, HostError> {
         let (wanted, frames) = match self.judge_hosted(plug.into(), memory.len()) {
             Ok(judged) => judged,
-            Err(why) => {
+            Err(cause) => {
                 let memory = Some(memory);
-                return Err(HostError { why, memory });
+                return Err(HostError { cause, memory });
             }
         };
         let host = self.core.memory.host(frames, memory);
         let host = host.map_err(|memory| HostError {
-            why: PlugError::NoMemory,
+            cause: PlugError::NoMemory,
             memory: Some(memory),
         })?;
-        self.link_hosted(wanted, host).map_err(|why| {
+        self.link_hosted(wanted, host).map_err(|cause| {
             let memory = self.core.memory.undo_host(host);
-            HostError { why, memory }
+            HostError { cause, memory }
         })
     }
 

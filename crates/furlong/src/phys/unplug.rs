@@ -40,10 +40,10 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
                 Err(refused) => refused,
             };
             tries += 1;
-            if refused.why != UnplugError::Readers || tries == TRIES {
+            if refused.cause != UnplugError::Readers || tries == TRIES {
                 let aborted = self.abort(refused.frames);
                 debug_assert!(aborted.is_ok(), "it was isolated above");
-                return Err(refused.why);
+                return Err(refused.cause);
             }
             isolated = refused.frames;
         }
@@ -160,9 +160,9 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     pub fn remove(&mut self, isolated: Isolated) -> Result<(), RemoveError> {
         let position = match self.removable(&isolated) {
             Ok(position) => position,
-            Err(why) => {
+            Err(cause) => {
                 let frames = isolated;
-                return Err(RemoveError { why, frames });
+                return Err(RemoveError { cause, frames });
             }
         };
         let frames = self.core.hidden.as_slice()[position].frames;

@@ -228,7 +228,7 @@ where
         loop {
             isolated = match self.table.lock().remove(isolated) {
                 Ok(()) => break,
-                Err(refused) if refused.why == UnplugError::Readers => refused.frames,
+                Err(refused) if refused.cause == UnplugError::Readers => refused.frames,
                 Err(refused) => return Err(said(refused)),
             };
             compute();

@@ -199,7 +199,7 @@ impl<'a> Writer<'a> {
                 Ok(()) => true,
                 Err(error) => {
                     assert_eq!(
-                        error.why,
+                        error.cause,
                         UnplugError::Readers,
                         "nothing else is in the way"
                     );

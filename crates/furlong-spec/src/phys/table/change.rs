@@ -54,7 +54,7 @@ impl<L: Lookup> TableSubject<L> {
                 let lost = held.replace(token).expect("as above");
                 let (again, frames) = (segments.remove(lost), *frame);
                 let refused = again.expect_err("a token that was replaced is refused");
-                assert_eq!(refused.why, UnplugError::StaleToken, "frame {frames}");
+                assert_eq!(refused.cause, UnplugError::StaleToken, "frame {frames}");
                 assert!(segments.abort(refused.frames).is_err(), "as above");
             }
             _ => unreachable!("all others are elsewhere"),
@@ -142,7 +142,7 @@ impl<L: Lookup> TableSubject<L> {
                 let returned = error.memory.expect("nothing has moved there");
                 assert_eq!(returned.len(), bytes, "all of it comes back");
                 assert_eq!(self.lock().memory_bytes(), before, "nothing is kept");
-                Err(self.plug_refusal(error.why))
+                Err(self.plug_refusal(error.cause))
             }
         }
     }
@@ -181,8 +181,8 @@ fn remove<L: Lookup>(
     for _ in 0..3 {
         match segments.remove(isolated) {
             Ok(()) => return Ok(()),
-            Err(error) if error.why == UnplugError::Readers => isolated = error.frames,
-            Err(error) => return Err((error.why, error.frames)),
+            Err(error) if error.cause == UnplugError::Readers => isolated = error.frames,
+            Err(error) => return Err((error.cause, error.frames)),
         }
     }
     Err((UnplugError::Readers, isolated))

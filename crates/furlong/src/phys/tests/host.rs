@@ -23,7 +23,7 @@ fn a_terabyte_is_plugged_without_any_other_memory() {
     let range = frames(1 << 20, (1 << 20) + TIB);
     let mut segments = TABLE.lock();
     let refused = segments.plug_hosted(range, lent(0)).unwrap_err();
-    assert_eq!(refused.why, PlugError::NotStarted);
+    assert_eq!(refused.cause, PlugError::NotStarted);
     segments.start().unwrap();
     let need = segments.hosted_bytes(range).unwrap();
     let rest = need as u64 - TIB * size_of::<Small>() as u64;
@@ -108,7 +108,7 @@ fn too_little_memory_for_the_bookkeeping_is_refused_before_it_is_taken() {
     let need = segments.hosted_bytes(frames(0, 40_000)).unwrap();
     let refused = segments.plug_hosted(frames(0, 40_000), lent(need - 1));
     let refused = refused.unwrap_err();
-    assert_eq!(refused.why, PlugError::TooSmall(need));
+    assert_eq!(refused.cause, PlugError::TooSmall(need));
     assert_eq!(refused.memory.unwrap().len(), need - 1, "it comes back");
     assert_eq!((segments.len(), segments.memory_bytes()), (0, 0));
 }

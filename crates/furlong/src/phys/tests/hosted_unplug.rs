@@ -55,7 +55,7 @@ fn remove(segments: &mut Writer<'_>, mut isolated: Isolated) -> Result<(), Unplu
     for _ in 0..8 {
         match segments.remove(isolated) {
             Ok(()) => return Ok(()),
-            Err(error) if error.why != UnplugError::Readers => return Err(error.why),
+            Err(error) if error.cause != UnplugError::Readers => return Err(error.cause),
             Err(error) => isolated = error.frames,
         }
     }

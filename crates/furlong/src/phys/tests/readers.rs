@@ -28,7 +28,10 @@ fn a_reader_inside_keeps_the_descriptors_of_isolated_frames() {
     let isolated = table.lock().isolate(frames(50, 60)).unwrap();
     assert!(table.read(&guard).page_of(Pfn::new(50)).is_none());
     let refused = table.lock().remove(isolated).unwrap_err();
-    assert_eq!((refused.why, page.0), (UnplugError::Readers, Pfn::new(50)));
+    assert_eq!(
+        (refused.cause, page.0),
+        (UnplugError::Readers, Pfn::new(50))
+    );
     drop(guard);
     table.lock().remove(refused.frames).unwrap();
     table.lock().check().unwrap();

@@ -25,7 +25,7 @@ fn a_token_is_refused_by_another_table_with_the_same_isolation() {
     let (one, ones) = isolated();
     let (other, others) = isolated();
     let refused = other.lock().remove(ones).unwrap_err();
-    assert_eq!(refused.why, UnplugError::StaleToken);
+    assert_eq!(refused.cause, UnplugError::StaleToken);
     let StaleToken(ones) = other.lock().abort(refused.frames).unwrap_err();
     assert_eq!(found(&other, 200).len(), 90, "it is still isolated there");
     other.lock().check().unwrap();
@@ -60,7 +60,7 @@ fn a_token_that_another_one_replaced_is_refused() {
     let new = segments.adopt(Pfn::new(50)).unwrap();
     assert_ne!(old, new);
     let refused = segments.remove(old).unwrap_err();
-    assert_eq!(refused.why, UnplugError::StaleToken);
+    assert_eq!(refused.cause, UnplugError::StaleToken);
     segments.abort(new).unwrap();
     let StaleToken(old) = segments.abort(refused.frames).unwrap_err();
     assert_eq!(old.frames(), frames(50, 60));
