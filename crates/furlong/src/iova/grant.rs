@@ -8,8 +8,12 @@ use crate::rbtree::NodeId;
 /// A reserved extent, whole granules, and the data in it.
 ///
 /// It is the only thing that releases what it stands for without a search, and it is not `Copy`: an
-/// extent cannot be released twice. Dropping it leaks the extent, which stays reserved and can be
-/// found by its address.
+/// extent cannot be released twice by it. Dropping it leaks the extent, which stays reserved and
+/// can be found by its address.
+///
+/// Only a release [by address](super::Space::release_at) gets around that: where the very same
+/// extent has been granted again after one, the grant that it had before may release what is
+/// somebody else's. So drop that grant first.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "an extent stays reserved until its grant is released"]
 pub struct Grant {

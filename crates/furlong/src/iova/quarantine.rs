@@ -13,7 +13,9 @@ use super::{Config, Grant, Space, Stale, Storage};
 ///
 /// It goes with one [`Space`], that of the first grant it is given, for users that have both to
 /// themselves; a [`Domain`](super::Domain) has one a CPU inside. Its memory is the caller's: an
-/// array of [`TokenSlot`]s, in which as many tokens wait as it has slots.
+/// array of [`TokenSlot`]s, in which as many tokens wait as it has slots. What waits here is not to
+/// be released by its address: granted again before its token is redeemed, the very same extent
+/// would be freed with it.
 ///
 /// # Example
 /// ```

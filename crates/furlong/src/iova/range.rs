@@ -208,7 +208,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// An extent that is partly inside is cut. What is left of it is reserved as before, but
     /// [`Unclaimed`](Kind::Unclaimed): its grant is stale, and [`claim`](Self::claim) makes another
     /// one. The lowest part that is left keeps the index. Whoever has the grant can do without all
-    /// that, see [`release_part`](Self::release_part).
+    /// that, see [`release_part`](Self::release_part). Grants of extents that are wholly inside are
+    /// to be dropped, as for [`release_at`](Self::release_at).
     ///
     /// # Errors
     /// See [`RangeError`]; nothing has changed, and `released` was not called.
