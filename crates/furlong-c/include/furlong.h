@@ -1370,9 +1370,9 @@ void furlong_bounce_destroy(struct furlong_bounce *bounce);
  * Obtains a further block, if the plan lets the pool grow. Its slots are written to slots, unless
  * that is NULL.
  *
- * Answers 0, -EINVAL (bounce is NULL), -ENOSPC (there are as many blocks as there may be),
- * -ENOMEM, -EADDRNOTAVAIL (the memory is not where it was asked for) or -EAGAIN (somebody else
- * makes the pool grow): nothing has changed.
+ * Answers 0, -EINVAL (bounce is NULL), -EPERM (the plan lets the pool never grow), -ENOSPC (there
+ * are as many blocks as there may be), -ENOMEM, -EADDRNOTAVAIL (the memory is not where it was
+ * asked for) or -EAGAIN (somebody else makes the pool grow): nothing has changed.
  * Threads: side by side with everything.
  */
 int furlong_bounce_grow(const struct furlong_bounce *bounce,

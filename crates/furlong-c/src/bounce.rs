@@ -132,9 +132,9 @@ pub unsafe extern "C" fn furlong_bounce_destroy(bounce: *mut Bounce) {
 /// Obtains a further block, if the plan lets the pool grow. Its slots are written to slots, unless
 /// that is NULL.
 ///
-/// Answers 0, -EINVAL (bounce is NULL), -ENOSPC (there are as many blocks as there may be),
-/// -ENOMEM, -EADDRNOTAVAIL (the memory is not where it was asked for) or -EAGAIN (somebody else
-/// makes the pool grow): nothing has changed.
+/// Answers 0, -EINVAL (bounce is NULL), -EPERM (the plan lets the pool never grow), -ENOSPC (there
+/// are as many blocks as there may be), -ENOMEM, -EADDRNOTAVAIL (the memory is not where it was
+/// asked for) or -EAGAIN (somebody else makes the pool grow): nothing has changed.
 /// Threads: side by side with everything.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_grow(

@@ -264,6 +264,7 @@ impl From<bounce::PlanError> for Errno {
 impl From<bounce::GrowError> for Errno {
     fn from(error: bounce::GrowError) -> Self {
         Self(match error {
+            bounce::GrowError::Never => libc::EPERM,
             bounce::GrowError::Limit(_) => libc::ENOSPC,
             bounce::GrowError::NoMemory => libc::ENOMEM,
             bounce::GrowError::Misplaced => libc::EADDRNOTAVAIL,
@@ -432,6 +433,7 @@ mod tests {
             },
         ]);
         differ([
+            GrowError::Never,
             GrowError::Limit(1),
             GrowError::NoMemory,
             GrowError::Misplaced,

@@ -193,6 +193,29 @@ fn a_deferred_pool_says_so_and_grows_when_it_is_tended() {
     drop((first, second));
 }
 
+#[test]
+fn memory_may_wait_for_whoever_grows_the_pool_and_not_for_a_map() {
+    let machine = machine();
+    let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &growing()).expect("memory");
+    assert_eq!((pool.blocks(), machine.patient()), (1, 1));
+    let device = any();
+    let segment = vec![1; 128 * 2048];
+    let mapped: Vec<_> = (0..2)
+        .map(|_| pool.map(&device, ToDevice(&segment)).expect("it grows"))
+        .collect();
+    assert_eq!((pool.blocks(), machine.patient()), (2, 1));
+    assert!(pool.grow().is_ok());
+    assert_eq!((pool.blocks(), machine.patient()), (3, 2));
+    drop(mapped);
+}
+
+#[test]
+fn a_pool_that_may_not_grow_says_so_whatever_it_has() {
+    let plan = Plan::new(128, 1).growth(Growth::Never).blocks(3);
+    let pool = Tested::new(machine(), TestCpu::default(), &plan).expect("memory");
+    assert_eq!((pool.grow(), pool.blocks()), (Err(GrowError::Never), 1));
+}
+
 /// A CPU that is another one each time somebody asks.
 #[derive(Default)]
 struct Moving(AtomicUsize);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use furlong::addr::{Address, Iova, PhysAddr};
-use furlong::bounce::{Backing, Memory, NotConverted, SLOT, Wanted};
+use furlong::bounce::{Backing, Haste, Memory, NotConverted, SLOT, Wanted};
 
 use super::addresses::Addresses;
 
@@ -64,6 +64,8 @@ pub struct Machine {
     ram_len: usize,
     blocks: Mutex<Blocks>,
     tendings: AtomicU64,
+    /// Requests for memory that may wait.
+    patient: AtomicU64,
 }
 
 // SAFETY: memory for originals is reached through raw copies, which its users keep apart.
@@ -96,6 +98,7 @@ impl Machine {
                 refusals: Vec::new(),
             }),
             tendings: AtomicU64::new(0),
+            patient: AtomicU64::new(0),
         }
     }
 
@@ -127,6 +130,11 @@ impl Machine {
     /// How often somebody asked for the pool to be tended.
     pub fn tendings(&self) -> u64 {
         self.tendings.load(Ordering::SeqCst)
+    }
+
+    /// How often memory was asked for that may wait.
+    pub fn patient(&self) -> u64 {
+        self.patient.load(Ordering::SeqCst)
     }
 
     fn ram_at(&self, at: u64, len: usize) -> NonNull<u8> {
@@ -219,6 +227,9 @@ impl Machine {
 // are one copy each, of the length asked for.
 unsafe impl Memory for Machine {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
+        if wanted.haste == Haste::MayWait {
+            self.patient.fetch_add(1, Ordering::SeqCst);
+        }
         if self.refuses(Refusal::Obtain) {
             return None;
         }

@@ -207,7 +207,7 @@ impl Slots {
     pub(super) fn grow(&mut self, reach: u64, slots: usize) -> Result<usize, GrowError> {
         let plan = self.world.plan;
         if plan.growth == Growth::Never {
-            return Err(GrowError::Limit(plan.blocks));
+            return Err(GrowError::Never);
         }
         self.add_block(plan.block_slots, plan.block_min.max(slots), reach)
     }

@@ -177,6 +177,8 @@ impl Error for SyncError {}
 /// Why a pool did not grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowError {
+    /// Its plan lets it never grow.
+    Never,
     /// It has as many blocks as it may.
     Limit(usize),
     /// There is no memory, not even for the smallest block.
@@ -192,6 +194,7 @@ pub enum GrowError {
 impl fmt::Display for GrowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Never => f.write_str("the pool was planned never to grow"),
             Self::Limit(blocks) => write!(f, "the pool has {blocks} blocks, as many as it may"),
             Self::NoMemory => f.write_str("there is no memory for a block"),
             Self::Misplaced => f.write_str("the memory for a block is not where it was asked for"),

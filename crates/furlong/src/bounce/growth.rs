@@ -22,23 +22,29 @@ pub struct Tended {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// Obtains a further block.
+    /// Obtains a further block, which [may wait](Haste::MayWait): for a work queue, under no lock.
+    /// Returns its slots.
     ///
     /// # Errors
     /// See [`GrowError`]; nothing has changed.
     pub fn grow(&self) -> Result<usize, GrowError> {
-        self.grow_for(self.plan.reach, 1)
+        self.grow_for(self.plan.reach, 1, Haste::MayWait)
     }
 
     /// A further block that lies up to `reach`, and has room for a run of `slots`. Returns its
     /// slots.
-    pub(super) fn grow_for(&self, reach: Iova, slots: u32) -> Result<usize, GrowError> {
+    pub(super) fn grow_for(
+        &self,
+        reach: Iova,
+        slots: u32,
+        haste: Haste,
+    ) -> Result<usize, GrowError> {
         if self.plan.growth == Growth::Never {
-            return Err(GrowError::Limit(self.plan.blocks));
+            return Err(GrowError::Never);
         }
         let _alone = self.growth.try_lock().ok_or(GrowError::Busy)?;
         let (size, min) = (self.plan.block_slots, self.plan.block_min);
-        self.add_block(size, min.max(slots as usize), reach, Haste::Atomic)
+        self.add_block(size, min.max(slots as usize), reach, haste)
     }
 
     pub(super) fn grow_first(&self) -> Result<(), GrowError> {

@@ -221,7 +221,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
             }
             Growth::Inline => {
                 // Whether it grew or another made it grow, there may be room.
-                let _ = self.grow_for(Iova::new(need.reach), need.slots);
+                let _ = self.grow_for(Iova::new(need.reach), need.slots, Haste::Atomic);
                 if let Some(found) = self.find_thoroughly(need) {
                     return Ok(self.note(device, ask, need, &found));
                 }
