@@ -5,10 +5,9 @@ use core::marker::PhantomData;
 
 use super::area::{Area, LockFree};
 use super::counters::{Counters, Off};
-use super::cpu::{Cpu, OneCpu};
 use super::order::{AreaFirst, Order};
 use super::zeroing::{ZeroPads, Zeroing};
-use crate::sync::{RawLock, SpinLock};
+use crate::sync::{Cpu, OneCpu, RawLock, SpinLock};
 
 /// What may differ between two pools.
 pub trait Config: 'static {
@@ -18,8 +17,8 @@ pub trait Config: 'static {
     type Area: Area;
     /// When memory is zeroed.
     type Zeroing: Zeroing;
-    /// Says which CPU this is.
-    type Cpu: Cpu;
+    /// Says which CPU this is, and by it which area is asked first.
+    type Cpu: Cpu + Send + Sync;
     /// The lock of what is off the path: transient blocks and those who wait.
     type Lock: RawLock + Default + Send + Sync;
     /// What is counted.
@@ -44,7 +43,7 @@ where
     O: Order,
     A: Area,
     Z: Zeroing,
-    U: Cpu + 'static,
+    U: Cpu + Send + Sync + 'static,
     L: RawLock + Default + Send + Sync + 'static,
     K: Counters,
 {

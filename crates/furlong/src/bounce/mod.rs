@@ -46,7 +46,7 @@
 //! - `block`, `record`, `table`, `store`: slots, who has them, and where all that is kept.
 //! - `memory`, `heap`, `region`: where memory comes from; `copy`: the only place that touches it;
 //!   `zeroing`: what is overwritten.
-//! - `cpu`, `counters`, `error`, `slot`.
+//! - `counters`, `error`, `slot`.
 //!
 //! # Sources
 //! - Linux 6.12 `kernel/dma/swiotlb.c`: slots, segments, areas, which runs a mapping may have
@@ -64,7 +64,6 @@ mod claim;
 mod config;
 mod copy;
 mod counters;
-mod cpu;
 mod device;
 mod direction;
 mod error;
@@ -97,12 +96,12 @@ mod transient;
 mod waiting;
 mod zeroing;
 
+pub use crate::sync::{Cpu, OneCpu};
 pub use area::{Area, LockFree, Locked};
 pub use check::BrokenPool;
 pub use claim::{Claimed, Leak};
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
-pub use cpu::{Cpu, OneCpu};
 pub use device::{Device, Limits, LimitsError};
 pub use direction::Direction;
 pub use error::{GrowError, MapError, Misuse, NoPool, PoolError, StillMapped, SyncError};

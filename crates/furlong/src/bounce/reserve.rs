@@ -5,7 +5,6 @@ use super::area::{Pass, Taken};
 use super::block::{Answer, Block, segment};
 use super::config::Config;
 use super::counters::{Counters, Event};
-use super::cpu::Cpu;
 use super::device::Device;
 use super::direction::Direction;
 use super::error::MapError;
@@ -21,6 +20,7 @@ use super::spot::Spot;
 use super::transient::Transient;
 use super::zeroing::Zeroing;
 use crate::addr::{Address, Iova, PhysAddr};
+use crate::sync::Cpu;
 use crate::sync::atomic::Ordering;
 
 /// What is to be noted of a mapping.

@@ -9,7 +9,8 @@
 //!
 //! Beside them the locks: [`RawLock`], which the caller's lock implements so that the shared shells
 //! of this library can run under it, [`Lock`], a value under such a lock, [`SpinLock`], the
-//! simplest one, and [`TryLock`], which is taken or found taken but never waited for.
+//! simplest one, and [`TryLock`], which is taken or found taken but never waited for. And [`Cpu`],
+//! by which a kernel says where it runs.
 //!
 //! # Words
 //!
@@ -29,6 +30,7 @@
 //!
 //! - `atomic.rs`: atomics, fences and the spin hint, of `core` or of loom.
 //! - `cell.rs`: the cell whose accesses loom sees.
+//! - `cpu.rs`: on which CPU a caller is.
 //! - `line.rs`: cache lines of one's own.
 //! - `lock.rs`: the raw-lock trait, its guard, and a value under a lock.
 //! - `serial.rs`: numbers that tell things apart.
@@ -58,6 +60,7 @@ pub(crate) use const_unless_loom;
 
 pub mod atomic;
 mod cell;
+mod cpu;
 #[cfg(target_has_atomic = "64")]
 mod line;
 mod lock;
@@ -76,6 +79,7 @@ mod tests;
 pub use self::lock_api::LockApi;
 pub use atomic::{compiler_fence, fence, spin_loop};
 pub use cell::{MutPtr, UnsafeCell};
+pub use cpu::{Cpu, OneCpu};
 #[cfg(target_has_atomic = "64")]
 pub(crate) use line::{LINE, Padded};
 pub use lock::{Held, Lock, LockGuard, RawLock};

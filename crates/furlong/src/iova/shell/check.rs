@@ -148,12 +148,11 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
 #[cfg(test)]
 mod tests {
     use super::super::class::Class;
-    use super::super::cpu::OneCpu;
     use super::super::magazine::{Entry, Magazine};
     use super::BrokenDomain;
     use crate::addr::{Extent, Iova};
     use crate::check::Check;
-    use crate::iova::{Domain, Grant, Lowest, NoTlb, Request, VecSpace};
+    use crate::iova::{Domain, Grant, Lowest, NoTlb, OneCpu, Request, VecSpace};
 
     const PAGE: u64 = 4096;
 

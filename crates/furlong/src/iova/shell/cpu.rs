@@ -1,4 +1,4 @@
-//! A CPU's part of a domain, and how a domain learns which CPU it runs on.
+//! A CPU's part of a domain.
 #![forbid(unsafe_code)]
 
 use alloc::boxed::Box;
@@ -9,28 +9,6 @@ use super::handful::Handful;
 use super::magazine::{Entry, Shelf};
 use super::traffic::{DomainCounters, Event};
 use crate::iova::ring::{Ring, TokenSlot};
-
-/// How a kernel says on which CPU it is.
-///
-/// The number only has to be good most of the time: each CPU's part has a lock of its own, so a
-/// caller that has been moved meanwhile works on another's, correctly. Numbers beyond the CPUs of a
-/// domain are taken modulo their count; an operating system's threads can bring any small number
-/// that differs between those that run at the same time.
-pub trait Cpu {
-    /// The number of the current CPU, from 0.
-    fn number(&self) -> usize;
-}
-
-/// All callers share one part.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OneCpu;
-
-impl Cpu for OneCpu {
-    #[inline]
-    fn number(&self) -> usize {
-        0
-    }
-}
 
 /// Keeps a value out of others' cache lines: two, since some processors fetch lines in pairs.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::class::{CLASSES, Class};
-use super::cpu::{Cpu, OneCpu, Padded, Part};
+use super::cpu::{Padded, Part};
 use super::depot::Depot;
 use super::flush::Flush;
 use super::magazine::{Magazine, Shelf};
@@ -15,7 +15,7 @@ use super::traffic::DomainCounters;
 use crate::iova::tag::Tag;
 use crate::iova::{Config, Standard, VecSpace};
 use crate::rbtree::{NoMemory, NodeId, Off};
-use crate::sync::{Lock, LockGuard, RawLock, SpinLock};
+use crate::sync::{Cpu, Lock, LockGuard, OneCpu, RawLock, SpinLock};
 
 /// What may differ between two domains. The numbers are Linux's.
 pub trait DomainConfig {

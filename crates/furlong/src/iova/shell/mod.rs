@@ -67,7 +67,8 @@ mod traffic;
 
 pub use check::BrokenDomain;
 pub use class::CLASSES;
-pub use cpu::{Cpu, OneCpu};
 pub use domain::{Domain, DomainConfig, NoDomain, Shared};
 pub use flush::{Flush, NoTlb};
 pub use traffic::{DomainCounters, Event, Traffic};
+
+pub use crate::sync::{Cpu, OneCpu};
