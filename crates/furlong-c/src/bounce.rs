@@ -51,7 +51,7 @@ pub extern "C" fn furlong_bounce_create(
 ) -> c_int {
     answer(|| {
         let (out, (plan, cpu)) = (bounce.given()?, plan.given()?.read()?);
-        let pool = Pool::new(BounceMemory::on_heap(), cpu, &plan)?;
+        let pool = Pool::with_config(BounceMemory::on_heap(), cpu, &plan)?;
         let home = Home::Heap;
         out.write(Box::into_raw(boxed(Bounce { pool, home })?));
         Ok(())
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn furlong_bounce_create_in(
         let region = unsafe { handle::given(region, region_bytes) }?;
         let (place, tables) = place::<Bounce>(tables)?;
         let memory = RegionMemory::new(region, addr::Iova::new(address));
-        let pool = Pool::new_in(tables, BounceMemory::of_region(memory), cpu, &plan)?;
+        let pool = Pool::with_config_in(tables, BounceMemory::of_region(memory), cpu, &plan)?;
         let home = Home::Given;
         out.write(ptr::from_mut(place.write(Bounce { pool, home })));
         Ok(())

@@ -20,7 +20,7 @@ type Tested = Pool<Arc<Machine>, Tried<AreaFirst, LockFree>>;
 fn pool() -> Tested {
     let machine = Arc::new(Machine::new(1 << 20, Addresses::new(1 << 30, 0)));
     let plan = Plan::new(128, 1).growth(Growth::Never).transients(1);
-    let pool = Pool::new(machine, TestCpu::default(), &plan);
+    let pool = Pool::with_config(machine, TestCpu::default(), &plan);
     pool.unwrap_or_else(|none| panic!("{none}"))
 }
 
@@ -233,7 +233,7 @@ unsafe impl Memory for Counted {
 fn every_byte_is_copied_once_each_way_and_none_that_was_not_asked_for() {
     let machine = Machine::new(1 << 18, Addresses::new(1 << 30, 0));
     let memory = Counted(machine, Default::default());
-    let pool: Pool<_> = Pool::new(memory, OneCpu, &Plan::new(128, 1)).unwrap_or_else(|_| panic!());
+    let pool = Pool::new(memory, OneCpu, &Plan::new(128, 1)).unwrap_or_else(|_| panic!());
     let own = device(1);
     let copied = || {
         let counts = &pool.memory().1;

@@ -53,7 +53,7 @@ fn whatever_is_refused_at_any_call_nothing_is_lost() {
         for after in 0..8 {
             let machine = machine();
             machine.refuse(refusal, after);
-            let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &growing());
+            let pool = Tested::with_config(Arc::clone(&machine), TestCpu::default(), &growing());
             let Ok(pool) = pool else {
                 assert_eq!((after, machine.owned()), (0, 0));
                 continue;
@@ -77,7 +77,7 @@ fn whatever_is_refused_at_any_call_nothing_is_lost() {
 fn memory_that_stays_shared_is_leaked_on_purpose_and_counted() {
     for after in 0..4 {
         let machine = machine();
-        let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &growing());
+        let pool = Tested::with_config(Arc::clone(&machine), TestCpu::default(), &growing());
         let pool = pool.expect("there is memory");
         machine.refuse(Refusal::Unshare, after);
         let device = any();
@@ -97,7 +97,7 @@ fn a_pool_without_heap_at_any_call_refuses_and_leaks_nothing() {
     for failing in 0.. {
         let cpu = TestCpu::default();
         let (pool, calls) = heap::failing_at(failing, || {
-            Tested::new(Arc::clone(&machine), cpu, &growing())
+            Tested::with_config(Arc::clone(&machine), cpu, &growing())
         });
         match pool {
             Ok(pool) => {
@@ -118,7 +118,7 @@ fn a_pool_without_heap_at_any_call_refuses_and_leaks_nothing() {
 #[test]
 fn a_block_that_gets_no_records_does_not_grow_the_pool() {
     for failing in 0.. {
-        let pool = Tested::new(machine(), TestCpu::default(), &growing()).expect("memory");
+        let pool = Tested::with_config(machine(), TestCpu::default(), &growing()).expect("memory");
         let (grown, calls) = heap::failing_at(failing, || pool.grow());
         pool.check().expect("no invariant is broken");
         match grown {
@@ -138,7 +138,7 @@ fn a_block_that_gets_no_records_does_not_grow_the_pool() {
 
 #[test]
 fn a_map_on_the_path_needs_no_heap() {
-    let pool = Tested::new(machine(), TestCpu::default(), &growing()).expect("memory");
+    let pool = Tested::with_config(machine(), TestCpu::default(), &growing()).expect("memory");
     let device = any();
     let ((), calls) = heap::failing_at(0, || {
         for len in [1, 2048, 4096, 65_536] {
@@ -152,7 +152,8 @@ fn a_map_on_the_path_needs_no_heap() {
 fn a_load_that_comes_and_goes_does_not_make_the_pool_breathe() {
     let machine = machine();
     let plan = growing().patience(3);
-    let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &plan).expect("memory");
+    let pool =
+        Tested::with_config(Arc::clone(&machine), TestCpu::default(), &plan).expect("memory");
     let device = any();
     fill(&pool, &device);
     assert_eq!(pool.blocks(), 3);
@@ -180,7 +181,8 @@ fn a_load_that_comes_and_goes_does_not_make_the_pool_breathe() {
 fn a_deferred_pool_says_so_and_grows_when_it_is_tended() {
     let plan = Plan::new(128, 1).growth(Growth::Deferred).blocks(2);
     let machine = machine();
-    let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &plan).expect("memory");
+    let pool =
+        Tested::with_config(Arc::clone(&machine), TestCpu::default(), &plan).expect("memory");
     let device = any();
     let segment = vec![1; 128 * 2048];
     let first = pool.map(&device, ToDevice(&segment)).unwrap();
@@ -196,7 +198,8 @@ fn a_deferred_pool_says_so_and_grows_when_it_is_tended() {
 #[test]
 fn memory_may_wait_for_whoever_grows_the_pool_and_not_for_a_map() {
     let machine = machine();
-    let pool = Tested::new(Arc::clone(&machine), TestCpu::default(), &growing()).expect("memory");
+    let pool =
+        Tested::with_config(Arc::clone(&machine), TestCpu::default(), &growing()).expect("memory");
     assert_eq!((pool.blocks(), machine.patient()), (1, 1));
     let device = any();
     let segment = vec![1; 128 * 2048];
@@ -212,7 +215,7 @@ fn memory_may_wait_for_whoever_grows_the_pool_and_not_for_a_map() {
 #[test]
 fn a_pool_that_may_not_grow_says_so_whatever_it_has() {
     let plan = Plan::new(128, 1).growth(Growth::Never).blocks(3);
-    let pool = Tested::new(machine(), TestCpu::default(), &plan).expect("memory");
+    let pool = Tested::with_config(machine(), TestCpu::default(), &plan).expect("memory");
     assert_eq!((pool.grow(), pool.blocks()), (Err(GrowError::Never), 1));
 }
 
@@ -230,7 +233,8 @@ impl Cpu for Moving {
 fn migrates<O: Order>() {
     type Counted<O> = Custom<O, LockFree<2>, ZeroPads, Moving, SpinLock, Tally>;
     let plan = Plan::new(16, 4).growth(Growth::Inline).blocks(2);
-    let pool: Pool<_, Counted<O>> = Pool::new(machine(), Moving::default(), &plan).expect("memory");
+    let pool: Pool<_, Counted<O>> =
+        Pool::with_config(machine(), Moving::default(), &plan).expect("memory");
     let device = any();
     let mut held: Vec<_> = (0..32)
         .map(|_| pool.map(&device, ToDevice(&[1])).unwrap())
@@ -261,7 +265,7 @@ fn the_orders_ask_as_many_areas_as_they_promise() {
         type Counted<O> = Custom<O, LockFree<2>, ZeroPads, TestCpu, SpinLock, Tally>;
         let plan = Plan::new(16, 4).growth(Growth::Deferred).blocks(4);
         let cpu = TestCpu::default();
-        let pool: Pool<_, Counted<O>> = Pool::new(machine(), cpu, &plan).expect("memory");
+        let pool: Pool<_, Counted<O>> = Pool::with_config(machine(), cpu, &plan).expect("memory");
         (0..3).for_each(|_| assert_eq!(pool.grow(), Ok(16)));
         let device = any();
         // The own area has 4 slots a block.
@@ -282,7 +286,7 @@ fn the_orders_ask_as_many_areas_as_they_promise() {
 #[test]
 fn a_pool_does_not_grow_for_a_device_that_would_not_reach_it() {
     let plan = Plan::new(128, 1).growth(Growth::Inline).blocks(2);
-    let pool = Tested::new(machine(), TestCpu::default(), &plan).expect("memory");
+    let pool = Tested::with_config(machine(), TestCpu::default(), &plan).expect("memory");
     let device = any();
     let held = pool.map(&device, ToDevice(&[1; 128 * 2048])).unwrap();
     let reach = Iova::new((1 << 20) + 128 * 2048 - 1);

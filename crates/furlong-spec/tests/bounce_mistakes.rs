@@ -21,7 +21,7 @@ fn machine() -> Arc<Machine> {
 }
 
 fn pool_on<Z: Zeroing>(machine: &Arc<Machine>, plan: &Plan) -> Tested<Z> {
-    let pool = Pool::new(Arc::clone(machine), TestCpu::default(), plan);
+    let pool = Pool::with_config(Arc::clone(machine), TestCpu::default(), plan);
     pool.unwrap_or_else(|none| panic!("{none}"))
 }
 
@@ -190,14 +190,14 @@ fn a_restricted_pool_and_its_devices_keep_to_each_other() {
     assert!(restricted.map(&own, ToDevice(&[1])).is_ok());
     assert_eq!(open.map(&own, ToDevice(&[1])).map(|_| ()), refused);
     let grows = Plan::restricted(128).growth(Growth::Inline).blocks(2);
-    let none = Tested::<ZeroPads>::new(machine(), TestCpu::default(), &grows).unwrap_err();
+    let none = Tested::<ZeroPads>::with_config(machine(), TestCpu::default(), &grows).unwrap_err();
     assert_eq!(none.cause, PoolError::Plan(PlanError::Restricted));
 }
 
 #[test]
 fn plans_that_cannot_be_are_refused() {
     let error = |plan: Plan| {
-        let none = Tested::<ZeroPads>::new(machine(), TestCpu::default(), &plan);
+        let none = Tested::<ZeroPads>::with_config(machine(), TestCpu::default(), &plan);
         assert_eq!(none.as_ref().err().map(|none| none.memory.owned()), Some(0));
         none.unwrap_err().cause
     };
@@ -221,7 +221,7 @@ fn memory_that_is_misaligned_or_too_small_is_not_used() {
         let machine = machine();
         machine.refuse(refusal, 0);
         let plan = Plan::new(512, 4);
-        let none = Tested::<ZeroPads>::new(Arc::clone(&machine), TestCpu::default(), &plan);
+        let none = Tested::<ZeroPads>::with_config(Arc::clone(&machine), TestCpu::default(), &plan);
         let error = none.unwrap_err().cause;
         assert_eq!(error, PoolError::Block(GrowError::Misplaced));
         assert_eq!((machine.owned(), machine.shared()), (0, 0));
@@ -233,7 +233,7 @@ fn parameters_are_read_as_a_command_line_has_them() {
     let plan = |text: &str, cpus| {
         let parameter: Parameter = text.parse().expect(text);
         let plan = parameter.plan(cpus);
-        assert!(Tested::<ZeroPads>::new(machine(), TestCpu::default(), &plan).is_ok());
+        assert!(Tested::<ZeroPads>::with_config(machine(), TestCpu::default(), &plan).is_ok());
         (plan.slots, plan.areas)
     };
     assert_eq!(plan("512,4,force", 1), (512, 4));

@@ -33,7 +33,7 @@ fn machine() -> Arc<Machine> {
 }
 
 fn pool<A: Area>(machine: &Arc<Machine>) -> Of<A> {
-    let pool = Pool::new(Arc::clone(machine), TestCpu::default(), &plan());
+    let pool = Pool::with_config(Arc::clone(machine), TestCpu::default(), &plan());
     pool.unwrap_or_else(|none| panic!("{none}"))
 }
 

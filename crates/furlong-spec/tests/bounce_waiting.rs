@@ -19,7 +19,7 @@ type Tested = Pool<Arc<Machine>, Config>;
 
 fn pool(plan: &Plan) -> Tested {
     let machine = Arc::new(Machine::new(0, Addresses::new(1 << 20, 0)));
-    let pool = Pool::new(machine, TestCpu::default(), plan);
+    let pool = Pool::with_config(machine, TestCpu::default(), plan);
     pool.unwrap_or_else(|none| panic!("{none}"))
 }
 

@@ -42,7 +42,7 @@ fn a_pool_in_memory_that_was_handed_in_never_asks_the_heap() {
     let ((), calls) = heap::failing_at(0, || {
         let region = RegionMemory::new(memory, base);
         assert_eq!(region.slots(), 512);
-        let pool: Pool<_> = Pool::new_in(tables, region, OneCpu, &plan).expect("there is room");
+        let pool = Pool::new_in(tables, region, OneCpu, &plan).expect("there is room");
         let device = any();
         let mut mapped = pool.map(&device, Both(&mut bytes)).expect("there is room");
         assert_eq!(mapped.address(), base);
@@ -64,18 +64,18 @@ fn a_region_is_lent_once_and_comes_back_with_its_pool() {
     let memory = set_aside(512 * SLOT as usize);
     let region = RegionMemory::new(memory, Iova::new(1 << 24));
     let plan = Plan::new(512, 1).growth(Growth::Inline).blocks(2);
-    let pool: Pool<_> = Pool::new(&region, OneCpu, &plan).expect("there is room");
+    let pool = Pool::new(&region, OneCpu, &plan).expect("there is room");
     assert_eq!(pool.grow(), Err(GrowError::NoMemory));
-    let second: Result<Pool<_>, _> = Pool::new(&region, OneCpu, &plan);
+    let second = Pool::new(&region, OneCpu, &plan);
     let none = PoolError::Block(GrowError::NoMemory);
     assert_eq!(second.map(|_| ()).map_err(|none| none.cause), Err(none));
     drop(pool);
     let large = Plan::new(1024, 1);
-    let pool: Pool<_> = Pool::new(&region, OneCpu, &large).expect("it is halved");
+    let pool = Pool::new(&region, OneCpu, &large).expect("it is halved");
     assert_eq!(pool.slots(), 512);
     let near = Plan::new(512, 1).reach(Iova::new((1 << 24) + 4095));
     drop(pool);
-    let beyond: Result<Pool<_>, _> = Pool::new(&region, OneCpu, &near);
+    let beyond = Pool::new(&region, OneCpu, &near);
     assert_eq!(beyond.map(|_| ()).map_err(|none| none.cause), Err(none));
 }
 
@@ -95,7 +95,8 @@ fn table_bytes_are_enough<A: Area>(segment: usize) {
         let bytes = Tested::<A>::table_bytes(&plan).expect("a good plan");
         let make = |bytes: usize| {
             let machine = Arc::new(Machine::new(0, Addresses::new(1 << 30, 0)));
-            let pool = Tested::<A>::new_in(set_aside(bytes), machine, TestCpu::default(), &plan);
+            let pool =
+                Tested::<A>::with_config_in(set_aside(bytes), machine, TestCpu::default(), &plan);
             let pool = pool.map_err(|none| none.cause)?;
             while pool.grow().is_ok() {}
             Ok::<_, PoolError>(pool)
@@ -139,7 +140,7 @@ fn a_line_without_places_refuses_whoever_would_wait() {
     let region = RegionMemory::new(set_aside(SLOT as usize), Iova::new(1 << 24));
     let plan = Plan::new(1, 1).waiters(0);
     let tables = set_aside(Pool::<RegionMemory>::table_bytes(&plan).unwrap());
-    let pool: Pool<_> = Pool::new_in(tables, region, OneCpu, &plan).expect("there is room");
+    let pool = Pool::new_in(tables, region, OneCpu, &plan).expect("there is room");
     let device = any();
     let held = pool.map(&device, ToDevice(&[1])).unwrap();
     let waiting = pool

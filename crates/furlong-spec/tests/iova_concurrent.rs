@@ -93,7 +93,10 @@ fn domain<C: DomainConfig<Space = Standard, Cpu = ThreadCpu>>(
     let space = VecSpace::new(extent, PAGE, Vec::new()).unwrap();
     let pages = Arc::new(Pages::new(pages));
     let device = Device(Arc::clone(&pages));
-    (Domain::new(space, device, ThreadCpu, cpus).unwrap(), pages)
+    (
+        Domain::with_config(space, device, ThreadCpu, cpus).unwrap(),
+        pages,
+    )
 }
 
 /// What one thread has, and does.

@@ -154,7 +154,7 @@ fn domain<C>(pages: u64) -> Domain<Device, C>
 where
     C: DomainConfig<Space = Standard, Cpu = ThreadCpu>,
 {
-    Domain::new(space(pages), Device, ThreadCpu, 2).unwrap()
+    Domain::with_config(space(pages), Device, ThreadCpu, 2).unwrap()
 }
 
 /// Reserves and releases in every way, and returns what is held in the end.
@@ -257,7 +257,7 @@ fn a_domain_for_which_there_is_no_memory_gives_back_what_it_was_given() {
     let grant = given.reserve(&Request::new(1), Highest).unwrap();
     let mut attempts = 0;
     let domain = loop {
-        let new = || Domain::<_, Tiny>::new(given, Device, ThreadCpu, 2);
+        let new = || Domain::<_, Tiny>::with_config(given, Device, ThreadCpu, 2);
         match with_memory(attempts, new) {
             Ok(domain) => break domain,
             Err(NoDomain { space, .. }) => given = space,

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn read_a_disk() -> Result<(), Box<dyn Error>> {
     let parameter: Parameter = "512,4,force".parse()?;
     let plan = parameter.plan(1).growth(Growth::Inline).blocks(4);
-    let pool: Pool<_> = Pool::new(HeapMemory::new(), OneCpu, &plan)?;
+    let pool = Pool::new(HeapMemory::new(), OneCpu, &plan)?;
     // NVMe: what is at an offset in its page has to stay there.
     let disk = Device::new(1, Limits::new().min_align_mask(0xfff))?;
 
@@ -50,7 +50,8 @@ fn read_a_disk() -> Result<(), Box<dyn Error>> {
 /// and a ring of descriptors is shared on purpose.
 fn keep_a_guests_secrets() -> Result<(), Box<dyn Error>> {
     type Guest = Custom<AreaFirst, LockFree, ZeroUnmapped>;
-    let pool: Pool<_, Guest> = Pool::new(HeapMemory::new(), OneCpu, &Plan::restricted(512))?;
+    let pool: Pool<_, Guest> =
+        Pool::with_config(HeapMemory::new(), OneCpu, &Plan::restricted(512))?;
     let nic = pool.admit(Device::new(2, Limits::new().quota(64))?);
 
     let mut ring = pool.allocate(&nic, 4096)?;
@@ -68,7 +69,7 @@ fn keep_a_guests_secrets() -> Result<(), Box<dyn Error>> {
 
 /// Where there is no room, whoever can wait stands in line.
 fn wait_for_room() -> Result<(), Box<dyn Error>> {
-    let pool: Pool<_> = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(8, 2))?;
+    let pool = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(8, 2))?;
     let disk = Device::new(3, Limits::new())?;
     let page = [7; 4096];
     let held: Result<Vec<_>, _> = (0..4).map(|_| pool.map(&disk, ToDevice(&page))).collect();

@@ -59,7 +59,7 @@ fn run_a_network_card() -> Result<(), Box<dyn Error>> {
     // Without page 0 nobody is ever given address 0, which drivers take for none.
     let below_4g = Extent::from_last(Iova::new(PAGE), Iova::new(0xffff_ffff));
     let space = VecSpace::new(below_4g.ok_or("a window has a size")?, PAGE, Vec::new())?;
-    let domain: Domain<Iommu> = Domain::new(space, Iommu::default(), OneCpu, 1)?;
+    let domain = Domain::new(space, Iommu::default(), OneCpu, 1)?;
 
     for _ in 0..100_000 {
         let buffer = domain.reserve(&Request::new(2048), Highest)?;

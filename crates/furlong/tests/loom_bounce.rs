@@ -139,7 +139,7 @@ struct World<A: Area> {
 impl<A: Area> World<A> {
     fn new(plan: &Plan) -> Arc<Self> {
         let memory = Watched(std::sync::Mutex::new(Vec::new()));
-        let pool = Pool::new(memory, OneCpu, plan);
+        let pool = Pool::with_config(memory, OneCpu, plan);
         Arc::new(Self {
             pool: pool.unwrap_or_else(|none| panic!("{none}")),
             device: Device::new(1, Limits::new()).unwrap(),

@@ -145,7 +145,7 @@ impl<const QUARANTINE: usize> World<QUARANTINE> {
         let extent = Extent::from_len(Iova::new(0), pages as u64 * PAGE).unwrap();
         let space = VecSpace::new(extent, PAGE, Vec::with_capacity(PAGES)).unwrap();
         let machine = Arc::new(Machine::new(pages));
-        let domain = Domain::new(space, Arc::clone(&machine), ThreadCpu, 2);
+        let domain = Domain::with_config(space, Arc::clone(&machine), ThreadCpu, 2);
         Arc::new(Self {
             domain: domain.unwrap(),
             machine,

@@ -65,8 +65,8 @@ fn open() -> Iova {
     let tables = iova::take(len, PAGE, iova::HIGH).expect("there is memory");
     // SAFETY: the pages are mapped, and the pool's for good.
     let tables = unsafe { direct::slice(PhysAddr::new(tables.raw()), bytes) };
-    let pool = Pool::new_in(tables, region, OneCpu, &plan).expect("there is room for its tables");
-    POOL.set(pool);
+    let pool = Pool::with_config_in(tables, region, OneCpu, &plan);
+    POOL.set(pool.expect("there is room for its tables"));
     let limits = Limits::new().reach(iova::LOW.1);
     DISK.set(Device::new(1, limits).expect("a device may have this reach"));
     at

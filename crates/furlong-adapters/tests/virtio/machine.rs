@@ -93,7 +93,7 @@ impl<const N: usize> Machine<N> {
         // SAFETY: a machine is booted once, or `set` below fails; nobody else knows of it.
         let tables = unsafe { &mut *TABLE[N].0.get() };
         let booted = Booted {
-            pool: Pool::new_in(tables, region, OneCpu, &plan).expect("there is memory"),
+            pool: Pool::with_config_in(tables, region, OneCpu, &plan).expect("there is memory"),
             disk: Device::new(1, limits).expect("good limits"),
         };
         assert!(

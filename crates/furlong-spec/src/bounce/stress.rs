@@ -93,8 +93,8 @@ pub fn stress<O: Order, A: Area>(threads: usize, maps: u64, seed: u64) -> Stress
         .growth(Growth::Inline)
         .blocks(4)
         .transients(4);
-    let pool: Pool<_, Config<O, A>> =
-        Pool::new(HeapMemory::new(), ThreadCpu, &plan).unwrap_or_else(|none| panic!("{none}"));
+    let pool: Pool<_, Config<O, A>> = Pool::with_config(HeapMemory::new(), ThreadCpu, &plan)
+        .unwrap_or_else(|none| panic!("{none}"));
     let devices = [
         Device::new(0, Limits::new()),
         Device::new(1, Limits::new().min_align_mask(0xfff)),

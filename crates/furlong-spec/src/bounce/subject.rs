@@ -83,7 +83,7 @@ impl<O: Order, A: Area, Z: Zeroing> PoolSubject<Tried<O, A, Z>> {
     pub fn new(world: &World) -> Self {
         let machine = Arc::new(Machine::new(world.ram, world.addresses));
         let cpu = TestCpu::default();
-        let pool = Pool::new(Arc::clone(&machine), cpu.clone(), &world.plan);
+        let pool = Pool::with_config(Arc::clone(&machine), cpu.clone(), &world.plan);
         Self {
             pool: Some(pool.unwrap_or_else(|none| panic!("{none}"))),
             machine,

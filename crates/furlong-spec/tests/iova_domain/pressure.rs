@@ -271,7 +271,7 @@ fn with_a_meddler() -> Rc<Domain<Meddler, Narrow>> {
         domain: OnceCell::new(),
         grant: RefCell::default(),
     };
-    let domain = Rc::new(Domain::new(space, meddler, OneCpu, 1).unwrap());
+    let domain = Rc::new(Domain::with_config(space, meddler, OneCpu, 1).unwrap());
     let itself = domain.flusher().domain.set(Rc::downgrade(&domain));
     itself.unwrap();
     domain

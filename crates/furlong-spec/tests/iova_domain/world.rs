@@ -98,7 +98,7 @@ impl World {
         };
         let seat = Seat::default();
         Self {
-            domain: Domain::new(space, device.clone(), seat.clone(), cpus).unwrap(),
+            domain: Domain::with_config(space, device.clone(), seat.clone(), cpus).unwrap(),
             device,
             seat,
             grants: Vec::new(),

@@ -132,7 +132,7 @@ mod tests {
     use crate::check::Check;
 
     fn pool() -> Pool<HeapMemory> {
-        let pool: Pool<_> = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(256, 1).blocks(2))
+        let pool = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(256, 1).blocks(2))
             .unwrap_or_else(|none| panic!("{none}"));
         pool.check().unwrap();
         pool

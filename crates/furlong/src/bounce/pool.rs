@@ -18,7 +18,7 @@ use super::store::Store;
 use super::table::Table;
 use super::transient::Transients;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Lock, Padded, TryLock, serial};
+use crate::sync::{Lock, OneCpu, Padded, TryLock, serial};
 
 /// Bounce memory for devices that do not reach everything, shared by many CPUs.
 ///
@@ -49,7 +49,7 @@ use crate::sync::{Lock, Padded, TryLock, serial};
 /// ```
 /// use furlong::bounce::{Device, FromDevice, HeapMemory, Limits, OneCpu, Plan, Pool};
 ///
-/// let pool: Pool<_> = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(512, 4))?;
+/// let pool = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(512, 4))?;
 /// let disk = Device::new(1, Limits::new())?;
 ///
 /// let mut sector = [0; 512];
@@ -88,7 +88,7 @@ pub struct Pool<M: Memory, C: Config = Standard> {
     pub(super) counters: C::Counters,
 }
 
-impl<M: Memory, C: Config> Pool<M, C> {
+impl<M: Memory> Pool<M> {
     /// A pool as planned, with its first block. What it knows is kept on the heap.
     ///
     /// Where there is no memory for the block it is halved, down to [`Plan::block_min`].
@@ -96,8 +96,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// # Errors
     /// [`NoPool`], with what was given and why.
     #[cfg(feature = "alloc")]
-    pub fn new(memory: M, cpu: C::Cpu, plan: &Plan) -> Result<Self, NoPool<M>> {
-        Self::begin(Store::heap(), memory, cpu, plan)
+    pub fn new(memory: M, cpu: OneCpu, plan: &Plan) -> Result<Self, NoPool<M>> {
+        Self::with_config(memory, cpu, plan)
     }
 
     /// The same without a heap: what the pool knows is kept in `tables`, which has
@@ -109,6 +109,30 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// # Example
     /// See [`RegionMemory`](super::RegionMemory).
     pub fn new_in(
+        tables: &'static mut [MaybeUninit<u8>],
+        memory: M,
+        cpu: OneCpu,
+        plan: &Plan,
+    ) -> Result<Self, NoPool<M>> {
+        Self::with_config_in(tables, memory, cpu, plan)
+    }
+}
+
+impl<M: Memory, C: Config> Pool<M, C> {
+    /// A pool with any configuration; otherwise as [`new`](Pool::new).
+    ///
+    /// # Errors
+    /// [`NoPool`], with what was given and why.
+    #[cfg(feature = "alloc")]
+    pub fn with_config(memory: M, cpu: C::Cpu, plan: &Plan) -> Result<Self, NoPool<M>> {
+        Self::begin(Store::heap(), memory, cpu, plan)
+    }
+
+    /// A pool with any configuration, without a heap; otherwise as [`new_in`](Pool::new_in).
+    ///
+    /// # Errors
+    /// [`NoPool`], with what was given and why; `tables` is lost.
+    pub fn with_config_in(
         tables: &'static mut [MaybeUninit<u8>],
         memory: M,
         cpu: C::Cpu,

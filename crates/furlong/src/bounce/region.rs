@@ -28,7 +28,7 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 /// let region = RegionMemory::new(set_aside(128 * 2048), Iova::new(16 << 20));
 /// let plan = Plan::new(region.slots(), 1);
 /// let tables = set_aside(Pool::<RegionMemory>::table_bytes(&plan)?);
-/// let pool: Pool<_> = Pool::new_in(tables, region, OneCpu, &plan)?; // no heap anywhere
+/// let pool = Pool::new_in(tables, region, OneCpu, &plan)?; // no heap anywhere
 /// let disk = Device::new(1, Limits::new())?;
 /// let mapped = pool.map(&disk, ToDevice(b"sector"))?;
 /// assert_eq!(mapped.address(), Iova::new(16 << 20));

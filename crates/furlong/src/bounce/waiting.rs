@@ -48,7 +48,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// ```
     /// use furlong::bounce::{Device, HeapMemory, Limits, OneCpu, Plan, Pool, ToDevice};
     ///
-    /// let pool: Pool<_> = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(1, 1))?;
+    /// let pool = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(1, 1))?;
     /// let nic = Device::new(1, Limits::new())?;
     /// let first = pool.map(&nic, ToDevice(b"one"))?;
     /// std::thread::scope(|scope| {

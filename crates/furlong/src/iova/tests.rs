@@ -290,7 +290,7 @@ fn a_stale_grant_releases_no_extent_of_another_kind() {
 fn a_grant_is_good_in_the_domain_of_its_space_and_behind_it() {
     let mut space = VecSpace::new(extent(0, 1 << 20), 4096, Vec::new()).unwrap();
     let [before, kept] = [(); 2].map(|()| space.reserve(&Request::new(1), Lowest).unwrap());
-    let domain: Domain<NoTlb> = Domain::new(space, NoTlb, OneCpu, 1).unwrap();
+    let domain = Domain::new(space, NoTlb, OneCpu, 1).unwrap();
     domain.release_flushed(before).unwrap();
     let after = domain.reserve(&Request::new(1), Lowest).unwrap();
     domain.check().unwrap();

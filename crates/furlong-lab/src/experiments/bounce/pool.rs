@@ -29,7 +29,7 @@ pub(super) fn pool<M: Memory, C: Config<Cpu = ThreadCpu>>(
     let parameter: Parameter = parameter.parse().map_err(said)?;
     debug_assert!(parameter.mode == Mode::Force, "nothing goes round the pool");
     let plan = parameter.plan(1).growth(Growth::Inline).blocks(BLOCKS);
-    let pool = Pool::new(memory, ThreadCpu, &plan).map_err(|none| said(none.cause))?;
+    let pool = Pool::with_config(memory, ThreadCpu, &plan).map_err(|none| said(none.cause))?;
     for _ in 1..BLOCKS {
         pool.grow().map_err(said)?;
     }

@@ -34,7 +34,7 @@ impl<K: DomainCounters + Send + 'static> SharedAllocator for Magazines<K> {
     fn new(space: Extent<Iova>, granule: u64, cpus: usize) -> Result<Self, Failure> {
         let space = VecSpace::new(space, granule, Vec::new());
         let space = space.map_err(|refused| Failure(refused.to_string()))?;
-        let domain = Domain::new(space, NoTlb, ThreadCpu, cpus);
+        let domain = Domain::with_config(space, NoTlb, ThreadCpu, cpus);
         let no_memory = |_| Failure("there is no memory for the domain".to_owned());
         domain.map(Self).map_err(no_memory)
     }

@@ -104,7 +104,7 @@ where
 ///
 /// let below_4g = Extent::from_last(Iova::new(0x1000), Iova::new(0xffff_ffff)).unwrap();
 /// let space = VecSpace::new(below_4g, 4096, Vec::new())?;
-/// let domain: Domain<Iommu> = Domain::new(space, Iommu, OneCpu, 1)?;
+/// let domain = Domain::new(space, Iommu, OneCpu, 1)?;
 ///
 /// let grant = domain.reserve(&Request::new(1500), Highest)?;
 /// map(grant.iova());
@@ -170,7 +170,7 @@ impl<F, C: DomainConfig> core::error::Error for NoDomain<F, C> {}
 pub(super) type PartGuard<'a, C> =
     LockGuard<'a, <C as DomainConfig>::Lock, Part<<C as DomainConfig>::Counters>>;
 
-impl<F: Flush, C: DomainConfig> Domain<F, C> {
+impl<F: Flush> Domain<F> {
     /// A domain for `cpus` CPUs over a space; what is reserved in that stays so, and its grants are
     /// good here.
     ///
@@ -185,6 +185,24 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// # Panics
     /// If `cpus` is 0.
     pub fn new(
+        space: VecSpace,
+        flush: F,
+        cpu: OneCpu,
+        cpus: usize,
+    ) -> Result<Self, NoDomain<F, Shared>> {
+        Self::with_config(space, flush, cpu, cpus)
+    }
+}
+
+impl<F: Flush, C: DomainConfig> Domain<F, C> {
+    /// A domain with any configuration; otherwise as [`new`](Domain::new).
+    ///
+    /// # Errors
+    /// [`NoDomain`], with what was given, if there is no memory for the quarantines and the depots.
+    ///
+    /// # Panics
+    /// If `cpus` is 0.
+    pub fn with_config(
         space: VecSpace<C::Space>,
         flush: F,
         cpu: C::Cpu,
