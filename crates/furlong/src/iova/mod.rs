@@ -104,7 +104,7 @@ pub use map::{
     BrokenMap, CUT_RANGE_NODES, Entries, Entry, Hint, InsertError, Map, MapNode, RemoveError,
     Straddles,
 };
-pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy};
+pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy, Sided};
 pub use quarantine::Quarantine;
 pub use query::Need;
 pub use random::{ATTEMPTS, Random};

@@ -53,6 +53,13 @@ pub(super) use sealed::Choose;
 pub trait Policy: Choose {}
 impl<P: Choose> Policy for P {}
 
+/// The policies that say from which end to look, and no more: [`Lowest`] and [`Highest`]. A shared
+/// domain takes these where it hands out what it has at hand before it looks at all. The others
+/// promise a place, or one that cannot be foretold.
+pub trait Sided: Policy {}
+impl Sided for Lowest {}
+impl Sided for Highest {}
+
 /// The lowest place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lowest;

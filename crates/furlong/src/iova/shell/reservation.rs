@@ -8,13 +8,23 @@ use super::flush::Flush;
 use super::magazine::Entry;
 use super::traffic::{DomainCounters, Event};
 use crate::addr::{Extent, Iova};
-use crate::iova::{Grant, Policy, Request, ReserveAtError, ReserveError, VecSpace};
+use crate::iova::{Grant, Policy, Request, ReserveAtError, ReserveError, Sided, VecSpace};
 use crate::rbtree::{NoMemory, NodeId};
 
 impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// Reserves what `request` asks for: an extent from a magazine that suits, or a place in the
     /// tree that `policy` chooses. Where the place matters, as for randomisation, take
-    /// [`place`](Self::place).
+    /// [`place`](Self::place): here a policy that promises one does not compile.
+    ///
+    /// ```compile_fail,E0277
+    /// # use furlong::addr::{Extent, Iova};
+    /// # use furlong::iova::{Domain, NoTlb, OneCpu, Random, Request, VecSpace};
+    /// # let all = Extent::from_last(Iova::new(0), Iova::new(0xffff_ffff)).unwrap();
+    /// # let space = VecSpace::new(all, 4096, Vec::new()).unwrap();
+    /// # let domain = Domain::new(space, NoTlb, OneCpu, 1).unwrap();
+    /// # let random = Random::new(|| 4);
+    /// domain.reserve(&Request::new(4096), random);
+    /// ```
     ///
     /// # Errors
     /// See [`ReserveError`]; nothing is reserved. Under pressure the quarantines have been flushed
@@ -25,7 +35,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// 254 extents at most. From the depot one lock more. Else as
     /// [`Space::reserve`](crate::iova::Space::reserve), and after a refusal O(n log n).
     #[inline]
-    pub fn reserve<P: Policy>(&self, request: &Request, policy: P) -> Result<Grant, ReserveError> {
+    pub fn reserve<P: Sided>(&self, request: &Request, policy: P) -> Result<Grant, ReserveError> {
         if let Some(wanted) = Wanted::new(request, self.shift, C::CLASSES) {
             let mut part = self.part(self.here());
             let found = part.take(&wanted);
@@ -45,7 +55,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     ///
     /// # Cost
     /// As [`reserve`](Self::reserve), and no more after a refusal.
-    pub fn try_reserve<P: Policy>(
+    pub fn try_reserve<P: Sided>(
         &self,
         request: &Request,
         policy: P,
