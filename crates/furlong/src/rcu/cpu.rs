@@ -34,6 +34,60 @@ pub unsafe trait CurrentCpu {
 ///
 /// The CPU with number n has slot n. A guard that is forgotten holds everything up for good, as
 /// forgetting to turn preemption on again does.
+///
+/// # Example
+///
+/// A table in a static that every CPU reads, its interrupt handlers too:
+///
+/// ```
+/// use furlong::addr::Pfn;
+/// use furlong::phys::{Custom, Descriptor, Direct, SegmentTable};
+/// use furlong::rcu::{CurrentCpu, PerCpu, ReaderSlot};
+/// use furlong::sync::SpinLock;
+/// # fn preemption_off() {}
+/// # fn preemption_on() {}
+/// # fn cpu_number() -> usize { 0 }
+///
+/// struct ThisCpu;
+///
+/// /// Preemption is off as long as this lives; it nests.
+/// struct Pinned;
+///
+/// impl Drop for Pinned {
+///     fn drop(&mut self) {
+///         preemption_on();
+///     }
+/// }
+///
+/// // SAFETY: while preemption is off nothing else runs with this CPU's number but handlers, which
+/// // have dropped their guards when they return; and a CPU sees what it did before.
+/// unsafe impl CurrentCpu for ThisCpu {
+///     type Pin = Pinned;
+///
+///     fn pin(&self) -> (usize, Pinned) {
+///         preemption_off();
+///         (cpu_number(), Pinned)
+///     }
+/// }
+///
+/// struct Page(Pfn);
+///
+/// impl Descriptor for Page {
+///     fn of_frame(frame: Pfn) -> Self {
+///         Self(frame)
+///     }
+/// }
+///
+/// type Readers = PerCpu<ThisCpu, [ReaderSlot; 8]>;
+///
+/// static MEMORY: SegmentTable<Page, Custom<Direct, SpinLock, Readers>> =
+///     SegmentTable::with_parts(SpinLock::new(), PerCpu::new(ThisCpu, ReaderSlot::array()));
+///
+/// // Nobody registers: whoever runs here goes inside.
+/// let guard = MEMORY.rcu().enter();
+/// let page = MEMORY.read(&guard).page_of(Pfn::new(7));
+/// assert!(page.is_none_or(|page| page.0 == Pfn::new(7)));
+/// ```
 pub struct PerCpu<C, S: SlotStore> {
     domain: Domain<S>,
     cpu: C,
