@@ -3,10 +3,12 @@
 //! ```
 //! use furlong_adapters::range_alloc::RangeAllocator;
 //!
-//! let kernel = RangeAllocator::new(0xffff_e000_0000_0000..0xffff_e100_0000_0000);
-//! let stack = kernel.alloc(0x4000)?;
-//! kernel.alloc_specific(&(0xffff_e080_0000_0000..0xffff_e080_0000_1000))?;
-//! kernel.free(stack);
+//! static KERNEL: RangeAllocator =
+//!     RangeAllocator::new(0xffff_e000_0000_0000..0xffff_e100_0000_0000);
+//!
+//! let stack = KERNEL.alloc(0x4000)?;
+//! KERNEL.alloc_specific(&(0xffff_e080_0000_0000..0xffff_e080_0000_1000))?;
+//! KERNEL.free(stack);
 //! # Ok::<(), furlong_adapters::range_alloc::RangeAllocError>(())
 //! ```
 //!
@@ -32,7 +34,8 @@ use furlong::sync::{Lock, RawLock, SpinLock};
 #[derive(Debug)]
 pub struct RangeAllocator<L = SpinLock> {
     full: Range<usize>,
-    space: Lock<L, VecSpace>,
+    /// Made at the first call, since a static cannot.
+    space: Lock<L, Option<VecSpace>>,
 }
 
 /// There is no room for it, or no memory to note it; nothing has changed.
@@ -53,7 +56,7 @@ impl RangeAllocator {
     /// # Panics
     /// If it is empty.
     #[must_use]
-    pub fn new(full: Range<usize>) -> Self {
+    pub const fn new(full: Range<usize>) -> Self {
         Self::with_lock(full, SpinLock::new())
     }
 }
@@ -64,13 +67,21 @@ impl<L: RawLock> RangeAllocator<L> {
     /// # Panics
     /// If `full` is empty.
     #[must_use]
-    pub fn with_lock(full: Range<usize>, lock: L) -> Self {
-        let extent = extent(&full).expect("there are addresses");
-        let space = VecSpace::new(extent, 1, Vec::new()).expect("a byte is a granule");
+    pub const fn with_lock(full: Range<usize>, lock: L) -> Self {
+        assert!(full.start < full.end, "there are addresses");
         Self {
             full,
-            space: Lock::new(lock, space),
+            space: Lock::new(lock, None),
         }
+    }
+
+    /// Lends the space to `change`, under the lock.
+    fn with_space<T>(&self, change: impl FnOnce(&mut VecSpace) -> T) -> T {
+        let fresh = || {
+            let extent = extent(&self.full).expect("there are addresses");
+            VecSpace::new(extent, 1, Vec::new()).expect("a byte is a granule")
+        };
+        change(self.space.lock().get_or_insert_with(fresh))
     }
 
     /// What there is, free or not.
@@ -87,10 +98,8 @@ impl<L: RawLock> RangeAllocator<L> {
     /// # Cost
     /// O(log n) under the lock.
     pub fn alloc(&self, size: usize) -> Result<Range<usize>, RangeAllocError> {
-        let reserved = self
-            .space
-            .lock()
-            .reserve(&Request::new(size as u64), Lowest);
+        let request = Request::new(size as u64);
+        let reserved = self.with_space(|space| space.reserve(&request, Lowest));
         let start = reserved.map_err(|_| RangeAllocError)?.iova().raw() as usize;
         Ok(start..start + size)
     }
@@ -104,7 +113,7 @@ impl<L: RawLock> RangeAllocator<L> {
     /// As [`alloc`](Self::alloc).
     pub fn alloc_specific(&self, range: &Range<usize>) -> Result<(), RangeAllocError> {
         let extent = extent(range).ok_or(RangeAllocError)?;
-        let reserved = self.space.lock().reserve_at(extent);
+        let reserved = self.with_space(|space| space.reserve_at(extent));
         // It is freed by its range, so the grant is not kept.
         reserved.map(|_| ()).map_err(|_| RangeAllocError)
     }
@@ -118,7 +127,7 @@ impl<L: RawLock> RangeAllocator<L> {
     /// As [`alloc`](Self::alloc).
     pub fn free(&self, range: Range<usize>) {
         let extent = extent(&range).expect("a range that was allocated is not empty");
-        let released = self.space.lock().release_at(extent);
+        let released = self.with_space(|space| space.release_at(extent));
         released.expect("a range that was allocated is freed once, and whole");
     }
 }
