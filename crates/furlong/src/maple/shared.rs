@@ -5,6 +5,7 @@ use core::{fmt, marker::PhantomData, mem::needs_drop};
 
 use super::check::Broken;
 use super::config::{Config, Standard};
+use super::counters::Off;
 use super::displaced::Slots;
 use super::entry::Retire;
 use super::pool::{NoMemory, Nodes, Pool};
@@ -17,7 +18,7 @@ use super::write::Write;
 use crate::addr::Address;
 use crate::check::Check;
 use crate::rcu::Rcu;
-use crate::sync::{Lock, Padded, RawLock};
+use crate::sync::{Lock, Padded, RawLock, const_unless_loom};
 
 /// What a writer holds: the nodes that are in no tree.
 type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>>;
@@ -36,16 +37,18 @@ type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>
 /// use furlong::sync::SpinLock;
 ///
 /// static RCU: Domain = Domain::new();
-/// let areas: RcuMaple<VirtAddr, RcuBox<&str>, _, _> = RcuMaple::new(&RCU, SpinLock::new());
+/// static AREAS: RcuMaple<VirtAddr, RcuBox<&str>, &Domain, SpinLock> =
+///     RcuMaple::new(&RCU, SpinLock::new());
+///
 /// let extent = |start, len| Extent::from_len(VirtAddr::new(start), len).unwrap();
-/// areas.lock().insert(extent(0x1000, 0x3000), RcuBox::new("code"))?;
+/// AREAS.lock().insert(extent(0x1000, 0x3000), RcuBox::new("code"))?;
 ///
 /// let reader = RCU.register().unwrap();
 /// let guard = reader.enter();
-/// let found = areas.read(&guard).load(VirtAddr::new(0x1234));
-/// areas.lock().erase(VirtAddr::new(0x1234))?;
+/// let found = AREAS.read(&guard).load(VirtAddr::new(0x1234));
+/// AREAS.lock().erase(VirtAddr::new(0x1234))?;
 /// assert_eq!(found, Some(&"code")); // it stays until the guard is dropped
-/// assert_eq!(areas.read(&guard).load(VirtAddr::new(0x1234)), None);
+/// assert_eq!(AREAS.read(&guard).load(VirtAddr::new(0x1234)), None);
 /// drop(guard);
 ///
 /// // After the lock, or in an idle loop: only now is the entry dropped.
@@ -65,9 +68,19 @@ pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config = Stand
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock> RcuMaple<A, E, R, L, Standard> {
-    /// An empty map, whose readers hold guards of `rcu` and whose writers take `lock`.
-    pub fn new(rcu: R, lock: L) -> Self {
-        Self::with_config(rcu, lock)
+    const_unless_loom! {
+        /// An empty map, whose readers hold guards of `rcu` and whose writers take `lock`. It
+        /// allocates when it gets its first entry.
+        pub const fn new(rcu: R, lock: L) -> Self {
+            Self {
+                tree: Tree::new(),
+                pool: Padded(Lock::new(lock, Pool::new())),
+                count: Off,
+                rcu,
+                typed: PhantomData,
+                owns: PhantomData,
+            }
+        }
     }
 }
 
