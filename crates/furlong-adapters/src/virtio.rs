@@ -24,7 +24,8 @@ pub const NOWHERE: PhysAddr = PhysAddr::MAX;
 /// aligned to one, which is all that queues need, and the buffers of requests are short.
 ///
 /// # Safety
-/// Whoever implements the trait promises what the method [`mmio`](Self::mmio) asks for.
+/// Whoever implements the trait promises that the pointer which [`mmio`](Self::mmio) answers is
+/// good for the registers that it was asked for, and aliases nothing else of the program.
 ///
 /// # Example
 /// ```
@@ -92,8 +93,7 @@ pub unsafe trait Board {
     /// Where the CPU finds `len` bytes of device registers; asked by the transport over PCI only.
     ///
     /// # Safety
-    /// The registers are those of a device, as its bus has told. The pointer that comes back is
-    /// good for them, and aliases nothing else of the program.
+    /// The registers are those of a device, as its bus has told.
     unsafe fn mmio(start: PhysAddr, len: usize) -> NonNull<u8>;
 
     /// Called where a buffer of a request cannot be mapped, which a driver has no way to be told.
