@@ -28,7 +28,15 @@ const EXAMPLES: &str = "\
 Examples:
   furlong run iova-gap
   furlong compare 'sort big.txt' 'sort --parallel=1 big.txt'
-  furlong history";
+  furlong history
+
+Exit codes:
+  0      done, also where only the store could not be written
+  1      a subject gave a wrong answer, or a run failed
+  2      bad usage or bad input: nothing was done
+  3      a condition of --fail-on holds
+  128+N  signal N ended it; what was finished is kept
+  (stat --ministat ends as ministat does)";
 
 /// Shows whether a change to memory management is a win, honestly, on this machine.
 #[derive(Debug, Parser)]

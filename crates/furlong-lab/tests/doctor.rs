@@ -78,6 +78,19 @@ fn the_floor_is_measured_and_the_json_has_everything() {
 }
 
 #[test]
+fn bad_findings_fail_the_command_where_that_is_asked_for() {
+    for json in [&[][..], &["--json", "-"]] {
+        let arguments = [&["--no-floor", "--fail-on", "bad"], json].concat();
+        let output = doctor(&arguments);
+        let said = text(&output.stdout);
+        let is_bad = said.lines().any(|line| line.starts_with("bad"));
+        let is_bad = is_bad || said.contains("\"state\": \"bad\"");
+        let wanted = if is_bad { 3 } else { 0 };
+        assert_eq!(output.status.code(), Some(wanted), "{said}");
+    }
+}
+
+#[test]
 fn what_cannot_be_done_is_one_line() {
     for (arguments, wanted) in [
         (

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::cli::{Talk, seconds};
@@ -28,7 +29,15 @@ const EXAMPLES: &str = "\
 Examples:
   furlong doctor
   furlong doctor --seconds 5
-  furlong doctor --no-floor --json -";
+  furlong doctor --no-floor --json -
+  furlong doctor --fail-on bad && furlong run";
+
+/// A finding that should fail the command (`--fail-on`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Something may spoil a measurement, or cannot be measured.
+    Bad,
+}
 
 /// How long to look, and where the findings go.
 #[derive(Debug, clap::Args)]
@@ -44,6 +53,9 @@ pub struct Args {
     /// Write the findings as JSON; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Exit with 3 when there is such a finding
+    #[arg(long, value_name = "STATE")]
+    pub fail_on: Option<FailOn>,
     /// The work of a sample, for the doctor itself
     #[arg(long, hide = true)]
     pub spin: Option<u64>,
@@ -104,9 +116,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         .iter()
         .filter(|one| one.state == State::Bad)
         .count();
+    let exit = match args.fail_on {
+        Some(FailOn::Bad) if bad > 0 => Exit::Condition,
+        _ => Exit::Done,
+    };
     let Some(target) = target else {
         talk::data(&lines)?;
-        return Ok(Exit::Done.into());
+        return Ok(exit.into());
     };
     let report = Findings {
         schema: SCHEMA,
@@ -124,5 +140,5 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     target
         .put(format!("{json}\n").as_bytes())
         .map_err(|error| Error::failed(error.to_string()))?;
-    Ok(Exit::Done.into())
+    Ok(exit.into())
 }
