@@ -366,9 +366,9 @@ struct furlong_phys_segment {
          */
         uint64_t avail_start;
         /**
-         * The frame behind the last one that it may have; avail_start where it may have none.
+         * How many it may have from there on, 0 where it may have none.
          */
-        uint64_t avail_end;
+        uint64_t avail_len;
         /**
          * Where, counted from avail_start, the next search for contiguous pages begins.
          */
@@ -892,16 +892,27 @@ int furlong_iova_fill(struct furlong_iova *iova,
                       size_t *count);
 
 /**
- * Releases exactly start to last, whatever it was reserved for.
+ * Releases exactly start to last, which is not FURLONG_IOVA_FIXED.
  *
  * Answers 0, -EINVAL (iova is NULL, last is below start, the range is not made of whole granules),
- * -ENOENT (nothing of it is reserved) or -EBUSY (part of a larger range, or of several, is):
- * nothing has changed.
+ * -ENOENT (nothing of it is reserved), -EBUSY (part of a larger range, or of several, is) or
+ * -EPERM (it is fixed: furlong_iova_release_fixed): nothing has changed.
  * Threads: alone, under the caller's lock.
  */
 int furlong_iova_release(struct furlong_iova *iova,
                          uint64_t start,
                          uint64_t last);
+
+/**
+ * Releases exactly start to last, which is FURLONG_IOVA_FIXED: a region of the firmware's that is
+ * in use no more.
+ *
+ * Answers as furlong_iova_release, but -EPERM if it is not fixed.
+ * Threads: alone, under the caller's lock.
+ */
+int furlong_iova_release_fixed(struct furlong_iova *iova,
+                               uint64_t start,
+                               uint64_t last);
 
 /**
  * Releases all of start to last but what is fixed in it, and cuts the ranges that are partly
@@ -1089,17 +1100,17 @@ int furlong_phys_next(const struct furlong_phys *phys,
                       struct furlong_phys_segment *segment);
 
 /**
- * Says that of the segment that has frame the page allocator may have the frames from avail_start
- * up to, and not with, avail_end: none if these are the same.
+ * Says that of the segment that has frame the page allocator may have avail_len frames from
+ * avail_start on: none if that is 0.
  *
- * Answers 0, -EINVAL (phys is NULL, the frames are reversed or not all in the segment) or -ENOENT
- * (no segment has frame): nothing has changed.
+ * Answers 0, -EINVAL (phys is NULL, the frames are not all in the segment) or -ENOENT (no segment
+ * has frame): nothing has changed.
  * Threads: side by side with everything.
  */
 int furlong_phys_set_avail(const struct furlong_phys *phys,
                            uint64_t frame,
                            uint64_t avail_start,
-                           uint64_t avail_end);
+                           uint64_t avail_len);
 
 /**
  * Sets where in the segment that has frame, counted from its first available frame, the next
@@ -1401,14 +1412,14 @@ size_t furlong_bounce_slots(const struct furlong_bounce *bounce);
  *
  * Threads: side by side with everything.
  */
-size_t furlong_bounce_free(const struct furlong_bounce *bounce);
+size_t furlong_bounce_free_slots(const struct furlong_bounce *bounce);
 
 /**
  * The slots that are mapped; 0 for NULL. Exact while nobody maps or unmaps.
  *
  * Threads: side by side with everything.
  */
-size_t furlong_bounce_used(const struct furlong_bounce *bounce);
+size_t furlong_bounce_used_slots(const struct furlong_bounce *bounce);
 
 /**
  * How many slots were mapped at a time, at most; 0 for NULL.

@@ -178,7 +178,7 @@ pub extern "C" fn furlong_bounce_slots(bounce: Option<&Bounce>) -> usize {
 ///
 /// Threads: side by side with everything.
 #[unsafe(no_mangle)]
-pub extern "C" fn furlong_bounce_free(bounce: Option<&Bounce>) -> usize {
+pub extern "C" fn furlong_bounce_free_slots(bounce: Option<&Bounce>) -> usize {
     bounce.map_or(0, |bounce| bounce.pool.free())
 }
 
@@ -186,7 +186,7 @@ pub extern "C" fn furlong_bounce_free(bounce: Option<&Bounce>) -> usize {
 ///
 /// Threads: side by side with everything.
 #[unsafe(no_mangle)]
-pub extern "C" fn furlong_bounce_used(bounce: Option<&Bounce>) -> usize {
+pub extern "C" fn furlong_bounce_used_slots(bounce: Option<&Bounce>) -> usize {
     bounce.map_or(0, |bounce| bounce.pool.used())
 }
 

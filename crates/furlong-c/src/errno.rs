@@ -28,6 +28,8 @@ impl Errno {
     pub(crate) const BUSY: Self = Self(libc::EBUSY);
     /// The reader is not inside.
     pub(crate) const OUTSIDE: Self = Self(libc::EPERM);
+    /// It is of a kind that this call leaves alone.
+    pub(crate) const OTHER_KIND: Self = Self(libc::EPERM);
     /// An invariant is broken.
     pub(crate) const BROKEN: Self = Self(libc::ENOTRECOVERABLE);
 

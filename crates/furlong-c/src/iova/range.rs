@@ -119,19 +119,45 @@ pub extern "C" fn furlong_iova_fill(
     })
 }
 
-/// Releases exactly start to last, whatever it was reserved for.
+/// Releases exactly start to last, which is not FURLONG_IOVA_FIXED.
 ///
 /// Answers 0, -EINVAL (iova is NULL, last is below start, the range is not made of whole granules),
-/// -ENOENT (nothing of it is reserved) or -EBUSY (part of a larger range, or of several, is):
-/// nothing has changed.
+/// -ENOENT (nothing of it is reserved), -EBUSY (part of a larger range, or of several, is) or
+/// -EPERM (it is fixed: furlong_iova_release_fixed): nothing has changed.
 /// Threads: alone, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_release(iova: Option<&mut Iova>, start: u64, last: u64) -> c_int {
-    answer(|| {
-        let (iova, at) = (iova.given()?, extent(start, last)?);
-        iova.space.release_at(at)?;
+    answer(|| iova.given()?.release(start, last, false))
+}
+
+/// Releases exactly start to last, which is FURLONG_IOVA_FIXED: a region of the firmware's that is
+/// in use no more.
+///
+/// Answers as furlong_iova_release, but -EPERM if it is not fixed.
+/// Threads: alone, under the caller's lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn furlong_iova_release_fixed(
+    iova: Option<&mut Iova>,
+    start: u64,
+    last: u64,
+) -> c_int {
+    answer(|| iova.given()?.release(start, last, true))
+}
+
+impl Iova {
+    /// Releases exactly this range, if it is fixed or if it is not.
+    fn release(&mut self, start: u64, last: u64, is_fixed: bool) -> Result<(), Errno> {
+        let at = extent(start, last)?;
+        let owner = self
+            .space
+            .owner(at.start())
+            .filter(|owner| owner.extent == at);
+        if owner.is_some_and(|owner| (owner.kind == Kind::Fixed) != is_fixed) {
+            return Err(Errno::OTHER_KIND);
+        }
+        self.space.release_at(at)?;
         Ok(())
-    })
+    }
 }
 
 /// Releases all of start to last but what is fixed in it, and cuts the ranges that are partly

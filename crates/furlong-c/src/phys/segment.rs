@@ -22,8 +22,8 @@ pub struct PhysSegment {
     pub last: u64,
     /// The first frame that the page allocator may have.
     pub avail_start: u64,
-    /// The frame behind the last one that it may have; avail_start where it may have none.
-    pub avail_end: u64,
+    /// How many it may have from there on, 0 where it may have none.
+    pub avail_len: u64,
     /// Where, counted from avail_start, the next search for contiguous pages begins.
     pub start_hint: u64,
     /// The caller's value.
@@ -39,7 +39,7 @@ impl From<phys::Segment> for PhysSegment {
             start,
             last,
             avail_start: segment.avail_start.raw(),
-            avail_end: segment.avail_end.raw(),
+            avail_len: segment.avail_end.raw() - segment.avail_start.raw(),
             start_hint: segment.start_hint,
             user: segment.user,
             node: segment.node.0,
@@ -153,22 +153,23 @@ pub extern "C" fn furlong_phys_next(
     })
 }
 
-/// Says that of the segment that has frame the page allocator may have the frames from avail_start
-/// up to, and not with, avail_end: none if these are the same.
+/// Says that of the segment that has frame the page allocator may have avail_len frames from
+/// avail_start on: none if that is 0.
 ///
-/// Answers 0, -EINVAL (phys is NULL, the frames are reversed or not all in the segment) or -ENOENT
-/// (no segment has frame): nothing has changed.
+/// Answers 0, -EINVAL (phys is NULL, the frames are not all in the segment) or -ENOENT (no segment
+/// has frame): nothing has changed.
 /// Threads: side by side with everything.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_set_avail(
     phys: Option<&Phys>,
     frame: u64,
     avail_start: u64,
-    avail_end: u64,
+    avail_len: u64,
 ) -> c_int {
     answer(|| {
         let mut segments = phys.given()?.lock();
         let id = of_frame(&segments, frame)?;
+        let avail_end = avail_start.checked_add(avail_len).ok_or(Errno::INVALID)?;
         Ok(segments.set_avail(id, Pfn::new(avail_start), Pfn::new(avail_end))?)
     })
 }

@@ -52,8 +52,8 @@ static void refuses_null(void)
 	EQUAL(furlong_bounce_grow(NULL, NULL), -EINVAL);
 	EQUAL(furlong_bounce_tend(NULL, NULL, NULL), -EINVAL);
 	EQUAL(furlong_bounce_slots(NULL), 0);
-	EQUAL(furlong_bounce_free(NULL), 0);
-	EQUAL(furlong_bounce_used(NULL), 0);
+	EQUAL(furlong_bounce_free_slots(NULL), 0);
+	EQUAL(furlong_bounce_used_slots(NULL), 0);
 	EQUAL(furlong_bounce_high_water(NULL), 0);
 	EQUAL(furlong_bounce_check(NULL), -EINVAL);
 	EQUAL(furlong_bounce_device_create(NULL, 1, &limits, &device), -EINVAL);
@@ -84,7 +84,7 @@ static void refuses_null(void)
 	EQUAL(furlong_bounce_allocate(pool, device, 1, NULL, NULL), -EINVAL);
 	EQUAL(furlong_bounce_deallocate(NULL, device, 0), -EINVAL);
 	EQUAL(furlong_bounce_deallocate(pool, NULL, 0), -EINVAL);
-	EQUAL(furlong_bounce_used(pool), 0);
+	EQUAL(furlong_bounce_used_slots(pool), 0);
 	FINE(furlong_bounce_device_destroy(pool, device));
 	furlong_bounce_destroy(pool);
 	furlong_bounce_destroy(NULL);
@@ -124,7 +124,7 @@ static void copies_to_the_device(void)
 	seen = (char *)(uintptr_t)at;
 	CHECK(seen != sector && memcmp(seen, sector, sizeof sector) == 0);
 	CHECK(seen[sizeof sector] == 0);
-	EQUAL(furlong_bounce_used(pool), 1);
+	EQUAL(furlong_bounce_used_slots(pool), 1);
 	memset(sector, 'b', sizeof sector);
 	FINE(furlong_bounce_sync_for_device(pool, disk, at + 100, 10, TO));
 	CHECK(seen[99] == 'a' && seen[100] == 'b' && seen[109] == 'b' && seen[110] == 'a');
@@ -150,7 +150,7 @@ static void copies_to_the_device(void)
 	FINE(furlong_bounce_unmap(pool, disk, at, TO, SIZE_MAX));
 	EQUAL(furlong_bounce_unmap(pool, disk, at, TO, SIZE_MAX), -ENOENT);
 	CHECK(sector[0] == 'b');
-	EQUAL(furlong_bounce_used(pool), 0);
+	EQUAL(furlong_bounce_used_slots(pool), 0);
 	EQUAL(furlong_bounce_high_water(pool), 1);
 	FINE(furlong_bounce_check(pool));
 	FINE(furlong_bounce_device_destroy(pool, disk));
@@ -201,7 +201,7 @@ static void refuses_such_maps(void)
 	FINE(furlong_bounce_map(pool, disk, large, 256 * 1024, TO, &first));
 	FINE(furlong_bounce_map(pool, disk, large, 256 * 1024, TO, &second));
 	EQUAL(furlong_bounce_map(pool, disk, large, 1, TO, &at), -ENOSPC);
-	EQUAL(furlong_bounce_free(pool), 0);
+	EQUAL(furlong_bounce_free_slots(pool), 0);
 	FINE(furlong_bounce_unmap(pool, disk, first, TO, 0));
 	FINE(furlong_bounce_unmap(pool, disk, second, TO, 0));
 

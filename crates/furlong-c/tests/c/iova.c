@@ -193,8 +193,15 @@ static void keeps_fixed_regions(void)
 	EQUAL(count, 1);
 	FINE(furlong_iova_owner(space, 0x3fff, &owned));
 	CHECK(owned.start == 0x3000 && owned.last == 0x4fff && owned.kind == FURLONG_IOVA_FIXED);
-	FINE(furlong_iova_release(space, 0x3000, 0x4fff));
+	EQUAL(furlong_iova_release(space, 0x3000, 0x4fff), -EPERM);
+	EQUAL(furlong_iova_release(space, 0x3000, 0x3fff), -EBUSY);
+	FINE(furlong_iova_release_fixed(space, 0x3000, 0x4fff));
+	EQUAL(furlong_iova_release_fixed(space, 0x3000, 0x4fff), -ENOENT);
+	EQUAL(furlong_iova_release_fixed(NULL, 0x3000, 0x4fff), -EINVAL);
 	EQUAL(furlong_iova_owner(space, 0x3fff, &owned), -ENOENT);
+	FINE(furlong_iova_reserve_at(space, 0x3000, 0x4fff, NULL));
+	EQUAL(furlong_iova_release_fixed(space, 0x3000, 0x4fff), -EPERM);
+	FINE(furlong_iova_release(space, 0x3000, 0x4fff));
 	EQUAL(furlong_iova_owner(space, UINT64_MAX, &owned), -ENOENT);
 	furlong_iova_destroy(space);
 }

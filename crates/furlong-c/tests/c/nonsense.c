@@ -177,7 +177,7 @@ static void asks_a_pool(void)
 		answered(furlong_bounce_unmap(pool, device, at, FURLONG_BOUNCE_BOTH, 0));
 		FINE(furlong_bounce_device_destroy(pool, device));
 	}
-	EQUAL(furlong_bounce_used(pool), 0);
+	EQUAL(furlong_bounce_used_slots(pool), 0);
 	FINE(furlong_bounce_check(pool));
 	furlong_bounce_destroy(pool);
 }

@@ -39,7 +39,7 @@ static void refuses_null(void)
 	EQUAL(furlong_phys_first(table, NULL), -EINVAL);
 	EQUAL(furlong_phys_next(NULL, 0, &segment), -EINVAL);
 	EQUAL(furlong_phys_next(table, 0, NULL), -EINVAL);
-	EQUAL(furlong_phys_set_avail(NULL, 0x100, 0x100, 0x100), -EINVAL);
+	EQUAL(furlong_phys_set_avail(NULL, 0x100, 0x100, 0), -EINVAL);
 	EQUAL(furlong_phys_set_start_hint(NULL, 0x100, 0), -EINVAL);
 	EQUAL(furlong_phys_set_node(NULL, 0x100, 0), -EINVAL);
 	EQUAL(furlong_phys_set_user(NULL, 0x100, 0), -EINVAL);
@@ -80,18 +80,18 @@ static void plugs_and_tells(void)
 	EQUAL(furlong_phys_plug(table, 0x3000, UINT64_C(1) << 40), -EFBIG);
 	FINE(furlong_phys_plug(table, 0x1000, 0x1000));
 
-	FINE(furlong_phys_set_avail(table, 0x200, 0x180, 0x200));
+	FINE(furlong_phys_set_avail(table, 0x200, 0x180, 0x80));
 	FINE(furlong_phys_set_start_hint(table, 0x200, 0x80));
 	FINE(furlong_phys_set_node(table, 0x200, 3));
 	FINE(furlong_phys_set_user(table, 0x200, 77));
 	FINE(furlong_phys_get(table, 0xfff, &segment));
 	CHECK(segment.start == 0x100 && segment.last == 0xfff);
-	CHECK(segment.avail_start == 0x180 && segment.avail_end == 0x200);
+	CHECK(segment.avail_start == 0x180 && segment.avail_len == 0x80);
 	CHECK(segment.start_hint == 0x80 && segment.node == 3 && segment.user == 77);
-	EQUAL(furlong_phys_set_avail(table, 0x200, 0x200, 0x180), -EINVAL);
-	EQUAL(furlong_phys_set_avail(table, 0x200, 0x180, 0x1001), -EINVAL);
+	EQUAL(furlong_phys_set_avail(table, 0x200, 0x200, UINT64_MAX), -EINVAL);
+	EQUAL(furlong_phys_set_avail(table, 0x200, 0x180, 0xe81), -EINVAL);
 	EQUAL(furlong_phys_set_start_hint(table, 0x200, 0x81), -ERANGE);
-	EQUAL(furlong_phys_set_avail(table, 0x50, 0x50, 0x51), -ENOENT);
+	EQUAL(furlong_phys_set_avail(table, 0x50, 0x50, 1), -ENOENT);
 	EQUAL(furlong_phys_set_start_hint(table, 0x50, 0), -ENOENT);
 	EQUAL(furlong_phys_set_node(table, 0x50, 0), -ENOENT);
 	EQUAL(furlong_phys_set_user(table, 0x50, 0), -ENOENT);

@@ -101,7 +101,7 @@ static void maps_in_many_threads(void)
 	FINE(furlong_bounce_create(&pool, &plan));
 	run(threads, maps);
 	join(threads);
-	EQUAL(furlong_bounce_used(pool), 0);
+	EQUAL(furlong_bounce_used_slots(pool), 0);
 	FINE(furlong_bounce_check(pool));
 	furlong_bounce_destroy(pool);
 }
