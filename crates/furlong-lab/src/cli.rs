@@ -54,7 +54,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Every experiment: its question, arms, workloads and last verdict
+    /// List every experiment: its question, arms, workloads and last verdict
     List(list::Args),
     /// Run experiments: all of them when none is named
     Run(Box<run::Args>),
@@ -62,23 +62,23 @@ pub enum Verb {
     Compare(Box<compare::Args>),
     /// Merge the parts of a run that a fleet measures
     Collect(collect::Args),
-    /// A stored run again
+    /// Show a stored run again
     Show(show::Args),
-    /// The runs so far, and where their figures changed
+    /// Show the runs so far, and where their figures changed
     History(history::Args),
-    /// One stored run against another
+    /// Set one stored run against another
     Diff(diff::Args),
-    /// A stored run's tag, note and pin
+    /// Give a stored run a tag, a note or a pin
     Mark(mark::Args),
-    /// Stored runs as files
+    /// Write stored runs as files
     Export(export::Args),
-    /// Runs that were measured elsewhere, into the store
+    /// Take runs that were measured elsewhere into the store
     Import(import::Args),
     /// Remove stored runs that nobody needs any more
     Prune(prune::Args),
-    /// The five documents' figures beside this machine's
+    /// Set the figures of the five documents that this began from beside this machine's
     Seeds(seeds::Args),
-    /// The history in a browser
+    /// Show the history in a browser
     Serve(serve::Args),
     /// Record what a real program asks of a system, as a trace
     Record(record::Args),
@@ -86,11 +86,11 @@ pub enum Verb {
     Replay(replay::Args),
     /// Compare files of numbers, as ministat does and better
     Stat(stat::Args),
-    /// What on this machine would spoil a measurement, and what to do about it
+    /// Say what on this machine would spoil a measurement, and what to do about it
     Doctor(doctor::Args),
-    /// What a shell needs to complete the command line
+    /// Print what a shell needs to complete the command line
     Completions(completions::Args),
-    /// The manual, a page for each verb
+    /// Print the manual, a page for each verb
     Man(man::Args),
     /// One sample, for the lab itself
     #[command(hide = true)]
@@ -221,7 +221,8 @@ impl Showing {
 /// Where a page goes besides the terminal.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Pages {
-    /// Write the figures as JSON; `-` is standard output
+    /// Write the figures as JSON (`furlong.history/1`, `furlong.diff/1`, `furlong.seeds/1`); `-` is
+    /// standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write the page as Markdown; `-` is standard output

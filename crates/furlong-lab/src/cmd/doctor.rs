@@ -50,7 +50,7 @@ pub struct Args {
     /// Only look, measure nothing
     #[arg(long)]
     pub no_floor: bool,
-    /// Write the findings as JSON; `-` is standard output
+    /// Write the findings as JSON (`furlong.doctor/1`); `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Exit with 3 when there is such a finding

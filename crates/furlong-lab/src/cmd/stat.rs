@@ -99,7 +99,8 @@ pub struct Args {
     #[arg(long, value_name = "TEXT", conflicts_with = "ministat")]
     pub series: Option<String>,
 
-    /// Write the summary and the tests as JSON to this file; `-` is standard output.
+    /// Write the summary and the tests as JSON (`furlong.stat/1`) to this file; `-` is standard
+    /// output.
     #[arg(long, value_name = "FILE", conflicts_with = "ministat")]
     pub json: Option<OsString>,
 }
