@@ -17,6 +17,7 @@ mod long_run;
 #[cfg(target_os = "linux")]
 pub mod malloc;
 pub mod maple;
+mod mix;
 pub mod phys;
 pub mod phys_map;
 pub mod random;

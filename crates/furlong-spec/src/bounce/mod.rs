@@ -16,12 +16,13 @@ mod subject;
 mod trial;
 mod world;
 
+pub use crate::mix::Mix;
 pub use addresses::Addresses;
 pub use machine::{Machine, RAM, Refusal};
 pub use model::Model;
 pub use operation::{Operation, Outcome, Side};
 pub use rules::{Rules, longest};
-pub use stream::{Mix, chosen, operations};
+pub use stream::{chosen, operations};
 pub use stress::{Stressed, ThreadCpu, stress};
 pub use subject::{PoolSubject, SmallLockFree, SmallLocked, TestCpu, Tried};
 pub use trial::{Trial, devices, trial, world};

@@ -7,18 +7,8 @@ use furlong::bounce::{Back, Direction};
 
 use super::operation::{Operation, Side};
 use super::world::World;
+use crate::mix::Mix;
 use crate::{Choices, Random};
-
-/// How likely maps are against unmaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
-    /// The pool fills up.
-    Growing,
-    /// As many of one as of the other.
-    Steady,
-    /// The pool runs empty.
-    Shrinking,
-}
 
 /// `count` operations of every kind, some of them mistaken; equal for equal arguments.
 pub fn operations(

@@ -9,9 +9,10 @@ use furlong::bounce::{Area, Growth, Limits, Order, Plan, Zeroing};
 use super::addresses::Addresses;
 use super::model::Model;
 use super::operation::{Operation, Outcome};
-use super::stream::{Mix, operations};
+use super::stream::operations;
 use super::subject::{PoolSubject, Tried};
 use super::world::{Path, World};
+use crate::mix::Mix;
 use crate::{Divergence, Subject, compare};
 
 /// What was tried.

@@ -18,10 +18,11 @@ mod stream;
 mod sweep;
 mod trial;
 
+pub use crate::mix::Mix;
 pub use geometry::Geometry;
 pub use model::{Model, Promise};
 pub use operation::{Granted, Operation, Outcome, Place};
 pub use space::SpaceSubject;
-pub use stream::{Mix, all_operations, chosen, operations};
+pub use stream::{all_operations, chosen, operations};
 pub use sweep::{Questions, Swept, sequences};
 pub use trial::{GEOMETRIES, Trial, trial, trial_of};

@@ -7,18 +7,8 @@ use furlong::addr::{Extent, Iova};
 use furlong::iova::{Guard, Request, Split};
 
 use super::{Geometry, Operation, Place};
+use crate::mix::Mix;
 use crate::{Choices, Random};
-
-/// How likely reservations are against releases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
-    /// The space fills up.
-    Growing,
-    /// As many of one as of the other.
-    Steady,
-    /// The space runs empty.
-    Shrinking,
-}
 
 /// `count` reservations with every constraint, a few of them mistaken, releases and look-ups; equal
 /// for equal arguments.

@@ -10,9 +10,10 @@ mod shared;
 mod stream;
 mod tree;
 
+pub use crate::mix::Mix;
 pub use metered::Metered;
 pub use model::Model;
 pub use operation::{Operation, Outcome, Piece, Refusal};
 pub use shared::{RCU, SharedTree};
-pub use stream::{Mix, chosen, operations};
+pub use stream::{chosen, operations};
 pub use tree::{Tree, Value};

@@ -4,18 +4,8 @@
 use core::iter;
 
 use super::operation::Operation;
+use crate::mix::Mix;
 use crate::{Choices, Random};
-
-/// What a stream does to the number of entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
-    /// It grows.
-    Growing,
-    /// It stays about the same.
-    Steady,
-    /// It shrinks.
-    Shrinking,
-}
 
 /// `n` operations on indices below `space`, with the last index of all now and then; `space` 0
 /// means all indices.

@@ -12,12 +12,13 @@ mod model;
 mod operation;
 mod stream;
 
+pub use crate::mix::Mix;
 pub use arena::ArenaTree;
 pub use intrusive::IntrusiveTree;
 pub use map::MapTree;
 pub use model::Model;
 pub use operation::{Operation, Outcome};
-pub use stream::{Mix, operations};
+pub use stream::operations;
 
 use furlong::iova::Reserved;
 

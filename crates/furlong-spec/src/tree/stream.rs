@@ -5,17 +5,7 @@ use furlong::iova::Reserved;
 
 use super::Operation;
 use crate::Random;
-
-/// How likely insertions are against removals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
-    /// The tree fills up.
-    Growing,
-    /// The tree stays about half full.
-    Steady,
-    /// The tree runs empty.
-    Shrinking,
-}
+use crate::mix::Mix;
 
 /// `count` operations on the nodes over `extents`; equal for equal arguments.
 pub fn operations(

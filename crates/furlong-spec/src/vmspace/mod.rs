@@ -24,11 +24,12 @@ pub mod trace;
 mod trial;
 mod world;
 
+pub use crate::mix::Mix;
 pub use coverage::Coverage;
 pub use model::Model;
 pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
 pub use space::{Kept, SharedSubject, SpaceSubject};
-pub use stream::{Mix, chosen, operations};
+pub use stream::{chosen, operations};
 pub use sweep::sequences;
 pub use trial::{TRIALS, Trial};
 pub use world::{WORLDS, World};

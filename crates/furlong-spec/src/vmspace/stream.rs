@@ -7,18 +7,8 @@ use furlong::addr::{Address, Extent, VirtAddr};
 use furlong::vmspace::{Access, Advice, At, Flags, MapError, Prot, Remap, RemapFlags, Request};
 
 use super::{Operation, World};
+use crate::mix::Mix;
 use crate::{Choices, Random};
-
-/// How much is mapped against how much is unmapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
-    /// The space fills up.
-    Growing,
-    /// As much of one as of the other.
-    Steady,
-    /// The space runs empty.
-    Shrinking,
-}
 
 /// `count` operations of all kinds, many of them mistaken; equal for equal arguments.
 pub fn operations(
