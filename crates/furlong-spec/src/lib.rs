@@ -21,6 +21,7 @@ mod mix;
 pub mod phys;
 pub mod phys_map;
 pub mod random;
+mod span;
 pub mod subject;
 pub mod tree;
 pub mod vmspace;

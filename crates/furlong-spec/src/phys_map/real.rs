@@ -22,27 +22,27 @@ pub const REAL_MAPS: [RealMap; 5] = [
     RealMap {
         name: "developer-vm",
         file: "developer-vm.memmap",
-        text: include_str!("../../../../traces/phys/developer-vm.memmap"),
+        text: include_str!("../../traces/phys/developer-vm.memmap"),
     },
     RealMap {
         name: "laptop",
         file: "laptop.klog",
-        text: include_str!("../../../../traces/phys/laptop.klog"),
+        text: include_str!("../../traces/phys/laptop.klog"),
     },
     RealMap {
         name: "two-socket",
         file: "two-socket.klog",
-        text: include_str!("../../../../traces/phys/two-socket.klog"),
+        text: include_str!("../../traces/phys/two-socket.klog"),
     },
     RealMap {
         name: "arm64-server",
         file: "arm64-server.klog",
-        text: include_str!("../../../../traces/phys/arm64-server.klog"),
+        text: include_str!("../../traces/phys/arm64-server.klog"),
     },
     RealMap {
         name: "virtio-mem",
         file: "virtio-mem.iomem",
-        text: include_str!("../../../../traces/phys/virtio-mem.iomem"),
+        text: include_str!("../../traces/phys/virtio-mem.iomem"),
     },
 ];
 

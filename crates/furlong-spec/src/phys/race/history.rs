@@ -1,16 +1,17 @@
 //! The oracle: what every frame of a stretch has been, version by version.
 //!
-//! The writer writes down what will be before it changes the table, and that it has been done
-//! afterwards. Who reads the *span* of versions before and after a lookup knows all that was true
-//! at some moment of it: from the version that was settled before to the one that was begun after.
+//! The writer writes down what will be before it changes the table; [`Span`] says what was true
+//! during a lookup.
 #![forbid(unsafe_code)]
 
 use core::hash::{Hash, Hasher};
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use furlong::phys::SegmentId;
+
+use crate::span::Span;
 
 /// Segments and isolations that a stretch has at most.
 pub(super) const SEGMENTS: usize = 12;
@@ -111,8 +112,7 @@ impl Layout {
 
 /// Versions of a stretch's layout.
 pub(super) struct History {
-    /// The version that is settled, and above it the last that has begun, 32 bits each.
-    span: AtomicU64,
+    pub(super) span: Span,
     slots: Vec<Slot>,
 }
 
@@ -122,9 +122,6 @@ struct Slot {
     words: [AtomicU64; WORDS],
 }
 
-/// The first version: nothing is there.
-const FIRST: u64 = 1;
-
 impl History {
     pub(super) fn new() -> Self {
         let slot = |version| Slot {
@@ -132,8 +129,8 @@ impl History {
             words: [const { AtomicU64::new(0) }; WORDS],
         };
         Self {
-            span: AtomicU64::new(FIRST << 32 | FIRST),
-            // Where version 1 stands: in the second place.
+            span: Span::new(),
+            // Version 1, of which nothing is there, stands in the second place.
             slots: (0..KEPT).map(slot).collect(),
         }
     }
@@ -142,55 +139,26 @@ impl History {
         &self.slots[(version % KEPT) as usize]
     }
 
-    fn settled(&self) -> u64 {
-        self.span.load(Ordering::SeqCst) & u64::from(u32::MAX)
-    }
-
     /// Layouts that the next change passes through, to be called before it.
     pub(super) fn begin(&self, layouts: &[&Layout]) {
-        let settled = self.settled();
+        let settled = self.span.settled();
         for (version, layout) in (settled + 1..).zip(layouts) {
             self.slot(version).write(version, layout);
         }
-        let last = settled + layouts.len() as u64;
-        self.span.store(last << 32 | settled, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
+        self.span.begin(settled + layouts.len() as u64);
     }
 
     /// The last segment of the last layout has got its name.
     pub(super) fn name_last(&self, id: u64) {
-        let last = self.span.load(Ordering::SeqCst) >> 32;
-        self.slot(last).name_last(id);
+        self.slot(self.span.begun()).name_last(id);
     }
 
     /// Nothing comes of the change: after all that it might have passed through, the stretch is
     /// what it was.
     pub(super) fn give_up(&self, layout: &Layout) {
-        let span = self.span.load(Ordering::SeqCst);
-        let last = (span >> 32) + 1;
+        let last = self.span.begun() + 1;
         self.slot(last).write(last, layout);
-        self.span
-            .store(last << 32 | span & u64::from(u32::MAX), Ordering::SeqCst);
-    }
-
-    /// The change is over.
-    pub(super) fn settle(&self) {
-        fence(Ordering::SeqCst);
-        let last = self.span.load(Ordering::SeqCst) >> 32;
-        self.span.store(last << 32 | last, Ordering::SeqCst);
-    }
-
-    /// To be called before a lookup.
-    pub(super) fn before(&self) -> u64 {
-        let before = self.settled();
-        fence(Ordering::SeqCst);
-        before
-    }
-
-    /// To be called after a lookup, with what was returned before it: the versions of its moments.
-    pub(super) fn after(&self, before: u64) -> Range<u64> {
-        fence(Ordering::SeqCst);
-        before..(self.span.load(Ordering::SeqCst) >> 32) + 1
+        self.span.begin(last);
     }
 
     /// The visible segment that had `frame` in a version; `Err` if the version is not kept any

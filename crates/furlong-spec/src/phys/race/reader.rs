@@ -97,15 +97,15 @@ impl Looker<'_> {
             let frame = self.stretches[at].frame(&mut self.random);
             let history = &self.histories[at];
             let is_find = self.random.below(2) == 0;
-            let before = history.before();
+            let before = history.span.before();
             let (found, during) = if is_find {
                 let found = view.find(Pfn::new(frame));
-                let during = history.after(before);
+                let during = history.span.after(before);
                 let found = found.map(|(id, offset)| (number(id), offset));
                 (Found::Segment(found), during)
             } else {
                 let page = view.page(PhysAddr::new(frame << 12));
-                let during = history.after(before);
+                let during = history.span.after(before);
                 let said = page.map(|page| (page, page.read()));
                 held.extend(said);
                 (Found::Page(said.map(|(_, said)| said)), during)
@@ -128,7 +128,7 @@ impl Looker<'_> {
                 let is_found = !matches!(look.found, Found::Segment(None) | Found::Page(None));
                 one.right = 1;
                 one.found = u64::from(is_found);
-                one.raced = u64::from(look.during.end - look.during.start > 1);
+                one.raced = u64::from(look.during.start() < look.during.end());
             }
             Verdict::Unknown => one.unjudged = 1,
             Verdict::Wrong => return Err(look.explain(history)),

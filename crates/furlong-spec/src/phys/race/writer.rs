@@ -150,7 +150,7 @@ impl<'a> Writer<'a> {
         } else {
             mine.history.give_up(&mine.layout);
         }
-        mine.history.settle();
+        mine.history.span.settle();
         is_done
     }
 

@@ -1,14 +1,13 @@
 //! The oracle: what every page has been, version by version.
 //!
-//! The writer writes down what will be before it changes the space, and that it has been done
-//! afterwards. Who reads the *span* of versions before and after a look knows all that was true at
-//! some moment of it: from the version that was settled before to the one that was begun after.
+//! The writer writes down what will be before it changes the space; [`Span`] says what was true
+//! during a look.
 #![forbid(unsafe_code)]
 
-use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::page::{PAGES, Word};
+use crate::span::Span;
 
 /// Versions that are kept.
 const KEPT: u64 = 512;
@@ -28,17 +27,13 @@ struct Slot {
 
 /// All that the pages have been for the last while.
 pub(super) struct History {
-    /// The version that is settled, and above it the last that has begun, 32 bits each.
-    span: AtomicU64,
+    pub(super) span: Span,
     slots: Vec<Slot>,
 }
 
 /// A version is not kept any more: a look took longer than so many changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gone;
-
-/// The first version: nothing is there.
-const FIRST: u64 = 1;
 
 impl History {
     pub(super) fn new() -> Self {
@@ -48,8 +43,8 @@ impl History {
             words: [const { AtomicU64::new(0) }; PAGES],
         };
         Self {
-            span: AtomicU64::new(FIRST << 32 | FIRST),
-            // Where version 1 stands: in the second place.
+            span: Span::new(),
+            // Version 1, of which nothing is there, stands in the second place.
             slots: (0..KEPT).map(slot).collect(),
         }
     }
@@ -58,14 +53,9 @@ impl History {
         &self.slots[(version % KEPT) as usize]
     }
 
-    fn settled(&self) -> u64 {
-        self.span.load(Ordering::SeqCst) & u64::from(u32::MAX)
-    }
-
     /// What the next change leads to and what it touches, to be called before it.
     pub(super) fn begin(&self, words: &[Word; PAGES], touched: &[Option<Touched>; TOUCHED]) {
-        let settled = self.settled();
-        let version = settled + 1;
+        let version = self.span.settled() + 1;
         let slot = self.slot(version);
         slot.version.store(0, Ordering::SeqCst);
         for (place, word) in slot.words.iter().zip(words) {
@@ -76,28 +66,7 @@ impl History {
             place.store(pages, Ordering::SeqCst);
         }
         slot.version.store(version, Ordering::SeqCst);
-        self.span.store(version << 32 | settled, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-    }
-
-    /// The change is over.
-    pub(super) fn settle(&self) {
-        fence(Ordering::SeqCst);
-        let last = self.span.load(Ordering::SeqCst) >> 32;
-        self.span.store(last << 32 | last, Ordering::SeqCst);
-    }
-
-    /// To be called before a look.
-    pub(super) fn before(&self) -> u64 {
-        let before = self.settled();
-        fence(Ordering::SeqCst);
-        before
-    }
-
-    /// To be called after a look, with what was returned before it: the versions of its moments.
-    pub(super) fn after(&self, before: u64) -> RangeInclusive<u64> {
-        fence(Ordering::SeqCst);
-        before..=self.span.load(Ordering::SeqCst) >> 32
+        self.span.begin(version);
     }
 
     /// What a page was in a version.
@@ -137,14 +106,17 @@ mod tests {
     #[test]
     fn a_look_spans_what_was_settled_before_and_what_has_begun_by_its_end() {
         let history = History::new();
-        let before = history.before();
-        assert_eq!(history.after(before), 1..=1);
+        let before = history.span.before();
+        assert_eq!(history.span.after(before), 1..=1);
         let mut words = [Word::NONE; PAGES];
         words[3] = Word(7);
         history.begin(&words, &[Some((2, 4)), None]);
-        assert_eq!((history.before(), history.after(before)), (1, 1..=2));
-        history.settle();
-        assert_eq!(history.before(), 2);
+        assert_eq!(
+            (history.span.before(), history.span.after(before)),
+            (1, 1..=2)
+        );
+        history.span.settle();
+        assert_eq!(history.span.before(), 2);
         assert_eq!(
             (history.at(1, 3), history.at(2, 3)),
             (Ok(Word::NONE), Ok(Word(7)))
@@ -158,7 +130,7 @@ mod tests {
         let history = History::new();
         for _ in 0..KEPT {
             history.begin(&[Word::NONE; PAGES], &[None, None]);
-            history.settle();
+            history.span.settle();
         }
         assert_eq!(history.at(1, 0), Err(Gone));
         assert_eq!(history.touches(1, 0), Err(Gone));
