@@ -4,6 +4,7 @@ pub mod bounce;
 pub mod bounce_area;
 pub mod bounce_order;
 mod computing;
+mod crew;
 pub mod gas;
 pub mod iova_gap;
 pub mod iova_magazine;

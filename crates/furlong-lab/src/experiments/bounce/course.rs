@@ -9,11 +9,11 @@ use furlong_spec::Random;
 
 use super::copies;
 use super::counts::{Counts, metrics};
-use super::crew::{at_once, in_turn};
 use super::ground::TOP;
 use super::shape::{Kind, Shape};
 use super::slots::Slots;
 use super::worker::{TURN, Worker, claim};
+use crate::experiments::crew::{at_once, in_turn};
 use crate::experiments::iova_magazine::become_cpu;
 use crate::experiments::iova_magazine::watch::{Blind, Claims};
 use crate::experiments::{Failure, Outcome, Request};

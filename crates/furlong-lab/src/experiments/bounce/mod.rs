@@ -9,7 +9,6 @@ mod buffer;
 mod copies;
 mod counts;
 mod course;
-mod crew;
 mod ground;
 mod io;
 mod lock;

@@ -2,17 +2,13 @@
 //! thread where events are counted.
 #![forbid(unsafe_code)]
 
-use std::hint;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
-
 use furlong::addr::{Extent, Iova};
 use furlong_spec::Random;
 
 use super::shared::{SharedAllocator, become_cpu};
 use super::watch::{Blind, Claims, Watch};
 use super::worker::{TURN, Worker};
+use crate::experiments::crew::{at_once, in_turn};
 use crate::experiments::{Failure, Outcome, Request, Workload};
 use crate::hash::digest;
 
@@ -94,10 +90,10 @@ pub fn run<A: SharedAllocator>(request: &Request) -> Result<Outcome, Failure> {
         .max(1);
     let is_counting = request.exact || shape.threads == 1;
     let phase = |workers: &mut [_], turns, is_watched: bool| match (is_counting, is_watched) {
-        (true, true) => in_turn(&domain, &claims, workers, turns),
-        (true, false) => in_turn(&domain, &Blind, workers, turns),
-        (false, true) => at_once(&domain, &claims, workers, turns),
-        (false, false) => at_once(&domain, &Blind, workers, turns),
+        (true, true) => in_turn(workers, turns, turn(&domain, &claims)),
+        (true, false) => in_turn(workers, turns, turn(&domain, &Blind)),
+        (false, true) => at_once(workers, turns, turn(&domain, &claims)),
+        (false, false) => at_once(workers, turns, turn(&domain, &Blind)),
     };
     phase(&mut workers, WATCHED, true)?;
     claims.verdict()?;
@@ -143,68 +139,15 @@ fn workers<A: SharedAllocator>(
     (0..shape.threads).map(worker).collect()
 }
 
-fn out_of_addresses() -> Failure {
-    Failure("a request found no place".to_owned())
-}
-
-/// Every CPU on this thread, turn by turn: the same events in the same order each time.
-fn in_turn<A: SharedAllocator>(
+/// What a worker does when it is its turn.
+fn turn<A: SharedAllocator>(
     domain: &A,
     watch: &impl Watch,
-    workers: &mut [Worker<A>],
-    turns: u64,
-) -> Result<Duration, Failure> {
-    let begin = Instant::now();
-    for _ in 0..turns {
-        for (number, worker) in workers.iter_mut().enumerate() {
-            become_cpu(number);
-            worker.turn(domain, watch).ok_or_else(out_of_addresses)?;
-        }
+) -> impl Fn(&mut Worker<A>) -> Result<(), Failure> {
+    move |worker| {
+        let done = worker.turn(domain, watch);
+        done.ok_or_else(|| Failure("a request found no place".to_owned()))
     }
-    Ok(begin.elapsed())
-}
-
-/// Every CPU on a thread of its own; from when the first begins to when the last has ended.
-fn at_once<A: SharedAllocator>(
-    domain: &A,
-    watch: &impl Watch,
-    workers: &mut [Worker<A>],
-    turns: u64,
-) -> Result<Duration, Failure> {
-    let (ready, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let all = workers.len();
-    let work = |number: usize, worker: &mut Worker<A>| {
-        become_cpu(number);
-        ready.fetch_add(1, Ordering::SeqCst);
-        while ready.load(Ordering::SeqCst) < all {
-            hint::spin_loop();
-        }
-        let begin = Instant::now();
-        for _ in 0..turns {
-            if failed.load(Ordering::SeqCst) || worker.turn(domain, watch).is_none() {
-                failed.store(true, Ordering::SeqCst);
-                break;
-            }
-        }
-        (begin, Instant::now())
-    };
-    let spans: Vec<(Instant, Instant)> = thread::scope(|scope| {
-        let work = &work;
-        let threads = workers.iter_mut().enumerate();
-        let threads = threads.map(|(number, worker)| scope.spawn(move || work(number, worker)));
-        let threads: Vec<_> = threads.collect();
-        let ended = threads.into_iter().map(thread::ScopedJoinHandle::join);
-        ended
-            .map(|span| span.expect("a worker does not panic"))
-            .collect()
-    });
-    if failed.into_inner() {
-        return Err(out_of_addresses());
-    }
-    let begin = spans.iter().map(|(begin, _)| *begin).min();
-    let end = spans.iter().map(|(_, end)| *end).max();
-    let span = begin.zip(end).map(|(begin, end)| end - begin);
-    span.ok_or_else(|| Failure("there is no CPU".to_owned()))
 }
 
 /// Releases what the CPUs hold, which must not overlap; how many extents that were.

@@ -18,9 +18,9 @@ use std::time::Duration;
 use furlong::bounce::{Area, Counters, Off, Order, Tally};
 
 use super::counts::{Counts, metrics};
-use super::crew::at_once;
 use super::pool;
 use super::shape::{Queue, Shape};
+use crate::experiments::crew::at_once;
 use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
 use crate::talk::say;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::experiments::Failure;
-use crate::experiments::iova_magazine::become_cpu;
+use super::Failure;
+use super::iova_magazine::become_cpu;
 
 /// Looks for the others before the CPU is offered to them.
 const LOOKS: u32 = 1000;
@@ -18,7 +18,7 @@ const LOOKS: u32 = 1000;
 ///
 /// # Errors
 /// The first of a turn.
-pub(super) fn in_turn<W>(
+pub(crate) fn in_turn<W>(
     workers: &mut [W],
     turns: u64,
     turn: impl Fn(&mut W) -> Result<(), Failure>,
@@ -38,7 +38,7 @@ pub(super) fn in_turn<W>(
 ///
 /// # Errors
 /// The first of a turn, which ends all.
-pub(super) fn at_once<W: Send>(
+pub(crate) fn at_once<W: Send>(
     workers: &mut [W],
     turns: u64,
     turn: impl Fn(&mut W) -> Result<(), Failure> + Sync,
