@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
@@ -285,12 +286,21 @@ fn facts_of(experiment: &Experiment, arms: &[String]) -> BTreeMap<String, Value>
     let described = files.into_iter().map(|(arm, path)| {
         let bytes = fs::read(&path).unwrap_or_default();
         let hash = format!("{:016x}", fingerprint(&bytes));
-        let about = json!({ "path": path.display().to_string(), "fingerprint": hash });
+        let about = json!({ "path": place_of(&path), "fingerprint": hash });
         (arm.to_owned(), about)
     });
     let described: Map<String, Value> = described.collect();
     let named = (!described.is_empty()).then(|| (FILES.to_owned(), described.into()));
     named.into_iter().collect()
+}
+
+/// How the record names a file: within a repository from its root, so that no record names a user's
+/// folders; what the system has, whole.
+fn place_of(path: &Path) -> String {
+    let mut above = path.ancestors().skip(1);
+    let root = above.find(|folder| folder.join(".git").exists());
+    let inside = root.and_then(|root| path.strip_prefix(root).ok());
+    inside.unwrap_or(path).display().to_string()
 }
 
 fn check(kind: &str, asked: &[String], mut known: Vec<&str>) -> Result<(), Error> {

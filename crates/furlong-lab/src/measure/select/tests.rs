@@ -1,7 +1,10 @@
 //! From names to an agenda.
 #![forbid(unsafe_code)]
 
-use super::{Selected, Selection};
+use std::fs;
+use std::path::Path;
+
+use super::{Selected, Selection, place_of};
 use crate::error::{Error, Exit};
 use crate::experiments::{Arm, Experiment, Outcome, Plan, Profile, Workload};
 use crate::measure::agenda::{Agenda, Batch};
@@ -268,4 +271,17 @@ fn files_that_arms_measure_are_in_the_record_with_their_fingerprints() {
     assert_eq!(facts["b"]["fingerprint"].as_str().unwrap().len(), 16);
     assert!(facts.get("z").is_none(), "no arm of this run");
     assert!(agenda.experiments[1].loads[0].facts.is_empty());
+}
+
+#[test]
+fn a_file_of_a_repository_is_named_from_its_root() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("checkout/target/libarm.so");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    assert_eq!(place_of(&file), file.display().to_string());
+    // A worktree has a file of that name, where a clone has a folder.
+    fs::write(home.path().join("checkout/.git"), "gitdir: elsewhere").unwrap();
+    assert_eq!(place_of(&file), "target/libarm.so");
+    let of_the_system = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+    assert_eq!(place_of(Path::new(of_the_system)), of_the_system);
 }
