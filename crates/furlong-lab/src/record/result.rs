@@ -288,6 +288,7 @@ pub struct Comparison {
     /// Change of the metric against the baseline, per cent, negative when it is less.
     pub effect_pct: f64,
     /// 95 % interval of the effect, unadjusted; `None` for an exact metric or under two blocks.
+    /// Where no value is negative, as much of it as can be: not below -100.
     pub ci95_pct: Option<[f64; 2]>,
     /// The margin that the verdict used, per cent, as asked or declared.
     pub margin_pct: f64,

@@ -115,6 +115,16 @@ impl Blocks {
         self.baseline_mean() == 0.0 && self.all().any(|v| v != 0.0)
     }
 
+    /// The least that an effect can be: where no value is negative, that nothing is left of the
+    /// baseline.
+    #[must_use]
+    pub fn least_effect(&self) -> f64 {
+        match self.unit() {
+            Some(unit) if self.all().all(|v| v >= 0.0) => -self.baseline_mean() / unit,
+            _ => f64::NEG_INFINITY,
+        }
+    }
+
     fn triples(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let pairs = self.baseline.iter().zip(&self.control);
         pairs.zip(&self.arm).map(|((a, again), b)| (*a, *again, *b))
@@ -180,6 +190,7 @@ mod tests {
         assert_eq!(blocks.effects(), [1.0, 1.0]);
         assert_eq!(blocks.control_effects(), [1.0, -1.0]);
         assert!(!blocks.from_zero());
+        assert_eq!(blocks.least_effect(), -1.0);
     }
 
     #[test]
@@ -188,6 +199,7 @@ mod tests {
         let blocks = Blocks::of(&zero, Some(&zero), &some(&[3.0, 6.0]));
         assert_eq!(blocks.effects(), [2.0, 4.0]);
         assert!(blocks.from_zero());
+        assert_eq!(blocks.least_effect(), 0.0);
         let nothing = Blocks::of(&zero, Some(&zero), &zero);
         assert_eq!(nothing.effects(), [0.0, 0.0]);
         assert!(nothing.is_constant() && !nothing.from_zero());

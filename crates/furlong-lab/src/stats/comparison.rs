@@ -71,6 +71,8 @@ pub struct Evidence {
     pub rule: Rule,
     /// How effects are expressed.
     pub scale: Scale,
+    /// The least that an effect can be.
+    pub least: f64,
     /// The effect with its spread; `None` with fewer than two blocks.
     pub effect: Option<Paired>,
     /// No value varies: a number is compared, without a test.
@@ -97,6 +99,7 @@ impl Evidence {
         let effect = stopping.effect(&effects);
         let constant = n > 1 && blocks.is_constant();
         let mean = effect.map_or(effects[0], |e| e.mean);
+        let least = blocks.least_effect();
         let mut comparison = question.blank(n, scale.pct(mean));
         comparison.scale = Some(scale.name().to_owned());
         let rule = Rule {
@@ -107,7 +110,7 @@ impl Evidence {
         };
         if let Some(effect) = effect.filter(|_| !constant) {
             test(&mut comparison, blocks, &effects);
-            comparison.ci95_pct = Some(pct(scale, effect.interval(1.0 - ALPHA)));
+            comparison.ci95_pct = Some(pct(scale, least, effect.interval(1.0 - ALPHA)));
             comparison.paired = effect.test();
             let reach = scale.pct(rule.margin + effect.reach());
             comparison.mde_pct = Some(reach.min(f64::MAX));
@@ -120,10 +123,17 @@ impl Evidence {
             comparison,
             rule,
             scale,
+            least,
             effect,
             constant,
             from_zero,
         })
+    }
+
+    /// An interval in per cent, without what cannot be.
+    #[must_use]
+    pub fn pct(&self, interval: [f64; 2]) -> [f64; 2] {
+        pct(self.scale, self.least, interval)
     }
 
     /// Whether it takes part in adjustments: a constant is not tested.
@@ -157,7 +167,7 @@ impl Evidence {
         let interval = effect.interval(level);
         self.comparison.verdict = self.rule.decide(interval, effect.n);
         if family > 1 || level != 1.0 - ALPHA {
-            self.comparison.ci_adj_pct = Some(pct(self.scale, interval));
+            self.comparison.ci_adj_pct = Some(self.pct(interval));
             self.comparison.level = Some(level);
         }
         if self.comparison.verdict == Verdict::Inconclusive {
@@ -213,8 +223,10 @@ fn test(comparison: &mut Comparison, blocks: &Blocks, effects: &[f64]) {
     comparison.mann_whitney = Some(mann_whitney(a, b));
 }
 
-fn pct(scale: Scale, interval: [f64; 2]) -> [f64; 2] {
-    interval.map(|end| scale.pct(end).clamp(f64::MIN, f64::MAX))
+/// An interval of differences is as long to either side, and so may begin below what can be. There
+/// it ends; the verdict is on all of it.
+fn pct(scale: Scale, least: f64, interval: [f64; 2]) -> [f64; 2] {
+    interval.map(|end| scale.pct(end.max(least)).clamp(f64::MIN, f64::MAX))
 }
 
 /// A comparison of exact values; `None` where they cannot be matched.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod own_metrics;
+mod shares;
 
 use std::collections::BTreeMap;
 
@@ -228,20 +229,6 @@ fn blocks_with_a_failed_run_are_left_out_and_reported() {
     );
     assert_eq!(workload.arms[1].summary["time"].n, 9);
     assert!(warned(&workload, "new in 1 of 10, control in 1 of 10"));
-}
-
-#[test]
-fn zeros_are_compared_as_shares_of_the_baselines_mean() {
-    let mut case = simple([100.0, 100.0, 90.0], 10);
-    case.workload.arms[1].samples.get_mut("time").unwrap()[4] = Some(0.0);
-    let workload = case.judged();
-    let found = only(&workload);
-    assert_eq!(found.scale.as_deref(), Some("difference"));
-    assert!(
-        (found.effect_pct + 19.0).abs() < 0.1,
-        "{}",
-        found.effect_pct
-    );
 }
 
 #[test]

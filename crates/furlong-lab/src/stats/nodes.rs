@@ -72,13 +72,11 @@ impl Nodes {
         };
         for (node, all) in &groups {
             let paired = Paired::of(all);
-            let pct =
-                |interval: [f64; 2]| interval.map(|end| scale.pct(end).clamp(f64::MIN, f64::MAX));
             judged.effects.push(NodeEffect {
                 node: (*node).to_owned(),
                 n: all.len(),
                 effect_pct: scale.pct(mean(all)).clamp(f64::MIN, f64::MAX),
-                ci95_pct: paired.map(|paired| pct(paired.interval(1.0 - ALPHA))),
+                ci95_pct: paired.map(|paired| evidence.pct(paired.interval(1.0 - ALPHA))),
                 claim: paired.and_then(|paired| claim(&evidence.rule, paired.interval(level))),
             });
         }
