@@ -6,7 +6,7 @@ use furlong::bounce::{Area, AreaFirst, LockFree, Locked, PoolFirst};
 use super::bounce::{self, YieldingLock};
 use super::{Arm, Experiment, Failure, Outcome, Request};
 
-const PLAN: &str = include_str!("../../../../experiments/bounce-area/plan.toml");
+const PLAN: &str = include_str!("../../experiments/bounce-area/plan.toml");
 
 /// The experiment.
 #[must_use]

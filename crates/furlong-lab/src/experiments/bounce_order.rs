@@ -6,7 +6,7 @@ use furlong::bounce::{AreaFirst, Locked, Order, PoolFirst};
 use super::bounce::{self, YieldingLock};
 use super::{Arm, Experiment};
 
-const PLAN: &str = include_str!("../../../../experiments/bounce-order/plan.toml");
+const PLAN: &str = include_str!("../../experiments/bounce-order/plan.toml");
 
 /// The experiment.
 #[must_use]

@@ -21,7 +21,7 @@ pub use course::{joined, run};
 pub use scan::Scan;
 pub use summary::Summary;
 
-const PLAN: &str = include_str!("../../../../experiments/iova-gap/plan.toml");
+const PLAN: &str = include_str!("../../experiments/iova-gap/plan.toml");
 
 /// The experiment.
 #[must_use]

@@ -21,7 +21,7 @@ pub use magazine::{Magazines, ThreadCpu};
 pub use shared::{SharedAllocator, become_cpu, cpu};
 pub use tree::LockedTree;
 
-const PLAN: &str = include_str!("../../../../experiments/iova-magazine/plan.toml");
+const PLAN: &str = include_str!("../../experiments/iova-magazine/plan.toml");
 
 /// The experiment.
 #[must_use]

@@ -7,7 +7,7 @@ use furlong::rbtree::{Checked, Custom, Deferred, Eager, Propagation, Tally};
 use super::ordered::{self, Tree};
 use super::{Arm, Experiment, Failure, Outcome, Request, gas};
 
-const PLAN: &str = include_str!("../../../../experiments/iova-propagation/plan.toml");
+const PLAN: &str = include_str!("../../experiments/iova-propagation/plan.toml");
 
 /// The experiment.
 #[must_use]

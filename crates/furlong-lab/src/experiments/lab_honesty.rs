@@ -15,7 +15,7 @@ use poop::Poop;
 use programs::Programs;
 use tool::{BlockOrder, Furlong, Hyperfine, Tool};
 
-const PLAN: &str = include_str!("../../../../experiments/lab-honesty/plan.toml");
+const PLAN: &str = include_str!("../../experiments/lab-honesty/plan.toml");
 
 /// Share of the comparisons of a program with itself in which it was called different, per cent.
 const CALLED_DIFFERENT: &str = "called_different_pct";

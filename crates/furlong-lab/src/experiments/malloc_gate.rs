@@ -4,7 +4,7 @@
 use super::malloc::{Library, countable, figures, found};
 use super::{Arm, Experiment, Failure, Outcome, Plan, Request};
 
-const PLAN: &str = include_str!("../../../../experiments/malloc-gate/plan.toml");
+const PLAN: &str = include_str!("../../experiments/malloc-gate/plan.toml");
 
 /// The library as it is shipped.
 const INLINED: Library = Library::Shipped("furlong_malloc");

@@ -14,7 +14,7 @@ use super::malloc::{Done, Library, Program, Work, file, found};
 use super::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use real::Real;
 
-const PLAN: &str = include_str!("../../../../experiments/malloc-suite/plan.toml");
+const PLAN: &str = include_str!("../../experiments/malloc-suite/plan.toml");
 
 const MIMALLOC: Library = Library::Packaged("libmimalloc.so.2.0", "libmimalloc2.0");
 const GLIBC: Library = Library::Packaged("libc.so.6", "libc6");

@@ -20,7 +20,7 @@ use contestant::{Contestant, Table};
 use page::{Narrow, Wide};
 use shape::{Kind, Shape};
 
-const PLAN: &str = include_str!("../../../../experiments/phys-lookup/plan.toml");
+const PLAN: &str = include_str!("../../experiments/phys-lookup/plan.toml");
 
 /// The experiment.
 #[must_use]

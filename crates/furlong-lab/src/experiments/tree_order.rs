@@ -6,7 +6,7 @@ use furlong::rbtree::Standard;
 use super::ordered::{self, ByKey, Map, Tree};
 use super::{Arm, Experiment, Failure, Outcome, Request};
 
-const PLAN: &str = include_str!("../../../../experiments/tree-order/plan.toml");
+const PLAN: &str = include_str!("../../experiments/tree-order/plan.toml");
 
 /// The experiment.
 #[must_use]

@@ -36,7 +36,7 @@ use shape::{Kind, Shape};
 pub(crate) use shared_space::SharedSpace;
 use tree::Tree;
 
-const PLAN: &str = include_str!("../../../../experiments/vmspace-index/plan.toml");
+const PLAN: &str = include_str!("../../experiments/vmspace-index/plan.toml");
 
 /// The experiment.
 #[must_use]

@@ -46,6 +46,23 @@ const FEATURES: &[&str] = &[
     "serde",
 ];
 
+/// What every manifest has.
+const EVERYWHERE: &[&str] = &[
+    "license.workspace = true",
+    "[lints]\nworkspace = true",
+    "description = ",
+];
+
+/// What a registry shows of a crate or finds it by.
+const SHOWN: &[&str] = &[
+    "repository.workspace = true",
+    "readme = ",
+    "documentation = ",
+    "rust-version = ",
+    "categories = ",
+    "keywords = ",
+];
+
 const LIBRARY: &str = "crates/furlong/src/";
 
 fn find<'a>(table: &'a [(&str, &[&str])], name: &str) -> Option<&'a [&'a str]> {
@@ -197,17 +214,15 @@ pub(crate) fn features(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// What every crate takes from the workspace.
+/// What every crate takes from the workspace, and what a registry shows of those that it is given.
 pub(crate) fn manifests(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for name in tree.names_in("crates/") {
         let path = format!("crates/{name}/Cargo.toml");
         let text = tree.file(&path).map_or("", |file| file.text.as_str());
-        for wanted in [
-            "license.workspace = true",
-            "[lints]\nworkspace = true",
-            "description = ",
-        ] {
+        let is_published = !text.contains("\npublish = false\n");
+        let shown = SHOWN.iter().filter(|_| is_published);
+        for wanted in EVERYWHERE.iter().chain(shown) {
             if !text.contains(wanted) {
                 found.push(Finding::at(path.as_str(), format!("lacks {wanted:?}")));
             }
@@ -308,10 +323,22 @@ fn a_feature_that_was_not_agreed_on_is_found() {
 
 #[test]
 fn a_manifest_without_licence_or_lints_is_found() {
-    let good = "description = \"A\"\nlicense.workspace = true\n[lints]\nworkspace = true\n";
+    let good = "description = \"A\"\npublish = false\nlicense.workspace = true\n\
+                [lints]\nworkspace = true\n";
     let tree = Tree::of(&[
         ("crates/a/Cargo.toml", good),
-        ("crates/b/Cargo.toml", "[lints]\n"),
+        ("crates/b/Cargo.toml", "\npublish = false\n[lints]\n"),
     ]);
     assert_eq!(places(&manifests(&tree)), ["crates/b/Cargo.toml:0"; 3]);
+}
+
+#[test]
+fn a_published_crate_that_a_registry_could_not_describe_is_found() {
+    let good = [EVERYWHERE, SHOWN].concat().join("\n");
+    let tree = Tree::of(&[("crates/a/Cargo.toml", &good)]);
+    assert_eq!(places(&manifests(&tree)), [""; 0]);
+    let bare = EVERYWHERE.join("\n");
+    let tree = Tree::of(&[("crates/a/Cargo.toml", &bare)]);
+    let expected = vec!["crates/a/Cargo.toml:0"; SHOWN.len()];
+    assert_eq!(places(&manifests(&tree)), expected);
 }

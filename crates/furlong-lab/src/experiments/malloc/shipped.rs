@@ -11,7 +11,12 @@ use crate::talk;
 /// How a user builds them.
 const REMEDY: &str = "run `cargo build -p furlong-preload --profile preload --examples`";
 
-/// The manifest of the workspace that this command was built in.
+/// And how, who has installed this command alone.
+const REMEDY_INSTALLED: &str = "run `cargo build -p furlong-preload --profile preload --examples` \
+     in furlong's repository, and put target/preload/examples/*.so beside this command";
+
+/// The manifest of the workspace that this command was built in; a package of a registry has none
+/// there.
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
 
 /// What every target directory of cargo's has.
@@ -26,7 +31,7 @@ pub(super) fn find(name: &str) -> Result<PathBuf, String> {
     if beside.is_file() {
         return Ok(beside);
     }
-    let target = target(&here).ok_or_else(|| REMEDY.to_owned())?;
+    let target = target(&here).ok_or_else(|| REMEDY_INSTALLED.to_owned())?;
     let built = target.join("preload/examples").join(file);
     built
         .is_file()

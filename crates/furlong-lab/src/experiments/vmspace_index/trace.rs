@@ -9,7 +9,7 @@ use super::shape::{Kind, Shape};
 use crate::experiments::{Failure, Workload};
 
 /// Its beginning, which is compiled in.
-const CUT: &[u8] = include_bytes!("../../../../../traces/vmspace/kernbench-cut.vmtrace.zst");
+const CUT: &[u8] = include_bytes!("../../../traces/vmspace/kernbench-cut.vmtrace.zst");
 
 /// All of it, which is too large for that.
 const WHOLE: &str = "traces/vmspace/kernbench-lib.vmtrace.zst";
