@@ -109,7 +109,7 @@ impl<C: Config> IntrusiveTree<C> {
 
     fn name(&self, node: usize) -> Name {
         // SAFETY: the entries are boxed and never moved, they are only shared, they live as long as
-        // the tree, and `Cell` and `NonNull` keep all of it on one thread.
+        // the tree, which is the only one, and `Cell` and `NonNull` keep all of it on one thread.
         unsafe { Pinned::new(NonNull::from(&self.entries[node])) }
     }
 

@@ -72,9 +72,16 @@ impl<T> Pinned<T> {
     /// Names the struct at `item`.
     ///
     /// # Safety
-    /// For as long as this name or a copy of it is used, or the struct is in a tree: the struct
-    /// stays at this address, is not dropped, and is reached only through shared references; and
-    /// all trees that it is in are used by one thread at a time.
+    /// - For as long as this name or a copy of it is used, or the struct is in a tree, it stays at
+    ///   this address, is not dropped, and is reached only through shared references.
+    /// - All trees that it is in are used by one thread at a time.
+    /// - Of the trees over the same [`Links`] of it, the name is given to none but the one that it
+    ///   is in: another one would take it out, and the one that it is in go on to reach it.
+    ///   Where assertions of debug builds are on, they find that.
+    /// - It is in a tree until that tree has removed it, was cleared or is gone, whatever
+    ///   [`is_linked`](Links::is_linked) says. After a tree that went with structs in it no name of
+    ///   those is given to a tree again: their links lead to each other.
+    /// - [`Linked::links`] names the same part of it each time.
     #[inline]
     pub const unsafe fn new(item: NonNull<T>) -> Self {
         Self(item)
@@ -161,11 +168,13 @@ impl<T> fmt::Debug for Pinned<T> {
 /// let tasks = [30, 10, 20].map(|deadline| Task { deadline, links: Links::new() });
 /// let mut tree = RbTree::new(Intrusive::<ByDeadline>::new());
 /// for task in &tasks {
-///     // SAFETY: the tasks outlive the tree, do not move, and are only shared.
+///     // SAFETY: the tasks outlive the only tree, do not move, and are only shared.
 ///     let name = unsafe { Pinned::new(NonNull::from(task)) };
 ///     tree.insert(name).unwrap();
 /// }
 /// assert!(tree.iter().map(|at| tree.item(at).deadline).eq([10, 20, 30]));
+/// tree.clear();
+/// assert!(tasks.iter().all(|task| !task.links.is_linked()));
 /// ```
 #[derive(Debug)]
 pub struct Intrusive<A>(PhantomData<fn() -> A>);
@@ -270,5 +279,76 @@ impl<A: Linked> Nodes for Intrusive<A> {
         let mut halves = Side::BOTH.map(|side| self.half(at, side));
         halves[side.index()] = half;
         Self::links(at).halves.set(Some(halves));
+    }
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    use core::ptr::NonNull;
+
+    use super::{Intrusive, Linked, Links, Pinned};
+    use crate::rbtree::{Augment, RbTree, Side};
+
+    struct Task(u64, Links<ById>);
+
+    struct ById;
+
+    impl Augment for ById {
+        type Item = Task;
+        type Key = u64;
+        type Half = ();
+        type Summary = ();
+
+        fn key(task: &Task) -> u64 {
+            task.0
+        }
+        fn empty(_: &Task, _: Side) {}
+        fn half(_: &Task, _: Side, (): &()) {}
+        fn join(_: &Task, (): &(), (): &()) {}
+    }
+
+    impl Linked for ById {
+        fn links(task: &Task) -> &Links<Self> {
+            &task.1
+        }
+    }
+
+    type Tree = RbTree<Intrusive<ById>>;
+
+    /// What becomes of a struct in one tree whose name is given to another.
+    fn mixed_up(misdeed: fn(&mut Tree, Pinned<Task>)) {
+        let tasks = [1, 2, 3].map(|id| Task(id, Links::new()));
+        let [mut tree, mut other] = [(); 2].map(|()| Tree::new(Intrusive::new()));
+        for task in &tasks {
+            // SAFETY: the tasks outlive both trees, do not move, and are only shared. That a name
+            // is given to the wrong tree is what has to be found out, before that follows it.
+            let name = unsafe { Pinned::new(NonNull::from(task)) };
+            tree.insert(name).expect("it is in no tree");
+        }
+        let root = tree.root().expect("it has three");
+        misdeed(&mut other, root);
+    }
+
+    #[test]
+    #[should_panic(expected = "the node is in another tree")]
+    fn a_struct_is_not_removed_from_a_tree_that_it_is_not_in() {
+        mixed_up(|other, name| assert!(other.remove(name).is_ok()));
+    }
+
+    #[test]
+    #[should_panic(expected = "the node is in another tree")]
+    fn a_struct_is_not_refreshed_in_a_tree_that_it_is_not_in() {
+        mixed_up(|other, name| assert!(other.refresh(name).is_ok()));
+    }
+
+    #[test]
+    #[should_panic(expected = "the node is in another tree")]
+    fn nothing_is_linked_beside_a_struct_of_another_tree() {
+        mixed_up(|other, name| {
+            let task = Task(9, Links::new());
+            // SAFETY: as above.
+            let new = unsafe { Pinned::new(NonNull::from(&task)) };
+            assert!(other.insert_before(Some(name), new).is_ok());
+        });
     }
 }

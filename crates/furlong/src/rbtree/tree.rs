@@ -80,6 +80,9 @@ impl fmt::Display for NotLinked {
 
 impl core::error::Error for NotLinked {}
 
+/// What is said of a node that this tree must not touch.
+const ELSEWHERE: &str = "the node is in another tree";
+
 /// Runs one change on a view of the nodes. A macro, because the view must be a local of the
 /// function that the compiler inlines the change into.
 macro_rules! change {
@@ -182,6 +185,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
             neighbour.is_none_or(|at| self.nodes.is_linked(at)),
             "the neighbour is in no tree"
         );
+        debug_assert!(neighbour.is_none_or(|at| self.has(at)), "{ELSEWHERE}");
         let place = match neighbour {
             Some(at) if self.nodes.child(at, side).is_none() => Some((at, side)),
             Some(at) => self.step(at, side).map(|at| (at, !side)),
@@ -215,6 +219,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         }
         let place = edge.map(|(at, side)| {
             assert!(self.nodes.is_linked(at), "the edge is in no tree");
+            debug_assert!(self.has(at), "{ELSEWHERE}");
             (self.outermost(at, side), side)
         });
         assert!(place.is_some() || self.is_empty(), "the tree is not empty");
@@ -233,6 +238,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// is O(log n) at worst; no allocation.
     #[inline]
     pub fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
+        debug_assert!(!self.nodes.is_linked(old) || self.has(old), "{ELSEWHERE}");
         change!(self, |work| work.remove(old))?;
         self.len -= 1;
         Ok(())
@@ -250,8 +256,16 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         if !self.nodes.is_linked(at) {
             return Err(NotLinked);
         }
+        debug_assert!(self.has(at), "{ELSEWHERE}");
         change!(self, |work| work.refresh(at));
         Ok(())
+    }
+
+    /// Whether a linked node is in this tree and no other one. A walk to the root: it is for
+    /// assertions of debug builds alone.
+    fn has(&self, at: N::Ref) -> bool {
+        let up = |at: &N::Ref| self.nodes.place(*at).map(|(parent, _)| parent);
+        core::iter::successors(Some(at), up).last() == self.root
     }
 
     /// Takes every node out of the tree.
@@ -282,8 +296,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         &self.nodes
     }
 
-    /// The nodes back, and no tree: what is linked stays so, and can be used again after
-    /// [`clear`](Self::clear) only.
+    /// The nodes back, and no tree. [`clear`](Self::clear) it first: what is linked stays so for
+    /// good, and no tree takes it again.
     pub fn into_nodes(self) -> N {
         self.nodes
     }
