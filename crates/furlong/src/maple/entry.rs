@@ -52,7 +52,12 @@ pub trait Split: Entry {
 
 /// An entry that is nothing but its number or its address: dropping one does nothing, and readers
 /// that still have it mind nothing.
-pub trait Plain: Entry + Copy {}
+///
+/// # Safety
+/// Whoever implements the trait promises that a [`Ref`](Entry::Ref) stays good for as long as its
+/// lifetime says, whatever becomes of the entry that it was borrowed from: it is the value itself,
+/// or leads to what lives as long.
+pub unsafe trait Plain: Entry + Copy {}
 
 /// An entry that readers may still have when it is taken out, and that is dropped after them.
 ///
@@ -60,7 +65,24 @@ pub trait Plain: Entry + Copy {}
 /// no room for the link that this takes: it goes into an [`RcuBox`](crate::rcu::RcuBox), and a
 /// reader that has found it may clone it and keep the clone, for the tree's own count lasts as long
 /// as the guard.
-pub trait Retire: Entry {
+///
+/// # Safety
+/// Whoever implements the trait promises that what readers may have borrowed from the entry stays
+/// as it is after `retire` returned, until the batch is reclaimed: nothing of it is dropped, freed
+/// or changed before. A box cannot be made one that drops itself under its readers:
+/// ```compile_fail,E0200
+/// use furlong::maple::Retire;
+/// use furlong::rcu::Batch;
+///
+/// struct Area(String);
+///
+/// impl Retire for Box<Area> {
+///     fn retire(self, _: &mut Batch) {
+///         drop(self);
+///     }
+/// }
+/// ```
+pub unsafe trait Retire: Entry {
     /// Whether dropping one does nothing but give its memory back, so that nobody waits for it.
     const IS_MEMORY: bool = false;
 
@@ -68,7 +90,8 @@ pub trait Retire: Entry {
     fn retire(self, batch: &mut Batch);
 }
 
-impl<E: Plain> Retire for E {
+// SAFETY: a plain entry has nothing to be dropped, and what was borrowed from it does not care.
+unsafe impl<E: Plain> Retire for E {
     const IS_MEMORY: bool = true;
 
     fn retire(self, _: &mut Batch) {}
@@ -198,11 +221,15 @@ impl<T> Split for &'static T {
     }
 }
 
+// SAFETY: its Ref is the number.
 #[cfg(target_pointer_width = "64")]
-impl Plain for u32 {}
+unsafe impl Plain for u32 {}
 
-impl Plain for NonZeroU32 {}
+// SAFETY: its Ref is the number.
+unsafe impl Plain for NonZeroU32 {}
 
-impl Plain for NonZeroUsize {}
+// SAFETY: its Ref is the number.
+unsafe impl Plain for NonZeroUsize {}
 
-impl<T> Plain for &'static T {}
+// SAFETY: its Ref is a reference to what lives for good.
+unsafe impl<T> Plain for &'static T {}

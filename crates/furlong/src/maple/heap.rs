@@ -155,7 +155,8 @@ impl<T: Clone> Split for RcuBox<T> {
     }
 }
 
-impl<T: Send + 'static> Retire for RcuBox<T> {
+// SAFETY: the block goes to the batch, value and all, and without drop code it is only memory.
+unsafe impl<T: Send + 'static> Retire for RcuBox<T> {
     const IS_MEMORY: bool = !needs_drop::<T>();
 
     fn retire(self, batch: &mut Batch) {
