@@ -120,6 +120,6 @@ pub use record::Kind;
 pub use region::RegionMemory;
 pub use slot::{SEGMENT, SLOT};
 #[cfg(feature = "alloc")]
-pub use state::{NoMemory, RestoreError, SavedBlock, SavedMapping, State};
+pub use state::{NoMemory, NotSaved, RestoreError, SavedBlock, SavedMapping, State};
 pub use waiting::Waiting;
 pub use zeroing::{ZeroNothing, ZeroPads, ZeroUnmapped, Zeroing};

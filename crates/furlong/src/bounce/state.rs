@@ -122,6 +122,21 @@ impl fmt::Display for NoMemory {
 
 impl Error for NoMemory {}
 
+/// A pool that was not saved, as there is no memory for the lists of its state: it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotSaved<P> {
+    /// The pool.
+    pub pool: P,
+}
+
+impl<P> fmt::Display for NotSaved<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        NoMemory.fmt(f)
+    }
+}
+
+impl<P: fmt::Debug> Error for NotSaved<P> {}
+
 impl State {
     /// The version that is saved, and the only one that is restored.
     pub const VERSION: u32 = 1;
@@ -234,18 +249,18 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// is saved here is to be restored, or lost.
     ///
     /// # Errors
-    /// The pool, if there is no memory for the lists.
+    /// The pool, if there is no memory for the lists; nothing has changed.
     #[expect(
         clippy::result_large_err,
         reason = "it is what was given, once in a life"
     )]
-    pub fn into_state(self) -> Result<State, Self> {
+    pub fn into_state(self) -> Result<State, NotSaved<Self>> {
         match self.save() {
             Ok(state) => {
                 self.abandon();
                 Ok(state)
             }
-            Err(NoMemory) => Err(self),
+            Err(NoMemory) => Err(NotSaved { pool: self }),
         }
     }
 

@@ -31,6 +31,7 @@ impl Config for Standard {
 }
 
 /// Any lookup with any lock, any RCU and any page size.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Custom<L, K = SpinLock, R = Domain, const PAGE_BITS: u32 = 12>(PhantomData<(L, K, R)>);
 
 impl<L: Lookup, K: RawLock, R: Rcu, const PAGE_BITS: u32> Config for Custom<L, K, R, PAGE_BITS> {

@@ -9,7 +9,8 @@ use crate::addr::{Extent, VirtAddr};
 /// Where an area is cut, both parts have a clone, which must not fail: keep what is large behind a
 /// reference or an `Arc`.
 ///
-/// It goes to whatever thread changes or drops the area.
+/// It goes to whatever thread changes or drops the area; where readers look at it from theirs, in a
+/// [`Shared`](super::Shared) that several threads have, it is [`Sync`] as well.
 pub trait Value: Clone + Send + 'static {
     /// Whether this area and the one right behind it, whose value is `next`, may become one. It is
     /// asked where everything else is equal and the offsets go on; the answer has to be transitive.

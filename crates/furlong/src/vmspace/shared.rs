@@ -30,7 +30,8 @@ use crate::sync::{Padded, RawLock, Under};
 ///
 /// Readers hold a guard of the domain `R`; they take no lock, wait for nobody and write nothing.
 /// What they see stays as it is until their guard is dropped, but may be out of date: a
-/// [`Glimpse`] can be asked whether it still holds.
+/// [`Glimpse`] can be asked whether it still holds. Threads share the space where values are
+/// [`Sync`], too: a [`Value`] alone need not be.
 ///
 /// Records and nodes that a change takes out are retired to the domain, and freed when somebody
 /// [polls](Rcu::poll) it, and not before: where nobody does, memory grows.
