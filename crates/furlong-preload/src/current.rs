@@ -89,7 +89,7 @@ unsafe impl<K: Kind> CurrentHeap for Thread<K> {
         unsafe { &*read() }
     }
 
-    fn set(heap: &'static Heap) {
+    unsafe fn set(heap: &'static Heap) {
         write(heap);
     }
 

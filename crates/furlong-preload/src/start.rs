@@ -37,15 +37,18 @@ extern "C" fn process_ends<K: Kind>() {
 }
 
 extern "C" fn prepare<K: Kind>() {
-    K::allocator().before_fork();
+    // SAFETY: a thread that forks calls it, and one of the others afterwards.
+    unsafe { K::allocator().before_fork() };
 }
 
 extern "C" fn parent<K: Kind>() {
-    K::allocator().after_fork();
+    // SAFETY: as above.
+    unsafe { K::allocator().after_fork() };
 }
 
 extern "C" fn child<K: Kind>() {
-    K::allocator().after_fork_in_child();
+    // SAFETY: as above; a new process has one thread.
+    unsafe { K::allocator().after_fork_in_child() };
 }
 
 /// The key, made by the first who asks; nothing if the process has none left.

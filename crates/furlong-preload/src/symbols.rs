@@ -9,7 +9,8 @@ macro_rules! symbols {
     ($hardening:ty, $gate:ty, $tier:ty) => {
         struct Preloaded;
 
-        static ALLOCATOR: $crate::Malloc<Preloaded> = $crate::Malloc::new($crate::Linux);
+        // SAFETY: a library has these names once, and so one allocator with its one variable.
+        static ALLOCATOR: $crate::Malloc<Preloaded> = unsafe { $crate::Malloc::new($crate::Linux) };
 
         impl $crate::Config for Preloaded {
             type Source = $crate::Linux;

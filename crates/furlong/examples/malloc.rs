@@ -9,9 +9,8 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use furlong::check::Check;
 use furlong::malloc::{
-    Batched, Checked, Config, Global, Inlined, Linux, Malloc, ObjectCache, Profile, thread_heap,
+    Batched, Checked, Config, Global, Inlined, Linux, ObjectCache, Profile, thread_heap,
 };
 
 /// The parts: pages of Linux, checks that cost next to nothing, gates inside their callers.
@@ -25,8 +24,7 @@ impl Config for Program {
     type Tier = Batched;
 }
 
-thread_heap!(Thread, MALLOC);
-static MALLOC: Malloc<Program> = Malloc::new(Linux);
+thread_heap!(Thread, static MALLOC: Malloc<Program> = Linux);
 #[global_allocator]
 static GLOBAL: Global<Program> = Global::new(&MALLOC);
 
@@ -61,7 +59,7 @@ fn main() {
         .collect();
     println!("{} squares; {:?}", squares.len(), pairs.last());
 
-    (&&MALLOC).check().expect("every invariant holds");
+    MALLOC.check().expect("every invariant holds");
     let now = MALLOC.statistics();
     println!(
         "in use: {} blocks, {} bytes; {} heaps run, {} have ended",

@@ -8,11 +8,8 @@ use std::{
     thread,
 };
 
-use furlong::{
-    check::Check,
-    malloc::{
-        Batched, Checked, Config, Inlined, Malloc, NoHardening, Outlined, PerCall, Profile, Secure,
-    },
+use furlong::malloc::{
+    Batched, Checked, Config, Inlined, Malloc, NoHardening, Outlined, PerCall, Profile, Secure,
 };
 
 /// Random numbers that depend on the seed alone.
@@ -153,14 +150,14 @@ fn stream<C: Config>(malloc: &'static Malloc<C>, seed: u64, steps: usize, slots:
             free(malloc, &held.swap_remove(at));
         }
     }
-    (&malloc)
+    malloc
         .check()
         .unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
     for held in held {
         free(malloc, &held);
     }
     malloc.trim();
-    (&malloc)
+    malloc
         .check()
         .unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
     let after = malloc.statistics();
@@ -267,8 +264,7 @@ fn blocks_freed_by_other_threads_come_back() {
             free(&MANY, &held);
         }
         MANY.trim();
-        (&&MANY)
-            .check()
+        MANY.check()
             .unwrap_or_else(|broken| panic!("round {round}: {broken}"));
         let after = MANY.statistics();
         assert_eq!(

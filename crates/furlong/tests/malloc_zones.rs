@@ -9,10 +9,7 @@ use std::{
     thread,
 };
 
-use furlong::{
-    check::Check,
-    malloc::{Batched, Checked, Config, Inlined, Object, ObjectCache, Secure, Zone},
-};
+use furlong::malloc::{Batched, Checked, Config, Inlined, Object, ObjectCache, Secure, Zone};
 
 allocators::allocators! {
     Sent, SentThread, SENT: Checked, Inlined, Batched;
@@ -71,16 +68,18 @@ fn a_zone_goes_on_in_another_thread_and_ends_in_a_third() {
         .expect("it ends well");
     let after = SENT.statistics();
     assert_eq!((after.used_blocks, after.used_bytes), (0, 0), "{after:?}");
-    (&&SENT).check().expect("every invariant holds");
+    SENT.check().expect("every invariant holds");
 }
 
 #[test]
 fn a_zone_goes_on_in_a_forked_process_and_no_thread_takes_its_heap() {
     let zone = Zone::new(&FORKED).expect("there is memory");
     let blocks = fill(&zone);
-    // What a child does; here there is none, and this is the only thread with blocks.
-    FORKED.before_fork();
-    FORKED.after_fork_in_child();
+    // What a child does.
+    // SAFETY: nothing is asked between the two.
+    unsafe { FORKED.before_fork() };
+    // SAFETY: there is no child, but this is the only thread with a heap, too.
+    unsafe { FORKED.after_fork_in_child() };
     let zones_before = FORKED.statistics().zones;
     let taken = addresses(&blocks);
     let other = thread::spawn(move || {
@@ -95,7 +94,7 @@ fn a_zone_goes_on_in_a_forked_process_and_no_thread_takes_its_heap() {
     let more = fill(&zone);
     free(&zone, blocks);
     free(&zone, more);
-    (&&FORKED).check().expect("every invariant holds");
+    FORKED.check().expect("every invariant holds");
 }
 
 /// What a thread leaves behind has room for more, which a zone must not use: it would take what is

@@ -155,6 +155,11 @@ unsafe impl PageSource for Pages {
         book.looks * 100
     }
 
+    /// The same one each time, so that a seed is enough to repeat a stream.
+    fn random(&self) -> u64 {
+        0x9e37_79b9_7f4a_7c15
+    }
+
     fn stop(&self, misuse: Misuse, address: usize) -> ! {
         panic!("the program was stopped: {misuse}: {address:#x}")
     }

@@ -22,6 +22,8 @@ impl<H: Hardening, G: Gate, T: Tier> Config for Parts<H, G, T> {
 }
 
 thread_local! {
+    /// Whether an allocator has the heaps below.
+    static OWNED: Cell<bool> = const { Cell::new(false) };
     static NOW: Cell<usize> = const { Cell::new(0) };
     static HEAPS: [Cell<&'static Heap>; THREADS] =
         const { [const { Cell::new(Heap::vacant()) }; THREADS] };
@@ -42,7 +44,7 @@ unsafe impl CurrentHeap for Numbered {
         HEAPS.with(|heaps| heaps[NOW.get()].get())
     }
 
-    fn set(heap: &'static Heap) {
+    unsafe fn set(heap: &'static Heap) {
         HEAPS.with(|heaps| heaps[NOW.get()].set(heap));
     }
 }
@@ -54,7 +56,8 @@ pub(super) fn become_thread(number: usize) {
 
 /// The caller's heap has not begun.
 pub(super) fn begin() {
-    Numbered::set(Heap::vacant());
+    // SAFETY: it stands for none.
+    unsafe { Numbered::set(Heap::vacant()) };
 }
 
 /// An allocator of its own, which is gone with this.
@@ -62,8 +65,13 @@ pub(super) fn begin() {
 pub(super) struct Owned<C: Config<Source = Pages>>(*mut Malloc<C>);
 
 impl<C: Config<Source = Pages>> Owned<C> {
+    /// # Panics
+    /// If the thread has one already, for whose blocks it has the heaps.
     pub(super) fn new(limit: usize) -> Self {
-        Self(Box::into_raw(Malloc::new_boxed(Pages::new(limit))))
+        assert!(!OWNED.replace(true), "a thread has one allocator at a time");
+        // SAFETY: the only one of the thread, whose heaps have been vacant since the last was gone.
+        let malloc = unsafe { Malloc::new_boxed(Pages::new(limit)) };
+        Self(Box::into_raw(malloc))
     }
 
     /// The allocator, for as long as `self` is there.
@@ -71,6 +79,15 @@ impl<C: Config<Source = Pages>> Owned<C> {
         // SAFETY: it came from a box that is freed with self, and who holds self keeps what this
         // returns no longer.
         unsafe { &*self.0 }
+    }
+
+    /// Does what a process does in which somebody forks.
+    pub(super) fn fork(&self) {
+        let malloc = self.get();
+        // SAFETY: nothing is asked between the two.
+        unsafe { malloc.before_fork() };
+        // SAFETY: as above, once, in the same process.
+        unsafe { malloc.after_fork() };
     }
 }
 
@@ -81,6 +98,7 @@ impl<C: Config<Source = Pages>> Drop for Owned<C> {
             begin();
         }
         become_thread(0);
+        OWNED.set(false);
         // SAFETY: it came from a box; no heap of it is anybody's any more.
         drop(unsafe { Box::from_raw(self.0) });
     }

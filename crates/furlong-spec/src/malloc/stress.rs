@@ -6,7 +6,6 @@ use core::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use furlong::check::Check;
 use furlong::malloc::{Gate, Hardening, Malloc, Tier};
 
 use super::block::Block;
@@ -140,7 +139,7 @@ impl<H: Hardening, G: Gate, T: Tier> Shared<H, G, T> {
         let malloc = self.malloc;
         malloc.trim();
         malloc.end_thread();
-        (&malloc)
+        malloc
             .check()
             .unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
         let after = malloc.statistics();

@@ -4,7 +4,6 @@
 
 use core::cell::Cell;
 
-use furlong::check::Check;
 use furlong::malloc::{Gate, Hardening, Profile, Tier};
 
 use super::block::Block;
@@ -91,7 +90,7 @@ impl<H: Hardening, G: Gate, T: Tier> Allocator<H, G, T> {
         }
         let malloc = self.owned.get();
         malloc.trim();
-        (&malloc).check().map_err(|broken| broken.to_string())?;
+        malloc.check().map_err(|broken| broken.to_string())?;
         let after = malloc.statistics();
         if (after.used_blocks, after.used_bytes, after.huge_blocks) == (0, 0, 0) {
             Ok(())
@@ -130,10 +129,7 @@ impl<H: Hardening, G: Gate, T: Tier> Subject for Allocator<H, G, T> {
             }
             Operation::Follow(true) => malloc.follow(&Profile::CONSERVATIVE),
             Operation::Follow(false) => malloc.follow(&Profile::STANDARD),
-            Operation::Fork => {
-                malloc.before_fork();
-                malloc.after_fork();
-            }
+            Operation::Fork => self.owned.fork(),
             Operation::Count => {
                 let now = malloc.statistics();
                 return Outcome::Counted {
@@ -151,6 +147,6 @@ impl<H: Hardening, G: Gate, T: Tier> Subject for Allocator<H, G, T> {
         }
         self.walked.set(self.applied);
         let malloc = self.owned.get();
-        (&malloc).check().map_err(|broken| broken.to_string())
+        malloc.check().map_err(|broken| broken.to_string())
     }
 }

@@ -4,7 +4,6 @@
 
 use core::fmt;
 
-use furlong::check::Check;
 use furlong::malloc::{Batched, Hardening, Inlined, Malloc, Zone};
 
 use super::block::Block;
@@ -112,7 +111,7 @@ fn count<H: Hardening>(
     malloc: &'static Malloc<Parted<H>>,
     holders: &[Holder<H>],
 ) -> Result<(), String> {
-    (&malloc).check().map_err(|broken| broken.to_string())?;
+    malloc.check().map_err(|broken| broken.to_string())?;
     let now = malloc.statistics();
     let blocks: usize = holders.iter().map(|holder| holder.blocks.len()).sum();
     let bytes: Option<usize> = holders.iter().map(Holder::count).sum();

@@ -1,8 +1,13 @@
 //! The allocator: its gates, and what else a program asks of it.
 
 #[cfg(feature = "alloc")]
-use alloc::boxed::Box;
+use alloc::{
+    alloc::{alloc_zeroed, handle_alloc_error},
+    boxed::Box,
+};
 use core::ptr::{self, NonNull};
+#[cfg(feature = "alloc")]
+use core::{alloc::Layout, mem::offset_of};
 
 use super::{
     block::{first_word, pointer, set_first_word, zero},
@@ -21,6 +26,12 @@ use super::{
 };
 
 /// A general-purpose allocator, for a static.
+///
+/// # Footprint
+/// The static has 3 MiB and a little more, all zeros: where they have no memory before they are
+/// touched they cost next to none, and otherwise all of it. What it maps beside its arenas of 4 MiB
+/// are 64 KiB for each of them, 1 MiB and 32 KiB for each GiB of addresses in which it has
+/// anything, and up to 320 KiB for each heap, of which a thread or processor has one, and a zone.
 ///
 /// # Example
 /// See `examples/malloc.rs`.
@@ -43,9 +54,22 @@ impl<C: Config> core::fmt::Debug for Malloc<C> {
 }
 
 impl<C: Config> Malloc<C> {
-    /// An allocator over a system's pages. It maps nothing before the first allocation.
+    /// An allocator over a system's pages. It maps nothing before the first allocation. A program
+    /// has [`thread_heap`](super::thread_heap) make it, and vouches for nothing.
+    ///
+    /// ```compile_fail,E0133
+    /// # use furlong::malloc::{Config, Malloc};
+    /// fn another<C: Config>(source: C::Source) -> Malloc<C> {
+    ///     Malloc::new(source)
+    /// }
+    /// ```
+    ///
+    /// # Safety
+    /// A thread or processor that asks this allocator has a heap of it in `C::Current`, or none: no
+    /// other allocator has the same `C::Current`, or only such as the same thread or processor
+    /// never asks, too.
     #[must_use]
-    pub const fn new(source: C::Source) -> Self {
+    pub const unsafe fn new(source: C::Source) -> Self {
         Self {
             map: Map::new(),
             policy: Policy::new(),
@@ -58,20 +82,34 @@ impl<C: Config> Malloc<C> {
     /// The same in memory of its own, for one that is made while a program runs: only what is not
     /// zero is written, where [`new`](Self::new) makes 3 MiB on the stack first. It has to stay
     /// where it is, and there, until nobody has a block or a heap of it.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new).
     #[cfg(feature = "alloc")]
     #[must_use]
-    pub fn new_boxed(source: C::Source) -> Box<Self> {
-        let mut place = Box::<Self>::new_zeroed();
-        let malloc = place.as_mut_ptr();
-        // SAFETY: each field is inside the box, which nobody else has yet; the map is left as it
-        // is, since its records and roots are all zeros at the beginning.
-        unsafe {
-            (&raw mut (*malloc).policy).write(Policy::new());
-            (&raw mut (*malloc).pool).write(Pool::new());
-            (&raw mut (*malloc).source).write(source);
-            (&raw mut (*malloc).spare).write(Link::none());
-            place.assume_init()
+    pub unsafe fn new_boxed(source: C::Source) -> Box<Self> {
+        let layout = Layout::new::<Self>();
+        // SAFETY: the type has a size.
+        let place = unsafe { alloc_zeroed(layout) }.cast::<Self>();
+        if place.is_null() {
+            handle_alloc_error(layout);
         }
+        let field = |offset| place.wrapping_byte_add(offset);
+        let policy = field(offset_of!(Self, policy)).cast::<Policy>();
+        // SAFETY: the field is inside the memory, which nobody else has yet.
+        unsafe { policy.write(Policy::new()) };
+        let pool = field(offset_of!(Self, pool)).cast::<Pool>();
+        // SAFETY: as above.
+        unsafe { pool.write(Pool::new()) };
+        let system = field(offset_of!(Self, source)).cast::<C::Source>();
+        // SAFETY: as above.
+        unsafe { system.write(source) };
+        let spare = field(offset_of!(Self, spare)).cast::<Link<Heap>>();
+        // SAFETY: as above.
+        unsafe { spare.write(Link::none()) };
+        // SAFETY: memory of the heap's by this layout. All fields are written but the map, whose
+        // records and roots are all zeros at the beginning.
+        unsafe { Box::from_raw(place) }
     }
 
     /// The system under it.
@@ -81,11 +119,13 @@ impl<C: Config> Malloc<C> {
 
     /// Puts another profile than the one of its type in force. Heaps follow as they renew stacks.
     pub fn follow(&'static self, profile: &Profile) {
+        let _pin = C::Current::pin();
         self.with_pool(|_| self.policy.follow(profile));
     }
 
     /// The gate of allocation: a block of at least `size` bytes, at a multiple of 16. Null where
     /// memory is short or `size` is above what a pointer's distance can say.
+    #[must_use = "nobody else frees the block"]
     #[inline(always)]
     pub fn allocate(&'static self, size: usize) -> *mut u8 {
         C::Gate::enter(|| {
@@ -166,6 +206,7 @@ impl<C: Config> Malloc<C> {
     }
 
     /// As [`allocate`](Self::allocate), at a multiple of `align`, a power of two.
+    #[must_use = "nobody else frees the block"]
     pub fn allocate_aligned(&'static self, size: usize, align: usize) -> *mut u8 {
         if align <= GRAIN {
             return self.allocate(size);
@@ -178,11 +219,13 @@ impl<C: Config> Malloc<C> {
     }
 
     /// Refuses a request whose size no number holds: null, as where memory is short.
+    #[must_use = "the caller's caller gets it"]
     pub fn refuse(&'static self) -> *mut u8 {
         pointer(self.refuse_memory())
     }
 
     /// As [`allocate_aligned`](Self::allocate_aligned), all zeros.
+    #[must_use = "nobody else frees the block"]
     pub fn allocate_zeroed(&'static self, size: usize, align: usize) -> *mut u8 {
         if size <= MEDIUM_MAX && align <= MEDIUM_MAX {
             let block = self.allocate_aligned(size, align);
@@ -202,6 +245,7 @@ impl<C: Config> Malloc<C> {
     }
 
     /// As [`allocate_aligned`](Self::allocate_aligned), as an option.
+    #[must_use = "nobody else frees the block"]
     pub fn try_allocate(&'static self, size: usize, align: usize) -> Option<NonNull<u8>> {
         NonNull::new(self.allocate_aligned(size, align))
     }

@@ -44,7 +44,7 @@ unsafe fn fitted(
 /// ```
 /// use allocator_api2::vec::Vec;
 /// use furlong::malloc::{
-///     Batched, Checked, Config, Global, Inlined, Linux, Malloc, thread_heap,
+///     Batched, Checked, Config, Global, Inlined, Linux, thread_heap,
 /// };
 ///
 /// struct Program;
@@ -57,8 +57,7 @@ unsafe fn fitted(
 ///     type Tier = Batched;
 /// }
 ///
-/// thread_heap!(Thread, MALLOC);
-/// static MALLOC: Malloc<Program> = Malloc::new(Linux);
+/// thread_heap!(Thread, static MALLOC: Malloc<Program> = Linux);
 ///
 /// let mut numbers = Vec::new_in(Global::new(&MALLOC));
 /// numbers.extend(0..1000_u64);
@@ -110,7 +109,7 @@ unsafe impl<C: Config> Allocator for Global<C> {
 /// # Example
 /// ```
 /// # use furlong::malloc::{
-/// #     Batched, Checked, Config, Inlined, Linux, Malloc, Zone, thread_heap,
+/// #     Batched, Checked, Config, Inlined, Linux, Zone, thread_heap,
 /// # };
 /// # struct Program;
 /// # impl Config for Program {
@@ -120,8 +119,7 @@ unsafe impl<C: Config> Allocator for Global<C> {
 /// #     type Gate = Inlined;
 /// #     type Tier = Batched;
 /// # }
-/// # thread_heap!(Thread, MALLOC);
-/// # static MALLOC: Malloc<Program> = Malloc::new(Linux);
+/// # thread_heap!(Thread, static MALLOC: Malloc<Program> = Linux);
 /// use allocator_api2::{boxed::Box, vec::Vec};
 ///
 /// let query = Zone::new(&MALLOC).expect("there is memory");

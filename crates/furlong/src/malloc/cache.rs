@@ -23,7 +23,7 @@ use super::{allocator::Malloc, config::Config, zone::Zone};
 /// # Example
 /// ```
 /// use furlong::malloc::{
-///     Batched, Checked, Config, Inlined, Linux, Malloc, ObjectCache, thread_heap,
+///     Batched, Checked, Config, Inlined, Linux, ObjectCache, thread_heap,
 /// };
 ///
 /// struct Kernel;
@@ -36,8 +36,7 @@ use super::{allocator::Malloc, config::Config, zone::Zone};
 ///     type Tier = Batched;
 /// }
 ///
-/// thread_heap!(Cpu, MALLOC);
-/// static MALLOC: Malloc<Kernel> = Malloc::new(Linux);
+/// thread_heap!(Cpu, static MALLOC: Malloc<Kernel> = Linux);
 ///
 /// struct Inode { number: u64, links: u32 }
 ///

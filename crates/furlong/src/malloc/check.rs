@@ -10,6 +10,7 @@ use super::{
     arena::{Arena, UNITS},
     class::{CLASSES, Class},
     config::Config,
+    current::CurrentHeap,
     heap::Heap,
     span::{Span, Use, unit_of},
 };
@@ -52,17 +53,29 @@ fn hold(so: bool, broken: BrokenMalloc) -> Result<(), BrokenMalloc> {
 impl<C: Config> Check for &'static Malloc<C> {
     type Broken = BrokenMalloc;
 
-    /// Walks every invariant. Nobody else may be in a gate meanwhile; who is in a slow way is
-    /// waited for.
+    /// As [`Malloc::check`].
     fn check(&self) -> Result<(), BrokenMalloc> {
-        self.before_fork();
-        let found = self.check_all();
-        self.after_fork();
-        found
+        Malloc::check(self)
     }
 }
 
 impl<C: Config> Malloc<C> {
+    /// Walks every invariant. Nobody else may be in a gate meanwhile; who is in a slow way is
+    /// waited for.
+    ///
+    /// # Errors
+    /// See [`BrokenMalloc`].
+    ///
+    /// # Cost
+    /// O(units): it walks all arenas under all latches.
+    pub fn check(&'static self) -> Result<(), BrokenMalloc> {
+        let _pin = C::Current::pin();
+        self.lock_all();
+        let found = self.check_all();
+        self.unlock_all();
+        found
+    }
+
     fn check_all(&'static self) -> Result<(), BrokenMalloc> {
         let (mut live, mut dirty) = (0, 0);
         for arena in self.pool.arenas() {

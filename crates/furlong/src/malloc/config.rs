@@ -19,8 +19,6 @@ pub trait Config: 'static {
     /// When its policy is asked.
     type Tier: Tier;
 
-    /// What it keeps; asked once, before the first allocation.
-    fn profile() -> Profile {
-        Profile::STANDARD
-    }
+    /// What it keeps, before [`follow`](super::Malloc::follow) says otherwise.
+    const PROFILE: Profile = Profile::STANDARD;
 }

@@ -6,12 +6,13 @@ use super::heap::Heap;
 ///
 /// A process keeps it in thread-local storage; a kernel keeps one a processor, and pins the caller
 /// to it with interrupts off. The library has no storage of its own for it. One type serves one
-/// allocator.
+/// allocator: see [`Malloc::new`](super::Malloc::new).
 ///
 /// # Example
 /// A kernel: memory that it was booted with, a heap a processor, and interrupts off meanwhile.
 /// ```
 /// use core::cell::UnsafeCell;
+/// use core::hint::spin_loop;
 /// use core::ptr::{self, NonNull};
 /// use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 /// use furlong::malloc::{
@@ -20,6 +21,7 @@ use super::heap::Heap;
 ///
 /// # #[repr(align(4096))]
 /// struct Memory(UnsafeCell<[u8; LEN]>);
+/// # fn entropy() -> u64 { std::process::id().into() }
 /// # unsafe impl Sync for Memory {}
 /// const LEN: usize = 32 << 20;
 /// static MEMORY: Memory = Memory(UnsafeCell::new([0; LEN]));
@@ -40,8 +42,15 @@ use super::heap::Heap;
 ///     unsafe fn purge(&self, _: NonNull<u8>, _: usize) -> bool {
 ///         false
 ///     }
+///     fn random(&self) -> u64 {
+///         entropy()
+///     }
+///     /// Nothing here unwinds, and to stop least of all.
 ///     fn stop(&self, misuse: Misuse, address: usize) -> ! {
-///         panic!("{misuse}: {address:#x}")
+///         println!("{misuse}: {address:#x}");
+///         loop {
+///             spin_loop();
+///         }
 ///     }
 /// }
 ///
@@ -61,7 +70,7 @@ use super::heap::Heap;
 ///     fn get() -> &'static Heap {
 ///         unsafe { HEAPS[processor()].load(SeqCst).as_ref() }.unwrap_or(Heap::vacant())
 ///     }
-///     fn set(heap: &'static Heap) {
+///     unsafe fn set(heap: &'static Heap) {
 ///         HEAPS[processor()].store(ptr::from_ref(heap).cast_mut(), SeqCst);
 ///     }
 /// }
@@ -76,7 +85,8 @@ use super::heap::Heap;
 ///     type Tier = Batched;
 /// }
 ///
-/// static MALLOC: Malloc<Kernel> = Malloc::new(Boot(AtomicUsize::new(0)));
+/// // SAFETY: there is no other allocator whose heaps are in PerCpu.
+/// static MALLOC: Malloc<Kernel> = unsafe { Malloc::new(Boot(AtomicUsize::new(0))) };
 ///
 /// let block = MALLOC.allocate(100);
 /// assert!(!block.is_null());
@@ -88,6 +98,7 @@ use super::heap::Heap;
 /// # Safety
 /// While a pin is held, `get` returns what the last `set` of the same thread or processor was
 /// given, or [`Heap::vacant`] before the first one, and nobody else is pinned to the same one.
+/// Nothing here unwinds, and but for `bound` nothing calls the allocator.
 pub unsafe trait CurrentHeap: 'static {
     /// What keeps the caller where it is; `()` for a thread. Pins nest.
     type Pin;
@@ -98,8 +109,20 @@ pub unsafe trait CurrentHeap: 'static {
     /// The heap.
     fn get() -> &'static Heap;
 
-    /// Puts a heap there.
-    fn set(heap: &'static Heap);
+    /// Puts a heap there. Only an allocator calls it: a heap that is the current one of two threads
+    /// would give both the same blocks, so that a thread cannot hand its own on.
+    ///
+    /// ```compile_fail,E0133
+    /// # use furlong::malloc::{CurrentHeap, thread_heap};
+    /// thread_heap!(Thread);
+    /// let heap = Thread::get();
+    /// std::thread::spawn(move || Thread::set(heap));
+    /// ```
+    ///
+    /// # Safety
+    /// The caller is pinned. The heap is the allocator's own, and until another one is put there
+    /// nobody else uses it; or it is [`Heap::vacant`] or [`Heap::over`].
+    unsafe fn set(heap: &'static Heap);
 
     /// Called after a heap has been put there for the first time, outside all locks: a process
     /// registers what is to be done at the thread's end.

@@ -3,7 +3,6 @@
 //! Before the fork all latches are taken, so that no span and no arena is in the middle of a
 //! change. What the other threads' gates do goes on meanwhile, and the child may see any part of
 //! it: so it trusts their spans and not their stacks, whose blocks are lost to it.
-#![forbid(unsafe_code)]
 
 use super::{
     allocator::Malloc, config::Config, current::CurrentHeap, exchange::Exchange, heap::State,
@@ -13,7 +12,54 @@ use super::{
 impl<C: Config> Malloc<C> {
     /// Before a fork: nobody changes what is shared until [`after_fork`](Self::after_fork) or
     /// [`after_fork_in_child`](Self::after_fork_in_child).
-    pub fn before_fork(&'static self) {
+    ///
+    /// A program that has its allocator of [`thread_heap`](super::thread_heap) with a static, or
+    /// by preload, has the three called where it forks; another one registers them.
+    ///
+    /// # Safety
+    /// The thread that calls it forks right afterwards, or fails to, and asks the allocator for
+    /// nothing meanwhile. It then calls `after_fork` in this process, once, and
+    /// `after_fork_in_child` in the new one, if there is one, once.
+    pub unsafe fn before_fork(&'static self) {
+        self.lock_all();
+    }
+
+    /// After a fork, in the process that forked.
+    ///
+    /// # Safety
+    /// As [`before_fork`](Self::before_fork) says: whoever else calls it takes the latches out of
+    /// others' hands.
+    ///
+    /// ```compile_fail,E0133
+    /// # use furlong::malloc::{Config, Malloc};
+    /// fn unlock<C: Config>(malloc: &'static Malloc<C>) {
+    ///     malloc.after_fork();
+    /// }
+    /// ```
+    pub unsafe fn after_fork(&'static self) {
+        self.unlock_all();
+    }
+
+    /// After a fork, in the new process: the heaps of threads that it does not have have ended.
+    ///
+    /// # Safety
+    /// As [`before_fork`](Self::before_fork) says; and no other thread is in this process that has
+    /// a heap of the allocator: it would be given to the next thread that begins.
+    ///
+    /// ```compile_fail,E0133
+    /// # use furlong::malloc::{Config, Malloc};
+    /// fn end_all<C: Config>(malloc: &'static Malloc<C>) {
+    ///     malloc.after_fork_in_child();
+    /// }
+    /// ```
+    pub unsafe fn after_fork_in_child(&'static self) {
+        self.end_others();
+        self.pool.held.set(self.pool.heaps.get());
+        self.unlock_all();
+    }
+
+    /// Takes all latches.
+    pub(crate) fn lock_all(&'static self) {
         let first = self.pool.heaps.get();
         for heap in Pool::heaps_from(first) {
             self.lock_heap(heap);
@@ -22,8 +68,8 @@ impl<C: Config> Malloc<C> {
         self.pool.held.set(first);
     }
 
-    /// After a fork, in the process that forked.
-    pub fn after_fork(&'static self) {
+    /// Gives them back.
+    pub(crate) fn unlock_all(&'static self) {
         // Heaps that came since are not held by this thread: they have no spans, and wait for the
         // pool to get one.
         let first = self.pool.held.take();
@@ -33,8 +79,8 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// After a fork, in the new process: the heaps of threads that it does not have have ended.
-    pub fn after_fork_in_child(&'static self) {
+    /// Ends the heaps of all other threads.
+    fn end_others(&'static self) {
         let own = C::Current::get();
         let mut ended = 0;
         for heap in self.pool.heaps() {
@@ -51,7 +97,5 @@ impl<C: Config> Malloc<C> {
             }
         }
         self.pool.ended.set(self.pool.ended.get() + ended);
-        self.pool.held.set(self.pool.heaps.get());
-        self.after_fork();
     }
 }

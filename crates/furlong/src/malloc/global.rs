@@ -9,7 +9,7 @@ use super::{allocator::Malloc, config::Config};
 /// # Example
 /// ```
 /// use furlong::malloc::{
-///     Batched, Checked, Config, Global, Inlined, Linux, Malloc, thread_heap,
+///     Batched, Checked, Config, Global, Inlined, Linux, thread_heap,
 /// };
 ///
 /// struct Program;
@@ -22,8 +22,7 @@ use super::{allocator::Malloc, config::Config};
 ///     type Tier = Batched;
 /// }
 ///
-/// thread_heap!(Thread, MALLOC);
-/// static MALLOC: Malloc<Program> = Malloc::new(Linux);
+/// thread_heap!(Thread, static MALLOC: Malloc<Program> = Linux);
 /// #[global_allocator]
 /// static GLOBAL: Global<Program> = Global::new(&MALLOC);
 ///

@@ -9,6 +9,9 @@ mod sealed {
 }
 
 /// What is checked, and what is overwritten.
+///
+/// Its secrets are made of one number of the system: see
+/// [`PageSource::random`](super::PageSource::random).
 pub trait Hardening: sealed::Sealed + 'static {
     /// Whether a free checks that the pointer is a block's start and that the block is not free:
     /// a free block carries a secret mark in its first word.

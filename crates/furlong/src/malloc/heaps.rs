@@ -14,6 +14,9 @@ use super::{
     system::System,
 };
 
+// As the documents of Malloc say.
+const _: () = assert!(size_of::<Heap>() + STACKS <= 320 << 10);
+
 impl<C: Config> Malloc<C> {
     /// The caller's heap, made or taken over if it has none; nothing where memory is short, or the
     /// caller's heap has ended.
@@ -25,7 +28,8 @@ impl<C: Config> Malloc<C> {
             State::Vacant | State::Ended => {}
         }
         let heap = self.take_heap()?;
-        C::Current::set(heap);
+        // SAFETY: callers are pinned; it runs from now on, and so nobody else takes it.
+        unsafe { C::Current::set(heap) };
         C::Current::bound();
         Some(heap)
     }
@@ -59,7 +63,8 @@ impl<C: Config> Malloc<C> {
     pub fn end_thread(&'static self) {
         let _pin = C::Current::pin();
         let heap = C::Current::get();
-        C::Current::set(Heap::over());
+        // SAFETY: pinned; what stands for a heap that has ended.
+        unsafe { C::Current::set(Heap::over()) };
         if heap.is_running() {
             self.end_heap(heap);
         }

@@ -40,6 +40,16 @@ fn unmap(start: usize, len: usize) {
     }
 }
 
+/// A random number where the process did not begin with one: every kernel gives it that, but not
+/// everything that runs Linux's programs is one.
+#[cold]
+fn asked() -> u64 {
+    let mut bytes = [0; 8];
+    // SAFETY: a place for as many bytes.
+    quietly(|| unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0) });
+    u64::from_ne_bytes(bytes)
+}
+
 fn raw(start: NonNull<u8>) -> *mut c_void {
     start.as_ptr().cast()
 }
@@ -119,7 +129,7 @@ unsafe impl PageSource for Linux {
         // SAFETY: an auxiliary value; where there is none it is 0.
         let bytes = unsafe { libc::getauxval(libc::AT_RANDOM) };
         if bytes == 0 {
-            return 0x9e37_79b9_7f4a_7c15;
+            return asked();
         }
         let second: *const u64 = ptr::with_exposed_provenance(bytes as usize + 8);
         // SAFETY: the kernel put 16 random bytes there for this process; the first eight are

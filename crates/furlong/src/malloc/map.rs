@@ -9,6 +9,10 @@ use super::{
     span::{Span, base_of, unit_of},
 };
 
+// As the documents of Malloc say.
+const _: () = assert!(size_of::<Map>() == 3 << 20 && size_of::<Words>() == 64 << 10);
+const _: () = assert!(size_of::<Region>() == (1 << 20) + (32 << 10));
+
 const REGION_SHIFT: u32 = 30;
 /// Units of a region.
 const REGION_UNITS: usize = 1 << 14;

@@ -42,8 +42,7 @@
 //!   suspected; it is proved by the records before the program is stopped.
 //!
 //! # Invariants
-//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
-//! ([`BrokenMalloc`]).
+//! [`Malloc::check`] walks them and names the one that is broken ([`BrokenMalloc`]).
 //! - I1: each unit of an arena is either free or in use, and its record says which.
 //! - I2: dirty units are free, and idle ones dirty; the pool counts units in use, and dirty ones,
 //!   rightly.
@@ -139,6 +138,9 @@ pub use linux::Linux;
 pub use policy::{Policy, Profile};
 pub use source::{Misuse, PageSource};
 pub use stats::Statistics;
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub use thread::Forks;
 #[cfg(feature = "std")]
 pub use thread::thread_heap;
 pub use tier::{Batched, PerCall, Tier};

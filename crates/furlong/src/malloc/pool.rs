@@ -159,7 +159,7 @@ impl<C: Config> Malloc<C> {
     /// What is to be done once, before anything is taken.
     #[cold]
     fn begin(&'static self) {
-        self.policy.follow(&C::profile());
+        self.policy.follow(&C::PROFILE);
         #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
         self.pool.mark.set(self.source.random() as usize | 1);
     }

@@ -5,6 +5,7 @@ use super::{
     block::{copy, pointer},
     class::{GRAIN, MEDIUM_MAX, UNIT},
     config::Config,
+    current::CurrentHeap,
     hardening::Hardening,
     large::SIZE_MAX,
     source::Misuse,
@@ -32,6 +33,7 @@ impl<C: Config> Malloc<C> {
     ///
     /// # Safety
     /// As for [`free`](Self::free), but the block stays in use.
+    #[must_use]
     pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
         let address = block.expose_provenance();
         let span = self.first_unit(address);
@@ -50,6 +52,7 @@ impl<C: Config> Malloc<C> {
     /// # Safety
     /// As for [`free`](Self::free); where the answer is not null it takes the block's place. The
     /// block is at a multiple of `align`.
+    #[must_use = "the block may be elsewhere now"]
     pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
         let address = block.expose_provenance();
         let span = self.map.span_at(address);
@@ -77,19 +80,24 @@ impl<C: Config> Malloc<C> {
             return block;
         }
         if have > MEDIUM_MAX && size > MEDIUM_MAX && size <= SIZE_MAX {
-            if self.resize_units(address, size) {
-                return block;
-            }
-            let moved = if align <= UNIT {
-                self.move_huge(address, size)
-            } else {
-                0
-            };
-            if moved != 0 {
-                return pointer(moved);
+            let resized = self.resize_object(address, size, align);
+            if resized != 0 {
+                return pointer(resized);
             }
         }
         self.replace(address, (have, size), align)
+    }
+
+    /// Makes a large or huge object longer or shorter without copying it; 0 where that cannot be.
+    fn resize_object(&'static self, address: usize, size: usize, align: usize) -> usize {
+        let _pin = C::Current::pin();
+        if self.resize_units(address, size) {
+            address
+        } else if align <= UNIT {
+            self.move_huge(address, size)
+        } else {
+            0
+        }
     }
 
     /// The same where a block's contents end at its seal.

@@ -4,24 +4,53 @@ use core::{fmt, ptr::NonNull};
 
 /// The system under an allocator.
 ///
-/// Everything but `map`, `unmap`, `purge` and `stop` has a default for systems that lack it.
+/// Everything but `map`, `unmap`, `purge`, `random` and `stop` has a default for systems that lack
+/// it.
+///
+/// # Context
+/// Whoever allocates is in here, from wherever that may be: a kernel's interrupt handler, if it
+/// allocates. But for `page_size`, `refused` and `stop` the caller is
+/// [pinned](super::CurrentHeap::pin), which in a kernel is with interrupts off, and each method
+/// says which latches of the allocator may be held, for which others spin. So nothing here sleeps,
+/// or takes a lock under which somebody allocates or may be interrupted by who does.
 ///
 /// # Safety
-/// `map` returns memory that is aligned as asked, all zeros, nobody else's, and stays mapped until
-/// it is unmapped. Nothing here allocates from the allocator that it serves.
+/// - Nothing here calls the allocator that it serves.
+/// - Nothing here unwinds. Only `stop` may, and only where the allocator is behind no
+///   [`Global`](super::Global): who wants a latch that was held then waits for ever.
+/// - `page_size` is always the same.
+/// - What `map` returns is aligned as asked, all zeros, nobody else's, and stays mapped until it is
+///   unmapped, cut off or relocated. Each part of it may be, page by page.
+/// - After `purge` each page is as it was, or all zeros, and zeros if it returned `true`. Nobody
+///   writes there meanwhile, but other threads may read, and they see one or the other, too.
+/// - Where `resize` returned `true` the mapping has `new` bytes, aligned as before and nobody
+///   else's; what both lengths have is unchanged, and what was cut off is unmapped.
+/// - Where `relocate` returned `true` the first `len` bytes of `to` are what was in `from`, and
+///   `from` is unmapped: the allocator neither uses nor unmaps it any more.
+/// - Where one of the two returned `false` nothing has changed.
 pub unsafe trait PageSource: Sync + 'static {
-    /// The size of a page: a power of two of at most 64 KiB.
+    /// The size of a page: a power of two of at most 64 KiB, always the same.
     fn page_size(&self) -> usize {
         4096
     }
 
-    /// Maps zeroed memory.
+    /// Maps zeroed memory; nothing where there is none. Memory for blocks is asked for by arenas,
+    /// of 4 MiB at a multiple of 4 MiB, whose addresses are never given back; see
+    /// [`Malloc`](super::Malloc) for what else there is.
     ///
     /// # Shapes
-    /// `len` is a multiple of the page size; `align` is a power of two of at least that.
+    /// `len` is a multiple of the page size; `align` is a power of two of at least that. Addresses
+    /// have 48 bits and their sign: what lies elsewhere is unmapped again, and memory is short.
+    ///
+    /// # Context
+    /// Pinned. For an arena and for records the pool's latch is held, mostly with that of a heap;
+    /// for a heap and for a huge object none.
     fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>>;
 
     /// Gives mapped memory, or a part of it, back for good.
+    ///
+    /// # Context
+    /// Pinned; without a latch, but where an arena could not be made, as in `map`.
     ///
     /// # Safety
     /// Whole pages that `map` returned, which nobody uses.
@@ -30,11 +59,17 @@ pub unsafe trait PageSource: Sync + 'static {
     /// Lets the system take what is in these pages; they stay mapped. Returns whether they read as
     /// zeros from now on.
     ///
+    /// # Context
+    /// Pinned, under the pool's latch, a heap's, or both.
+    ///
     /// # Safety
     /// Whole pages that `map` returned, whose contents nobody needs.
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool;
 
     /// Makes a mapping longer or shorter without moving it. `false`: nothing has changed.
+    ///
+    /// # Context
+    /// Pinned, without a latch.
     ///
     /// # Safety
     /// `start` and `old` are a mapping of `map`; what is cut off nobody uses.
@@ -46,14 +81,21 @@ pub unsafe trait PageSource: Sync + 'static {
     /// Moves a mapping's pages, without copying, to the first pages of another, whose own are
     /// dropped. `false`: nothing has changed.
     ///
+    /// # Context
+    /// Pinned, without a latch.
+    ///
     /// # Safety
-    /// Two mappings of `map`, `to` at least `len` long; nobody uses `from` afterwards.
+    /// Two mappings of `map`, `from` of `len` and `to` of at least as many bytes; nobody uses
+    /// `from` afterwards.
     unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
         let _ = (from, len, to);
         false
     }
 
     /// Has memory behind pages before they are touched, if the system can.
+    ///
+    /// # Context
+    /// As for the `map` of an arena.
     ///
     /// # Safety
     /// Whole pages that `map` returned.
@@ -63,32 +105,47 @@ pub unsafe trait PageSource: Sync + 'static {
 
     /// Makes pages inaccessible, if the system can.
     ///
+    /// # Context
+    /// As for the `map` of an arena.
+    ///
     /// # Safety
     /// Whole pages that `map` returned, which nobody will use.
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
         let _ = (start, len);
     }
 
-    /// Waits a moment for a lock of another thread.
+    /// Waits a moment for a latch that another thread holds.
+    ///
+    /// # Context
+    /// Pinned; who waits for the pool's latch may hold a heap's.
     fn relax(&self) {
         crate::sync::spin_loop();
     }
 
     /// Milliseconds since any moment, as cheaply as the system can say them. Where it is always the
     /// same moment, nothing is purged because time has passed.
+    ///
+    /// # Context
+    /// Pinned, without a latch.
     fn now_ms(&self) -> u64 {
         0
     }
 
-    /// A number that an attacker cannot guess.
-    fn random(&self) -> u64 {
-        0x9e37_79b9_7f4a_7c15
-    }
+    /// A number that an attacker cannot guess, asked for once: the mark of free blocks, the seals
+    /// and the random order of [`Hardening`](super::Hardening) are made of it, and who knows it
+    /// knows them.
+    ///
+    /// # Context
+    /// Pinned, under the pool's latch.
+    fn random(&self) -> u64;
 
     /// Called before an allocation is refused: a process sets `errno`.
     fn refused(&self) {}
 
     /// Ends the program, because memory is corrupt or would be.
+    ///
+    /// # Context
+    /// Any latch may be held, and memory is not to be trusted: it says what it has to, and halts.
     fn stop(&self, misuse: Misuse, address: usize) -> !;
 }
 

@@ -8,6 +8,7 @@ use super::{
     arena::{ARENA, UNITS},
     class::{CLASSES, Class, UNIT},
     config::Config,
+    current::CurrentHeap,
     span::{Span, Use},
 };
 
@@ -42,8 +43,10 @@ impl<C: Config> Malloc<C> {
     ///
     /// # Cost
     /// O(units): it walks all arenas under all latches.
+    #[must_use]
     pub fn statistics(&'static self) -> Statistics {
-        self.before_fork();
+        let _pin = C::Current::pin();
+        self.lock_all();
         let mut sum = Statistics {
             dirty_bytes: self.pool.dirty_bytes() + self.pool.kept.bytes(),
             huge_bytes: self.pool.huge.get(),
@@ -82,7 +85,7 @@ impl<C: Config> Malloc<C> {
                 sum.unuse(place.bits.get().count_ones() as usize, span.class().size());
             }
         }
-        self.after_fork();
+        self.unlock_all();
         sum
     }
 

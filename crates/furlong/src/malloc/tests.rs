@@ -6,8 +6,6 @@ use core::any::Any;
 use std::sync::Mutex;
 use std::thread;
 
-use crate::check::Check;
-
 use super::{
     Batched, BrokenMalloc, Checked, Config, Inlined, Linux, Malloc,
     class::Class,
@@ -39,7 +37,8 @@ where
     T: Send + 'static,
 {
     let run = move || {
-        let malloc: &'static Malloc<C> = Box::leak(Malloc::new_boxed(source));
+        // SAFETY: the thread is new, and asks no other one in its life.
+        let malloc: &'static Malloc<C> = Box::leak(unsafe { Malloc::new_boxed(source) });
         ALL.lock().expect("no other test panics here").push(malloc);
         run(malloc)
     };
@@ -52,9 +51,9 @@ fn said_after(harm: fn(&'static Malloc<Parts>, &'static Span)) -> Option<BrokenM
         let block = malloc.allocate(64);
         let other = malloc.allocate(1000);
         assert!(!block.is_null() && !other.is_null());
-        (&malloc).check().expect("nothing is broken yet");
+        malloc.check().expect("nothing is broken yet");
         harm(malloc, malloc.map.span_at(block.addr()));
-        (&malloc).check().err()
+        malloc.check().err()
     })
 }
 

@@ -37,7 +37,7 @@ use super::{
 /// # Example
 /// ```
 /// use furlong::malloc::{
-///     Batched, Checked, Config, Inlined, Linux, Malloc, Zone, thread_heap,
+///     Batched, Checked, Config, Inlined, Linux, Zone, thread_heap,
 /// };
 ///
 /// struct Program;
@@ -50,12 +50,12 @@ use super::{
 ///     type Tier = Batched;
 /// }
 ///
-/// thread_heap!(Thread, MALLOC);
-/// static MALLOC: Malloc<Program> = Malloc::new(Linux);
+/// thread_heap!(Thread, static MALLOC: Malloc<Program> = Linux);
 ///
 /// let request = Zone::new(&MALLOC).expect("there is memory");
 /// for size in 0..1000 {
-///     request.allocate(size, 16).expect("there is memory");
+///     let block = request.allocate(size, 16).expect("there is memory");
+///     assert_eq!(block.addr().get() % 16, 0);
 /// }
 /// assert_eq!(MALLOC.statistics().used_blocks, 1000);
 /// drop(request);
@@ -85,7 +85,8 @@ struct Entered<C: Config> {
 
 impl<C: Config> Drop for Entered<C> {
     fn drop(&mut self) {
-        C::Current::set(self.before);
+        // SAFETY: it was the current one when this pin began, and the pin still holds.
+        unsafe { C::Current::set(self.before) };
     }
 }
 
@@ -93,6 +94,7 @@ impl<C: Config> Zone<C> {
     /// A zone of an allocator; nothing where memory is short.
     #[must_use]
     pub fn new(malloc: &'static Malloc<C>) -> Option<Self> {
+        let _pin = C::Current::pin();
         let heap = malloc.spare_heap().or_else(|| malloc.new_heap())?;
         heap.zone.set(1);
         Some(Self {
@@ -110,12 +112,14 @@ impl<C: Config> Zone<C> {
 
     /// Allocates a block of at least `size` bytes, at a multiple of `align`, a power of two.
     /// Nothing where memory is short or no pointer's distance can say the size.
+    #[must_use = "the block is in use until the zone goes"]
     pub fn allocate(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
         let _entered = self.enter();
         self.noted(self.malloc.allocate_aligned(size, align))
     }
 
     /// The same, all zeros.
+    #[must_use = "the block is in use until the zone goes"]
     pub fn allocate_zeroed(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
         let _entered = self.enter();
         self.noted(self.malloc.allocate_zeroed(size, align))
@@ -138,6 +142,7 @@ impl<C: Config> Zone<C> {
     /// # Safety
     /// As for [`free`](Self::free); where the answer is a block it takes the place of the other.
     /// The block is at a multiple of `align`.
+    #[must_use = "the block may be elsewhere now"]
     pub unsafe fn resize(
         &self,
         block: NonNull<u8>,
@@ -158,7 +163,8 @@ impl<C: Config> Zone<C> {
     fn enter(&self) -> Entered<C> {
         let pin = C::Current::pin();
         let before = C::Current::get();
-        C::Current::set(self.heap);
+        // SAFETY: pinned; the heap is the zone's alone, and a zone is no two threads' at once.
+        unsafe { C::Current::set(self.heap) };
         Entered { before, _pin: pin }
     }
 

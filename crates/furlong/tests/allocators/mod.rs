@@ -7,9 +7,9 @@ macro_rules! allocators {
     ($($name:ident, $thread:ident, $malloc:ident: $hardening:ty, $gate:ty, $tier:ty;)*) => {$(
         struct $name;
 
-        furlong::malloc::thread_heap!($thread, $malloc);
-        static $malloc: furlong::malloc::Malloc<$name> =
-            furlong::malloc::Malloc::new(furlong::malloc::Linux);
+        furlong::malloc::thread_heap!(
+            $thread, static $malloc: Malloc<$name> = furlong::malloc::Linux
+        );
 
         impl furlong::malloc::Config for $name {
             type Source = furlong::malloc::Linux;

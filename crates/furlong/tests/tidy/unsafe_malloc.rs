@@ -28,6 +28,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "links to records that live for ever",
     ),
     (
+        "crates/furlong/src/malloc/fork.rs",
+        "the contract of whoever forks",
+    ),
+    (
         "crates/furlong/src/malloc/global.rs",
         "the contract of Rust's allocators",
     ),
@@ -58,6 +62,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
     (
         "crates/furlong/src/malloc/system.rs",
         "vouches for what the records say is mapped",
+    ),
+    (
+        "crates/furlong/src/malloc/tests.rs",
+        "an allocator a thread, all with one type",
     ),
     (
         "crates/furlong/src/malloc/tests/purge.rs",
@@ -102,6 +110,14 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
     (
         "crates/furlong-preload/tests/forked_threads.rs",
         "forks by hand",
+    ),
+    (
+        "crates/furlong/tests/malloc_context.rs",
+        "brings pages, and says whose heap the caller has",
+    ),
+    (
+        "crates/furlong/tests/malloc_fork.rs",
+        "forks by hand, and frees blocks",
     ),
     (
         "crates/furlong/tests/malloc_misuse.rs",
