@@ -198,7 +198,7 @@ pub fn bench(experiments: &[Experiment]) -> ExitCode {
         .map(|verb| verb.get_name().to_owned())
         .collect();
     let cli = Cli::parse_from(arguments(std::env::args_os().collect(), &verbs));
-    crate::run(cli, experiments)
+    crate::run(cli, experiments, None)
 }
 
 /// The command line of furlong's that a command line of cargo's means.

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
 use crate::archive::default_database;
+use crate::cmd;
 use crate::cmd::{collect, compare, completions, diff, doctor, export, history, import, list, man};
 use crate::cmd::{mark, prune, record, replay, run, sample, seeds, serve, show, stat, task};
 use crate::error::Error;
@@ -88,6 +89,8 @@ pub enum Verb {
     Stat(stat::Args),
     /// Say what on this machine would spoil a measurement, and what to do about it
     Doctor(doctor::Args),
+    /// Build peers that nobody ships, for --peers
+    Peers(cmd::peers::Args),
     /// Print what a shell needs to complete the command line
     Completions(completions::Args),
     /// Print the manual, a page for each verb
@@ -101,12 +104,16 @@ pub enum Verb {
 }
 
 impl Cli {
-    /// Does what the command line says.
+    /// Does what the command line says; `build` is what builds peers, where this binary can.
     ///
     /// # Errors
     ///
     /// Why it cannot be done.
-    pub fn run(self, experiments: &[Experiment]) -> Result<ExitCode, Error> {
+    pub fn run(
+        self,
+        experiments: &[Experiment],
+        build: Option<peers::Build>,
+    ) -> Result<ExitCode, Error> {
         if self.peers {
             peers::join()?;
         }
@@ -128,6 +135,7 @@ impl Cli {
             Verb::Replay(args) => replay::run(&args),
             Verb::Stat(args) => Ok(stat::run(&args)),
             Verb::Doctor(args) => doctor::run(&args),
+            Verb::Peers(args) => cmd::peers::run(&args, build),
             Verb::Completions(args) => completions::run(&args),
             Verb::Man(args) => man::run(&args),
             Verb::Sample(args) => sample::run(&args, experiments),

@@ -60,16 +60,26 @@ pub use crate::experiments::Experiment;
 /// The command, with the experiments that it knows: all of `fn main`.
 #[must_use]
 pub fn main(experiments: &[Experiment]) -> ExitCode {
+    parsed(experiments, None)
+}
+
+/// The same for the binary that brings the peers, with what builds those that nobody ships.
+#[must_use]
+pub fn main_with_peers(experiments: &[Experiment], build: peers::Build) -> ExitCode {
+    parsed(experiments, Some(build))
+}
+
+fn parsed(experiments: &[Experiment], build: Option<peers::Build>) -> ExitCode {
     match cli::Cli::try_parse() {
-        Ok(cli) => run(cli, experiments),
+        Ok(cli) => run(cli, experiments, build),
         Err(refused) => misuse::say(&refused),
     }
 }
 
 /// Does what a command line says.
-fn run(cli: cli::Cli, experiments: &[Experiment]) -> ExitCode {
+fn run(cli: cli::Cli, experiments: &[Experiment], build: Option<peers::Build>) -> ExitCode {
     measure::interrupt::outlive_file_limit();
-    cli.run(experiments).unwrap_or_else(|error| {
+    cli.run(experiments, build).unwrap_or_else(|error| {
         talk::error(&error);
         error.exit.into()
     })

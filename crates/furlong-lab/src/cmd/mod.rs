@@ -13,6 +13,7 @@ pub mod import;
 pub mod list;
 pub mod man;
 pub mod mark;
+pub mod peers;
 pub mod prune;
 pub mod record;
 pub mod replay;

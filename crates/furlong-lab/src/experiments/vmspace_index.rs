@@ -31,6 +31,7 @@ use ledger::Tallied;
 use owned::Owned;
 use rcu::Shared;
 use readers::Locked;
+pub use readers::{SharedIndex, time as run_readers};
 pub use shape::on_index;
 use shape::{Kind, Shape};
 pub(crate) use shared_space::SharedSpace;

@@ -32,7 +32,7 @@ const BATCH: u64 = 64;
 const ADDRESSES: usize = 1 << 14;
 
 /// An index that readers have beside a writer.
-pub(super) trait SharedIndex {
+pub trait SharedIndex {
     /// What a thread needs to read.
     type Reader<'a>
     where
@@ -51,13 +51,20 @@ pub(super) trait SharedIndex {
     /// As [`AreaIndex::erase`].
     fn erase(&self, span: Span) -> Option<u32>;
 
-    /// What has been counted.
-    fn work(&self) -> Work;
+    /// What has been counted, where it is.
+    fn work(&self) -> Work {
+        Work::default()
+    }
 
     /// As [`AreaIndex::bytes`].
-    fn bytes(&self) -> u64;
+    fn bytes(&self) -> u64 {
+        0
+    }
 
     /// Walks whatever can be checked, and adds all areas up.
+    ///
+    /// # Errors
+    /// What is broken.
     fn settled(&self) -> Result<u64, Failure>;
 }
 
@@ -159,10 +166,10 @@ pub(super) fn count<S: SharedIndex>(index: &S, request: &Request) -> Result<Outc
 
 /// Times one sample. An operation is a look-up of one of the readers; its time is what a reader
 /// sees, who has his share of them.
-pub(super) fn time<S: SharedIndex + Sync>(
-    index: &S,
-    request: &Request,
-) -> Result<Outcome, Failure> {
+///
+/// # Errors
+/// The workload is none with readers, or an answer is wrong.
+pub fn time<S: SharedIndex + Sync>(index: &S, request: &Request) -> Result<Outcome, Failure> {
     let (race, layout) = Race::new(index, request)?;
     let score = Score {
         timed: race.at_once()? * race.reads.len() as u32,
