@@ -2,16 +2,17 @@
 //! same specification, and raced in the same experiments by the same command.
 //!
 //! README.md says what each of them offers and what tests found wrong with it. Their crates are
-//! pinned and used nowhere else.
+//! pinned and used nowhere else; Linux's structures come from the user's own machine.
 //!
 //! # Files
 //!
 //! - `iova/`: the peers of [`furlong::iova`], and the arms that they are in its experiments.
+//! - `linux/`: Linux's own structures, which the user builds.
 //! - `malloc`: allocators to be preloaded.
 //! - `vmspace/`: those of [`furlong::vmspace`].
-#![forbid(unsafe_code)]
 
 pub mod iova;
+pub mod linux;
 pub mod malloc;
 pub mod vmspace;
 
@@ -22,13 +23,18 @@ use furlong_lab::experiments::{self, Experiment};
 pub fn experiments() -> Vec<Experiment> {
     let mut experiments = experiments::all();
     for experiment in &mut experiments {
-        let arms = match experiment.plan.name.as_str() {
+        let name = experiment.plan.name.as_str();
+        let linux = linux::arms(name);
+        if !linux.is_empty() {
+            experiment.files = linux::files;
+        }
+        let arms = match name {
             iova::EXPERIMENT => iova::arms(),
             malloc::EXPERIMENT => malloc::arms(),
             vmspace::EXPERIMENT => vmspace::arms(),
             _ => Vec::new(),
         };
-        for arm in arms {
+        for arm in arms.into_iter().chain(linux) {
             experiment.plan.arms.push(arm.name.to_owned());
             experiment.arms.push(arm);
         }

@@ -4,5 +4,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    furlong_lab::main(&furlong_peers::experiments())
+    furlong_lab::main_with_peers(&furlong_peers::experiments(), furlong_peers::linux::build)
 }

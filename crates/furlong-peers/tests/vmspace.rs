@@ -2,11 +2,15 @@
 //! has a reason.
 #![forbid(unsafe_code)]
 
+mod needed;
+
 use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
 use furlong_lab::experiments::{Arm, Experiment, Outcome, Profile, Request, Workload};
+use furlong_peers::linux;
 use furlong_peers::vmspace::{ByLast, ByStart, EXPERIMENT, Intervals, Overlaps, Ranges, arms};
 use furlong_spec::maple::{Model, Operation, Outcome as Answer};
 use furlong_spec::{Random, Subject as _};
+use needed::has_linux;
 
 fn experiment() -> Experiment {
     let all = furlong_peers::experiments();
@@ -94,6 +98,14 @@ fn every_peer_agrees_with_the_specification() {
     agrees_with_the_model::<Ranges>(true);
     agrees_with_the_model::<Intervals>(true);
     agrees_with_the_model::<Overlaps>(false);
+}
+
+#[test]
+fn linux_s_maple_tree_agrees_with_the_specification() {
+    if has_linux("Linux's maple tree against the specification") {
+        agrees_with_the_model::<linux::Areas<linux::Shared>>(true);
+        agrees_with_the_model::<linux::Areas<linux::Owned>>(true);
+    }
 }
 
 #[test]

@@ -6,8 +6,11 @@ use furlong::iova::{ReleaseError, Request, ReserveAtError};
 use furlong_peers::iova::{
     Bluntly, FreeMap, OffsetAllocator, Peer, PeerSubject, RangeAlloc, RangeMap, VmAllocator,
 };
+use furlong_peers::linux::{Paged, Straight, Turned};
 use furlong_spec::iova::{GEOMETRIES, Geometry, Mix, Operation, Outcome, Place, operations};
 use furlong_spec::{Judge, Subject};
+
+use super::needed::has_linux;
 
 /// What random operations have shown.
 #[derive(Debug, Default)]
@@ -77,6 +80,14 @@ fn the_map_of_what_is_free_agrees_with_the_model() {
 #[test]
 fn rangemap_agrees_with_the_model() {
     agrees::<RangeMap>(|_, _, _| false);
+}
+
+#[test]
+fn linux_s_iova_allocator_agrees_with_the_model() {
+    if has_linux("Linux's iova allocator against the specification") {
+        agrees::<Paged<Straight>>(|_, _, _| false);
+        agrees::<Paged<Turned>>(|_, _, _| false);
+    }
 }
 
 #[test]

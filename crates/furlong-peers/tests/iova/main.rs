@@ -3,4 +3,6 @@
 
 mod agreement;
 mod findings;
+#[path = "../needed/mod.rs"]
+mod needed;
 mod smallest;

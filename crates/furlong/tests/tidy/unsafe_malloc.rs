@@ -156,4 +156,8 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "crates/furlong-preload/src/symbols.rs",
         "exports functions of C",
     ),
+    (
+        "crates/furlong-lab/malloc-work/block.rs",
+        "blocks of the allocator that is measured",
+    ),
 ];

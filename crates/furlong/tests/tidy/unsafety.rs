@@ -334,8 +334,8 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "takes the names of the C library's functions over",
     ),
     (
-        "crates/furlong-lab/malloc-work/block.rs",
-        "blocks of the allocator that is measured",
+        "crates/furlong-peers/src/linux/library.rs",
+        "loads a library that the user has built, and names its functions",
     ),
 ];
 

@@ -1,0 +1,180 @@
+/* Linux's maple tree for the lab: trees of areas as mm has them, each area a number.
+ *
+ * `shared` is a tree whose readers take no lock and whose writers take the tree's own; the other
+ * kind has one owner, who needs none. Both know their gaps. */
+#include <linux/maple_tree.h>
+
+struct tree {
+	struct maple_tree areas;
+	bool shared;
+	unsigned long count;
+};
+
+#define KIND(shared) (MT_FLAGS_ALLOC_RANGE | ((shared) ? 0 : MT_FLAGS_LOCK_EXTERN))
+
+static void lock(struct tree *tree)
+{
+	if (tree->shared)
+		mtree_lock(&tree->areas);
+}
+
+static void unlock(struct tree *tree)
+{
+	if (tree->shared)
+		mtree_unlock(&tree->areas);
+}
+
+/* A tree is not shared before others can see it. */
+static struct tree *made(bool shared)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+
+	if (tree) {
+		mt_init_flags(&tree->areas, KIND(shared));
+		tree->shared = shared;
+	}
+	return tree;
+}
+
+EXPORT struct tree *furlong_linux_maple_new(bool shared)
+{
+	struct tree *tree = made(shared);
+
+	if (tree && shared)
+		mt_set_in_rcu(&tree->areas);
+	return tree;
+}
+
+EXPORT void furlong_linux_maple_drop(struct tree *tree)
+{
+	lock(tree);
+	__mt_destroy(&tree->areas);
+	unlock(tree);
+	free(tree);
+}
+
+EXPORT bool furlong_linux_maple_store(struct tree *tree, u64 first, u64 last, u32 number)
+{
+	MA_STATE(at, &tree->areas, first, last);
+	int refused;
+
+	lock(tree);
+	refused = mas_store_gfp(&at, xa_mk_value(number), GFP_KERNEL);
+	tree->count++;
+	unlock(tree);
+	return !refused;
+}
+
+/* The number and 1, or 0 where there is no area. */
+EXPORT u64 furlong_linux_maple_erase(struct tree *tree, u64 address)
+{
+	MA_STATE(at, &tree->areas, address, address);
+	void *erased;
+
+	lock(tree);
+	erased = mas_erase(&at);
+	tree->count -= erased != NULL;
+	unlock(tree);
+	return erased ? (u64)xa_to_value(erased) + 1 : 0;
+}
+
+/* Likewise. */
+EXPORT u64 furlong_linux_maple_find(struct tree *tree, u64 address)
+{
+	void *found = mtree_load(&tree->areas, address);
+
+	return found ? (u64)xa_to_value(found) + 1 : 0;
+}
+
+/* All of them, added up; the reader goes inside once. */
+EXPORT u64 furlong_linux_maple_look_up(struct tree *tree, const u64 *addresses, size_t count)
+{
+	u64 sum = 0;
+
+	rcu_read_lock();
+	for (size_t at = 0; at < count; at++)
+		sum += furlong_linux_maple_find(tree, addresses[at]);
+	rcu_read_unlock();
+	return sum;
+}
+
+/* First and last address, by exclusive or, and the number, of all areas added up. */
+EXPORT u64 furlong_linux_maple_sum(struct tree *tree)
+{
+	MA_STATE(at, &tree->areas, 0, 0);
+	void *area;
+	u64 sum = 0;
+
+	rcu_read_lock();
+	mas_for_each(&at, area, ULONG_MAX)
+		sum += (at.index ^ at.last) + xa_to_value(area);
+	rcu_read_unlock();
+	return sum;
+}
+
+/* A copy of the areas of which `keeps` says so, as a fork makes it: nodes for all of them beforehand,
+ * then one area after the other. */
+EXPORT struct tree *furlong_linux_maple_duplicate(struct tree *from,
+						  bool (*keeps)(const void *, u32),
+						  const void *context)
+{
+	struct tree *to = made(from->shared);
+	void *area;
+
+	if (!to)
+		return NULL;
+	MA_STATE(in, &from->areas, 0, 0);
+	MA_STATE(out, &to->areas, 0, 0);
+	lock(from);
+	lock(to);
+	if (mas_expected_entries(&out, from->count))
+		goto refused;
+	mas_for_each(&in, area, ULONG_MAX) {
+		if (keeps && !keeps(context, xa_to_value(area)))
+			continue;
+		out.index = in.index;
+		out.last = in.last;
+		mas_store(&out, area);
+		if (mas_is_err(&out))
+			goto refused;
+		to->count++;
+	}
+	mas_destroy(&out);
+	unlock(to);
+	unlock(from);
+	if (to->shared)
+		mt_set_in_rcu(&to->areas);
+	return to;
+refused:
+	mas_destroy(&out);
+	unlock(to);
+	unlock(from);
+	furlong_linux_maple_drop(to);
+	return NULL;
+}
+
+EXPORT void furlong_linux_maple_lock(struct tree *tree)
+{
+	lock(tree);
+}
+
+EXPORT void furlong_linux_maple_unlock(struct tree *tree)
+{
+	unlock(tree);
+}
+
+/* Where the lowest or the highest gap of `len` begins, or the last address of all; under the lock.
+ * What does not fit into the window is not asked for: 6.1 would find room before it. Nor is a window
+ * of one address, which it refuses. */
+EXPORT u64 furlong_linux_maple_gap(struct tree *tree, u64 first, u64 last, u64 len, bool lowest)
+{
+	MA_STATE(at, &tree->areas, first, first);
+
+	if (len - 1 > last - first)
+		return ULONG_MAX;
+	if (first == last)
+		return mas_walk(&at) ? ULONG_MAX : first;
+	if (lowest)
+		return mas_empty_area(&at, first, last, len) ? ULONG_MAX : at.index;
+	return mas_empty_area_rev(&at, first, last, len) ? ULONG_MAX : at.last - (len - 1);
+}

@@ -1,0 +1,144 @@
+//! Linux's structures as arms of the experiments.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+
+use furlong_lab::experiments::vmspace_index::{self, AreaIndex as _, on_index, run_readers};
+use furlong_lab::experiments::{Arm, ArmFn, Failure, Outcome, Request, Workload};
+use furlong_lab::experiments::{iova_gap, iova_magazine, ordered};
+
+use super::iova::{Magazines, Nothing, Paged, Shared as Domain, Straight, Turned};
+use super::library::{is_there, library};
+use super::maple::{Access, Areas, Owned, Shared};
+use super::place;
+use super::rbtree::{Bare, ByKey, Knowledge, Nodes, Summed};
+
+/// What is said where the library is not there.
+pub const MISSING: &str = "furlong peers linux builds it";
+
+/// The arms of an experiment: none where Linux has nothing to race.
+#[must_use]
+pub fn arms(experiment: &str) -> Vec<Arm> {
+    match experiment {
+        "vmspace-index" => vec![
+            arm("linux-maple", maple, |load| {
+                index_only(load).or_else(not_built)
+            }),
+            arm("linux-maple-mut", maple_mut, |load| {
+                one_owner(load)
+                    .or_else(|| index_only(load))
+                    .or_else(not_built)
+            }),
+        ],
+        "iova-gap" => vec![arm("linux-iova", gap, |load| {
+            one_place_only(load).or_else(not_built)
+        })],
+        "iova-magazine" => vec![
+            arm(
+                "linux-iova",
+                iova_magazine::run::<Domain<Magazines>>,
+                |_| not_built(),
+            ),
+            arm(
+                "linux-iova-tree",
+                iova_magazine::run::<Domain<Nothing>>,
+                |_| not_built(),
+            ),
+        ],
+        "tree-order" => vec![
+            arm("linux-rbtree", rbtree::<Summed>, |_| not_built()),
+            arm("linux-rbtree-bare", rbtree::<Bare>, |_| not_built()),
+        ],
+        _ => vec![],
+    }
+}
+
+/// The library that all of them are in, for the record.
+#[must_use]
+pub fn files() -> Vec<(&'static str, PathBuf)> {
+    const ARMS: [&str; 6] = [
+        "linux-maple",
+        "linux-maple-mut",
+        "linux-iova",
+        "linux-iova-tree",
+        "linux-rbtree",
+        "linux-rbtree-bare",
+    ];
+    let built = place::library().filter(|path| path.is_file());
+    let each = |path: PathBuf| ARMS.map(|arm| (arm, path.clone())).to_vec();
+    built.map(each).unwrap_or_default()
+}
+
+/// Nobody can count the steps of another's search.
+fn arm(name: &'static str, run: ArmFn, na: fn(&Workload) -> Option<String>) -> Arm {
+    Arm {
+        na,
+        counts: false,
+        ..Arm::new(name, run)
+    }
+}
+
+fn not_built() -> Option<String> {
+    (!is_there()).then(|| MISSING.to_owned())
+}
+
+fn has_readers(load: &Workload) -> bool {
+    load.name.starts_with("readers-")
+}
+
+/// Why what is no more than an index cannot run a workload.
+fn index_only(load: &Workload) -> Option<String> {
+    let is_able = on_index(load) || has_readers(load);
+    (!is_able).then(|| "it is no address space".to_owned())
+}
+
+/// Why what has one owner cannot.
+fn one_owner(load: &Workload) -> Option<String> {
+    has_readers(load).then(|| "it has one owner".to_owned())
+}
+
+/// Why what chooses the place cannot: it can where there is only one.
+fn one_place_only(load: &Workload) -> Option<String> {
+    let lack = match load.name.as_str() {
+        "aligned" | "aligned-runs" | "window-32bit" => return None,
+        name if name.starts_with("checkerboard-") => return None,
+        "random-place" => "no random place",
+        _ => "it chooses the place",
+    };
+    Some(lack.to_owned())
+}
+
+fn maple(request: &Request) -> Result<Outcome, Failure> {
+    library()?;
+    if has_readers(&request.workload) {
+        run_readers(&Areas::<Shared>::new(), request)
+    } else {
+        index::<Shared>(request)
+    }
+}
+
+fn maple_mut(request: &Request) -> Result<Outcome, Failure> {
+    library()?;
+    index::<Owned>(request)
+}
+
+fn index<A: Access>(request: &Request) -> Result<Outcome, Failure> {
+    vmspace_index::run::<Areas<A>>(request)
+}
+
+/// Turned where the lowest place is asked for, which it is but for the limit of 32 bits.
+fn gap(request: &Request) -> Result<Outcome, Failure> {
+    match request.workload.name.as_str() {
+        "window-32bit" => iova_gap::run::<Paged<Straight>>(request),
+        _ => iova_gap::run::<Paged<Turned>>(request),
+    }
+}
+
+fn rbtree<K: Knowledge>(request: &Request) -> Result<Outcome, Failure> {
+    library()?;
+    if request.workload.name.ends_with("-key") {
+        ordered::run::<ByKey<K>>(request)
+    } else {
+        ordered::run::<Nodes<K>>(request)
+    }
+}

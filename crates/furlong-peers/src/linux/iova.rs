@@ -1,0 +1,317 @@
+//! Linux's allocator of device addresses: its tree as an allocator of extents, and the whole of it
+//! as one that CPUs share.
+//!
+//! It takes a limit from above and goes down from where it found room last, so that a place is one
+//! that suits, seldom the highest. It counts in pages, here from the first one of the space; where
+//! the lowest place is asked for the space is turned upside down.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use furlong::addr::{Address, Extent, Iova};
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong_lab::experiments::iova_magazine::{SharedAllocator, cpu};
+use furlong_lab::experiments::traffic::Buffer;
+use furlong_spec::iova::{Geometry, Place};
+
+use super::library::{Library, RawDomain, RawPages, library};
+use crate::iova::{Align, Offers, Peer};
+
+/// Which end of a space Linux takes for the upper one.
+pub trait Way {
+    /// Whether it is the lower one.
+    const IS_TURNED: bool;
+}
+
+/// The upper one.
+#[derive(Clone, Copy, Debug)]
+pub struct Straight;
+
+/// The lower one.
+#[derive(Clone, Copy, Debug)]
+pub struct Turned;
+
+impl Way for Straight {
+    const IS_TURNED: bool = false;
+}
+
+impl Way for Turned {
+    const IS_TURNED: bool = true;
+}
+
+/// A domain that is dropped.
+struct Domain {
+    linux: &'static Library,
+    raw: &'static RawDomain,
+}
+
+impl Domain {
+    /// Over pages from the first to the last.
+    fn new(first: u64, last: u64, has_magazines: bool) -> Result<Self, Failure> {
+        let linux = library()?;
+        let raw = (linux.iova.new)(first, last, has_magazines);
+        let raw = raw.ok_or_else(|| Failure("there is no memory for the domain".to_owned()))?;
+        Ok(Self { linux, raw })
+    }
+
+    /// First and last page of what is reserved.
+    fn list(&self) -> Vec<[u64; 2]> {
+        self.linux.iova.list(self.raw)
+    }
+}
+
+impl Drop for Domain {
+    fn drop(&mut self) {
+        (self.linux.iova.drop)(self.raw);
+    }
+}
+
+impl fmt::Debug for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.list()).finish()
+    }
+}
+
+/// The tree of a domain alone.
+#[derive(Debug)]
+pub struct Paged<W> {
+    domain: Domain,
+    /// The first byte, and pages by their number.
+    start: u64,
+    shift: u32,
+    last: u64,
+    way: PhantomData<W>,
+}
+
+/// What is reserved.
+#[derive(Clone, Copy)]
+pub struct Reached(&'static RawPages);
+
+impl fmt::Debug for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reached")
+    }
+}
+
+impl<W: Way> Paged<W> {
+    fn with_granule(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
+        let (start, shift) = (space.start().raw(), granule.trailing_zeros());
+        let last = (space.last().raw() - start) >> shift;
+        // What is above the last page stands for the end of the search.
+        if last >= u64::MAX - 1 {
+            return Err(Failure("it cannot have so many pages".to_owned()));
+        }
+        Ok(Self {
+            domain: Domain::new(0, last, false)?,
+            start,
+            shift,
+            last,
+            way: PhantomData,
+        })
+    }
+
+    /// Pages from one to the other as Linux counts them, or as we do: the same way.
+    fn turned(&self, first: u64, last: u64) -> (u64, u64) {
+        match W::IS_TURNED {
+            true => (self.last - last, self.last - first),
+            false => (first, last),
+        }
+    }
+
+    /// A page by its first byte.
+    fn page(&self, byte: u64) -> u64 {
+        (byte - self.start) >> self.shift
+    }
+
+    /// The other way round.
+    fn byte(&self, page: u64) -> u64 {
+        self.start + (page << self.shift)
+    }
+
+    fn extent(&self, first: u64, last: u64) -> Result<Extent<Iova>, Failure> {
+        let last = self.byte(last) + ((1 << self.shift) - 1);
+        let extent = Extent::from_last(Iova::new(self.byte(first)), Iova::new(last));
+        extent.ok_or_else(|| Failure("an extent ends before it begins".to_owned()))
+    }
+}
+
+impl<W: Way> AddressAllocator for Paged<W> {
+    type Grant = Reached;
+
+    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
+        Self::with_granule(space, PAGE)
+    }
+
+    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Reached>, Failure> {
+        let reserve = |extent: &Extent<Iova>| {
+            let [first, last] = [extent.start(), extent.last()].map(|at| self.page(at.raw()));
+            let (first, last) = self.turned(first, last);
+            let reserved = (self.domain.linux.iova.reserve_at)(self.domain.raw, first, last);
+            reserved.map(Reached)
+        };
+        let all: Option<Vec<Reached>> = extents.iter().map(reserve).collect();
+        all.ok_or_else(|| Failure("an extent that is free was not reserved".to_owned()))
+    }
+
+    /// It aligns to the size, up to a power of two, or not at all.
+    #[inline(always)]
+    fn reserve(&mut self, ask: &Ask) -> Option<(u64, Reached)> {
+        let (pages, align) = (ask.size >> self.shift, ask.align >> self.shift);
+        if align > 1 && pages.checked_next_power_of_two()? < align {
+            return None;
+        }
+        let limit = match W::IS_TURNED {
+            true => self
+                .last
+                .checked_sub(ask.low.saturating_sub(self.start) >> self.shift)?,
+            false => (ask.high.checked_sub(self.start)? >> self.shift).min(self.last),
+        };
+        let linux = &self.domain.linux.iova;
+        let found = (linux.reserve)(self.domain.raw, pages, limit, align > 1)?;
+        let first = (linux.first)(found);
+        let (first, _) = self.turned(first, first + (pages - 1));
+        Some((self.byte(first), Reached(found)))
+    }
+
+    #[inline(always)]
+    fn release(&mut self, grant: Reached) {
+        (self.domain.linux.iova.release)(self.domain.raw, grant.0);
+    }
+
+    fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
+        let listed = self.domain.list().into_iter();
+        let extents = listed.map(|[first, last]| {
+            let (first, last) = self.turned(first, last);
+            self.extent(first, last)
+        });
+        let mut extents = extents.collect::<Result<Vec<_>, _>>()?;
+        extents.sort_unstable_by_key(Extent::start);
+        Ok(extents)
+    }
+
+    fn visits(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl<W: Way> Peer for Paged<W> {
+    const OFFERS: Offers = Offers {
+        places: &[Place::Random(0)],
+        align: Align::Never,
+        window: false,
+        reserve_at: false,
+        release_at: false,
+        reserved: true,
+        mistakes: false,
+    };
+
+    fn over(geometry: Geometry) -> Option<Self> {
+        Self::with_granule(geometry.extent(), geometry.granule).ok()
+    }
+}
+
+/// What CPUs keep before they come to the tree.
+pub(super) trait Keeping {
+    /// Whether they keep anything.
+    const HAS_MAGAZINES: bool;
+}
+
+/// Magazines, for each of the sizes that Linux has them for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Magazines;
+
+/// Nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nothing;
+
+impl Keeping for Magazines {
+    const HAS_MAGAZINES: bool = true;
+}
+
+impl Keeping for Nothing {
+    const HAS_MAGAZINES: bool = false;
+}
+
+/// A domain that CPUs share. As in Linux its first page is nobody's: what begins there is no grant.
+#[derive(Debug)]
+pub(super) struct Shared<K> {
+    domain: Domain,
+    last: u64,
+    keeping: PhantomData<K>,
+}
+
+/// Pages that are reserved, and what the tree has for them where they come from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SharedGrant {
+    first: u64,
+    pages: u64,
+    reached: Option<Reached>,
+}
+
+impl<K: Keeping + Sync> SharedAllocator for Shared<K> {
+    type Grant = SharedGrant;
+
+    fn new(space: Extent<Iova>, granule: u64, cpus: usize) -> Result<Self, Failure> {
+        /// As many as `kernel.h` has.
+        const CPUS_MAX: usize = 8;
+        if granule != PAGE || space.start().raw() != 0 || cpus > CPUS_MAX {
+            return Err(Failure("it has pages from 0 on, and few CPUs".to_owned()));
+        }
+        let last = space.last().raw() / PAGE;
+        Ok(Self {
+            domain: Domain::new(1, last, K::HAS_MAGAZINES)?,
+            last,
+            keeping: PhantomData,
+        })
+    }
+
+    #[inline(always)]
+    fn reserve(&self, buffer: Buffer) -> Option<SharedGrant> {
+        let (pages, linux) = (buffer.pages(), &self.domain.linux.iova);
+        if K::HAS_MAGAZINES {
+            let first = (linux.reserve_fast)(self.domain.raw, cpu() as u32, pages);
+            let reached = None;
+            return (first != 0).then_some(SharedGrant {
+                first,
+                pages,
+                reached,
+            });
+        }
+        let reached = (linux.reserve)(self.domain.raw, pages, self.last, true)?;
+        Some(SharedGrant {
+            first: (linux.first)(reached),
+            pages,
+            reached: Some(Reached(reached)),
+        })
+    }
+
+    fn extent(grant: &SharedGrant) -> Extent<Iova> {
+        let extent = Extent::from_len(Iova::new(grant.first * PAGE), grant.pages * PAGE);
+        extent.expect("a grant lies in its space")
+    }
+
+    #[inline(always)]
+    fn release(&self, grant: SharedGrant) {
+        let linux = &self.domain.linux.iova;
+        match grant.reached {
+            Some(reached) => (linux.release)(self.domain.raw, reached.0),
+            None => (linux.release_fast)(self.domain.raw, cpu() as u32, grant.first, grant.pages),
+        }
+    }
+
+    /// They are not counted.
+    fn visits(&self) -> u64 {
+        0
+    }
+
+    fn finish(self) -> Result<Vec<Extent<Iova>>, Failure> {
+        let extents = self.domain.list().into_iter().map(|[first, last]| {
+            let (first, last) = (Iova::new(first * PAGE), Iova::new(last * PAGE + (PAGE - 1)));
+            Extent::from_last(first, last)
+        });
+        let extents: Option<Vec<_>> = extents.collect();
+        extents.ok_or_else(|| Failure("an extent ends before it begins".to_owned()))
+    }
+}

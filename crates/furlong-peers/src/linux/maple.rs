@@ -1,0 +1,188 @@
+//! Linux's maple tree as an index of areas.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::vmspace_index::{AreaIndex, SharedIndex, Span};
+
+use super::library::{Library, RawAreas, library};
+
+/// Who has a tree.
+pub trait Access {
+    /// Whether readers have it beside a writer.
+    const IS_SHARED: bool;
+}
+
+/// Readers that take no lock, beside writers that take the tree's: what `mm` asks of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared;
+
+/// One owner, who takes no lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Owned;
+
+impl Access for Shared {
+    const IS_SHARED: bool = true;
+}
+
+impl Access for Owned {
+    const IS_SHARED: bool = false;
+}
+
+/// Areas in a maple tree that knows its gaps.
+pub struct Areas<A> {
+    linux: &'static Library,
+    raw: &'static RawAreas,
+    access: PhantomData<A>,
+}
+
+impl<A> fmt::Debug for Areas<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Areas").finish_non_exhaustive()
+    }
+}
+
+/// What cannot happen here: who asks has looked.
+const THERE: &str = "the library is there";
+const MEMORY: &str = "there is memory";
+
+/// What stands for no gap. No gap begins there.
+const NOWHERE: u64 = u64::MAX;
+
+/// What the library has for a number is one more.
+fn number(found: u64) -> Option<u32> {
+    let number = found.checked_sub(1)?;
+    Some(u32::try_from(number).expect("it was put in as such a number"))
+}
+
+impl<A: Access> Areas<A> {
+    /// A copy that was made, or not.
+    fn copied(&self, copy: Option<&'static RawAreas>) -> Self {
+        Self {
+            raw: copy.expect(MEMORY),
+            ..*self
+        }
+    }
+
+    #[inline]
+    fn put(&self, span: Span, value: u32) {
+        let stored = (self.linux.maple.store)(self.raw, span.first, span.last, value);
+        assert!(stored, "{MEMORY}");
+    }
+
+    #[inline]
+    fn take(&self, span: Span) -> Option<u32> {
+        number((self.linux.maple.erase)(self.raw, span.first))
+    }
+
+    /// Under the lock.
+    #[inline]
+    fn gap(&self, window: Span, len: u64, lowest: bool) -> u64 {
+        (self.linux.maple.gap)(self.raw, window.first, window.last, len, lowest)
+    }
+
+    #[inline]
+    fn place(&self, window: Span, len: u64, lowest: bool) -> Option<u64> {
+        (self.linux.maple.lock)(self.raw);
+        let gap = self.gap(window, len, lowest);
+        (self.linux.maple.unlock)(self.raw);
+        (gap != NOWHERE).then_some(gap)
+    }
+}
+
+impl<A> Drop for Areas<A> {
+    fn drop(&mut self) {
+        (self.linux.maple.drop)(self.raw);
+    }
+}
+
+impl<A: Access> AreaIndex for Areas<A> {
+    fn new() -> Self {
+        let linux = library().expect(THERE);
+        let raw = (linux.maple.new)(A::IS_SHARED);
+        Self {
+            linux,
+            raw: raw.expect(MEMORY),
+            access: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn store(&mut self, span: Span, value: u32) {
+        self.put(span, value);
+    }
+
+    #[inline]
+    fn erase(&mut self, span: Span) -> Option<u32> {
+        self.take(span)
+    }
+
+    #[inline]
+    fn find(&self, address: u64) -> Option<u32> {
+        number((self.linux.maple.find)(self.raw, address))
+    }
+
+    #[inline]
+    fn look_up(&self, addresses: &[u64]) -> u64 {
+        self.linux.maple.look_up(self.raw, addresses)
+    }
+
+    fn sum(&self) -> u64 {
+        (self.linux.maple.sum)(self.raw)
+    }
+
+    fn duplicate(&self) -> Self {
+        self.copied(self.linux.maple.duplicate(self.raw))
+    }
+
+    fn duplicate_part(&self, keeps: impl Fn(u32) -> bool) -> Self {
+        self.copied(self.linux.maple.duplicate_part(self.raw, &keeps))
+    }
+
+    #[inline]
+    fn lowest(&self, window: Span, len: u64) -> Option<u64> {
+        self.place(window, len, true)
+    }
+
+    #[inline]
+    fn highest(&self, window: Span, len: u64) -> Option<u64> {
+        self.place(window, len, false)
+    }
+
+    /// The lock is taken once for all, as by our arm.
+    fn search(&self, gaps: &[(Span, u64)], lowest: bool, starts: &mut [u64]) {
+        (self.linux.maple.lock)(self.raw);
+        for ((window, len), found) in gaps.iter().zip(starts) {
+            *found = self.gap(*window, *len, lowest);
+        }
+        (self.linux.maple.unlock)(self.raw);
+    }
+}
+
+impl SharedIndex for Areas<Shared> {
+    type Reader<'a>
+        = ()
+    where
+        Self: 'a;
+
+    fn reader(&self) {}
+
+    #[inline]
+    fn find(&self, (): &(), address: u64) -> Option<u32> {
+        AreaIndex::find(self, address)
+    }
+
+    fn store(&self, span: Span, value: u32) {
+        self.put(span, value);
+    }
+
+    fn erase(&self, span: Span) -> Option<u32> {
+        self.take(span)
+    }
+
+    fn settled(&self) -> Result<u64, Failure> {
+        Ok(self.sum())
+    }
+}

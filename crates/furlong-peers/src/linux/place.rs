@@ -1,0 +1,37 @@
+//! Where the library is that `furlong peers linux` builds.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+
+use furlong_lab::hash::fnv1a;
+use furlong_lab::record::place::cache_dir;
+
+/// What is compiled beside Linux's files, by name: all of it our own.
+pub(super) const OURS: [(&str, &str); 5] = [
+    ("kernel.h", include_str!("../../linux/kernel.h")),
+    ("kernel.c", include_str!("../../linux/kernel.c")),
+    ("maple.c", include_str!("../../linux/maple.c")),
+    ("rbtree.c", include_str!("../../linux/rbtree.c")),
+    ("iova.c", include_str!("../../linux/iova.c")),
+];
+
+/// The library's name in its directory.
+pub(super) const LIBRARY: &str = "libfurlong_linux.so";
+
+/// The directory of all that is built; none where neither XDG_CACHE_HOME nor HOME says where.
+pub(super) fn dir() -> Option<PathBuf> {
+    cache_dir().map(|dir| dir.join("linux"))
+}
+
+/// The directory of what goes with this binary: what was built around other functions is another.
+pub(super) fn current() -> Option<PathBuf> {
+    let all: Vec<&str> = OURS.iter().map(|(_, text)| *text).collect();
+    let name = format!("{:016x}", fnv1a(all.concat().as_bytes()));
+    dir().map(|dir| dir.join(name))
+}
+
+/// The library that goes with this binary, whether it is there or not.
+#[must_use]
+pub fn library() -> Option<PathBuf> {
+    current().map(|dir| dir.join(LIBRARY))
+}

@@ -1,0 +1,155 @@
+//! Linux's red-black tree as an ordered structure.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::ordered::{Ordered, Work};
+use furlong_spec::tree::page;
+
+use super::library::{Library, RawNodes, library};
+
+/// What a node knows of its subtree.
+pub(super) trait Knowledge {
+    /// Whether it knows the first and the last address and the largest gap.
+    const HAS_SUMMARIES: bool;
+}
+
+/// What our tree's nodes know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Summed;
+
+/// Nothing, as of a map.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bare;
+
+impl Knowledge for Summed {
+    const HAS_SUMMARIES: bool = true;
+}
+
+impl Knowledge for Bare {
+    const HAS_SUMMARIES: bool = false;
+}
+
+/// A red-black tree over nodes that are made beforehand.
+pub(super) struct Nodes<K> {
+    linux: &'static Library,
+    raw: &'static RawNodes,
+    count: usize,
+    knowledge: PhantomData<K>,
+}
+
+impl<K> fmt::Debug for Nodes<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nodes")
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K> Nodes<K> {
+    /// Takes out the page that a map would be asked for by its key.
+    pub(super) fn remove_by_key(&mut self, node: u32) {
+        let found = (self.linux.rbtree.find)(self.raw, page(node).last);
+        assert!(found < self.count, "the key is there");
+        (self.linux.rbtree.remove)(self.raw, found);
+    }
+}
+
+impl<K> Drop for Nodes<K> {
+    fn drop(&mut self) {
+        (self.linux.rbtree.drop)(self.raw);
+    }
+}
+
+impl<K: Knowledge> Ordered for Nodes<K> {
+    fn new(nodes: usize) -> Self {
+        let linux = library().expect("the library is there");
+        let raw = (linux.rbtree.new)(nodes, K::HAS_SUMMARIES).expect("there is memory");
+        for node in 0..nodes {
+            let at = page(node as u32);
+            (linux.rbtree.place)(raw, node, at.start, at.last);
+        }
+        Self {
+            linux,
+            raw,
+            count: nodes,
+            knowledge: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, node: u32) {
+        (self.linux.rbtree.insert)(self.raw, node as usize);
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, node: u32) {
+        (self.linux.rbtree.remove)(self.raw, node as usize);
+    }
+
+    fn clear(&mut self) {
+        (self.linux.rbtree.clear)(self.raw);
+    }
+
+    fn copy(&self) -> Self {
+        let mut copy = Self::new(self.count);
+        copy.copy_from(self);
+        copy
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        assert_eq!(self.count, other.count, "both have the same nodes");
+        (self.linux.rbtree.copy)(self.raw, other.raw);
+    }
+
+    fn nodes(&self) -> Result<Vec<u32>, Failure> {
+        let listed = self.linux.rbtree.list(self.raw, self.count);
+        listed.ok_or_else(|| Failure("an order or a summary is wrong".to_owned()))
+    }
+
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}
+
+/// The same, where removal is by key.
+#[derive(Debug)]
+pub(super) struct ByKey<K>(Nodes<K>);
+
+impl<K: Knowledge> Ordered for ByKey<K> {
+    fn new(nodes: usize) -> Self {
+        Self(Nodes::new(nodes))
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, node: u32) {
+        self.0.insert(node);
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, node: u32) {
+        self.0.remove_by_key(node);
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn copy(&self) -> Self {
+        Self(self.0.copy())
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.0.copy_from(&other.0);
+    }
+
+    fn nodes(&self) -> Result<Vec<u32>, Failure> {
+        self.0.nodes()
+    }
+
+    fn work(&self) -> Work {
+        self.0.work()
+    }
+}

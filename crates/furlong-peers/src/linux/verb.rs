@@ -1,0 +1,100 @@
+//! `furlong peers linux`: from a package to a library, or nothing.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{self, ExitCode};
+
+use furlong_lab::cmd::peers::{Args, Peer};
+use furlong_lab::error::{Error, Exit, cause};
+use furlong_lab::talk;
+
+use super::archive::Archive;
+use super::compiler::compile;
+use super::library;
+use super::place::{self, LIBRARY};
+
+/// What the name of such a folder begins with; the number of a process comes after it.
+const BEGUN: &str = "building-";
+
+/// A folder that is gone when it is dropped.
+struct Work(PathBuf);
+
+impl Work {
+    /// Beside where the library will be, so that it can be moved there in one step.
+    fn new(dir: &Path) -> Result<Self, Error> {
+        clean(dir);
+        let path = dir.join(format!("{BEGUN}{}", process::id()));
+        let made = fs::create_dir_all(dir).and_then(|()| fs::create_dir(&path));
+        made.map_err(|error| {
+            let (path, why) = (path.display(), cause(&error));
+            Error::failed(format!("cannot make the directory {path}: {why}"))
+        })?;
+        Ok(Self(path))
+    }
+}
+
+/// Removes what processes have begun that were killed.
+fn clean(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(BEGUN));
+        let is_alive = |process: &str| Path::new("/proc").join(process).exists();
+        if process.is_some_and(|process| !is_alive(process)) {
+            // As where one is dropped.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // What is left is in nobody's way, and in a directory for what can be made again.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Builds the library, or leaves what there is as it was.
+///
+/// # Errors
+/// What is missing, or what the compiler says.
+pub fn build(args: &Args) -> Result<ExitCode, Error> {
+    let Peer::Linux(linux) = &args.peer;
+    let archive = Archive::find(linux.from.as_deref())?;
+    let homes = place::dir().zip(place::current());
+    let (dir, home) = homes.ok_or_else(|| {
+        Error::usage("neither XDG_CACHE_HOME nor HOME says where the library could be kept")
+    })?;
+    let work = Work::new(&dir)?;
+    let tree = work.0.join("linux");
+    let made = fs::create_dir(&tree);
+    made.map_err(|error| Error::failed(format!("{}: {}", tree.display(), cause(&error))))?;
+    talk::Voice::Normal.note("unpacking Linux's sources, some ten seconds");
+    let unpacked = archive.unpack(&tree)?;
+    let built = work.0.join(LIBRARY);
+    compile(&tree, &work.0, &built)?;
+    library::try_out(&built)?;
+    let library = install(&built, &home)?;
+    talk::data(&format!(
+        "built: the maple tree, the red-black tree and the iova allocator of Linux {}\n\
+         from:  {}\n\
+         to:    {}\n\
+         next:  furlong run --peers vmspace-index --arms maple,linux-maple --workloads churn-1k\n",
+        unpacked.version,
+        unpacked.from,
+        library.display(),
+    ))?;
+    Ok(Exit::Done.into())
+}
+
+/// Moves the library to where it is looked for. One that was there is replaced; who has it loaded
+/// keeps it.
+fn install(built: &Path, home: &Path) -> Result<PathBuf, Error> {
+    let library = home.join(LIBRARY);
+    let moved = fs::create_dir_all(home).and_then(|()| fs::rename(built, &library));
+    moved.map_err(|error| {
+        let (library, why) = (library.display(), cause(&error));
+        Error::failed(format!("cannot write {library}: {why}"))
+    })?;
+    Ok(library)
+}

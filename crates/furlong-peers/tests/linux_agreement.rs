@@ -1,0 +1,112 @@
+//! Linux's structures as arms: each answers as the library's own arm does, and what one cannot do
+//! has a reason.
+#![forbid(unsafe_code)]
+
+mod needed;
+
+use furlong_lab::experiments::{Arm, Outcome, Profile, Request, Workload};
+use furlong_peers::{experiments, linux};
+use needed::has_linux;
+
+fn sample(arm: &Arm, load: &Workload) -> Outcome {
+    let request = Request {
+        workload: load.clone(),
+        seed: 29,
+        operations: 4000,
+        exact: false,
+    };
+    let sampled = (arm.run)(&request);
+    sampled.unwrap_or_else(|failure| panic!("{}, {}: {}", arm.name, load.name, failure.0))
+}
+
+#[test]
+fn every_arm_of_linux_answers_as_the_library_does() {
+    if !has_linux("Linux's arms beside the library's") {
+        return;
+    }
+    let mut raced = Vec::new();
+    for experiment in experiments() {
+        let theirs = linux::arms(&experiment.plan.name);
+        for load in &experiment.plan.workloads {
+            let load = load.under(Profile::Smoke);
+            let able: Vec<_> = theirs
+                .iter()
+                .filter(|arm| (arm.na)(&load).is_none())
+                .collect();
+            if able.is_empty() {
+                continue;
+            }
+            let ours = sample(&experiment.arms[0], &load);
+            for arm in able {
+                let theirs = sample(arm, &load);
+                assert_eq!(theirs.digest, ours.digest, "{}: {}", arm.name, load.name);
+                raced.push((arm.name, load.name.clone()));
+            }
+        }
+    }
+    let runs = |arm: &str| raced.iter().filter(|(name, _)| *name == arm).count();
+    let maple = ["linux-maple", "linux-maple-mut"].map(runs);
+    let iova = ["linux-iova", "linux-iova-tree"].map(runs);
+    let rbtree = ["linux-rbtree", "linux-rbtree-bare"].map(runs);
+    assert_eq!(
+        (maple, iova, rbtree),
+        ([30, 25], [13, 6], [5, 5]),
+        "{raced:?}"
+    );
+}
+
+#[test]
+fn what_linux_cannot_be_asked_has_a_reason() {
+    let why = |experiment: &str, arm: &str, load: &str| {
+        let arms = linux::arms(experiment);
+        let arm = arms
+            .iter()
+            .find(|one| one.name == arm)
+            .expect("the arm is there");
+        let all = experiments();
+        let found = all.iter().find(|one| one.plan.name == experiment);
+        let load = found
+            .and_then(|one| one.plan.workload(load))
+            .expect("the plan has it");
+        (arm.na)(&load.under(Profile::Smoke))
+    };
+    let is = |why: Option<String>, reason: &str| assert_eq!(why.as_deref(), Some(reason));
+    let (maple, iova) = ("vmspace-index", "iova-gap");
+    is(
+        why(maple, "linux-maple", "kernbench"),
+        "it is no address space",
+    );
+    is(
+        why(maple, "linux-maple-mut", "readers-1"),
+        "it has one owner",
+    );
+    is(
+        why(iova, "linux-iova", "scattered-10k"),
+        "it chooses the place",
+    );
+    is(
+        why(iova, "linux-iova", "churn-top-down"),
+        "it chooses the place",
+    );
+    is(why(iova, "linux-iova", "random-place"), "no random place");
+    let missing = (!linux::is_there()).then(|| linux::MISSING.to_owned());
+    for load in ["readers-1", "churn-1k", "gap-none"] {
+        assert_eq!(why(maple, "linux-maple", load), missing);
+    }
+    assert_eq!(why(iova, "linux-iova", "window-32bit"), missing);
+}
+
+#[test]
+fn a_record_of_linux_s_arms_names_the_library() {
+    let files = linux::files();
+    assert_eq!(files.is_empty(), !linux::is_there());
+    for experiment in experiments() {
+        for arm in linux::arms(&experiment.plan.name) {
+            assert!(experiment.arm(arm.name).is_some_and(|found| !found.counts));
+            let named = (experiment.files)()
+                .iter()
+                .any(|(name, _)| *name == arm.name);
+            assert_eq!(named, linux::is_there(), "{}", arm.name);
+        }
+    }
+}
