@@ -7,8 +7,8 @@
 # and on other allocators); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
 # site (the history in a real browser); fuzz (10,000,000 inputs a target, guided by coverage);
 # malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
-# operations); package (each crate is built from its package alone); and each experiment's name (full
-# profile).
+# operations); package (each crate is built from its package alone); linux (Linux's own structures,
+# built from the distribution's package); and each experiment's name (full profile).
 # All of them when none is named. Each leaves its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -69,6 +69,10 @@ package() {
   record package bash ci/package.sh --verify
 }
 
+linux() {
+  record linux-peers bash ci/linux.sh
+}
+
 attacks() {
   cargo build --quiet -p furlong-preload --examples
   record malloc-attacks cargo test --quiet -p furlong-preload --test attack_corpus -- --nocapture
@@ -92,7 +96,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation loom memcheck attacks site fuzz package "${proofs[@]}")
+  parts=(simulation loom memcheck attacks site fuzz package linux "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
@@ -102,7 +106,7 @@ for part in "${parts[@]}"; do
     simulation
   elif [ "$part" = loom ]; then
     loom
-  elif [[ " memcheck attacks site fuzz package " == *" $part "* ]]; then
+  elif [[ " memcheck attacks site fuzz package linux " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
