@@ -130,7 +130,7 @@ impl<C: Config> Malloc<C> {
     pub fn allocate(&'static self, size: usize) -> *mut u8 {
         C::Gate::enter(|| {
             let _pin = C::Current::pin();
-            let grains = size.wrapping_add(GRAIN - 1) / GRAIN;
+            let grains = Self::with_seal(size).wrapping_add(GRAIN - 1) / GRAIN;
             if grains > FINE_MAX / GRAIN {
                 return self.allocate_coarse(size);
             }
@@ -142,20 +142,26 @@ impl<C: Config> Malloc<C> {
     /// that the way of the small sizes has no jump.
     #[inline(never)]
     fn allocate_coarse(&'static self, size: usize) -> *mut u8 {
-        match Class::of(size) {
-            Some(class) if size <= SMALL_MAX => self.allocate_kept(class.index(), size),
+        let sealed = Self::with_seal(size);
+        match Class::of(sealed) {
+            Some(class) if sealed <= SMALL_MAX => self.allocate_kept(class.index(), size),
             _ => self.allocate_slow(size),
         }
     }
 
     #[inline(always)]
     fn allocate_kept(&'static self, class: usize, size: usize) -> *mut u8 {
-        if C::Hardening::SCRUB || !C::Tier::cached(&self.policy, class as u8) {
+        if !C::Tier::cached(&self.policy, class as u8) {
             return self.allocate_slow(size);
         }
         let block = C::Current::get().own.tops.pop(class);
         if block == 0 {
             return self.allocate_slow(size);
+        }
+        if C::Hardening::SCRUB {
+            let room = Class::numbered(class).size();
+            self.inspect(block, room);
+            self.sealed(block, room, size);
         }
         if C::Hardening::CHECK {
             // SAFETY: a free block of the heap's, the caller's from now on.
@@ -175,7 +181,7 @@ impl<C: Config> Malloc<C> {
             let address = block.expose_provenance();
             let span = self.map.span_at(address);
             let heap = C::Current::get();
-            if C::Hardening::SCRUB || !span.owner.is(heap) {
+            if !span.owner.is(heap) {
                 return self.free_slow(address, span);
             }
             if C::Hardening::CHECK {
@@ -186,6 +192,9 @@ impl<C: Config> Malloc<C> {
                 // SAFETY: the start of a block, which its holder gives up.
                 if unsafe { first_word(address) } == mark {
                     return self.free_slow(address, span);
+                }
+                if C::Hardening::SCRUB {
+                    return self.free_sealed(heap, span, address);
                 }
                 if !self.keep(heap, span, address) {
                     return self.free_slow(address, span);

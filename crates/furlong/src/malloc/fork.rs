@@ -89,9 +89,7 @@ impl<C: Config> Malloc<C> {
             if of_thread && !core::ptr::eq(heap, own) {
                 heap.own.tops.forget();
                 heap.own.outgoing.forget();
-                for place in &heap.own.waiting {
-                    place.set(0);
-                }
+                heap.own.forget_waiting();
                 heap.set_state(State::Ended);
                 ended += 1;
             }

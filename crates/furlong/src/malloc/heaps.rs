@@ -82,11 +82,10 @@ impl<C: Config> Malloc<C> {
 
     /// Gives everything that a heap keeps in its stacks, and what waits, back to the spans.
     pub(crate) fn empty(&'static self, heap: &'static Heap) {
-        for place in heap.own.waiting.iter().filter(|place| place.get() != 0) {
-            let group = self.group_of(place.get());
-            place.set(0);
-            self.give_group(heap, group);
+        for (block, _) in heap.own.waits() {
+            self.give_group(heap, self.group_of(block));
         }
+        heap.own.forget_waiting();
         self.empty_stacks(heap);
     }
 

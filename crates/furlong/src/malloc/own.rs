@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    class::Class,
     field::{Bits, Word},
     outgoing::Outgoing,
     span::Span,
@@ -10,6 +11,36 @@ use super::{
 
 /// How many freed blocks wait in a heap.
 pub(crate) const WAITING: usize = 128;
+
+/// A place for a freed block that waits. Its class is there, too, in the byte below its address, so
+/// that nobody has to ask the span for it.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Waiting(Word);
+
+impl Waiting {
+    const fn nothing() -> Self {
+        Self(Word::new(0))
+    }
+
+    /// The block, if one waits here, and its class. No class is 0.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Option<(usize, Class)> {
+        let place = self.0.get();
+        let class = Class::numbered(place & 0xff);
+        (place != 0).then(|| ((place.cast_signed() >> 8).cast_unsigned(), class))
+    }
+
+    /// Addresses have 48 bits and their sign, so that they lose nothing here.
+    #[inline(always)]
+    fn put(&self, block: usize, class: Class) {
+        self.0.set(block << 8 | class.index());
+    }
+
+    pub(crate) fn forget(&self) {
+        self.0.set(0);
+    }
+}
 
 /// The part of a heap that nobody but its thread touches while it runs.
 #[derive(Debug)]
@@ -26,8 +57,8 @@ pub(crate) struct Own {
     pub(crate) random: Word,
     /// Blocks of others' that were freed here.
     pub(crate) outgoing: Outgoing,
-    /// Its own freed blocks that wait before they are free, where that is asked for; 0 is none.
-    pub(crate) waiting: [Word; WAITING],
+    /// Its own freed blocks that wait before they are free, where that is asked for.
+    pub(crate) waiting: [Waiting; WAITING],
 }
 
 impl Own {
@@ -40,16 +71,27 @@ impl Own {
             until_look: Word::new(0),
             random: Word::new(0),
             outgoing: Outgoing::new(),
-            waiting: [const { Word::new(0) }; WAITING],
+            waiting: [const { Waiting::nothing() }; WAITING],
         }
     }
 
     /// Puts a freed block in a random place among those that wait; returns the one that was there.
-    pub(crate) fn delay(&self, block: usize) -> usize {
+    #[inline(always)]
+    pub(crate) fn delay(&self, block: usize, class: Class) -> Option<(usize, Class)> {
         let place = &self.waiting[self.next_random() % WAITING];
         let out = place.get();
-        place.set(block);
+        place.put(block, class);
         out
+    }
+
+    /// The blocks that wait.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = (usize, Class)> {
+        self.waiting.iter().filter_map(Waiting::get)
+    }
+
+    /// Nothing waits any more.
+    pub(crate) fn forget_waiting(&self) {
+        self.waiting.iter().for_each(Waiting::forget);
     }
 
     /// Whether a block, by its number and its address, is among what it has. Another thread may
@@ -58,10 +100,11 @@ impl Own {
     pub(crate) fn has(&self, span: &'static Span, block: usize, address: usize) -> bool {
         self.tops.has(span.class(), address)
             || self.outgoing.has(span, block)
-            || self.waiting.iter().any(|other| other.get() == address)
+            || self.waits().any(|(other, _)| other == address)
     }
 
     /// A number that depends on the heap's secret.
+    #[inline(always)]
     pub(crate) fn next_random(&self) -> usize {
         let mut x = self.random.get();
         x ^= x << 13;

@@ -12,11 +12,8 @@ use super::{
     heap::Heap,
     source::{Misuse, PageSource},
     span::{Span, Use},
-    system::{is_zero, stop},
+    system::{clear, stop},
 };
-
-/// So many bytes of a block are looked at before it is given out again.
-const LOOK: usize = 128;
 
 impl<C: Config> Malloc<C> {
     /// Allocates a block of any size; 0 where memory is short.
@@ -49,8 +46,13 @@ impl<C: Config> Malloc<C> {
         if block == 0 {
             return self.refuse_memory();
         }
-        // SAFETY: a free block, the caller's from now on.
-        unsafe { self.prepare(block, class.size()) };
+        if C::Hardening::SCRUB {
+            self.inspect(block, class.size());
+        }
+        if C::Hardening::CHECK {
+            // SAFETY: a free block, the caller's from now on; it has at least two words.
+            unsafe { set_first_word(block, 0) };
+        }
         block
     }
 
@@ -108,31 +110,6 @@ impl<C: Config> Malloc<C> {
         block
     }
 
-    /// Makes a free block one that a program may have.
-    ///
-    /// # Safety
-    /// A free block of this size that the caller holds.
-    unsafe fn prepare(&'static self, block: usize, size: usize) {
-        if C::Hardening::SCRUB {
-            // SAFETY: the caller's promise.
-            let mark = unsafe { first_word(block) };
-            let word = size_of::<usize>();
-            // The first one is of a length that the compiler knows.
-            let clean = if size >= LOOK {
-                is_zero(block + word, LOOK - word)
-            } else {
-                is_zero(block + word, size - word)
-            };
-            if !clean || (mark != 0 && mark != self.pool.mark.get()) {
-                stop(&self.source, Misuse::WrittenAfterFree, block);
-            }
-        }
-        if C::Hardening::CHECK {
-            // SAFETY: the caller's promise; a block has at least two words.
-            unsafe { set_first_word(block, 0) };
-        }
-    }
-
     /// Frees whatever the gate does not: remote blocks, blocks for full stacks, objects of their
     /// own units, and what is no block.
     #[cold]
@@ -162,7 +139,8 @@ impl<C: Config> Malloc<C> {
                 stop(&self.source, Misuse::DoubleFree, address);
             }
             if C::Hardening::SCRUB {
-                self.scrub(address, class.size());
+                self.contents(address, class.size());
+                clear(address, class.size());
             }
             // SAFETY: as above.
             unsafe { set_first_word(address, self.pool.mark.get()) };
@@ -172,18 +150,24 @@ impl<C: Config> Malloc<C> {
         } else if !span.owner.is(heap) {
             self.send(heap, span, block);
         } else if C::Hardening::SHUFFLE {
-            match heap.own.delay(address) {
-                0 => {}
-                out => self.keep_or_give(heap, self.first_unit(out), out),
-            }
+            self.keep_late(heap, class, address);
         } else {
-            self.keep_or_give(heap, span, address);
+            self.keep_or_give(heap, class, address);
+        }
+    }
+
+    /// Lets a block of the heap's wait, and keeps the one in whose place it does.
+    #[inline(always)]
+    pub(crate) fn keep_late(&'static self, heap: &'static Heap, class: Class, address: usize) {
+        if let Some((out, class)) = heap.own.delay(address, class)
+            && !heap.own.tops.push(class.number(), out)
+        {
+            self.keep_or_give(heap, class, out);
         }
     }
 
     /// Puts a block of the heap's on its stack, half emptied if it is full, or gives it back.
-    fn keep_or_give(&'static self, heap: &'static Heap, span: &'static Span, address: usize) {
-        let class = span.class();
+    fn keep_or_give(&'static self, heap: &'static Heap, class: Class, address: usize) {
         let tops = &heap.own.tops;
         if tops.push(class.number(), address) {
             return;

@@ -8,16 +8,19 @@ use super::{
     class::UNIT,
     config::Config,
     hardening::Hardening,
+    heap::Heap,
     large::LARGE_MAX,
     source::Misuse,
+    span::Span,
     system::{clear, is_zero, put_word, stop, word_at},
 };
 
 /// Bytes of a seal.
 const SEAL: usize = size_of::<usize>();
 
-/// So many bytes behind the contents are looked at.
-const LOOK: usize = 64;
+/// So many bytes behind the contents are looked at, and so many of a block before it is given out.
+const BEHIND: usize = 64;
+const BEFORE: usize = 128;
 
 /// The seal of a block, of which so many bytes are not used.
 fn seal_of(secret: usize, address: usize, unused: usize) -> usize {
@@ -31,22 +34,22 @@ fn unused_by(secret: usize, address: usize, seal: usize) -> Option<usize> {
     (seal_of(secret, address, unused) == seal).then_some(unused)
 }
 
-/// Whether nothing was written between the contents and the seal.
+/// Whether nothing was written between the contents, which end at `from`, and the seal.
 #[inline(always)]
-fn is_unused(from: usize, seal: usize) -> bool {
-    let inside = from % SEAL;
-    if from == seal {
-        return true;
+fn is_unused(address: usize, from: usize, seal: usize) -> bool {
+    let unused = seal - from;
+    if unused < 2 * SEAL {
+        // Two words and no branch: how long the contents are nobody can foresee. What of them is
+        // contents is shifted out: of little-endian order, the lower bytes. A block of 16 bytes
+        // has one word there, and no more than that is unused.
+        let low = word_at((seal - 2 * SEAL).max(address)).to_le() as u128;
+        let high = word_at(seal - SEAL).to_le() as u128;
+        return (high << 64 | low) >> (127 - 8 * unused) >> 1 == 0;
     }
-    let first = from - inside;
-    // The bytes that come first in memory are the lower ones of a word of little-endian order.
-    let mut found = word_at(first).to_le() >> (inside * 8);
-    let mut at = first + SEAL;
-    while at < seal.min(first + LOOK) {
-        found |= word_at(at);
-        at += SEAL;
-    }
-    found == 0
+    let first = from - from % SEAL;
+    let begins = word_at(first).to_le() >> (8 * (from % SEAL));
+    let words = (first + SEAL..seal.min(first + BEHIND)).step_by(SEAL);
+    words.fold(begins, |all, at| all | word_at(at)) == 0
 }
 
 impl<C: Config> Malloc<C> {
@@ -81,13 +84,19 @@ impl<C: Config> Malloc<C> {
         if !C::Hardening::SCRUB {
             return room;
         }
-        let seal = word_at(address + room - SEAL);
-        let unused = unused_by(self.pool.mark.get(), address, seal);
-        let size = unused.and_then(|unused| (room - SEAL).checked_sub(unused));
-        match size {
-            Some(size) if is_unused(address + size, address + room - SEAL) => size,
-            _ => stop(&self.source, Misuse::Overrun, address),
+        match self.kept_to(address, room) {
+            Some(size) => size,
+            None => stop(&self.source, Misuse::Overrun, address),
         }
+    }
+
+    /// The same, or nothing where they were exceeded.
+    #[inline(always)]
+    fn kept_to(&'static self, address: usize, room: usize) -> Option<usize> {
+        let end = address + room - SEAL;
+        let unused = unused_by(self.pool.mark.get(), address, word_at(end))?;
+        let size = (room - SEAL).checked_sub(unused)?;
+        is_unused(address, address + size, end).then_some(size)
     }
 
     /// Changes how many bytes of a block are contents, if it has the room.
@@ -103,12 +112,38 @@ impl<C: Config> Malloc<C> {
         true
     }
 
-    /// Overwrites the contents and the seal of a block that is freed.
+    /// Frees a block of the caller's heap, which has no mark, the way that is not slow.
     #[inline(always)]
-    pub(crate) fn scrub(&'static self, address: usize, room: usize) {
-        let size = self.contents(address, room);
-        clear(address, size);
-        put_word(address + room - SEAL, 0);
+    pub(crate) fn free_sealed(
+        &'static self,
+        heap: &'static Heap,
+        span: &'static Span,
+        address: usize,
+    ) {
+        let class = span.class();
+        if self.kept_to(address, class.size()).is_none() {
+            return self.free_slow(address, span);
+        }
+        clear(address, class.size());
+        put_word(address, heap.own.mark.get());
+        self.keep_late(heap, class, address);
+    }
+
+    /// Looks at a block before it is given out.
+    ///
+    /// Stops the program where somebody wrote to it since it was freed.
+    #[inline(always)]
+    pub(crate) fn inspect(&'static self, block: usize, room: usize) {
+        let mark = word_at(block);
+        // The first one is of a length that the compiler knows.
+        let clean = if room >= BEFORE {
+            is_zero(block + SEAL, BEFORE - SEAL)
+        } else {
+            is_zero(block + SEAL, room - SEAL)
+        };
+        if !clean || (mark != 0 && mark != self.pool.mark.get()) {
+            stop(&self.source, Misuse::WrittenAfterFree, block);
+        }
     }
 
     /// Sees to it that a new object of its own units is all zeros, and seals it.

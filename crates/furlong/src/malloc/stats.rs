@@ -78,8 +78,8 @@ impl<C: Config> Malloc<C> {
             for class in (1..CLASSES).map(Class::numbered) {
                 sum.unuse(heap.own.tops.len(class), class.size());
             }
-            for place in heap.own.waiting.iter().filter(|place| place.get() != 0) {
-                sum.unuse(1, self.first_unit(place.get()).class().size());
+            for (_, class) in heap.own.waits() {
+                sum.unuse(1, class.size());
             }
             for (span, place) in heap.own.outgoing.each() {
                 sum.unuse(place.bits.get().count_ones() as usize, span.class().size());

@@ -255,9 +255,7 @@ impl<C: Config> Malloc<C> {
         self.lock_heap(heap);
         self.collect(heap);
         heap.own.tops.forget();
-        for place in &heap.own.waiting {
-            place.set(0);
-        }
+        heap.own.forget_waiting();
         for span in self.spans_of(heap) {
             if span.listed.get() == 0 {
                 self.list(heap, span);
