@@ -36,7 +36,10 @@ impl<C: Config> Malloc<C> {
 
     /// A heap that runs from now on: one that has ended, or a new one.
     pub(crate) fn take_heap(&'static self) -> Option<&'static Heap> {
-        self.take_over().or_else(|| self.new_heap())
+        let ended = self.take_over();
+        // The time of its rounds was another thread's.
+        ended.inspect(|heap| heap.own.round_ms.set(0));
+        ended.or_else(|| self.new_heap())
     }
 
     pub(crate) fn new_heap(&'static self) -> Option<&'static Heap> {

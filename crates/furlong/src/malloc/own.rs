@@ -49,7 +49,7 @@ pub(crate) struct Own {
     pub(crate) tops: Tops,
     /// What free blocks carry in their first word; a secret of the process.
     pub(crate) mark: Word,
-    /// When its last round was.
+    /// When its last round was, or its first look at the clock; 0 before.
     pub(crate) round_ms: Bits,
     /// Slow ways until it looks at the clock.
     pub(crate) until_look: Word,

@@ -32,7 +32,7 @@ pub(crate) struct Pool {
     live: Word,
     /// Units that nobody has and that are not known to be zeros.
     pub(crate) dirty: Word,
-    /// When the last round was.
+    /// When the last round was, or the first look at the clock; 0 before.
     pub(crate) round_ms: Bits,
     /// Bytes that the system mapped for huge objects.
     pub(crate) huge: Word,

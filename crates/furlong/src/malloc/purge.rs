@@ -16,6 +16,7 @@ use super::{
     config::Config,
     current::CurrentHeap,
     exchange::Exchange,
+    field::Bits,
     heap::Heap,
     pool::Pool,
     source::PageSource,
@@ -85,20 +86,38 @@ impl<C: Config> Malloc<C> {
             return;
         }
         let now = self.source.now_ms();
-        let is_due = |last: u64| now.wrapping_sub(last) > self.policy.purge_delay_ms() / 2;
-        if heap.is_running() && is_due(heap.own.round_ms.get()) {
-            heap.own.round_ms.set(now);
+        if heap.is_running() && self.begins_round(&heap.own.round_ms, now) {
             self.give_idle(heap);
         }
-        if is_due(pool.round_ms.get()) {
-            self.with_pool(|pool| {
-                if is_due(pool.round_ms.get()) {
-                    pool.round_ms.set(now);
+        if self.is_due(&pool.round_ms, now) {
+            let begins = self.with_pool(|pool| {
+                let begins = self.begins_round(&pool.round_ms, now);
+                if begins {
                     self.purge_idle();
                 }
+                begins
             });
-            self.unmap_idle();
+            if begins {
+                self.unmap_idle();
+            }
         }
+    }
+
+    /// Whether a round is due, or its time is not known yet.
+    fn is_due(&'static self, last: &Bits, now: u64) -> bool {
+        let passed = now.wrapping_sub(last.get());
+        passed > 0 && (last.get() == 0 || passed > self.policy.purge_delay_ms() / 2)
+    }
+
+    /// Notes a round that is due. `false`: there is none, or from now on there is a time since
+    /// which it may be due: what a program has at its first look it may just have begun with.
+    fn begins_round(&'static self, last: &Bits, now: u64) -> bool {
+        let known = last.get() != 0;
+        let due = self.is_due(last, now);
+        if due {
+            last.set(now);
+        }
+        due && known
     }
 
     /// Gives back what a heap keeps but does not use at this moment.

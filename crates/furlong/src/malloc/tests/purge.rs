@@ -123,6 +123,19 @@ fn nothing_is_purged_before_time_passes() {
 }
 
 #[test]
+fn the_first_look_at_the_clock_only_begins_the_time() {
+    with_live(|malloc| {
+        free(malloc, allocate(malloc, 2000, 1000));
+        // The system has run for a while; the program has just begun.
+        malloc.source().now.store(100 * ROUND, Ordering::SeqCst);
+        free(malloc, allocate(malloc, 1, 100_000));
+        assert!(malloc.statistics().free_bytes > MIB);
+        pass(malloc);
+        assert_eq!(malloc.statistics().free_bytes, 0);
+    });
+}
+
+#[test]
 fn what_is_taken_in_every_round_stays() {
     with_live(|malloc| {
         for _ in 0..20 {
