@@ -111,20 +111,18 @@ impl<C: Config> Malloc<C> {
         if !kept {
             self.source.unmap_at(base, len);
         }
-        self.unmap_kept(|live| self.policy.dirty_bytes_max(live));
+        self.unmap_kept(|| self.dirty_bytes_max());
     }
 
     /// Gives kept mappings back, the oldest first, until with all that is dirty no more are left
-    /// than `most` says of the bytes in use.
-    pub(crate) fn unmap_kept(&'static self, most: impl Fn(usize) -> usize) {
+    /// than `most` says.
+    pub(crate) fn unmap_kept(&'static self, most: impl Fn() -> usize) {
         let next = || {
             self.with_pool(|pool| {
                 let have = pool.kept.bytes() + pool.dirty_bytes();
-                if have > most(pool.live_bytes()) {
-                    pool.kept.take(0)
-                } else {
-                    None
-                }
+                let oldest = (have > most()).then(|| pool.kept.take(0))?;
+                pool.note_gone(oldest.map_or(0, |(_, len)| len));
+                oldest
             })
         };
         while let Some((base, len)) = next() {

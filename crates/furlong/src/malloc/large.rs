@@ -72,6 +72,9 @@ impl<C: Config> Malloc<C> {
         })?;
         let noted = self.with_pool(|_| {
             self.map.prepare(base, &self.source)?;
+            if zero {
+                self.pool.note_taken(len);
+            }
             let span = self.map.span_at(base);
             span.unit.set(unit_of(base));
             self.note_huge(span, len);

@@ -16,8 +16,11 @@ pub struct Profile {
     pub kept_blocks_max: usize,
     /// The bytes that a heap puts aside, of all classes, at most.
     pub aside_bytes_max: usize,
-    /// The memory, at least and at most, that is free but not given back to the system.
+    /// The memory, at least and at most, that is free but not given back to the system at once.
     pub dirty_bytes: (usize, usize),
+    /// By how much the least grows, at most: by as much as is taken again soon after it was given
+    /// back.
+    pub regretted_bytes_max: usize,
     /// After so many milliseconds memory that nobody has taken meanwhile is given back, while
     /// allocation goes on.
     pub purge_delay_ms: usize,
@@ -31,7 +34,8 @@ impl Profile {
         kept_bytes_max: 64 << 10,
         kept_blocks_max: DEPTH,
         aside_bytes_max: 1 << 20,
-        dirty_bytes: (16 << 20, 32 << 20),
+        dirty_bytes: (4 << 20, 32 << 20),
+        regretted_bytes_max: 12 << 20,
         purge_delay_ms: 1000,
         prefault: false,
     };
@@ -42,6 +46,7 @@ impl Profile {
         kept_blocks_max: 16,
         aside_bytes_max: 0,
         dirty_bytes: (256 << 10, 4 << 20),
+        regretted_bytes_max: 0,
         purge_delay_ms: 100,
         prefault: false,
     };
@@ -54,6 +59,7 @@ pub struct Policy {
     aside: Word,
     dirty_min: Word,
     dirty_max: Word,
+    regretted_max: Word,
     delay: Word,
     prefault: Byte,
 }
@@ -65,6 +71,7 @@ impl Policy {
             aside: Word::new(0),
             dirty_min: Word::new(0),
             dirty_max: Word::new(0),
+            regretted_max: Word::new(0),
             delay: Word::new(0),
             prefault: Byte::new(0),
         }
@@ -81,6 +88,7 @@ impl Policy {
         self.aside.set(profile.aside_bytes_max);
         self.dirty_min.set(profile.dirty_bytes.0);
         self.dirty_max.set(profile.dirty_bytes.1);
+        self.regretted_max.set(profile.regretted_bytes_max);
         self.delay.set(profile.purge_delay_ms);
         self.prefault.set(u8::from(profile.prefault));
     }
@@ -113,10 +121,10 @@ impl Policy {
         self.delay.get() as u64
     }
 
-    /// How many bytes may be free and dirty while so many are in use.
-    pub(crate) fn dirty_bytes_max(&self, live: usize) -> usize {
-        (live / 8)
-            .max(self.dirty_min.get())
-            .min(self.dirty_max.get())
+    /// How many bytes may be free and dirty while so many are in use, and so many were taken again
+    /// after they had been given back at once.
+    pub(crate) fn dirty_bytes_max(&self, live: usize, regretted: usize) -> usize {
+        let least = self.dirty_min.get() + regretted.min(self.regretted_max.get());
+        (live / 8).max(least).min(self.dirty_max.get())
     }
 }

@@ -32,6 +32,10 @@ pub(crate) struct Pool {
     live: Word,
     /// Units that nobody has and that are not known to be zeros.
     pub(crate) dirty: Word,
+    /// Bytes that were too much and went back since the last round, and have not been taken again;
+    /// and all those that have been.
+    gone: Word,
+    regretted: Word,
     /// When the last round was, or the first look at the clock; 0 before.
     pub(crate) round_ms: Bits,
     /// Bytes that the system mapped for huge objects.
@@ -58,6 +62,8 @@ impl Pool {
             dirty_last: Link::none(),
             live: Word::new(0),
             dirty: Word::new(0),
+            gone: Word::new(0),
+            regretted: Word::new(0),
             round_ms: Bits::new(0),
             huge: Word::new(0),
             huge_count: Word::new(0),
@@ -92,6 +98,23 @@ impl Pool {
     /// Bytes that could be given back to the system.
     pub(crate) fn dirty_bytes(&self) -> usize {
         self.dirty.get() * UNIT
+    }
+
+    /// Notes that so many bytes went back before their time.
+    pub(crate) fn note_gone(&self, bytes: usize) {
+        self.gone.set(self.gone.get() + bytes);
+    }
+
+    /// Notes that so many bytes were taken that nobody had kept.
+    pub(crate) fn note_taken(&self, bytes: usize) {
+        let again = bytes.min(self.gone.get());
+        self.gone.set(self.gone.get() - again);
+        self.regretted.set(self.regretted.get() + again);
+    }
+
+    /// What went back before this round is not regretted.
+    pub(crate) fn forget_gone(&self) {
+        self.gone.set(0);
     }
 
     /// Whether the counts are those of all arenas.
@@ -140,6 +163,7 @@ impl Pool {
         self.dirty
             .set(self.dirty.get() - dirty.count_ones() as usize);
         self.live.set(self.live.get() + len);
+        self.note_taken((len - dirty.count_ones() as usize) * UNIT);
         dirty == 0
     }
 }
@@ -239,9 +263,16 @@ impl<C: Config> Malloc<C> {
             pool.hint.set(Some(arena));
         }
         pool.queue(arena);
-        let most = self.policy.dirty_bytes_max(pool.live_bytes());
+        let most = self.dirty_bytes_max();
         if pool.dirty_bytes() > most {
             self.purge_down_to(most / 2);
         }
+    }
+
+    /// How many bytes may be free and dirty now.
+    pub(crate) fn dirty_bytes_max(&'static self) -> usize {
+        let pool = &self.pool;
+        self.policy
+            .dirty_bytes_max(pool.live_bytes(), pool.regretted.get())
     }
 }

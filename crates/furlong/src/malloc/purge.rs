@@ -167,6 +167,7 @@ impl<C: Config> Malloc<C> {
 
     /// Purges the units that have been dirty since the last round, under the pool's latch.
     fn purge_idle(&'static self) {
+        self.pool.forget_gone();
         let last = self.pool.dirty_last.get();
         while let Some(arena) = self.pool.unqueue() {
             self.purge_units(arena, arena.dirty.get() & arena.idle.get());
@@ -183,12 +184,13 @@ impl<C: Config> Malloc<C> {
     /// Gives dirty memory back to the system, the oldest arenas' first, until no more than so many
     /// bytes are left. Under the pool's latch.
     pub(crate) fn purge_down_to(&'static self, most: usize) {
-        while self.pool.dirty_bytes() > most {
-            let Some(arena) = self.pool.unqueue() else {
-                return;
-            };
+        let before = self.pool.dirty_bytes();
+        while self.pool.dirty_bytes() > most
+            && let Some(arena) = self.pool.unqueue()
+        {
             self.purge_units(arena, arena.dirty.get());
         }
+        self.pool.note_gone(before - self.pool.dirty_bytes());
     }
 
     /// Purges dirty units of an arena, as far as the system takes them.

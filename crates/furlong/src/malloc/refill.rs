@@ -220,7 +220,7 @@ impl<C: Config> Malloc<C> {
             self.purge_down_to(0);
             before
         });
-        self.unmap_kept(|_| 0);
+        self.unmap_kept(|| 0);
         before > 0
     }
 }

@@ -147,6 +147,35 @@ fn what_is_taken_in_every_round_stays() {
 }
 
 #[test]
+fn what_is_taken_again_soon_after_it_was_too_much_stays_from_then_on() {
+    with_live(|malloc| {
+        let twelve = || {
+            free(malloc, allocate(malloc, 12, MIB));
+            purged(malloc)
+        };
+        let first = twelve();
+        assert!(first >= 8 * MIB, "{first}");
+        let later: Vec<usize> = (0..10).map(|_| twelve()).collect();
+        assert!(later[9] == later[5] && later[9] < 3 * first, "{later:?}");
+        assert_eq!(malloc.pool.dirty_bytes(), 12 * MIB);
+    });
+}
+
+#[test]
+fn what_is_taken_again_after_a_round_was_rightly_given_back() {
+    with_live(|malloc| {
+        pass(malloc);
+        let mut before = 0;
+        for _ in 0..10 {
+            free(malloc, allocate(malloc, 12, MIB));
+            pass(malloc);
+            assert!(purged(malloc) >= before + 8 * MIB);
+            before = purged(malloc);
+        }
+    });
+}
+
+#[test]
 fn what_a_heap_keeps_goes_after_the_delay() {
     with_live(|malloc| {
         let sizes = (16..60_000).step_by(900);
