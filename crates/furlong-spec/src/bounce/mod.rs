@@ -1,8 +1,9 @@
 //! The pool of bounce buffers: maps under every rule in pools so small that every slot and every
 //! byte can be watched.
 //!
-//! Where a run lies is promised exactly: the lowest place that the rules allow, in the first area
-//! that has one. So model and subject are simply compared, bytes included.
+//! Where a run lies is promised exactly: the first place that the rules allow, from the segment on
+//! with which the CPU begins in an area, in the first area that has one. So model and subject are
+//! simply compared, bytes included.
 
 mod addresses;
 mod machine;

@@ -51,6 +51,21 @@ pub(super) enum Home {
     Transient(usize),
 }
 
+/// The segment of so many that is asked first in this turn: the first one; the one in the middle;
+/// those in the middle of the halves; and so on.
+fn begin(segments: usize, turn: usize) -> usize {
+    let (mut begin, mut stretch, mut left) = (0, 1, turn);
+    while 2 * stretch <= segments {
+        stretch *= 2;
+    }
+    while stretch > 1 {
+        stretch /= 2;
+        begin += stretch * (left % 2);
+        left /= 2;
+    }
+    begin
+}
+
 /// All blocks of the naive pool.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
@@ -84,7 +99,7 @@ impl Slots {
         awake.chain(self.transients.iter().flatten())
     }
 
-    /// Areas and slots of all blocks in the order in which they are asked.
+    /// Blocks, and steps from the CPU's own area, in the order in which they are asked.
     fn path(&self) -> Vec<(usize, usize)> {
         let mut path = Vec::new();
         let widest = self
@@ -96,16 +111,14 @@ impl Slots {
         match self.path {
             Path::PoolFirst => {
                 for (index, block) in self.blocks.iter().enumerate() {
-                    path.extend(
-                        (0..block.areas).map(|step| (index, (self.cpu + step) % block.areas)),
-                    );
+                    path.extend((0..block.areas).map(|step| (index, step)));
                 }
             }
             Path::AreaFirst => {
                 for step in 0..widest {
                     for (index, block) in self.blocks.iter().enumerate() {
                         if step < block.areas {
-                            path.push((index, (self.cpu + step) % block.areas));
+                            path.push((index, step));
                         }
                     }
                 }
@@ -118,7 +131,7 @@ impl Slots {
     fn find(&self, limits: &Limits, rules: &Rules) -> Option<(usize, usize)> {
         let reach = limits.reach.raw();
         let slots = rules.slots as usize;
-        for (index, area) in self.path() {
+        for (index, step) in self.path() {
             let block = &self.blocks[index];
             let Some(base) = block.base else { continue };
             if base + (block.bytes.len() as u64 - 1) > reach {
@@ -126,7 +139,10 @@ impl Slots {
             }
             let each = block.slots.len() / block.areas;
             let segment = self.world.segment.min(each);
-            for slot in area * each..(area + 1) * each {
+            let area = (self.cpu + step) % block.areas;
+            let begin = segment * begin(each / segment, self.cpu / block.areas + step);
+            let slots_of_area = (begin..each).chain(0..begin);
+            for slot in slots_of_area.map(|slot| area * each + slot) {
                 let in_segment = slot % each % segment + slots <= segment;
                 let free = || block.slots[slot..slot + slots].iter().all(Option::is_none);
                 if in_segment && free() && rules.allow(base + slot as u64 * SLOT) {

@@ -31,7 +31,8 @@ pub fn chosen<C: Choices>(
         devices: world.devices.len(),
         longest: world.segment * furlong::bounce::SLOT as usize,
         ram: world.ram,
-        cpus: 2 * world.plan.areas,
+        // So that several have an area, and each of them its own place there.
+        cpus: 4 * world.plan.areas,
     };
     iter::from_fn(move || {
         let is_left = !chance.random.is_spent();

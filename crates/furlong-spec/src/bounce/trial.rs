@@ -58,7 +58,8 @@ pub fn devices(segment: usize) -> Vec<Limits> {
 /// The world of a seed, over segments of so many slots.
 #[must_use]
 pub fn world(segment: usize, seed: u64) -> World {
-    let area = segment * (1 << (seed % 2));
+    // One segment an area, or two, or four.
+    let area = segment << (seed % 2 * (1 + seed / 48 % 2));
     let areas = 1 << (seed / 2 % 3);
     let slots = area * areas;
     let plan = Plan::new(slots, areas);

@@ -21,9 +21,16 @@ pub(super) mod sealed {
         /// Bytes that it takes from a store.
         fn footprint(shape: Shape) -> usize;
 
-        /// Takes the lowest run that does; slot 0 is at `first`. What was done with the slots by
-        /// whoever had them before happens before the return.
-        fn take<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken;
+        /// Takes the first run that does, from a segment on and then from the lowest one on; `from`
+        /// says where slot 0 is, and which segment. What was done with the slots by whoever had
+        /// them before happens before the return.
+        fn take<K: Counters>(
+            &self,
+            need: &Need,
+            from: (u64, usize),
+            pass: Pass,
+            counters: &K,
+        ) -> Taken;
 
         /// Gives `len` slots back that were taken together and are in one segment.
         fn give<K: Counters>(&self, slot: usize, len: u32, counters: &K);
@@ -90,6 +97,64 @@ impl Shape {
             segments: slots / segment,
         }
     }
+
+    /// The segment that is asked first in this turn: 0, 4, 2, 6, 1, 5, 3 and 7 of eight, and then 0
+    /// again. So those who share an area keep out of each other's cache lines, and each has as many
+    /// segments before it as there can be.
+    ///
+    /// These are the bits of the turn from behind, as many as the segments have a power of two.
+    #[inline(always)]
+    pub(super) fn begin(&self, turn: usize) -> usize {
+        match turn {
+            0 => 0,
+            _ => self.begin_further(turn),
+        }
+    }
+
+    #[inline(never)]
+    fn begin_further(&self, turn: usize) -> usize {
+        let bits = self.segments.ilog2();
+        turn.reverse_bits() >> 1 >> (usize::BITS - 1 - bits)
+    }
+}
+
+/// What a search learns of full segments: it goes from a segment to the last one, and from the
+/// lowest that is not known to be full to where it began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search {
+    begin: usize,
+    /// Between `begin` and it all were full.
+    past: usize,
+    /// Below it all are full.
+    pub(super) lowest: usize,
+}
+
+impl Search {
+    /// From `begin` on, where all below `lowest` are full.
+    pub(super) fn new(begin: usize, lowest: usize) -> Self {
+        let begin = begin.max(lowest);
+        Self {
+            begin,
+            past: begin,
+            lowest,
+        }
+    }
+
+    /// So many segments in their order.
+    pub(super) fn order(&self, segments: usize) -> impl Iterator<Item = usize> + use<> {
+        (self.begin..segments).chain(self.lowest..self.begin)
+    }
+
+    /// A segment was full: whether more is known now.
+    pub(super) fn full(&mut self, segment: usize) -> bool {
+        let before = self.lowest;
+        self.past += usize::from(segment == self.past);
+        self.lowest += usize::from(segment == self.lowest);
+        if self.lowest == self.begin {
+            self.lowest = self.past;
+        }
+        self.lowest != before
+    }
 }
 
 /// Segment of a slot of an area, and its number there, where the arm's segments have `segment`
@@ -152,5 +217,52 @@ impl Taken {
     #[inline]
     pub(super) const fn rolled_back(self) -> bool {
         self.0 & Self::ROLLED_BACK != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Search, Shape};
+
+    #[test]
+    fn whoever_shares_an_area_begins_as_far_from_others_as_there_is_room() {
+        let begins = |segments: usize, turns: usize| {
+            let shape = Shape::new(segments * 128, 128);
+            (0..turns).map(|turn| shape.begin(turn)).collect::<Vec<_>>()
+        };
+        assert_eq!(begins(1, 4), [0; 4]);
+        assert_eq!(begins(2, 4), [0, 1, 0, 1]);
+        assert_eq!(begins(3, 4), [0, 1, 0, 1]);
+        assert_eq!(begins(8, 9), [0, 4, 2, 6, 1, 5, 3, 7, 0]);
+        assert_eq!(Shape::new(1024, 128).begin(usize::MAX), 7);
+    }
+
+    #[test]
+    fn a_search_looks_at_every_segment_once_that_is_not_known_to_be_full() {
+        for segments in 1..6_usize {
+            for (begin, lowest) in (0..36).map(|both| (both / 6, both % 6)) {
+                if begin >= segments || lowest > segments {
+                    continue;
+                }
+                let seen: Vec<_> = Search::new(begin, lowest).order(segments).collect();
+                let later = (lowest..segments).filter(|segment| *segment >= begin);
+                let before = lowest..begin.min(segments);
+                assert!(seen.iter().copied().eq(later.chain(before)), "{seen:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_full_is_known_from_the_lowest_one_on() {
+        // From 3 on all are full, then 0 and 1; 2 is not looked at.
+        let mut search = Search::new(3, 0);
+        assert!(![3, 4].map(|segment| search.full(segment)).contains(&true));
+        assert!(search.full(0) && search.full(1) && search.lowest == 2);
+        // Of 3, 4 and 5 that is known already.
+        let last = search.full(5);
+        assert!(!last && search.full(2) && search.lowest == 6);
+        // A gap ends it.
+        let mut search = Search::new(1, 0);
+        assert!(!search.full(2) && search.full(0) && search.lowest == 1);
     }
 }

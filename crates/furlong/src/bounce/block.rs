@@ -33,6 +33,8 @@ pub(super) struct Block<C: Config> {
     /// Slot numbers, shifted by it, are area numbers; what is masked are those in the area.
     area_shift: u32,
     area_mask: usize,
+    /// There are so many areas, as an exponent of two.
+    areas_log: u32,
     parts: Row<Padded<Part<C>>>,
     pub(super) book: Book,
     /// How often in a row the block was found empty.
@@ -72,6 +74,7 @@ impl<C: Config> Block<C> {
             slots: shape.slots * areas,
             area_shift,
             area_mask: (1 << area_shift) - 1,
+            areas_log: areas.ilog2(),
             parts: store.try_row(areas, part)?,
             book: Book::try_new(shape.slots * areas, store)?,
             idle: AtomicU32::new(0),
@@ -131,10 +134,13 @@ impl<C: Config> Block<C> {
             .map(|part| (&part.0.area, &part.0.counters))
     }
 
-    /// Takes a run in the area `number`, of which only the low bits count. What comes of it is a
+    /// Takes a run for CPU `here` in the area so many steps from its own. What comes of it is a
     /// slot of the block, and where devices see slot 0.
+    ///
+    /// Its turn there, which says where in the area it begins, is how often the areas go round
+    /// until its number, and how far it comes: an area's own CPU has turn 0.
     #[inline(always)]
-    pub(super) fn take(&self, number: usize, need: &Need, pass: Pass) -> Answer {
+    pub(super) fn take(&self, here: usize, step: usize, need: &Need, pass: Pass) -> Answer {
         let none = |taken| Answer { taken, base: 0 };
         let Some(base) = self.base() else {
             return none(Taken::none());
@@ -142,11 +148,14 @@ impl<C: Config> Block<C> {
         if !need.reaches(base, self.bytes()) {
             return none(Taken::none());
         }
-        let number = number & (self.parts.len() - 1);
+        let number = here.wrapping_add(step) & (self.parts.len() - 1);
+        let turn = (here >> self.areas_log).wrapping_add(step);
         let part = &self.parts[number].0;
         let begin = number << self.area_shift;
         let first = base + begin as u64 * SLOT;
-        let taken = part.area.take(need, first, pass, &part.counters);
+        let taken = part
+            .area
+            .take(need, (first, self.shape.begin(turn)), pass, &part.counters);
         let Some(slot) = taken.slot() else {
             return none(taken);
         };

@@ -2,12 +2,13 @@
 #![forbid(unsafe_code)]
 
 use super::area::sealed::Slots;
-use super::area::{Area, Pass, Shape, Taken, split};
+use super::area::{Area, Pass, Search, Shape, Taken, split};
 use super::counters::{Counters, Event};
 use super::need::Need;
 use super::run::{bits, bits_low, low_bits};
 use super::slot::SLOT;
 use super::store::{Row, Store};
+use crate::sync::LINE;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// An area that CPUs share without waiting for each other; segments of two words of `HALF` slots.
@@ -24,8 +25,17 @@ pub struct LockFree<const HALF: u32 = 64> {
     lowest: AtomicUsize,
 }
 
-/// The words of a segment: low slots, high slots.
+/// Full segments that each search passes over by a look at each. What is noted is that more of them
+/// are full, or all of an area: a note is taken back by the next give, and both take its line from
+/// every CPU that uses the area.
+const PASSED: usize = 8;
+
+const _: () = assert!(align_of::<Segment>() == LINE);
+
+/// The words of a segment: low slots, high slots. CPUs that share an area begin in different
+/// segments, and so with lines of their own.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 struct Segment {
     free: [AtomicU64; 2],
     /// Slots that were taken at some time.
@@ -125,43 +135,76 @@ impl<const HALF: u32> LockFree<HALF> {
         }
     }
 
-    /// Takes the lowest run where it is in the low word of the lowest segment, and nobody else is
-    /// there: the usual case.
+    /// Takes the first run where it is in the first word that is not full, and nobody else is
+    /// there: the usual case. The search begins at segment `from`, and passes over few full ones.
     #[inline(always)]
-    fn take_near<K: Counters>(&self, need: &Need, first: u64, counters: &K) -> Option<usize> {
-        // Relaxed: a hint.
-        let index = self.lowest.load(Ordering::Relaxed);
-        let segment = self.segments.get(index)?;
-        let begin = index * Self::SEGMENT;
-        // Relaxed: the exchange decides.
-        let seen = segment.free[0].load(Ordering::Relaxed);
+    fn take_near<K: Counters>(
+        &self,
+        need: &Need,
+        (first, from): (u64, usize),
+        counters: &K,
+    ) -> Option<usize> {
+        let near = self.segments.get(from..)?.iter().take(PASSED);
+        for (segment, index) in near.zip(from..) {
+            let begin = index * Self::SEGMENT;
+            // Relaxed, twice: the exchange decides.
+            let low = segment.free[0].load(Ordering::Relaxed);
+            if low != 0 {
+                return self.take_first(need, first, (segment, begin, 0, low), counters);
+            }
+            let high = segment.free[1].load(Ordering::Relaxed);
+            if high != 0 {
+                let begin = begin + HALF as usize;
+                return self.take_first(need, first, (segment, begin, 1, high), counters);
+            }
+            counters.count(Event::SlotProbed, self.shape.segment as u64);
+        }
+        None
+    }
+
+    /// Takes the lowest run of a word whose first slot is `begin`, and which was seen as `seen`.
+    #[inline(always)]
+    fn take_first<K: Counters>(
+        &self,
+        need: &Need,
+        first: u64,
+        (segment, begin, half, seen): (&Segment, usize, usize, u64),
+        counters: &K,
+    ) -> Option<usize> {
         let start = need.place_low(seen, first + begin as u64 * SLOT)?;
         let run = bits_low(start, need.slots);
         counters.count(Event::SlotProbed, self.shape.segment as u64);
-        if !segment.take_in_word(0, seen, run) {
+        if !segment.take_in_word(half, seen, run) {
             counters.count(Event::Retry, 1);
             return None;
         }
+        let alone = self.segments.len() == 1;
         // Relaxed, twice: hints.
-        if seen == run && segment.free[1].load(Ordering::Relaxed) == 0 {
-            // It is full now: who comes next need not look.
-            self.lowest.store(index + 1, Ordering::Relaxed);
+        if seen == run && alone && segment.free[1 - half].load(Ordering::Relaxed) == 0 {
+            // All of the area is full now: who comes next need not look.
+            self.lowest.store(1, Ordering::Relaxed);
         }
         Some(begin + start as usize)
     }
 
-    /// Takes the lowest run.
+    /// Takes the first run.
     #[cold]
     #[inline(never)]
-    fn take_far<K: Counters>(&self, (need, first): (Need, u64), pass: Pass, counters: &K) -> Taken {
+    fn take_far<K: Counters>(
+        &self,
+        need: Need,
+        (first, begin): (u64, usize),
+        pass: Pass,
+        counters: &K,
+    ) -> Taken {
         let mut rolled_back = false;
         // Relaxed, here and below: a hint.
-        let begun = match pass {
+        let mut lowest = match pass {
             Pass::First => self.lowest.load(Ordering::Relaxed),
             Pass::Thorough => 0,
         };
-        let mut lowest = begun;
-        for index in begun..self.shape.segments {
+        let mut search = Search::new(begin, lowest);
+        for index in search.order(self.shape.segments) {
             let segment = &self.segments[index];
             let begin = index * Self::SEGMENT;
             let at = first + begin as u64 * SLOT;
@@ -169,19 +212,16 @@ impl<const HALF: u32> LockFree<HALF> {
                 counters.count(Event::SlotProbed, self.shape.segment as u64);
                 let (free, seen) = Self::look(segment);
                 let Some(start) = need.place(free, at) else {
-                    if free == 0 && index == lowest {
-                        lowest += 1;
-                        self.lowest.store(lowest, Ordering::Relaxed);
+                    if free == 0 && search.full(index) {
+                        lowest = self.note_full(lowest, search.lowest);
                     }
                     break;
                 };
                 let run = bits(start, need.slots);
                 match Self::attempt(segment, seen, run) {
                     Attempt::Taken => {
-                        // It is full now: who comes next need not look.
-                        let full = usize::from(free == run && index == lowest);
-                        if full > 0 || pass == Pass::Thorough {
-                            self.lowest.store(lowest + full, Ordering::Relaxed);
+                        if pass == Pass::Thorough {
+                            self.lowest.store(search.lowest, Ordering::Relaxed);
                         }
                         let slot = begin + start as usize;
                         return Taken::some(slot).rolled_back_if(rolled_back);
@@ -193,6 +233,17 @@ impl<const HALF: u32> LockFree<HALF> {
             }
         }
         Taken::none().rolled_back_if(rolled_back)
+    }
+
+    /// Notes that all segments below `lowest` are full, where that is known of those below `noted`,
+    /// if it is worth it. Returns below which it is noted then.
+    fn note_full(&self, noted: usize, lowest: usize) -> usize {
+        if lowest - noted < PASSED && lowest < self.shape.segments {
+            return noted;
+        }
+        // Relaxed: a hint.
+        self.lowest.store(lowest, Ordering::Relaxed);
+        lowest
     }
 
     /// The words of a segment all of whose slots are free.
@@ -230,18 +281,26 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
     }
 
     #[inline(always)]
-    fn take<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
+    fn take<K: Counters>(
+        &self,
+        need: &Need,
+        from: (u64, usize),
+        pass: Pass,
+        counters: &K,
+    ) -> Taken {
         counters.count(Event::AreaProbed, 1);
         if pass == Pass::First {
             // Relaxed: a hint.
-            if self.lowest.load(Ordering::Relaxed) == self.shape.segments {
+            let lowest = self.lowest.load(Ordering::Relaxed);
+            if lowest == self.segments.len() {
                 return Taken::none();
             }
-            if let Some(slot) = self.take_near(need, first, counters) {
+            let from = (from.0, from.1.max(lowest));
+            if let Some(slot) = self.take_near(need, from, counters) {
                 return Taken::some(slot);
             }
         }
-        self.take_far((*need, first), pass, counters)
+        self.take_far(*need, from, pass, counters)
     }
 
     #[inline]
@@ -321,8 +380,8 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
         Self::look(&self.segments[segment]).0
     }
 
-    /// The slots that were taken at some time: since the lowest place is taken, not many more than
-    /// were taken at one time.
+    /// The slots that were taken at some time: since each CPU takes its first place, not many more
+    /// than were taken at one time by those who begin where it does.
     fn high_water(&self) -> usize {
         // Relaxed: a snapshot.
         let touched =

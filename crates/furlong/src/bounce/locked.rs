@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 
 use super::area::sealed::Slots;
-use super::area::{Area, Pass, Shape, Taken, split};
+use super::area::{Area, Pass, Search, Shape, Taken, split};
 use super::counters::{Counters, Event};
 use super::need::Need;
 use super::run::{bits, bits_low, low_bits};
@@ -36,39 +36,60 @@ struct State {
 }
 
 impl State {
-    /// Takes the lowest run where it is in the low half of the lowest segment: the usual case.
-    /// Segments have so many slots.
+    /// Takes the first run where it is in the first half that is not full: the usual case. Segments
+    /// have so many slots.
     #[inline(always)]
-    fn take_near(&mut self, slots: usize, need: &Need, first: u64) -> Option<usize> {
-        let begin = self.lowest * slots;
-        let word = self.segments.as_mut().get_mut(self.lowest)?;
-        let start = need.place_low(*word as u64, first + begin as u64 * SLOT)?;
-        *word &= !u128::from(bits_low(start, need.slots));
+    fn take_near(
+        &mut self,
+        slots: usize,
+        need: &Need,
+        (first, begin): (u64, usize),
+    ) -> Option<usize> {
+        let index = self.lowest.max(begin);
+        let word = self.segments.as_mut().get_mut(index)?;
+        let free = *word;
+        let mut take = |half: usize| {
+            let begin = index * slots + half;
+            let start = need.place_low((free >> half) as u64, first + begin as u64 * SLOT)?;
+            *word = free & !(u128::from(bits_low(start, need.slots)) << half);
+            Some(begin + start as usize)
+        };
+        // Called twice, so that the half is a constant in either call.
+        let slot = match free as u64 {
+            0 => take(64)?,
+            _ => take(0)?,
+        };
         // A full one need not be looked at again.
-        self.lowest += usize::from(*word == 0);
-        Some(begin + start as usize)
+        self.lowest += usize::from(*word == 0 && index == self.lowest);
+        Some(slot)
     }
 
-    /// Takes the lowest run.
+    /// Takes the first run.
     #[cold]
     #[inline(never)]
     fn take_far<K: Counters>(
         &mut self,
         shape: Shape,
-        (need, first): (Need, u64),
+        need: Need,
+        (first, begin): (u64, usize),
         counters: &K,
     ) -> Option<usize> {
-        for segment in self.lowest..shape.segments {
+        let mut search = Search::new(begin, self.lowest);
+        for segment in search.order(shape.segments) {
             counters.count(Event::SlotProbed, shape.segment as u64);
             let free = self.segments[segment];
             let begin = segment * shape.segment;
             if let Some(start) = need.place(free, first + begin as u64 * SLOT) {
                 let left = free & !bits(start, need.slots);
                 self.segments.as_mut()[segment] = left;
-                self.lowest += usize::from(left == 0 && segment == self.lowest);
+                if left == 0 && search.full(segment) {
+                    self.lowest = search.lowest;
+                }
                 return Some(begin + start as usize);
             }
-            self.lowest += usize::from(free == 0 && segment == self.lowest);
+            if free == 0 && search.full(segment) {
+                self.lowest = search.lowest;
+            }
         }
         None
     }
@@ -161,19 +182,25 @@ where
     }
 
     #[inline(always)]
-    fn take<K: Counters>(&self, need: &Need, first: u64, pass: Pass, counters: &K) -> Taken {
+    fn take<K: Counters>(
+        &self,
+        need: &Need,
+        from: (u64, usize),
+        pass: Pass,
+        counters: &K,
+    ) -> Taken {
         counters.count(Event::AreaProbed, 1);
         if pass == Pass::First && self.free_slots() < need.slots as usize {
             return Taken::none();
         }
         let mut held = self.lock(counters);
         let state = &mut *held.state;
-        let slot = match state.take_near(Self::SEGMENT, need, first) {
+        let slot = match state.take_near(Self::SEGMENT, need, from) {
             Some(slot) => {
                 counters.count(Event::SlotProbed, self.shape.segment as u64);
                 slot
             }
-            None => match state.take_far(self.shape, (*need, first), counters) {
+            None => match state.take_far(self.shape, *need, from, counters) {
                 Some(slot) => slot,
                 None => return Taken::none(),
             },

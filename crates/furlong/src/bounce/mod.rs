@@ -15,7 +15,8 @@
 //! # Words
 //! - **slot**: 2 KiB of bounce memory; **run**: neighbouring slots that one mapping has.
 //! - **segment**: 128 slots, aligned in its area; no run crosses one, so 256 KiB is the most.
-//! - **area**: the segments that a CPU asks first, a power of two of them a block.
+//! - **area**: the segments that a CPU asks first, a power of two of them a block. CPUs that share
+//!   one, or come from another, begin in different segments of it.
 //! - **block**: contiguous memory, cut into areas. The first one is there from the beginning,
 //!   further ones come and go. Linux calls it a pool, hence the name of the order *pool-first*.
 //! - **transient block**: one for a single mapping, where no area had room.
@@ -55,7 +56,8 @@
 //!
 //! What differs from Linux: free slots are a bitmap, not run lengths, so that taking and giving
 //! cost the same whatever is beside them; a mapping has one record with its exact length, so that
-//! no sync leaves it; pads are zeroed; nothing that CPUs share is counted; and a pool shrinks.
+//! no sync leaves it; pads are zeroed; nothing that CPUs share is counted; the first place is taken
+//! that does, not the next one after the last; and a pool shrinks.
 
 mod area;
 mod block;

@@ -294,7 +294,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// How many slots were mapped at a time, at most: no less than there were, and no more than
-    /// each area had at its own worst moment. Transient blocks are not included.
+    /// each area had at its own worst moment, or, without locks and where several CPUs use an area,
+    /// each part of one. Transient blocks are not included.
     ///
     /// # Cost
     /// As [`free`](Self::free).

@@ -122,7 +122,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 .reserve_further(device, (*ask, *need, here), none)
                 .map(then);
         };
-        let Answer { taken, base } = block.take(here, need, Pass::First);
+        let Answer { taken, base } = block.take(here, 0, need, Pass::First);
         match taken.slot() {
             Some(slot) if !taken.rolled_back() => {
                 let place = Place { block, slot, base };
@@ -148,7 +148,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let mut first = Some(Answer { taken, base });
         let found = self.search(|block, step| match first.take() {
             Some(answer) => answer,
-            None => block.take(here.wrapping_add(step), &need, Pass::First),
+            None => block.take(here, step, &need, Pass::First),
         });
         match found {
             Some(found) => Ok(self.note(device, &ask, &need, &found)),
@@ -160,7 +160,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[cold]
     fn find_thoroughly(&self, need: &Need) -> Option<Place<'_, C>> {
         let here = self.cpu.number();
-        self.search(|block, step| block.take(here.wrapping_add(step), need, Pass::Thorough))
+        self.search(|block, step| block.take(here, step, need, Pass::Thorough))
     }
 
     /// Goes through the areas in the pool's order, until one answers.
