@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Failure;
-use super::iova_magazine::become_cpu;
+use super::seats::Seats;
 
 /// Looks for the others before the CPU is offered to them.
 const LOOKS: u32 = 1000;
@@ -20,13 +20,14 @@ const LOOKS: u32 = 1000;
 /// The first of a turn.
 pub(crate) fn in_turn<W>(
     workers: &mut [W],
+    seats: Seats,
     turns: u64,
     turn: impl Fn(&mut W) -> Result<(), Failure>,
 ) -> Result<Duration, Failure> {
     let begin = Instant::now();
     for _ in 0..turns {
         for (number, worker) in workers.iter_mut().enumerate() {
-            become_cpu(number);
+            seats.play(number);
             turn(worker)?;
         }
     }
@@ -40,16 +41,17 @@ pub(crate) fn in_turn<W>(
 /// The first of a turn, which ends all.
 pub(crate) fn at_once<W: Send>(
     workers: &mut [W],
+    seats: Seats,
     turns: u64,
     turn: impl Fn(&mut W) -> Result<(), Failure> + Sync,
 ) -> Result<Duration, Failure> {
     if workers.len() == 1 {
-        return in_turn(workers, turns, turn);
+        return in_turn(workers, seats, turns, turn);
     }
     let (ready, failure) = (AtomicUsize::new(0), OnceLock::new());
     let all = workers.len();
     let work = |number: usize, worker: &mut W| {
-        become_cpu(number);
+        seats.take(number);
         ready.fetch_add(1, Ordering::SeqCst);
         wait_for(&ready, all);
         let begin = Instant::now();
@@ -97,7 +99,7 @@ fn wait_for(ready: &AtomicUsize, all: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{at_once, in_turn};
+    use super::{Seats, at_once, in_turn};
     use crate::experiments::Failure;
     use crate::experiments::iova_magazine::cpu;
 
@@ -109,8 +111,8 @@ mod tests {
         };
         for number in [1, 3] {
             let mut workers = vec![vec![]; number];
-            in_turn(&mut workers, 2, turn).unwrap();
-            at_once(&mut workers, 5, turn).unwrap();
+            in_turn(&mut workers, Seats::Own, 2, turn).unwrap();
+            at_once(&mut workers, Seats::Own, 5, turn).unwrap();
             for (number, seen) in workers.iter().enumerate() {
                 assert_eq!(*seen, [number; 7]);
             }
@@ -124,10 +126,10 @@ mod tests {
             Ok(())
         };
         let mut workers = [u64::MAX, 3, u64::MAX];
-        let ended = at_once(&mut workers, u64::MAX, turn);
+        let ended = at_once(&mut workers, Seats::Own, u64::MAX, turn);
         assert_eq!(ended, Err(Failure("spent".to_owned())));
         assert_eq!(
-            in_turn(&mut [1_u64], 2, turn),
+            in_turn(&mut [1_u64], Seats::Own, 2, turn),
             Err(Failure("spent".to_owned()))
         );
     }

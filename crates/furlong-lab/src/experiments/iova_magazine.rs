@@ -18,7 +18,7 @@ use furlong::rbtree::Off;
 use super::{Arm, Experiment, Failure, Outcome, Request};
 pub use course::run;
 pub use magazine::{Magazines, ThreadCpu};
-pub use shared::{SharedAllocator, become_cpu, cpu};
+pub use shared::{FOLLOWS, SharedAllocator, become_cpu, cpu};
 pub use tree::LockedTree;
 
 const PLAN: &str = include_str!("../../experiments/iova-magazine/plan.toml");

@@ -18,6 +18,7 @@ pub mod ordered;
 pub mod phys_lookup;
 pub mod plan;
 mod rounds;
+mod seats;
 pub mod traffic;
 pub mod tree_order;
 pub mod vmspace_index;

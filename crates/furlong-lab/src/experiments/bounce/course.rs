@@ -16,6 +16,7 @@ use super::worker::{TURN, Worker, claim};
 use crate::experiments::crew::{at_once, in_turn};
 use crate::experiments::iova_magazine::become_cpu;
 use crate::experiments::iova_magazine::watch::{Blind, Claims};
+use crate::experiments::seats::Seats;
 use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
 
@@ -71,7 +72,7 @@ fn waits<O: Order, A: Area>(shape: &Shape, seed: u64, turns: u64) -> Result<u64,
     let mut field = Field::<O, A, Tally>::new(shape, seed)?;
     let before = field.slots.counts();
     let slots = &field.slots;
-    at_once(&mut field.workers, turns, |worker| {
+    at_once(&mut field.workers, shape.seats, turns, |worker| {
         worker.turn(slots, &Blind)
     })?;
     let counts = field.slots.counts() - before;
@@ -82,6 +83,7 @@ fn waits<O: Order, A: Area>(shape: &Shape, seed: u64, turns: u64) -> Result<u64,
 /// A pool, and the CPUs that use it.
 struct Field<O: Order, A: Area, K: Counters> {
     slots: Slots<O, A, K>,
+    seats: Seats,
     /// What makes the pool as full as the workload says.
     filling: Vec<Iova>,
     workers: Vec<Worker>,
@@ -101,7 +103,7 @@ impl<O: Order, A: Area, K: Counters> Field<O, A, K> {
         filling.iter().for_each(|at| claim(&claims, *at, shape.len));
         let work = (shape.len, shape.outstanding);
         let worker = |number| {
-            become_cpu(number);
+            shape.seats.play(number);
             Worker::new(work, &mut random, &slots, &claims)
         };
         let workers = (0..shape.threads).map(worker);
@@ -109,12 +111,13 @@ impl<O: Order, A: Area, K: Counters> Field<O, A, K> {
         let watched = |worker: &mut Worker| worker.turn(&slots, &claims);
         match K::ON {
             // Counts are to be the same every time, from the first one on.
-            true => in_turn(&mut workers, WATCHED, watched)?,
-            false => at_once(&mut workers, WATCHED, watched)?,
+            true => in_turn(&mut workers, shape.seats, WATCHED, watched)?,
+            false => at_once(&mut workers, shape.seats, WATCHED, watched)?,
         };
         claims.verdict()?;
         Ok(Self {
             slots,
+            seats: shape.seats,
             filling,
             workers,
         })
@@ -122,7 +125,7 @@ impl<O: Order, A: Area, K: Counters> Field<O, A, K> {
 
     fn time(&mut self, turns: u64) -> Result<Duration, Failure> {
         let slots = &self.slots;
-        at_once(&mut self.workers, turns, |worker| {
+        at_once(&mut self.workers, self.seats, turns, |worker| {
             worker.turn(slots, &Blind)
         })
     }
@@ -130,7 +133,7 @@ impl<O: Order, A: Area, K: Counters> Field<O, A, K> {
     fn count(&mut self, turns: u64) -> Result<Counts, Failure> {
         let slots = &self.slots;
         let before = slots.counts();
-        in_turn(&mut self.workers, turns, |worker| {
+        in_turn(&mut self.workers, self.seats, turns, |worker| {
             worker.turn(slots, &Blind)
         })?;
         Ok(slots.counts() - before)

@@ -2,8 +2,8 @@
 //! input and output.
 //!
 //! The pool is that of a guest that was booted with `swiotlb=512,4,force` and has grown to four
-//! blocks of 1 MiB, each of four areas of 128 slots: `pool::pool`. A thread acts as a CPU, and
-//! asks the area of its number first.
+//! blocks of 1 MiB, each of four areas of 128 slots: `pool::pool`. A thread acts as a CPU of its
+//! own, or as the processor that runs it, and asks the area of that number first.
 
 mod buffer;
 mod copies;

@@ -3,6 +3,7 @@
 
 use furlong::bounce::SLOT;
 
+use crate::experiments::seats::Seats;
 use super::pool::{AREAS, BLOCK_SLOTS, BLOCKS};
 use crate::experiments::{Failure, Workload};
 
@@ -14,8 +15,10 @@ pub(super) struct Shape {
     pub(super) len: usize,
     /// Areas of a block.
     pub(super) areas: usize,
-    /// CPUs, or jobs.
+    /// Workers, or jobs.
     pub(super) threads: usize,
+    /// Which CPUs they are.
+    pub(super) seats: Seats,
     /// Mappings that each of them has at a time.
     pub(super) outstanding: usize,
 }
@@ -92,6 +95,10 @@ impl Shape {
                 None => AREAS,
             },
             threads: if single { 1 } else { number("threads")? },
+            seats: match param("processors") {
+                Some(_) => Seats::Processors(number("processors")?),
+                None => Seats::Own,
+            },
             outstanding,
         };
         shape.check(name).map(|()| shape)

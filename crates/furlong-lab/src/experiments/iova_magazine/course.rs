@@ -9,6 +9,7 @@ use super::shared::{SharedAllocator, become_cpu};
 use super::watch::{Blind, Claims, Watch};
 use super::worker::{TURN, Worker};
 use crate::experiments::crew::{at_once, in_turn};
+use crate::experiments::seats::Seats;
 use crate::experiments::{Failure, Outcome, Request, Workload};
 use crate::hash::digest;
 
@@ -90,10 +91,10 @@ pub fn run<A: SharedAllocator>(request: &Request) -> Result<Outcome, Failure> {
         .max(1);
     let is_counting = request.exact || shape.threads == 1;
     let phase = |workers: &mut [_], turns, is_watched: bool| match (is_counting, is_watched) {
-        (true, true) => in_turn(workers, turns, turn(&domain, &claims)),
-        (true, false) => in_turn(workers, turns, turn(&domain, &Blind)),
-        (false, true) => at_once(workers, turns, turn(&domain, &claims)),
-        (false, false) => at_once(workers, turns, turn(&domain, &Blind)),
+        (true, true) => in_turn(workers, Seats::Own, turns, turn(&domain, &claims)),
+        (true, false) => in_turn(workers, Seats::Own, turns, turn(&domain, &Blind)),
+        (false, true) => at_once(workers, Seats::Own, turns, turn(&domain, &claims)),
+        (false, false) => at_once(workers, Seats::Own, turns, turn(&domain, &Blind)),
     };
     phase(&mut workers, WATCHED, true)?;
     claims.verdict()?;

@@ -10,18 +10,23 @@ use furlong::iova::{
     Cpu, Domain, DomainCounters, Event, Grant, Highest, NoTlb, Request, Shared, Traffic, VecSpace,
 };
 
-use super::shared::{SharedAllocator, cpu};
+use rustix::thread::sched_getcpu;
+
+use super::shared::{FOLLOWS, SharedAllocator, cpu};
 use crate::experiments::Failure;
 use crate::experiments::traffic::Buffer;
 
-/// The CPU that a thread was told to be.
+/// The CPU that a thread was told to be, or the processor that runs it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadCpu;
 
 impl Cpu for ThreadCpu {
     #[inline]
     fn number(&self) -> usize {
-        cpu()
+        match cpu() {
+            FOLLOWS => sched_getcpu(),
+            number => number,
+        }
     }
 }
 

@@ -39,6 +39,9 @@ pub trait SharedAllocator: Sync + Sized {
     fn finish(self) -> Result<Vec<Extent<Iova>>, Failure>;
 }
 
+/// The number of who is the processor that runs it.
+pub const FOLLOWS: usize = usize::MAX;
+
 thread_local! {
     static CPU: Cell<usize> = const { Cell::new(0) };
 }

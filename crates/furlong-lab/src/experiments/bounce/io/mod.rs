@@ -21,6 +21,7 @@ use super::counts::{Counts, metrics};
 use super::pool;
 use super::shape::{Queue, Shape};
 use crate::experiments::crew::at_once;
+use crate::experiments::seats::Seats;
 use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
 use crate::talk::say;
@@ -159,9 +160,9 @@ impl Bench {
             let engine = self.means.engine(&self.medium.file, originals)?;
             jobs.push(Job::new(route, engine, originals, part));
         }
-        at_once(&mut jobs, 1, Job::round)?;
+        at_once(&mut jobs, Seats::Own, 1, Job::round)?;
         jobs.iter_mut().for_each(|job| job.in_pool = Duration::ZERO);
-        let elapsed = at_once(&mut jobs, rounds, Job::round)?;
+        let elapsed = at_once(&mut jobs, Seats::Own, rounds, Job::round)?;
         let in_pool = jobs.iter().map(|job| job.in_pool).sum();
         Ok(Phase { elapsed, in_pool })
     }
