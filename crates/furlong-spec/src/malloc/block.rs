@@ -12,7 +12,11 @@ const PAGE: usize = 4096;
 const WORD: usize = size_of::<u64>();
 
 /// Who gives blocks: an allocator, or a zone of one.
-pub(super) trait Giver {
+///
+/// # Safety
+/// A block has as many bytes as it was asked for, which are nobody else's until it is taken back;
+/// at a size of 8 or more it begins at a multiple of 8.
+pub unsafe trait Giver {
     /// A block of a size at a multiple of an alignment.
     fn give(&self, request: (usize, usize), zeroed: bool) -> Option<NonNull<u8>>;
 
@@ -35,7 +39,8 @@ pub(super) trait Giver {
     unsafe fn take(&self, block: NonNull<u8>, size: Option<usize>);
 }
 
-impl<C: Config> Giver for &'static Malloc<C> {
+// SAFETY: what an allocator is there for, and what is held against the model.
+unsafe impl<C: Config> Giver for &'static Malloc<C> {
     fn give(&self, (size, align): (usize, usize), zeroed: bool) -> Option<NonNull<u8>> {
         NonNull::new(if zeroed {
             self.allocate_zeroed(size, align)
@@ -64,7 +69,8 @@ impl<C: Config> Giver for &'static Malloc<C> {
     }
 }
 
-impl<C: Config> Giver for Zone<C> {
+// SAFETY: as above.
+unsafe impl<C: Config> Giver for Zone<C> {
     fn give(&self, (size, align): (usize, usize), zeroed: bool) -> Option<NonNull<u8>> {
         if zeroed {
             self.allocate_zeroed(size, align)
