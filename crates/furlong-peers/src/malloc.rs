@@ -1,22 +1,93 @@
-//! Allocators that no distribution of the day has, built from the sources that their crates bring,
-//! as further arms of the experiment that preloads allocators.
+//! Allocators that no distribution of the day has, and heaps of kernels, as further arms of the
+//! experiment that preloads allocators.
 #![forbid(unsafe_code)]
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use furlong_lab::experiments::{Arm, malloc_suite};
 
 /// The experiment that they are in.
 pub const EXPERIMENT: &str = "malloc-suite";
 
-/// The newest mimalloc 2, built as its own build does it.
-const MIMALLOC: &str = env!("FURLONG_MIMALLOC");
+/// What `build.rs` has built, each as its own build does it.
+const BUILT: [(&str, &str); 3] = [
+    ("mimalloc-2.3", env!("FURLONG_MIMALLOC")),
+    ("snmalloc-0.7", env!("FURLONG_SNMALLOC")),
+    ("rpmalloc-1.4", env!("FURLONG_RPMALLOC")),
+];
+
+/// Heaps of kernels behind the names of C: libraries under `examples/`, which cargo builds where it
+/// is asked for them, beside this executable.
+const HEAPS: [(&str, &str); 2] = [("talc-5.1", "talc_malloc"), ("buddy-0.13", "buddy_malloc")];
+
+/// Workloads that take a heap minutes where others take seconds.
+const TOO_LONG: [(&str, &str); 2] = [("buddy-0.13", "perl"), ("buddy-0.13", "returns")];
+
+/// Why.
+const WALKS: &str = "each free walks all free blocks of its size";
+
+/// How a user builds them.
+const REMEDY: &str = "run `cargo build --release -p furlong-peers --examples`";
+
+/// Where they are, or would be.
+static HEAP_FILES: LazyLock<[String; 2]> = LazyLock::new(|| HEAPS.map(|(_, name)| file(name)));
+
+fn file(name: &str) -> String {
+    let here = env::current_exe().unwrap_or_default();
+    let file = format!("examples/lib{name}.so");
+    // A test lies one folder further down.
+    let places = here.ancestors().skip(1).take(2);
+    let mut places = places.map(|folder| folder.join(&file));
+    let found = places.find(|place| place.is_file());
+    let found = found.unwrap_or_else(|| PathBuf::from(file));
+    found.to_string_lossy().into_owned()
+}
+
+/// The arm of a library that was built with this.
+fn built<const AT: usize>() -> Arm {
+    Arm {
+        na: |workload| malloc_suite::missing_file(BUILT[AT].1, workload),
+        ..Arm::new(BUILT[AT].0, |request| {
+            malloc_suite::preloaded(BUILT[AT].1, request)
+        })
+    }
+}
+
+/// The arm of a kernel's heap.
+fn heap<const AT: usize>() -> Arm {
+    Arm {
+        na: |workload| {
+            if TOO_LONG.contains(&(HEAPS[AT].0, workload.name.as_str())) {
+                return Some(WALKS.to_owned());
+            }
+            let missing = !Path::new(&HEAP_FILES[AT]).is_file();
+            let missing = missing.then(|| REMEDY.to_owned());
+            missing.or_else(|| malloc_suite::missing_file(&HEAP_FILES[AT], workload))
+        },
+        ..Arm::new(HEAPS[AT].0, |request| {
+            malloc_suite::preloaded(&HEAP_FILES[AT], request)
+        })
+    }
+}
+
+/// The libraries by the names of their arms; a heap's may not be there.
+pub fn libraries() -> impl Iterator<Item = (&'static str, &'static Path)> {
+    let heaps = HEAPS.into_iter().zip(HEAP_FILES.iter());
+    let heaps = heaps.map(|((name, _), file)| (name, file.as_str()));
+    let all = BUILT.into_iter().chain(heaps);
+    all.map(|(name, file)| (name, Path::new(file)))
+}
 
 /// The arms.
 #[must_use]
 pub fn arms() -> Vec<Arm> {
-    vec![Arm {
-        na: |workload| malloc_suite::missing_file(MIMALLOC, workload),
-        ..Arm::new("mimalloc-2.3", |request| {
-            malloc_suite::preloaded(MIMALLOC, request)
-        })
-    }]
+    vec![
+        built::<0>(),
+        built::<1>(),
+        built::<2>(),
+        heap::<0>(),
+        heap::<1>(),
+    ]
 }

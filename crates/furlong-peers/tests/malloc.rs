@@ -1,30 +1,63 @@
-//! Allocators that are built here: each is what serves the program that it is preloaded into.
+//! Allocators that are built here: each is what serves the program that it is preloaded into, and
+//! keeps what that has written.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::{Profile, Request};
+use furlong_lab::experiments::{Experiment, Profile, Request};
 use furlong_peers::malloc::{EXPERIMENT, arms};
 
-#[test]
-fn every_allocator_that_is_built_here_does_a_workload() {
-    let experiments = furlong_peers::experiments();
-    let experiment = experiments.iter().find(|one| one.plan.name == EXPERIMENT);
-    let plan = &experiment.expect("it is there").plan;
-    let load = plan.workloads.iter().find(|load| load.name == "random-256");
-    let request = Request {
-        workload: load.expect("it is there").under(Profile::Smoke),
-        seed: 1,
-        operations: 10_000,
-        exact: false,
-    };
-    let glibc = experiment.and_then(|one| one.arms.iter().find(|arm| arm.name == "glibc"));
-    let right = (glibc.expect("it is there").run)(&request).expect("it serves");
+fn experiment() -> Experiment {
+    let all = furlong_peers::experiments();
+    let found = all.into_iter().find(|one| one.plan.name == EXPERIMENT);
+    found.expect("the experiment is there")
+}
+
+/// Has every arm do these workloads; each ends with the digest that the C library's has, and what
+/// was in its blocks was still there when it freed them, or the program would have failed.
+fn all_answer_as_the_c_library_does(workloads: &[&str], operations: u64) {
+    let experiment = experiment();
+    let glibc = experiment.arms.iter().find(|arm| arm.name == "glibc");
+    let glibc = glibc.expect("it is there");
     assert!(!arms().is_empty());
-    for arm in arms() {
-        assert_eq!((arm.na)(&request.workload), None, "{}", arm.name);
-        // Another library than the one that was preloaded would be a failure.
-        let done = (arm.run)(&request).unwrap_or_else(|failure| panic!("{}", failure.0));
-        assert_eq!(done.digest, right.digest, "{}", arm.name);
-        assert!(done.metrics["peak_rss_kib"] > 0.0);
+    for name in workloads {
+        let load = experiment.plan.workload(name).expect("it is there");
+        let request = Request {
+            workload: load.under(Profile::Smoke),
+            seed: 1,
+            operations,
+            exact: false,
+        };
+        // A real program may not be here.
+        if (glibc.na)(&request.workload).is_some() {
+            continue;
+        }
+        let right = (glibc.run)(&request).expect("it serves");
+        for arm in arms() {
+            assert_eq!((arm.na)(&request.workload), None, "{name}: {}", arm.name);
+            // Another library than the one that was preloaded would be a failure.
+            let done = (arm.run)(&request);
+            let done = done.unwrap_or_else(|failure| panic!("{name}, {}: {}", arm.name, failure.0));
+            assert_eq!(done.digest, right.digest, "{name}: {}", arm.name);
+            assert!(done.metrics["peak_rss_kib"] > 0.0);
+        }
     }
+}
+
+#[test]
+fn every_allocator_that_is_built_here_keeps_what_threads_write() {
+    let workloads = [
+        "random-256",
+        "random-256-2t",
+        "mstress-2t",
+        "xmalloc-2t",
+        "cfrac",
+        "alloc-test-2t",
+    ];
+    all_answer_as_the_c_library_does(&workloads, 10_000);
+}
+
+#[test]
+fn every_allocator_that_is_built_here_serves_real_programs() {
+    // Objects of all sizes; and processes that fork.
+    all_answer_as_the_c_library_does(&["python3-malloc", "sqlite3", "gcc", "git"], 1);
 }

@@ -19,6 +19,7 @@ mod unsafe_adapters;
 mod unsafe_c;
 mod unsafe_kernel;
 mod unsafe_malloc;
+mod unsafe_peers;
 mod unsafety;
 
 use tree::{Finding, Tree};

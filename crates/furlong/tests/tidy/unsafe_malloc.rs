@@ -160,4 +160,6 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "crates/furlong-lab/malloc-work/block.rs",
         "blocks of the allocator that is measured",
     ),
+    ("crates/furlong/src/malloc/linux.rs", "calls the C library"),
+    ("crates/furlong-preload/src/start.rs", "calls the C library"),
 ];

@@ -7,6 +7,7 @@ use super::unsafe_adapters::UNSAFE_IN_ADAPTERS;
 use super::unsafe_c::UNSAFE_IN_C;
 use super::unsafe_kernel::UNSAFE_IN_KERNEL;
 use super::unsafe_malloc::UNSAFE_IN_MALLOC;
+use super::unsafe_peers::UNSAFE_IN_PEERS;
 
 mod samples;
 
@@ -131,8 +132,6 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong/src/bounce/table.rs",
         "gives boxes away and lends what is in them",
     ),
-    ("crates/furlong/src/malloc/linux.rs", "calls the C library"),
-    ("crates/furlong-preload/src/start.rs", "calls the C library"),
     (
         "crates/furlong/src/rbtree/intrusive.rs",
         "structs of the caller's, reached by their address",
@@ -349,6 +348,7 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
         UNSAFE_IN_C,
         UNSAFE_IN_KERNEL,
         UNSAFE_IN_MALLOC,
+        UNSAFE_IN_PEERS,
     ]
     .concat();
     let listed: Vec<&str> = all.iter().map(|(path, _)| *path).collect();
