@@ -65,8 +65,8 @@ pub(super) fn memcpy(shape: &Shape, request: &Request) -> Result<Outcome, Failur
 /// # Errors
 /// Bytes came back changed, or something was left behind.
 pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
-    let operations = request.operations.max(1);
     if request.exact {
+        let operations = request.operations.max(1);
         let bench = Bench::<O, A, Tally>::new()?;
         let before = Counts::of(&bench.pool);
         bench.pairs(shape.len, operations)?;
@@ -78,9 +78,20 @@ pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result
     }
     let bench = Bench::<O, A, Off>::new()?;
     bench.check(shape.len)?;
-    bench.pairs(shape.len, operations.div_ceil(8))?;
-    let timed = bench.pairs(shape.len, operations)?;
+    let outcome = timed(shape, request, |pairs| bench.pairs(shape.len, pairs))?;
     pool::drained(&bench.pool)?;
+    Ok(outcome)
+}
+
+/// Times so many pairs, after some that warm up.
+pub(super) fn timed(
+    shape: &Shape,
+    request: &Request,
+    mut pairs: impl FnMut(u64) -> Result<Duration, Failure>,
+) -> Result<Outcome, Failure> {
+    let operations = request.operations.max(1);
+    pairs(operations.div_ceil(8))?;
+    let timed = pairs(operations)?;
     let time_ns = timed.as_secs_f64() * 1e9 / operations as f64;
     let ratio = time_ns / (2.0 * memcpy_ns(shape.len, operations));
     let mut outcome = outcome(operations, timed);

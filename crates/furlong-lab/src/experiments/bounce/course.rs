@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use furlong::addr::Iova;
-use furlong::bounce::{Area, Counters, Off, Order, SLOT, Tally};
+use furlong::bounce::{Area, Off, Order, SLOT, Tally};
 use furlong_spec::Random;
 
 use super::copies;
-use super::counts::{Counts, metrics};
+use super::counts::metrics;
 use super::ground::TOP;
+use super::mapper::Mapper;
 use super::shape::{Kind, Shape};
 use super::slots::Slots;
 use super::worker::{TURN, Worker, claim};
@@ -31,23 +31,56 @@ const COUNTED: u64 = 4096;
 /// # Errors
 /// A mapping got slots that another had, or something was left behind.
 pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
+    if request.exact {
+        let (turns, mut outcome) = begun(shape, request);
+        let slots = Slots::<O, A, Tally>::new(shape.areas)?;
+        let mut field = Field::new(shape, request.seed, slots)?;
+        let before = field.mapper.counts();
+        field.count(turns)?;
+        let counts = field.mapper.counts() - before;
+        field.finish()?;
+        outcome.metrics = counts.probes(outcome.operations);
+        return Ok(outcome);
+    }
+    let slots = Slots::<O, A, Off>::new(shape.areas)?;
+    timed(shape, request, slots, |turns| {
+        let slots = Slots::<O, A, Tally>::new(shape.areas)?;
+        let mut field = Field::new(shape, request.seed, slots)?;
+        let before = field.mapper.counts();
+        field.time(turns)?;
+        let counts = field.mapper.counts() - before;
+        field.finish()?;
+        Ok(counts.waits)
+    })
+}
+
+/// How many turns a sample has, and its outcome without figures.
+fn begun(shape: &Shape, request: &Request) -> (u64, Outcome) {
     let a_turn = (TURN * shape.threads) as u64;
     let turns = request.operations.div_ceil(a_turn).max(1);
     let operations = turns * a_turn;
     let live = (shape.outstanding * shape.threads) as u64;
-    let mut outcome = Outcome {
+    let outcome = Outcome {
         operations,
         digest: digest(0, [operations, live]),
         ..Outcome::default()
     };
-    if request.exact {
-        let mut field = Field::<O, A, Tally>::new(shape, request.seed)?;
-        let counts = field.count(turns)?;
-        field.finish()?;
-        outcome.metrics = counts.probes(operations);
-        return Ok(outcome);
-    }
-    let mut field = Field::<O, A, Off>::new(shape, request.seed)?;
+    (turns, outcome)
+}
+
+/// Times a sample without counting.
+///
+/// # Shapes
+/// `waits` counts how often CPUs waited for a lock in so many turns, where there are several.
+pub(super) fn timed<M: Mapper>(
+    shape: &Shape,
+    request: &Request,
+    mapper: M,
+    waits: impl FnOnce(u64) -> Result<u64, Failure>,
+) -> Result<Outcome, Failure> {
+    let (turns, mut outcome) = begun(shape, request);
+    let operations = outcome.operations;
+    let mut field = Field::new(shape, request.seed, mapper)?;
     let timed = field.time(turns)?;
     field.finish()?;
     let time_ns = timed.as_secs_f64() * 1e9 / operations as f64;
@@ -59,109 +92,101 @@ pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result
         let memcpy_ns = copies::memcpy_ns(shape.len, operations);
         values.push(("memcpy_ratio", time_ns / memcpy_ns));
     } else {
-        let turns = turns.min(COUNTED);
-        let waits = waits::<O, A>(shape, request.seed, turns)?;
-        values.push(("lock_waits_per_map", waits as f64 / (turns * a_turn) as f64));
+        let counted = turns.min(COUNTED);
+        let maps = operations / turns * counted;
+        values.push(("lock_waits_per_map", waits(counted)? as f64 / maps as f64));
     }
     outcome.metrics = metrics(values);
     Ok(outcome)
 }
 
-/// How often CPUs waited for a lock in so many turns, in a pool that counts.
-fn waits<O: Order, A: Area>(shape: &Shape, seed: u64, turns: u64) -> Result<u64, Failure> {
-    let mut field = Field::<O, A, Tally>::new(shape, seed)?;
-    let before = field.slots.counts();
-    let slots = &field.slots;
-    at_once(&mut field.workers, shape.seats, turns, |worker| {
-        worker.turn(slots, &Blind)
-    })?;
-    let counts = field.slots.counts() - before;
-    field.finish()?;
-    Ok(counts.waits)
-}
-
-/// A pool, and the CPUs that use it.
-struct Field<O: Order, A: Area, K: Counters> {
-    slots: Slots<O, A, K>,
+/// Whoever maps, and the CPUs that have it do so.
+pub(super) struct Field<M: Mapper> {
+    pub(super) mapper: M,
     seats: Seats,
-    /// What makes the pool as full as the workload says.
-    filling: Vec<Iova>,
-    workers: Vec<Worker>,
+    len: usize,
+    /// What makes it as full as the workload says.
+    filling: Vec<M::Mapping>,
+    workers: Vec<Worker<M>>,
 }
 
-impl<O: Order, A: Area, K: Counters> Field<O, A, K> {
+impl<M: Mapper> Field<M> {
     /// Every CPU has had some turns in which all that it got was looked at.
-    fn new(shape: &Shape, seed: u64) -> Result<Self, Failure> {
+    pub(super) fn new(shape: &Shape, seed: u64, mapper: M) -> Result<Self, Failure> {
         become_cpu(0);
-        let slots = Slots::<O, A, K>::new(shape.areas)?;
+        let len = shape.len;
         let mut random = Random::new(seed);
         let claims = Claims::new(TOP - 1, SLOT);
         let filling = match shape.kind {
-            Kind::Slots { full: true } => fill(&slots, shape.len, &mut random)?,
+            Kind::Slots { full: true } => fill(&mapper, len, &mut random)?,
             _ => Vec::new(),
         };
-        filling.iter().for_each(|at| claim(&claims, *at, shape.len));
-        let work = (shape.len, shape.outstanding);
+        for mapping in &filling {
+            claim(&claims, M::address(*mapping), len);
+        }
+        let work = (len, shape.outstanding);
         let worker = |number| {
             shape.seats.play(number);
-            Worker::new(work, &mut random, &slots, &claims)
+            Worker::new(work, &mut random, &mapper, &claims)
         };
         let workers = (0..shape.threads).map(worker);
         let mut workers = workers.collect::<Result<Vec<_>, _>>()?;
-        let watched = |worker: &mut Worker| worker.turn(&slots, &claims);
-        match K::ON {
+        let watched = |worker: &mut Worker<M>| worker.turn(&mapper, &claims);
+        match M::COUNTS {
             // Counts are to be the same every time, from the first one on.
             true => in_turn(&mut workers, shape.seats, WATCHED, watched)?,
             false => at_once(&mut workers, shape.seats, WATCHED, watched)?,
         };
         claims.verdict()?;
         Ok(Self {
-            slots,
+            mapper,
             seats: shape.seats,
+            len,
             filling,
             workers,
         })
     }
 
-    fn time(&mut self, turns: u64) -> Result<Duration, Failure> {
-        let slots = &self.slots;
+    /// So many turns of all CPUs at once; what they took.
+    pub(super) fn time(&mut self, turns: u64) -> Result<Duration, Failure> {
+        let mapper = &self.mapper;
         at_once(&mut self.workers, self.seats, turns, |worker| {
-            worker.turn(slots, &Blind)
+            worker.turn(mapper, &Blind)
         })
     }
 
-    fn count(&mut self, turns: u64) -> Result<Counts, Failure> {
-        let slots = &self.slots;
-        let before = slots.counts();
+    /// The same, one CPU after the other.
+    fn count(&mut self, turns: u64) -> Result<Duration, Failure> {
+        let mapper = &self.mapper;
         in_turn(&mut self.workers, self.seats, turns, |worker| {
-            worker.turn(slots, &Blind)
-        })?;
-        Ok(slots.counts() - before)
+            worker.turn(mapper, &Blind)
+        })
     }
 
     /// Gives everything back, and looks at what is left.
-    fn finish(self) -> Result<(), Failure> {
-        let slots = self.slots;
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        let (mapper, len) = (self.mapper, self.len);
         let mut workers = self.workers.into_iter();
-        workers.try_for_each(|worker| worker.finish(&slots))?;
+        workers.try_for_each(|worker| worker.finish(&mapper))?;
         let mut filling = self.filling.into_iter();
-        filling.try_for_each(|at| slots.unmap(at))?;
-        slots.finish()
+        filling.try_for_each(|mapping| mapper.unmap(mapping, len))?;
+        mapper.finish()
     }
 }
 
 /// Maps until there is no room, and unmaps one in eight at random.
-fn fill<O: Order, A: Area, K: Counters>(
-    slots: &Slots<O, A, K>,
+fn fill<M: Mapper>(
+    mapper: &M,
     len: usize,
     random: &mut Random,
-) -> Result<Vec<Iova>, Failure> {
+) -> Result<Vec<M::Mapping>, Failure> {
     let mut filling = Vec::new();
-    while let Some(at) = slots.map(len) {
-        filling.push(at);
+    while let Some(mapping) = mapper.map(len) {
+        filling.push(mapping);
     }
     random.shuffle(&mut filling);
     let gone = filling.split_off(filling.len() - filling.len() / 8);
-    gone.into_iter().try_for_each(|at| slots.unmap(at))?;
+    let mut gone = gone.into_iter();
+    gone.try_for_each(|mapping| mapper.unmap(mapping, len))?;
     Ok(filling)
 }

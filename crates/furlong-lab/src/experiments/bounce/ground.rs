@@ -11,7 +11,7 @@ use furlong::bounce::{Backing, HeapMemory, Memory, Wanted};
 
 /// From one block's device address to the next one's: twice a block, so that what runs over an end
 /// is seen.
-const STRIDE: u64 = 2 << 20;
+pub(super) const STRIDE: u64 = 2 << 20;
 
 /// Blocks that there may ever be.
 pub(super) const BLOCKS_MAX: usize = 8;

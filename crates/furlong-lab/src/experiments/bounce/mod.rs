@@ -5,6 +5,7 @@
 //! blocks of 1 MiB, each of four areas of 128 slots: `pool::pool`. A thread acts as a CPU of its
 //! own, or as the processor that runs it, and asks the area of that number first.
 
+mod allocator;
 mod buffer;
 mod copies;
 mod counts;
@@ -12,6 +13,7 @@ mod course;
 mod ground;
 mod io;
 mod lock;
+mod mapper;
 mod pool;
 mod shape;
 mod slots;
@@ -24,6 +26,7 @@ use furlong::sync::SpinLock;
 
 use super::iova_magazine::ThreadCpu;
 use super::{Failure, Outcome, Request, Workload};
+pub use allocator::{SlotAllocator, run_allocator};
 pub use lock::YieldingLock;
 use shape::{Kind, Shape};
 

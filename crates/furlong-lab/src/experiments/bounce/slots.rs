@@ -9,6 +9,7 @@ use furlong::bounce::{
 
 use super::counts::Counts;
 use super::ground::Ground;
+use super::mapper::Mapper;
 use super::{Arm, pool};
 use crate::experiments::{Failure, said};
 
@@ -55,37 +56,39 @@ impl<O: Order, A: Area, K: Counters> Slots<O, A, K> {
         })
     }
 
-    /// Slots for so many bytes; `None` where there is no room at this moment.
+    /// Events so far.
+    pub(super) fn counts(&self) -> Counts {
+        Counts::of(&self.pool)
+    }
+}
+
+impl<O: Order, A: Area, K: Counters> Mapper for Slots<O, A, K> {
+    type Mapping = Iova;
+    const COUNTS: bool = K::ON;
+
     #[inline(always)]
-    pub(super) fn map(&self, len: usize) -> Option<Iova> {
+    fn map(&self, len: usize) -> Option<Iova> {
         let both = Direction::Both;
         // SAFETY: this pool's memory neither reads nor writes an original.
         let mapped = unsafe { self.pool.map_raw(&self.device, ORIGINAL, len, both) };
         mapped.ok()
     }
 
-    /// Gives back what `map` returned.
-    ///
-    /// # Errors
-    /// It is not mapped.
+    /// The pool knows how long a mapping is.
     #[inline(always)]
-    pub(super) fn unmap(&self, at: Iova) -> Result<(), Failure> {
+    fn unmap(&self, at: Iova, _: usize) -> Result<(), Failure> {
         let both = Direction::Both;
         // SAFETY: this pool's memory neither reads nor writes an original, and nothing is synced.
         let unmapped = unsafe { self.pool.unmap_raw(&self.device, at, both, Back::All) };
         unmapped.map_err(said)
     }
 
-    /// Events so far.
-    pub(super) fn counts(&self) -> Counts {
-        Counts::of(&self.pool)
+    #[inline(always)]
+    fn address(at: Iova) -> Iova {
+        at
     }
 
-    /// Looks at what is left when all was given back.
-    ///
-    /// # Errors
-    /// Something is broken or missing.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    fn finish(self) -> Result<(), Failure> {
         pool::drained(&self.pool)
     }
 }

@@ -4,6 +4,7 @@
 use furlong::bounce::{AreaFirst, LockFree, Locked, Off, PoolFirst};
 
 use super::YieldingLock;
+use super::mapper::Mapper;
 use super::shape::{Kind, Shape};
 use super::slots::Slots;
 use crate::experiments::{
@@ -185,7 +186,7 @@ fn a_slot_that_is_not_given_back_is_missed() {
     assert_eq!(why, "2046 of 2048 slots are free in the end");
     let other = Slots::<PoolFirst, Locked<YieldingLock>, Off>::new(4).unwrap();
     let at = other.map(65536).unwrap();
-    other.unmap(at).unwrap();
-    assert!(other.unmap(at).is_err());
+    other.unmap(at, 65536).unwrap();
+    assert!(other.unmap(at, 65536).is_err());
     other.finish().unwrap();
 }

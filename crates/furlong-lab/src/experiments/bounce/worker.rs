@@ -4,10 +4,9 @@
 use std::thread;
 
 use furlong::addr::{Extent, Iova};
-use furlong::bounce::{Area, Counters, Order};
 use furlong_spec::Random;
 
-use super::slots::Slots;
+use super::mapper::Mapper;
 use crate::experiments::Failure;
 use crate::experiments::iova_magazine::watch::Watch;
 use crate::experiments::traffic::Buffer;
@@ -26,26 +25,26 @@ const TRIES: u32 = 100_000;
 const ANY: Buffer = Buffer { size: 1, offset: 0 };
 
 /// A CPU and what it has.
-pub(super) struct Worker {
+pub(super) struct Worker<M: Mapper> {
     len: usize,
-    live: Vec<Iova>,
+    live: Vec<M::Mapping>,
     /// Which one goes next.
     places: Vec<u32>,
     at: usize,
 }
 
-impl Worker {
+impl<M: Mapper> Worker<M> {
     /// With `outstanding` mappings of `len` bytes.
     ///
     /// # Errors
     /// There is no room.
-    pub(super) fn new<O: Order, A: Area, K: Counters>(
+    pub(super) fn new(
         (len, outstanding): (usize, usize),
         random: &mut Random,
-        slots: &Slots<O, A, K>,
+        mapper: &M,
         watch: &impl Watch,
     ) -> Result<Self, Failure> {
-        let live = (0..outstanding).map(|_| map(len, slots, watch));
+        let live = (0..outstanding).map(|_| map(len, mapper, watch));
         let live = live.collect::<Result<_, _>>()?;
         let places = (0..DRAWN).map(|_| random.index(outstanding) as u32);
         Ok(Self {
@@ -61,20 +60,16 @@ impl Worker {
     /// # Errors
     /// A mapping was lost, or there is no room.
     #[inline(never)]
-    pub(super) fn turn<O: Order, A: Area, K: Counters, W: Watch>(
-        &mut self,
-        slots: &Slots<O, A, K>,
-        watch: &W,
-    ) -> Result<(), Failure> {
+    pub(super) fn turn<W: Watch>(&mut self, mapper: &M, watch: &W) -> Result<(), Failure> {
         let from = self.at;
         self.at = (self.at + TURN) % DRAWN;
         for place in &self.places[from..from + TURN] {
             let mapping = &mut self.live[*place as usize];
             if W::LOOKS {
-                watch.released(extent(*mapping, self.len));
+                watch.released(extent(M::address(*mapping), self.len));
             }
-            slots.unmap(*mapping)?;
-            *mapping = map(self.len, slots, watch)?;
+            mapper.unmap(*mapping, self.len)?;
+            *mapping = map(self.len, mapper, watch)?;
         }
         Ok(())
     }
@@ -83,25 +78,19 @@ impl Worker {
     ///
     /// # Errors
     /// A mapping was lost.
-    pub(super) fn finish<O: Order, A: Area, K: Counters>(
-        self,
-        slots: &Slots<O, A, K>,
-    ) -> Result<(), Failure> {
-        self.live.into_iter().try_for_each(|at| slots.unmap(at))
+    pub(super) fn finish(self, mapper: &M) -> Result<(), Failure> {
+        let mut live = self.live.into_iter();
+        live.try_for_each(|mapping| mapper.unmap(mapping, self.len))
     }
 }
 
 #[inline(always)]
-fn map<O: Order, A: Area, K: Counters>(
-    len: usize,
-    slots: &Slots<O, A, K>,
-    watch: &impl Watch,
-) -> Result<Iova, Failure> {
-    let found = match slots.map(len) {
-        Some(at) => at,
-        None => map_patiently(len, slots)?,
+fn map<M: Mapper>(len: usize, mapper: &M, watch: &impl Watch) -> Result<M::Mapping, Failure> {
+    let found = match mapper.map(len) {
+        Some(mapping) => mapping,
+        None => map_patiently(len, mapper)?,
     };
-    claim(watch, found, len);
+    claim(watch, M::address(found), len);
     Ok(found)
 }
 
@@ -114,14 +103,11 @@ pub(super) fn claim<W: Watch>(watch: &W, at: Iova, len: usize) {
 }
 
 #[cold]
-fn map_patiently<O: Order, A: Area, K: Counters>(
-    len: usize,
-    slots: &Slots<O, A, K>,
-) -> Result<Iova, Failure> {
+fn map_patiently<M: Mapper>(len: usize, mapper: &M) -> Result<M::Mapping, Failure> {
     for _ in 0..TRIES {
         thread::yield_now();
-        if let Some(at) = slots.map(len) {
-            return Ok(at);
+        if let Some(mapping) = mapper.map(len) {
+            return Ok(mapping);
         }
     }
     Err(Failure(format!("there was no room for {len} bytes")))
