@@ -1,9 +1,11 @@
 //! `phys-lookup`: which descriptor is this frame's, by an array, a tree and tables.
 #![forbid(unsafe_code)]
 
+mod asked;
 mod contestant;
 mod course;
 mod figures;
+mod index;
 mod layout;
 mod page;
 mod race;
@@ -17,6 +19,7 @@ use furlong::phys::{Array, Branchless, Direct, Flat, Tree};
 
 use super::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use contestant::{Contestant, Table};
+pub use index::{SegmentIndex, index_limit, run_index};
 use page::{Narrow, Wide};
 use shape::{Kind, Shape};
 
@@ -40,10 +43,8 @@ where
     Table<Wide, L>: Sync,
 {
     Arm {
-        name,
-        run: run::<L>,
         na: limit::<L>,
-        counts: true,
+        ..Arm::new(name, run::<L>)
     }
 }
 

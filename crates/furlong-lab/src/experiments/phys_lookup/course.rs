@@ -7,17 +7,15 @@ use std::time::{Duration, Instant};
 use furlong::addr::{Pfn, PhysAddr};
 use furlong::rcu::Reader;
 
+use super::asked::{Asked, FRAMES, is_sum_of};
 use super::contestant::{Contestant, Table};
 use super::figures::{Index, exact, sampled};
-use super::layout::{Asks, Layout, Memory, PAGE_BITS};
+use super::layout::{Layout, Memory, PAGE_BITS};
 use super::page::{Page, address, answer, check, said, table};
 use super::shape::{Kind, Shape};
 use super::source::Source;
 use crate::experiments::{Failure, Outcome, Request};
 use crate::hash::digest;
-
-/// Frames that are made beforehand: so many that no branch predictor learns them by heart.
-const FRAMES: u64 = 1 << 18;
 
 /// Runs one sample of a workload on one thread.
 ///
@@ -28,8 +26,7 @@ pub(super) fn run<L: Contestant, D: Page>(
     request: &Request,
 ) -> Result<Outcome, Failure> {
     let layouts = shape.layouts(request.seed)?;
-    let calls_of_all = shape.calls * layouts.len() as u64;
-    let rounds = request.operations.div_ceil(calls_of_all).max(1);
+    let (rounds, calls_of_all) = rounds(shape, &layouts, request);
     let lookups = match request.exact {
         true => request.operations.div_ceil(layouts.len() as u64).max(1),
         false => rounds * shape.calls,
@@ -58,13 +55,16 @@ pub(super) fn run<L: Contestant, D: Page>(
     Ok(outcome)
 }
 
+/// How many rounds a sample has, and how many calls a round on all layouts together.
+pub(super) fn rounds(shape: &Shape, layouts: &[Layout], request: &Request) -> (u64, u64) {
+    let calls = shape.calls * layouts.len() as u64;
+    (request.operations.div_ceil(calls).max(1), calls)
+}
+
 /// A table, what it is asked, and the answers that are right.
 struct Field<L: Contestant, D: Page> {
     table: Table<D, L>,
-    /// Asked for, where they are made beforehand; else all that can be asked for.
-    frames: Vec<D::Frame>,
-    /// Where addresses are made inside the loop: their bounds and the seed.
-    inside: Option<(u64, u64, u64)>,
+    asked: Asked<D::Frame>,
     /// What a lookup of each of the frames comes to.
     answers: Vec<usize>,
     digest: u64,
@@ -76,66 +76,40 @@ impl<L: Contestant, D: Page> Field<L, D> {
         let table = table::<L, D>(layout)?;
         check(&table)?;
         let memory = Memory::new(layout.segments());
-        let inside = match (shape.random, layout.asks) {
-            (true, Asks::Remainder { start, end }) => Some((start, end, seed)),
-            _ => None,
-        };
-        let frames = match layout.reach().filter(|_| inside.is_some()) {
-            Some(reach) => (0..reach).collect(),
-            None => layout.frames(lookups.min(FRAMES) as usize, seed),
-        };
+        let asked = Asked::new(shape, layout, seed, lookups)?;
         let reader = table.rcu().register().map_err(said)?;
-        let mut answers = Vec::with_capacity(frames.len());
-        let mut words = Vec::with_capacity(frames.len());
+        let mut answers = Vec::with_capacity(asked.frames.len());
+        let mut words = Vec::with_capacity(asked.frames.len());
         L::look(&table, &reader, |view| {
-            for frame in &frames {
-                let (place, word) = answer::<L, D>(view, *frame, memory.find(*frame))?;
+            for frame in asked.all() {
+                let (place, word) = answer::<L, D>(view, frame, memory.find(frame))?;
                 let is_lookup = shape.kind != Kind::Loop;
-                answers.push(if is_lookup { place } else { *frame as usize });
+                answers.push(if is_lookup { place } else { frame as usize });
                 words.push(word);
             }
             Ok(())
         })?;
         drop(reader);
-        let narrow = |frame: u64| {
-            let wrong = || Failure(format!("frame {frame:#x} is too high for a workload"));
-            D::Frame::try_from(frame).map_err(|_| wrong())
-        };
-        let frames = frames.into_iter().map(narrow).collect::<Result<_, _>>()?;
         Ok(Self {
             table,
-            frames,
-            inside,
+            asked,
             answers,
             digest: digest(0, words),
         })
     }
 
-    fn source(&self) -> Source<'_, D::Frame> {
-        match self.inside {
-            Some((start, end, seed)) => Source::inside(start, end, seed),
-            None => Source::beforehand(&self.frames),
-        }
-    }
-
     /// So many rounds on the clock, after some that are not.
     fn time(&self, shape: &Shape, rounds: u64) -> Result<Duration, Failure> {
         let reader = self.table.rcu().register().map_err(said)?;
-        let mut source = self.source();
+        let mut source = self.asked.source();
         let warm = (rounds * shape.calls).min(FRAMES);
         let mut sum = self.ask(shape.kind, &reader, &mut source, 1, warm);
         let begin = Instant::now();
         let timed = self.ask(shape.kind, &reader, &mut source, rounds, shape.calls);
         let elapsed = begin.elapsed();
         sum = sum.wrapping_add(timed);
-        if sum
-            != self
-                .source()
-                .expect(warm + rounds * shape.calls, &self.answers)
-        {
-            let text = "the lookups on the clock did not all answer what they had answered before";
-            return Err(Failure(text.to_owned()));
-        }
+        let lookups = warm + rounds * shape.calls;
+        is_sum_of(sum, (&self.asked, &self.answers), lookups)?;
         Ok(elapsed)
     }
 
@@ -167,12 +141,12 @@ impl<L: Contestant, D: Page> Field<L, D> {
         if shape.kind == Kind::Loop {
             return 0;
         }
-        let mut source = self.source();
+        let mut source = self.asked.source();
         let segments = self.table.lock();
         let view = segments.view();
         let keys = (0..calls).map(|_| source.next_key());
         keys.map(|key| {
-            let frame: u64 = self.frames[key].into();
+            let frame = self.asked.frame(key);
             view.probes_of_page(PhysAddr::new(frame << PAGE_BITS))
         })
         .sum()
@@ -207,7 +181,7 @@ mod tests {
             let (shape, mut field) = field(random);
             assert_eq!(shape.kind, Kind::Frag);
             field.time(&shape, 20).unwrap();
-            let key = field.source().next_key();
+            let key = field.asked.source().next_key();
             field.answers[key] += size_of::<Wide>();
             let failure = field.time(&shape, 20).unwrap_err().0;
             assert!(failure.contains("answered before"), "{failure}");
