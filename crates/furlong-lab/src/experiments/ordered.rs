@@ -16,7 +16,7 @@ use furlong_spec::Random;
 
 use super::{Failure, Outcome, Request};
 use crate::hash::digest;
-pub use structure::{ByKey, Map, Ordered, Tree, Work};
+pub use structure::{ByKey, Map, Ordered, Tree, Work, node_of};
 use workload::{Kind, Shape};
 
 /// Rounds before the clock starts: the structure gets the shape that the workload leaves it in, and

@@ -34,6 +34,16 @@ pub trait Ordered {
     fn work(&self) -> Work;
 }
 
+/// The node of an extent.
+///
+/// # Errors
+/// It is no node's.
+pub fn node_of(start: u64, last: u64) -> Result<u32, Failure> {
+    let node = u32::try_from(start / page(0).start / 2).ok();
+    let right = node.filter(|node| page(*node).start == start && page(*node).last == last);
+    right.ok_or_else(|| Failure("there is an extent that was never put in".to_owned()))
+}
+
 /// Events counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
@@ -179,14 +189,8 @@ impl Ordered for Map {
     }
 
     fn nodes(&self) -> Result<Vec<u32>, Failure> {
-        self.0
-            .iter()
-            .map(|(last, start)| {
-                let node = u32::try_from(start / page(0).start / 2).ok();
-                let right = node.filter(|n| page(*n).start == *start && page(*n).last == *last);
-                right.ok_or_else(|| Failure("the map has an extent that was never put in".into()))
-            })
-            .collect()
+        let all = self.0.iter();
+        all.map(|(last, start)| node_of(*start, *last)).collect()
     }
 
     fn work(&self) -> Work {
