@@ -20,9 +20,7 @@ pub fn experiment() -> Experiment {
 
 fn arm<O: Order>(name: &'static str) -> Arm {
     Arm {
-        name,
-        run: bounce::run::<O, Locked<YieldingLock>>,
         na: bounce::limit,
-        counts: true,
+        ..Arm::new(name, bounce::run::<O, Locked<YieldingLock>>)
     }
 }

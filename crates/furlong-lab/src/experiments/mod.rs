@@ -78,6 +78,10 @@ pub struct Arm {
     pub run: ArmFn,
     /// Why this arm cannot run a workload, where it cannot (`at most 32 segments`).
     pub na: fn(&Workload) -> Option<String>,
+    /// Why nobody waits for it where a quick run was not asked for the workload by name (`it goes
+    /// through all areas`): all arms of a block do as many operations, and it takes hundreds of
+    /// times as long for them.
+    pub waits: fn(&Workload) -> Option<String>,
     /// Whether it counts the exact metrics; otherwise it is not asked for them and has none.
     pub counts: bool,
 }
@@ -90,6 +94,7 @@ impl Arm {
             name,
             run,
             na: |_| None,
+            waits: |_| None,
             counts: true,
         }
     }

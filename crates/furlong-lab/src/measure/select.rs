@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::agenda::{Agenda, Batch, Entry, Load};
 use super::counters::Counters;
 use crate::error::Error;
-use crate::experiments::{Experiment, Profile, Workload};
+use crate::experiments::{Arm, Experiment, Profile, Workload};
 use crate::hash::fingerprint;
 use crate::nearest::unknown;
 use crate::record::result::Kind;
@@ -254,7 +254,8 @@ impl Selection {
                     plan.name
                 ))
             })?;
-            if let Some(why) = (arm.na)(&resolved) {
+            let why = (arm.na)(&resolved);
+            if let Some(why) = why.or_else(|| self.too_long(arm, &resolved)) {
                 na.insert(name.clone(), why);
             }
         }
@@ -276,6 +277,15 @@ impl Selection {
             na,
             facts: BTreeMap::new(),
         }))
+    }
+
+    /// Why a quick run does not wait for an arm on a workload that nobody named.
+    fn too_long(&self, arm: &Arm, workload: &Workload) -> Option<String> {
+        if self.profile != Profile::Quick || !self.workloads.is_empty() {
+            return None;
+        }
+        let why = (arm.waits)(workload)?;
+        Some(format!("{why}; runs when the workload is named"))
     }
 }
 

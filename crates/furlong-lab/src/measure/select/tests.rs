@@ -113,6 +113,26 @@ fn quick_takes_the_marked_workloads_and_says_what_it_left_out() {
 }
 
 #[test]
+fn quick_waits_for_a_slow_arm_only_where_the_workload_is_named() {
+    let mut experiments = experiments();
+    experiments[0].arms[2].waits = |load| (load.name == "rem").then(|| "minutes".to_owned());
+    let na = |selection: &Selection| {
+        let agenda = selection.resolve(&experiments).unwrap().agenda;
+        let loads = agenda.experiments[0].loads.clone().into_iter();
+        let mut rem = loads.filter(|load| load.workload.name == "rem");
+        let rem = rem.next();
+        rem.expect("it runs").na.get("c").cloned()
+    };
+    let quick = all(Profile::Quick);
+    let why = "minutes; runs when the workload is named";
+    assert_eq!(na(&quick).as_deref(), Some(why));
+    let workloads = named(&["plain", "rem"]);
+    assert_eq!(na(&Selection { workloads, ..quick }), None);
+    assert_eq!(na(&all(Profile::Full)), None);
+    assert_eq!(na(&all(Profile::Smoke)), None);
+}
+
+#[test]
 fn full_and_smoke_take_all_with_their_own_sizes() {
     let full = resolved(&all(Profile::Full)).unwrap().agenda;
     assert_eq!(loads(&full, 0), ["plain", "ins", "rem"]);
