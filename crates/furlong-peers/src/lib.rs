@@ -1,19 +1,26 @@
-//! Other people's allocators of addresses and maps of ranges beside furlong's: held against the
-//! same specification, and raced in the same experiments by the same command.
+//! Other people's trees, indexes and allocators beside furlong's: held against the same
+//! specification, and raced in the same experiments by the same command.
 //!
 //! README.md says what each of them offers and what tests found wrong with it. Their crates are
 //! pinned and used nowhere else; Linux's structures come from the user's own machine.
 //!
 //! # Files
 //!
-//! - `iova/`: the peers of [`furlong::iova`], and the arms that they are in its experiments.
+//! - `bounce/`: the peers of [`furlong::bounce`], and the arms that they are in its experiments.
+//! - `iova/`: those of [`furlong::iova`].
 //! - `linux/`: Linux's own structures, which the user builds.
 //! - `malloc`: allocators to be preloaded.
+//! - `phys/`: those of [`furlong::phys`].
+//! - `tree/`: those of [`furlong::rbtree`].
 //! - `vmspace/`: those of [`furlong::vmspace`].
+#![deny(unsafe_code)]
 
+pub mod bounce;
 pub mod iova;
 pub mod linux;
 pub mod malloc;
+pub mod phys;
+pub mod tree;
 pub mod vmspace;
 
 use furlong_lab::experiments::{self, Experiment};
@@ -29,8 +36,11 @@ pub fn experiments() -> Vec<Experiment> {
             experiment.files = linux::files;
         }
         let arms = match name {
+            bounce::EXPERIMENT => bounce::arms(),
             iova::EXPERIMENT => iova::arms(),
             malloc::EXPERIMENT => malloc::arms(),
+            phys::EXPERIMENT => phys::arms(),
+            tree::EXPERIMENT => tree::arms(),
             vmspace::EXPERIMENT => vmspace::arms(),
             _ => Vec::new(),
         };

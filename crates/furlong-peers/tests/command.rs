@@ -92,6 +92,7 @@ fn every_peer_runs_every_workload_that_it_can() {
     };
     assert_eq!(can("offset-allocator"), [true, false, false, false]);
     assert_eq!(can("range-alloc"), [true, true, false, false]);
+    assert_eq!(can("buddy-system"), [true, true, false, false]);
     assert_eq!(can("vm-allocator"), [true, true, true, false]);
     assert_eq!(can("rangemap"), [true; 4]);
     assert_eq!(can("free-map"), [true; 4]);

@@ -4,7 +4,7 @@
 use furlong_lab::experiments::iova_gap::{AddressAllocator, run};
 use furlong_lab::experiments::{Arm, Workload};
 
-use super::{FreeMap, OffsetAllocator, RangeAlloc, RangeMap, VmAllocator};
+use super::{Buddy, FreeMap, OffsetAllocator, RangeAlloc, RangeMap, VmAllocator};
 
 /// The experiment that they are arms of.
 pub const EXPERIMENT: &str = "iova-gap";
@@ -57,6 +57,7 @@ impl Need {
 const VM_ALLOCATOR: &[Need] = &[Need::Size, Need::Align, Need::Place];
 const RANGE_ALLOC: &[Need] = &[Need::Size, Need::Align];
 const OFFSET_ALLOCATOR: &[Need] = &[Need::Size];
+const BUDDY: &[Need] = &[Need::Size, Need::Align];
 
 /// All peers. Nobody can count the steps of another's search.
 #[must_use]
@@ -67,6 +68,7 @@ pub fn arms() -> Vec<Arm> {
         arm::<RangeAlloc>("range-alloc", |load| na(load, RANGE_ALLOC)),
         arm::<VmAllocator>("vm-allocator", |load| na(load, VM_ALLOCATOR)),
         arm::<OffsetAllocator>("offset-allocator", |load| na(load, OFFSET_ALLOCATOR)),
+        arm::<Buddy>("buddy-system", |load| na(load, BUDDY)),
     ]
 }
 

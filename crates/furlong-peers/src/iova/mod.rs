@@ -3,12 +3,13 @@
 //! # Files
 //!
 //! - `peer`: what a peer is to the specification; `subject`: any of them as its `Subject`.
-//! - `vm_allocator`, `range_alloc`, `offset_allocator`, `range_map`: crates, a file each.
+//! - `vm_allocator`, `range_alloc`, `offset_allocator`, `range_map`, `buddy`: crates, a file each.
 //! - `free_map`: what others write by hand, in our own writing.
 //! - `starts`: places in a gap; `extents`: lists of extents; `arms`: what they are in `iova-gap`.
 #![forbid(unsafe_code)]
 
 mod arms;
+mod buddy;
 mod extents;
 mod free_map;
 mod offset_allocator;
@@ -20,6 +21,7 @@ mod subject;
 mod vm_allocator;
 
 pub use arms::{EXPERIMENT, arms};
+pub use buddy::Buddy;
 pub use free_map::FreeMap;
 pub use offset_allocator::OffsetAllocator;
 pub use peer::{Align, Offers, Peer};

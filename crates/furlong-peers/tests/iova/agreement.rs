@@ -1,10 +1,10 @@
 //! Where peers agree with the model: everywhere but in what `findings` has.
 #![forbid(unsafe_code)]
 
-use furlong::addr::{Extent, Iova};
+use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{ReleaseError, Request, ReserveAtError};
 use furlong_peers::iova::{
-    Bluntly, FreeMap, OffsetAllocator, Peer, PeerSubject, RangeAlloc, RangeMap, VmAllocator,
+    Bluntly, Buddy, FreeMap, OffsetAllocator, Peer, PeerSubject, RangeAlloc, RangeMap, VmAllocator,
 };
 use furlong_peers::linux::{Paged, Straight, Turned};
 use furlong_spec::iova::{GEOMETRIES, Geometry, Mix, Operation, Outcome, Place, operations};
@@ -133,6 +133,35 @@ fn offset_allocator_agrees_with_the_model_where_a_bin_suits() {
         let fits = |gap: &Extent<Iova>| granules(gap) >= wanted;
         let bin_fits = |gap: &Extent<Iova>| bin_below(granules(gap)) >= bin_above(wanted);
         gaps.iter().any(fits) && !gaps.iter().any(bin_fits)
+    });
+}
+
+#[test]
+fn the_buddy_system_agrees_with_the_model_on_powers_of_two() {
+    agrees::<Buddy>(|geometry, model, operation| {
+        let Operation::Reserve(request, _) = operation else {
+            return false;
+        };
+        let wanted = request.size.div_ceil(geometry.granule);
+        let align = request.align.div_ceil(geometry.granule);
+        // What is rounded up takes more than the model knows of.
+        if !wanted.is_power_of_two() || align > wanted {
+            return true;
+        }
+        let Outcome::Free(gaps) = answer(model, &Operation::Free) else {
+            panic!("the model tells its gaps")
+        };
+        let granules = |gap: &Extent<Iova>| {
+            let [first, last] = [gap.start(), gap.last()].map(|at| at.raw() / geometry.granule);
+            (first, last - first + 1)
+        };
+        let fits = |gap: &Extent<Iova>| granules(gap).1 >= wanted;
+        let has_block = |gap: &Extent<Iova>| {
+            let (first, all) = granules(gap);
+            let padding = first.wrapping_neg() & (wanted - 1);
+            padding.checked_add(wanted).is_some_and(|end| end <= all)
+        };
+        gaps.iter().any(fits) && !gaps.iter().any(has_block)
     });
 }
 

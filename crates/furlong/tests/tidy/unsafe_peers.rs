@@ -1,4 +1,4 @@
-//! The files of the peers that may have `unsafe`: heaps of kernels behind the functions of C.
+//! The files around other people's implementations that may have `unsafe`.
 #![forbid(unsafe_code)]
 
 /// Each with why it must.
@@ -38,5 +38,17 @@ pub(crate) const UNSAFE_IN_PEERS: &[(&str, &str)] = &[
     (
         "crates/furlong-peers/tests/malloc_answers/c.rs",
         "calls the functions of C",
+    ),
+    (
+        "crates/furlong-peers/src/bounce/buddy_heap.rs",
+        "a heap whose lists lie in the memory that it hands out",
+    ),
+    (
+        "crates/furlong-peers/src/tree/intrusive.rs",
+        "an intrusive tree names structs by their address",
+    ),
+    (
+        "crates/furlong-peers/src/linux/library.rs",
+        "loads a library that the user has built, and names its functions",
     ),
 ];

@@ -332,10 +332,6 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong-lab/malloc-record/symbols.rs",
         "takes the names of the C library's functions over",
     ),
-    (
-        "crates/furlong-peers/src/linux/library.rs",
-        "loads a library that the user has built, and names its functions",
-    ),
 ];
 
 const FORBID: &str = "#![forbid(unsafe_code)]";

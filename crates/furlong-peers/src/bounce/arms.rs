@@ -1,0 +1,39 @@
+//! The peers as arms of `bounce-area`, each under one lock, which is that of an area of the pool.
+#![forbid(unsafe_code)]
+
+use furlong_lab::experiments::bounce::{SlotAllocator, run_allocator};
+use furlong_lab::experiments::{Arm, Workload};
+
+use super::{Bitmap, BuddyFrames, BuddyHeap, Offsets};
+
+/// The experiment that they are arms of.
+pub const EXPERIMENT: &str = "bounce-area";
+
+/// All peers. Nobody can count the steps of another's search.
+#[must_use]
+pub fn arms() -> Vec<Arm> {
+    vec![
+        arm::<BuddyFrames>("buddy-frames"),
+        arm::<BuddyHeap>("buddy-heap"),
+        arm::<Bitmap>("bitmap-allocator"),
+        arm::<Offsets>("offset-allocator"),
+    ]
+}
+
+fn arm<A: SlotAllocator>(name: &'static str) -> Arm {
+    Arm {
+        na,
+        counts: false,
+        ..Arm::new(name, run_allocator::<A>)
+    }
+}
+
+/// Why an allocator of slots cannot run a workload.
+fn na(load: &Workload) -> Option<String> {
+    let lack = match load.name.split('-').next() {
+        Some("memcpy") => "nothing is mapped",
+        Some("pool") => "it has no areas to go through",
+        _ => return None,
+    };
+    Some(lack.to_owned())
+}

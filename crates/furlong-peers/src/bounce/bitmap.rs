@@ -1,0 +1,43 @@
+//! rCore's bitmap-allocator: words of bits in a tree of sixteen branches, which ArceOS has for its
+//! pages.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use bitmap_allocator::{BitAlloc as _, BitAlloc4K};
+use furlong_lab::experiments::bounce::SlotAllocator;
+
+/// A bit a slot, 1 where it is free. A run is the number of its first slot.
+pub struct Bitmap(BitAlloc4K);
+
+impl fmt::Debug for Bitmap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bitmap").finish_non_exhaustive()
+    }
+}
+
+impl SlotAllocator for Bitmap {
+    type Run = usize;
+
+    fn new(slots: usize) -> Self {
+        let mut bits = BitAlloc4K::DEFAULT;
+        bits.insert(0..slots);
+        Self(bits)
+    }
+
+    #[inline]
+    fn allocate(&mut self, slots: usize) -> Option<usize> {
+        // Aligned to nothing: a run of whole slots suits everybody.
+        self.0.alloc_contiguous(None, slots, 0)
+    }
+
+    #[inline]
+    fn first(run: usize) -> usize {
+        run
+    }
+
+    #[inline]
+    fn free(&mut self, run: usize, slots: usize) {
+        assert!(self.0.dealloc_contiguous(run, slots), "the run is taken");
+    }
+}

@@ -1,0 +1,92 @@
+//! rCore's buddy_system_allocator, as a heap: a list of free blocks for each power of two, whose
+//! links lie in the blocks. Small kernels and their drivers have it under a lock for everything.
+#![expect(
+    unsafe_code,
+    reason = "its free lists lie in the memory that it hands out"
+)]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::fmt;
+use std::mem;
+use std::ptr::NonNull;
+
+use buddy_system_allocator::Heap;
+use furlong::bounce::SLOT;
+use furlong_lab::experiments::bounce::SlotAllocator;
+
+/// A heap over memory of its own. A run is the number of its first slot.
+pub struct BuddyHeap {
+    heap: Heap<33>,
+    memory: NonNull<u8>,
+    whole: Layout,
+    /// By slot: how many slots the run has that begins there. Nobody else would notice a run that
+    /// is freed twice.
+    taken: Vec<u16>,
+}
+
+// SAFETY: heap and memory have one owner, and are used through it only.
+unsafe impl Send for BuddyHeap {}
+
+impl fmt::Debug for BuddyHeap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.heap.fmt(f)
+    }
+}
+
+/// So many slots in a row, which begin at a slot.
+fn layout(slots: usize) -> Layout {
+    let slot = SLOT as usize;
+    Layout::from_size_align(slots * slot, slot).expect("there are few slots")
+}
+
+impl SlotAllocator for BuddyHeap {
+    type Run = usize;
+
+    /// The memory begins where two blocks of its size would meet, so that all of it is one block.
+    fn new(slots: usize) -> Self {
+        let whole = layout(slots);
+        let whole = whole.align_to(whole.size()).expect("there are few slots");
+        // SAFETY: there is at least one slot.
+        let memory = unsafe { alloc(whole) };
+        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(whole));
+        let mut heap = Heap::empty();
+        // SAFETY: the memory is this heap's alone, until the heap is dropped with it.
+        unsafe { heap.init(memory.as_ptr().expose_provenance(), whole.size()) };
+        Self {
+            heap,
+            memory,
+            whole,
+            taken: vec![0; slots],
+        }
+    }
+
+    #[inline]
+    fn allocate(&mut self, slots: usize) -> Option<usize> {
+        let block = self.heap.alloc(layout(slots)).ok()?;
+        let run = (block.addr().get() - self.memory.addr().get()) / SLOT as usize;
+        self.taken[run] = slots as u16;
+        Some(run)
+    }
+
+    #[inline]
+    fn first(run: usize) -> usize {
+        run
+    }
+
+    #[inline]
+    fn free(&mut self, run: usize, slots: usize) {
+        let taken = mem::take(&mut self.taken[run]);
+        assert_eq!(usize::from(taken), slots, "the run is taken");
+        // SAFETY: it lies in the memory, as a slot that has a place in `taken`.
+        let block = unsafe { self.memory.add(run * SLOT as usize) };
+        // SAFETY: it was allocated with this layout and not freed since, as just seen.
+        unsafe { self.heap.dealloc(block, layout(slots)) };
+    }
+}
+
+impl Drop for BuddyHeap {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated so, and the heap is not used any more.
+        unsafe { dealloc(self.memory.as_ptr(), self.whole) };
+    }
+}

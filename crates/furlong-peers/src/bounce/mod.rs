@@ -1,0 +1,19 @@
+//! Allocators of slots: what drivers' authors have in place of a pool of bounce buffers.
+//!
+//! # Files
+//!
+//! - `bitmap`, `buddy_frames`, `buddy_heap`, `offset`: crates, a file each.
+//! - `arms`: what they are in `bounce-area`, and what they lack.
+#![deny(unsafe_code)]
+
+mod arms;
+mod bitmap;
+mod buddy_frames;
+mod buddy_heap;
+mod offset;
+
+pub use arms::{EXPERIMENT, arms};
+pub use bitmap::Bitmap;
+pub use buddy_frames::BuddyFrames;
+pub use buddy_heap::BuddyHeap;
+pub use offset::Offsets;

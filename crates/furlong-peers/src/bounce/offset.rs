@@ -1,0 +1,41 @@
+//! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, a bit for each, constant time.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use furlong_lab::experiments::bounce::SlotAllocator;
+use offset_allocator::{Allocation, Allocator};
+
+/// Offsets are numbers of slots. A run is its allocation.
+pub struct Offsets(Allocator);
+
+impl fmt::Debug for Offsets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Offsets").finish_non_exhaustive()
+    }
+}
+
+impl SlotAllocator for Offsets {
+    type Run = Allocation;
+
+    /// It has room for two runs less than it is asked for.
+    fn new(slots: usize) -> Self {
+        let slots = u32::try_from(slots).expect("there are few slots");
+        Self(Allocator::with_max_allocs(slots, slots + 2))
+    }
+
+    #[inline]
+    fn allocate(&mut self, slots: usize) -> Option<Allocation> {
+        self.0.allocate(slots as u32)
+    }
+
+    #[inline]
+    fn first(run: Allocation) -> usize {
+        run.offset as usize
+    }
+
+    #[inline]
+    fn free(&mut self, run: Allocation, _: usize) {
+        self.0.free(run);
+    }
+}

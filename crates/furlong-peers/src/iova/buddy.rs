@@ -1,0 +1,142 @@
+//! rCore's buddy_system_allocator: a `BTreeSet` of free blocks for each power of two.
+//!
+//! Kernels have it for frames. It hands out the smallest block that is large enough, a power of two
+//! of granules at a multiple of itself: no window, no lowest place, and a gap that lies across such
+//! a multiple is two. What is reserved it does not tell.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::ops::Range;
+
+use buddy_system_allocator::FrameAllocator;
+use furlong::addr::{Address, Extent, Iova};
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong_spec::iova::{Geometry, Place};
+
+use super::extents::not_filled;
+use super::{Align, Offers, Peer};
+
+/// rCore's allocator, in granules.
+pub struct Buddy {
+    theirs: FrameAllocator,
+    shift: u32,
+    /// Granules that are reserved.
+    taken: usize,
+    /// It cannot be asked what is reserved: this is what was, when it was filled.
+    filled: Vec<Extent<Iova>>,
+}
+
+impl fmt::Debug for Buddy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut buddy = f.debug_struct("Buddy");
+        buddy.field("taken", &self.taken).finish_non_exhaustive()
+    }
+}
+
+/// The blocks that a range consists of, each a power of two at a multiple of itself.
+fn blocks(range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+    let mut next = range.start;
+    std::iter::from_fn(move || {
+        let left = (range.end - next).checked_ilog2()?;
+        let bits = left.min(next.trailing_zeros());
+        next += 1 << bits;
+        Some((next - (1 << bits), 1 << bits))
+    })
+}
+
+impl Buddy {
+    /// None where the end of the space is not in 64 bits.
+    fn with_granule(space: Extent<Iova>, granule: u64) -> Option<Self> {
+        let shift = granule.trailing_zeros();
+        let end = (space.last().raw() >> shift).checked_add(1)?;
+        let mut theirs = FrameAllocator::new();
+        theirs.add_frame((space.start().raw() >> shift) as usize, end as usize);
+        Some(Self {
+            theirs,
+            shift,
+            taken: 0,
+            filled: Vec::new(),
+        })
+    }
+}
+
+impl AddressAllocator for Buddy {
+    type Grant = Range<usize>;
+
+    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
+        let theirs = Self::with_granule(space, PAGE);
+        theirs.ok_or_else(|| Failure("it cannot have the end of 64 bits".to_owned()))
+    }
+
+    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Range<usize>>, Failure> {
+        let grants = extents.iter().map(|extent| self.reserve_at(*extent));
+        let grants = grants.collect::<Option<_>>().ok_or_else(not_filled)?;
+        self.filled = extents.to_vec();
+        self.filled.sort_unstable_by_key(Extent::start);
+        Ok(grants)
+    }
+
+    #[inline]
+    fn reserve(&mut self, ask: &Ask) -> Option<(u64, Range<usize>)> {
+        let size = ask.size.max(ask.align) >> self.shift;
+        let size = (size as usize).next_power_of_two();
+        let first = self.theirs.alloc(size)?;
+        self.taken += size;
+        Some(((first as u64) << self.shift, first..first + size))
+    }
+
+    #[inline]
+    fn release(&mut self, grant: Range<usize>) {
+        self.taken -= grant.len();
+        for (first, size) in blocks(grant) {
+            self.theirs.dealloc(first, size);
+        }
+    }
+
+    /// What was there when it was filled, if as much is reserved as then.
+    fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
+        let bytes: u64 = self.filled.iter().filter_map(Extent::len).sum();
+        if self.taken as u64 == bytes >> self.shift {
+            Ok(self.filled.clone())
+        } else {
+            Err(Failure(format!("{} granules are reserved", self.taken)))
+        }
+    }
+
+    fn visits(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Peer for Buddy {
+    const OFFERS: Offers = Offers {
+        places: &[Place::Random(0)],
+        align: Align::InPlace,
+        window: false,
+        reserve_at: true,
+        release_at: false,
+        reserved: false,
+        mistakes: false,
+    };
+
+    fn over(geometry: Geometry) -> Option<Self> {
+        Self::with_granule(geometry.extent(), geometry.granule)
+    }
+
+    /// Block by block, and none where not all are free.
+    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Range<usize>> {
+        let [first, last] = [extent.start(), extent.last()].map(|at| at.raw() >> self.shift);
+        let range = first as usize..(last as usize).checked_add(1)?;
+        for (first, size) in blocks(range.clone()) {
+            if self.theirs.alloc_at(first, size).is_none() {
+                for (first, size) in blocks(range.start..first) {
+                    self.theirs.dealloc(first, size);
+                }
+                return None;
+            }
+        }
+        self.taken += range.len();
+        Some(range)
+    }
+}

@@ -1,0 +1,30 @@
+//! The peers as arms of `phys-lookup`.
+#![forbid(unsafe_code)]
+
+use furlong_lab::experiments::Arm;
+use furlong_lab::experiments::phys_lookup::{SegmentIndex, index_limit, run_index};
+
+use super::{Brie, ByStart, Intervals, Ranges, Regions};
+
+/// The experiment that they are arms of.
+pub const EXPERIMENT: &str = "phys-lookup";
+
+/// All peers. Nobody can count the steps of another's search.
+#[must_use]
+pub fn arms() -> Vec<Arm> {
+    vec![
+        arm::<ByStart>("btreemap"),
+        arm::<Regions>("vm-memory"),
+        arm::<Ranges>("rangemap"),
+        arm::<Intervals>("nodit"),
+        arm::<Brie>("brie-tree"),
+    ]
+}
+
+fn arm<I: SegmentIndex>(name: &'static str) -> Arm {
+    Arm {
+        na: index_limit,
+        counts: false,
+        ..Arm::new(name, run_index::<I>)
+    }
+}

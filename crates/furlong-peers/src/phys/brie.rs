@@ -1,0 +1,41 @@
+//! brie-tree: a B+ tree of integer keys. Its cursor goes to the first key from a bound on, so that
+//! the key of a segment is its last frame.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::ops::{Bound, Range};
+
+use brie_tree::BTree;
+use brie_tree::nonmax::NonMaxU64;
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::phys_lookup::SegmentIndex;
+
+/// Segments by their last frame: the first one, and the number.
+#[derive(Clone)]
+pub struct Brie(BTree<NonMaxU64, (u64, usize)>);
+
+impl fmt::Debug for Brie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.0.iter()).finish()
+    }
+}
+
+#[inline(always)]
+fn key(frame: u64) -> NonMaxU64 {
+    NonMaxU64::new(frame).expect("a frame has fewer than 64 bits")
+}
+
+impl SegmentIndex for Brie {
+    fn new(segments: &[(Range<u64>, usize)]) -> Result<Self, Failure> {
+        let entry =
+            |(frames, number): &(Range<u64>, usize)| (key(frames.end - 1), (frames.start, *number));
+        Ok(Self(segments.iter().map(entry).collect()))
+    }
+
+    #[inline]
+    fn find(&self, frame: u64) -> Option<(u64, usize)> {
+        let cursor = self.0.cursor_at(Bound::Included(key(frame)));
+        let (first, number) = cursor.value()?;
+        (*first <= frame).then_some((*first, *number))
+    }
+}

@@ -1,0 +1,26 @@
+//! The standard library's `BTreeMap` from first frames: what is written by hand where memory is in
+//! no array.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::phys_lookup::SegmentIndex;
+
+/// Segments by their first frame: the end, and the number.
+#[derive(Clone, Debug)]
+pub struct ByStart(BTreeMap<u64, (u64, usize)>);
+
+impl SegmentIndex for ByStart {
+    fn new(segments: &[(Range<u64>, usize)]) -> Result<Self, Failure> {
+        let entry = |(frames, number): &(Range<u64>, usize)| (frames.start, (frames.end, *number));
+        Ok(Self(segments.iter().map(entry).collect()))
+    }
+
+    #[inline]
+    fn find(&self, frame: u64) -> Option<(u64, usize)> {
+        let (start, (end, number)) = self.0.range(..=frame).next_back()?;
+        (frame < *end).then_some((*start, *number))
+    }
+}

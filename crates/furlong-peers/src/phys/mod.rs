@@ -1,0 +1,22 @@
+//! Indexes of segments: what others look a frame up with.
+//!
+//! # Files
+//!
+//! - `btree_map`: what others write by hand, in our own writing; `brie`, `guest_memory`,
+//!   `nodit_map`, `range_map`: crates, a file each.
+//! - `arms`: what they are in `phys-lookup`.
+#![forbid(unsafe_code)]
+
+mod arms;
+mod brie;
+mod btree_map;
+mod guest_memory;
+mod nodit_map;
+mod range_map;
+
+pub use arms::{EXPERIMENT, arms};
+pub use brie::Brie;
+pub use btree_map::ByStart;
+pub use guest_memory::Regions;
+pub use nodit_map::Intervals;
+pub use range_map::Ranges;

@@ -1,0 +1,25 @@
+//! rangemap: a map of ranges over a `BTreeMap`. It would join neighbours with equal values; every
+//! segment has a number of its own.
+#![forbid(unsafe_code)]
+
+use std::ops::Range;
+
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::phys_lookup::SegmentIndex;
+use rangemap::RangeMap;
+
+/// A map of half-open ranges.
+#[derive(Clone, Debug)]
+pub struct Ranges(RangeMap<u64, usize>);
+
+impl SegmentIndex for Ranges {
+    fn new(segments: &[(Range<u64>, usize)]) -> Result<Self, Failure> {
+        Ok(Self(segments.iter().cloned().collect()))
+    }
+
+    #[inline]
+    fn find(&self, frame: u64) -> Option<(u64, usize)> {
+        let (frames, number) = self.0.get_key_value(&frame)?;
+        Some((frames.start, *number))
+    }
+}

@@ -1,0 +1,35 @@
+//! The peers as arms of `tree-order`.
+#![forbid(unsafe_code)]
+
+use furlong_lab::experiments::{Arm, ArmFn, Failure, Outcome, Request, ordered};
+
+use super::{Brie, ByKey, ByNode, Overlaps};
+
+/// The experiment that they are arms of.
+pub const EXPERIMENT: &str = "tree-order";
+
+/// All peers.
+#[must_use]
+pub fn arms() -> Vec<Arm> {
+    vec![
+        arm("intrusive-collections", intrusive),
+        arm("iset", ordered::run::<Overlaps>),
+        arm("brie-tree", ordered::run::<Brie>),
+    ]
+}
+
+fn arm(name: &'static str, run: ArmFn) -> Arm {
+    Arm {
+        counts: false,
+        ..Arm::new(name, run)
+    }
+}
+
+/// Removal is by node, as in the arm that it stands beside; `-key` has it search first.
+fn intrusive(request: &Request) -> Result<Outcome, Failure> {
+    if request.workload.name.ends_with("-key") {
+        ordered::run::<ByKey>(request)
+    } else {
+        ordered::run::<ByNode>(request)
+    }
+}

@@ -1,0 +1,156 @@
+//! intrusive-collections: a red-black tree through structs of the user's, which has been in kernels
+//! and library operating systems for years. It keeps nothing about subtrees.
+#![expect(
+    unsafe_code,
+    reason = "an intrusive tree names structs by their address"
+)]
+
+use std::fmt;
+use std::ptr;
+
+use furlong_lab::experiments::Failure;
+use furlong_lab::experiments::ordered::{Ordered, Work, node_of};
+use furlong_spec::Random;
+use furlong_spec::tree::{page, pages};
+use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, UnsafeRef, intrusive_adapter};
+
+/// An extent that hangs in the tree by its link.
+struct Node {
+    link: RBTreeLink,
+    start: u64,
+    last: u64,
+}
+
+intrusive_adapter!(ByLast = UnsafeRef<Node>: Node { link => RBTreeLink });
+
+impl<'a> KeyAdapter<'a> for ByLast {
+    type Key = u64;
+
+    #[inline(always)]
+    fn get_key(&self, node: &'a Node) -> u64 {
+        node.last
+    }
+}
+
+/// Removes by node, without a search.
+pub struct ByNode {
+    // Before the nodes, so that it goes first.
+    tree: RBTree<ByLast>,
+    /// In ascending order. A vector, which may be moved while the tree points into it.
+    nodes: Vec<Node>,
+}
+
+/// The same, where removal is by key.
+#[derive(Debug)]
+pub struct ByKey(ByNode);
+
+impl fmt::Debug for ByNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extents = self.tree.iter().map(|node| (node.start, node.last));
+        f.debug_list().entries(extents).finish()
+    }
+}
+
+impl ByNode {
+    fn is_linked(&self, node: u32) -> bool {
+        self.nodes[node as usize].link.is_linked()
+    }
+}
+
+impl Ordered for ByNode {
+    fn new(nodes: usize) -> Self {
+        let node = |page: furlong::iova::Reserved| Node {
+            link: RBTreeLink::new(),
+            start: page.start,
+            last: page.last,
+        };
+        Self {
+            tree: RBTree::new(ByLast::new()),
+            nodes: pages(nodes).map(node).collect(),
+        }
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, node: u32) {
+        // SAFETY: nodes are only shared, stay where they are and live longer than the tree.
+        let node = unsafe { UnsafeRef::from_raw(&raw const self.nodes[node as usize]) };
+        self.tree.insert(node);
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, node: u32) {
+        assert!(self.is_linked(node), "the node is linked");
+        let node = ptr::from_ref(&self.nodes[node as usize]);
+        // SAFETY: it is linked, as just seen, and there is no other tree that it could be in.
+        let mut cursor = unsafe { self.tree.cursor_mut_from_ptr(node) };
+        cursor.remove();
+    }
+
+    fn clear(&mut self) {
+        self.tree.clear();
+    }
+
+    fn copy(&self) -> Self {
+        let mut copy = Self::new(self.nodes.len());
+        copy.copy_from(self);
+        copy
+    }
+
+    /// A tree through structs cannot be copied, and is built again: in a random order, so that it
+    /// has the shape that it had.
+    fn copy_from(&mut self, other: &Self) {
+        self.tree.clear();
+        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        Random::new(0).shuffle(&mut order);
+        order.retain(|node| other.is_linked(*node));
+        for node in order {
+            self.insert(node);
+        }
+    }
+
+    fn nodes(&self) -> Result<Vec<u32>, Failure> {
+        let all = self.tree.iter();
+        all.map(|node| node_of(node.start, node.last)).collect()
+    }
+
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}
+
+impl Ordered for ByKey {
+    fn new(nodes: usize) -> Self {
+        Self(ByNode::new(nodes))
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, node: u32) {
+        self.0.insert(node);
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, node: u32) {
+        let mut cursor = self.0.tree.find_mut(&page(node).last);
+        cursor.remove().expect("the key is there");
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn copy(&self) -> Self {
+        Self(self.0.copy())
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.0.copy_from(&other.0);
+    }
+
+    fn nodes(&self) -> Result<Vec<u32>, Failure> {
+        self.0.nodes()
+    }
+
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}

@@ -1,0 +1,111 @@
+//! The peers as arms of `phys-lookup`: they agree with the specification's list, and answer as the
+//! library's tables do.
+#![forbid(unsafe_code)]
+
+use furlong_lab::experiments::phys_lookup::SegmentIndex;
+use furlong_lab::experiments::{Arm, Outcome, Profile, Request, Workload};
+use furlong_peers::phys::{Brie, ByStart, EXPERIMENT, Intervals, Ranges, Regions, arms};
+use furlong_spec::phys::{Operation, SortedList, operations};
+
+/// Every frame that a list knows of, and some beside, looked up in an index that has its segments.
+fn finds_what_the_list_finds<I: SegmentIndex>(list: &SortedList, frames: &[u64]) -> u32 {
+    let index = I::new(list.segments()).unwrap_or_else(|failure| panic!("{}", failure.0));
+    let mut hits = 0;
+    for frame in frames {
+        let found = index.find(*frame);
+        let found = found.map(|(first, name)| (name, frame - first));
+        assert_eq!(found, list.find(*frame), "{frame}: {:?}", list.segments());
+        hits += u32::from(found.is_some());
+    }
+    hits
+}
+
+fn agrees_with_the_list<I: SegmentIndex>() {
+    let all: Vec<u64> = (0..320).collect();
+    let (mut asked, mut hits) = (0, 0);
+    for seed in 0..60 {
+        let mut list = SortedList::new();
+        for operation in operations(0, 300, 120, seed) {
+            let changed = match operation {
+                Operation::Plug { frames, .. } => list.plug(frames).is_ok(),
+                Operation::Unplug(frames) => list.unplug(frames).is_ok(),
+                _ => false,
+            };
+            if changed {
+                asked += all.len() as u32;
+                hits += finds_what_the_list_finds::<I>(&list, &all);
+            }
+        }
+    }
+    assert!(asked > 100_000, "{asked}");
+    assert!(
+        hits > asked / 10 && hits < asked / 10 * 9,
+        "{hits} of {asked}"
+    );
+}
+
+/// Segments at both ends of the frames that there can be.
+fn is_right_at_both_ends<I: SegmentIndex>() {
+    let mut list = SortedList::new();
+    for frames in [
+        0..1,
+        5..6,
+        (1 << 40) - 3..(1 << 40) - 1,
+        (1 << 40) - 1..1 << 40,
+    ] {
+        list.plug(frames).expect("there is nothing in the way");
+    }
+    let frames: Vec<u64> = (0..8).chain((1 << 40) - 5..(1 << 40) + 2).collect();
+    assert_eq!(finds_what_the_list_finds::<I>(&list, &frames), 5);
+}
+
+#[test]
+fn every_peer_agrees_with_the_specification() {
+    agrees_with_the_list::<ByStart>();
+    agrees_with_the_list::<Regions>();
+    agrees_with_the_list::<Ranges>();
+    agrees_with_the_list::<Intervals>();
+    agrees_with_the_list::<Brie>();
+}
+
+#[test]
+fn every_peer_is_right_at_both_ends() {
+    is_right_at_both_ends::<ByStart>();
+    is_right_at_both_ends::<Regions>();
+    is_right_at_both_ends::<Ranges>();
+    is_right_at_both_ends::<Intervals>();
+    is_right_at_both_ends::<Brie>();
+}
+
+#[test]
+fn every_peer_answers_as_the_library_does() {
+    let all = furlong_peers::experiments();
+    let experiment = all.iter().find(|one| one.plan.name == EXPERIMENT);
+    let experiment = experiment.expect("the experiment is there");
+    let sample = |arm: &Arm, load: &Workload| -> Outcome {
+        let request = Request {
+            workload: load.clone(),
+            seed: 17,
+            operations: 2000,
+            exact: false,
+        };
+        (arm.run)(&request).unwrap_or_else(|failure| panic!("{}: {}", arm.name, failure.0))
+    };
+    let mut raced = 0;
+    for load in &experiment.plan.workloads {
+        let load = load.under(Profile::Smoke);
+        let able = arms().into_iter().filter(|arm| (arm.na)(&load).is_none());
+        let able: Vec<Arm> = able.collect();
+        if able.is_empty() {
+            continue;
+        }
+        // The tree, which can have any memory.
+        let ours = sample(&experiment.arms[2], &load);
+        for arm in able {
+            let theirs = sample(&arm, &load);
+            assert_eq!(theirs.digest, ours.digest, "{}: {}", arm.name, load.name);
+            raced += 1;
+        }
+    }
+    assert!(raced >= 5 * 20, "{raced}");
+}

@@ -1,0 +1,96 @@
+//! The peers as arms of `tree-order`: they agree with the specification's model, and end with what
+//! the library's tree ends with.
+#![forbid(unsafe_code)]
+
+use furlong::iova::Reserved;
+use furlong_lab::experiments::ordered::Ordered;
+use furlong_lab::experiments::{Arm, Outcome as Sample, Profile, Request, Workload};
+use furlong_peers::tree::{Brie, ByKey, ByNode, EXPERIMENT, Overlaps, arms};
+use furlong_spec::Subject as _;
+use furlong_spec::tree::{Mix, Model, Operation, Outcome, operations, pages};
+
+/// What a peer holds, which has to be what the model does.
+fn holds_the_same<S: Ordered>(peer: &S, model: &mut Model, context: &str) {
+    let nodes = peer.nodes().unwrap_or_else(|broken| panic!("{}", broken.0));
+    let nodes = nodes.into_iter().map(|node| node as usize).collect();
+    let expected = model.apply(&Operation::Forward);
+    assert_eq!(Outcome::Nodes(nodes), expected, "{context}");
+}
+
+/// Walks a peer and the model through the same nodes, as far as a peer offers what is done: who is
+/// linked is not linked again, and who is not is not taken out.
+fn agrees_with_the_model<S: Ordered>() {
+    let mixes = [Mix::Growing, Mix::Steady, Mix::Shrinking];
+    for (seed, (mix, n)) in (0..).zip(mixes.iter().flat_map(|mix| [4, 18, 100].map(|n| (mix, n)))) {
+        let extents: Vec<Reserved> = pages(n).collect();
+        let (mut peer, mut model) = (S::new(n), Model::new(&extents));
+        let mut other = S::new(n);
+        let mut changes = 0;
+        for (step, operation) in operations(&extents, *mix, 60 * n, seed).enumerate() {
+            let context = format!("seed {seed}, {mix:?}, {n} nodes, step {step}");
+            // The model has two nodes an extent, and a peer one.
+            let operation = match operation {
+                Operation::Insert(node) => Operation::Insert(node % n),
+                Operation::Remove(node) => Operation::Remove(node % n),
+                Operation::Clear | Operation::Forward => operation,
+                _ => continue,
+            };
+            let is_done = model.apply(&operation) == Outcome::Done;
+            changes += u32::from(is_done);
+            match operation {
+                Operation::Insert(node) if is_done => peer.insert(node as u32),
+                Operation::Remove(node) if is_done => peer.remove(node as u32),
+                Operation::Clear => peer.clear(),
+                Operation::Forward => other.copy_from(&peer),
+                _ => {}
+            }
+            holds_the_same(&peer, &mut model, &context);
+            if operation == Operation::Forward {
+                holds_the_same(&other, &mut model, &context);
+                holds_the_same(&peer.copy(), &mut model, &context);
+            }
+        }
+        assert!(changes as usize > 5 * n, "{n} nodes: {changes} changes");
+    }
+}
+
+#[test]
+fn every_peer_agrees_with_the_specification() {
+    agrees_with_the_model::<ByNode>();
+    agrees_with_the_model::<ByKey>();
+    agrees_with_the_model::<Overlaps>();
+    agrees_with_the_model::<Brie>();
+}
+
+#[test]
+#[should_panic(expected = "the node is linked")]
+fn a_node_that_is_in_no_tree_is_not_taken_out_of_one() {
+    let mut tree = ByNode::new(4);
+    tree.insert(1);
+    tree.remove(2);
+}
+
+#[test]
+fn every_peer_ends_with_what_the_library_ends_with() {
+    let all = furlong_peers::experiments();
+    let experiment = all.iter().find(|one| one.plan.name == EXPERIMENT);
+    let experiment = experiment.expect("the experiment is there");
+    let sample = |arm: &Arm, load: &Workload| -> Sample {
+        let request = Request {
+            workload: load.clone(),
+            seed: 17,
+            operations: 3000,
+            exact: false,
+        };
+        (arm.run)(&request).unwrap_or_else(|failure| panic!("{}: {}", arm.name, failure.0))
+    };
+    for load in &experiment.plan.workloads {
+        let load = load.under(Profile::Smoke);
+        let ours = sample(&experiment.arms[1], &load);
+        for arm in arms() {
+            assert_eq!((arm.na)(&load), None);
+            let theirs = sample(&arm, &load);
+            assert_eq!(theirs.digest, ours.digest, "{}: {}", arm.name, load.name);
+        }
+    }
+}
