@@ -165,4 +165,16 @@ fn a_search_through_all_areas_is_left_out_where_it_would_take_minutes() {
         assert_eq!(why(name, Profile::Smoke), None, "{name}");
     }
     assert_eq!(why("churn-64k", Profile::Full), None);
+    // Seconds a sample are too long only for a quick run.
+    let load = experiment
+        .plan
+        .workload("churn-64k")
+        .expect("the plan has it");
+    let waits = |profile| (btreemap.waits)(&load.under(profile));
+    assert!(
+        waits(Profile::Quick)
+            .expect("it is slow")
+            .contains("all areas")
+    );
+    assert_eq!(waits(Profile::Smoke), None);
 }

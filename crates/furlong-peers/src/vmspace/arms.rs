@@ -24,6 +24,7 @@ pub fn arms() -> Vec<Arm> {
 fn arm<I: AreaIndex>(name: &'static str, na: fn(&Workload) -> Option<String>) -> Arm {
     Arm {
         na,
+        waits,
         counts: false,
         ..Arm::new(name, run::<I>)
     }
@@ -47,6 +48,13 @@ fn goes_through_all(load: &Workload) -> bool {
     let areas = load.params.get("areas").copied().unwrap_or(0);
     load.name == "gap-none" && areas >= 1 << 16
         || load.name.starts_with("churn-") && areas >= 1 << 20
+}
+
+/// Why a quick run does not wait for it: an operation takes hundreds of times the tree's time.
+fn waits(load: &Workload) -> Option<String> {
+    let areas = load.params.get("areas").copied().unwrap_or(0);
+    let is_slow = load.name.starts_with("churn-") && areas >= 1 << 16;
+    is_slow.then(|| "it goes through all areas for a gap".to_owned())
 }
 
 /// Why one that goes up only cannot.
