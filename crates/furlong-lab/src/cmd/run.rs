@@ -16,10 +16,12 @@ use crate::measure::process::Processes;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
 use crate::nearest::unknown;
+use crate::peers;
 use crate::publish;
 use crate::report::Form;
 use crate::session::{Options, Session, new_seed};
 use crate::settings::Settings;
+use crate::stats::verdict::BLOCKS_MIN;
 use crate::talk::Voice;
 
 const EXAMPLES: &str = "\
@@ -192,15 +194,23 @@ impl Args {
         experiments: &[Experiment],
         voice: Voice,
     ) -> Result<Agenda, Error> {
+        let profile = self.profile.or(settings.profile).unwrap_or(Profile::Quick);
+        let blocks = self.blocks.or(settings.blocks);
+        let blocks = blocks.or(self.enough.customary_blocks());
+        let names = [&self.experiments, &self.arms, &self.workloads].map(Vec::as_slice);
+        let of_everything = blocks_of_everything(profile, names, peers::are_here());
+        if let (None, Some(few)) = (blocks, of_everything) {
+            voice.note(&format!(
+                "{few} blocks of each workload, since everything runs beside its peers: more with \
+                 --blocks, or where an experiment is named"
+            ));
+        }
         let selection = Selection {
             experiments: self.experiments.clone(),
             arms: self.arms.clone(),
             workloads: self.workloads.clone(),
-            profile: self.profile.or(settings.profile).unwrap_or(Profile::Quick),
-            blocks: self
-                .blocks
-                .or(settings.blocks)
-                .or(self.enough.customary_blocks()),
+            profile,
+            blocks: blocks.or(of_everything),
             seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
             margin_pct: self.margin.or(settings.margin),
             timeout_s: self.timeout.or(settings.timeout),
@@ -219,6 +229,14 @@ impl Args {
         counters::check(selected.agenda.counters)?;
         Ok(selected.agenda)
     }
+}
+
+/// Blocks of a quick run of all experiments, arms and workloads with the peers of each: one more
+/// than a verdict needs, should a sample fail, so that the whole takes minutes.
+fn blocks_of_everything(profile: Profile, names: [&[String]; 3], with_peers: bool) -> Option<u32> {
+    let is_everything = names.iter().all(|names| names.is_empty());
+    let is_long = with_peers && is_everything && profile == Profile::Quick;
+    is_long.then_some(BLOCKS_MIN as u32 + 1)
 }
 
 /// A resumed run needs the arms that it began with.
@@ -241,4 +259,22 @@ fn check_built(agenda: &Agenda, experiments: &[Experiment]) -> Result<(), Error>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Profile, blocks_of_everything};
+
+    #[test]
+    fn a_quick_run_of_everything_with_peers_has_one_block_more_than_a_verdict_needs() {
+        let (none, named) = (vec![], vec!["iova-gap".to_owned()]);
+        let blocks = |profile, names: &[String], with_peers| {
+            blocks_of_everything(profile, [names, &none, &none], with_peers)
+        };
+        assert_eq!(blocks(Profile::Quick, &none, true), Some(7));
+        assert_eq!(blocks(Profile::Quick, &none, false), None);
+        assert_eq!(blocks(Profile::Quick, &named, true), None);
+        assert_eq!(blocks(Profile::Full, &none, true), None);
+        assert_eq!(blocks(Profile::Smoke, &none, true), None);
+    }
 }
