@@ -4,6 +4,7 @@
 //! `unsafe`: what is made stays until its owner drops it, no function keeps what it is lent, and
 //! locks are taken where threads may meet. Its file's name is a hash of those sources, so that a
 //! library of other functions is not found.
+#![expect(unsafe_code, reason = "loads a library and names its functions")]
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::mem::transmute_copy;

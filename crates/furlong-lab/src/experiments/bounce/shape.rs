@@ -3,8 +3,8 @@
 
 use furlong::bounce::SLOT;
 
-use crate::experiments::seats::Seats;
 use super::pool::{AREAS, BLOCK_SLOTS, BLOCKS};
+use crate::experiments::seats::Seats;
 use crate::experiments::{Failure, Workload};
 
 /// A workload.
