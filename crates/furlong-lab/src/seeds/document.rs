@@ -163,8 +163,11 @@ pub fn documents() -> Result<Vec<Document>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::documents;
-    use crate::experiments;
+    use crate::experiments::{self, Plan};
 
     #[test]
     fn there_are_five_and_every_figure_has_its_line() {
@@ -183,11 +186,11 @@ mod tests {
             let Some(like) = &claim.measured else {
                 continue;
             };
-            // Of a system that is not built yet there is nothing to look at.
-            let Some(found) = all.iter().find(|one| one.plan.name == like.experiment) else {
-                continue;
-            };
-            let plan = &found.plan;
+            assert!(all.iter().any(|one| one.plan.name == like.experiment));
+            // As it is written: without a counter a machine's plan has fewer metrics.
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+            let text = fs::read_to_string(folder.join(&like.experiment).join("plan.toml"));
+            let plan = Plan::parse(&text.unwrap()).unwrap();
             let workloads = plan.workloads.iter().any(|one| one.name == like.workload);
             let metrics = plan.metrics.iter().any(|one| one.name == like.metric);
             let mut arms = like.baseline.iter().chain([&like.arm]);
