@@ -249,9 +249,8 @@ fn last_line(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
+    use std::process::Command;
     use std::time::Duration;
 
     use tempfile::TempDir;
@@ -268,12 +267,21 @@ mod tests {
         }
     }
 
-    /// A shell script that stands for the executable, and the folder that it lies in.
+    /// A shell script that stands for the executable, and the folder that it lies in. Another
+    /// process writes it: what a thread beside this one forks would hold a file that is open here,
+    /// and no file that somebody may write to can be run.
     fn subject(script: &str) -> (TempDir, PathBuf) {
         let home = tempfile::tempdir().unwrap();
         let program = home.path().join("subject");
-        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let written = Command::new("sh")
+            .args([
+                "-c",
+                r#"printf '#!/bin/sh\n%s\n' "$1" >"$0" && chmod 755 "$0""#,
+            ])
+            .arg(&program)
+            .arg(script)
+            .status();
+        assert!(written.unwrap().success());
         (home, program)
     }
 
