@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-bash ci/need.sh shellcheck g++
+bash ci/need.sh shellcheck
 
 cargo clippy --workspace --all-targets -- -D warnings
 cargo clippy -p furlong --all-targets --no-default-features -- -D warnings

@@ -148,14 +148,16 @@ impl Library {
     }
 }
 
-/// Leaves the libraries' paths in `FURLONG_<NAME>`; there is none where nothing can be preloaded.
+/// Leaves the libraries' paths in `FURLONG_<NAME>`. There is nothing where none can be preloaded,
+/// or the feature was not asked for.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     for library in LIBRARIES {
         let path = PathBuf::from(variable("OUT_DIR")).join(format!("lib{}.so", library.name));
         let name = library.name.to_uppercase();
         println!("cargo::rustc-env=FURLONG_{name}={}", path.display());
-        if variable("CARGO_CFG_TARGET_OS") == "linux" {
+        let is_wanted = !library.cpp || env::var_os("CARGO_FEATURE_SNMALLOC").is_some();
+        if is_wanted && variable("CARGO_CFG_TARGET_OS") == "linux" {
             library.build(&library.root(&unpacked()), &path);
         }
     }

@@ -31,6 +31,12 @@ const WALKS: &str = "each free walks all free blocks of its size";
 /// How a user builds them.
 const REMEDY: &str = "run `cargo build --release -p furlong-peers --examples`";
 
+/// Why a library was not built with this.
+fn left_out(arm: &str) -> Option<&'static str> {
+    let asked = cfg!(feature = "snmalloc") || arm != "snmalloc-0.7";
+    (!asked).then_some("run `cargo build --release -p furlong-peers --features snmalloc` (in C++)")
+}
+
 /// Where they are, or would be.
 static HEAP_FILES: LazyLock<[String; 2]> = LazyLock::new(|| HEAPS.map(|(_, name)| file(name)));
 
@@ -48,7 +54,10 @@ fn file(name: &str) -> String {
 /// The arm of a library that was built with this.
 fn built<const AT: usize>() -> Arm {
     Arm {
-        na: |workload| malloc_suite::missing_file(BUILT[AT].1, workload),
+        na: |workload| {
+            let left_out = left_out(BUILT[AT].0).map(str::to_owned);
+            left_out.or_else(|| malloc_suite::missing_file(BUILT[AT].1, workload))
+        },
         ..Arm::new(BUILT[AT].0, |request| {
             malloc_suite::preloaded(BUILT[AT].1, request)
         })
@@ -72,11 +81,14 @@ fn heap<const AT: usize>() -> Arm {
     }
 }
 
-/// The libraries by the names of their arms; a heap's may not be there.
+/// The libraries of this build by the names of their arms; a heap's may not be there.
 pub fn libraries() -> impl Iterator<Item = (&'static str, &'static Path)> {
     let heaps = HEAPS.into_iter().zip(HEAP_FILES.iter());
     let heaps = heaps.map(|((name, _), file)| (name, file.as_str()));
-    let all = BUILT.into_iter().chain(heaps);
+    let built = BUILT
+        .into_iter()
+        .filter(|(name, _)| left_out(name).is_none());
+    let all = built.chain(heaps);
     all.map(|(name, file)| (name, Path::new(file)))
 }
 

@@ -3,9 +3,9 @@
 #![forbid(unsafe_code)]
 
 use furlong::iova::Reserved;
-use furlong_lab::experiments::ordered::Ordered;
+use furlong_lab::experiments::ordered::{ByKey, Ordered};
 use furlong_lab::experiments::{Arm, Outcome as Sample, Profile, Request, Workload};
-use furlong_peers::tree::{Brie, ByKey, ByNode, EXPERIMENT, Overlaps, arms};
+use furlong_peers::tree::{Brie, ByNode, EXPERIMENT, Overlaps, arms};
 use furlong_spec::Subject as _;
 use furlong_spec::tree::{Mix, Model, Operation, Outcome, operations, pages};
 
@@ -57,7 +57,7 @@ fn agrees_with_the_model<S: Ordered>() {
 #[test]
 fn every_peer_agrees_with_the_specification() {
     agrees_with_the_model::<ByNode>();
-    agrees_with_the_model::<ByKey>();
+    agrees_with_the_model::<ByKey<ByNode>>();
     agrees_with_the_model::<Overlaps>();
     agrees_with_the_model::<Brie>();
 }

@@ -12,15 +12,17 @@
 //! | the low word is not given back where the high one is gone | across |
 //! | one who waits does not settle | waits |
 //! | whoever ends a mapping by its address does not ask whether another was quicker | twice |
+//! | all begin in the first segment of an area | apart |
 //!
 //! The names stand for: *owner* `a_slot_has_one_owner_..`, *across* `runs_across_words_..`, *waits*
-//! `one_who_waits_..`, *twice* `one_of_two_..`.
+//! `one_who_waits_..`, *twice* `one_of_two_..`, *apart* `cpus_that_share_an_area_begin_apart_..`.
 #![cfg(loom)]
 #![expect(unsafe_code, reason = "memory is brought, and mapped by address")]
 
 mod orders;
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
 use std::ptr::NonNull;
@@ -34,11 +36,11 @@ use furlong::bounce::{
     Locked, MapError, Memory, Misuse, Off, OneCpu, Plan, Pool, SLOT, ToDevice, Wanted, ZeroNothing,
 };
 use furlong::check::Check;
-use furlong::sync::SpinLock;
+use furlong::sync::{Cpu, SpinLock};
 use loom::cell::UnsafeCell;
 use orders::{Start, body, explore, model};
 
-type Small<A> = Custom<AreaFirst, A, ZeroNothing, OneCpu, SpinLock, Off>;
+type Small<A, U> = Custom<AreaFirst, A, ZeroNothing, U, SpinLock, Off>;
 type Free = LockFree<2>;
 type Under = Locked<SpinLock, 4>;
 
@@ -131,15 +133,29 @@ unsafe impl Memory for Watched {
     }
 }
 
-struct World<A: Area> {
-    pool: Pool<Watched, Small<A>>,
+loom::thread_local! {
+    static CPU: Cell<usize> = Cell::new(0);
+}
+
+/// Each thread of a model says which CPU it is.
+#[derive(Default)]
+struct ThreadCpu;
+
+impl Cpu for ThreadCpu {
+    fn number(&self) -> usize {
+        CPU.with(Cell::get)
+    }
+}
+
+struct World<A: Area, U: Cpu + Send + Sync + 'static = OneCpu> {
+    pool: Pool<Watched, Small<A, U>>,
     device: Device,
 }
 
-impl<A: Area> World<A> {
+impl<A: Area, U: Cpu + Default + Send + Sync> World<A, U> {
     fn new(plan: &Plan) -> Arc<Self> {
         let memory = Watched(std::sync::Mutex::new(Vec::new()));
-        let pool = Pool::with_config(memory, OneCpu, plan);
+        let pool = Pool::with_config(memory, U::default(), plan);
         Arc::new(Self {
             pool: pool.unwrap_or_else(|none| panic!("{none}")),
             device: Device::new(1, Limits::new()).unwrap(),
@@ -227,6 +243,58 @@ fn runs_across_words_take_both_or_none() {
     model(make_across::<Free>, World::is_whole);
 }
 
+/// Two CPUs share an area of two segments. Each has what fits into one of its own.
+fn make_apart<A: Area>() -> Start<World<A, ThreadCpu>, 2> {
+    let threads = [0, 1].map(|cpu| {
+        body(move |world: &World<A, ThreadCpu>| {
+            CPU.with(|number| number.set(cpu));
+            let own = [3, 1].map(|slots| world.map(slots).expect("nobody else begins there"));
+            for at in own {
+                assert_eq!((at.raw() / SLOT / 4) as usize % 2, cpu);
+                world.unmap(at);
+            }
+        })
+    });
+    (World::new(&Plan::new(8, 1)), threads)
+}
+
+#[test]
+fn cpus_that_share_an_area_begin_apart_without_a_lock() {
+    model(make_apart::<Free>, World::is_whole);
+}
+
+#[test]
+fn cpus_that_share_an_area_begin_apart_under_a_lock() {
+    model(make_apart::<Under>, World::is_whole);
+}
+
+/// The segment of the first is full, who looks into that of the other.
+fn make_beyond<A: Area>() -> Start<World<A, ThreadCpu>, 2> {
+    let world = World::<A, ThreadCpu>::new(&Plan::new(8, 1));
+    let near = world.map(4).unwrap();
+    let threads = [
+        body(move |world: &World<A, ThreadCpu>| {
+            world.try_once(1);
+            world.unmap(near);
+        }),
+        body(|world: &World<A, ThreadCpu>| {
+            CPU.with(|number| number.set(1));
+            world.try_once(1);
+        }),
+    ];
+    (world, threads)
+}
+
+#[test]
+fn cpus_that_share_an_area_take_what_is_free_elsewhere_without_a_lock() {
+    model(make_beyond::<Free>, World::is_whole);
+}
+
+#[test]
+fn cpus_that_share_an_area_take_what_is_free_elsewhere_under_a_lock() {
+    model(make_beyond::<Under>, World::is_whole);
+}
+
 /// Two end one mapping, and the first of them maps for another device what he got back.
 fn make_twice<A: Area>() -> Start<World<A>, 2> {
     let world = World::<A>::new(&Plan::new(1, 1));
@@ -305,6 +373,31 @@ fn one_who_waits_is_woken_without_a_lock() {
 #[test]
 fn one_who_waits_is_woken_under_a_lock() {
     model(make_waiter::<Under>, World::is_whole);
+}
+
+/// One waits for what another gives back in the segment that is not the first to be looked at.
+fn make_far_waiter<A: Area>() -> Start<World<A>, 2> {
+    let world = World::<A>::new(&Plan::new(8, 1));
+    let [near, far] = [4, 4].map(|slots| world.map(slots).unwrap());
+    let threads = [
+        body(move |world: &World<A>| {
+            let waiting = world.pool.wait(&world.device, ToDevice(&[1; 6145]));
+            drop(sleep_until(waiting).unwrap());
+            world.unmap(near);
+        }),
+        body(move |world: &World<A>| world.unmap(far)),
+    ];
+    (world, threads)
+}
+
+#[test]
+fn one_who_waits_is_woken_from_another_segment_without_a_lock() {
+    model(make_far_waiter::<Free>, World::is_whole);
+}
+
+#[test]
+fn one_who_waits_is_woken_from_another_segment_under_a_lock() {
+    model(make_far_waiter::<Under>, World::is_whole);
 }
 
 /// Of two who wait the first gives up, perhaps after it was woken.

@@ -16,7 +16,7 @@ use furlong_spec::Random;
 
 use super::{Failure, Outcome, Request};
 use crate::hash::digest;
-pub use structure::{ByKey, Map, Ordered, Tree, Work, node_of};
+pub use structure::{ByKey, Keyed, Map, Ordered, Tree, Work, node_of};
 use workload::{Kind, Shape};
 
 /// Rounds before the clock starts: the structure gets the shape that the workload leaves it in, and
@@ -276,7 +276,7 @@ mod tests {
             let map = digest::<Map>(workload);
             assert_eq!(digest::<Tree<Custom<Checked>>>(workload), map, "{workload}");
             assert_eq!(
-                digest::<ByKey<Custom<Checked>>>(workload),
+                digest::<ByKey<Tree<Custom<Checked>>>>(workload),
                 map,
                 "{workload}"
             );

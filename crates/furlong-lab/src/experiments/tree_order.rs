@@ -21,7 +21,7 @@ pub fn experiment() -> Experiment {
 /// Removal is by node, as a kernel has it; `-key` has it search first, as a map must.
 fn checked(request: &Request) -> Result<Outcome, Failure> {
     if request.workload.name.ends_with("-key") {
-        ordered::run::<ByKey<Standard>>(request)
+        ordered::run::<ByKey<Tree<Standard>>>(request)
     } else {
         ordered::run::<Tree<Standard>>(request)
     }

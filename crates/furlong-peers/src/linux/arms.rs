@@ -3,15 +3,16 @@
 
 use std::path::PathBuf;
 
+use furlong_lab::experiments::ordered::{self, ByKey};
 use furlong_lab::experiments::vmspace_index::{self, AreaIndex as _, on_index, run_readers};
 use furlong_lab::experiments::{Arm, ArmFn, Failure, Outcome, Request, Workload};
-use furlong_lab::experiments::{iova_gap, iova_magazine, ordered};
+use furlong_lab::experiments::{iova_gap, iova_magazine};
 
 use super::iova::{Magazines, Nothing, Paged, Shared as Domain, Straight, Turned};
 use super::library::{is_there, library};
 use super::maple::{Access, Areas, Owned, Shared};
 use super::place;
-use super::rbtree::{Bare, ByKey, Knowledge, Nodes, Summed};
+use super::rbtree::{Bare, Knowledge, Nodes, Summed};
 
 /// What is said where the library is not there.
 pub const MISSING: &str = "furlong peers linux builds it";
@@ -137,7 +138,7 @@ fn gap(request: &Request) -> Result<Outcome, Failure> {
 fn rbtree<K: Knowledge>(request: &Request) -> Result<Outcome, Failure> {
     library()?;
     if request.workload.name.ends_with("-key") {
-        ordered::run::<ByKey<K>>(request)
+        ordered::run::<ByKey<Nodes<K>>>(request)
     } else {
         ordered::run::<Nodes<K>>(request)
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use furlong_lab::experiments::Failure;
-use furlong_lab::experiments::ordered::{Ordered, Work};
+use furlong_lab::experiments::ordered::{Keyed, Ordered};
 use furlong_spec::tree::page;
 
 use super::library::{Library, RawNodes, library};
@@ -45,15 +45,6 @@ impl<K> fmt::Debug for Nodes<K> {
         f.debug_struct("Nodes")
             .field("count", &self.count)
             .finish_non_exhaustive()
-    }
-}
-
-impl<K> Nodes<K> {
-    /// Takes out the page that a map would be asked for by its key.
-    pub(super) fn remove_by_key(&mut self, node: u32) {
-        let found = (self.linux.rbtree.find)(self.raw, page(node).last);
-        assert!(found < self.count, "the key is there");
-        (self.linux.rbtree.remove)(self.raw, found);
     }
 }
 
@@ -108,48 +99,13 @@ impl<K: Knowledge> Ordered for Nodes<K> {
         let listed = self.linux.rbtree.list(self.raw, self.count);
         listed.ok_or_else(|| Failure("an order or a summary is wrong".to_owned()))
     }
-
-    fn work(&self) -> Work {
-        Work::default()
-    }
 }
 
-/// The same, where removal is by key.
-#[derive(Debug)]
-pub(super) struct ByKey<K>(Nodes<K>);
-
-impl<K: Knowledge> Ordered for ByKey<K> {
-    fn new(nodes: usize) -> Self {
-        Self(Nodes::new(nodes))
-    }
-
+impl<K: Knowledge> Keyed for Nodes<K> {
     #[inline(always)]
-    fn insert(&mut self, node: u32) {
-        self.0.insert(node);
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, node: u32) {
-        self.0.remove_by_key(node);
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn copy(&self) -> Self {
-        Self(self.0.copy())
-    }
-
-    fn copy_from(&mut self, other: &Self) {
-        self.0.copy_from(&other.0);
-    }
-
-    fn nodes(&self) -> Result<Vec<u32>, Failure> {
-        self.0.nodes()
-    }
-
-    fn work(&self) -> Work {
-        self.0.work()
+    fn remove_by_key(&mut self, node: u32) {
+        let found = (self.linux.rbtree.find)(self.raw, page(node).last);
+        assert!(found < self.count, "the key is there");
+        (self.linux.rbtree.remove)(self.raw, found);
     }
 }

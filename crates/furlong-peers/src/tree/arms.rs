@@ -1,9 +1,10 @@
 //! The peers as arms of `tree-order`.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::{Arm, ArmFn, Failure, Outcome, Request, ordered};
+use furlong_lab::experiments::ordered::{self, ByKey};
+use furlong_lab::experiments::{Arm, ArmFn, Failure, Outcome, Request};
 
-use super::{Brie, ByKey, ByNode, Overlaps};
+use super::{Brie, ByNode, Overlaps};
 
 /// The experiment that they are arms of.
 pub const EXPERIMENT: &str = "tree-order";
@@ -28,7 +29,7 @@ fn arm(name: &'static str, run: ArmFn) -> Arm {
 /// Removal is by node, as in the arm that it stands beside; `-key` has it search first.
 fn intrusive(request: &Request) -> Result<Outcome, Failure> {
     if request.workload.name.ends_with("-key") {
-        ordered::run::<ByKey>(request)
+        ordered::run::<ByKey<ByNode>>(request)
     } else {
         ordered::run::<ByNode>(request)
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use brie_tree::BTree;
 use brie_tree::nonmax::NonMaxU64;
 use furlong_lab::experiments::Failure;
-use furlong_lab::experiments::ordered::{Ordered, Work, node_of};
+use furlong_lab::experiments::ordered::{Ordered, node_of};
 use furlong_spec::tree::page;
 
 /// From a page's last address to its start.
@@ -57,9 +57,5 @@ impl Ordered for Brie {
         let all = self.0.iter();
         all.map(|(last, start)| node_of(*start, last.get()))
             .collect()
-    }
-
-    fn work(&self) -> Work {
-        Work::default()
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use furlong_lab::experiments::Failure;
-use furlong_lab::experiments::ordered::{Ordered, Work, node_of};
+use furlong_lab::experiments::ordered::{Ordered, node_of};
 use furlong_spec::tree::page;
 use iset::IntervalMap;
 
@@ -50,9 +50,5 @@ impl Ordered for Overlaps {
         let all = self.0.intervals(..);
         all.map(|interval| node_of(interval.start, interval.end - 1))
             .collect()
-    }
-
-    fn work(&self) -> Work {
-        Work::default()
     }
 }

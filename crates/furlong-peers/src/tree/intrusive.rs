@@ -9,7 +9,7 @@ use std::fmt;
 use std::ptr;
 
 use furlong_lab::experiments::Failure;
-use furlong_lab::experiments::ordered::{Ordered, Work, node_of};
+use furlong_lab::experiments::ordered::{Keyed, Ordered, node_of};
 use furlong_spec::Random;
 use furlong_spec::tree::{page, pages};
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, UnsafeRef, intrusive_adapter};
@@ -39,10 +39,6 @@ pub struct ByNode {
     /// In ascending order. A vector, which may be moved while the tree points into it.
     nodes: Vec<Node>,
 }
-
-/// The same, where removal is by key.
-#[derive(Debug)]
-pub struct ByKey(ByNode);
 
 impl fmt::Debug for ByNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -112,45 +108,12 @@ impl Ordered for ByNode {
         let all = self.tree.iter();
         all.map(|node| node_of(node.start, node.last)).collect()
     }
-
-    fn work(&self) -> Work {
-        Work::default()
-    }
 }
 
-impl Ordered for ByKey {
-    fn new(nodes: usize) -> Self {
-        Self(ByNode::new(nodes))
-    }
-
+impl Keyed for ByNode {
     #[inline(always)]
-    fn insert(&mut self, node: u32) {
-        self.0.insert(node);
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, node: u32) {
-        let mut cursor = self.0.tree.find_mut(&page(node).last);
+    fn remove_by_key(&mut self, node: u32) {
+        let mut cursor = self.tree.find_mut(&page(node).last);
         cursor.remove().expect("the key is there");
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn copy(&self) -> Self {
-        Self(self.0.copy())
-    }
-
-    fn copy_from(&mut self, other: &Self) {
-        self.0.copy_from(&other.0);
-    }
-
-    fn nodes(&self) -> Result<Vec<u32>, Failure> {
-        self.0.nodes()
-    }
-
-    fn work(&self) -> Work {
-        Work::default()
     }
 }

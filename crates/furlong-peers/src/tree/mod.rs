@@ -15,4 +15,4 @@ mod intrusive;
 pub use arms::{EXPERIMENT, arms};
 pub use brie::Brie;
 pub use interval_map::Overlaps;
-pub use intrusive::{ByKey, ByNode};
+pub use intrusive::ByNode;

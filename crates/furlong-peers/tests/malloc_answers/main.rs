@@ -170,5 +170,7 @@ fn peers_answer_as_c_has_it_but_for_the_findings() {
             }
         }
     }
-    assert_eq!(wrong, FINDINGS);
+    let mut findings = FINDINGS.to_vec();
+    findings.retain(|(name, _)| libraries().any(|(built, _)| built == *name));
+    assert_eq!(wrong, findings);
 }

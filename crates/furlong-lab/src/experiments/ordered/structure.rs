@@ -31,7 +31,15 @@ pub trait Ordered {
     /// The broken invariant.
     fn nodes(&self) -> Result<Vec<u32>, Failure>;
     /// The work so far; nothing where it is not counted.
-    fn work(&self) -> Work;
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}
+
+/// One that finds a node by its key, as a map has to.
+pub trait Keyed: Ordered {
+    /// Takes out the linked node that has this one's page.
+    fn remove_by_key(&mut self, node: u32);
 }
 
 /// The node of an extent.
@@ -67,9 +75,9 @@ impl Work {
 #[derive(Debug)]
 pub struct Tree<C: Config>(RbTree<VecArena<Gaps>, C>);
 
-/// The same, where removal is by key.
+/// A structure in which removal is by key.
 #[derive(Debug)]
-pub struct ByKey<C: Config>(Tree<C>);
+pub struct ByKey<T>(T);
 
 /// std's map from a page's last address to its start.
 #[derive(Debug)]
@@ -123,9 +131,17 @@ impl<C: Config<Counters: Clone + 'static>> Ordered for Tree<C> {
     }
 }
 
-impl<C: Config<Counters: Clone + 'static>> Ordered for ByKey<C> {
+impl<C: Config<Counters: Clone + 'static>> Keyed for Tree<C> {
+    #[inline(always)]
+    fn remove_by_key(&mut self, node: u32) {
+        let found = self.0.find(page(node).last).expect("the key is there");
+        self.0.remove(found).expect("the node is linked");
+    }
+}
+
+impl<T: Keyed> Ordered for ByKey<T> {
     fn new(nodes: usize) -> Self {
-        Self(Tree::new(nodes))
+        Self(T::new(nodes))
     }
 
     #[inline(always)]
@@ -135,8 +151,7 @@ impl<C: Config<Counters: Clone + 'static>> Ordered for ByKey<C> {
 
     #[inline(always)]
     fn remove(&mut self, node: u32) {
-        let found = self.0.0.find(page(node).last).expect("the key is there");
-        self.0.0.remove(found).expect("the node is linked");
+        self.0.remove_by_key(node);
     }
 
     fn clear(&mut self) {
@@ -191,9 +206,5 @@ impl Ordered for Map {
     fn nodes(&self) -> Result<Vec<u32>, Failure> {
         let all = self.0.iter();
         all.map(|(last, start)| node_of(*start, *last)).collect()
-    }
-
-    fn work(&self) -> Work {
-        Work::default()
     }
 }
