@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # AddressSanitizer over the tests of the library, of the specification and of the adapters. The
 # sanitizer comes with the stable toolchain; only its flag is called unstable, hence RUSTC_BOOTSTRAP.
+# What follows ci/asan.sh goes to cargo test.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -46,4 +47,4 @@ echo "AddressSanitizer sees planted errors"
 
 # With an explicit target the flags stay away from build scripts and macros.
 cargo test -p furlong -p furlong-spec -p furlong-adapters --lib --tests \
-  --features furlong/std --target "$host" --target-dir target/asan
+  --features furlong/std --target "$host" --target-dir target/asan "$@"

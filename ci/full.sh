@@ -3,9 +3,11 @@
 # Parts: simulation (the verdict, 10,000 runs a cell); loom (the models, with three preemptions); each
 # system against its model, 10,000,000 operations and every small case (iova-oracle, phys-oracle,
 # maple-oracle, vmspace-oracle); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
-# vmspace-race); memcheck (the allocator's tests under valgrind); attacks (on the preloaded libraries
+# vmspace-race); asan (all tests of library, specification and adapters under AddressSanitizer);
+# memcheck (the allocator's tests under valgrind); attacks (on the preloaded libraries
 # and on other allocators); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
-# site (the history in a real browser); fuzz (10,000,000 inputs a target, guided by coverage);
+# site (the history in a real browser); fuzz (10,000,000 inputs a target, guided by coverage;
+# fuzz-TARGET: that one);
 # malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
 # operations); package (each crate is built from its package alone); linux (Linux's own structures,
 # built from the distribution's package); and each experiment's name (full profile).
@@ -52,6 +54,10 @@ loom() {
   record loom env LOOM_MAX_PREEMPTIONS=3 bash ci/loom.sh
 }
 
+asan() {
+  record asan bash ci/asan.sh --quiet
+}
+
 memcheck() {
   record memcheck bash ci/memcheck.sh
 }
@@ -60,9 +66,10 @@ site() {
   record browser-site bash ci/browser.sh site
 }
 
+# fuzz-TARGET: that target alone.
 fuzz() {
-  record fuzz bash ci/fuzz.sh --seconds 60
-  record fuzz bash ci/fuzz.sh --runs 10000000 --without-asan
+  record fuzz bash ci/fuzz.sh --seconds 60 "$@"
+  record fuzz bash ci/fuzz.sh --runs 10000000 --without-asan "$@"
 }
 
 package() {
@@ -96,7 +103,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation loom memcheck attacks site fuzz package linux "${proofs[@]}")
+  parts=(simulation loom asan memcheck attacks site fuzz package linux "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
 fi
 for part in "${parts[@]}"; do
@@ -106,7 +113,9 @@ for part in "${parts[@]}"; do
     simulation
   elif [ "$part" = loom ]; then
     loom
-  elif [[ " memcheck attacks site fuzz package linux " == *" $part "* ]]; then
+  elif [[ "$part" == fuzz-* ]]; then
+    fuzz "${part#fuzz-}"
+  elif [[ " asan memcheck attacks site fuzz package linux " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

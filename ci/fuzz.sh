@@ -2,6 +2,7 @@
 # Each target of fuzz/ for a bounded time: ci/fuzz.sh [OPTION].. [TARGET]..
 #   --runs N, --seconds N   executions, or time, for each target; 10 seconds without either
 #   --without-asan          several times as fast: for long runs, after a short one with it
+#   --jobs N                targets side by side; as many as there are processors without it
 #   --keep                  then what is kept in fuzz/corpus is what was found, as little as will do
 # All targets when none is named. Exits with 1 when one has found something, and says how to run it
 # again. It needs neither nightly nor cargo-fuzz: the flags are those that cargo-fuzz gives.
@@ -9,19 +10,23 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
-  sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   echo "targets: ${all[*]}" >&2
   exit 2
 }
 
 all=()
 for file in fuzz/fuzz_targets/*.rs; do all+=("$(basename "$file" .rs)"); done
-bound=-max_total_time=10 kind=asan keep=no targets=()
+bound=-max_total_time=10 kind=asan keep=no jobs=$(nproc) targets=()
 while [ "$#" -gt 0 ]; do
   case "$1" in
-    --runs | --seconds)
+    --runs | --seconds | --jobs)
       [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || usage
-      if [ "$1" = --runs ]; then bound=-runs=$2; else bound=-max_total_time=$2; fi
+      case "$1" in
+        --runs) bound=-runs=$2 ;;
+        --seconds) bound=-max_total_time=$2 ;;
+        *) jobs=$2 ;;
+      esac
       shift
       ;;
     --without-asan) kind=plain ;;
@@ -65,26 +70,23 @@ said() {
 
 # Inputs that were found gather beside the build; those that are kept are read, not changed.
 found=${CARGO_TARGET_DIR:-target}/fuzz-found
-failed=()
 row='%-8s %12s %10s %9s %9s %7s\n'
-# shellcheck disable=SC2059
-printf "$row" target executions per-second coverage features corpus
-for target in "${targets[@]}"; do
-  bin=$built/$host/release/$target
-  log=$found/$target.log
+
+# fuzz TARGET: runs it, prints its row, and leaves a file beside its log if it passed.
+fuzz() {
+  local target=$1 bin=$built/$host/release/$1 log=$found/$1.log code=0 arguments words input least
   mkdir -p "$found/$target" "fuzz/corpus/$target" "fuzz/artifacts/$target"
+  rm -f "$found/$target.passed"
   arguments=("$bound" -print_final_stats=1 -timeout=60 "-max_len=${max_len[$target]:-512}"
     "-artifact_prefix=fuzz/artifacts/$target/")
   words=fuzz/dictionaries/$target.dict
   [ ! -f "$words" ] || arguments+=("-dict=$words")
-  code=0
   "$bin" "${arguments[@]}" "$found/$target" "fuzz/corpus/$target" >"$log" 2>&1 </dev/null || code=$?
   # shellcheck disable=SC2059
   printf "$row" "$target" "$(said "$log" stat::number_of_executed_units)" \
     "$(said "$log" stat::average_exec_per_sec)" "$(said "$log" ' cov')" "$(said "$log" ' ft')" \
     "$(said "$log" ' corp')"
   if [ "$code" -ne 0 ]; then
-    failed+=("$target")
     input=$(grep -oE 'Test unit written to .*' "$log" | tail -n 1 | cut -d ' ' -f 5 || true)
     {
       grep -m 1 -A 3 -E 'panicked at|ERROR: ' "$log" || tail -n 20 "$log"
@@ -92,18 +94,38 @@ for target in "${targets[@]}"; do
       echo "$target: the input is ${input:-unknown}; again: $bin $input"
       echo "$target: or, with nightly and cargo-fuzz: cargo +nightly fuzz run $target $input"
     } >&2
-  elif [ "$keep" = yes ]; then
+    return
+  fi
+  if [ "$keep" = yes ]; then
     least=$(mktemp -d)
-    "$bin" -set_cover_merge=1 -use_counters=0 "${arguments[@]:3}" "$least" "$found/$target" "fuzz/corpus/$target" \
-      >>"$log" 2>&1 </dev/null
+    "$bin" -set_cover_merge=1 -use_counters=0 "${arguments[@]:3}" "$least" "$found/$target" \
+      "fuzz/corpus/$target" >>"$log" 2>&1 </dev/null
     rm -rf "fuzz/corpus/$target"
     mv "$least" "fuzz/corpus/$target"
     chmod 755 "fuzz/corpus/$target"
     echo "$target: $(find "fuzz/corpus/$target" -type f | wc -l) inputs are kept"
   fi
-done
+  : >"$found/$target.passed"
+}
 
+# shellcheck disable=SC2059
+printf "$row" target executions per-second coverage features corpus
+running=0
+for target in "${targets[@]}"; do
+  if [ "$running" -ge "$jobs" ]; then
+    wait -n
+    running=$((running - 1))
+  fi
+  fuzz "$target" &
+  running=$((running + 1))
+done
+wait
+
+failed=()
+for target in "${targets[@]}"; do
+  [ -e "$found/$target.passed" ] || failed+=("$target")
+done
 if [ "${#failed[@]}" -gt 0 ]; then
-  echo "found something: ${failed[*]}" >&2
+  echo "not passed: ${failed[*]}" >&2
   exit 1
 fi
