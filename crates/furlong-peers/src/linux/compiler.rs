@@ -13,7 +13,7 @@ use super::archive::COMPILED;
 use super::place::OURS;
 
 /// The headers that Linux's files include and that do not come with them: each is ours.
-const HEADERS: [&str; 17] = [
+pub(super) const HEADERS: [&str; 17] = [
     "asm/barrier.h",
     "linux/bitops.h",
     "linux/compiler.h",
@@ -36,7 +36,7 @@ const HEADERS: [&str; 17] = [
 /// As Linux's own build has it, as far as it means something in a process: no debugging, and what
 /// Linux assumes of its compiler. Nothing but our functions can be seen from outside, so that calls
 /// within are direct, as in a kernel.
-const FLAGS: [&str; 17] = [
+pub(super) const FLAGS: [&str; 17] = [
     "-shared",
     "-fPIC",
     "-O2",

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use furlong_lab::hash::fnv1a;
 use furlong_lab::record::place::cache_dir;
 
+use super::archive::COMPILED;
+use super::compiler::{FLAGS, HEADERS};
+
 /// What is compiled beside Linux's files, by name: all of it our own.
 pub(super) const OURS: [(&str, &str); 5] = [
     ("kernel.h", include_str!("../../linux/kernel.h")),
@@ -23,9 +26,12 @@ pub(super) fn dir() -> Option<PathBuf> {
     cache_dir().map(|dir| dir.join("linux"))
 }
 
-/// The directory of what goes with this binary: what was built around other functions is another.
+/// The directory of what goes with this binary: what was built of other files, or in another
+/// way, is another.
 pub(super) fn current() -> Option<PathBuf> {
-    let all: Vec<&str> = OURS.iter().map(|(_, text)| *text).collect();
+    let ours = OURS.iter().map(|(_, text)| *text);
+    let how = COMPILED.iter().chain(&HEADERS).chain(&FLAGS).copied();
+    let all: Vec<&str> = ours.chain(how).collect();
     let name = format!("{:016x}", fnv1a(all.concat().as_bytes()));
     dir().map(|dir| dir.join(name))
 }

@@ -41,13 +41,26 @@ fn unmap(start: usize, len: usize) {
 }
 
 /// A random number where the process did not begin with one: every kernel gives it that, but not
-/// everything that runs Linux's programs is one.
+/// everything that runs Linux's programs is one. Where that refuses to give one too, it is made of
+/// what differs from process to process, which can be guessed at, but is no constant.
 #[cold]
 fn asked() -> u64 {
     let mut bytes = [0; 8];
     // SAFETY: a place for as many bytes.
-    quietly(|| unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0) });
-    u64::from_ne_bytes(bytes)
+    let got = quietly(|| unsafe {
+        libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0)
+    });
+    if usize::try_from(got) == Ok(bytes.len()) {
+        return u64::from_ne_bytes(bytes);
+    }
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a place for the answer.
+    quietly(|| unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) });
+    let place = bytes.as_ptr().addr() as u64;
+    place.rotate_left(32) ^ now.tv_nsec.cast_unsigned() ^ now.tv_sec.cast_unsigned() << 30
 }
 
 fn raw(start: NonNull<u8>) -> *mut c_void {

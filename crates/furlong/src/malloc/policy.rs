@@ -124,7 +124,8 @@ impl Policy {
     /// How many bytes may be free and dirty while so many are in use, and so many were taken again
     /// after they had been given back at once.
     pub(crate) fn dirty_bytes_max(&self, live: usize, regretted: usize) -> usize {
-        let least = self.dirty_min.get() + regretted.min(self.regretted_max.get());
+        let least = regretted.min(self.regretted_max.get());
+        let least = least.saturating_add(self.dirty_min.get());
         (live / 8).max(least).min(self.dirty_max.get())
     }
 }

@@ -103,9 +103,10 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Whether a round is due, or its time is not known yet.
+    /// Whether a round is due, or its time is not known yet. Another thread may have begun one at a
+    /// later time than the caller's.
     fn is_due(&'static self, last: &Bits, now: u64) -> bool {
-        let passed = now.wrapping_sub(last.get());
+        let passed = now.saturating_sub(last.get());
         passed > 0 && (last.get() == 0 || passed > self.policy.purge_delay_ms() / 2)
     }
 

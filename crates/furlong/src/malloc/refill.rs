@@ -10,6 +10,7 @@ use super::{
     exchange::Exchange,
     hardening::Hardening,
     heap::Heap,
+    pool::Pool,
     source::{Misuse, PageSource},
     span::{Span, Use},
     system::{clear, stop},
@@ -221,6 +222,8 @@ impl<C: Config> Malloc<C> {
             before
         });
         self.unmap_kept(|| 0);
+        // All of it went on request: what is taken again is no sign that the floor is too low.
+        self.with_pool(Pool::forget_gone);
         before > 0
     }
 }

@@ -176,6 +176,30 @@ fn what_is_taken_again_after_a_round_was_rightly_given_back() {
 }
 
 #[test]
+fn what_a_trim_gave_back_is_no_sign_that_more_should_stay() {
+    with_live(|malloc| {
+        let most = malloc.dirty_bytes_max();
+        for _ in 0..10 {
+            free(malloc, allocate(malloc, 3, MIB));
+            assert!(malloc.trim());
+        }
+        assert_eq!(malloc.dirty_bytes_max(), most);
+    });
+}
+
+#[test]
+fn a_thread_that_read_the_clock_before_the_last_round_begins_none() {
+    with_live(|malloc| {
+        pass(malloc);
+        free(malloc, allocate(malloc, 3, MIB));
+        pass(malloc);
+        malloc.source().now.fetch_sub(1, Ordering::SeqCst);
+        free(malloc, allocate(malloc, 1, 100_000));
+        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+    });
+}
+
+#[test]
 fn what_a_heap_keeps_goes_after_the_delay() {
     with_live(|malloc| {
         let sizes = (16..60_000).step_by(900);
