@@ -16,9 +16,7 @@ const PAGE: u64 = 4096;
 /// A hosted range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {
-    /// The frames that it was plugged with.
-    whole: Range<u64>,
-    /// Those that host.
+    /// The frames that host.
     frames: Range<u64>,
 }
 
@@ -65,10 +63,7 @@ impl Model {
             frame.made = false;
             frame.host = Some(host);
         });
-        self.hosts.push(Host {
-            whole: frames.clone(),
-            frames: hosting,
-        });
+        self.hosts.push(Host { frames: hosting });
         Ok(Outcome::Number(Some(pages)))
     }
 
@@ -93,18 +88,26 @@ impl Model {
         host.is_some_and(|host| host.frames.contains(&frame))
     }
 
-    /// The frames that keep `frames` from going: those that host, unless all of their range goes.
+    /// The frames that keep `frames` from going: those that host, unless all go that are left of
+    /// their range.
     pub(super) fn hosting_in(&self, frames: &Range<u64>) -> Option<Range<u64>> {
         let host = self.frame(frames.start).host?;
-        let host = &self.hosts[host];
-        let goes = *frames == host.whole || meet(frames, &host.frames).is_empty();
-        (!goes).then(|| host.frames.clone())
+        let hosting = &self.hosts[host].frames;
+        let goes = self.is_left(host, frames) || meet(frames, hosting).is_empty();
+        (!goes).then(|| hosting.clone())
     }
 
     /// Those that host among frames that may go as far as this model can see.
     pub(super) fn goes_with(&self, frames: &Range<u64>) -> Option<Range<u64>> {
         let host = self.frame(frames.start).host?;
-        let host = &self.hosts[host];
-        (*frames == host.whole).then(|| host.frames.clone())
+        let hosting = &self.hosts[host].frames;
+        self.is_left(host, frames).then(|| hosting.clone())
+    }
+
+    /// Whether nothing of a hosted range is left but these frames.
+    fn is_left(&self, host: usize, frames: &Range<u64>) -> bool {
+        let all = (self.base..).zip(&self.frames);
+        let mut its = all.filter(|(_, frame)| frame.host == Some(host));
+        its.all(|(at, _)| frames.contains(&at))
     }
 }

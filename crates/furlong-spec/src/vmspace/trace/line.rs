@@ -139,6 +139,10 @@ fn image(fields: &mut Fields<'_>) -> Result<What, Fault> {
     for word in fields.0.by_ref() {
         name = name + " " + word;
     }
+    if name.contains(char::is_control) {
+        let (field, word) = ("name", shown(&name));
+        return Err(Fault::Field { field, word });
+    }
     Ok(What::Image {
         start,
         len,
