@@ -20,9 +20,9 @@
 #![expect(unsafe_code, reason = "memory is brought, and mapped by address")]
 
 mod orders;
+mod thread_cpu;
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
 use std::ptr::NonNull;
@@ -39,6 +39,7 @@ use furlong::check::Check;
 use furlong::sync::{Cpu, SpinLock};
 use loom::cell::UnsafeCell;
 use orders::{Start, body, explore, model};
+use thread_cpu::{ThreadCpu, on_cpu};
 
 type Small<A, U> = Custom<AreaFirst, A, ZeroNothing, U, SpinLock, Off>;
 type Free = LockFree<2>;
@@ -130,20 +131,6 @@ unsafe impl Memory for Watched {
 
     unsafe fn write(&self, _: PhysAddr, from: NonNull<u8>, len: usize) {
         self.touch(from, len);
-    }
-}
-
-loom::thread_local! {
-    static CPU: Cell<usize> = Cell::new(0);
-}
-
-/// Each thread of a model says which CPU it is.
-#[derive(Default)]
-struct ThreadCpu;
-
-impl Cpu for ThreadCpu {
-    fn number(&self) -> usize {
-        CPU.with(Cell::get)
     }
 }
 
@@ -247,7 +234,7 @@ fn runs_across_words_take_both_or_none() {
 fn make_apart<A: Area>() -> Start<World<A, ThreadCpu>, 2> {
     let threads = [0, 1].map(|cpu| {
         body(move |world: &World<A, ThreadCpu>| {
-            CPU.with(|number| number.set(cpu));
+            on_cpu(cpu);
             let own = [3, 1].map(|slots| world.map(slots).expect("nobody else begins there"));
             for at in own {
                 assert_eq!((at.raw() / SLOT / 4) as usize % 2, cpu);
@@ -278,7 +265,7 @@ fn make_beyond<A: Area>() -> Start<World<A, ThreadCpu>, 2> {
             world.unmap(near);
         }),
         body(|world: &World<A, ThreadCpu>| {
-            CPU.with(|number| number.set(1));
+            on_cpu(1);
             world.try_once(1);
         }),
     ];
@@ -351,53 +338,44 @@ fn sleep_until<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// One waits for what another gives back.
-fn make_waiter<A: Area>() -> Start<World<A>, 2> {
-    let world = World::<A>::new(&Plan::new(2, 1));
-    let held = world.map(2).unwrap();
+/// One waits for as many slots as another gives back, who had them last of `RUNS` mappings that
+/// fill the pool.
+fn make_waiter<A: Area, const SLOTS: usize, const RUNS: usize>() -> Start<World<A>, 2> {
+    let world = World::<A>::new(&Plan::new(SLOTS * RUNS, 1));
+    let mut runs = [(); RUNS].map(|()| Some(world.map(SLOTS).unwrap()));
+    let last = runs[RUNS - 1].take().unwrap();
     let threads = [
-        body(|world: &World<A>| {
-            let waiting = world.pool.wait(&world.device, ToDevice(&[1; 2049]));
-            drop(sleep_until(waiting).unwrap());
+        body(move |world: &World<A>| {
+            let bytes = [1; 4 * SLOT as usize];
+            let from = ToDevice(&bytes[..SLOTS * SLOT as usize]);
+            drop(sleep_until(world.pool.wait(&world.device, from)).unwrap());
+            for run in runs.into_iter().flatten() {
+                world.unmap(run);
+            }
         }),
-        body(move |world: &World<A>| world.unmap(held)),
+        body(move |world: &World<A>| world.unmap(last)),
     ];
     (world, threads)
 }
 
 #[test]
 fn one_who_waits_is_woken_without_a_lock() {
-    model(make_waiter::<Free>, World::is_whole);
+    model(make_waiter::<Free, 2, 1>, World::is_whole);
 }
 
 #[test]
 fn one_who_waits_is_woken_under_a_lock() {
-    model(make_waiter::<Under>, World::is_whole);
-}
-
-/// One waits for what another gives back in the segment that is not the first to be looked at.
-fn make_far_waiter<A: Area>() -> Start<World<A>, 2> {
-    let world = World::<A>::new(&Plan::new(8, 1));
-    let [near, far] = [4, 4].map(|slots| world.map(slots).unwrap());
-    let threads = [
-        body(move |world: &World<A>| {
-            let waiting = world.pool.wait(&world.device, ToDevice(&[1; 6145]));
-            drop(sleep_until(waiting).unwrap());
-            world.unmap(near);
-        }),
-        body(move |world: &World<A>| world.unmap(far)),
-    ];
-    (world, threads)
+    model(make_waiter::<Under, 2, 1>, World::is_whole);
 }
 
 #[test]
 fn one_who_waits_is_woken_from_another_segment_without_a_lock() {
-    model(make_far_waiter::<Free>, World::is_whole);
+    model(make_waiter::<Free, 4, 2>, World::is_whole);
 }
 
 #[test]
 fn one_who_waits_is_woken_from_another_segment_under_a_lock() {
-    model(make_far_waiter::<Under>, World::is_whole);
+    model(make_waiter::<Under, 4, 2>, World::is_whole);
 }
 
 /// Of two who wait the first gives up, perhaps after it was woken.

@@ -20,38 +20,22 @@
 #![forbid(unsafe_code)]
 
 mod orders;
+mod thread_cpu;
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool as Note;
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
-use furlong::iova::{Cpu, Domain, DomainConfig, Flush, Grant, Lowest, Request, Standard, VecSpace};
+use furlong::iova::{Domain, DomainConfig, Flush, Grant, Lowest, Request, Standard, VecSpace};
 use furlong::rbtree::Off;
 use furlong::sync::SpinLock;
 use furlong::sync::atomic::{AtomicBool, Ordering};
 use orders::{Start, body, model};
+use thread_cpu::{ThreadCpu, on_cpu};
 
 const PAGE: u64 = 4096;
 const PAGES: usize = 4;
-
-loom::thread_local! {
-    static CPU: Cell<usize> = Cell::new(0);
-}
-
-/// The CPU that a thread of the model says it is on.
-struct ThreadCpu;
-
-impl Cpu for ThreadCpu {
-    fn number(&self) -> usize {
-        CPU.with(Cell::get)
-    }
-}
-
-fn on_cpu(cpu: usize) {
-    CPU.with(|number| number.set(cpu));
-}
 
 /// One class of one page, one round a magazine, one magazine in the depot.
 struct Least<const QUARANTINE: usize>;

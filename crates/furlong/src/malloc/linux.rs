@@ -53,14 +53,20 @@ fn asked() -> u64 {
     if usize::try_from(got) == Ok(bytes.len()) {
         return u64::from_ne_bytes(bytes);
     }
+    let now = clock(libc::CLOCK_MONOTONIC);
+    let place = bytes.as_ptr().addr() as u64;
+    place.rotate_left(32) ^ now.tv_nsec.cast_unsigned() ^ now.tv_sec.cast_unsigned() << 30
+}
+
+/// What a clock says, or 0.
+fn clock(which: libc::clockid_t) -> libc::timespec {
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: a place for the answer.
-    quietly(|| unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) });
-    let place = bytes.as_ptr().addr() as u64;
-    place.rotate_left(32) ^ now.tv_nsec.cast_unsigned() ^ now.tv_sec.cast_unsigned() << 30
+    quietly(|| unsafe { libc::clock_gettime(which, &raw mut now) });
+    now
 }
 
 fn raw(start: NonNull<u8>) -> *mut c_void {
@@ -128,12 +134,8 @@ unsafe impl PageSource for Linux {
     }
 
     fn now_ms(&self) -> u64 {
-        let mut now = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: a place for the answer. A clock of the last tick, which needs no system call.
-        quietly(|| unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) });
+        // The clock of the last tick, which needs no system call.
+        let now = clock(libc::CLOCK_MONOTONIC_COARSE);
         let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
         seconds * 1000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1_000_000
     }

@@ -4,8 +4,8 @@
 //! place: in memory that was given to the table, or on the heap. Where there is none, what the
 //! index and the table need goes there as well.
 //!
-//! So a hosted range can be unplugged, whole, where its memory has nothing but its descriptors. One
-//! that has more of the table stays, as the first range does of a table without other memory:
+//! So a hosted range can be unplugged, whole or as what is left of it when the rest is gone, where
+//! its memory has nothing but its descriptors. One that has more of the table stays, as the first range does of a table without other memory:
 //! [`UnplugError::Bookkeeping`](super::UnplugError::Bookkeeping) says so.
 #![forbid(unsafe_code)]
 
@@ -55,7 +55,7 @@ where
 
     /// Adds a segment whose first frames host what the table keeps about it: `memory` is those
     /// frames, as the caller sees them, [`hosted_bytes`](Self::hosted_bytes) or more. They are not
-    /// available, and they leave the table with the whole segment only; then
+    /// available, and they leave the table with all that is left of the segment only; then
     /// [`take_back`](Self::take_back) returns the memory.
     ///
     /// Descriptors are made by [`make`](Self::make), section by section; until then lookups find
