@@ -1,9 +1,20 @@
 #!/usr/bin/env bash
-# AddressSanitizer over the tests of the library, of the specification and of the adapters. The
-# sanitizer comes with the stable toolchain; only its flag is called unstable, hence RUSTC_BOOTSTRAP.
-# What follows ci/asan.sh goes to cargo test.
+# AddressSanitizer over the library's own tests, over every input that fuzzing kept, and over what
+# several threads do at once. `ci/asan.sh --all` takes all tests of the library, of the specification
+# and of the adapters, which are many programs to build. What else is said goes to cargo test.
+# The sanitizer comes with the stable toolchain; only its flag is called unstable, hence
+# RUSTC_BOOTSTRAP.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+threads=(iova_concurrent phys_race maple_readers vmspace_readers vmspace_race bounce_stress malloc)
+tests=(--lib --test malloc_zones --test fuzz_corpus --test virtio)
+for name in "${threads[@]}"; do tests+=(--test "$name"); done
+packages=(-p furlong -p furlong-spec -p furlong-adapters)
+if [ "${1:-}" = --all ]; then
+  tests=(--lib --tests)
+  shift
+fi
 
 export RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Cforce-frame-pointers=yes"
 export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_init_order=1"
@@ -46,5 +57,5 @@ planted leak 'detected memory leaks'
 echo "AddressSanitizer sees planted errors"
 
 # With an explicit target the flags stay away from build scripts and macros.
-cargo test -p furlong -p furlong-spec -p furlong-adapters --lib --tests \
-  --features furlong/std --target "$host" --target-dir target/asan "$@"
+cargo test "${packages[@]}" "${tests[@]}" --features furlong/std --target "$host" \
+  --target-dir target/asan "$@"

@@ -55,7 +55,7 @@ loom() {
 }
 
 asan() {
-  record asan bash ci/asan.sh --quiet
+  record asan bash ci/asan.sh --all --quiet
 }
 
 memcheck() {

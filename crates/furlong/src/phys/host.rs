@@ -5,7 +5,8 @@
 //! index and the table need goes there as well.
 //!
 //! So a hosted range can be unplugged, whole or as what is left of it when the rest is gone, where
-//! its memory has nothing but its descriptors. One that has more of the table stays, as the first range does of a table without other memory:
+//! its memory has nothing but its descriptors. One that has more of the table stays, as the first
+//! range does of a table without other memory:
 //! [`UnplugError::Bookkeeping`](super::UnplugError::Bookkeeping) says so.
 #![forbid(unsafe_code)]
 
