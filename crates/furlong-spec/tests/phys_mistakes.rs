@@ -369,6 +369,48 @@ fn an_array_that_is_full_says_how_many_it_has() {
 }
 
 #[test]
+fn what_is_isolated_keeps_its_place_whatever_comes_meanwhile() {
+    fn kept<L: Lookup>(room: Option<usize>) {
+        let (table, _) = boot::<L>();
+        let mut segments = table.lock();
+        segments.start().expect("there is memory");
+        let mut plugged = segments.len();
+        let mut plug = |segments: &mut Writer<'_, L>| {
+            let start = 10_000 + 10 * plugged as u64;
+            let done = segments.plug(frames(start, start + 6));
+            plugged += usize::from(done.is_ok());
+            done.map(drop)
+        };
+        for _ in 0..4 {
+            plug(&mut segments).expect("there is room for a few");
+        }
+        let all: Vec<_> = segments.iter().map(|segment| segment.frames).collect();
+        let isolate = |part: &Extent<Pfn>| segments.isolate(*part).expect("none is isolated yet");
+        let isolated: Vec<_> = all.iter().map(isolate).collect();
+        let more = room.map_or(40, |room| room - all.len());
+        for _ in 0..more {
+            plug(&mut segments).expect("there is room for more");
+        }
+        if let Some(room) = room {
+            assert_eq!(plug(&mut segments), Err(PlugError::Full(room)));
+        }
+        for (part, token) in all.iter().zip(isolated) {
+            assert_eq!(segments.view().find(part.start()), None);
+            segments.abort(token).expect("it is isolated");
+            assert!(segments.view().find(part.start()).is_some());
+        }
+        segments.check().expect("no invariant is broken");
+    }
+    kept::<Direct>(None);
+    kept::<Tree>(None);
+    kept::<Branchless>(None);
+    kept::<Flat>(None);
+    kept::<Array<BinarySearch, 9>>(Some(9));
+    kept::<Array<Linear, 9>>(Some(9));
+    kept::<Array<BigFirst, 9>>(Some(9));
+}
+
+#[test]
 fn a_table_without_memory_is_full_and_loses_what_needs_none() {
     type Small = SegmentTable<Page, Custom<Direct>, 2>;
     let table = Small::with_config(SpinLock::new(), Domain::new());

@@ -48,7 +48,6 @@ pub fn phys(bytes: &[u8]) -> Held {
             let donates = Mix {
                 donates: true,
                 hosts: choices.below(2) == 0,
-                ..hosts
             };
             let subject = TableSubject::without_heap();
             agree(subject, model.without_heap(), donates, place, choices)
@@ -75,12 +74,13 @@ fn space(
 
 fn of<L: Lookup>(room: Option<usize>, spaces: &[(u64, u64)], mut choices: Bytes<'_>) -> Held {
     let (place, model) = space(spaces, &mut choices, room);
-    let mix = Mix {
-        // Arms with a limit keep no place for what is isolated.
-        aborts: room.is_none(),
-        ..Mix::default()
-    };
-    agree(TableSubject::<L>::new(), model, mix, place, choices)
+    agree(
+        TableSubject::<L>::new(),
+        model,
+        Mix::default(),
+        place,
+        choices,
+    )
 }
 
 fn agree<L: Lookup>(

@@ -101,11 +101,33 @@ impl Model {
         count
     }
 
-    fn has_room(&self) -> Result<(), Refusal> {
-        match self.room {
-            Some(room) if self.started && self.pieces() > room => Err(Refusal::Full(room)),
-            _ => Ok(()),
+    /// As many as there ever are when some isolations are taken back, whichever, and others not.
+    fn pieces_to_come(&self, isolations: &[Range<u64>]) -> usize {
+        let Some((first, others)) = isolations.split_first() else {
+            return self.pieces();
+        };
+        let mut without = self.clone();
+        without.each(first, |frame| frame.isolated = false);
+        self.pieces_to_come(others)
+            .max(without.pieces_to_come(others))
+    }
+
+    /// Whether there is room for all that there may come to be, with frames that are about to be
+    /// isolated.
+    fn has_room(&self, more: Option<&Range<u64>>) -> Result<(), Refusal> {
+        let Some(room) = self.room.filter(|_| self.started) else {
+            return Ok(());
+        };
+        let held = self.held.iter().flatten().chain(more);
+        let held: Vec<_> = held.cloned().collect();
+        let mut then = self.clone();
+        if let Some(more) = more {
+            then.each(more, |frame| frame.isolated = true);
         }
+        if then.pieces_to_come(&held) > room {
+            return Err(Refusal::Full(room));
+        }
+        Ok(())
     }
 
     /// Whether nothing is in the way of a plug.
@@ -151,7 +173,7 @@ impl Model {
         }
         let before = self.room.map(|_| self.clone());
         self.add(frames, avail, node, user);
-        if let Err(full) = self.has_room() {
+        if let Err(full) = self.has_room(None) {
             *self = before.expect("there is a limit");
             return Err(full);
         }
@@ -229,11 +251,8 @@ impl Model {
             return Err(Refusal::Held);
         }
         self.owner_of(frames)?;
+        self.has_room(Some(frames))?;
         self.each(frames, |frame| frame.isolated = true);
-        if let Err(refusal) = self.has_room() {
-            self.each(frames, |frame| frame.isolated = false);
-            return Err(refusal);
-        }
         self.held[slot] = Some(frames.clone());
         Ok(Outcome::Done)
     }
@@ -258,12 +277,7 @@ impl Model {
 
     fn unplug(&mut self, frames: &Range<u64>) -> Answer {
         self.owner_of(frames)?;
-        if self.started {
-            self.each(frames, |frame| frame.isolated = true);
-            let room = self.has_room();
-            self.each(frames, |frame| frame.isolated = false);
-            room?;
-        }
+        self.has_room(Some(frames))?;
         self.take_out(frames)
     }
 

@@ -12,25 +12,12 @@ use super::operation::HELD;
 use crate::{Choices, Random};
 
 /// What a stream has beside what every table can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mix {
     /// Ranges that host their own bookkeeping.
     pub hosts: bool,
     /// Memory that is given to the table, a little at a time.
     pub donates: bool,
-    /// Isolations that are taken back.
-    pub aborts: bool,
-}
-
-impl Default for Mix {
-    /// What every table without a limit can do.
-    fn default() -> Self {
-        Self {
-            hosts: false,
-            donates: false,
-            aborts: true,
-        }
-    }
 }
 
 /// `count` operations over `space` frames from `base` on that every table can do; equal for equal
@@ -224,7 +211,7 @@ impl<C: Choices> Draw<C> {
             20..35 => Operation::Unplug(self.there()),
             35..43 => self.isolate(),
             43..50 => Operation::Remove(self.random.index(HELD)),
-            50..54 if self.mix.aborts => Operation::Abort(self.random.index(HELD)),
+            50..54 => Operation::Abort(self.random.index(HELD)),
             54..57 => Operation::Steal(self.name()),
             57..60 => Operation::StealForced(self.name()),
             60..62 => Operation::StealFrom((0..self.random.below(4) as u32).rev().collect()),
@@ -233,7 +220,7 @@ impl<C: Choices> Draw<C> {
             66..70 if self.mix.hosts => self.plug_hosted(),
             70..74 if self.mix.hosts => Operation::Make(self.frame_there()),
             74..77 if self.mix.donates => Operation::Donate(self.random.index(1 << 15)),
-            50..54 | 66..77 => Operation::Unplug(self.frames()),
+            66..77 => Operation::Unplug(self.frames()),
             _ => self.question(),
         }
     }

@@ -9,7 +9,7 @@ use furlong::phys::{
 };
 
 use super::coverage::{Cells, Counted, differences};
-use super::{Mix, Model, Operation, TableSubject, mixed_operations};
+use super::{Mix, Model, Operation, TableSubject, mixed_operations, operations};
 use crate::{Coverage, judge};
 
 /// Where a stream's frames lie, and how many there are: one, a few across blocks, within a block,
@@ -81,6 +81,7 @@ const ALWAYS: Cells = &[
         ],
     ),
     ("remove", &["done", "Held", "LastSegment", "Pinned"]),
+    ("abort", &["done", "Held"]),
     ("adopt", &["done", "Unknown"]),
     ("start", &["some", "Started"]),
     (
@@ -113,9 +114,6 @@ const ALWAYS: Cells = &[
     ("avail-edges", &["some", "none"]),
     ("managed", &["some"]),
 ];
-
-/// What arms without a limit do beside it.
-const UNLIMITED: Cells = &[("abort", &["done", "Held"])];
 
 /// Where the last frame that there can be is in reach.
 const HIGH: Cells = &[("plug", &["Beyond"])];
@@ -158,27 +156,27 @@ pub const TRIALS: [Trial; 9] = [
     Trial {
         name: "direct",
         run: direct,
-        cells: &[ALWAYS, UNLIMITED, HIGH, HOSTED],
+        cells: &[ALWAYS, HIGH, HOSTED],
     },
     Trial {
         name: "direct, short of memory",
         run: short_of_memory,
-        cells: &[ALWAYS, UNLIMITED, HIGH, HOSTED, SCARCE],
+        cells: &[ALWAYS, HIGH, HOSTED, SCARCE],
     },
     Trial {
         name: "array-branchless",
         run: |seeds| of::<Branchless>(None, &SPACES, seeds),
-        cells: &[ALWAYS, UNLIMITED, HIGH],
+        cells: &[ALWAYS, HIGH],
     },
     Trial {
         name: "rbtree",
         run: |seeds| of::<Tree>(None, &SPACES, seeds),
-        cells: &[ALWAYS, UNLIMITED, HIGH],
+        cells: &[ALWAYS, HIGH],
     },
     Trial {
         name: "flat",
         run: |seeds| of::<Flat>(None, LOW, seeds),
-        cells: &[ALWAYS, UNLIMITED],
+        cells: &[ALWAYS],
     },
     Trial {
         name: "array of 6, binary search",
@@ -233,7 +231,6 @@ fn short_of_memory(seeds: Range<u64>) -> Result<Coverage, String> {
             // Hosted ranges bring memory with them.
             hosts: seed % 2 == 0,
             donates: seed % 3 > 0,
-            ..Mix::default()
         };
         let rich = Mix {
             donates: false,
@@ -253,12 +250,7 @@ fn of<L: Lookup>(
     seeds: Range<u64>,
 ) -> Result<Coverage, String> {
     let model = |base, space| Model::new(base, space as usize, room);
-    let mix = Mix {
-        // Arms with a limit keep no place for what is isolated.
-        aborts: room.is_none(),
-        ..Mix::default()
-    };
-    let stream = |base, space, seed| mixed_operations(base, space, STREAM, seed, mix);
+    let stream = |base, space, seed| operations(base, space, STREAM, seed);
     streams(spaces, seeds, TableSubject::<L>::new, model, stream)
 }
 

@@ -130,8 +130,12 @@ impl Model {
         if to + new > i128::from(self.world.last()) + 1 {
             return Err(RemapError::Beyond);
         }
-        let wrapped = (first + old) % ((1 << 64) / i128::from(self.world.page));
-        if wrapped > to && to + new > first {
+        let beyond = (1 << 64) / i128::from(self.world.page);
+        let end = match first + old {
+            end if end > beyond => end - beyond,
+            end => end,
+        };
+        if end > to && to + new > first {
             return Err(RemapError::Overlap);
         }
         if self.areas().len() + 5 >= self.world.areas_max {

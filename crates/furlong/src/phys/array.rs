@@ -7,11 +7,12 @@ use core::ptr::NonNull;
 
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Found, Site};
+use super::lookup::{Arm, Change, Found, Site};
 use super::segment::Frames;
 use super::truth::{Piece, rebuild};
 
-/// At most `M` segments in an array, searched as `S` has it.
+/// At most `M` segments in an array, searched as `S` has it. What is isolated keeps a place, so
+/// that it can be taken back.
 pub struct Array<S = BinarySearch, const M: usize = 32>(PhantomData<S>);
 
 /// How an [`Array`] is ordered and searched.
@@ -187,8 +188,18 @@ impl<S: Strategy, const M: usize> Arm for Array<S, M> {
         pieces[S::search(pieces, frame, seen)?].pages?.of(frame)
     }
 
-    fn prepare<D>(site: &mut Site<'_, Self, D>, _: Frames, one_more: bool) -> Result<(), Refusal> {
-        if one_more && site.private.len == S::limit(M) {
+    fn prepare<D>(
+        site: &mut Site<'_, Self, D>,
+        frames: Frames,
+        change: Change,
+    ) -> Result<(), Refusal> {
+        let truth = site.truth;
+        let most = match change {
+            Change::Plug => truth.pieces_to_come(None) + 1,
+            Change::Isolate => truth.pieces_to_come(Some(frames)),
+            Change::Refresh => truth.pieces_to_come(None),
+        };
+        if most > S::limit(M) {
             return Err(Refusal::Full(S::limit(M)));
         }
         Ok(())

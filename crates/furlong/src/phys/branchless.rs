@@ -12,7 +12,7 @@ use core::ptr::NonNull;
 
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Found, Site};
+use super::lookup::{Arm, Change, Found, Site};
 use super::pages::Pages;
 use super::segment::Frames;
 use super::truth::{Piece, rebuild};
@@ -52,11 +52,13 @@ impl<D> Sorted<D> {
         Some((*left.first()?, self.rest.get(at / size_of::<u64>())?))
     }
 
-    /// Makes room for what one change adds.
-    pub(super) fn reserve(&mut self) -> Result<(), Refusal> {
+    /// Makes room for so many pieces altogether.
+    pub(super) fn reserve(&mut self, most: usize) -> Result<(), Refusal> {
         let Self { starts, rest } = self;
-        let more = starts.try_reserve(2).and_then(|()| rest.try_reserve(2));
-        more.map_err(|_| Refusal::NoMemory)
+        let more = most.saturating_sub(starts.len());
+        let made = starts.try_reserve(more);
+        let made = made.and_then(|()| rest.try_reserve(more));
+        made.map_err(|_| Refusal::NoMemory)
     }
 
     pub(super) fn take(&mut self, frames: Frames) -> Option<Frames> {
@@ -128,8 +130,8 @@ impl Arm for Branchless {
         NonNull::new(select_unpredictable(is_in, page, core::ptr::null_mut()))
     }
 
-    fn prepare<D>(site: &mut Site<'_, Self, D>, _: Frames, _: bool) -> Result<(), Refusal> {
-        site.private.reserve()
+    fn prepare<D>(site: &mut Site<'_, Self, D>, _: Frames, _: Change) -> Result<(), Refusal> {
+        site.private.reserve(site.truth.most_pieces())
     }
 
     fn update<D>(site: &mut Site<'_, Self, D>, frames: Frames) {

@@ -60,7 +60,7 @@ use core::ptr::NonNull;
 
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Beside, Found, Site};
+use super::lookup::{Arm, Beside, Change, Found, Site};
 use super::segment::Frames;
 use crate::sync::atomic::Ordering;
 use geometry::BLOCK_FRAMES;
@@ -136,7 +136,7 @@ impl Arm for Direct {
         select(valid, frame, base)
     }
 
-    fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: bool) -> Result<(), Refusal> {
+    fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: Change) -> Result<(), Refusal> {
         update::prepare(site, frames)
     }
 

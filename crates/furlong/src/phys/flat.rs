@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use super::branchless::{Branchless, Sorted};
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Found, Site};
+use super::lookup::{Arm, Change, Found, Site};
 use super::segment::Frames;
 use super::truth::rebuild;
 use super::words::Words;
@@ -67,8 +67,8 @@ impl Arm for Flat {
         NonNull::new(place.load(Ordering::Acquire))
     }
 
-    fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: bool) -> Result<(), Refusal> {
-        site.private.sorted.reserve()?;
+    fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: Change) -> Result<(), Refusal> {
+        site.private.sorted.reserve(site.truth.most_pieces())?;
         let pages = &mut site.private.pages;
         if frames.end > FRAMES_MAX {
             return Err(Refusal::NoMemory);

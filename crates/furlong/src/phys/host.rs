@@ -14,7 +14,7 @@ use core::mem::MaybeUninit;
 
 use super::direct::geometry::{SECTION_BITS, SECTION_FRAMES};
 use super::error::{HostError, MakeError, NoMemory, PlugError};
-use super::lookup::Arm;
+use super::lookup::{Arm, Change};
 use super::memory::{Host, Memory};
 use super::plug::Wanted;
 use super::segment::Frames;
@@ -112,7 +112,7 @@ where
         let core = &mut *self.core;
         let run = core.slabs.take_late(&mut core.memory, host, wanted.frames);
         let run = run.map_err(|NoMemory| PlugError::NoMemory)?;
-        if let Err(refusal) = C::Lookup::prepare(&mut self.site(), wanted.frames, true) {
+        if let Err(refusal) = C::Lookup::prepare(&mut self.site(), wanted.frames, Change::Plug) {
             let core = &mut *self.core;
             core.slabs.give_back(&mut core.memory, run);
             self.settle();
@@ -147,7 +147,8 @@ where
             start,
             end: start + SECTION_FRAMES,
         };
-        let room = C::Lookup::prepare(&mut self.site(), section.meet(entry.frames()), false);
+        let shown = section.meet(entry.frames());
+        let room = C::Lookup::prepare(&mut self.site(), shown, Change::Refresh);
         if room.is_err() {
             self.settle();
             return Err(MakeError::NoMemory);

@@ -18,7 +18,7 @@
 //! [`Flat`]: super::Flat
 #![forbid(unsafe_code)]
 
-pub(super) use arm::{Arm, Beside, Found, Site};
+pub(super) use arm::{Arm, Beside, Change, Found, Site};
 
 /// How the segment and the descriptor of a frame are found: one of the arms `Array`,
 /// `Branchless`, `Tree`, [`Direct`](super::Direct) and `Flat`. The trait is sealed.
@@ -68,6 +68,17 @@ mod arm {
         pub(in super::super) truth: Truth<'a, D>,
     }
 
+    /// What is about to happen to frames.
+    #[derive(Clone, Copy)]
+    pub enum Change {
+        /// They become a segment.
+        Plug,
+        /// They are isolated.
+        Isolate,
+        /// They are of segments that are there, and found, or found otherwise.
+        Refresh,
+    }
+
     /// What an arm does.
     pub trait Arm: Sized {
         /// What readers look at beside a writer.
@@ -99,12 +110,12 @@ mod arm {
             seen: impl FnMut(),
         ) -> Option<NonNull<D>>;
 
-        /// Makes room for a change of `frames`, by which what is found may come to be one piece
-        /// more. Nothing is seen of it.
+        /// Makes room for a change of `frames` that comes next, and for all that isolated frames
+        /// can become after it, be they removed or taken back. Nothing is seen of it.
         fn prepare<D>(
             site: &mut Site<'_, Self, D>,
             frames: Frames,
-            one_more: bool,
+            change: Change,
         ) -> Result<(), Refusal>;
 
         /// Brings `frames` up to date with the truth. There is room.

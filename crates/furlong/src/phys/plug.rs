@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::error::{NoMemory, PlugError};
-use super::lookup::Arm;
+use super::lookup::{Arm, Change};
 use super::making::{Making, Run};
 use super::pages::Share;
 use super::segment::Frames;
@@ -39,7 +39,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
         let run = self.take_descriptors(wanted.frames);
         let run = run.map_err(|NoMemory| PlugError::NoMemory)?;
-        if let Err(refusal) = C::Lookup::prepare(&mut self.site(), wanted.frames, true) {
+        if let Err(refusal) = C::Lookup::prepare(&mut self.site(), wanted.frames, Change::Plug) {
             let core = &mut *self.core;
             core.slabs.give_back(&mut core.memory, run);
             self.settle();

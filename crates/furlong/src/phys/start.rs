@@ -3,7 +3,7 @@
 
 use super::direct::geometry::BLOCK_FRAMES;
 use super::error::{NoMemory, Refusal, StartError};
-use super::lookup::Arm;
+use super::lookup::{Arm, Change};
 use super::making::Making;
 use super::segment::Frames;
 use super::truth::Truth;
@@ -64,12 +64,12 @@ impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N>
         // For the highest segment first, so that nothing grows step by step.
         if let Some(last) = self.segments.core.order.as_slice().last() {
             let frames = self.segments.all.get(*last).frames();
-            C::Lookup::prepare(&mut self.segments.site(), frames, true)?;
+            C::Lookup::prepare(&mut self.segments.site(), frames, Change::Refresh)?;
         }
         for position in 0..self.segments.len() {
             let index = self.segments.core.order.as_slice()[position];
             let frames = self.segments.all.get(index).frames();
-            C::Lookup::prepare(&mut self.segments.site(), frames, true)?;
+            C::Lookup::prepare(&mut self.segments.site(), frames, Change::Refresh)?;
             C::Lookup::update(&mut self.segments.site(), frames);
             self.segments.settle();
         }

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use super::entry::All;
 use super::error::Refusal;
-use super::lookup::{Arm, Found, Site};
+use super::lookup::{Arm, Change, Found, Site};
 use super::segment::Frames;
 use super::truth::{Piece, rebuild};
 use crate::rbtree::{Augment, NodeId, Nodes, RbTree, Side, VecArena};
@@ -125,9 +125,10 @@ impl Arm for Tree {
         pieces.tree.item(at).pages?.of(frame)
     }
 
-    fn prepare<D>(site: &mut Site<'_, Self, D>, _: Frames, _: bool) -> Result<(), Refusal> {
+    fn prepare<D>(site: &mut Site<'_, Self, D>, _: Frames, _: Change) -> Result<(), Refusal> {
+        let most = site.truth.most_pieces();
         let private = &mut *site.private;
-        while private.unused_len < 2 {
+        while private.tree.len() + private.unused_len < most {
             private.tree.try_reserve(1).map_err(|_| Refusal::NoMemory)?;
             let next = private.unused.map_or(u32::MAX, |at| at.index() as u32);
             let link = Piece {

@@ -107,14 +107,48 @@ impl<'a, D> Truth<'a, D> {
         &rest[..count]
     }
 
-    /// The piece that has these frames, all of which are found.
-    pub(super) fn piece_with(self, frames: Frames) -> Frames {
-        let index = self.find(frames.start).expect("a segment has them");
-        let pieces = self.pieces_of(index).map(|piece| piece.frames);
-        let mut pieces = pieces.filter(|piece| piece.covers(frames));
-        pieces
-            .next()
-            .expect("frames that are not isolated are found")
+    /// How many pieces there come to be at most while isolated frames, and `more` with them, are
+    /// removed or taken back.
+    ///
+    /// # Cost
+    /// O(n).
+    pub(super) fn pieces_to_come(self, more: Option<Frames>) -> usize {
+        let of_one = |index: &u32| {
+            let whole = self.all.get(*index).frames();
+            let hidden = self.hidden_in(whole);
+            let more = more.filter(|more| whole.covers(*more));
+            let below = more.map_or(0, |more| {
+                hidden.partition_point(|hidden| hidden.frames.end <= more.start)
+            });
+            let (below, above) = hidden.split_at(below);
+            let frames = |hidden: &Hidden| hidden.frames;
+            let isolated = below.iter().map(frames).chain(more);
+            let mut isolated = isolated.chain(above.iter().map(frames)).peekable();
+            let (mut count, mut from, mut is_found) = (0, whole.start, false);
+            while let Some(Frames { start, end }) = isolated.next() {
+                if from < start {
+                    count += 1;
+                    is_found = true;
+                }
+                // What comes back is a piece of its own where nothing beside it is found.
+                let next = isolated.peek().map_or(whole.end, |next| next.start);
+                is_found = !is_found && end == next;
+                count += usize::from(is_found);
+                from = end;
+            }
+            count + usize::from(from < whole.end)
+        };
+        self.order.iter().map(of_one).sum()
+    }
+
+    /// No less than [`pieces_to_come`](Self::pieces_to_come) with one more segment or isolation:
+    /// each of them makes a piece at most, and removing frames, or taking them back, makes no more.
+    ///
+    /// # Cost
+    /// O(1).
+    #[cfg(feature = "alloc")]
+    pub(super) fn most_pieces(self) -> usize {
+        self.order.len() + self.hidden.len() + 1
     }
 
     /// What is found of a segment, in order.

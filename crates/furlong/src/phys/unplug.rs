@@ -1,7 +1,7 @@
 //! Unplugging: isolate, wait for readers to leave, remove; or abort.
 
 use super::error::{Refusal, RemoveError, StaleToken, UnplugError};
-use super::lookup::Arm;
+use super::lookup::{Arm, Change};
 use super::pages::Share;
 use super::segment::Frames;
 use super::truth::Hidden;
@@ -134,12 +134,10 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     /// Takes all that isolating these frames takes, and what removing them will.
     fn prepare_isolation(&mut self, frames: Frames) -> Result<(), Refusal> {
-        let piece = self.truth().piece_with(frames);
-        let one_more = piece.start < frames.start && frames.end < piece.end;
         self.reserve_entries(usize::from(self.splits(frames)))?;
         let core = &mut *self.core;
         core.hidden.reserve(&mut core.memory, 1)?;
-        C::Lookup::prepare(&mut self.site(), frames, one_more)
+        C::Lookup::prepare(&mut self.site(), frames, Change::Isolate)
     }
 
     /// A host of these frames gets nothing more while it is about to leave.

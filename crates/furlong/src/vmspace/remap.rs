@@ -276,9 +276,15 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             .grid
             .within(self.state.grid.page(remap.new_start), plan.new_len);
         let to = to.ok_or(RemapError::Beyond)?;
-        // As Linux has it: the end is computed in 64 bits, and that of an empty range counts.
-        let pages_max = u64::MAX >> self.state.grid.shift;
-        let old_end = plan.first.wrapping_add(plan.old_len) & pages_max;
+        // As Linux has it: the end of an empty range counts, and one beyond 64 bits is computed in
+        // 64 bits. But the end of all 64 bits is not 0: Linux has no space that comes so far.
+        let beyond = (u64::MAX >> self.state.grid.shift) + 1;
+        let old_end = plan.first + plan.old_len;
+        let old_end = if old_end > beyond {
+            old_end - beyond
+        } else {
+            old_end
+        };
         if old_end > to.first && to.last >= plan.first {
             return Err(RemapError::Overlap);
         }

@@ -66,7 +66,7 @@ impl Model {
             return Err(Refusal::Started);
         }
         self.started = true;
-        self.has_room().inspect_err(|_| self.started = false)?;
+        self.has_room(None).inspect_err(|_| self.started = false)?;
         let owned = self.frames.iter_mut().filter(|frame| frame.owner.is_some());
         owned.for_each(|frame| frame.made = true);
         Ok(Outcome::Number(Some(self.managed())))
