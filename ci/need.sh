@@ -24,7 +24,9 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+# One at a time: steps of .ci/run go side by side.
+apt_get() { flock -o "${TMPDIR:-/tmp}/furlong-need.lock" apt-get "$@"; }
+if ! { apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
   tail -n 20 "$log" >&2
   echo "apt-get could not install: ${missing[*]}" >&2
   exit 1
