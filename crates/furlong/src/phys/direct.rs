@@ -136,8 +136,12 @@ impl Arm for Direct {
         select(valid, frame, base)
     }
 
-    fn prepare<D>(site: &mut Site<'_, Self, D>, frames: Frames, _: Change) -> Result<(), Refusal> {
-        update::prepare(site, frames)
+    fn prepare<D>(
+        site: &mut Site<'_, Self, D>,
+        frames: Frames,
+        change: Change,
+    ) -> Result<(), Refusal> {
+        update::prepare(site, frames, change)
     }
 
     fn update<D>(site: &mut Site<'_, Self, D>, frames: Frames) {
@@ -147,10 +151,6 @@ impl Arm for Direct {
     fn open<D>(site: &mut Site<'_, Self, D>) {
         site.private.open = true;
         site.private.publish(site.shared);
-    }
-
-    fn split<D>(site: &mut Site<'_, Self, D>, from: u32, to: u32) {
-        update::split(site, from, to);
     }
 
     fn shrunk<D>(site: &mut Site<'_, Self, D>, index: u32, left: Frames) {

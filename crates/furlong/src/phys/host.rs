@@ -38,7 +38,7 @@ where
         let frames = Frames::new(frames)?;
         let core = &*self.core;
         let held = core.hidden.as_slice().len();
-        let entries = if core.used as usize == self.all.count() {
+        let entries = if core.unused_entries(self.all.count()) < 1 + self.splits_to_come() {
             self.all.next_chunk()
         } else {
             0

@@ -124,9 +124,6 @@ mod arm {
         /// Lookups beside the writer may begin.
         fn open<D>(_: &mut Site<'_, Self, D>) {}
 
-        /// The upper part of the segment `from` has become the segment `to`.
-        fn split<D>(_: &mut Site<'_, Self, D>, _from: u32, _to: u32) {}
-
         /// A segment has less frames now, or none, and lookups are up to date.
         fn shrunk<D>(_: &mut Site<'_, Self, D>, _index: u32, _left: Frames) {}
 

@@ -117,6 +117,7 @@ impl SavedFrames {
 /// Why a state was not restored; nothing has changed. Those about a segment or an isolation have
 /// its position in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// The table has had segments, or has started.
     Used,

@@ -129,6 +129,11 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
             },
         }
     }
+
+    /// How many of all entries no segment has.
+    pub(super) fn unused_entries(&self, all: usize) -> usize {
+        all - self.used as usize + self.dead_len as usize
+    }
 }
 
 impl<D, const N: usize> SegmentTable<D, Standard, N> {

@@ -18,6 +18,7 @@ use crate::addr::{Address, Extent, Pfn};
 use crate::sync::LockGuard;
 
 /// The segments of a table, to be changed and asked by one at a time.
+#[must_use = "the lock is released as soon as this is dropped"]
 pub struct Segments<'a, D, C: Config, const N: usize> {
     pub(super) all: All<'a, D>,
     pub(super) shared: &'a <C::Lookup as Arm>::Shared<D>,
@@ -245,7 +246,8 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         Some((Pfn::new(first.start), Pfn::new(last.end - 1)))
     }
 
-    /// Says which frames of a segment the page allocator may have.
+    /// Says which frames of a segment the page allocator may have: `start..end`, half-open, which
+    /// may be empty. A start hint beyond them is cut to their number.
     ///
     /// # Errors
     /// [`SetError`]; nothing has changed.
@@ -316,25 +318,26 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Makes room for so many segments more, and for those that come of removing what is isolated.
     /// Where there has never been any memory the static entries are all that there can be.
     pub(super) fn reserve_entries(&mut self, more: usize) -> Result<(), Refusal> {
-        let hidden = self.core.hidden.as_slice().iter();
-        let splits = hidden.filter(|hidden| self.splits(hidden.frames)).count();
-        let wanted = more + splits;
+        let wanted = more + self.splits_to_come();
         let core = &mut *self.core;
         let refusal = if core.memory.has_source() {
             Refusal::NoMemory
         } else {
             Refusal::Full(self.all.count())
         };
-        let unused = |core: &Core<D, C::Lookup, N>| {
-            self.all.count() - core.used as usize + core.dead_len as usize
-        };
-        while unused(core) < wanted {
+        while core.unused_entries(self.all.count()) < wanted {
             self.all
                 .grow(&mut core.memory)
                 .map_err(|NoMemory| refusal)?;
         }
         let room = core.order.reserve(&mut core.memory, wanted);
         room.map_err(|NoMemory| refusal)
+    }
+
+    /// How many segments come of removing what is isolated.
+    pub(super) fn splits_to_come(&self) -> usize {
+        let hidden = self.core.hidden.as_slice().iter();
+        hidden.filter(|hidden| self.splits(hidden.frames)).count()
     }
 
     /// Whether these frames of a segment have others of it below and above.

@@ -3,7 +3,7 @@
 use super::super::entry::Entry;
 use super::super::error::{NoMemory, Refusal};
 use super::super::limbo::Limbo;
-use super::super::lookup::Site;
+use super::super::lookup::{Change, Site};
 use super::super::pages::Pages;
 use super::super::segment::Frames;
 use super::super::truth::Truth;
@@ -19,7 +19,8 @@ use crate::sync::atomic::Ordering;
 /// Leaves of sections that one change takes at most: at its two ends, and one for all that are a
 /// segment's alone. Near frames take none.
 const LEAVES: usize = 3;
-/// Leaves that removing isolated frames, or taking them back, takes at most.
+/// Leaves that removing isolated frames, or taking them back, takes at most: those that are a
+/// segment's alone, in a hosted one with descriptors and without.
 const LEAVES_HELD: usize = 2;
 /// Runs that one change makes at most: for the blocks at its two ends, and at the segment's end.
 const RUNS: usize = 3;
@@ -29,8 +30,13 @@ const RETIRED: usize = 16;
 const NEAR_BLOCKS: usize = block_of(NEAR_FRAMES);
 
 /// See [`Arm::prepare`](super::super::lookup::Arm::prepare).
-pub(super) fn prepare<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), Refusal> {
-    let held = site.truth.hidden.len();
+pub(super) fn prepare<D>(
+    site: &mut Site<'_, Direct, D>,
+    frames: Frames,
+    change: Change,
+) -> Result<(), Refusal> {
+    // After an isolation there is one more that will be removed or taken back.
+    let held = site.truth.hidden.len() + usize::from(matches!(change, Change::Isolate));
     site.limbo.reserve(site.memory, RETIRED * (1 + held))?;
     let private = &mut *site.private;
     private.spare_runs.fill(site.memory, RUNS * (1 + held))?;
@@ -328,25 +334,6 @@ fn update_block<D>(site: &mut Site<'_, Direct, D>, block: &Block<D>, want: &Want
 /// Whether frames make up a whole section, so that their segment has a shared leaf.
 fn has_section(frames: Frames) -> bool {
     frames.start.div_ceil(SECTION_FRAMES) < frames.end / SECTION_FRAMES
-}
-
-/// See [`Arm::split`](super::super::lookup::Arm::split). The upper part takes the shared leaves
-/// over if the lower one has no use for them: only the upper one's sections lead there.
-pub(super) fn split<D>(site: &mut Site<'_, Direct, D>, from: u32, to: u32) {
-    let (lower, upper) = (site.truth.all.get(from), site.truth.all.get(to));
-    if has_section(lower.frames()) {
-        return;
-    }
-    let mut list = List::new();
-    list.push(WHOLE_BLOCK, to);
-    let runs = Runs::new(&list, site.memory, &mut site.private.spare_runs);
-    for which in 0..SHARED {
-        if let Some(leaf) = mark(lower, which) {
-            leaf.all().iter().for_each(|block| block.set_runs(runs));
-            upper.set_mark(which, lower.mark(which));
-        }
-    }
-    lower.forget_marks();
 }
 
 /// See [`Arm::shrunk`](super::super::lookup::Arm::shrunk).

@@ -134,6 +134,24 @@ fn a_host_stays_while_frames_that_it_describes_do() {
 }
 
 #[test]
+fn a_hole_leaves_two_parts_with_made_and_unmade_sections_each() {
+    let table = table();
+    let mut segments = table.lock();
+    let (base, section) = (1 << 20, 4096);
+    plug(&mut segments, frames(base, base + 8 * section));
+    segments.make(Pfn::new(base + 6 * section)).unwrap();
+    let hole = frames(base + 2 * section + 64, base + 3 * section + 64);
+    segments.unplug(hole).unwrap();
+    segments.check().unwrap();
+    let page = segments.view().page_of(Pfn::new(base + 6 * section));
+    assert!(page.is_some());
+    segments
+        .unplug(frames(base + 3 * section + 64, base + 8 * section))
+        .unwrap();
+    segments.check().unwrap();
+}
+
+#[test]
 fn a_pinned_frame_keeps_a_hosted_range() {
     let table = table();
     let mut segments = table.lock();
