@@ -202,6 +202,22 @@ fn a_state_with_a_spoiled_block_makes_no_pool() {
     );
     let onto = |state: &mut State| state.blocks[1].device = state.blocks[0].device + SLOT;
     assert_eq!(refused(&onto), RestoreError::Block(1));
+    let behind = |state: &mut State| {
+        let last = state.blocks.len() - 1;
+        assert_eq!(
+            (state.blocks[0].areas > 0, state.blocks[last].areas),
+            (true, 0)
+        );
+        state.blocks.swap(0, last);
+        for mapping in &mut state.mappings {
+            mapping.block = match mapping.block as usize {
+                0 => last as u32,
+                block if block == last => 0,
+                _ => mapping.block,
+            };
+        }
+    };
+    assert_eq!(refused(&behind), RestoreError::Block(0));
     let elsewhere = |state: &mut State| state.blocks[0].device = 1 << 50;
     assert_eq!(refused(&elsewhere), RestoreError::Gone(0));
     let more = |state: &mut State| state.blocks.extend([state.blocks[0]; 3]);

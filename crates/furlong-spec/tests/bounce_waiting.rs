@@ -223,3 +223,30 @@ fn threads_that_wait_for_each_other_all_come_through() {
     });
     assert_eq!((pool.waiters(), pool.free()), (0, 4));
 }
+
+#[test]
+fn who_could_never_be_served_does_not_wait() {
+    let any = device(1, Limits::new());
+    let short = pool(&Plan::new(8, 8));
+    let mut waiter = Waiter::new(&short, &any, &[0; 4096]);
+    let full = MapError::Full { wanted: 2, free: 8 };
+    assert!(matches!(waiter.poll(), Poll::Ready(Err(error)) if error == full));
+
+    let (wide, poor) = (pool(&Plan::new(8, 1)), device(2, Limits::new().quota(1)));
+    let mut waiter = Waiter::new(&wide, &poor, &[0; 4096]);
+    let quota = MapError::Quota {
+        quota: 1,
+        used: 0,
+        wanted: 2,
+    };
+    assert!(matches!(waiter.poll(), Poll::Ready(Err(error)) if error == quota));
+
+    // Nor does it join those who wait with hope.
+    let _held = wide.map(&any, ToDevice(&[0; 8 * 2048])).unwrap();
+    let mut first = Waiter::new(&wide, &any, &[0]);
+    assert!(first.poll().is_pending());
+    let mut waiter = Waiter::new(&wide, &any, &[0; 9 * 2048]);
+    let full = MapError::Full { wanted: 9, free: 0 };
+    assert!(matches!(waiter.poll(), Poll::Ready(Err(error)) if error == full));
+    assert_eq!((short.waiters(), wide.waiters()), (0, 1));
+}

@@ -11,11 +11,13 @@
 //! | a run is taken without `Acquire` | owner |
 //! | the low word is not given back where the high one is gone | across |
 //! | one who waits does not settle | waits |
+//! | what is left of a quota is read, not exchanged | quota |
 //! | whoever ends a mapping by its address does not ask whether another was quicker | twice |
 //! | all begin in the first segment of an area | apart |
 //!
 //! The names stand for: *owner* `a_slot_has_one_owner_..`, *across* `runs_across_words_..`, *waits*
-//! `one_who_waits_..`, *twice* `one_of_two_..`, *apart* `cpus_that_share_an_area_begin_apart_..`.
+//! `one_who_waits_is_woken_..`, *quota* `one_who_waits_for_its_quota_..`, *twice* `one_of_two_..`,
+//! *apart* `cpus_that_share_an_area_begin_apart_..`.
 #![cfg(loom)]
 #![expect(unsafe_code, reason = "memory is brought, and mapped by address")]
 
@@ -141,11 +143,15 @@ struct World<A: Area, U: Cpu + Send + Sync + 'static = OneCpu> {
 
 impl<A: Area, U: Cpu + Default + Send + Sync> World<A, U> {
     fn new(plan: &Plan) -> Arc<Self> {
+        Self::limited(plan, Limits::new())
+    }
+
+    fn limited(plan: &Plan, limits: Limits) -> Arc<Self> {
         let memory = Watched(std::sync::Mutex::new(Vec::new()));
         let pool = Pool::with_config(memory, U::default(), plan);
         Arc::new(Self {
             pool: pool.unwrap_or_else(|none| panic!("{none}")),
-            device: Device::new(1, Limits::new()).unwrap(),
+            device: Device::new(1, limits).unwrap(),
         })
     }
 
@@ -376,6 +382,25 @@ fn one_who_waits_is_woken_from_another_segment_without_a_lock() {
 #[test]
 fn one_who_waits_is_woken_from_another_segment_under_a_lock() {
     model(make_waiter::<Under, 4, 2>, World::is_whole);
+}
+
+/// There is room, but the device has all that it may: only what it gives back itself helps.
+fn make_quota() -> Start<World<Free>, 2> {
+    let world = World::<Free>::limited(&segment(), Limits::new().quota(1));
+    let held = world.map(1).unwrap();
+    let threads = [
+        body(|world: &World<Free>| {
+            let waiting = world.pool.wait(&world.device, ToDevice(&[1]));
+            drop(sleep_until(waiting).unwrap());
+        }),
+        body(move |world: &World<Free>| world.unmap(held)),
+    ];
+    (world, threads)
+}
+
+#[test]
+fn one_who_waits_for_its_quota_is_woken() {
+    model(make_quota, World::is_whole);
 }
 
 /// Of two who wait the first gives up, perhaps after it was woken.

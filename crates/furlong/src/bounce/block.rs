@@ -9,6 +9,7 @@ use super::copy::Run;
 use super::memory::Backing;
 use super::need::Need;
 use super::record::Book;
+use super::run::low_bits;
 use super::slot::{SLOT, SLOT_SHIFT};
 use super::store::{Row, Store};
 use crate::addr::Iova;
@@ -177,6 +178,16 @@ impl<C: Config> Block<C> {
         let first = |number: usize| base + (number * self.shape.slots) as u64 * SLOT;
         let mut parts = self.parts.iter().enumerate();
         parts.any(|(number, part)| part.0.area.fits(need, first(number)))
+    }
+
+    /// Whether a run could be taken if every slot were free.
+    pub(super) fn could_fit(&self, need: &Need) -> bool {
+        let Some(base) = self.base().filter(|base| need.reaches(*base, self.bytes())) else {
+            return false;
+        };
+        let all = low_bits(self.shape.segment as u32);
+        let mut firsts = (0..self.slots).step_by(self.shape.segment);
+        firsts.any(|slot| need.place(all, base + slot as u64 * SLOT).is_some())
     }
 
     pub(super) fn settle(&self) {

@@ -16,6 +16,7 @@ use crate::check::Check;
 /// A broken invariant of a pool, numbered as in the module's documentation. Slots are numbered in
 /// their block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BrokenPool {
     /// I1: the slot is free and part of a mapping.
     FreeAndMapped(usize, usize),

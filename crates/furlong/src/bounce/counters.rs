@@ -7,6 +7,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// What a pool counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// An area was asked for a run.
     AreaProbed,

@@ -223,8 +223,9 @@ impl Device {
 
     /// Whether so many slots of its quota are left.
     pub(super) fn has_left(&self, slots: u32) -> bool {
-        // Relaxed: as in `charge`.
-        let used = self.used.load(Ordering::Relaxed);
+        // AcqRel, `quota-look`: pairs with `quota-refund`. All changes by read-modify-write are in
+        // one order: a refund before this one is seen, and one after it sees that the caller waits.
+        let used = self.used.fetch_add(0, Ordering::AcqRel);
         let quota = self.limits.quota.unwrap_or(u32::MAX);
         used.checked_add(slots).is_some_and(|used| used <= quota)
     }
@@ -241,8 +242,8 @@ impl Device {
     #[inline]
     pub(super) fn refund(&self, slots: u32) {
         if self.limits.quota.is_some() {
-            // Relaxed: as in `charge`.
-            self.used.fetch_sub(slots, Ordering::Relaxed);
+            // AcqRel, `quota-refund`: pairs with `quota-look`, before a look at who waits.
+            self.used.fetch_sub(slots, Ordering::AcqRel);
         }
     }
 }

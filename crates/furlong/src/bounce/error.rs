@@ -230,12 +230,18 @@ impl fmt::Display for PoolError {
 impl Error for PoolError {}
 
 /// There is no pool: what was to become of one.
-#[derive(Debug)]
 pub struct NoPool<M> {
     /// Why.
     pub cause: PoolError,
     /// Where its memory would have come from.
     pub memory: M,
+}
+
+impl<M> fmt::Debug for NoPool<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("NoPool");
+        shown.field("cause", &self.cause).finish_non_exhaustive()
+    }
 }
 
 impl<M> fmt::Display for NoPool<M> {
@@ -244,7 +250,7 @@ impl<M> fmt::Display for NoPool<M> {
     }
 }
 
-impl<M: fmt::Debug> Error for NoPool<M> {}
+impl<M> Error for NoPool<M> {}
 
 /// The device has mappings alive: it comes back, and nothing has changed.
 #[derive(Debug)]

@@ -47,6 +47,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.add_block(size, min.max(slots as usize), reach, haste)
     }
 
+    /// Whether a further block may come that has room for a run of `slots`.
+    pub(super) fn could_grow_for(&self, slots: u32) -> bool {
+        let size = self.plan.block_slots;
+        let may = self.plan.growth != Growth::Never && self.blocks() < self.plan.blocks;
+        may && slots as usize <= size / self.plan.areas_of(size, segment::<C>())
+    }
+
     pub(super) fn grow_first(&self) -> Result<(), GrowError> {
         let (slots, min) = (self.plan.slots, self.plan.block_min);
         self.add_block(slots, min, self.plan.reach, Haste::MayWait)

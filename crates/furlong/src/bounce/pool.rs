@@ -49,7 +49,7 @@ use crate::sync::{Lock, OneCpu, Padded, TryLock, serial};
 /// ```
 /// use furlong::bounce::{Device, FromDevice, HeapMemory, Limits, OneCpu, Plan, Pool};
 ///
-/// let pool = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(512, 4))?;
+/// let pool = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(512, 1))?;
 /// let disk = Device::new(1, Limits::new())?;
 ///
 /// let mut sector = [0; 512];
@@ -91,7 +91,9 @@ pub struct Pool<M: Memory, C: Config = Standard> {
 impl<M: Memory> Pool<M> {
     /// A pool as planned, with its first block. What it knows is kept on the heap.
     ///
-    /// Where there is no memory for the block it is halved, down to [`Plan::block_min`].
+    /// Where there is no memory for the block it is halved, down to [`Plan::block_min`]. All who
+    /// call count as one CPU, with one area; [`with_config`](Self::with_config) takes what says
+    /// which CPU a caller is on.
     ///
     /// # Errors
     /// [`NoPool`], with what was given and why.
@@ -123,6 +125,23 @@ impl<M: Memory, C: Config> Pool<M, C> {
     ///
     /// # Errors
     /// [`NoPool`], with what was given and why.
+    ///
+    /// # Example
+    /// ```
+    /// use furlong::bounce::{AreaFirst, Cpu, Custom, HeapMemory, LockFree, Plan, Pool, ZeroPads};
+    /// # fn this_cpu() -> usize { 0 }
+    ///
+    /// struct ThisCpu;
+    /// impl Cpu for ThisCpu {
+    ///     fn number(&self) -> usize { this_cpu() }
+    /// }
+    ///
+    /// type Arms = Custom<AreaFirst, LockFree, ZeroPads, ThisCpu>;
+    /// let plan = Plan::new(512, 8); // eight areas, one a CPU
+    /// let pool = Pool::<_, Arms>::with_config(HeapMemory::new(), ThisCpu, &plan)?;
+    /// assert_eq!(pool.slots(), 512);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
     #[cfg(feature = "alloc")]
     pub fn with_config(memory: M, cpu: C::Cpu, plan: &Plan) -> Result<Self, NoPool<M>> {
         Self::begin(Store::heap(), memory, cpu, plan)
@@ -209,6 +228,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Lets a device use this pool, if it is restricted, and no other then.
+    #[must_use = "the device comes back, and only then may use the pool"]
     pub fn admit(&self, device: Device) -> Device {
         match self.plan.access {
             Access::Everyone => device,
@@ -249,7 +269,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
             + self.transients_of(device.id())
     }
 
-    /// How large the longest mapping is that fits wherever its original lies, in an empty area.
+    /// How large the longest mapping is that fits wherever its original lies, in an empty segment,
+    /// as `swiotlb_max_mapping_size` of Linux says it: a boundary, an alignment beyond a segment,
+    /// and areas shorter than one allow less.
     pub fn longest(&self, limits: &Limits) -> u64 {
         need::longest(limits, segment::<C>())
     }

@@ -235,7 +235,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     #[cold]
     #[inline(never)]
-    fn over_quota(device: &Device, used: u32, wanted: u32) -> MapError {
+    pub(super) fn over_quota(device: &Device, used: u32, wanted: u32) -> MapError {
         MapError::Quota {
             quota: device.limits().quota.unwrap_or(u32::MAX),
             used,
@@ -243,7 +243,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    fn refusal(&self, need: &Need) -> MapError {
+    pub(super) fn refusal(&self, need: &Need) -> MapError {
         let reaches = |block: &Block<C>| {
             let base = block.base();
             base.is_some_and(|base| need.reaches(base, block.bytes()))
@@ -353,8 +353,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     #[inline]
     fn notify_if_waited_for(&self, device: Option<u32>) {
-        // Relaxed: one who waits has said so before it settled the area; giving a run back to that
-        // area later pairs with that.
+        // Relaxed: one who waits has said so before it settled the area, or looked at its quota;
+        // giving a run or slots of a quota back later pairs with that.
         if self.waiting.0.load(Ordering::Relaxed) != 0 {
             self.notify(device);
         }

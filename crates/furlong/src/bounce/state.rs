@@ -74,6 +74,7 @@ pub struct SavedMapping {
 
 /// Why a state was not restored. Those about a block or a mapping have its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// It was saved by a version that this one does not know.
     Version(u32),
@@ -278,9 +279,15 @@ impl<M: Memory, C: Config> Pool<M, C> {
             let error = RestoreError::Block(index);
             let extent = block.extent().ok_or(error)?;
             let (slots, areas) = (block.slots as usize, block.areas as usize);
+            // Lasting blocks are numbered by their places, so that transient ones are behind them.
+            let in_order = (areas > 0) == (index < lasting);
             let shaped = areas == 0 || plan::shape(slots, areas, segment::<C>()).is_ok();
             let mut before = state.blocks[..index].iter().filter_map(SavedBlock::extent);
-            if !shaped || areas > plan.areas || before.any(|before| before.overlaps(&extent)) {
+            if !in_order
+                || !shaped
+                || areas > plan.areas
+                || before.any(|before| before.overlaps(&extent))
+            {
                 return Err(error);
             }
         }

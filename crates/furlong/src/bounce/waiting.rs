@@ -41,7 +41,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// of the device's quota left.
     ///
     /// # Errors
-    /// The future's are those of [`MapError`] that waiting does not help against, and
+    /// The future's are those of [`MapError`] that waiting does not help against, also where more
+    /// is wanted than the device's whole quota ([`Quota`](MapError::Quota)) or an empty pool has
+    /// room for ([`Full`](MapError::Full)); and
     /// [`TooManyWaiters`](MapError::TooManyWaiters).
     ///
     /// # Example
@@ -84,6 +86,23 @@ impl<M: Memory, C: Config> Pool<M, C> {
         if let Some(waker) = chosen {
             waker.wake();
         }
+    }
+
+    /// Why somebody would wait for ever: it is more than the whole quota, or than an empty pool
+    /// and what it may grow by have room for.
+    fn never(&self, device: &Device, need: &Need) -> Option<MapError> {
+        let quota = device.limits().quota.unwrap_or(u32::MAX);
+        if need.slots > quota {
+            return Some(Self::over_quota(
+                device,
+                device.used().unwrap_or(0),
+                need.slots,
+            ));
+        }
+        let fits = self.plan.transients > 0
+            || self.awake().any(|block| block.could_fit(need))
+            || self.could_grow_for(need.slots);
+        (!fits).then(|| self.refusal(need))
     }
 
     /// How many transient blocks have gone so far.
@@ -161,6 +180,9 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
             if !tried.as_ref().is_err_and(|error| error.passes()) {
                 return tried;
             }
+        }
+        if let Some(error) = self.pool.never(self.device, need) {
+            return Err(error);
         }
         self.ticket = Some(self.pool.enter(*need, self.device, waker)?);
         self.pool.settle();
