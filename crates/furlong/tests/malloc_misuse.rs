@@ -4,10 +4,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::NonNull,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
@@ -57,9 +54,6 @@ unsafe impl PageSource for Failing {
 // A thread of a test has one allocator in its life.
 thread_heap!(OfThread);
 
-/// An allocator lives for ever, and what nobody could reach would be called a leak.
-static ALL: Mutex<Vec<&'static Malloc<Parts>>> = Mutex::new(Vec::new());
-
 struct Parts;
 
 impl Config for Parts {
@@ -77,10 +71,12 @@ fn with<T: Send>(fail_at: usize, test: impl FnOnce(&'static Malloc<Parts>) -> T 
             fail_at,
             calls: AtomicUsize::new(0),
         };
-        // SAFETY: the thread is new, and asks no other one in its life.
-        let malloc: &'static Malloc<Parts> = Box::leak(unsafe { Malloc::new_boxed(source) });
-        ALL.lock().expect("no other test panics here").push(malloc);
-        test(malloc)
+        let place = Linux.map(size_of::<Malloc<Parts>>(), 4096);
+        let place = place.expect("there are 3 MiB of addresses").cast();
+        // SAFETY: fresh pages; the thread is new, and asks no other one in its life.
+        unsafe { Malloc::new_at(place, source) };
+        // SAFETY: it was made there, for ever.
+        test(unsafe { place.as_ref() })
     };
     thread::scope(|scope| {
         let builder = thread::Builder::new().stack_size(64 << 20);

@@ -6,9 +6,12 @@ use core::ptr::NonNull;
 use furlong::malloc::{Config, Malloc, Zone};
 
 /// Up to here all words of a block are written; of a longer one the first and the last so many
-/// bytes, and a word of each page.
+/// bytes, a word of each page of its first unit, and then one in so many pages that each unit has
+/// some, at pages that differ.
 const WHOLE: usize = 512;
 const PAGE: usize = 4096;
+const UNIT: usize = 64 << 10;
+const FEW: usize = 15 * PAGE;
 const WORD: usize = size_of::<u64>();
 
 /// Who gives blocks: an allocator, or a zone of one.
@@ -126,15 +129,18 @@ impl Block {
         (self.key ^ at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// The offsets of the words that are written.
+    /// The offsets of the words that are written: all near the ends, one in each page of the first
+    /// unit, and some in each unit after it, for an allocator deals in these.
     fn places(&self) -> impl Iterator<Item = usize> + use<> {
         let end = self.size / WORD * WORD;
         let first = end.min(WHOLE);
         let last = end.saturating_sub(WHOLE).max(first);
-        let middle = (first..last).step_by(PAGE);
+        let pages = (first..last.min(UNIT)).step_by(PAGE);
+        let units = (UNIT..last).step_by(FEW);
         (0..first)
             .step_by(WORD)
-            .chain(middle)
+            .chain(pages)
+            .chain(units)
             .chain((last..end).step_by(WORD))
     }
 

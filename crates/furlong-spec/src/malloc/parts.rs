@@ -3,8 +3,11 @@
 
 use core::cell::Cell;
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
-use furlong::malloc::{Config, CurrentHeap, Gate, Hardening, Heap, Malloc, Tier};
+use furlong::malloc::{
+    Config, CurrentHeap, Gate, Hardening, Heap, Linux, Malloc, PageSource, Tier,
+};
 
 use super::operation::THREADS;
 use super::pages::Pages;
@@ -62,23 +65,29 @@ pub(super) fn begin() {
 
 /// An allocator of its own, which is gone with this.
 #[derive(Debug)]
-pub(super) struct Owned<C: Config<Source = Pages>>(*mut Malloc<C>);
+pub(super) struct Owned<C: Config<Source = Pages>>(NonNull<Malloc<C>>);
 
 impl<C: Config<Source = Pages>> Owned<C> {
+    const PAGE: usize = 4096;
+    const LEN: usize = size_of::<Malloc<C>>().next_multiple_of(Self::PAGE);
+
     /// # Panics
-    /// If the thread has one already, for whose blocks it has the heaps.
+    /// If the thread has one already, for whose blocks it has the heaps; or without memory.
     pub(super) fn new(limit: usize) -> Self {
         assert!(!OWNED.replace(true), "a thread has one allocator at a time");
-        // SAFETY: the only one of the thread, whose heaps have been vacant since the last was gone.
-        let malloc = unsafe { Malloc::new_boxed(Pages::new(limit)) };
-        Self(Box::into_raw(malloc))
+        let place = Linux.map(Self::LEN, Self::PAGE);
+        let place = place.expect("there are 3 MiB of addresses").cast();
+        // SAFETY: fresh pages; the only allocator of the thread, whose heaps have been vacant since
+        // the last was gone.
+        unsafe { Malloc::new_at(place, Pages::new(limit)) };
+        Self(place)
     }
 
     /// The allocator, for as long as `self` is there.
     pub(super) fn get(&self) -> &'static Malloc<C> {
-        // SAFETY: it came from a box that is freed with self, and who holds self keeps what this
-        // returns no longer.
-        unsafe { &*self.0 }
+        // SAFETY: it was made there, and goes with self; who holds self keeps what this returns no
+        // longer.
+        unsafe { self.0.as_ref() }
     }
 
     /// Does what a process does in which somebody forks.
@@ -99,7 +108,9 @@ impl<C: Config<Source = Pages>> Drop for Owned<C> {
         }
         become_thread(0);
         OWNED.set(false);
-        // SAFETY: it came from a box; no heap of it is anybody's any more.
-        drop(unsafe { Box::from_raw(self.0) });
+        // SAFETY: it was made there once; no heap of it is anybody's any more.
+        unsafe { self.0.drop_in_place() };
+        // SAFETY: pages of this alone.
+        unsafe { Linux.unmap(self.0.cast(), Self::LEN) };
     }
 }

@@ -1,13 +1,6 @@
 //! The allocator: its gates, and what else a program asks of it.
 
-#[cfg(feature = "alloc")]
-use alloc::{
-    alloc::{alloc_zeroed, handle_alloc_error},
-    boxed::Box,
-};
 use core::ptr::{self, NonNull};
-#[cfg(feature = "alloc")]
-use core::{alloc::Layout, mem::offset_of};
 
 use super::{
     block::{first_word, pointer, set_first_word, zero},
@@ -79,37 +72,32 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// The same in memory of its own, for one that is made while a program runs: only what is not
-    /// zero is written, where [`new`](Self::new) makes 3 MiB on the stack first. It has to stay
-    /// where it is, and there, until nobody has a block or a heap of it.
+    /// The same in memory that the caller has and that is all zeros, as mapped pages are: for one
+    /// that is made while a program runs. Only what is not zero is written, a page or two, where
+    /// [`new`](Self::new) makes 3 MiB on the stack first. It has to stay where it is, and there,
+    /// until nobody has a block or a heap of it.
     ///
     /// # Safety
-    /// As for [`new`](Self::new).
-    #[cfg(feature = "alloc")]
-    #[must_use]
-    pub unsafe fn new_boxed(source: C::Source) -> Box<Self> {
-        let layout = Layout::new::<Self>();
-        // SAFETY: the type has a size.
-        let place = unsafe { alloc_zeroed(layout) }.cast::<Self>();
-        if place.is_null() {
-            handle_alloc_error(layout);
-        }
-        let field = |offset| place.wrapping_byte_add(offset);
-        let policy = field(offset_of!(Self, policy)).cast::<Policy>();
-        // SAFETY: the field is inside the memory, which nobody else has yet.
+    /// As for [`new`](Self::new); and `place` is aligned, zeroed, and nobody else's.
+    pub unsafe fn new_at(place: NonNull<Self>, source: C::Source) {
+        let place = place.as_ptr();
+        // SAFETY: a field of memory that is the caller's.
+        let policy = unsafe { &raw mut (*place).policy };
+        // SAFETY: as above.
         unsafe { policy.write(Policy::new()) };
-        let pool = field(offset_of!(Self, pool)).cast::<Pool>();
+        // SAFETY: as above.
+        let pool = unsafe { &raw mut (*place).pool };
         // SAFETY: as above.
         unsafe { pool.write(Pool::new()) };
-        let system = field(offset_of!(Self, source)).cast::<C::Source>();
+        // SAFETY: as above.
+        let system = unsafe { &raw mut (*place).source };
         // SAFETY: as above.
         unsafe { system.write(source) };
-        let spare = field(offset_of!(Self, spare)).cast::<Link<Heap>>();
         // SAFETY: as above.
+        let spare = unsafe { &raw mut (*place).spare };
+        // SAFETY: as above. All are written now but the map, whose records and roots are all zeros
+        // at the beginning.
         unsafe { spare.write(Link::none()) };
-        // SAFETY: memory of the heap's by this layout. All fields are written but the map, whose
-        // records and roots are all zeros at the beginning.
-        unsafe { Box::from_raw(place) }
     }
 
     /// The system under it.

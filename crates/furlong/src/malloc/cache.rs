@@ -145,6 +145,7 @@ impl<T, C: Config> ObjectCache<T, C> {
 }
 
 /// An object of a cache, to which its memory returns.
+#[must_use = "its memory goes back as soon as this is dropped"]
 pub struct Object<'c, T, C: Config> {
     cache: &'c ObjectCache<T, C>,
     object: NonNull<T>,
@@ -203,6 +204,7 @@ impl<T: fmt::Debug, C: Config> fmt::Debug for Object<'_, T, C> {
 }
 
 /// Memory for a number of objects.
+#[must_use = "its memory goes back as soon as this is dropped"]
 pub struct Reserve<'c, T, C: Config, const N: usize> {
     cache: &'c ObjectCache<T, C>,
     places: [Option<NonNull<T>>; N],

@@ -32,7 +32,7 @@ impl<C: Config> Malloc<C> {
     /// How many bytes a block really has.
     ///
     /// # Safety
-    /// As for [`free`](Self::free), but the block stays in use.
+    /// As for [`free`](Self::free), but the block stays in use, and is not null.
     #[must_use]
     pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
         let address = block.expose_provenance();
@@ -51,7 +51,7 @@ impl<C: Config> Malloc<C> {
     ///
     /// # Safety
     /// As for [`free`](Self::free); where the answer is not null it takes the block's place. The
-    /// block is at a multiple of `align`.
+    /// block is not null, and at a multiple of `align`.
     #[must_use = "the block may be elsewhere now"]
     pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
         let address = block.expose_provenance();

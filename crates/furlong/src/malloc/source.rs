@@ -173,6 +173,8 @@ impl fmt::Display for Misuse {
     }
 }
 
+impl core::error::Error for Misuse {}
+
 impl Misuse {
     /// What is wrong, in one line.
     #[must_use]

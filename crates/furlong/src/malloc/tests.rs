@@ -2,19 +2,14 @@
 
 mod purge;
 
-use core::any::Any;
-use std::sync::Mutex;
 use std::thread;
 
 use super::{
-    Batched, BrokenMalloc, Checked, Config, Inlined, Linux, Malloc,
+    Batched, BrokenMalloc, Checked, Config, Inlined, Linux, Malloc, PageSource,
     class::Class,
     span::{Span, unit_of},
     thread::OfThread,
 };
-
-/// An allocator lives for ever, and what nobody could reach would be called a leak.
-static ALL: Mutex<Vec<&'static (dyn Any + Sync)>> = Mutex::new(Vec::new());
 
 struct Parts;
 
@@ -37,10 +32,12 @@ where
     T: Send + 'static,
 {
     let run = move || {
-        // SAFETY: the thread is new, and asks no other one in its life.
-        let malloc: &'static Malloc<C> = Box::leak(unsafe { Malloc::new_boxed(source) });
-        ALL.lock().expect("no other test panics here").push(malloc);
-        run(malloc)
+        let place = Linux.map(size_of::<Malloc<C>>(), 4096);
+        let place = place.expect("there are 3 MiB of addresses").cast();
+        // SAFETY: fresh pages; the thread is new, and asks no other one in its life.
+        unsafe { Malloc::new_at(place, source) };
+        // SAFETY: it was made there, for ever.
+        run(unsafe { place.as_ref() })
     };
     thread::spawn(run).join().expect("what it asserts holds")
 }
