@@ -19,6 +19,11 @@
  *   written to may be NULL only if the function says so. What a call is to write
  *   to is only written if it answers 0, unless the function says otherwise; no
  *   two such pointers of a call overlap each other or what it reads.
+ * - Memory that is handed in for an object (_create_in) may begin at any address:
+ *   what the functions say of its length includes what aligning takes. Such an
+ *   object obtains none then or later. A furlong_maple is on the heap.
+ * - const before a handle does not say that a call changes nothing: what may run
+ *   beside it is said under "Threads".
  * - A handle that was made by a create is ended by the destroy of its kind, once,
  *   and not used afterwards: that cannot be seen, and is the caller's to get
  *   right, as with free().

@@ -77,7 +77,7 @@ pub enum Verb {
     Import(import::Args),
     /// Remove stored runs that nobody needs any more
     Prune(prune::Args),
-    /// Set the figures of the five documents that this began from beside this machine's
+    /// Set what the published sources of the five systems claim beside this machine's figures
     Seeds(seeds::Args),
     /// Show the history in a browser
     Serve(serve::Args),

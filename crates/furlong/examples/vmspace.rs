@@ -26,7 +26,7 @@ impl Value for Backing {
     }
 }
 
-const RW: Prot = Prot::from_bits(Prot::READ.bits() | Prot::WRITE.bits());
+const RW: Prot = Prot::READ.or(Prot::WRITE);
 
 #[expect(clippy::print_stdout, reason = "an example shows what it does")]
 fn main() -> Result<(), Box<dyn Error>> {

@@ -113,7 +113,8 @@ address!(
 /// A stretch of one address space, not empty, from its first to its last address.
 ///
 /// It is half-open where ends are spoken of, and keeps the last address, so that an extent may
-/// reach the end of the space: its `end` is then `None`.
+/// reach the end of the space: its `end` is then `None`. Extents are in the order of where they
+/// begin.
 ///
 /// # Example
 /// ```
@@ -127,7 +128,7 @@ address!(
 /// assert_eq!(top.end(), None);
 /// assert!(!page.overlaps(&top));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Extent<A> {
     start: A,
     last: A,
@@ -203,6 +204,26 @@ impl<A: Address> Extent<A> {
 impl<A: Address> fmt::Debug for Extent<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}..={:?}", self.start, self.last)
+    }
+}
+
+/// The `Debug` of an error that gives a value back: why and where, but not the value, which need
+/// not have one.
+pub(crate) fn debug_without_value<A: Address>(
+    f: &mut fmt::Formatter<'_>,
+    why: &str,
+    at: Option<Extent<A>>,
+) -> fmt::Result {
+    let mut shown = f.debug_tuple(why);
+    if let Some(at) = at {
+        shown.field(&at);
+    }
+    shown.finish_non_exhaustive()
+}
+
+impl<A: Address + fmt::Display> fmt::Display for Extent<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..={}", self.start, self.last)
     }
 }
 

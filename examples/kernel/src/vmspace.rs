@@ -46,7 +46,7 @@ const LAYOUT: Layout = Layout {
 };
 
 const READ: Prot = Prot::READ;
-const READ_WRITE: Prot = Prot::from_bits(Prot::READ.bits() | Prot::WRITE.bits());
+const READ_WRITE: Prot = Prot::READ.or(Prot::WRITE);
 
 /// Works with the space; no memory of it may be touched meanwhile.
 fn with<R>(work: impl FnOnce(&mut Process) -> R) -> R {

@@ -22,7 +22,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The directory that `--on slurm` has made
+    /// The directory that `furlong run` or `compare` made with `--on slurm`
     pub dir: PathBuf,
     /// Wait for the tasks that are under way
     #[arg(long)]

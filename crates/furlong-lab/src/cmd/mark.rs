@@ -22,16 +22,16 @@ pub struct Args {
     /// The beginning of a run's name, `latest`, `pinned` or `tag:NAME`
     pub run: String,
     /// A name to find the run by; an empty one takes the old one away
-    #[arg(long, value_name = "T", group = "marks")]
+    #[arg(long, value_name = "NAME", group = "marks")]
     pub tag: Option<String>,
     /// A remark to keep with the run; an empty one takes the old one away
-    #[arg(long, value_name = "N", group = "marks")]
+    #[arg(long, value_name = "TEXT", group = "marks")]
     pub note: Option<String>,
     /// From now on the runs of its machine are held against this one by `furlong diff`, and
     /// `furlong prune` keeps it
     #[arg(long, group = "marks", conflicts_with = "unpin")]
     pub pin: bool,
-    /// Not any more
+    /// Take the pin away: no run is held against this one any more
     #[arg(long, group = "marks")]
     pub unpin: bool,
     /// Where the record is.

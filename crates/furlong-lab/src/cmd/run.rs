@@ -79,10 +79,10 @@ pub struct Args {
     #[arg(long, value_name = "ID", conflicts_with_all = DECIDED)]
     pub resume: Option<String>,
     /// A name to find the run by
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "NAME")]
     pub tag: Option<String>,
     /// A remark to keep with the run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
     /// Exit with 3 when an arm comes to such a verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]

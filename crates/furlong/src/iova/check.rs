@@ -10,6 +10,7 @@ use crate::rbtree::{self, NodeId};
 
 /// A broken invariant of a space, numbered as in the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BrokenSpace {
     /// I1: this extent ends before it begins, or overlaps the one before.
     Overlap(NodeId),

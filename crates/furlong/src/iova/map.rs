@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::Standard;
 use super::spare::Spare;
-use crate::addr::{Address, Extent, Iova};
+use crate::addr::{Address, Extent, Iova, debug_without_value};
 use crate::rbtree::{self, Arena, NoMemory, NodeId, RbTree, Store};
 
 pub use check::BrokenMap;
@@ -71,7 +71,7 @@ pub struct Map<V, S: Store<Entries<V>>, C: rbtree::Config = Standard> {
 pub struct Hint(Option<NodeId>);
 
 /// Why a value was not inserted. It comes back; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum InsertError<V> {
     /// Its extent overlaps that of an entry.
     Occupied {
@@ -96,6 +96,15 @@ impl<V> InsertError<V> {
     }
 }
 
+impl<V> fmt::Debug for InsertError<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Occupied { conflict, .. } => debug_without_value(f, "Occupied", Some(*conflict)),
+            Self::NoMemory { .. } => debug_without_value::<Iova>(f, "NoMemory", None),
+        }
+    }
+}
+
 impl<V> fmt::Display for InsertError<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -105,7 +114,7 @@ impl<V> fmt::Display for InsertError<V> {
     }
 }
 
-impl<V: fmt::Debug> Error for InsertError<V> {}
+impl<V> Error for InsertError<V> {}
 
 /// Why an entry was not removed; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

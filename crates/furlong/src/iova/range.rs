@@ -80,14 +80,26 @@ pub enum PartError {
     NoMemory,
 }
 
+impl fmt::Display for PartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stale => "the extent is not what this space has granted",
+            Self::Ragged => "the part is not made of whole granules",
+            Self::NotInside => "the part is not inside the extent",
+            Self::NoMemory => "there is no memory for another node",
+        })
+    }
+}
+
+impl Error for PartError {}
+
 impl fmt::Display for NotReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let extent = self.grant.extent();
         match self.cause {
             PartError::Stale => write!(f, "{extent:?} is not what this space has granted"),
-            PartError::Ragged => f.write_str("the part is not made of whole granules"),
             PartError::NotInside => write!(f, "the part is not inside {extent:?}"),
-            PartError::NoMemory => f.write_str("there is no memory for another node"),
+            cause => cause.fmt(f),
         }
     }
 }

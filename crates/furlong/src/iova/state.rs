@@ -65,6 +65,7 @@ pub struct SavedExtent {
 
 /// Why a state was not restored. Those about an extent have its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// It was saved by a version that this one does not know.
     Version(u32),

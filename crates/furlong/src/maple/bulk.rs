@@ -16,13 +16,13 @@ use super::pool::{NoMemory, Nodes, Pool};
 use super::session::Session;
 use super::shared::RcuMaple;
 use super::tree::Tree;
-use crate::addr::{Address, Extent};
+use crate::addr::{Address, Extent, debug_without_value};
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
 /// Why entries were not loaded. The one at which it stopped comes back; those before it have been
 /// dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BulkError<A: Address, E> {
     /// It is the first one, and there are entries already. Nothing has changed.
     Occupied(Extent<A>, E),
@@ -30,6 +30,17 @@ pub enum BulkError<A: Address, E> {
     Order(Extent<A>, E),
     /// There is no memory for nodes.
     NoMemory(Extent<A>, E),
+}
+
+impl<A: Address, E> fmt::Debug for BulkError<A, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, at) = match self {
+            Self::Occupied(at, _) => ("Occupied", at),
+            Self::Order(at, _) => ("Order", at),
+            Self::NoMemory(at, _) => ("NoMemory", at),
+        };
+        debug_without_value(f, name, Some(*at))
+    }
 }
 
 impl<A: Address, E> fmt::Display for BulkError<A, E> {
@@ -42,7 +53,7 @@ impl<A: Address, E> fmt::Display for BulkError<A, E> {
     }
 }
 
-impl<A: Address, E: fmt::Debug> Error for BulkError<A, E> {}
+impl<A: Address, E> Error for BulkError<A, E> {}
 
 impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// A map of entries in ascending order. One place is left in each node, so that one more entry

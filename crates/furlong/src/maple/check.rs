@@ -12,6 +12,7 @@ use super::tree::Tree;
 /// A broken invariant of a tree, numbered as in the module's documentation, and the first index of
 /// the node or of the slot where it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Broken {
     /// I1: an extent is reversed, overlaps the one before, or leaves its leaf.
     Order(u64),

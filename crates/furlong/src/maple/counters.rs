@@ -7,6 +7,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// A node was looked at.
     Visit,

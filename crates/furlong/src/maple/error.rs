@@ -4,10 +4,10 @@
 use core::error::Error;
 use core::fmt;
 
-use crate::addr::{Address, Extent};
+use crate::addr::{Address, Extent, debug_without_value};
 
 /// Why an entry was not inserted. It comes back; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum InsertError<A: Address, E> {
     /// Its extent overlaps that of another entry.
     Occupied {
@@ -32,6 +32,15 @@ impl<A: Address, E> InsertError<A, E> {
     }
 }
 
+impl<A: Address, E> fmt::Debug for InsertError<A, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Occupied { conflict, .. } => debug_without_value(f, "Occupied", Some(*conflict)),
+            Self::NoMemory { .. } => debug_without_value::<A>(f, "NoMemory", None),
+        }
+    }
+}
+
 impl<A: Address, E> fmt::Display for InsertError<A, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -41,10 +50,10 @@ impl<A: Address, E> fmt::Display for InsertError<A, E> {
     }
 }
 
-impl<A: Address, E: fmt::Debug> Error for InsertError<A, E> {}
+impl<A: Address, E> Error for InsertError<A, E> {}
 
 /// Why an entry was not stored. It comes back; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum StoreError<E> {
     /// There is no memory for nodes.
     NoMemory {
@@ -67,6 +76,16 @@ impl<E> StoreError<E> {
     }
 }
 
+impl<E> fmt::Debug for StoreError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::NoMemory { .. } => "NoMemory",
+            Self::NoSplit { .. } => "NoSplit",
+        };
+        f.debug_struct(name).finish_non_exhaustive()
+    }
+}
+
 impl<E> fmt::Display for StoreError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -76,7 +95,7 @@ impl<E> fmt::Display for StoreError<E> {
     }
 }
 
-impl<E: fmt::Debug> Error for StoreError<E> {}
+impl<E> Error for StoreError<E> {}
 
 /// Why a range was not erased; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use super::{Config, Nodes, RbTree, Side};
 /// A broken invariant of a tree, numbered as in the module's documentation, and the node at which
 /// it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Broken<R> {
     /// I1: the root has a parent.
     RootHasParent(R),

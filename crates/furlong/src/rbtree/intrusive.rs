@@ -176,6 +176,12 @@ impl<T> fmt::Debug for Pinned<T> {
 /// tree.clear();
 /// assert!(tasks.iter().all(|task| !task.links.is_linked()));
 /// ```
+///
+/// # Threads
+/// A tree of these is not `Send`: what is in it is reached from wherever that is. Where the structs
+/// are `Sync`, and the tree and their links are used under one lock only, its owner may say so with
+/// an `unsafe impl Send` for a struct of his around the tree, which then stands in a
+/// [`Lock`](crate::sync::Lock), also a static one.
 #[derive(Debug)]
 pub struct Intrusive<A>(PhantomData<fn() -> A>);
 

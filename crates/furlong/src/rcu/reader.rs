@@ -17,6 +17,7 @@ use super::{contract::BarrierError, keeper::Core, slot::ReaderSlot};
 /// fn share(_: impl Sync) {}
 /// share(reader);
 /// ```
+#[must_use = "its slot is given back as soon as this is dropped"]
 pub struct Reader<'d> {
     slot: &'d ReaderSlot,
     core: &'d Core,

@@ -36,6 +36,12 @@ macro_rules! bits {
                 self.0 & other.0 == other.0
             }
 
+            /// Those of either, as `|`, in a constant too.
+            #[must_use]
+            pub const fn or(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+
             /// Those of `self` that are in `other` too.
             #[must_use]
             pub const fn and(self, other: Self) -> Self {

@@ -9,7 +9,7 @@ pub const BRK_CHANGES: usize = 1;
 
 /// What the heap is.
 const HEAP: Attr = Attr {
-    prot: Prot::from_bits(Prot::READ.bits() | Prot::WRITE.bits()),
+    prot: Prot::READ.or(Prot::WRITE),
     may: Prot::ALL,
     flags: Flags::NONE,
     origin: 0,

@@ -9,6 +9,7 @@ use crate::check::Check;
 
 /// A broken invariant of a space, numbered as in the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BrokenSpace<B> {
     /// V1: something is wrong with the index.
     Index(B),

@@ -96,3 +96,5 @@ impl fmt::Display for Errno {
         f.write_str(self.name())
     }
 }
+
+impl core::error::Error for Errno {}

@@ -47,7 +47,8 @@ pub struct Request<A> {
     /// A power of two of bytes that the start is a multiple of, where the place is chosen; less
     /// than a page is a page.
     pub align: u64,
-    /// First and last address that a chosen place may have; the search goes upwards in it.
+    /// First and last address that the space looks at where it chooses a place; it looks upwards.
+    /// Of a hint only the end counts here, as `MAP_32BIT` has it: it may lie below.
     pub window: Option<(VirtAddr, VirtAddr)>,
     /// What the caller has found wrong with the object or with the kind of mapping: Linux says it
     /// only when there is a place.
@@ -105,7 +106,8 @@ impl<A> Request<A> {
         Self { align, ..self }
     }
 
-    /// Between two addresses, both inclusive; it means nothing where the place is fixed.
+    /// Between two addresses, both inclusive; it means nothing where the place is fixed, and a hint
+    /// may lie below the first.
     #[must_use]
     pub fn window(self, first: VirtAddr, last: VirtAddr) -> Self {
         Self {
@@ -138,12 +140,19 @@ impl<A> Request<A> {
 }
 
 /// A mapping that was refused; its value comes back and nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<A> {
     /// Why.
     pub cause: MapError,
     /// What would have been kept with the area.
     pub value: A,
+}
+
+impl<A> core::fmt::Debug for Refused<A> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut shown = f.debug_struct("Refused");
+        shown.field("cause", &self.cause).finish_non_exhaustive()
+    }
 }
 
 impl<A> core::fmt::Display for Refused<A> {
@@ -152,7 +161,7 @@ impl<A> core::fmt::Display for Refused<A> {
     }
 }
 
-impl<A: core::fmt::Debug> core::error::Error for Refused<A> {}
+impl<A> core::error::Error for Refused<A> {}
 
 impl<A> Refused<A> {
     /// The number that Linux answers.

@@ -129,12 +129,13 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         self.index.prepare(changes)
     }
 
-    /// The area that has `address`.
+    /// The area that has `address`. (Linux's `find_vma` is [`next`](Self::next).)
     ///
     /// # Cost
     /// O(log n).
     #[inline]
     #[must_use]
+    #[doc(alias = "vma_lookup")]
     pub fn find(&self, address: VirtAddr) -> Option<Area<'_, A>> {
         let area = self.index.get(self.state.grid.page(address))?;
         Some(self.area(area))
@@ -145,6 +146,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// # Cost
     /// O(log n).
     #[must_use]
+    #[doc(alias = "find_vma")]
     pub fn next(&self, address: VirtAddr) -> Option<Area<'_, A>> {
         let area = self.index.at_or_after(self.state.grid.page(address))?;
         Some(self.area(area))

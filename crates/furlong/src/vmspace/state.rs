@@ -91,6 +91,7 @@ pub struct SavedArea<A> {
 
 /// Why a state was not restored. Those about an area have its position in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// It was saved by a version that this one does not know.
     Version(u32),

@@ -10,6 +10,7 @@ use crate::rbtree::{self, NodeId, Store};
 
 /// A broken invariant of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BrokenMap {
     /// This entry ends before it begins, or overlaps the one before.
     Overlap(NodeId),

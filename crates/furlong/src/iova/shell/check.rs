@@ -16,6 +16,7 @@ use crate::iova::{BrokenSpace, VecSpace};
 
 /// A broken invariant of a domain, numbered as in the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BrokenDomain {
     /// D1: something is wrong with the space.
     Space(BrokenSpace),

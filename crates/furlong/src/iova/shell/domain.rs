@@ -174,7 +174,8 @@ impl<F: Flush> Domain<F> {
     /// A domain for `cpus` CPUs over a space; what is reserved in that stays so, and its grants are
     /// good here.
     ///
-    /// Magazines are obtained when they are needed; see [`stock`](Self::stock).
+    /// Magazines are obtained when they are needed; see [`stock`](Self::stock). All who call count
+    /// as one CPU; [`with_config`](Self::with_config) takes what says which one a caller is on.
     ///
     /// # Shapes
     /// `cpus` is at least 1; numbers of CPUs beyond are taken modulo it.
@@ -202,6 +203,25 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     ///
     /// # Panics
     /// If `cpus` is 0.
+    ///
+    /// # Example
+    /// ```
+    /// use furlong::addr::{Extent, Iova};
+    /// use furlong::iova::{Cpu, Domain, NoTlb, Shared, VecSpace};
+    /// use furlong::sync::SpinLock;
+    /// # fn this_cpu() -> usize { 0 }
+    ///
+    /// struct ThisCpu;
+    /// impl Cpu for ThisCpu {
+    ///     fn number(&self) -> usize { this_cpu() }
+    /// }
+    ///
+    /// let below_4g = Extent::from_last(Iova::new(0x1000), Iova::new(0xffff_ffff)).unwrap();
+    /// let space = VecSpace::new(below_4g, 4096, Vec::new())?;
+    /// let domain = Domain::<_, Shared<SpinLock, ThisCpu>>::with_config(space, NoTlb, ThisCpu, 8)?;
+    /// assert_eq!(domain.cpus(), 8);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
     pub fn with_config(
         space: VecSpace<C::Space>,
         flush: F,

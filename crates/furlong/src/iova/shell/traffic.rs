@@ -5,6 +5,7 @@ use crate::rbtree::Off;
 
 /// What a domain counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// A CPU's magazines had an extent for a request.
     Hit,
