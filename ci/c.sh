@@ -68,6 +68,12 @@ g++ -std=c++11 -pedantic -Wall -Wextra -Werror "-I$crate/include" -o "$work/alon
 "$work/alone"
 echo "the header compiles as C++"
 
+# What was linked with this interface asks for this one.
+soname=$(objdump -p "$installed/libfurlong_c.so" | awk '$1 == "SONAME" { print $2 }')
+needed=$(objdump -p "$work/shared" | awk '$1 == "NEEDED" && $2 ~ /furlong/ { print $2 }')
+[[ "$soname" =~ ^libfurlong_c\.so\.[0-9]+\.[0-9]+$ && "$needed" == "$soname" ]] ||
+  { echo "the library is called '$soname', and programs ask for '$needed'" >&2; exit 1; }
+
 # Nothing but the interface is exported.
 foreign=$(nm -D --defined-only "$installed/libfurlong_c.so" | awk '{print $NF}' | grep -v '^furlong_' || true)
 [ -z "$foreign" ] || { echo "libfurlong_c.so also exports: $foreign" >&2; exit 1; }
