@@ -619,7 +619,7 @@ int furlong_maple_find_back(const struct furlong_maple *maple,
  * Answers 0, -EINVAL (maple is NULL) or -ENOMEM.
  * Threads: alone, under the caller's lock.
  */
-int furlong_maple_reserve(struct furlong_maple *maple,
+int furlong_maple_prepare(struct furlong_maple *maple,
                           size_t changes);
 
 /**

@@ -179,7 +179,7 @@ pub extern "C" fn furlong_bounce_slots(bounce: Option<&Bounce>) -> usize {
 /// Threads: side by side with everything.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_free_slots(bounce: Option<&Bounce>) -> usize {
-    bounce.map_or(0, |bounce| bounce.pool.free())
+    bounce.map_or(0, |bounce| bounce.pool.free_slots())
 }
 
 /// The slots that are mapped; 0 for NULL. Exact while nobody maps or unmaps.
@@ -187,7 +187,7 @@ pub extern "C" fn furlong_bounce_free_slots(bounce: Option<&Bounce>) -> usize {
 /// Threads: side by side with everything.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_used_slots(bounce: Option<&Bounce>) -> usize {
-    bounce.map_or(0, |bounce| bounce.pool.used())
+    bounce.map_or(0, |bounce| bounce.pool.used_slots())
 }
 
 /// How many slots were mapped at a time, at most; 0 for NULL.

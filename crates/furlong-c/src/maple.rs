@@ -269,8 +269,8 @@ pub extern "C" fn furlong_maple_find_back(
 /// Answers 0, -EINVAL (maple is NULL) or -ENOMEM.
 /// Threads: alone, under the caller's lock.
 #[unsafe(no_mangle)]
-pub extern "C" fn furlong_maple_reserve(maple: Option<&mut Maple>, changes: usize) -> c_int {
-    answer(|| Ok(maple.given()?.0.reserve(changes)?))
+pub extern "C" fn furlong_maple_prepare(maple: Option<&mut Maple>, changes: usize) -> c_int {
+    answer(|| Ok(maple.given()?.0.prepare(changes)?))
 }
 
 /// Gives nodes that are not in use back, and keeps none from now on.

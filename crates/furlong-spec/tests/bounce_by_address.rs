@@ -65,7 +65,7 @@ fn everywhere(with: impl Fn(&Tested, &Device, Iova)) {
         pool.check().expect("no invariant is broken");
         assert_eq!(unmap(&pool, &own, before, Direction::FromDevice), Ok(()));
         assert_eq!(unmap(&pool, &own, after, Direction::ToDevice), Ok(()));
-        assert_eq!((pool.used(), pool.transient_blocks()), (0, 0));
+        assert_eq!((pool.used_slots(), pool.transient_blocks()), (0, 0));
     }
 }
 
@@ -199,7 +199,7 @@ fn what_is_mapped_by_pointer_is_unmapped_with_the_same_original() {
         pool.map_pointer(&own, empty, Direction::ToDevice)
     };
     assert_eq!(read_only, Err(MapError::ZeroSize));
-    assert_eq!(pool.used(), 0);
+    assert_eq!(pool.used_slots(), 0);
 }
 
 /// Counts what is copied between originals and bounce memory.

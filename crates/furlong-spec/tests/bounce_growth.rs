@@ -62,7 +62,7 @@ fn whatever_is_refused_at_any_call_nothing_is_lost() {
             let many = fill(&pool, &device);
             assert!((6..=10).contains(&many), "{refusal:?} {after}: {many}");
             pool.check().expect("no invariant is broken");
-            assert_eq!((pool.free(), pool.used()), (pool.slots(), 0));
+            assert_eq!((pool.free_slots(), pool.used_slots()), (pool.slots(), 0));
             assert_eq!(pool.transient_blocks(), 0);
             machine.refuse_nothing();
             // A block that was halved stays so; there is room for as many as before.
@@ -123,14 +123,14 @@ fn a_block_that_gets_no_records_does_not_grow_the_pool() {
         pool.check().expect("no invariant is broken");
         match grown {
             Ok(slots) => {
-                assert_eq!((pool.blocks(), pool.free()), (2, 128 + slots));
+                assert_eq!((pool.blocks(), pool.free_slots()), (2, 128 + slots));
                 if calls <= failing {
                     break;
                 }
             }
             Err(error) => {
                 assert_eq!(error, GrowError::NoMemory);
-                assert_eq!((pool.blocks(), pool.free()), (1, 128));
+                assert_eq!((pool.blocks(), pool.free_slots()), (1, 128));
             }
         }
     }

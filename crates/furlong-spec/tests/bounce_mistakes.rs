@@ -32,7 +32,7 @@ fn device(limits: Limits) -> Device {
 /// The pool is as it was: nothing mapped, no invariant broken.
 fn is_untouched<Z: Zeroing>(pool: &Tested<Z>) {
     pool.check().expect("no invariant is broken");
-    assert_eq!((pool.free(), pool.used()), (pool.slots(), 0));
+    assert_eq!((pool.free_slots(), pool.used_slots()), (pool.slots(), 0));
 }
 
 #[test]

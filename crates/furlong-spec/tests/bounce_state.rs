@@ -96,7 +96,7 @@ fn a_device_goes_on_while_its_pool_is_replaced() {
     );
     // SAFETY: no device works.
     assert_eq!(unsafe { pool.release_unclaimed(|_| {}) }, count);
-    assert_eq!((pool.used(), pool.transient_blocks()), (0, 0));
+    assert_eq!((pool.used_slots(), pool.transient_blocks()), (0, 0));
     pool.check().expect("no invariant is broken");
     drop(pool);
     assert_eq!((machine.owned(), machine.shared()), (0, 0));
@@ -122,8 +122,8 @@ fn is_like_a_new_one<A: Area>() {
         let _ = used.tend();
     }
     assert_eq!(used.save().unwrap(), new.save().unwrap());
-    assert_eq!((used.free(), used.transient_blocks()), (512, 0));
-    assert_eq!((used.used(), used.waiters()), (0, 0));
+    assert_eq!((used.free_slots(), used.transient_blocks()), (512, 0));
+    assert_eq!((used.used_slots(), used.waiters()), (0, 0));
     assert_eq!(used.unclaimed(|leak| panic!("{leak:?}")), 0);
     used.check().expect("no invariant is broken");
     used.reset_high_water();
@@ -165,7 +165,7 @@ fn what_a_guard_left_behind_is_memory_without_an_original() {
     assert!(!claimed.has_original);
     // SAFETY: nobody uses it.
     assert_eq!(unsafe { pool.deallocate_raw(&any, at) }, Ok(()));
-    assert_eq!(pool.used(), 0);
+    assert_eq!(pool.used_slots(), 0);
 }
 
 /// What comes of a state that was spoiled on the way.

@@ -84,7 +84,7 @@ fn those_who_wait_are_served_in_order() {
         assert_eq!(rang, expected);
         drop(line[turn].map());
     }
-    assert_eq!((pool.waiters(), pool.free()), (0, 1));
+    assert_eq!((pool.waiters(), pool.free_slots()), (0, 1));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn whoever_gives_up_passes_his_turn_on() {
     drop(first);
     assert_eq!((second.rang(), pool.waiters()), (1, 1));
     drop(second.map());
-    assert_eq!((pool.waiters(), pool.free()), (0, 1));
+    assert_eq!((pool.waiters(), pool.free_slots()), (0, 1));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_large_run_is_passed_over_so_often_and_no_more() {
     drop(large.map());
     assert_eq!(small.rang(), 1);
     drop(small.map());
-    assert_eq!(pool.free(), 4);
+    assert_eq!(pool.free_slots(), 4);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn one_who_is_short_of_quota_holds_nobody_up() {
     drop(own);
     assert_eq!(waits.rang(), before + 1);
     drop(waits.map());
-    assert_eq!((poor.used(), pool.free()), (Some(0), 4));
+    assert_eq!((poor.used(), pool.free_slots()), (Some(0), 4));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn the_place_of_a_transient_block_is_waited_for_too() {
     );
     let _for_good = pool.map(&any, ToDevice(&[0])).unwrap();
     let transient = pool.map(&any, ToDevice(&[1])).unwrap();
-    assert_eq!((pool.transient_blocks(), pool.free()), (1, 0));
+    assert_eq!((pool.transient_blocks(), pool.free_slots()), (1, 0));
     let mut first = Waiter::new(&pool, &any, &[2]);
     let mut second = Waiter::new(&pool, &any, &[3]);
     assert!(first.poll().is_pending() && second.poll().is_pending());
@@ -221,7 +221,7 @@ fn threads_that_wait_for_each_other_all_come_through() {
             });
         }
     });
-    assert_eq!((pool.waiters(), pool.free()), (0, 4));
+    assert_eq!((pool.waiters(), pool.free_slots()), (0, 4));
 }
 
 #[test]

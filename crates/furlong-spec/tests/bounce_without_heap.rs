@@ -53,7 +53,7 @@ fn a_pool_in_memory_that_was_handed_in_never_asks_the_heap() {
             .wait(&device, ToDevice(&[1; 100]))
             .block(|| panic!("there is room"));
         drop(waited.expect("there is room"));
-        assert_eq!((pool.free(), pool.waiters()), (512, 0));
+        assert_eq!((pool.free_slots(), pool.waiters()), (512, 0));
         pool.check().expect("no invariant is broken");
     });
     assert_eq!((calls, bytes), (0, [7; 5000]));
@@ -110,7 +110,10 @@ fn table_bytes_are_enough<A: Area>(segment: usize) {
             .collect();
         assert_eq!(held.len(), 2 * areas + (blocks - 1) * areas + 3);
         drop(held);
-        assert_eq!((pool.free(), pool.transient_blocks()), (pool.slots(), 0));
+        assert_eq!(
+            (pool.free_slots(), pool.transient_blocks()),
+            (pool.slots(), 0)
+        );
         for less in [bytes / 2, bytes / 3, 100, 0] {
             match make(less) {
                 Ok(pool) => {

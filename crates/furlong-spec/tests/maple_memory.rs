@@ -112,7 +112,7 @@ fn a_change_after_reserving_neither_allocates_nor_frees() {
     for seed in 0..20 {
         let mut tree = Tree::<u32, Tiny>::new();
         for operation in stream(seed) {
-            tree.0.reserve(1).unwrap();
+            tree.0.prepare(1).unwrap();
             let before = calls();
             BUDGET.set(0);
             let outcome = tree.apply(&operation);
@@ -183,7 +183,7 @@ fn many_changes_need_no_more_than_was_reserved<C: Config>(many: usize) {
                 break;
             }
             tree.0.trim();
-            tree.0.reserve(these.len()).unwrap();
+            tree.0.prepare(these.len()).unwrap();
             drop(shared.map.lock().unused());
             let levels = shared.map.lock().view().levels();
             let mut reservation = Reservation::new(these.len(), levels).unwrap();
@@ -229,7 +229,7 @@ fn a_reservation_grows_with_the_changes_and_hardly_more() {
         tree.insert(extent(10 * index), 1).unwrap();
     }
     let before = calls();
-    tree.reserve(10_000).unwrap();
+    tree.prepare(10_000).unwrap();
     let obtained = calls().0 - before.0;
     assert!(obtained < 3 * 10_000, "{obtained} nodes");
 }

@@ -41,7 +41,7 @@ fn read_a_disk() -> Result<(), Box<dyn Error>> {
     let (slots, most) = (pool.slots(), pool.high_water());
     println!(
         "the pool: {slots} slots, {} free, at most {most} in use",
-        pool.free()
+        pool.free_slots()
     );
     Ok(())
 }

@@ -182,7 +182,7 @@ impl<A: Area, U: Cpu + Default + Send + Sync> World<A, U> {
     /// Nothing is mapped, nothing is lost.
     fn is_whole(&self) {
         self.pool.check().unwrap();
-        assert_eq!(self.pool.free(), self.pool.slots());
+        assert_eq!(self.pool.free_slots(), self.pool.slots());
         assert_eq!(self.pool.waiters(), 0);
     }
 }

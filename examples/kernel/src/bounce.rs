@@ -84,7 +84,7 @@ fn on_the_bus(at: Iova, len: usize) -> Vec<u8> {
 pub(crate) fn is_idle() {
     POOL.get().check().expect("every invariant holds");
     assert_eq!(
-        (POOL.get().used(), POOL.get().free()),
+        (POOL.get().used_slots(), POOL.get().free_slots()),
         (0, SLOTS),
         "all slots are free"
     );

@@ -115,7 +115,7 @@ impl<const N: usize> Machine<N> {
     pub(crate) fn is_drained() {
         let pool = Self::pool();
         pool.check().expect("no invariant is broken");
-        assert_eq!((pool.used(), pool.free()), (0, SLOTS));
+        assert_eq!((pool.used_slots(), pool.free_slots()), (0, SLOTS));
         for at in Memory::margins() {
             // SAFETY: in the memory, and written when it was booted.
             let found = unsafe { MEMORY[N].byte(at).read() };

@@ -172,7 +172,7 @@ fn requests_in_flight_have_slots_of_their_own() {
         tokens.push(token.unwrap());
     }
     // Five slots for headers, five for data, five for answers; two pages of the queue.
-    assert_eq!(Machine::<3>::pool().used(), 15 + 4);
+    assert_eq!(Machine::<3>::pool().used_slots(), 15 + 4);
     disk.borrow_mut().serve(&Bus::<Machine<3>>::new());
     for (number, buffer) in buffers.iter_mut().enumerate() {
         let (request, response) = (&requests[number], &mut responses[number]);
@@ -246,7 +246,7 @@ fn what_was_unshared_is_not_unshared_again() {
     let at = unsafe { PoolHal::<Machine<7>>::share(buffer, towards) };
     // SAFETY: it was shared just now.
     unsafe { PoolHal::<Machine<7>>::unshare(at, buffer, towards) };
-    assert_eq!(Machine::<7>::pool().used(), 0);
+    assert_eq!(Machine::<7>::pool().used_slots(), 0);
     // SAFETY: it breaks the contract, and is stopped before anything is touched.
     unsafe { PoolHal::<Machine<7>>::unshare(at, buffer, towards) };
 }

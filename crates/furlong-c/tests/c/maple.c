@@ -55,7 +55,7 @@ static void refuses_null(void)
 	EQUAL(furlong_maple_lowest_gap(map, 1, 0, 1, NULL), -EINVAL);
 	EQUAL(furlong_maple_highest_gap(NULL, 1, 0, 1, &gap), -EINVAL);
 	EQUAL(furlong_maple_highest_gap(map, 1, 0, 1, NULL), -EINVAL);
-	EQUAL(furlong_maple_reserve(NULL, 1), -EINVAL);
+	EQUAL(furlong_maple_prepare(NULL, 1), -EINVAL);
 	EQUAL(furlong_maple_trim(NULL), -EINVAL);
 	EQUAL(furlong_maple_check(NULL), -EINVAL);
 	furlong_maple_destroy(NULL);
@@ -243,7 +243,7 @@ static void reserves_nodes(void)
 	struct furlong_maple *map = map_of(0);
 	uint64_t at;
 
-	FINE(furlong_maple_reserve(map, 200));
+	FINE(furlong_maple_prepare(map, 200));
 	for (at = 0; at < 200; at++)
 		FINE(furlong_maple_store(map, at, at, ENTRY(at % 16), NULL, 0, NULL));
 	FINE(furlong_maple_trim(map));

@@ -117,7 +117,11 @@ pub fn stress<O: Order, A: Area>(threads: usize, maps: u64, seed: u64) -> Stress
     });
     pool.check()
         .unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
-    assert_eq!((pool.free(), pool.used()), (pool.slots(), 0), "seed {seed}");
+    assert_eq!(
+        (pool.free_slots(), pool.used_slots()),
+        (pool.slots(), 0),
+        "seed {seed}"
+    );
     assert_eq!((pool.transient_blocks(), pool.waiters()), (0, 0));
     assert_eq!(devices[2].used(), Some(0));
     let (mapped, refused) = (mapped.into_inner() as u64, refused.into_inner() as u64);

@@ -220,8 +220,8 @@ impl<C: Config> PoolSubject<C> {
     }
 
     fn slots(&self) -> [usize; 3] {
-        let (slots, free) = (self.pool().slots(), self.pool().free());
-        [slots, free, self.pool().used() - (slots - free)]
+        let (slots, free) = (self.pool().slots(), self.pool().free_slots());
+        [slots, free, self.pool().used_slots() - (slots - free)]
     }
 }
 

@@ -87,7 +87,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let Some(_alone) = self.growth.try_lock() else {
             return 0;
         };
-        let (slots, free) = (self.slots(), self.free());
+        let (slots, free) = (self.slots(), self.free_slots());
         let further = self.blocks.iter().rev().filter(|(index, _)| *index > 0);
         let awake = further.filter(|(_, block)| block.base().is_some());
         let mut gone = None;

@@ -302,15 +302,15 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// # Cost
     /// A look at every area: exact while nobody maps or unmaps. No counter is kept that CPUs would
     /// share.
-    pub fn free(&self) -> usize {
+    pub fn free_slots(&self) -> usize {
         self.awake().map(Block::free).sum()
     }
 
     /// Slots that are mapped, in blocks and transient ones.
     ///
     /// # Cost
-    /// As [`free`](Self::free).
-    pub fn used(&self) -> usize {
+    /// As [`free_slots`](Self::free_slots).
+    pub fn used_slots(&self) -> usize {
         let used = |block: &Block<C>| block.slots().saturating_sub(block.free());
         self.awake().map(used).sum::<usize>() + self.transient_slots()
     }
@@ -320,7 +320,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// each part of one. Transient blocks are not included.
     ///
     /// # Cost
-    /// As [`free`](Self::free).
+    /// As [`free_slots`](Self::free_slots).
     pub fn high_water(&self) -> usize {
         let areas = self.awake().flat_map(Block::parts);
         areas.map(|(area, _)| area.high_water()).sum()

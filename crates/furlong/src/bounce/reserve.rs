@@ -251,7 +251,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         if self.awake().any(reaches) {
             MapError::Full {
                 wanted: need.slots,
-                free: self.free(),
+                free: self.free_slots(),
             }
         } else {
             MapError::Unreachable(Iova::new(need.reach))

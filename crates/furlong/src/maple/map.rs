@@ -215,7 +215,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// What a change gives up is ready for the next one. One change of a tree of `h` levels needs
     /// `3 h + 1` nodes at most, and each further one a leaf and, all in all, less than two inner
     /// nodes, if there are many.
-    pub fn reserve(&mut self, changes: usize) -> Result<(), NoMemory> {
+    pub fn prepare(&mut self, changes: usize) -> Result<(), NoMemory> {
         self.pool.keep_all(true);
         let need = bound_in_place::<C::Geometry>(changes, self.tree.levels());
         self.pool.ensure(need)

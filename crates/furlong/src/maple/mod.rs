@@ -15,7 +15,7 @@
 //! are one leaf, up to some 350 two levels.
 //!
 //! A change needs at most `3 h + 1` nodes for a tree of `h` levels. They can be obtained beforehand
-//! ([`Maple::reserve`], [`RcuMaple::lock_prepared`], [`Reservation`]): then it neither allocates,
+//! ([`Maple::prepare`], [`RcuMaple::lock_prepared`], [`Reservation`]): then it neither allocates,
 //! nor frees, nor fails for them.
 //!
 //! A change takes one of three ways, and each is counted ([`Event`]):

@@ -164,7 +164,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         for _ in 0..more {
             self.tree.keep(blank_record()?);
         }
-        self.tree.reserve(steps)
+        self.tree.prepare(steps)
     }
 }
 

@@ -30,11 +30,11 @@ pub trait Ranges<A: Value> {
 
     /// The tree, to be looked at.
     fn view(&self) -> View<'_, VirtAddr, RcuBox<Record<A>>, Self::Config>;
-    /// See [`Maple::reserve`].
+    /// See [`Maple::prepare`].
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
-    fn reserve(&mut self, steps: usize) -> Result<(), NoMemory>;
+    fn prepare(&mut self, steps: usize) -> Result<(), NoMemory>;
     /// A record that is in no tree, with what it last held, if there is one.
     fn spare(&mut self) -> Option<RcuBox<Record<A>>>;
     /// Keeps a record for the next area.
@@ -104,8 +104,8 @@ impl<A: Value, C: Config> Ranges<A> for Maple<VirtAddr, Boxed<A>, C> {
         Self::view(self)
     }
 
-    fn reserve(&mut self, steps: usize) -> Result<(), NoMemory> {
-        Self::reserve(self, steps).map_err(|_| NoMemory)
+    fn prepare(&mut self, steps: usize) -> Result<(), NoMemory> {
+        Self::prepare(self, steps).map_err(|_| NoMemory)
     }
 
     fn spare(&mut self) -> Option<Boxed<A>> {
@@ -187,7 +187,7 @@ where
         Self::view(self)
     }
 
-    fn reserve(&mut self, steps: usize) -> Result<(), NoMemory> {
+    fn prepare(&mut self, steps: usize) -> Result<(), NoMemory> {
         let levels = Self::view(self).levels();
         let nodes = |steps| Reservation::new(steps, levels).map_err(|_| NoMemory);
         // What is left of others may do.

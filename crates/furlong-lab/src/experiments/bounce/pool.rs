@@ -50,7 +50,7 @@ pub(super) fn device() -> Result<Device, Failure> {
 /// One is broken, or a slot is missing.
 pub(super) fn drained<M: Memory, C: Config>(pool: &Pool<M, C>) -> Result<(), Failure> {
     pool.check().map_err(said)?;
-    let (free, slots) = (pool.free(), pool.slots());
+    let (free, slots) = (pool.free_slots(), pool.slots());
     if free != slots || slots != BLOCKS * BLOCK_SLOTS {
         return Err(Failure(format!(
             "{free} of {slots} slots are free in the end"
