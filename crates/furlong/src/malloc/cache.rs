@@ -21,7 +21,8 @@ use super::{allocator::Malloc, config::Config, zone::Zone};
 /// taken; making objects of a [`Reserve`] cannot fail.
 ///
 /// # Example
-/// ```
+#[cfg_attr(feature = "std", doc = "```")]
+#[cfg_attr(not(feature = "std"), doc = "```ignore")]
 /// use furlong::malloc::{
 ///     Batched, Checked, Config, Inlined, Linux, ObjectCache, thread_heap,
 /// };

@@ -7,7 +7,8 @@ use super::{allocator::Malloc, config::Config};
 /// An allocator of a static as the one of a Rust program.
 ///
 /// # Example
-/// ```
+#[cfg_attr(feature = "std", doc = "```")]
+#[cfg_attr(not(feature = "std"), doc = "```ignore")]
 /// use furlong::malloc::{
 ///     Batched, Checked, Config, Global, Inlined, Linux, thread_heap,
 /// };

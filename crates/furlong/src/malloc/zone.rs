@@ -35,7 +35,8 @@ use super::{
 /// O(units in use) of the whole allocator, whatever the number of the zone's blocks.
 ///
 /// # Example
-/// ```
+#[cfg_attr(feature = "std", doc = "```")]
+#[cfg_attr(not(feature = "std"), doc = "```ignore")]
 /// use furlong::malloc::{
 ///     Batched, Checked, Config, Inlined, Linux, Zone, thread_heap,
 /// };
