@@ -4,6 +4,7 @@
 # system against its model, 10,000,000 operations and every small case (iova-oracle, phys-oracle,
 # maple-oracle, vmspace-oracle); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
 # vmspace-race); asan (all tests of library, specification and adapters under AddressSanitizer);
+# aarch64 (the same tests on that processor, emulated);
 # memcheck (the allocator's tests under valgrind); attacks (on the preloaded libraries
 # and on other allocators); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
 # site (the history in a real browser); fuzz (10,000,000 inputs a target, guided by coverage;
@@ -58,6 +59,10 @@ asan() {
   record asan bash ci/asan.sh --all --quiet
 }
 
+aarch64() {
+  record aarch64 bash ci/aarch64.sh --quiet
+}
+
 memcheck() {
   record memcheck bash ci/memcheck.sh
 }
@@ -109,7 +114,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation loom asan memcheck attacks site fuzz package "${proofs[@]}")
+  parts=(simulation loom asan aarch64 memcheck attacks site fuzz package "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -123,7 +128,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " asan memcheck attacks site fuzz package linux " == *" $part "* ]]; then
+  elif [[ " asan aarch64 memcheck attacks site fuzz package linux " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# The tests of library, specification and adapters as programs for aarch64, which qemu runs. What it
+# emulates is the processor, not how weakly one orders memory: that is what the loom models are for.
+# The preloaded library is built and put in front of a program, too.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+bash ci/need.sh qemu-aarch64 aarch64-linux-gnu-gcc /usr/aarch64-linux-gnu/lib/libc.so.6
+target=aarch64-unknown-linux-gnu
+if [ ! -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; then
+  rustup target add "$target" || { echo "please add Rust's target $target" >&2; exit 1; }
+fi
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cat >"$work/program.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(void)
+{
+	enum { BLOCKS = 10000 };
+	static char *blocks[BLOCKS];
+	for (size_t i = 0; i < BLOCKS; i++) {
+		blocks[i] = malloc(i + 1);
+		if (!blocks[i])
+			return 1;
+		memset(blocks[i], (int)(i % 251), i + 1);
+	}
+	for (size_t i = 0; i < BLOCKS; i++) {
+		for (size_t byte = 0; byte <= i; byte++)
+			if (blocks[i][byte] != (char)(i % 251))
+				return 2;
+		free(blocks[i]);
+	}
+	return 0;
+}
+C
+aarch64-linux-gnu-gcc -O1 -o "$work/program" "$work/program.c"
+cargo build --quiet --target "$target" -p furlong-preload --profile preload --examples
+library=${CARGO_TARGET_DIR:-$PWD/target}/$target/preload/examples/libfurlong_malloc.so
+# preloaded OPTION..: runs the program with them; what it says is in $work/said.
+preloaded() {
+  qemu-aarch64 -L /usr/aarch64-linux-gnu "$@" "$work/program" 2>"$work/said"
+}
+# Would it notice that the library is not in front? Without it nothing is said.
+preloaded -E FURLONG_MALLOC_STATISTICS=1
+[ ! -s "$work/said" ] || { cat "$work/said" >&2; exit 1; }
+preloaded -E FURLONG_MALLOC_STATISTICS=1 -E LD_PRELOAD="$library"
+[ -s "$work/said" ] || { echo "the preloaded library was not in front of the program" >&2; exit 1; }
+echo "a program for $(aarch64-linux-gnu-gcc -dumpmachine) ran with the preloaded library:"
+cat "$work/said"
+
+# Left out: a test that starts itself anew, which would not be emulated.
+cargo test -p furlong -p furlong-spec -p furlong-adapters --lib --tests --features furlong/std \
+  --target "$target" "$@" -- --skip who_writes_is_stopped
