@@ -22,7 +22,7 @@ use super::{allocator::Malloc, config::Config, zone::Zone};
 ///
 /// # Example
 #[cfg_attr(feature = "std", doc = "```")]
-#[cfg_attr(not(feature = "std"), doc = "```ignore")]
+#[cfg_attr(not(feature = "std"), doc = "```text")]
 /// use furlong::malloc::{
 ///     Batched, Checked, Config, Inlined, Linux, ObjectCache, thread_heap,
 /// };

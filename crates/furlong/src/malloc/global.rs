@@ -8,7 +8,7 @@ use super::{allocator::Malloc, config::Config};
 ///
 /// # Example
 #[cfg_attr(feature = "std", doc = "```")]
-#[cfg_attr(not(feature = "std"), doc = "```ignore")]
+#[cfg_attr(not(feature = "std"), doc = "```text")]
 /// use furlong::malloc::{
 ///     Batched, Checked, Config, Global, Inlined, Linux, thread_heap,
 /// };

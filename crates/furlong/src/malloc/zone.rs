@@ -36,7 +36,7 @@ use super::{
 ///
 /// # Example
 #[cfg_attr(feature = "std", doc = "```")]
-#[cfg_attr(not(feature = "std"), doc = "```ignore")]
+#[cfg_attr(not(feature = "std"), doc = "```text")]
 /// use furlong::malloc::{
 ///     Batched, Checked, Config, Inlined, Linux, Zone, thread_heap,
 /// };
