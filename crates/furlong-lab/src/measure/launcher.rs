@@ -330,21 +330,29 @@ fn in_file(directory: &Path) -> io::Result<Launcher> {
 
 /// A launcher that has shown that it can be run: without arguments it says what it is.
 fn try_out(launcher: Launcher) -> io::Result<Launcher> {
-    let mut tries = 0;
-    let output = loop {
-        match Command::new(&launcher.path).stdin(Stdio::null()).output() {
-            // A process that another thread is just starting still has the file open for writing.
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < 100 => {
-                tries += 1;
-                thread::sleep(Duration::from_millis(10));
-            }
-            other => break other?,
-        }
-    };
+    let output = try_program(&launcher.path)?;
     if output.status.code() == Some(2) && output.stderr.starts_with(b"this is furlong's launcher") {
         Ok(launcher)
     } else {
         Err(io::Error::other("the launcher does not run"))
+    }
+}
+
+/// Runs a program that was just written, without arguments. Once it has run, nothing has it open
+/// for writing any more: a process that another thread was starting meanwhile does for a while.
+///
+/// # Errors
+/// It cannot be started.
+pub(crate) fn try_program(path: &Path) -> io::Result<process::Output> {
+    let mut tries = 0;
+    loop {
+        match Command::new(path).stdin(Stdio::null()).output() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < 100 => {
+                tries += 1;
+                thread::sleep(Duration::from_millis(10));
+            }
+            other => return other,
+        }
     }
 }
 

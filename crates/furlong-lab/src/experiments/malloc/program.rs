@@ -15,7 +15,7 @@ use crate::error::cause;
 use crate::experiments::{Failure, said};
 use crate::measure::callgrind::{Callgrind, Count};
 use crate::measure::finished::{Ending, Finished, Usage};
-use crate::measure::launcher::{Launcher, Output, Task};
+use crate::measure::launcher::{Launcher, Output, Task, try_program};
 use crate::measure::pmu::{Counters, Event};
 
 /// The program itself; its source is in `malloc-work/`.
@@ -74,6 +74,7 @@ impl Program {
         let path = home.path().join("furlong-malloc-work");
         fs::write(&path, IMAGE).map_err(lost)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).map_err(lost)?;
+        try_program(&path).map_err(lost)?;
         Ok(Self {
             launcher: Launcher::new().map_err(said)?,
             home,
