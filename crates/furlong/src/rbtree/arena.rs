@@ -7,13 +7,13 @@
 use core::fmt;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
-use core::ops::DerefMut;
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
 use super::augment::Half;
-use super::{Augment, Nodes, Place, Ranks, Side};
+use super::nodes::{Internal, Sealed};
+use super::{Augment, Nodes, Place, Ranks, Side, Slots};
 
 /// Names a node of an [`Arena`]: its index, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,6 +91,12 @@ impl<A: Augment> Node<A> {
     #[cfg(all(test, feature = "alloc"))]
     pub(super) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
 
+    /// What the node holds.
+    #[cfg(all(test, feature = "alloc"))]
+    pub(super) const fn item(&self) -> &A::Item {
+        &self.item
+    }
+
     /// A node that is in no tree.
     pub fn new(item: A::Item) -> Self {
         let halves = Side::BOTH.map(|side| A::empty(&item, side));
@@ -106,7 +112,8 @@ impl<A: Augment> Node<A> {
     }
 }
 
-/// Nodes in an array of the caller's: a `Vec`, a boxed or a borrowed slice of [`Node`]s.
+/// Nodes in an array of the caller's: a `Vec`, a boxed or a borrowed slice of [`Node`]s, or any
+/// other [`Slots`].
 ///
 /// # Panics
 /// Whatever takes a [`NodeId`], here and in a tree, if the array has no node of that name.
@@ -120,15 +127,16 @@ pub struct Arena<A: Augment, S> {
 #[cfg(feature = "alloc")]
 pub type VecArena<A> = Arena<A, Vec<Node<A>>>;
 
-impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
+impl<A: Augment, S: Slots<A>> Arena<A, S> {
     /// An arena over `nodes`, all of which are in no tree.
     ///
     /// # Panics
     /// If there are more than [`NodeId::COUNT_MAX`], or one of them is in a tree.
     pub fn new(nodes: S) -> Self {
-        assert!(nodes.len() <= NodeId::COUNT_MAX, "an index has 31 bits");
+        let count = nodes.count();
+        assert!(count <= NodeId::COUNT_MAX, "an index has 31 bits");
         assert!(
-            nodes.iter().all(|node| node.place == UNLINKED),
+            (0..count).all(|index| nodes.node(index).place == UNLINKED),
             "a node is in one tree at most"
         );
         Self {
@@ -144,12 +152,12 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
 
     /// The number of nodes, linked or not.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.nodes.count()
     }
 
     /// Whether there are no nodes at all.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.nodes.count() == 0
     }
 
     /// The names of all nodes, linked or not, by index.
@@ -165,7 +173,19 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
         if self.is_linked(at) {
             return Err(item);
         }
-        Ok(core::mem::replace(&mut self.nodes[at.index()].item, item))
+        Ok(core::mem::replace(
+            &mut self.nodes.node_mut(at.index()).item,
+            item,
+        ))
+    }
+
+    /// An arena over nodes that may be in a tree: copies of another arena's.
+    #[cfg(feature = "alloc")]
+    pub(super) const fn linked(nodes: S) -> Self {
+        Self {
+            nodes,
+            augment: PhantomData,
+        }
     }
 
     #[cfg(feature = "alloc")]
@@ -180,17 +200,17 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Arena<A, S> {
 
     #[inline(always)]
     pub(super) fn mark(&self, at: NodeId) -> u8 {
-        self.nodes[at.index()].mark
+        self.nodes.node(at.index()).mark
     }
 
     #[inline(always)]
     pub(super) fn set_mark(&mut self, at: NodeId, mark: u8) {
-        self.nodes[at.index()].mark = mark;
+        self.nodes.node_mut(at.index()).mark = mark;
     }
 
     #[inline(always)]
     pub(super) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
-        &mut self.nodes[at.index()].item
+        &mut self.nodes.node_mut(at.index()).item
     }
 }
 
@@ -215,36 +235,38 @@ impl<A: Augment> FromIterator<A::Item> for VecArena<A> {
     }
 }
 
-impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Nodes for Arena<A, S> {
+impl<A: Augment, S: Slots<A>> Sealed for Arena<A, S> {}
+
+impl<A: Augment, S: Slots<A>> Nodes for Arena<A, S> {
     type Augment = A;
     type Ref = NodeId;
     type View<'a>
-        = Arena<A, &'a mut [Node<A>]>
+        = Arena<A, S::View<'a>>
     where
         Self: 'a;
 
     #[inline(always)]
-    fn view(&mut self) -> Self::View<'_> {
+    fn view(&mut self, _: Internal) -> Self::View<'_> {
         Arena {
-            nodes: &mut self.nodes,
+            nodes: self.nodes.view(),
             augment: PhantomData,
         }
     }
 
     #[inline(always)]
-    fn item(&self, at: NodeId) -> &A::Item {
-        &self.nodes[at.index()].item
+    fn item(&self, at: NodeId, _: Internal) -> &A::Item {
+        &self.nodes.node(at.index()).item
     }
 
     #[inline(always)]
     fn child(&self, at: NodeId, side: Side) -> Option<NodeId> {
-        let words = self.nodes[at.index()].children.as_chunks::<4>().0;
+        let words = self.nodes.node(at.index()).children.as_chunks::<4>().0;
         NodeId::from_raw(u32::from_le_bytes(words[side.index()]))
     }
 
     #[inline(always)]
     fn child_if(&self, at: NodeId, right: bool) -> Option<NodeId> {
-        let both = u64::from_le_bytes(self.nodes[at.index()].children);
+        let both = u64::from_le_bytes(self.nodes.node(at.index()).children);
         NodeId::from_raw(select_unpredictable(
             right,
             (both >> 32) as u32,
@@ -254,35 +276,40 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Nodes for Arena<A, S> {
 
     #[inline(always)]
     fn only_child(&self, at: NodeId) -> Option<NodeId> {
-        let words = self.nodes[at.index()].children.as_chunks::<4>().0;
+        let words = self.nodes.node(at.index()).children.as_chunks::<4>().0;
         NodeId::from_raw(u32::from_le_bytes(words[0]) & u32::from_le_bytes(words[1]))
     }
 
     #[inline(always)]
-    fn set_child(&mut self, at: NodeId, side: Side, child: Option<NodeId>) {
-        let words = self.nodes[at.index()].children.as_chunks_mut::<4>().0;
+    fn set_child(&mut self, at: NodeId, side: Side, child: Option<NodeId>, _: Internal) {
+        let words = self
+            .nodes
+            .node_mut(at.index())
+            .children
+            .as_chunks_mut::<4>()
+            .0;
         words[side.index()] = NodeId::raw(child).to_le_bytes();
     }
 
     #[inline(always)]
     fn ranks(&self, at: NodeId) -> Ranks {
-        self.nodes[at.index()].ranks
+        self.nodes.node(at.index()).ranks
     }
 
     #[inline(always)]
-    fn set_ranks(&mut self, at: NodeId, ranks: Ranks) {
-        self.nodes[at.index()].ranks = ranks;
+    fn set_ranks(&mut self, at: NodeId, ranks: Ranks, _: Internal) {
+        self.nodes.node_mut(at.index()).ranks = ranks;
     }
 
     #[inline(always)]
     fn place(&self, at: NodeId) -> Place<NodeId> {
-        let place = self.nodes[at.index()].place;
+        let place = self.nodes.node(at.index()).place;
         (place != NONE).then(|| (NodeId(place >> 1), Side::right_if(place & 1 == 1)))
     }
 
     #[inline(always)]
-    fn set_place(&mut self, at: NodeId, place: Place<NodeId>) {
-        self.nodes[at.index()].place = match place {
+    fn set_place(&mut self, at: NodeId, place: Place<NodeId>, _: Internal) {
+        self.nodes.node_mut(at.index()).place = match place {
             Some((parent, side)) => parent.0 << 1 | side.index() as u32,
             None => NONE,
         };
@@ -290,21 +317,21 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Nodes for Arena<A, S> {
 
     #[inline(always)]
     fn is_linked(&self, at: NodeId) -> bool {
-        self.nodes[at.index()].place != UNLINKED
+        self.nodes.node(at.index()).place != UNLINKED
     }
 
     #[inline(always)]
-    fn set_unlinked(&mut self, at: NodeId) {
-        self.nodes[at.index()].place = UNLINKED;
+    fn set_unlinked(&mut self, at: NodeId, _: Internal) {
+        self.nodes.node_mut(at.index()).place = UNLINKED;
     }
 
     #[inline(always)]
     fn half(&self, at: NodeId, side: Side) -> Half<A> {
-        self.nodes[at.index()].halves[side.index()]
+        self.nodes.node(at.index()).halves[side.index()]
     }
 
     #[inline(always)]
-    fn set_half(&mut self, at: NodeId, side: Side, half: Half<A>) {
-        self.nodes[at.index()].halves[side.index()] = half;
+    fn set_half(&mut self, at: NodeId, side: Side, half: Half<A>, _: Internal) {
+        self.nodes.node_mut(at.index()).halves[side.index()] = half;
     }
 }

@@ -19,6 +19,10 @@ use super::Side;
 /// where they happen, and the [`Checked`](super::Checked) propagation may stop where nothing
 /// changes.
 ///
+/// A function of it may panic, and any answer is safe: one that is wrong makes searches miss and
+/// `check` name a node. A panic in a change leaves every node either in the tree or out of it, and
+/// the tree [interrupted](super::RbTree::is_interrupted): the next change computes all halves anew.
+///
 /// # Example
 /// The number of nodes on each side, which makes "the k-th item" a search:
 /// ```

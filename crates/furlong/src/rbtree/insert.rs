@@ -4,6 +4,7 @@
 use core::hint::select_unpredictable;
 
 use super::augment::Summary;
+use super::nodes::INTERNAL;
 use super::tree::Key;
 use super::work::Work;
 use super::{Augment, Config, Counters, InsertError, Nodes, Place, Propagation, Ranks, Side};
@@ -23,7 +24,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// The node below which `key` belongs, and on which side; `None` in an empty tree.
     #[inline(always)]
     fn find_place(&self, key: Key<N>) -> Result<Place<N::Ref>, InsertError<N::Ref>> {
-        let Some(mut at) = *self.root else {
+        let Some(mut at) = self.head.root else {
             return Ok(None);
         };
         // The last node at which the search went left: the only one that can have an equal key.
@@ -46,27 +47,31 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// Links `new` as a leaf at a place where there is none.
     #[inline(always)]
     pub(super) fn link(&mut self, place: Place<N::Ref>, new: N::Ref) {
-        let item = self.nodes.item(new);
+        let item = self.nodes.item(new, INTERNAL);
         let [left, right] = Side::BOTH.map(|side| N::Augment::empty(item, side));
         let summary = N::Augment::join(item, &left, &right);
-        self.nodes.set_half(new, Side::Left, left);
-        self.nodes.set_half(new, Side::Right, right);
-        self.nodes.set_child(new, Side::Left, None);
-        self.nodes.set_child(new, Side::Right, None);
-        self.nodes.set_ranks(new, Ranks::SHORT);
-        self.nodes.set_place(new, place);
-        self.counters.augmentation();
+        self.nodes.set_half(new, Side::Left, left, INTERNAL);
+        self.nodes.set_half(new, Side::Right, right, INTERNAL);
+        self.nodes.set_child(new, Side::Left, None, INTERNAL);
+        self.nodes.set_child(new, Side::Right, None, INTERNAL);
+        self.nodes.set_ranks(new, Ranks::SHORT, INTERNAL);
+        self.nodes.set_place(new, place, INTERNAL);
+        self.head.len += 1;
         let Some((parent, side)) = place else {
-            *self.root = Some(new);
+            self.head.root = Some(new);
+            self.counters.augmentation();
             return;
         };
-        self.nodes.set_child(parent, side, Some(new));
+        self.nodes.set_child(parent, side, Some(new), INTERNAL);
+        self.head.is_interrupted = true;
+        self.counters.augmentation();
         // A new node always counts as changed: what it kept from an earlier life may equal a
         // leaf's.
         self.grow(new, summary, !C::Propagation::AT_ROTATION);
         if C::Propagation::AT_ROTATION {
             self.climb(self.nodes.place(new), self.nodes.summary(new));
         }
+        self.head.is_interrupted = false;
     }
 
     /// Walks up from `new`, a leaf where there was none. Where `walks`, its `summary` is new too.
@@ -93,10 +98,10 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             }
             at = parent;
             if ranks.is_long(side) {
-                self.nodes.set_ranks(at, ranks.with(side, false));
+                self.nodes.set_ranks(at, ranks.with(side, false), INTERNAL);
                 break;
             }
-            self.nodes.set_ranks(at, Ranks::on(!side, true));
+            self.nodes.set_ranks(at, Ranks::on(!side, true), INTERNAL);
         }
         if walks {
             self.climb(self.nodes.place(at), summary);
@@ -117,8 +122,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.counters.augmentation();
         if self.nodes.ranks(child).is_long(!side) {
             self.count_unless(C::Propagation::AT_ROTATION || reached == child);
-            self.nodes.set_ranks(at, Ranks::SHORT);
-            self.nodes.set_ranks(child, Ranks::SHORT);
+            self.nodes.set_ranks(at, Ranks::SHORT, INTERNAL);
+            self.nodes.set_ranks(child, Ranks::SHORT, INTERNAL);
             return (child, self.rotate(at, side, child));
         }
         let top = self
@@ -129,10 +134,10 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.count_unless(C::Propagation::AT_ROTATION || reached == child || reached == top);
         let ranks = self.nodes.ranks(top);
         self.nodes
-            .set_ranks(child, Ranks::on(!side, ranks.is_long(side)));
+            .set_ranks(child, Ranks::on(!side, ranks.is_long(side)), INTERNAL);
         self.nodes
-            .set_ranks(at, Ranks::on(side, ranks.is_long(!side)));
-        self.nodes.set_ranks(top, Ranks::SHORT);
+            .set_ranks(at, Ranks::on(side, ranks.is_long(!side)), INTERNAL);
+        self.nodes.set_ranks(top, Ranks::SHORT, INTERNAL);
         (top, self.rotate_twice(at, side, child, top))
     }
 

@@ -11,6 +11,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use super::augment::Half;
+use super::nodes::{Internal, Sealed};
 use super::{Augment, Nodes, Place, Ranks, Side};
 
 /// The part of a struct by which it hangs in a tree.
@@ -60,7 +61,31 @@ impl<A: Augment> fmt::Debug for Links<A> {
 }
 
 /// Says where in a struct its [`Links`] are: several trees can thread through one struct.
-pub trait Linked: Augment + Sized {
+///
+/// # Safety
+/// `links` returns, for as long as an item is in a tree of this kind or may be put into one, the
+/// same field inside that very item; no two implementations return the same field. It does not
+/// panic. A tree follows the pointers that it finds there.
+///
+/// ```compile_fail,E0200
+/// # use furlong::rbtree::{Augment, Linked, Links, Side};
+/// # struct Task(Links<ById>);
+/// # struct ById;
+/// # impl Augment for ById {
+/// #     type Item = Task;
+/// #     type Key = u64;
+/// #     type Half = ();
+/// #     type Summary = ();
+/// #     fn key(_: &Task) -> u64 { 0 }
+/// #     fn empty(_: &Task, _: Side) {}
+/// #     fn half(_: &Task, _: Side, (): &()) {}
+/// #     fn join(_: &Task, (): &(), (): &()) {}
+/// # }
+/// impl Linked for ById {
+///     fn links(task: &Task) -> &Links<Self> { &task.0 }
+/// }
+/// ```
+pub unsafe trait Linked: Augment + Sized {
     /// The links of `item` for this tree.
     fn links(item: &Self::Item) -> &Links<Self>;
 }
@@ -71,17 +96,27 @@ pub struct Pinned<T>(NonNull<T>);
 impl<T> Pinned<T> {
     /// Names the struct at `item`.
     ///
+    /// A name is a pointer that safe code may copy, keep, and give to any function. Whoever makes
+    /// one therefore decides who gets to see it: names come back from every search, step and
+    /// iteration of the tree, and out of [`Iter`](super::Iter) and [`Cursor`](super::Cursor).
+    ///
     /// # Safety
-    /// - For as long as this name or a copy of it is used, or the struct is in a tree, it stays at
-    ///   this address, is not dropped, and is reached only through shared references.
-    /// - All trees that it is in are used by one thread at a time.
-    /// - Of the trees over the same [`Links`] of it, the name is given to none but the one that it
-    ///   is in: another one would take it out, and the one that it is in go on to reach it.
-    ///   Where assertions of debug builds are on, they find that.
-    /// - It is in a tree until that tree has removed it, was cleared or is gone, whatever
-    ///   [`is_linked`](Links::is_linked) says. After a tree that went with structs in it no name of
-    ///   those is given to a tree again: their links lead to each other.
-    /// - [`Linked::links`] names the same part of it each time.
+    /// All of this is promised for the struct at `item`, until no copy of the name can be used any
+    /// more and the struct is in no tree. A copy that is kept, compared and dropped is not used; it
+    /// is used when it is given to a function of a tree or of [`Nodes`].
+    /// - The struct stays at this address and is not dropped, and there is no `&mut` to it.
+    ///   References that a tree has lent out end before that: they borrow the tree, so a tree that
+    ///   can be changed has lent none.
+    /// - Only one thread at a time uses a tree that the struct is in, or a name of the struct.
+    /// - Every function that the name is given to belongs to the one tree that the struct is in, or
+    ///   is put into; [`Nodes`] apart, whose functions read. With the assertions of debug builds a
+    ///   tree that would change a struct of another one panics.
+    /// - The struct counts as in its tree until that has removed it or was cleared, whatever
+    ///   [`is_linked`](Links::is_linked) says. When a tree is dropped or forgotten with structs in
+    ///   it, no name of them is ever used again, though they themselves may be dropped.
+    ///
+    /// The owner of a tree can keep these promises if he shows neither names nor the tree to
+    /// others: removes before he drops, and lends out what `RbTree::item` returns.
     #[inline]
     pub const unsafe fn new(item: NonNull<T>) -> Self {
         Self(item)
@@ -93,11 +128,13 @@ impl<T> Pinned<T> {
         self.0
     }
 
-    /// The struct, for as long as the caller of [`new`](Self::new) has promised.
+    /// The struct, for as long as the caller says.
     #[inline(always)]
     const fn get<'a>(self) -> &'a T {
-        // SAFETY: `new` has the promise that the struct is there, does not move and is only shared,
-        // for as long as this name or a tree that got it from us is used.
+        // SAFETY: the name is being used, or the struct is in a tree, and the caller of `new` has
+        // promised that it is there, does not move and is only shared until then. Those who lend
+        // the reference out bind it to the tree (`RbTree::item`), and no other code of this file
+        // keeps it.
         unsafe { self.0.as_ref() }
     }
 }
@@ -159,7 +196,8 @@ impl<T> fmt::Debug for Pinned<T> {
 ///     fn join(_: &Task, (): &(), (): &()) {}
 /// }
 ///
-/// impl Linked for ByDeadline {
+/// // SAFETY: `links` is that field of the task itself, and of no other kind of tree.
+/// unsafe impl Linked for ByDeadline {
 ///     fn links(task: &Task) -> &Links<Self> {
 ///         &task.links
 ///     }
@@ -175,6 +213,24 @@ impl<T> fmt::Debug for Pinned<T> {
 /// assert!(tree.iter().map(|at| tree.item(at).deadline).eq([10, 20, 30]));
 /// tree.clear();
 /// assert!(tasks.iter().all(|task| !task.links.is_linked()));
+/// ```
+///
+/// A reference to a struct borrows the tree that it was had through, so that the tree cannot give
+/// the struct up meanwhile:
+/// ```compile_fail,E0502
+/// # use furlong::rbtree::{Intrusive, Linked, Pinned, RbTree};
+/// fn take_out<A: Linked>(tree: &mut RbTree<Intrusive<A>>, at: Pinned<A::Item>) -> &A::Item {
+///     let item = tree.item(at);
+///     let _ = tree.remove(at);
+///     item
+/// }
+/// ```
+/// and there is none to be had without a tree:
+/// ```compile_fail,E0061
+/// # use furlong::rbtree::{Intrusive, Linked, Nodes, Pinned};
+/// fn forever<A: Linked>(nodes: &'static Intrusive<A>, at: Pinned<A::Item>) -> &'static A::Item {
+///     nodes.item(at)
+/// }
 /// ```
 ///
 /// # Threads
@@ -207,6 +263,8 @@ impl<A: Linked> Default for Intrusive<A> {
     }
 }
 
+impl<A: Linked> Sealed for Intrusive<A> {}
+
 impl<A: Linked> Nodes for Intrusive<A> {
     type Augment = A;
     type Ref = Pinned<A::Item>;
@@ -216,12 +274,12 @@ impl<A: Linked> Nodes for Intrusive<A> {
         Self: 'a;
 
     #[inline(always)]
-    fn view(&mut self) -> Self {
+    fn view(&mut self, _: Internal) -> Self {
         Self::new()
     }
 
     #[inline(always)]
-    fn item(&self, at: Self::Ref) -> &A::Item {
+    fn item(&self, at: Self::Ref, _: Internal) -> &A::Item {
         at.get()
     }
 
@@ -231,7 +289,7 @@ impl<A: Linked> Nodes for Intrusive<A> {
     }
 
     #[inline(always)]
-    fn set_child(&mut self, at: Self::Ref, side: Side, child: Option<Self::Ref>) {
+    fn set_child(&mut self, at: Self::Ref, side: Side, child: Option<Self::Ref>, _: Internal) {
         Self::links(at).children[side.index()].set(child.map(Pinned::as_ptr));
     }
 
@@ -241,7 +299,7 @@ impl<A: Linked> Nodes for Intrusive<A> {
     }
 
     #[inline(always)]
-    fn set_ranks(&mut self, at: Self::Ref, ranks: Ranks) {
+    fn set_ranks(&mut self, at: Self::Ref, ranks: Ranks, _: Internal) {
         Self::links(at).ranks.set(ranks);
     }
 
@@ -255,7 +313,7 @@ impl<A: Linked> Nodes for Intrusive<A> {
     }
 
     #[inline(always)]
-    fn set_place(&mut self, at: Self::Ref, place: Place<Self::Ref>) {
+    fn set_place(&mut self, at: Self::Ref, place: Place<Self::Ref>, _: Internal) {
         let links = Self::links(at);
         links.parent.set(place.map(|(parent, _)| parent.as_ptr()));
         links.side.set(place.map_or(Side::Left, |(_, side)| side));
@@ -268,7 +326,7 @@ impl<A: Linked> Nodes for Intrusive<A> {
     }
 
     #[inline(always)]
-    fn set_unlinked(&mut self, at: Self::Ref) {
+    fn set_unlinked(&mut self, at: Self::Ref, _: Internal) {
         Self::links(at).linked.set(false);
     }
 
@@ -281,7 +339,7 @@ impl<A: Linked> Nodes for Intrusive<A> {
     }
 
     #[inline(always)]
-    fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<A>) {
+    fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<A>, _: Internal) {
         let mut halves = Side::BOTH.map(|side| self.half(at, side));
         halves[side.index()] = half;
         Self::links(at).halves.set(Some(halves));
@@ -313,7 +371,8 @@ mod tests {
         fn join(_: &Task, (): &(), (): &()) {}
     }
 
-    impl Linked for ById {
+    // SAFETY: the links are a field of the task itself.
+    unsafe impl Linked for ById {
         fn links(task: &Task) -> &Links<Self> {
             &task.1
         }

@@ -23,7 +23,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
             tree: self,
             front: self.first(),
             back: self.last(),
-            left: self.len,
+            left: self.head.len,
         }
     }
 }

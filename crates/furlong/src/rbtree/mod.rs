@@ -25,13 +25,17 @@
 //! - I6: every half is what the child's subtree makes of it.
 //! - I7: the tree's length is the number of linked nodes.
 //!
+//! I1, I2, I3 and I7 hold whenever code of the user's runs. Where that panics in a change, I4 to I6
+//! are left to the [next change](RbTree::recover), and `check` does not ask for them.
+//!
 //! # Files
 //! - `tree`: the type and its operations; `config`, `counters`: what may differ, what is counted.
 //! - `augment`: the trait of the user's; `propagation`: the seam and its three arms.
-//! - `nodes`: the link trait; `arena`, `intrusive`: the two places where nodes live; `store`:
-//!   arrays that may grow.
+//! - `nodes`: the link trait; `arena`, `intrusive`: the two places where nodes live; `store`,
+//!   `chunks`: arrays that may grow, and one that does without moving a node.
 //! - `insert`, `remove`: rebalancing; `walk`: the one walk after it; `work`: the steps of all
 //!   three.
+//! - `recover`: what a panic of the user's code has left, made whole.
 //! - `search`, `iter`, `cursor`: looking and moving; `check`: the invariants.
 //! - `side`, `ranks`: left and right; rank differences.
 //!
@@ -51,6 +55,8 @@
 mod arena;
 mod augment;
 mod check;
+#[cfg(feature = "alloc")]
+mod chunks;
 mod config;
 mod counters;
 mod cursor;
@@ -60,6 +66,7 @@ mod iter;
 mod nodes;
 mod propagation;
 mod ranks;
+mod recover;
 mod remove;
 mod search;
 mod side;
@@ -75,6 +82,8 @@ pub use arena::VecArena;
 pub use arena::{Arena, Node, NodeId};
 pub use augment::{Augment, Half, Summary};
 pub use check::Broken;
+#[cfg(feature = "alloc")]
+pub use chunks::{Blank, CHUNK_NODES, ChunkTable, Chunks, Growth};
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Off, Tally};
 pub use cursor::Cursor;
@@ -84,5 +93,5 @@ pub use nodes::{Nodes, Place};
 pub use propagation::{Checked, Deferred, Eager, Propagation};
 pub use ranks::Ranks;
 pub use side::Side;
-pub use store::{NoMemory, Store};
+pub use store::{NoMemory, Slots, Store};
 pub use tree::{InsertError, NotLinked, RbTree};

@@ -10,11 +10,33 @@ use super::{Augment, Ranks, Side};
 /// The parent of a node and on which side of it the node is; `None` for the root.
 pub type Place<R> = Option<(R, Side)>;
 
+mod sealed {
+    pub trait Sealed {}
+}
+pub(super) use sealed::Sealed;
+
+/// Permission to change links and to reach items without the tree that holds them. Code outside
+/// this module can neither name nor make one: a link that a caller sets could lead an
+/// [`Intrusive`](super::Intrusive) tree into memory that is gone.
+#[derive(Clone, Copy, Debug)]
+pub struct Internal(());
+
+/// The permission, for the tree's own algorithm.
+pub(super) const INTERNAL: Internal = Internal(());
+
 /// Where nodes live: an [`Arena`](super::Arena) of slots, or the caller's own structs
 /// ([`Intrusive`](super::Intrusive)). The tree's algorithm exists once, over this trait.
 ///
-/// Every method is a few loads or stores.
-pub trait Nodes {
+/// It can be read and used as a bound; only this module implements it, and only a tree changes
+/// links. Every method is a few loads or stores.
+///
+/// ```compile_fail,E0061
+/// # use furlong::rbtree::{Nodes, Side};
+/// fn adopt<N: Nodes>(nodes: &mut N, at: N::Ref, child: N::Ref) {
+///     nodes.set_child(at, Side::Left, Some(child));
+/// }
+/// ```
+pub trait Nodes: Sealed {
     /// Order and augmentation.
     type Augment: Augment;
     /// Names a node. The tree never moves an item from one node to another, so a name stays good
@@ -27,41 +49,49 @@ pub trait Nodes {
 
     /// Borrows the nodes for one change. The compiler keeps a view's addresses in registers, where
     /// it would have to load them again after every store through a longer-lived owner.
-    fn view(&mut self) -> Self::View<'_>;
+    #[doc(hidden)]
+    fn view(&mut self, by: Internal) -> Self::View<'_>;
 
-    /// The node's item.
-    fn item(&self, at: Self::Ref) -> &<Self::Augment as Augment>::Item;
+    /// The node's item, which callers reach through their tree alone: a reference must not outlive
+    /// the borrow of the tree that its node is in.
+    #[doc(hidden)]
+    fn item(&self, at: Self::Ref, by: Internal) -> &<Self::Augment as Augment>::Item;
 
     /// The child on `side`.
     fn child(&self, at: Self::Ref, side: Side) -> Option<Self::Ref>;
     /// Sets the child on `side`; not that child's parent.
-    fn set_child(&mut self, at: Self::Ref, side: Side, child: Option<Self::Ref>);
+    #[doc(hidden)]
+    fn set_child(&mut self, at: Self::Ref, side: Side, child: Option<Self::Ref>, by: Internal);
 
     /// The rank differences.
     fn ranks(&self, at: Self::Ref) -> Ranks;
     /// Sets the rank differences.
-    fn set_ranks(&mut self, at: Self::Ref, ranks: Ranks);
+    #[doc(hidden)]
+    fn set_ranks(&mut self, at: Self::Ref, ranks: Ranks, by: Internal);
 
     /// The parent, and on which side of it the node is; `None` for the root. The node itself keeps
     /// the side: a walk knows where it goes before the parent's cache line has come.
     fn place(&self, at: Self::Ref) -> Place<Self::Ref>;
     /// Sets the place, and with it that the node is linked.
-    fn set_place(&mut self, at: Self::Ref, place: Place<Self::Ref>);
+    #[doc(hidden)]
+    fn set_place(&mut self, at: Self::Ref, place: Place<Self::Ref>, by: Internal);
 
     /// Whether the node is in a tree.
     fn is_linked(&self, at: Self::Ref) -> bool;
     /// Marks the node as being in no tree.
-    fn set_unlinked(&mut self, at: Self::Ref);
+    #[doc(hidden)]
+    fn set_unlinked(&mut self, at: Self::Ref, by: Internal);
 
     /// What the node keeps about `side`.
     fn half(&self, at: Self::Ref, side: Side) -> Half<Self::Augment>;
     /// Sets what the node keeps about `side`.
-    fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<Self::Augment>);
+    #[doc(hidden)]
+    fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<Self::Augment>, by: Internal);
 
     /// The node's key.
     #[inline(always)]
     fn key(&self, at: Self::Ref) -> <Self::Augment as Augment>::Key {
-        Self::Augment::key(self.item(at))
+        Self::Augment::key(self.item(at, INTERNAL))
     }
 
     /// The right child if `right`, else the left one, without a branch: a search would mispredict
@@ -91,13 +121,13 @@ pub trait Nodes {
     #[inline(always)]
     fn summary(&self, at: Self::Ref) -> Summary<Self::Augment> {
         let [left, right] = Side::BOTH.map(|side| self.half(at, side));
-        Self::Augment::join(self.item(at), &left, &right)
+        Self::Augment::join(self.item(at, INTERNAL), &left, &right)
     }
 
     /// What the half of `at` on `side` should be, read from the child there.
     #[inline(always)]
     fn fresh_half(&self, at: Self::Ref, side: Side) -> Half<Self::Augment> {
-        let item = self.item(at);
+        let item = self.item(at, INTERNAL);
         match self.child(at, side) {
             Some(child) => Self::Augment::half(item, side, &self.summary(child)),
             None => Self::Augment::empty(item, side),

@@ -10,6 +10,7 @@
 use core::hint::select_unpredictable;
 
 use super::augment::{Half, Summary};
+use super::nodes::INTERNAL;
 use super::work::Work;
 use super::{Augment, Config, Counters, Nodes, NotLinked, Propagation, Ranks, Side};
 
@@ -38,6 +39,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         if !self.nodes.is_linked(old) {
             return Err(NotLinked);
         }
+        self.head.is_interrupted = true;
         let [left, right] = Side::BOTH.map(|side| self.nodes.child(old, side));
         if let (Some(left), Some(right)) = (left, right) {
             if self.nodes.child(right, Side::Left).is_none() {
@@ -48,22 +50,31 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         } else {
             self.splice(old, self.nodes.only_child(old));
         }
-        self.nodes.set_unlinked(old);
+        self.head.is_interrupted = false;
         Ok(())
+    }
+
+    /// Counts `old` out, to which no link leads any more.
+    #[inline(always)]
+    fn leave(&mut self, old: N::Ref) {
+        self.nodes.set_unlinked(old, INTERNAL);
+        self.head.len -= 1;
     }
 
     /// Takes out `old`, which has at most the one `child`.
     #[inline(always)]
     fn splice(&mut self, old: N::Ref, child: Option<N::Ref>) {
         let Some((at, side)) = self.nodes.place(old) else {
-            *self.root = child;
+            self.head.root = child;
             if let Some(child) = child {
-                self.nodes.set_place(child, None);
+                self.nodes.set_place(child, None, INTERNAL);
             }
-            return;
+            return self.leave(old);
         };
         let before = self.nodes.summary(at);
-        let (loss, half) = self.close(old, at, side, child);
+        let loss = self.close(old, at, side, child);
+        self.leave(old);
+        let half = self.closed_half(old, at, side, child);
         if C::Propagation::AT_ROTATION {
             return self.mend_at_rotation(loss);
         }
@@ -77,6 +88,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     #[inline(always)]
     fn replace_by_child(&mut self, old: N::Ref, left: N::Ref, right: N::Ref) {
         self.inherit(right, old, left);
+        self.leave(old);
         let half = self.half_of(right, Side::Left, &self.nodes.summary(left));
         let after = self.put_half(right, Side::Left, half);
         let loss = Loss {
@@ -101,11 +113,13 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             (at, heir) = (heir, next);
         }
         let child = self.nodes.child(heir, Side::Right);
-        let (loss, half) = self.close(heir, at, Side::Left, child);
+        let loss = self.close(heir, at, Side::Left, child);
         self.inherit(heir, old, left);
         self.attach(heir, Side::Right, Some(right));
+        self.leave(old);
+        let half = self.closed_half(heir, at, Side::Left, child);
         let left_half = self.half_of(heir, Side::Left, &self.nodes.summary(left));
-        self.nodes.set_half(heir, Side::Left, left_half);
+        self.nodes.set_half(heir, Side::Left, left_half, INTERNAL);
         if C::Propagation::AT_ROTATION {
             return self.mend_at_rotation(loss);
         }
@@ -128,11 +142,11 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     fn inherit(&mut self, heir: N::Ref, old: N::Ref, left: N::Ref) {
         self.attach(heir, Side::Left, Some(left));
         self.replace(old, Some(heir));
-        self.nodes.set_ranks(heir, self.nodes.ranks(old));
+        self.nodes.set_ranks(heir, self.nodes.ranks(old), INTERNAL);
     }
 
-    /// Puts `child` into the place of `gone`, which is on `side` of `at`. Returns the half that
-    /// `at` should have there. There is no branch on whether there is a child.
+    /// Puts `child` into the place of `gone`, which is on `side` of `at`. There is no branch on
+    /// whether there is a child.
     #[inline(always)]
     fn close(
         &mut self,
@@ -140,18 +154,32 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         at: N::Ref,
         side: Side,
         child: Option<N::Ref>,
-    ) -> (Loss<N::Ref>, Half<N::Augment>) {
-        self.nodes.set_child(at, side, child);
+    ) -> Loss<N::Ref> {
+        self.nodes.set_child(at, side, child, INTERNAL);
         let is_some = child.is_some();
         // `gone` stands for the child that is not there: its place is to be set by the caller
-        // anyhow, and what comes of its summary is not taken.
+        // anyhow.
         let below = select_unpredictable(is_some, child.unwrap_or(gone), gone);
-        self.nodes.set_place(below, Some((at, side)));
-        let full = self.half_of(at, side, &self.nodes.summary(below));
-        let empty = N::Augment::empty(self.nodes.item(at), side);
+        self.nodes.set_place(below, Some((at, side)), INTERNAL);
         let is_leaf = !is_some & self.nodes.child(at, !side).is_none();
-        let half = select_unpredictable(is_some, full, empty);
-        (Loss { at, side, is_leaf }, half)
+        Loss { at, side, is_leaf }
+    }
+
+    /// The half that `at` should have on `side`, after [`close`](Self::close) and with links whole.
+    #[inline(always)]
+    fn closed_half(
+        &self,
+        gone: N::Ref,
+        at: N::Ref,
+        side: Side,
+        child: Option<N::Ref>,
+    ) -> Half<N::Augment> {
+        let is_some = child.is_some();
+        // `gone` stands for the child that is not there: what comes of its summary is not taken.
+        let below = select_unpredictable(is_some, child.unwrap_or(gone), gone);
+        let full = self.half_of(at, side, &self.nodes.summary(below));
+        let empty = N::Augment::empty(self.nodes.item(at, INTERNAL), side);
+        select_unpredictable(is_some, full, empty)
     }
 
     /// Mends ranks from `loss` on, and the halves above `reached`, whose summary was `before` and
@@ -169,8 +197,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         if let Some(turn) = self.settle(loss) {
             // Not inlined, so a view goes by value: see `Nodes::view`.
             let work = Work::<'_, _, C> {
-                nodes: self.nodes.view(),
-                root: self.root,
+                nodes: self.nodes.view(INTERNAL),
+                head: self.head,
                 counters: self.counters,
             };
             work.turn(turn, loss.at, reached, climbs.then_some(after));
@@ -189,7 +217,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         } = loss;
         loop {
             let after = self.nodes.ranks(at).after_loss(side, is_leaf);
-            self.nodes.set_ranks(at, after.ranks());
+            self.nodes.set_ranks(at, after.ranks(), INTERNAL);
             if after.keeps() {
                 return None;
             }
@@ -201,7 +229,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
                 if self.nodes.ranks(sibling) != Ranks::LONG {
                     return Some(Turn { at, side, sibling });
                 }
-                self.nodes.set_ranks(sibling, Ranks::SHORT);
+                self.nodes.set_ranks(sibling, Ranks::SHORT, INTERNAL);
             }
             is_leaf = false;
             (at, side) = self.nodes.place(at)?;
@@ -280,10 +308,10 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
                 .expect("a missing child would be two below");
             let ranks = self.nodes.ranks(top);
             self.nodes
-                .set_ranks(at, Ranks::on(!side, ranks.is_long(side)));
+                .set_ranks(at, Ranks::on(!side, ranks.is_long(side)), INTERNAL);
             self.nodes
-                .set_ranks(sibling, Ranks::on(side, ranks.is_long(!side)));
-            self.nodes.set_ranks(top, Ranks::LONG);
+                .set_ranks(sibling, Ranks::on(side, ranks.is_long(!side)), INTERNAL);
+            self.nodes.set_ranks(top, Ranks::LONG, INTERNAL);
             self.counters.augmentation();
             self.count_top();
             self.rotate_twice(at, !side, sibling, top);
@@ -294,9 +322,12 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         let is_leaf = self.nodes.is_leaf(at);
         let low = Ranks::on(side, true).with(!side, ranks.is_long(side));
         self.nodes
-            .set_ranks(at, if is_leaf { Ranks::SHORT } else { low });
-        self.nodes
-            .set_ranks(sibling, Ranks::on(!side, true).with(side, is_leaf));
+            .set_ranks(at, if is_leaf { Ranks::SHORT } else { low }, INTERNAL);
+        self.nodes.set_ranks(
+            sibling,
+            Ranks::on(!side, true).with(side, is_leaf),
+            INTERNAL,
+        );
         sibling
     }
 

@@ -39,7 +39,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     #[inline(always)]
     fn first_not(&self, is_before: impl Fn(Key<N>) -> bool) -> Option<N::Ref> {
         let mut found = None;
-        let mut next = self.root;
+        let mut next = self.head.root;
         while let Some(at) = next {
             self.counters.visit();
             let right = is_before(self.nodes.key(at));
@@ -83,7 +83,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
 
     /// The outermost node on `side`.
     pub(super) fn edge(&self, side: Side) -> Option<N::Ref> {
-        self.root.map(|root| self.outermost(root, side))
+        self.head.root.map(|root| self.outermost(root, side))
     }
 
     /// The neighbour of `at` on `side`.

@@ -1,4 +1,4 @@
-//! Arrays of nodes that may grow.
+//! Arrays of nodes, and those that may grow.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -23,8 +23,75 @@ impl fmt::Display for NoMemory {
 
 impl core::error::Error for NoMemory {}
 
-/// An array of nodes, for an [`Arena`](super::Arena).
-pub trait Store<A: Augment>: DerefMut<Target = [Node<A>]> {
+mod sealed {
+    pub trait Sealed<A> {}
+}
+pub(super) use sealed::Sealed;
+
+/// Nodes by their index, for an [`Arena`](super::Arena): every array of [`Node`]s, and whatever
+/// else finds a node by its index in O(1).
+///
+/// Only this module implements it. Code of the caller's, such as the `DerefMut` of an array, runs
+/// when nodes are [borrowed](Self::view) for a change, before the first link is written, and not
+/// during it.
+pub trait Slots<A: Augment>: Sealed<A> {
+    /// The same nodes through a local reference; see [`view`](Self::view).
+    type View<'a>: Slots<A>
+    where
+        Self: 'a,
+        A: 'a;
+
+    /// Borrows the nodes for one change.
+    fn view(&mut self) -> Self::View<'_>;
+
+    /// The number of nodes.
+    fn count(&self) -> usize;
+
+    /// The node at `index`.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn node(&self, index: usize) -> &Node<A>;
+
+    /// The node at `index`, to be changed.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn node_mut(&mut self, index: usize) -> &mut Node<A>;
+}
+
+impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Sealed<A> for S {}
+
+impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Slots<A> for S {
+    type View<'a>
+        = &'a mut [Node<A>]
+    where
+        Self: 'a,
+        A: 'a;
+
+    #[inline(always)]
+    fn view(&mut self) -> &mut [Node<A>] {
+        self
+    }
+
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn node(&self, index: usize) -> &Node<A> {
+        &self[index]
+    }
+
+    #[inline(always)]
+    fn node_mut(&mut self, index: usize) -> &mut Node<A> {
+        &mut self[index]
+    }
+}
+
+/// [`Slots`] that may become more.
+pub trait Store<A: Augment>: Slots<A> {
     /// Makes room for `more` nodes at least; those that are there keep their indices.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! What the specification cannot see: broken trees, and a caller's mistakes.
 #![forbid(unsafe_code)]
 
+use super::nodes::INTERNAL;
 use super::{
     Arena, Augment, Broken, Custom, Eager, InsertError, Node, NodeId, Nodes, NotLinked, Ranks,
     RbTree, Side, Standard, Tally, VecArena,
@@ -77,21 +78,30 @@ fn a_byte_of_ranks_is_not_loaded_as_four() {
 
 #[test]
 fn a_root_with_a_parent_is_named() {
-    let found = broken(|tree| tree.nodes.set_place(id(3), Some((id(7), Side::Left))));
+    let found = broken(|tree| {
+        tree.nodes
+            .set_place(id(3), Some((id(7), Side::Left)), INTERNAL);
+    });
     assert_eq!(found, Broken::RootHasParent(id(3)));
     assert!(found.to_string().starts_with("I1"));
 }
 
 #[test]
 fn a_child_with_another_parent_is_named() {
-    let found = broken(|tree| tree.nodes.set_place(id(0), Some((id(5), Side::Left))));
+    let found = broken(|tree| {
+        tree.nodes
+            .set_place(id(0), Some((id(5), Side::Left)), INTERNAL);
+    });
     assert_eq!(found, Broken::Parent(id(1)));
     assert!(found.to_string().starts_with("I2"));
 }
 
 #[test]
 fn a_child_that_mistakes_its_side_is_named() {
-    let found = broken(|tree| tree.nodes.set_place(id(0), Some((id(1), Side::Right))));
+    let found = broken(|tree| {
+        tree.nodes
+            .set_place(id(0), Some((id(1), Side::Right)), INTERNAL);
+    });
     assert_eq!(found, Broken::Parent(id(1)));
 }
 
@@ -110,28 +120,31 @@ fn equal_keys_are_named() {
 
 #[test]
 fn ranks_that_do_not_add_up_are_named() {
-    let found = broken(|tree| tree.nodes.set_ranks(id(1), Ranks::on(Side::Left, true)));
+    let found = broken(|tree| {
+        tree.nodes
+            .set_ranks(id(1), Ranks::on(Side::Left, true), INTERNAL);
+    });
     assert_eq!(found, Broken::Rank(id(1)));
     assert!(found.to_string().starts_with("I4"));
 }
 
 #[test]
 fn a_leaf_of_rank_one_is_named() {
-    let found = broken(|tree| tree.nodes.set_ranks(id(4), Ranks::LONG));
+    let found = broken(|tree| tree.nodes.set_ranks(id(4), Ranks::LONG, INTERNAL));
     assert_eq!(found, Broken::Leaf(id(4)));
     assert!(found.to_string().starts_with("I5"));
 }
 
 #[test]
 fn a_half_out_of_date_is_named() {
-    let found = broken(|tree| tree.nodes.set_half(id(3), Side::Left, 2));
+    let found = broken(|tree| tree.nodes.set_half(id(3), Side::Left, 2, INTERNAL));
     assert_eq!(found, Broken::Half(id(3), Side::Left));
     assert!(found.to_string().starts_with("I6"));
 }
 
 #[test]
 fn a_wrong_length_is_named() {
-    let found = broken(|tree| tree.len = 8);
+    let found = broken(|tree| tree.head.len = 8);
     assert_eq!(found, Broken::Length(7));
     assert!(found.to_string().starts_with("I7"));
 }

@@ -2,11 +2,11 @@
 #![forbid(unsafe_code)]
 
 use core::fmt;
-use core::ops::DerefMut;
 
 use super::augment::Summary;
-use super::work::Work;
-use super::{Arena, Augment, Config, NoMemory, Node, NodeId, Nodes, Side, Standard, Store};
+use super::nodes::INTERNAL;
+use super::work::{Head, Work};
+use super::{Arena, Augment, Config, NoMemory, Node, NodeId, Nodes, Side, Slots, Standard, Store};
 
 #[cfg(feature = "alloc")]
 use super::VecArena;
@@ -43,8 +43,7 @@ pub(super) type Item<N> = <<N as Nodes>::Augment as Augment>::Item;
 /// ```
 pub struct RbTree<N: Nodes, C: Config = Standard> {
     pub(super) nodes: N,
-    pub(super) root: Option<N::Ref>,
-    pub(super) len: usize,
+    pub(super) head: Head<N::Ref>,
     pub(super) counters: C::Counters,
 }
 
@@ -88,8 +87,8 @@ const ELSEWHERE: &str = "the node is in another tree";
 macro_rules! change {
     ($tree:ident, |$work:ident| $change:expr) => {{
         let mut $work = Work::<'_, _, C> {
-            nodes: $tree.nodes.view(),
-            root: &mut $tree.root,
+            nodes: $tree.nodes.view(INTERNAL),
+            head: &mut $tree.head,
             counters: &$tree.counters,
         };
         $change
@@ -101,8 +100,7 @@ impl<N: Nodes> RbTree<N> {
     pub const fn new(nodes: N) -> Self {
         Self {
             nodes,
-            root: None,
-            len: 0,
+            head: Head::EMPTY,
             counters: super::Off,
         }
     }
@@ -113,8 +111,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     pub fn with_config(nodes: N) -> Self {
         Self {
             nodes,
-            root: None,
-            len: 0,
+            head: Head::EMPTY,
             counters: C::Counters::default(),
         }
     }
@@ -129,9 +126,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// O(log n), at most two rotations, no allocation.
     #[inline]
     pub fn insert(&mut self, new: N::Ref) -> Result<(), InsertError<N::Ref>> {
-        change!(self, |work| work.insert(new))?;
-        self.len += 1;
-        Ok(())
+        self.recover();
+        change!(self, |work| work.insert(new))
     }
 
     /// Links `new` just before `next`, or as the last node where there is no `next`: for a caller
@@ -181,6 +177,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         if self.nodes.is_linked(new) {
             return Err(InsertError::Linked);
         }
+        self.recover();
         assert!(
             neighbour.is_none_or(|at| self.nodes.is_linked(at)),
             "the neighbour is in no tree"
@@ -192,7 +189,6 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
             None => self.edge(!side).map(|at| (at, !side)),
         };
         change!(self, |work| work.link(place, new));
-        self.len += 1;
         Ok(())
     }
 
@@ -217,6 +213,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         if self.nodes.is_linked(new) {
             return Err(InsertError::Linked);
         }
+        self.recover();
         let place = edge.map(|(at, side)| {
             assert!(self.nodes.is_linked(at), "the edge is in no tree");
             debug_assert!(self.has(at), "{ELSEWHERE}");
@@ -224,7 +221,6 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         });
         assert!(place.is_some() || self.is_empty(), "the tree is not empty");
         change!(self, |work| work.link(place, new));
-        self.len += 1;
         Ok(())
     }
 
@@ -239,9 +235,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     #[inline]
     pub fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
         debug_assert!(!self.nodes.is_linked(old) || self.has(old), "{ELSEWHERE}");
-        change!(self, |work| work.remove(old))?;
-        self.len -= 1;
-        Ok(())
+        self.recover();
+        change!(self, |work| work.remove(old))
     }
 
     /// Recomputes what the tree keeps about `at`, whose item has changed in a part that the
@@ -257,6 +252,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
             return Err(NotLinked);
         }
         debug_assert!(self.has(at), "{ELSEWHERE}");
+        self.recover();
         change!(self, |work| work.refresh(at));
         Ok(())
     }
@@ -265,7 +261,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// assertions of debug builds alone.
     fn has(&self, at: N::Ref) -> bool {
         let up = |at: &N::Ref| self.nodes.place(*at).map(|(parent, _)| parent);
-        core::iter::successors(Some(at), up).last() == self.root
+        core::iter::successors(Some(at), up).last() == self.head.root
     }
 
     /// Takes every node out of the tree.
@@ -273,17 +269,17 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// # Cost
     /// O(n), no allocation, no recomputation.
     pub fn clear(&mut self) {
-        let mut next = self.root.take();
-        self.len = 0;
+        let mut nodes = self.nodes.view(INTERNAL);
+        let mut next = core::mem::replace(&mut self.head, Head::EMPTY).root;
         while let Some(at) = next {
             let child = Side::BOTH
                 .into_iter()
-                .find_map(|side| self.nodes.child(at, side));
+                .find_map(|side| nodes.child(at, side));
             next = child.or_else(|| {
-                let parent = self.nodes.place(at);
-                self.nodes.set_unlinked(at);
+                let parent = nodes.place(at);
+                nodes.set_unlinked(at, INTERNAL);
                 parent.map(|(parent, side)| {
-                    self.nodes.set_child(parent, side, None);
+                    nodes.set_child(parent, side, None, INTERNAL);
                     parent
                 })
             });
@@ -305,7 +301,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// The item of a node, linked or not.
     #[inline]
     pub fn item(&self, at: N::Ref) -> &Item<N> {
-        self.nodes.item(at)
+        self.nodes.item(at, INTERNAL)
     }
 
     /// Whether a node is in the tree.
@@ -317,20 +313,20 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// The number of linked nodes.
     #[inline]
     pub const fn len(&self) -> usize {
-        self.len
+        self.head.len
     }
 
     /// Whether no node is linked.
     #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.head.len == 0
     }
 
     /// The root, where a search of the caller's own begins; see [`Nodes::child`] and
     /// [`Nodes::half`].
     #[inline]
     pub const fn root(&self) -> Option<N::Ref> {
-        self.root
+        self.head.root
     }
 
     /// The counters.
@@ -345,28 +341,42 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// O(1).
     #[inline]
     pub fn summary(&self) -> Option<Summary<N::Augment>> {
-        self.root.map(|root| self.nodes.summary(root))
+        let root = self.head.root?;
+        Some(if self.head.is_interrupted {
+            self.fresh_summary(root)
+        } else {
+            self.nodes.summary(root)
+        })
     }
 }
 
 impl<A, S, C> RbTree<Arena<A, S>, C>
 where
     A: Augment,
-    S: DerefMut<Target = [Node<A>]>,
+    S: Slots<A>,
     C: Config,
 {
     /// Changes the item of a node. The key of a linked node may change as long as it stays between
     /// those of its neighbours: the node stays where it is.
     ///
     /// # Panics
-    /// If the key has left its place between those of its neighbours: the order is broken.
+    /// If the key has left its place between those of its neighbours: the order is broken, and
+    /// [`check`](crate::check::Check::check) says so. If `change` panics, what it has done to the
+    /// item stays, and the tree is [interrupted](Self::is_interrupted).
     ///
     /// # Cost
     /// O(log n) if it is linked.
     pub fn update<T>(&mut self, at: NodeId, change: impl FnOnce(&mut A::Item) -> T) -> T {
+        self.recover();
         let key = self.nodes.key(at);
+        self.head.is_interrupted = true;
         let done = change(self.nodes.item_mut(at));
-        if self.refresh(at).is_ok() && self.nodes.key(at) != key {
+        if !self.nodes.is_linked(at) {
+            self.head.is_interrupted = false;
+            return done;
+        }
+        change!(self, |work| work.refresh(at));
+        if self.nodes.key(at) != key {
             assert!(
                 self.is_in_order(at),
                 "the key of a linked node has left its place"
@@ -463,16 +473,17 @@ where
     fn clone(&self) -> Self {
         Self {
             nodes: self.nodes.clone(),
-            root: self.root,
-            len: self.len,
+            head: self.head,
             counters: self.counters.clone(),
         }
     }
 
-    /// Copies nodes into those that are there: a tree is restored without allocating.
+    /// Copies nodes into those that are there: a tree is restored without allocating. If a `Clone`
+    /// of the user's panics, the tree is empty.
     fn clone_from(&mut self, source: &Self) {
+        self.head = Head::EMPTY;
         self.nodes.clone_from(&source.nodes);
-        (self.root, self.len) = (source.root, source.len);
+        self.head = source.head;
         self.counters.clone_from(&source.counters);
     }
 }

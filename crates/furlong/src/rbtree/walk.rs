@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 use super::augment::{Half, Summary};
+use super::nodes::INTERNAL;
 use super::work::Work;
 use super::{Augment, Config, Counters, Nodes, Place, Propagation, Side};
 
@@ -37,16 +38,18 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         side: Side,
         below: &Summary<N::Augment>,
     ) -> Half<N::Augment> {
-        N::Augment::half(self.nodes.item(at), side, below)
+        N::Augment::half(self.nodes.item(at, INTERNAL), side, below)
     }
 
     /// Recomputes both halves of `at`, whose item has changed, and walks up.
     pub(super) fn refresh(&mut self, at: N::Ref) {
+        self.head.is_interrupted = true;
         for side in Side::BOTH {
             self.nodes
-                .set_half(at, side, self.nodes.fresh_half(at, side));
+                .set_half(at, side, self.nodes.fresh_half(at, side), INTERNAL);
         }
         self.counters.augmentation();
         self.climb(self.nodes.place(at), self.nodes.summary(at));
+        self.head.is_interrupted = false;
     }
 }

@@ -4,12 +4,36 @@
 use core::hint::select_unpredictable;
 
 use super::augment::{Half, Summary};
+use super::nodes::INTERNAL;
 use super::{Augment, Config, Counters, Nodes, Side};
 
-/// A tree during one change: a view of its nodes, and its root.
+/// All of a tree but its nodes.
+#[derive(Clone, Copy)]
+pub(super) struct Head<R> {
+    pub(super) root: Option<R>,
+    pub(super) len: usize,
+    /// Whether a change has begun and not ended: code of the user's has panicked in it. Links are
+    /// whole then, ranks and halves are not.
+    pub(super) is_interrupted: bool,
+}
+
+impl<R> Head<R> {
+    pub(super) const EMPTY: Self = Self {
+        root: None,
+        len: 0,
+        is_interrupted: false,
+    };
+}
+
+/// A tree during one change: a view of its nodes, and its head.
+///
+/// Wherever code of the user's runs in a change (an [`Augment`], [`Counters`]) links are whole:
+/// every linked node is reached from the root once, names its place, and is counted; the node that
+/// is removed is not linked. So a panic there leaves a tree that can be walked, and
+/// [`recover`](super::RbTree::recover) makes the rest anew.
 pub(super) struct Work<'c, N: Nodes, C: Config> {
     pub(super) nodes: N,
-    pub(super) root: &'c mut Option<N::Ref>,
+    pub(super) head: &'c mut Head<N::Ref>,
     pub(super) counters: &'c C::Counters,
 }
 
@@ -17,9 +41,9 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// Puts `child` on `side` of `parent`, both ways.
     #[inline(always)]
     pub(super) fn attach(&mut self, parent: N::Ref, side: Side, child: Option<N::Ref>) {
-        self.nodes.set_child(parent, side, child);
+        self.nodes.set_child(parent, side, child, INTERNAL);
         if let Some(child) = child {
-            self.nodes.set_place(child, Some((parent, side)));
+            self.nodes.set_place(child, Some((parent, side)), INTERNAL);
         }
     }
 
@@ -28,11 +52,11 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     pub(super) fn replace(&mut self, old: N::Ref, new: Option<N::Ref>) {
         let place = self.nodes.place(old);
         match place {
-            Some((parent, side)) => self.nodes.set_child(parent, side, new),
-            None => *self.root = new,
+            Some((parent, side)) => self.nodes.set_child(parent, side, new, INTERNAL),
+            None => self.head.root = new,
         }
         if let Some(new) = new {
-            self.nodes.set_place(new, place);
+            self.nodes.set_place(new, place, INTERNAL);
         }
     }
 
@@ -71,7 +95,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         let near = self.put_half(child, !side, self.nodes.fresh_half(child, !side));
         let off = self.put_half(at, side, self.nodes.fresh_half(at, side));
         self.nodes
-            .set_half(top, side, self.half_of(top, side, &near));
+            .set_half(top, side, self.half_of(top, side, &near), INTERNAL);
         self.put_half(top, !side, self.half_of(top, !side, &off))
     }
 
@@ -84,11 +108,11 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         half: Half<N::Augment>,
     ) -> Summary<N::Augment> {
         let [left, right] = Side::BOTH.map(|side| self.nodes.half(at, side));
-        self.nodes.set_half(at, side, half);
+        self.nodes.set_half(at, side, half, INTERNAL);
         // Selected, as the walk's documentation says.
         let is_left = side == Side::Left;
         let left = select_unpredictable(is_left, half, left);
         let right = select_unpredictable(is_left, right, half);
-        N::Augment::join(self.nodes.item(at), &left, &right)
+        N::Augment::join(self.nodes.item(at, INTERNAL), &left, &right)
     }
 }

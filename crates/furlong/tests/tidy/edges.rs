@@ -7,10 +7,12 @@ use super::tree::{File, Finding, Tree, places};
 
 /// What any other module of the library may use, each with what it may use itself.
 const LAYER_0: &[(&str, &[&str])] = &[
-    ("addr", &["check"]),
+    ("addr", &["check", "proofs"]),
     ("check", &[]),
     ("sync", &[]),
     ("rcu", &["check", "sync"]),
+    // For tests and proofs alone: what a property is, and the list of all of them.
+    ("proofs", &["addr", "bounce", "iova", "malloc", "phys"]),
 ];
 
 /// What stands above layer 0, each with what it may use beside it. No system uses another.

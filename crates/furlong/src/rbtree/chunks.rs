@@ -1,0 +1,329 @@
+//! Nodes in chunks: an array that grows and never moves a node.
+#![forbid(unsafe_code)]
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::DerefMut;
+
+use super::store::Sealed;
+use super::{Arena, Augment, Config, NoMemory, Node, NodeId, RbTree, Slots, Store};
+
+/// Nodes of a chunk, which is one allocation: 16 KiB where a node has 64 bytes.
+///
+/// It is small, because whoever grows fills one; and the table of all chunks is small beside them,
+/// because it has a word for each.
+pub const CHUNK_NODES: usize = 256;
+
+/// Chunks that an arena can have.
+const CHUNKS_MAX: usize = NodeId::COUNT_MAX / CHUNK_NODES;
+
+type Chunk<A> = Box<[Node<A>; CHUNK_NODES]>;
+
+/// An item for nodes that are not in use.
+pub trait Blank: Copy {
+    /// The item.
+    const BLANK: Self;
+}
+
+/// Nodes in chunks of [`CHUNK_NODES`], which stay where they are: growth obtains a chunk and copies
+/// no node.
+///
+/// # Cost
+/// From an index to its node there is one load more than in a `Vec`: a pointer from the table of
+/// chunks. The table doubles when it is full, and has 64 KiB where there are two million nodes.
+#[derive(Debug)]
+pub struct Chunks<A: Augment, T = Vec<Chunk<A>>> {
+    table: T,
+    /// Nodes in use; those behind them are blank.
+    len: usize,
+    nodes: PhantomData<A>,
+}
+
+/// Memory for more nodes of [`Chunks`], obtained before a lock is taken; and what is left of it
+/// afterwards, to be freed without the lock.
+#[must_use = "memory is freed where this is dropped, which should not be under a lock"]
+pub struct Growth<A: Augment> {
+    fresh: Vec<Chunk<A>>,
+    /// Room for the chunks that there were and the fresh ones; none where there was room already.
+    table: Vec<Chunk<A>>,
+}
+
+impl<A: Augment> fmt::Debug for Growth<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Growth")
+            .field("chunks", &self.fresh.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How many chunks there are, and for how many the table has room: what [`Growth`] has to know.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkTable {
+    len: usize,
+    capacity: usize,
+}
+
+impl ChunkTable {
+    /// Memory for so many nodes more.
+    ///
+    /// # Errors
+    /// [`NoMemory`]: what was obtained is free again.
+    ///
+    /// # Cost
+    /// It obtains and fills a chunk for each [`CHUNK_NODES`] nodes, and a table where the one that
+    /// there is has no room.
+    pub fn growth<A>(self, nodes: usize) -> Result<Growth<A>, NoMemory>
+    where
+        A: Augment<Item: Blank>,
+    {
+        let more = nodes.div_ceil(CHUNK_NODES);
+        let wanted = self.len.checked_add(more);
+        let wanted = wanted.filter(|wanted| *wanted <= CHUNKS_MAX);
+        let wanted = wanted.ok_or(NoMemory)?;
+        let table = if wanted > self.capacity {
+            reserved(wanted.max(2 * self.capacity))?
+        } else {
+            Vec::new()
+        };
+        let mut fresh = reserved(more)?;
+        for _ in 0..more {
+            fresh.push(chunk()?);
+        }
+        Ok(Growth { fresh, table })
+    }
+}
+
+fn reserved<T>(count: usize) -> Result<Vec<T>, NoMemory> {
+    let mut memory = Vec::new();
+    let obtained = memory.try_reserve_exact(count);
+    obtained.map(|()| memory).map_err(|_| NoMemory)
+}
+
+/// A chunk of blank nodes.
+fn chunk<A: Augment<Item: Blank>>() -> Result<Chunk<A>, NoMemory> {
+    let mut nodes = reserved(CHUNK_NODES)?;
+    nodes.resize_with(CHUNK_NODES, || Node::new(A::Item::BLANK));
+    nodes.try_into().map_err(|_| NoMemory)
+}
+
+impl<A: Augment> Chunks<A> {
+    /// No node, and no memory.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            table: Vec::new(),
+            len: 0,
+            nodes: PhantomData,
+        }
+    }
+
+    /// How many nodes there is memory for.
+    pub fn capacity(&self) -> usize {
+        self.table.len() * CHUNK_NODES
+    }
+
+    /// For how many chunks there is room.
+    pub fn table(&self) -> ChunkTable {
+        ChunkTable {
+            len: self.table.len(),
+            capacity: self.table.capacity(),
+        }
+    }
+
+    /// Takes over memory that was obtained elsewhere, as much as the table has room for, and
+    /// returns the rest. With this a tree under a lock grows, and what allocates, fills and frees
+    /// is outside.
+    ///
+    /// # Cost
+    /// O(1) a chunk, and a copy of the table, a word a chunk, where that is replaced. No node is
+    /// copied; it neither allocates nor frees.
+    pub fn grow_with(&mut self, growth: Growth<A>) -> Growth<A> {
+        let Growth {
+            mut fresh,
+            mut table,
+        } = growth;
+        if table.capacity() > self.table.capacity() {
+            table.append(&mut self.table);
+            core::mem::swap(&mut table, &mut self.table);
+        }
+        let room = self.table.capacity().min(CHUNKS_MAX) - self.table.len();
+        let left = fresh.len().saturating_sub(room);
+        self.table.extend(fresh.drain(left..));
+        Growth { fresh, table }
+    }
+
+    /// Copies of `nodes` under their names.
+    ///
+    /// # Errors
+    /// [`NoMemory`] for the chunks.
+    pub(crate) fn copied<S: Slots<A>>(nodes: &S) -> Result<Self, NoMemory>
+    where
+        A: Augment<Item: Blank> + Copy,
+    {
+        let mut chunks = Self::new();
+        chunks.try_reserve(nodes.count())?;
+        for index in 0..nodes.count() {
+            chunks.push(*nodes.node(index))?;
+        }
+        Ok(chunks)
+    }
+}
+
+impl<A: Augment> Default for Chunks<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<A: Augment, T: DerefMut<Target = [Chunk<A>]>> Sealed<A> for Chunks<A, T> {}
+
+impl<A: Augment, T: DerefMut<Target = [Chunk<A>]>> Slots<A> for Chunks<A, T> {
+    type View<'a>
+        = Chunks<A, &'a mut [Chunk<A>]>
+    where
+        Self: 'a,
+        A: 'a;
+
+    #[inline(always)]
+    fn view(&mut self) -> Self::View<'_> {
+        Chunks {
+            table: &mut self.table,
+            len: self.len,
+            nodes: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    fn node(&self, index: usize) -> &Node<A> {
+        &self.table[index / CHUNK_NODES][index % CHUNK_NODES]
+    }
+
+    #[inline(always)]
+    fn node_mut(&mut self, index: usize) -> &mut Node<A> {
+        &mut self.table[index / CHUNK_NODES][index % CHUNK_NODES]
+    }
+}
+
+impl<A: Augment<Item: Blank>> Store<A> for Chunks<A> {
+    fn try_reserve(&mut self, more: usize) -> Result<(), NoMemory> {
+        let missing = more.saturating_sub(self.capacity() - self.len);
+        if missing > 0 {
+            drop(self.grow_with(self.table().growth(missing)?));
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, node: Node<A>) -> Result<(), NoMemory> {
+        if self.len == self.capacity() {
+            return Err(NoMemory);
+        }
+        let end = self.len;
+        *self.node_mut(end) = node;
+        self.len += 1;
+        Ok(())
+    }
+}
+
+impl<A: Augment<Item: Blank> + Copy, S: Slots<A>, C: Config> RbTree<Arena<A, S>, C> {
+    /// The same tree over copies of its nodes in chunks, under the same names.
+    ///
+    /// # Errors
+    /// The tree comes back if there is no memory; nothing has changed.
+    pub(crate) fn into_chunks(self) -> Result<RbTree<Arena<A, Chunks<A>>, C>, Self> {
+        match Chunks::copied(self.nodes.store()) {
+            Ok(chunks) => Ok(RbTree {
+                nodes: Arena::linked(chunks),
+                head: self.head,
+                counters: self.counters,
+            }),
+            Err(NoMemory) => Err(self),
+        }
+    }
+}
+
+impl<A: Augment, C: Config> RbTree<Arena<A, Chunks<A>>, C> {
+    /// The memory of the nodes.
+    pub fn chunks(&self) -> &Chunks<A> {
+        self.nodes.store()
+    }
+
+    /// Takes memory over for more nodes; see [`Chunks::grow_with`].
+    pub fn grow_with(&mut self, growth: Growth<A>) -> Growth<A> {
+        self.nodes.store_mut().grow_with(growth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Blank, CHUNK_NODES, Chunks};
+    use crate::rbtree::{Augment, NoMemory, Node, Side, Slots, Store};
+
+    #[derive(Clone, Copy, Debug)]
+    struct Number(usize);
+
+    impl Blank for Number {
+        const BLANK: Self = Self(usize::MAX);
+    }
+
+    #[derive(Clone, Copy)]
+    struct ByNumber;
+
+    impl Augment for ByNumber {
+        type Item = Number;
+        type Key = usize;
+        type Half = ();
+        type Summary = ();
+
+        fn key(item: &Number) -> usize {
+            item.0
+        }
+        fn empty(_: &Number, _: Side) {}
+        fn half(_: &Number, _: Side, (): &()) {}
+        fn join(_: &Number, (): &(), (): &()) {}
+    }
+
+    #[test]
+    fn nodes_stay_where_they_are_while_their_chunks_become_more() {
+        let mut chunks = Chunks::<ByNumber>::new();
+        let mut places = Vec::new();
+        for number in 0..5 * CHUNK_NODES {
+            if number == chunks.capacity() {
+                let growth = chunks.table().growth(1).unwrap();
+                let left = chunks.grow_with(growth);
+                assert!(left.fresh.is_empty() && left.table.is_empty());
+            }
+            chunks.push(Node::new(Number(number))).unwrap();
+            places.push(core::ptr::from_ref(chunks.node(number)));
+        }
+        assert!(chunks.push(Node::new(Number(0))).is_err());
+        let found = (0..chunks.count()).map(|index| core::ptr::from_ref(chunks.node(index)));
+        assert!(found.eq(places));
+        let copies = Chunks::copied(&chunks).unwrap();
+        assert!((0..copies.count()).all(|at| copies.node(at).item().0 == at));
+    }
+
+    #[test]
+    fn memory_for_a_table_that_has_grown_meanwhile_comes_back() {
+        let mut chunks = Chunks::<ByNumber>::new();
+        let early = [1, 2].map(|more| chunks.table().growth(more * CHUNK_NODES).unwrap());
+        for (growth, left) in early.into_iter().zip([0, 1]) {
+            assert_eq!(chunks.grow_with(growth).fresh.len(), left);
+        }
+        assert_eq!(chunks.capacity(), 2 * CHUNK_NODES);
+    }
+
+    #[test]
+    fn more_nodes_than_have_names_are_refused_before_memory_is_touched() {
+        let table = Chunks::<ByNumber>::new().table();
+        for nodes in [usize::MAX, 1 << 31] {
+            assert!(matches!(table.growth::<ByNumber>(nodes), Err(NoMemory)));
+        }
+    }
+}
