@@ -115,7 +115,7 @@ impl From<iova::ReserveError> for Errno {
             | iova::ReserveError::Window { .. } => libc::EINVAL,
             iova::ReserveError::CrossesBoundary { .. } => libc::E2BIG,
             iova::ReserveError::TooLarge(_) => libc::EOVERFLOW,
-            iova::ReserveError::NoSpace { .. } => libc::ENOSPC,
+            iova::ReserveError::NoSpace { .. } | iova::ReserveError::GaveUp(_) => libc::ENOSPC,
             iova::ReserveError::NoMemory => libc::ENOMEM,
         })
     }

@@ -3,6 +3,9 @@
 
 use core::fmt;
 
+#[cfg(any(test, prove))]
+pub mod proofs;
+
 mod sealed {
     pub trait Sealed {}
 }

@@ -27,7 +27,9 @@ use std::sync::atomic::AtomicBool as Note;
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
-use furlong::iova::{Domain, DomainConfig, Flush, Grant, Lowest, Request, Standard, VecSpace};
+use furlong::iova::{
+    ChunkSpace, Domain, DomainConfig, Flush, Grant, Lowest, Request, Standard, VecSpace,
+};
 use furlong::rbtree::Off;
 use furlong::sync::SpinLock;
 use furlong::sync::atomic::{AtomicBool, Ordering};
@@ -127,13 +129,12 @@ struct World<const QUARANTINE: usize = 2> {
 impl<const QUARANTINE: usize> World<QUARANTINE> {
     fn new(pages: usize) -> Arc<Self> {
         let extent = Extent::from_len(Iova::new(0), pages as u64 * PAGE).unwrap();
-        let space = VecSpace::new(extent, PAGE, Vec::with_capacity(PAGES)).unwrap();
+        let space = VecSpace::new(extent, PAGE, Vec::new()).unwrap();
         let machine = Arc::new(Machine::new(pages));
-        let domain = Domain::with_config(space, Arc::clone(&machine), ThreadCpu, 2);
-        Arc::new(Self {
-            domain: domain.unwrap(),
-            machine,
-        })
+        let domain = Domain::with_config(space, Arc::clone(&machine), ThreadCpu, 2).unwrap();
+        // Growth is not what is modelled.
+        domain.prepare(PAGES).unwrap();
+        Arc::new(Self { domain, machine })
     }
 
     fn reserve(&self) -> Grant {
@@ -174,7 +175,7 @@ impl<const QUARANTINE: usize> World<QUARANTINE> {
         self.domain.check().unwrap();
         let quarantined = self.domain.quarantined();
         assert_eq!(self.domain.outstanding(), quarantined);
-        let reserved = self.domain.with_space(VecSpace::len) as u64;
+        let reserved = self.domain.with_space(ChunkSpace::len) as u64;
         assert_eq!(reserved, self.domain.cached() + quarantined);
         // What the device still remembers waits: all else may be had.
         assert!(self.machine.remembered() <= quarantined);

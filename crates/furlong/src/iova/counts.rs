@@ -4,11 +4,11 @@
 use super::{Measure, Need};
 
 /// For each of `N` sizes, 1 granule to 2^(N-1), at how many granules something of that size may
-/// start; and the largest gap.
+/// start; and the default measure.
 ///
 /// [`Random`](super::Random) then draws a place in O(log n) nodes where size and guards make such a
 /// size, and in as many an attempt where they do not. A node has `2 N` words more than with the
-/// largest gap alone.
+/// default measure alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts<const N: usize> {
     longest: u64,
@@ -29,9 +29,9 @@ impl<const N: usize> Measure for Counts<N> {
     const ORDERS: u32 = N as u32;
 
     #[inline]
-    fn of(_start: u64, len: u64) -> Self {
+    fn of(start: u64, len: u64) -> Self {
         Self {
-            longest: len,
+            longest: u64::of(start, len),
             starts: core::array::from_fn(|order| len.saturating_sub((1 << order) - 1)),
         }
     }
@@ -40,19 +40,19 @@ impl<const N: usize> Measure for Counts<N> {
     fn join(self, other: Self) -> Self {
         let sum = |order: usize| self.starts[order].wrapping_add(other.starts[order]);
         Self {
-            longest: self.longest.max(other.longest),
+            longest: self.longest.join(other.longest),
             starts: core::array::from_fn(sum),
         }
     }
 
     #[inline]
     fn meets(self, need: &Need) -> bool {
-        self.longest >= need.span
+        self.longest.meets(need)
     }
 
     #[inline]
     fn longest(self) -> u64 {
-        self.longest
+        self.longest.longest()
     }
 
     #[inline]

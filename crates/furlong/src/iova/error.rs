@@ -61,6 +61,10 @@ pub enum ReserveError {
         /// Bytes of the largest gap anywhere in the space; `u64::MAX` where they are 2^64.
         largest: u64,
     },
+    /// No place was found that keeps off the boundary, but not every gap that is large enough has
+    /// been looked at. A space whose measure knows the boundary does not give up
+    /// ([`Boundary`](super::Boundary)), nor does [`Best`](super::Best), which looks at all.
+    GaveUp(u64),
     /// There is no memory for another node.
     NoMemory,
 }
@@ -84,6 +88,12 @@ impl fmt::Display for ReserveError {
                 write!(
                     f,
                     "no gap for {wanted} bytes will do; the largest has {largest}"
+                )
+            }
+            Self::GaveUp(boundary) => {
+                write!(
+                    f,
+                    "too many gaps lie across the boundary of {boundary} to look at them all"
                 )
             }
             Self::NoMemory => f.write_str("there is no memory for another node"),

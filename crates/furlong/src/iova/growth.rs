@@ -1,9 +1,10 @@
-//! Memory for more nodes that was obtained elsewhere.
+//! Memory for more nodes that was obtained elsewhere: an array to move into, or chunks to add.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 
-use super::{Config, SpaceNode, VecSpace};
+use super::{ChunkSpace, Config, Gaps, Space, SpaceNode, Storage, VecSpace};
+use crate::rbtree::{ChunkTable, Growth};
 
 impl<C: Config> VecSpace<C> {
     /// How many reservations more need no memory.
@@ -49,11 +50,72 @@ impl<C: Config> VecSpace<C> {
     }
 }
 
+impl<C: Config> ChunkSpace<C> {
+    /// How many reservations more need no memory.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn room(&self) -> usize {
+        self.spare.count + (self.capacity() - self.tree.nodes().len())
+    }
+
+    /// How many extents there is memory for, reserved ones included.
+    ///
+    /// # Cost
+    /// O(1).
+    pub fn capacity(&self) -> usize {
+        self.tree.chunks().capacity()
+    }
+
+    /// The table of the nodes' chunks, which says how much memory more of them take: see
+    /// [`ChunkTable::growth`].
+    pub fn table(&self) -> ChunkTable {
+        self.tree.chunks().table()
+    }
+
+    /// Takes memory over that was obtained elsewhere and returns what is left of it. A space under
+    /// a lock grows this way: memory is obtained before the lock is taken and freed after it.
+    ///
+    /// # Cost
+    /// As [`Chunks::grow_with`](crate::rbtree::Chunks::grow_with): no node is copied.
+    pub fn grow_with(&mut self, growth: Growth<Gaps<C::Measure>>) -> Growth<Gaps<C::Measure>> {
+        self.tree.grow_with(growth)
+    }
+}
+
+impl<C: Config, S: Storage<C>> Space<C, S> {
+    /// The same space with its nodes in chunks. Grants stay good.
+    ///
+    /// # Errors
+    /// The space comes back if there is no memory; nothing has changed.
+    ///
+    /// # Cost
+    /// O(nodes).
+    pub fn into_chunks(mut self) -> Result<ChunkSpace<C>, Self> {
+        match self.tree.into_chunks() {
+            Ok(tree) => Ok(Space {
+                tree,
+                bounds: self.bounds,
+                ends: self.ends,
+                shift: self.shift,
+                spare: self.spare,
+                tag: self.tag,
+                is_interrupted: self.is_interrupted,
+            }),
+            Err(tree) => {
+                self.tree = tree;
+                Err(self)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::addr::{Extent, Iova};
     use crate::check::Check;
-    use crate::iova::{Lowest, Request, VecSpace};
+    use crate::iova::{Domain, Highest, Lowest, NoTlb, OneCpu, Request, SpaceNode, VecSpace};
+    use crate::rbtree::{CHUNK_NODES, Slots};
 
     #[test]
     fn grants_outlive_the_memory_of_their_nodes() {
@@ -72,6 +134,36 @@ mod tests {
             space.release(grant).unwrap();
         }
         assert_eq!(space.room(), 9);
+    }
+
+    /// Two million reservations in a domain, of which every 256th or so grows it.
+    #[test]
+    fn a_domain_that_grows_moves_no_node() {
+        let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).unwrap();
+        let space = VecSpace::new(all, 4096, Vec::new()).unwrap();
+        let domain = Domain::new(space, NoTlb, OneCpu, 1).unwrap();
+        let mut places: Vec<*const SpaceNode> = Vec::new();
+        let (mut moved, mut grown) = (0, 0);
+        for count in 1..=2_000_000 {
+            let grant = domain.reserve(&Request::new(4096), Highest).unwrap();
+            domain.with_space(|space| {
+                let chunks = space.tree.chunks();
+                if space.capacity() == places.len() * CHUNK_NODES {
+                    return;
+                }
+                let place = |chunk: usize| core::ptr::from_ref(chunks.node(chunk * CHUNK_NODES));
+                let had = places.iter().enumerate();
+                moved += had.filter(|(chunk, had)| place(*chunk) != **had).count();
+                assert_eq!(
+                    space.capacity(),
+                    (places.len() + 1) * CHUNK_NODES,
+                    "at {count}"
+                );
+                places.push(place(grant.index() / CHUNK_NODES));
+                grown += 1;
+            });
+        }
+        assert_eq!((moved, grown), (0, 2_000_000_usize.div_ceil(CHUNK_NODES)));
     }
 
     #[test]

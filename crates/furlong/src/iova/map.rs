@@ -59,6 +59,8 @@ pub struct Map<V, S: Store<Entries<V>>, C: rbtree::Config = Standard> {
     tree: RbTree<Arena<Entries<V>, S>, C>,
     /// Nodes in no tree.
     spare: Spare,
+    /// Whether a change has begun and not ended: code of the user's has panicked in it.
+    is_interrupted: bool,
 }
 
 /// Where the last look-up of one queue or one device ended. Each has its own; any number may look
@@ -156,16 +158,13 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
     /// # Panics
     /// If a node of `nodes` is in a map.
     pub fn with_config(nodes: S) -> Self {
-        let nodes = Arena::new(nodes);
-        let ids = nodes.ids();
-        let mut map = Self {
-            tree: RbTree::with_config(nodes),
-            spare: Spare::NONE,
-        };
-        for at in ids.rev() {
-            map.spare.give(&mut map.tree, at);
+        let mut tree = RbTree::with_config(Arena::new(nodes));
+        let spare = Spare::of(&mut tree);
+        Self {
+            tree,
+            spare,
+            is_interrupted: false,
         }
-        map
     }
 
     /// Gives the addresses of `extent` a value. One node: after [`prepare`](Self::prepare) it
@@ -343,18 +342,45 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
             last: extent.last().raw(),
             value: Some(value),
         };
+        self.recover();
         let at = self.spare.take(&mut self.tree, entry);
         let at = at.expect("there is room for a node");
+        self.is_interrupted = true;
         let linked = self.tree.insert_before(next, at);
         linked.expect("a free node is in no tree");
+        self.is_interrupted = false;
     }
 
     /// Takes an entry out and keeps its node for the next one.
     fn unlink(&mut self, at: NodeId) -> V {
+        self.recover();
+        self.is_interrupted = true;
         let removed = self.tree.remove(at);
         removed.expect("an entry of the map is in the tree");
         let entry = self.spare.give(&mut self.tree, at);
+        self.is_interrupted = false;
         entry.value.expect("an entry of the map has a value")
+    }
+
+    /// Makes anew what a panic of the user's code (counters, an array of nodes) has left undone in
+    /// a change. Every change does so first; this lets the caller choose when. A value whose entry
+    /// the change took out, and which was not handed out, is dropped.
+    ///
+    /// # Cost
+    /// O(1) if nothing has panicked, else O(nodes). No memory.
+    #[inline]
+    pub fn recover(&mut self) {
+        if self.is_interrupted {
+            self.rebuild();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn rebuild(&mut self) {
+        self.tree.recover();
+        self.spare = Spare::of(&mut self.tree);
+        self.is_interrupted = false;
     }
 }
 

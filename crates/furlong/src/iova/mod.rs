@@ -3,14 +3,16 @@
 //! # What it is
 //! The allocator of a device's address space, for IOMMU drivers, hypervisors that place memory and
 //! registers in a guest's space, and drivers in user space. It finds a gap for any size under any
-//! window in O(log n), places it low, high, near a hint, in the smallest gap or at random, and
-//! takes the constraints of a bus: alignment, offset, excluded addresses, boundaries, guards.
+//! window in O(log n), aligned to its size or not, places it low, high, near a hint, in the
+//! smallest gap or at random, and takes the constraints of a bus: alignment, offset, excluded
+//! addresses, boundaries, guards.
 //!
 //! It comes in layers that can be taken one by one:
 //! 1. [`Space`]: which extents are reserved. `&mut self`, no lock, no knowledge of any device.
 //! 2. [`Space::prepare`]: the part of a reservation that may fail for memory, done beforehand; or
-//!    [`VecSpace::grow_into`], memory for it that was obtained before a lock was taken. A
-//!    reservation takes one node, a release none, a release of a part of an extent one.
+//!    [`VecSpace::grow_into`] and [`ChunkSpace::grow_with`], memory that was obtained before a
+//!    lock was taken. A reservation takes one node, a release none, a release of a part of an
+//!    extent one.
 //! 3. [`Token`], [`Quarantine`]: a released extent is nobody's until the device's TLB has been
 //!    flushed; then its token is redeemed.
 //! 4. [`Domain`]: all of it behind the caller's lock, with magazines of freed extents for each CPU.
@@ -22,8 +24,8 @@
 //! - **request**: a size and where it may lie; **grant**: what it was given, to be released once.
 //! - **window**, **exclusion**: where data may lie at all; **boundary**: what it may not cross.
 //! - **guard**: granules beside a grant that are free when it is made, and that neighbours share.
-//! - **measure**: what a node knows of the gaps below it: the largest one, or more ([`Runs`],
-//!   [`Counts`]).
+//! - **measure**: what a node knows of the gaps below it: the largest one and its largest block, or
+//!   more ([`Runs`], [`Boundary`], [`Counts`]).
 //! - **near**, **far**: the search is written once, towards lower or higher addresses.
 //!
 //! # Invariants
@@ -36,18 +38,22 @@
 //! - I4: a node is in the tree or, once, in the list of free nodes.
 //! - I5: the ends that the space remembers are the first and the last node.
 //!
+//! Where code of the user's panics in a change, I4, I5 and the measures of I2 are left to the
+//! [next change](Space::recover), and `check` does not ask for them.
+//!
 //! # Files
 //! - `space`: the type and its operations; `config`: what may differ; `check`: the invariants.
 //! - `request`, `grant`, `error`: what goes in, what comes out, what is refused.
 //! - `query`: a request in granules; `grid`: where alignment and boundary let it start.
 //! - `search`: the descent to a gap; `policy`: the choice among places; `random`: an even one.
-//! - `summary`: the augmentation [`Gaps`] and the largest gap as its measure; `runs`, `counts`: two
-//!   more.
+//! - `summary`: the augmentation [`Gaps`] and the default measure; `runs`, `boundary`, `counts`:
+//!   three more.
 //! - `range`, `fixed`: what is free or reserved in a range, filled and released; firmware's
 //!   regions.
 //! - `state`, `claim`: a space as data, saved and restored; who claims what is in it.
 //! - `map`: an IOTLB, values at extents.
-//! - `spare`: nodes that are free; `growth`: memory for more of them, obtained elsewhere.
+//! - `spare`: nodes that are free; `growth`: memory for more of them, obtained elsewhere;
+//!   `recover`: what a panic of the user's code has left.
 //! - `token`, `ring`, `quarantine`: released extents that wait for a flush of the device's TLB;
 //!   `tag`: whose they are.
 //! - `shell`: the shared [`Domain`], with magazines.
@@ -60,6 +66,7 @@
 //!   limit and an alignment each defeat a search by the largest gap that prunes by size alone.
 #![forbid(unsafe_code)]
 
+mod boundary;
 mod check;
 mod claim;
 mod config;
@@ -72,10 +79,13 @@ mod grid;
 mod growth;
 mod map;
 mod policy;
+#[cfg(any(test, prove))]
+pub mod proofs;
 mod quarantine;
 mod query;
 mod random;
 mod range;
+mod recover;
 mod request;
 mod ring;
 mod runs;
@@ -92,6 +102,7 @@ mod tag;
 mod tests;
 mod token;
 
+pub use boundary::Boundary;
 pub use check::BrokenSpace;
 pub use claim::ClaimError;
 pub use config::{Config, Custom, Standard, Storage};
@@ -104,7 +115,7 @@ pub use map::{
     BrokenMap, CUT_RANGE_NODES, Entries, Entry, Hint, InsertError, Map, MapNode, RemoveError,
     Straddles,
 };
-pub use policy::{Best, Highest, LOOKS, Lowest, Near, Policy, Sided};
+pub use policy::{Best, Highest, LOOKS, Lowest, Near, PATIENCE, Policy, Sided};
 pub use quarantine::Quarantine;
 pub use query::Need;
 pub use random::{ATTEMPTS, Random};
@@ -118,7 +129,7 @@ pub use shell::{
     NoTlb, OneCpu, Shared, Traffic,
 };
 #[cfg(feature = "alloc")]
-pub use space::VecSpace;
+pub use space::{ChunkSpace, VecSpace};
 pub use space::{Space, SpaceNode};
 #[cfg(feature = "alloc")]
 pub use state::{RestoreError, SavedExtent, State};

@@ -1,15 +1,26 @@
 //! Seam: which of the places that suit a request it gets.
 //!
-//! Every policy finds a place wherever there is one. What each promises about the choice holds for
-//! size and window always. An alignment above a granule, or a boundary, leaves places out of a gap
-//! that is large enough, so that a gap may have to be looked at to be refused:
+//! What each promises about the choice holds for size and window always, and for an alignment of
+//! just as many granules as the request has with its guard behind. Other alignments, and
+//! boundaries, leave places out of a gap that is large enough, so that a gap may have to be looked
+//! at to be refused:
 //!
-//! - with the [largest gap](super::Measure) for a measure, [`Lowest`] and [`Highest`] look at
-//!   [`LOOKS`] such gaps, and then prefer the next gap so large that it surely holds a place to a
-//!   nearer one that may; only where there is none they go on looking, O(log n) a gap;
-//! - with [`Runs`](super::Runs) no gap is looked at in vain for an alignment that the measure
-//!   knows, where the request has no guard before it, and the choice is exact.
+//! - with a measure that knows the alignment ([`Runs`](super::Runs)) or the boundary
+//!   ([`Boundary`](super::Boundary)) no gap is looked at in vain, and the choice is exact;
+//! - else [`Lowest`], [`Highest`] and [`Near`] look at [`LOOKS`] such gaps, and then prefer the
+//!   next gap that surely holds a place to a nearer one that may. Only where there is none they go
+//!   on looking, one gap after the other in O(1) each. For an alignment they look at all there are.
+//!   For a boundary they give up ([`ReserveError::GaveUp`](super::ReserveError::GaveUp)) when they
+//!   have seen so many nodes as [`PATIENCE`] searches may.
+//!
+//! [`Best`] and [`Random`](super::Random) look at every gap that is large enough, and never give
+//! up. No policy refuses without saying so where there is a place.
+//!
+//! More cannot be had for nothing: which boundaries and alignments a subtree has places for takes a
+//! word a boundary or an alignment, and a node has room for one.
 #![forbid(unsafe_code)]
+
+use core::cell::Cell;
 
 use super::query::{Need, Query, Zone};
 use super::search::{Found, View};
@@ -21,6 +32,10 @@ use crate::rbtree::Side;
 /// asks for one that surely does.
 pub const LOOKS: u32 = 32;
 
+/// How many searches' worth of nodes a request looks at, at most, for a boundary that the measure
+/// does not know.
+pub const PATIENCE: u64 = 64;
+
 /// A place for a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Spot {
@@ -31,10 +46,13 @@ pub struct Spot {
 }
 
 /// What a policy chooses from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Field<'a, C: Config, S: Storage<C>> {
-    pub(super) space: &'a Space<C, S>,
-    pub(super) query: &'a Query,
+    space: &'a Space<C, S>,
+    query: &'a Query,
+    /// Nodes seen in looking from gap to gap.
+    steps: Cell<u64>,
+    gave_up: Cell<bool>,
 }
 
 mod sealed {
@@ -71,13 +89,15 @@ pub struct Highest;
 /// The place whose start is nearest to the hint, the lower one of two. Distances are counted in
 /// granules, from the one that has the hint.
 ///
-/// It costs a search on each side of the hint; the second one ends where nothing is nearer.
+/// It costs a search on each side of the hint; the second one ends where nothing is nearer. Where
+/// the search on one side gives up, what the other one finds is the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Near(pub Iova);
 
 /// The lowest place in the smallest gap.
 ///
-/// It looks at every gap that is large enough, O(log n) each, and stops at one that fits exactly.
+/// It looks at every gap that is large enough, O(n) nodes in all, and stops at one that fits
+/// exactly. It gives up at nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Best;
 
@@ -88,7 +108,7 @@ impl Choose for Lowest {
         C: Config,
         S: Storage<C>,
     {
-        let zones = field.query.zones.iter().flatten();
+        let zones = field.query().zones.iter().flatten();
         zones
             .copied()
             .find_map(|zone| field.nearest(Side::Left, zone))
@@ -102,7 +122,7 @@ impl Choose for Highest {
         C: Config,
         S: Storage<C>,
     {
-        let zones = field.query.zones.iter().rev().flatten();
+        let zones = field.query().zones.iter().rev().flatten();
         zones
             .copied()
             .find_map(|zone| field.nearest(Side::Right, zone))
@@ -115,9 +135,9 @@ impl Choose for Near {
         C: Config,
         S: Storage<C>,
     {
-        let hint = self.0.raw() >> field.space.shift;
+        let hint = self.0.raw() >> field.space().shift;
         let mut best = None::<Spot>;
-        for zone in field.query.zones.iter().flatten() {
+        for zone in field.query().zones.iter().flatten() {
             let above = zone.high.checked_sub(zone.low.max(hint)).map(|_| Zone {
                 low: zone.low.max(hint),
                 high: zone.high,
@@ -157,7 +177,7 @@ impl Choose for Best {
             if best.is_none_or(|best| len < best.found.gap.len()) {
                 best = Some(spot);
             }
-            if len == field.query.need.span {
+            if len == field.query().need.span {
                 break;
             }
         }
@@ -165,7 +185,33 @@ impl Choose for Best {
     }
 }
 
-impl<C: Config, S: Storage<C>> Field<'_, C, S> {
+impl<'a, C: Config, S: Storage<C>> Field<'a, C, S> {
+    #[inline(always)]
+    pub(super) fn new(space: &'a Space<C, S>, query: &'a Query) -> Self {
+        Self {
+            space,
+            query,
+            steps: Cell::new(0),
+            gave_up: Cell::new(false),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn space(&self) -> &'a Space<C, S> {
+        self.space
+    }
+
+    #[inline(always)]
+    pub(super) fn query(&self) -> &'a Query {
+        self.query
+    }
+
+    /// Whether there may be places that were not looked at.
+    #[inline(always)]
+    pub(super) fn gave_up(&self) -> bool {
+        self.gave_up.get()
+    }
+
     fn view(&self, near: Side) -> View<'_, C, S> {
         View {
             space: self.space,
@@ -178,42 +224,57 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
     fn nearest(&self, near: Side, zone: Zone) -> Option<Spot> {
         match self.look(near, zone, &self.query.need)? {
             Look::Place(spot) => Some(spot),
-            Look::On(rest) => self.look_on(near, rest),
+            Look::On(found, rest) => self.look_on(near, found, rest),
         }
     }
 
-    /// The same where the nearest gap holds no place.
+    /// The same behind `found`, which holds no place.
     #[cold]
-    fn look_on(&self, near: Side, zone: Zone) -> Option<Spot> {
-        let mut from = zone;
+    fn look_on(&self, near: Side, found: Found, zone: Zone) -> Option<Spot> {
+        let (mut found, mut rest) = (found, zone);
         for _ in 1..LOOKS {
-            match self.look(near, from, &self.query.need)? {
+            match self.look_behind(near, &found, rest)? {
                 Look::Place(spot) => return Some(spot),
-                Look::On(rest) => from = rest,
+                Look::On(further, zone) => (found, rest) = (further, zone),
             }
         }
-        let patient = from;
-        if let Some(sure) = self.query.sure() {
-            while let Some(look) = self.look(near, from, &sure) {
-                match look {
-                    Look::Place(spot) => return Some(spot),
-                    Look::On(rest) => from = rest,
-                }
+        if let Some(spot) = self.surely(near, rest) {
+            return Some(spot);
+        }
+        while !self.is_out_of_patience() {
+            match self.look_behind(near, &found, rest)? {
+                Look::Place(spot) => return Some(spot),
+                Look::On(further, zone) => (found, rest) = (further, zone),
             }
         }
-        from = patient;
+        self.gave_up.set(true);
+        None
+    }
+
+    /// The nearest place in a gap that holds one wherever it begins.
+    fn surely(&self, near: Side, zone: Zone) -> Option<Spot> {
+        let sure = self.query.sure()?;
+        let mut from = zone;
         loop {
-            match self.look(near, from, &self.query.need)? {
+            match self.look(near, from, &sure)? {
                 Look::Place(spot) => return Some(spot),
-                Look::On(rest) => from = rest,
+                // The zone cuts it.
+                Look::On(_, rest) => from = rest,
             }
         }
     }
 
-    /// Looks at the next gap that meets `need`; `None` if there is none in `zone`.
+    /// Whether more nodes were seen than a request may for its boundary. The searches themselves
+    /// are few, and are counted for a quarter of it.
+    fn is_out_of_patience(&self) -> bool {
+        let a_search = 4 * u64::from((self.space.len() | 1).ilog2()) + 16;
+        let is_bounded = self.query.need.boundary.is_some();
+        is_bounded && self.steps.get() >= (PATIENCE - PATIENCE / 4) * a_search
+    }
+
+    /// Looks at the nearest gap that meets `need`; `None` if there is none in `zone`.
     #[inline(always)]
     fn look(&self, near: Side, zone: Zone, need: &Need) -> Option<Look> {
-        let view = self.view(near);
         let reach = self.query.reach();
         // From the first place on the grid: so a gap that the zone cuts is not looked at for what
         // lies before that.
@@ -226,7 +287,21 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
                 (!last, self.query.len() - 1 + self.query.before)
             }
         };
-        let found = view.first(from, need, beyond)?;
+        let found = self.view(near).first(from, need, beyond)?;
+        self.judge(near, found, zone)
+    }
+
+    /// Looks at the next gap behind `found` that meets the need; `None` if there is none in `zone`.
+    fn look_behind(&self, near: Side, found: &Found, zone: Zone) -> Option<Look> {
+        let mut steps = self.steps.get();
+        let found = self.view(near).next(found, &self.query.need, &mut steps);
+        self.steps.set(steps);
+        self.judge(near, found?, zone)
+    }
+
+    /// Looks for a place in a gap; `None` if there is none, and nothing in `zone` behind it.
+    #[inline(always)]
+    fn judge(&self, near: Side, found: Found, zone: Zone) -> Option<Look> {
         let gap = found.gap;
         if let Some(starts) = self.query.starts(gap, zone) {
             let start = match near {
@@ -252,25 +327,23 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
                 high: gap.first.checked_sub(self.query.len())?,
             },
         };
-        (rest.low <= rest.high).then_some(Look::On(rest))
+        (rest.low <= rest.high).then_some(Look::On(found, rest))
     }
 
     /// Every gap that holds a place, in ascending order, each with its lowest place.
     pub(super) fn spots(&self) -> impl Iterator<Item = Spot> + '_ {
         let zones = self.query.zones.iter().flatten();
         zones.flat_map(move |zone| {
-            let mut rest = Some(*zone);
+            let mut look = self.look(Side::Left, *zone, &self.query.need);
             core::iter::from_fn(move || {
                 loop {
-                    let look = self.look(Side::Left, rest?, &self.query.need);
-                    match look? {
-                        Look::On(further) => rest = Some(further),
-                        Look::Place(spot) => {
-                            let low = spot.found.gap.last.checked_add(1);
-                            let low = low.filter(|low| *low <= zone.high);
-                            rest = low.map(|low| Zone { low, ..*zone });
-                            return Some(spot);
-                        }
+                    let (found, spot) = match look? {
+                        Look::Place(spot) => (spot.found, Some(spot)),
+                        Look::On(found, _) => (found, None),
+                    };
+                    look = self.look_behind(Side::Left, &found, *zone);
+                    if spot.is_some() {
+                        return spot;
                     }
                 }
             })
@@ -279,9 +352,10 @@ impl<C: Config, S: Storage<C>> Field<'_, C, S> {
 }
 
 /// What a look at a gap says.
+#[derive(Clone, Copy)]
 enum Look {
     /// There is a place in it.
     Place(Spot),
-    /// There is none; this is what is left of the zone behind it.
-    On(Zone),
+    /// There is none in it; and what is left of the zone behind it.
+    On(Found, Zone),
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::grid::Grid;
+use super::summary::LONGEST;
 use super::{Request, ReserveError, Split};
 use crate::addr::{Address, Extent, Iova};
 
@@ -36,6 +37,51 @@ pub struct Need {
     pub run: u64,
     /// log2 of the alignment in granules.
     pub order: u32,
+    /// log2 of the boundary in granules, where it leaves out places that are aligned.
+    pub boundary: Option<u32>,
+    /// Granules of the grant.
+    pub len: u64,
+    /// The least value of the default measure that suffices where its bit is set, and where not.
+    pub(super) with_block: u64,
+    pub(super) without_block: u64,
+}
+
+impl Need {
+    /// What is necessary. Where that is a whole block, at a multiple of its length and with nothing
+    /// before it, it suffices as well.
+    #[inline(always)]
+    fn new(span: u64, run: u64, order: u32, boundary: Option<u32>, len: u64) -> Self {
+        let need = Self {
+            span,
+            run,
+            order,
+            boundary,
+            len,
+            with_block: 0,
+            without_block: 0,
+        };
+        let is_block = order > 0 && span == run && run == 1 << order;
+        need.least(
+            span,
+            if is_block {
+                span.saturating_mul(2)
+            } else {
+                span
+            },
+        )
+    }
+
+    /// The same for gaps of `block` granules, a power of two, that hold a block of so many, and
+    /// gaps of `any` granules.
+    #[inline(always)]
+    fn least(self, block: u64, any: u64) -> Self {
+        let value = |len: u64| len.min(LONGEST) << 1;
+        Self {
+            with_block: value(block),
+            without_block: value(any),
+            ..self
+        }
+    }
 }
 
 /// A request in granules. Every place that suits it starts in one of the zones and on the grid.
@@ -43,7 +89,6 @@ pub struct Need {
 pub(super) struct Query {
     pub(super) need: Need,
     pub(super) before: u64,
-    len: u64,
     pub(super) grid: Grid,
     pub(super) zones: [Option<Zone>; 2],
 }
@@ -114,31 +159,40 @@ impl Query {
             size: request.size,
             boundary: request.boundary.unwrap_or(0),
         })?;
-        let need = Need {
-            span,
-            run,
-            order: align.trailing_zeros(),
-        };
+        // From a multiple of an alignment that is no shorter than the grant nothing is crossed.
+        let bound = boundary.filter(|boundary| align < len && align < *boundary);
+        let bound = bound.map(u64::trailing_zeros);
         Ok(Self {
-            need,
+            need: Need::new(span, run, align.trailing_zeros(), bound, len),
             before: request.guard.before,
-            len,
             grid,
             zones: zones(request, shift),
         })
     }
 
-    /// What surely suffices where the grid leaves out places; `None` where that fits no space.
+    /// What surely suffices where the grid leaves out places: a gap so long, or one with a block
+    /// in which the grant fits. `None` where the grid leaves out none, or no gap is so long.
     pub(super) fn sure(&self) -> Option<Need> {
         let slack = self.grid.slack();
-        let span = self.need.span.checked_add(slack).filter(|_| slack > 0)?;
-        Some(Need { span, ..self.need })
+        let any = self.need.span.checked_add(slack).filter(|_| slack > 0)?;
+        // From the start of a block the grant crosses no boundary that is no shorter than it is.
+        let block = self.need.run.max(1 << self.need.order);
+        let block = block.checked_next_power_of_two();
+        let block = block.filter(|_| self.before == 0).unwrap_or(any);
+        // A gap of nearly twice as many granules surely has such a block.
+        let any = any.min(block.saturating_mul(2) - 1);
+        let need = Need {
+            order: 0,
+            boundary: None,
+            ..self.need
+        };
+        Some(need.least(block.min(any), any))
     }
 
     /// Granules of the grant.
     #[inline(always)]
     pub(super) fn len(&self) -> u64 {
-        self.len
+        self.need.len
     }
 
     /// From the start of the grant to the last granule that has to be free.

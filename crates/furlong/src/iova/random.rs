@@ -17,7 +17,7 @@ pub const ATTEMPTS: u32 = 16;
 /// the next smaller power of two may start, in O(log n) nodes, and taken if the request may start
 /// there too. For sizes of a power of two with no alignment above a granule and no guards the first
 /// one always is. After [`ATTEMPTS`] that are not, and with any other measure at once, the places
-/// in all gaps that are large enough are counted and one of them is chosen: O(log n) a gap.
+/// in all gaps that are large enough are counted and one of them is chosen: O(n) nodes.
 ///
 /// Pass `&mut Random` to read the counts afterwards.
 ///
@@ -115,7 +115,7 @@ impl<R: FnMut() -> u64> Random<R> {
     /// Counts all places and chooses one.
     fn walk<C: Config, S: Storage<C>>(&mut self, field: &Field<'_, C, S>) -> Option<Spot> {
         self.walks += 1;
-        let places = |spot: &Spot| count(field.query, spot.starts);
+        let places = |spot: &Spot| count(field.query(), spot.starts);
         let total: u128 = field.spots().map(|spot| places(&spot)).sum();
         if total == 0 {
             return None;
@@ -129,10 +129,8 @@ impl<R: FnMut() -> u64> Random<R> {
             }
             is_here
         })?;
-        let start = field
-            .query
-            .grid
-            .select(below(field.query, spot.starts.low) + rest);
+        let query = field.query();
+        let start = query.grid.select(below(query, spot.starts.low) + rest);
         Some(Spot { start, ..spot })
     }
 }
@@ -159,7 +157,7 @@ struct Urn<'a, C: Config, S: Storage<C>> {
 
 impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     fn new(field: &'a Field<'a, C, S>) -> Self {
-        let query = field.query;
+        let query = field.query();
         let mut urn = Self {
             field,
             order: query.need.span.ilog2().min(C::Measure::ORDERS - 1),
@@ -183,7 +181,7 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
 
     /// The place that the `drawn`-th granule of the zones makes, if it makes one.
     fn draw(&self, drawn: u128) -> Option<Spot> {
-        let query = self.field.query;
+        let query = self.field.query();
         let in_first = drawn < self.shares[0].1;
         let (zone, drawn) = if in_first {
             (query.zones[0]?, self.shares[0].0 + drawn)
@@ -214,7 +212,7 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     }
 
     fn half(&self, at: NodeId, side: Side) -> crate::rbtree::Half<super::Gaps<C::Measure>> {
-        self.field.space.tree.nodes().half(at, side)
+        self.field.space().tree.nodes().half(at, side)
     }
 
     /// The gap between `first` and the granule before `end`, if it is one.
@@ -225,8 +223,8 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
 
     /// The gaps before the first node and behind the last one: one of all where none is.
     fn outer(&self) -> [Option<Gap>; 2] {
-        let bounds = self.field.space.bounds;
-        let Some(all) = self.field.space.tree.summary() else {
+        let bounds = self.field.space().bounds;
+        let Some(all) = self.field.space().tree.summary() else {
             return [Some(bounds), None];
         };
         [
@@ -238,7 +236,7 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     fn all(&self) -> u128 {
         let inner = self
             .field
-            .space
+            .space()
             .tree
             .summary()
             .map_or(0, |all| all.gap.starts(self.order));
@@ -249,12 +247,12 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     /// The gap between `at` and its subtree on the left.
     fn left_gap(&self, child: NodeId, at: NodeId) -> Option<Gap> {
         let first = self.half(child, Side::Right).edge.checked_add(1);
-        Self::gap(first, self.field.space.tree.item(at).start.checked_sub(1))
+        Self::gap(first, self.field.space().tree.item(at).start.checked_sub(1))
     }
 
     /// The gap between `at` and its subtree on the right.
     fn right_gap(&self, at: NodeId, child: NodeId) -> Option<Gap> {
-        let first = self.field.space.tree.item(at).last.checked_add(1);
+        let first = self.field.space().tree.item(at).last.checked_add(1);
         Self::gap(first, self.half(child, Side::Left).edge.checked_sub(1))
     }
 
@@ -268,12 +266,12 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
         };
         let [first, last] = self.outer();
         let mut sum = part(first) + part(last);
-        let mut next = self.field.space.tree.root();
+        let mut next = self.field.space().tree.root();
         while let Some(at) = next {
-            self.field.space.tree.counters().visit();
-            let item = self.field.space.tree.item(at);
+            self.field.space().tree.counters().visit();
+            let item = self.field.space().tree.item(at);
             let side = Side::right_if(item.start < to);
-            let child = self.field.space.tree.nodes().child(at, side);
+            let child = self.field.space().tree.nodes().child(at, side);
             match (side, child) {
                 (Side::Left, Some(child)) => {
                     sum += part(self.left_gap(child, at));
@@ -293,15 +291,15 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     fn select(&self, rank: u128) -> Option<(u64, Found)> {
         let [first, last] = self.outer();
         let mut left = Left(rank);
-        let root = self.field.space.tree.root();
+        let root = self.field.space().tree.root();
         if let Some(found) = left.take(self, first, root.map(|root| (root, Side::Left))) {
             return Some(found);
         }
         let mut at = root?;
         loop {
-            self.field.space.tree.counters().visit();
+            self.field.space().tree.counters().visit();
             let [below, above] =
-                Side::BOTH.map(|side| self.field.space.tree.nodes().child(at, side));
+                Side::BOTH.map(|side| self.field.space().tree.nodes().child(at, side));
             let on_left = self.of_half(at, Side::Left);
             if left.0 < on_left {
                 let child = below?;

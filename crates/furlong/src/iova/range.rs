@@ -143,6 +143,17 @@ impl Parts {
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
+    /// The gap between two extents that has `granule`.
+    pub(super) fn gap_at(&self, granule: u64) -> Option<Gap> {
+        let next = self.tree.lower_bound(granule)?;
+        let before = self.tree.prev(next)?;
+        let (first, end) = (self.tree.item(before).last + 1, self.tree.item(next).start);
+        (first <= granule && granule < end).then(|| Gap {
+            first,
+            last: end - 1,
+        })
+    }
+
     /// The bytes of `range` that are in the space and in no extent, in ascending order. There are
     /// as many of these parts as [`fill`](Self::fill) needs nodes.
     ///
@@ -321,12 +332,11 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// returns the node of what is left above the part. Where something is left on both sides, a
     /// node must be there.
     fn carve(&mut self, at: NodeId, part: Reserved, kind: Kind) -> Option<NodeId> {
+        self.recover();
         let item = *self.tree.item(at);
         let above = item.last > part.last;
         if item.start < part.start {
-            let last = part.start - 1;
-            self.tree.update(at, |item| item.last = last);
-            self.tree.set_mark(at, kind as u8);
+            self.shrink(at, kind, |item| item.last = part.start - 1);
             let rest = above.then(|| Gap {
                 first: part.last + 1,
                 last: item.last,
@@ -338,12 +348,19 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             });
         }
         if above {
-            self.tree.update(at, |item| item.start = part.last + 1);
-            self.tree.set_mark(at, kind as u8);
+            self.shrink(at, kind, |item| item.start = part.last + 1);
             return Some(at);
         }
         self.unlink(at);
         None
+    }
+
+    /// Changes an end of the extent of `at`, and its kind.
+    fn shrink(&mut self, at: NodeId, kind: Kind, change: impl FnOnce(&mut Reserved)) {
+        self.is_interrupted = true;
+        self.tree.update(at, change);
+        self.tree.set_mark(at, kind as u8);
+        self.is_interrupted = false;
     }
 
     /// Whether `part` leaves something of the extent of `at` on both sides.

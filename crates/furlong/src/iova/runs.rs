@@ -6,9 +6,9 @@ use super::{Measure, Need};
 /// For each of `N` alignments, 1 granule to 2^(N-1), the longest free run that starts at a multiple
 /// of it.
 ///
-/// A search for any size with one of these alignments and no guard before it then visits O(log n)
-/// nodes, and finds the lowest or the highest place exactly. A node has `2 N` words more than with
-/// the largest gap alone.
+/// A search for any size with one of these alignments, no guard before it and no boundary then
+/// visits O(log n) nodes, and finds the lowest or the highest place exactly. The default measure
+/// does so only where the size is the alignment. A node has `2 (N - 1)` words more than with that.
 ///
 /// # Example
 /// ```
@@ -26,7 +26,10 @@ use super::{Measure, Need};
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Runs<const N: usize>([u64; N]);
+pub struct Runs<const N: usize>(
+    /// Of single granules there is the default measure.
+    [u64; N],
+);
 
 impl<const N: usize> Measure for Runs<N> {
     const NONE: Self = {
@@ -40,6 +43,9 @@ impl<const N: usize> Measure for Runs<N> {
     #[inline]
     fn of(start: u64, len: u64) -> Self {
         Self(core::array::from_fn(|order| {
+            if order == 0 {
+                return u64::of(start, len);
+            }
             let past = start.wrapping_neg() & ((1 << order) - 1);
             len.saturating_sub(past)
         }))
@@ -48,7 +54,12 @@ impl<const N: usize> Measure for Runs<N> {
     #[inline]
     fn join(self, other: Self) -> Self {
         Self(core::array::from_fn(|order| {
-            self.0[order].max(other.0[order])
+            let (one, two) = (self.0[order], other.0[order]);
+            if order == 0 {
+                one.join(two)
+            } else {
+                one.max(two)
+            }
         }))
     }
 
@@ -56,12 +67,12 @@ impl<const N: usize> Measure for Runs<N> {
     fn meets(self, need: &Need) -> bool {
         match self.0.get(need.order as usize) {
             Some(run) if need.order > 0 => *run >= need.run,
-            _ => self.longest() >= need.span,
+            _ => self.0[0].meets(need),
         }
     }
 
     #[inline]
     fn longest(self) -> u64 {
-        self.0[0]
+        self.0[0].longest()
     }
 }

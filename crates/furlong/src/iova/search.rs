@@ -130,13 +130,13 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
             Side::Left => front.wrapping_sub(len),
             Side::Right => (!front).wrapping_add(1),
         };
-        C::Measure::of(start, len).meets(need)
+        C::Measure::gap_meets(start, len, need)
     }
 
     /// The nearest gap that suffices and that goes on for `reach` granules behind `from`.
     ///
-    /// At most one gap begins before `from` and is cut by it: for the largest gap as a measure what
-    /// is left of it suffices, for others it may not.
+    /// At most one gap begins before `from` and is cut by it: for a length what is left of it
+    /// suffices, for a boundary it may not.
     ///
     /// # Cost
     /// At most two ways from the root to a leaf, and one node.
@@ -185,11 +185,11 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
             return Some(found);
         }
         if let Some(at) = turn.at().filter(|_| turn.has(Turn::FAR)) {
-            return Some(self.descend(at, need));
+            return Some(self.descend(at, need, &mut 0));
         }
         match later.at() {
             Some(at) if later.has(Turn::OWN) => Some(self.in_front_of(at)),
-            Some(at) => Some(self.descend(at, need)),
+            Some(at) => Some(self.descend(at, need, &mut 0)),
             None => self.behind_all().filter(is_enough),
         }
     }
@@ -249,7 +249,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
             Side::Left => found.gap.last,
             Side::Right => !found.gap.first,
         };
-        len >= need.span && last >= least_last && C::Measure::of(found.gap.first, len).meets(need)
+        len >= need.span && last >= least_last && C::Measure::gap_meets(found.gap.first, len, need)
     }
 
     /// The gap in front of `at`, which has a node before it on its near side.
@@ -269,12 +269,51 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         self.found(first, Some(self.bound(side)), Some((at, side)))
     }
 
+    /// The nearest gap that suffices behind one that was found, and how many steps that took.
+    ///
+    /// # Cost
+    /// O(log n); O(n) for all gaps of a space one after the other.
+    pub(super) fn next(&self, found: &Found, need: &Need, steps: &mut u64) -> Option<Found> {
+        let (mut at, side) = found.edge?;
+        let mut is_passed = side != self.near;
+        if !is_passed && Side::BOTH.iter().any(|side| self.may_hold(at, *side, need)) {
+            return Some(match self.in_near_half(at, need, steps) {
+                Ok(found) => found,
+                Err(at) => self.descend(at, need, steps),
+            });
+        }
+        // Nothing in the subtree of `at` suffices; the gap behind it may have been the one.
+        while let Some((parent, side)) = self.space.tree.nodes().place(at) {
+            self.visit(steps);
+            if side == self.near {
+                let front = self.front(parent);
+                let len = front.wrapping_sub(self.back_of_all(at)).wrapping_sub(1);
+                if !is_passed && self.suffices(front, len, need) {
+                    return Some(self.in_front_of(parent));
+                }
+                is_passed = false;
+                if self.may_hold(parent, !self.near, need) {
+                    return Some(self.descend(parent, need, steps));
+                }
+            }
+            at = parent;
+        }
+        let behind = self.behind_all().filter(|_| !is_passed);
+        behind.filter(|found| self.is_enough(found, 0, need))
+    }
+
+    #[inline(always)]
+    fn visit(&self, steps: &mut u64) {
+        self.space.tree.counters().visit();
+        *steps += 1;
+    }
+
     /// The nearest gap that suffices on the far side of `at`, where there is one.
-    fn descend(&self, mut at: NodeId, need: &Need) -> Found {
+    fn descend(&self, mut at: NodeId, need: &Need, steps: &mut u64) -> Found {
         loop {
             // Here the far side of `at` holds one, and nothing nearer does.
             let child = self.child_that_holds(at, !self.near);
-            self.space.tree.counters().visit();
+            self.visit(steps);
             let (back, front) = (self.back(at), self.front_of_all(child));
             let len = front.wrapping_sub(back).wrapping_sub(1);
             if self.suffices(front, len, need) {
@@ -283,16 +322,26 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
                     edge: Some((child, self.near)),
                 };
             }
-            at = child;
-            while self.may_hold(at, self.near, need) {
-                let below = self.child_that_holds(at, self.near);
-                self.space.tree.counters().visit();
-                let inside = Side::BOTH.map(|side| self.may_hold(below, side, need));
-                if inside == [false; 2] {
-                    return self.in_front_of(at);
-                }
-                at = below;
+            match self.in_near_half(child, need, steps) {
+                Ok(found) => return found,
+                Err(below) => at = below,
             }
         }
+    }
+
+    /// The nearest gap that suffices on the near side of `at`; or the node, `at` or one below it,
+    /// whose far side holds the nearest one, where there is one in the subtree.
+    #[inline(always)]
+    fn in_near_half(&self, mut at: NodeId, need: &Need, steps: &mut u64) -> Result<Found, NodeId> {
+        while self.may_hold(at, self.near, need) {
+            let below = self.child_that_holds(at, self.near);
+            self.visit(steps);
+            let inside = Side::BOTH.map(|side| self.may_hold(below, side, need));
+            if inside == [false; 2] {
+                return Ok(self.in_front_of(at));
+            }
+            at = below;
+        }
+        Err(at)
     }
 }

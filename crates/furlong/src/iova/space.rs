@@ -6,6 +6,7 @@ use core::fmt;
 use super::policy::{Choose, Field, Spot};
 use super::query::{self, Gap, Query};
 use super::spare::Spare;
+use super::summary::LONGEST;
 use super::tag::Tag;
 use super::{
     Config, Gaps, GeometryError, Grant, Kind, Measure, Owned, Policy, ReleaseError, Request,
@@ -14,6 +15,8 @@ use super::{
 use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{Arena, NoMemory, Node, NodeId, RbTree};
 
+#[cfg(feature = "alloc")]
+use crate::rbtree::Chunks;
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
@@ -24,6 +27,9 @@ pub type SpaceNode<C = Standard> = Node<Gaps<<C as Config>::Measure>>;
 /// A space whose nodes live in a `Vec`.
 #[cfg(feature = "alloc")]
 pub type VecSpace<C = Standard> = Space<C, Vec<SpaceNode<C>>>;
+/// A space whose nodes live in chunks and never move: what a [`Domain`](super::Domain) has.
+#[cfg(feature = "alloc")]
+pub type ChunkSpace<C = Standard> = Space<C, Chunks<Gaps<<C as Config>::Measure>>>;
 
 /// Which extents of a device's address space are reserved; finds gaps for more.
 ///
@@ -54,6 +60,8 @@ pub struct Space<C: Config, S: Storage<C>> {
     /// Nodes in no tree.
     pub(super) spare: Spare,
     pub(super) tag: Tag,
+    /// Whether a change has begun and not ended: code of the user's has panicked in it.
+    pub(super) is_interrupted: bool,
 }
 
 impl<S: Storage<Standard>> Space<Standard, S> {
@@ -108,39 +116,39 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
         let shift = granule.trailing_zeros();
         let bounds = whole(extent, shift).ok_or(GeometryError::Ragged(extent))?;
-        let nodes = Arena::new(nodes);
-        let ids = nodes.ids();
-        let mut space = Self {
-            tree: RbTree::with_config(nodes),
+        let mut tree = RbTree::with_config(Arena::new(nodes));
+        let spare = Spare::of(&mut tree);
+        Ok(Self {
+            tree,
             bounds,
             ends: None,
             shift,
-            spare: Spare::NONE,
+            spare,
             tag: Tag::fresh(),
-        };
-        for id in ids.rev() {
-            space.spare.give(&mut space.tree, id);
-        }
-        Ok(space)
+            is_interrupted: false,
+        })
     }
 
     /// Reserves what `request` asks for, at the place that `policy` chooses.
     ///
-    /// A request that may be split is cut only where no place holds it whole; the place is then the
-    /// one that the policy chooses for it without its boundary.
+    /// A request that may be split is cut only where no place was found that holds it whole; the
+    /// place is then the one that the policy chooses for it without its boundary.
     ///
     /// # Errors
     /// See [`ReserveError`]; nothing has changed.
     ///
     /// # Cost
-    /// O(log n) for size and window, no allocation after [`prepare`](Self::prepare); see the
-    /// [policies](super::Policy) for alignment and boundary.
+    /// O(log n) for size and window, for an alignment of just the size, and for alignments and
+    /// boundaries that the [measure](Measure) knows; at most [`PATIENCE`](super::PATIENCE) times
+    /// that for any other boundary; O(n) for any other alignment. [`Best`](super::Best) and
+    /// [`Random`](super::Random) cost more. No allocation after [`prepare`](Self::prepare).
     #[inline]
     pub fn reserve<P: Policy>(
         &mut self,
         request: &Request,
         mut policy: P,
     ) -> Result<Grant, ReserveError> {
+        self.recover();
         let spot = self.spot(request, &mut policy)?;
         let data = query::data(request, spot.start, self.shift).ok_or(ReserveError::ZeroSize)?;
         let reserved = Reserved {
@@ -148,9 +156,11 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             last: data.last().raw() >> self.shift,
         };
         let at = self.take(reserved).map_err(|_| ReserveError::NoMemory)?;
+        self.is_interrupted = true;
         let linked = self.tree.insert_at_edge(spot.found.edge, at);
         linked.expect("a free node is in no tree");
         self.joined(at);
+        self.is_interrupted = false;
         Ok(Grant {
             at,
             tag: self.tag,
@@ -164,9 +174,9 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     fn spot<P: Policy>(&self, request: &Request, policy: &mut P) -> Result<Spot, ReserveError> {
         let query = Query::new(request, self.shift);
         let refusal = match query {
-            Ok(query) => match self.choose(&query, policy) {
-                Some(spot) => return Ok(spot),
-                None => self.no_space(&query),
+            Ok(query) => match self.choose(request, &query, policy) {
+                Ok(spot) => return Ok(spot),
+                Err(refusal) => refusal,
             },
             Err(error) => error,
         };
@@ -184,19 +194,30 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let is_bounded = request.boundary.is_some() && request.split == Split::AtBoundary;
         let is_full = matches!(
             refusal,
-            ReserveError::NoSpace { .. } | ReserveError::CrossesBoundary { .. }
+            ReserveError::NoSpace { .. }
+                | ReserveError::GaveUp(_)
+                | ReserveError::CrossesBoundary { .. }
         );
         if !is_bounded || !is_full {
             return Err(refusal);
         }
         let query = Query::unbounded(request, self.shift)?;
-        let spot = self.choose(&query, policy);
-        spot.ok_or_else(|| self.no_space(&query))
+        self.choose(request, &query, policy)
     }
 
     #[inline]
-    fn choose<P: Choose>(&self, query: &Query, policy: &mut P) -> Option<Spot> {
-        policy.choose(&Field { space: self, query })
+    fn choose<P: Choose>(
+        &self,
+        request: &Request,
+        query: &Query,
+        policy: &mut P,
+    ) -> Result<Spot, ReserveError> {
+        let field = Field::new(self, query);
+        match policy.choose(&field) {
+            Some(spot) => Ok(spot),
+            None if field.gave_up() => Err(ReserveError::GaveUp(request.boundary.unwrap_or(0))),
+            None => Err(self.no_space(query)),
+        }
     }
 
     #[cold]
@@ -247,16 +268,19 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         next: Option<NodeId>,
         kind: Kind,
     ) -> Result<NodeId, NoMemory> {
+        self.recover();
         let at = self.take(Reserved {
             start: wanted.first,
             last: wanted.last,
         })?;
+        self.is_interrupted = true;
         if kind != Kind::Granted {
             self.tree.set_mark(at, kind as u8);
         }
         let linked = self.tree.insert_before(next, at);
         linked.expect("a free node is in no tree");
         self.joined(at);
+        self.is_interrupted = false;
         Ok(at)
     }
 
@@ -335,11 +359,14 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Takes a node out of the tree and keeps it for the next reservation.
     #[inline]
     pub(super) fn unlink(&mut self, at: NodeId) {
+        self.recover();
+        self.is_interrupted = true;
         self.leaves(at);
         self.tree
             .remove(at)
             .expect("a reserved extent is in the tree");
         self.spare.give(&mut self.tree, at);
+        self.is_interrupted = false;
     }
 
     /// The owner of an address.
@@ -418,30 +445,23 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Granules of the largest gap.
     ///
     /// # Cost
-    /// O(1).
+    /// O(1); O(log n) where it has half of all that 64 bits can name.
     pub(super) fn largest(&self) -> u64 {
         let Some(all) = self.tree.summary() else {
             return self.bounds.len();
         };
+        let inner = match all.gap.longest() {
+            // More than half of all granules: the one gap with the middle in it.
+            LONGEST => self.gap_at(LONGEST + 1).map_or(LONGEST, |gap| gap.len()),
+            inner => inner,
+        };
         let outer = [all.first - self.bounds.first, self.bounds.last - all.last];
-        outer.into_iter().fold(all.gap.longest(), u64::max)
+        outer.into_iter().fold(inner, u64::max)
     }
 
     /// The counters of the tree.
     pub fn counters(&self) -> &C::Counters {
         self.tree.counters()
-    }
-
-    /// Makes sure that the next `nodes` reservations allocate nothing. It may allocate itself;
-    /// where a lock forbids that, take [`grow_into`](VecSpace::grow_into).
-    ///
-    /// # Errors
-    /// [`NoMemory`]; nothing has changed.
-    ///
-    /// # Cost
-    /// As [`RbTree::try_reserve`].
-    pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
-        self.spare.prepare(&mut self.tree, nodes)
     }
 
     /// A node for `item`, in no tree.

@@ -1,7 +1,7 @@
 //! Nodes in no tree, kept for the extents to come: what a space and a map share.
 #![forbid(unsafe_code)]
 
-use super::Ranged;
+use super::{Ranged, Space, Storage};
 use crate::rbtree::{Arena, Augment, Config, NoMemory, NodeId, RbTree, Store};
 
 /// What a node holds can stand for a link of a list instead.
@@ -34,10 +34,26 @@ impl Spare {
     /// The end of a list.
     pub(super) const END: u64 = u64::MAX;
     /// An empty list.
-    pub(super) const NONE: Self = Self {
+    const NONE: Self = Self {
         next: Self::END,
         count: 0,
     };
+
+    /// All nodes of a tree that are not linked, lowest names first. What they held is dropped.
+    pub(super) fn of<A, S, C>(tree: &mut Tree<A, S, C>) -> Self
+    where
+        A: Augment<Item: Link>,
+        S: Store<A>,
+        C: Config,
+    {
+        let mut spare = Self::NONE;
+        for at in tree.nodes().ids().rev() {
+            if !tree.is_linked(at) {
+                spare.give(tree, at);
+            }
+        }
+        spare
+    }
 
     /// Makes sure that the next `nodes` can be taken without memory.
     pub(super) fn prepare<A, S, C>(
@@ -121,5 +137,19 @@ impl Spare {
         let is_whole = rest.next == Self::END && self.count + tree.len() == nodes.len();
         let listed = self.count;
         is_whole.then_some(()).ok_or(Flaw { listed, at: None })
+    }
+}
+
+impl<C: super::Config, S: Storage<C>> Space<C, S> {
+    /// Makes sure that the next `nodes` reservations allocate nothing. It may allocate itself;
+    /// where a lock forbids that, take [`grow_into`](super::VecSpace::grow_into).
+    ///
+    /// # Errors
+    /// [`NoMemory`]; nothing has changed.
+    ///
+    /// # Cost
+    /// As [`RbTree::try_reserve`].
+    pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
+        self.spare.prepare(&mut self.tree, nodes)
     }
 }

@@ -12,7 +12,7 @@ use super::magazine::Magazine;
 use crate::addr::{Address, Extent, Iova};
 use crate::check::Check;
 use crate::iova::token::Parked;
-use crate::iova::{BrokenSpace, VecSpace};
+use crate::iova::{BrokenSpace, ChunkSpace};
 
 /// A broken invariant of a domain, numbered as in the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
 
     /// An extent that is kept is reserved by its node, which nothing else is kept for.
     fn check_kept(&self, parked: &Parked, kept: &mut [bool]) -> Result<(), BrokenDomain> {
-        let holds = |space: &VecSpace<C::Space>| space.holds(&parked.into_grant());
+        let holds = |space: &ChunkSpace<C::Space>| space.holds(&parked.into_grant());
         if !self.with_space(holds) {
             return Err(BrokenDomain::Unreserved(parked.extent()));
         }

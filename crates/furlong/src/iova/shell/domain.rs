@@ -13,8 +13,8 @@ use super::flush::Flush;
 use super::magazine::{Magazine, Shelf};
 use super::traffic::DomainCounters;
 use crate::iova::tag::Tag;
-use crate::iova::{Config, Standard, VecSpace};
-use crate::rbtree::{NoMemory, NodeId, Off};
+use crate::iova::{ChunkSpace, Config, Space, SpaceNode, Standard, Storage};
+use crate::rbtree::{ChunkTable, NoMemory, Off};
 use crate::sync::{Cpu, Lock, LockGuard, OneCpu, RawLock, SpinLock};
 
 /// What may differ between two domains. The numbers are Linux's.
@@ -78,17 +78,32 @@ where
 /// there is no memory for a magazine, its extents go to the tree.
 ///
 /// # Order under pressure
-/// The CPU's own magazines, the depot, the tree, a flush of every quarantine into the tree, all
-/// magazines into the tree, and last a place for the request as it is, not rounded up. A request is
-/// refused only if none of these has a place for it; extents that another CPU is moving at that
+/// The CPU's own magazines, the depot, the tree: first for an extent of the class, then for the
+/// request as it is, not rounded up. If it has neither, it is asked again after a flush of every
+/// quarantine into the tree, and once more after all magazines have gone into the tree. A request
+/// is refused only if none of these has a place for it; extents that another CPU is moving at that
 /// moment are not seen.
 ///
 /// # Locks
 /// A CPU's, a depot's, the tree's; where two are held they were taken in this order. Under none of
 /// them memory is obtained or freed, and [`Flush::flush`] is called under none. Small moves are
 /// made under the first two. Under the tree's at most one search, or [`DomainConfig::MAGAZINE`]
-/// releases; and when its array must grow, a copy of the nodes, which [`prepare`](Self::prepare)
-/// does in advance.
+/// releases.
+///
+/// # Memory
+/// Nodes live in chunks of [`CHUNK_NODES`](crate::rbtree::CHUNK_NODES), 16 KiB, and never move. A
+/// reservation that finds no node obtains and fills one chunk with no lock held, and adds it under
+/// the tree's: no node is copied. The table of chunks, a word each, doubles when it is full.
+/// [`prepare`](Self::prepare) does all that in advance.
+///
+/// # Panics of the caller's code
+/// A lock, a [`Flush`], a [`Cpu`], counters, a measure and a policy's closure may panic. No lock
+/// stays held, what the domain keeps is in order, and it can be used as before. A grant or a token
+/// that was given to the call is gone: its extent stays reserved and has leaked, a token's is
+/// counted among the [outstanding](Self::outstanding). Where extents were on their way to the tree,
+/// counters or a measure that panic leak up to a [`DomainConfig::MAGAZINE`] of them. An extent that
+/// has leaked is reserved in the space that [`into_space`](Self::into_space) returns, and can be
+/// released there by its address.
 ///
 /// # Example
 /// ```
@@ -132,7 +147,7 @@ pub(super) type Locked<C, T> = Padded<Lock<<C as DomainConfig>::Lock, T>>;
 
 /// What is under the tree's lock.
 pub(super) struct Root<C: DomainConfig> {
-    pub(super) space: VecSpace<C::Space>,
+    pub(super) space: ChunkSpace<C::Space>,
     pub(super) counters: C::Counters,
 }
 
@@ -143,28 +158,31 @@ pub(super) struct Store<C: DomainConfig> {
 }
 
 /// There is no memory for a domain: what was to become of one.
-pub struct NoDomain<F, C: DomainConfig> {
+pub struct NoDomain<F, C: DomainConfig, S = Vec<SpaceNode<<C as DomainConfig>::Space>>>
+where
+    S: Storage<C::Space>,
+{
     /// The space, as it was.
-    pub space: VecSpace<C::Space>,
+    pub space: Space<C::Space, S>,
     /// How its device would have been flushed.
     pub flush: F,
     /// What would have said which CPU it is.
     pub cpu: C::Cpu,
 }
 
-impl<F, C: DomainConfig> fmt::Debug for NoDomain<F, C> {
+impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Debug for NoDomain<F, C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NoDomain").finish_non_exhaustive()
     }
 }
 
-impl<F, C: DomainConfig> fmt::Display for NoDomain<F, C> {
+impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Display for NoDomain<F, C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no memory for the quarantines and the depots")
+        f.write_str("there is no memory for the nodes, the quarantines and the depots")
     }
 }
 
-impl<F, C: DomainConfig> core::error::Error for NoDomain<F, C> {}
+impl<F, C: DomainConfig, S: Storage<C::Space>> core::error::Error for NoDomain<F, C, S> {}
 
 /// A CPU's part, locked.
 pub(super) type PartGuard<'a, C> =
@@ -177,20 +195,24 @@ impl<F: Flush> Domain<F> {
     /// Magazines are obtained when they are needed; see [`stock`](Self::stock). All who call count
     /// as one CPU; [`with_config`](Self::with_config) takes what says which one a caller is on.
     ///
+    /// The space may have its nodes anywhere; they are copied into chunks, which never move.
+    /// Memory for more of them is left behind: see [`prepare`](Self::prepare).
+    ///
     /// # Shapes
     /// `cpus` is at least 1; numbers of CPUs beyond are taken modulo it.
     ///
     /// # Errors
-    /// [`NoDomain`], with what was given, if there is no memory for the quarantines and the depots.
+    /// [`NoDomain`], with what was given, if there is no memory for the nodes, the quarantines and
+    /// the depots.
     ///
     /// # Panics
     /// If `cpus` is 0.
-    pub fn new(
-        space: VecSpace,
+    pub fn new<S: Storage<Standard>>(
+        space: Space<Standard, S>,
         flush: F,
         cpu: OneCpu,
         cpus: usize,
-    ) -> Result<Self, NoDomain<F, Shared>> {
+    ) -> Result<Self, NoDomain<F, Shared, S>> {
         Self::with_config(space, flush, cpu, cpus)
     }
 }
@@ -199,7 +221,8 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// A domain with any configuration; otherwise as [`new`](Domain::new).
     ///
     /// # Errors
-    /// [`NoDomain`], with what was given, if there is no memory for the quarantines and the depots.
+    /// [`NoDomain`], with what was given, if there is no memory for the nodes, the quarantines and
+    /// the depots.
     ///
     /// # Panics
     /// If `cpus` is 0.
@@ -222,17 +245,21 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// assert_eq!(domain.cpus(), 8);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
-    pub fn with_config(
-        space: VecSpace<C::Space>,
+    pub fn with_config<S: Storage<C::Space>>(
+        space: Space<C::Space, S>,
         flush: F,
         cpu: C::Cpu,
         cpus: usize,
-    ) -> Result<Self, NoDomain<F, C>> {
+    ) -> Result<Self, NoDomain<F, C, S>> {
         const { assert!(C::CLASSES <= CLASSES, "there are no more size classes") };
         const { assert!(C::MAGAZINE > 0, "a magazine holds an extent") };
         assert!(cpus > 0, "somebody has to run");
         let Some((parts, depots)) = Self::try_parts(cpus).zip(Self::try_depots()) else {
             return Err(NoDomain { space, flush, cpu });
+        };
+        let space = match space.into_chunks() {
+            Ok(space) => space,
+            Err(space) => return Err(NoDomain { space, flush, cpu }),
         };
         let (shift, tag) = (space.shift, space.tag.of_domain());
         let root = Root {
@@ -277,19 +304,18 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// [`NoMemory`]; nothing has changed.
     ///
     /// # Cost
-    /// A copy of the nodes under the tree's lock, if their array has to grow.
+    /// Chunks of [`CHUNK_NODES`](crate::rbtree::CHUNK_NODES) nodes are obtained and filled with no
+    /// lock held. Under the tree's, a word a chunk is written.
     pub fn prepare(&self, nodes: usize) -> Result<(), NoMemory> {
         loop {
-            let (room, capacity) = {
+            let (room, table) = {
                 let root = self.tree.0.lock();
-                (root.space.room(), root.space.capacity())
+                (root.space.room(), root.space.table())
             };
-            if room >= nodes {
-                return Ok(());
+            match nodes.checked_sub(room) {
+                None | Some(0) => return Ok(()),
+                Some(missing) => self.grow(table, missing)?,
             }
-            let wanted = (capacity - room).checked_add(nodes);
-            let wanted = wanted.filter(|wanted| *wanted <= NodeId::COUNT_MAX);
-            self.grow(wanted.ok_or(NoMemory)?)?;
         }
     }
 
@@ -312,13 +338,11 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(())
     }
 
-    /// Obtains memory for `nodes` nodes with no lock held, and moves the nodes there.
-    pub(super) fn grow(&self, nodes: usize) -> Result<(), NoMemory> {
-        let mut memory = Vec::new();
-        let obtained = memory.try_reserve_exact(nodes);
-        obtained.map_err(|_| NoMemory)?;
-        let old = self.tree.0.lock().space.grow_into(memory);
-        drop(old);
+    /// Obtains memory for `nodes` more nodes with no lock held, and adds it.
+    pub(super) fn grow(&self, table: ChunkTable, nodes: usize) -> Result<(), NoMemory> {
+        let growth = table.growth(nodes)?;
+        let left = self.tree.0.lock().space.grow_with(growth);
+        drop(left);
         Ok(())
     }
 
@@ -339,14 +363,15 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 
     /// Lends the space to `look`, under the tree's lock. Extents in magazines and in quarantine are
-    /// reserved in it.
-    pub fn with_space<T>(&self, look: impl FnOnce(&VecSpace<C::Space>) -> T) -> T {
+    /// reserved in it. `look` must not ask the domain for anything: it would wait for the lock that
+    /// it is under. If it panics, the lock is released.
+    pub fn with_space<T>(&self, look: impl FnOnce(&ChunkSpace<C::Space>) -> T) -> T {
         look(&self.tree.0.lock().space)
     }
 
     /// The space, with everything that was cached or in quarantine freed, after a last flush. What
     /// is granted or stands for an outstanding token stays reserved; the grants are good there.
-    pub fn into_space(self) -> VecSpace<C::Space> {
+    pub fn into_space(self) -> ChunkSpace<C::Space> {
         self.drain_all();
         self.tree.0.into_inner().space
     }

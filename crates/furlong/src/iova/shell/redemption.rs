@@ -301,13 +301,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         let count = magazine.entries().len();
         if count > 0 {
             let mut root = self.tree.0.lock();
-            root.counters.count(Event::TreeVisit, 1);
-            root.counters.count(Event::Drained, count as u64);
             while let Some(entry) = magazine.take() {
                 let token = self.cached_token(class, entry);
                 let released = root.space.release(token.parked().into_grant());
                 debug_assert!(released.is_ok(), "what is cached is reserved");
             }
+            // Last: counters are the caller's, and where they panic nothing is on its way.
+            root.counters.count(Event::TreeVisit, 1);
+            root.counters.count(Event::Drained, count as u64);
         }
         count
     }
@@ -317,11 +318,11 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         let mut parked = parked.peekable();
         if parked.peek().is_some() {
             let mut root = self.tree.0.lock();
-            root.counters.count(Event::TreeVisit, 1);
             for parked in parked {
                 let released = root.space.release(parked.into_grant());
                 debug_assert!(released.is_ok(), "what was released is reserved");
             }
+            root.counters.count(Event::TreeVisit, 1);
         }
     }
 

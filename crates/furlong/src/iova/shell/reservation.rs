@@ -8,8 +8,7 @@ use super::flush::Flush;
 use super::magazine::Entry;
 use super::traffic::{DomainCounters, Event};
 use crate::addr::{Extent, Iova};
-use crate::iova::{Grant, Policy, Request, ReserveAtError, ReserveError, Sided, VecSpace};
-use crate::rbtree::{NoMemory, NodeId};
+use crate::iova::{ChunkSpace, Grant, Policy, Request, ReserveAtError, ReserveError, Sided};
 
 impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// Reserves what `request` asks for: an extent from a magazine that suits, or a place in the
@@ -33,7 +32,9 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// # Cost
     /// From the CPU's own magazines O(1), with one lock; a request that a window limits looks at
     /// 254 extents at most. From the depot one lock more. Else as
-    /// [`Space::reserve`](crate::iova::Space::reserve), and after a refusal O(n log n).
+    /// [`Space::reserve`](crate::iova::Space::reserve), at most twice: for an extent of the class,
+    /// and for the request as it is. After a refusal as many releases as extents are freed, and
+    /// that once more after each of the two steps.
     #[inline]
     pub fn reserve<P: Sided>(&self, request: &Request, policy: P) -> Result<Grant, ReserveError> {
         if let Some(wanted) = Wanted::new(request, self.shift, C::CLASSES) {
@@ -86,7 +87,8 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         request: &Request,
         mut policy: P,
     ) -> Result<Grant, ReserveError> {
-        let grant = self.reserve_in_tree(request, &mut policy, Effort::Everything)?;
+        let attempt = || self.attempt(request, &mut policy);
+        let grant = self.with_effort(Effort::Everything, attempt)?;
         Ok(self.unclassed(grant))
     }
 
@@ -100,7 +102,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// O(log n) with one lock, and after a refusal O(n log n).
     pub fn reserve_at(&self, extent: Extent<Iova>) -> Result<Grant, ReserveAtError> {
         let attempt = || {
-            let reserve = |space: &mut VecSpace<C::Space>| space.reserve_at(extent);
+            let reserve = |space: &mut ChunkSpace<C::Space>| space.reserve_at(extent);
             self.with_room(reserve, ReserveAtError::NoMemory)
         };
         let is_pressure = |error: &ReserveAtError| {
@@ -125,33 +127,27 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         effort: Effort,
     ) -> Result<Grant, ReserveError> {
         let wanted = Wanted::new(request, self.shift, C::CLASSES);
-        if let Some(wanted) = wanted {
-            if let Some(entry) = self.refill(&wanted) {
-                return Ok(self.grant(&wanted, entry));
-            }
-            let whole = wanted.whole(request);
-            if let Ok(grant) = self.reserve_in_tree(&whole, &mut policy, effort) {
-                let (start, at) = (grant.extent.start(), grant.at);
-                return Ok(self.grant(&wanted, Entry { start, at }));
-            }
+        if let Some(entry) = wanted.and_then(|wanted| self.refill(&wanted)) {
+            return Ok(self.grant(&wanted.expect("it was looked for"), entry));
         }
-        // A place for the request as it is needs less than one for its class.
-        let effort = if wanted.is_some() {
-            Effort::Little
-        } else {
-            effort
-        };
-        let grant = self.reserve_in_tree(request, &mut policy, effort)?;
-        Ok(self.unclassed(grant))
+        self.with_effort(effort, || {
+            if let Some(wanted) = &wanted
+                && let Ok(grant) = self.attempt(&wanted.whole(request), &mut policy)
+            {
+                let (start, at) = (grant.extent.start(), grant.at);
+                return Ok(self.grant(wanted, Entry { start, at }));
+            }
+            // A place for the request as it is needs less than one for its class.
+            let grant = self.attempt(request, &mut policy)?;
+            Ok(self.unclassed(grant))
+        })
     }
 
-    fn reserve_in_tree<P: Policy>(
+    fn with_effort(
         &self,
-        request: &Request,
-        policy: &mut P,
         effort: Effort,
+        mut attempt: impl FnMut() -> Result<Grant, ReserveError>,
     ) -> Result<Grant, ReserveError> {
-        let mut attempt = || self.attempt(request, policy);
         match effort {
             Effort::Little => attempt(),
             Effort::Everything => self.under_pressure(attempt, is_pressure),
@@ -216,7 +212,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 
     fn attempt<P: Policy>(&self, request: &Request, policy: &mut P) -> Result<Grant, ReserveError> {
-        let reserve = |space: &mut VecSpace<C::Space>| space.reserve(request, &mut *policy);
+        let reserve = |space: &mut ChunkSpace<C::Space>| space.reserve(request, &mut *policy);
         self.with_room(reserve, ReserveError::NoMemory)
     }
 
@@ -224,32 +220,22 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// obtained before the lock is taken again.
     fn with_room<T, E>(
         &self,
-        mut reserve: impl FnMut(&mut VecSpace<C::Space>) -> Result<T, E>,
+        mut reserve: impl FnMut(&mut ChunkSpace<C::Space>) -> Result<T, E>,
         no_memory: E,
     ) -> Result<T, E> {
         loop {
-            let capacity = {
+            let table = {
                 let mut root = self.tree.0.lock();
                 root.counters.count(Event::TreeVisit, 1);
                 if root.space.room() > 0 {
                     return reserve(&mut root.space);
                 }
-                root.space.capacity()
+                root.space.table()
             };
-            if self.grow_beyond(capacity).is_err() {
+            if self.grow(table, 1).is_err() {
                 return Err(no_memory);
             }
         }
-    }
-
-    /// Doubles the array of nodes, or adds what there is memory for.
-    fn grow_beyond(&self, capacity: usize) -> Result<(), NoMemory> {
-        const LEAST: usize = 64;
-        let more = |more: usize| (capacity + more.max(LEAST)).min(NodeId::COUNT_MAX);
-        if more(0) == capacity {
-            return Err(NoMemory);
-        }
-        self.grow(more(capacity)).or_else(|_| self.grow(more(0)))
     }
 }
 
@@ -264,5 +250,8 @@ enum Effort {
 
 /// Whether more room or memory could help.
 fn is_pressure(error: &ReserveError) -> bool {
-    matches!(error, ReserveError::NoSpace { .. } | ReserveError::NoMemory)
+    matches!(
+        error,
+        ReserveError::NoSpace { .. } | ReserveError::GaveUp(_) | ReserveError::NoMemory
+    )
 }

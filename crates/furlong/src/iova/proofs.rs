@@ -1,0 +1,187 @@
+//! Alignment, boundaries and windows of requests, for all inputs.
+//!
+//! [`Grid::rank`] and [`Grid::select`] divide by the number of starts in a period, a word of 65
+//! bits that is not known: out of a solver's reach, and tried against a list in `grid.rs`.
+#![forbid(unsafe_code)]
+
+use super::grid::Grid;
+use super::query::{Query, Zone, granules};
+use super::request::Request;
+use crate::addr::Iova;
+use crate::proofs::{Input, Property};
+
+/// The properties of this file.
+pub const PROPERTIES: &[Property] = &[
+    Property::new("iova::a_grid_is_refused_rightly", a_grid_is_refused_rightly),
+    Property::new(
+        "iova::first_from_is_the_least_start",
+        first_from_is_the_least_start,
+    ),
+    Property::new(
+        "iova::last_to_is_the_greatest_start",
+        last_to_is_the_greatest_start,
+    ),
+    Property::new("iova::slack_always_suffices", slack_always_suffices),
+    Property::new("iova::slack_is_not_too_much", slack_is_not_too_much),
+    Property::new("iova::granules_hold_the_bytes", granules_hold_the_bytes),
+    // By the size of a granule.
+    Property::in_cases(
+        "iova::a_zone_begins_with_the_window",
+        a_zone_begins_with_the_window,
+        [0, 0, 32, 0, 0],
+    ),
+    Property::in_cases(
+        "iova::a_zone_ends_with_the_window",
+        a_zone_ends_with_the_window,
+        [0, 0, 32, 0, 0],
+    ),
+];
+
+/// A request's length in granules, its alignment and its boundary: the exponents are the low
+/// twelve bits of a word, 63 of a boundary for none.
+struct Rules {
+    len: u64,
+    align: u64,
+    boundary: Option<u64>,
+}
+
+impl Rules {
+    fn of(len: u64, exponents: u64) -> Option<Self> {
+        let boundary = exponents >> 6 & 63;
+        (len > 0).then_some(Self {
+            len,
+            align: 1 << (exponents & 63),
+            boundary: (boundary < 63).then_some(1 << boundary),
+        })
+    }
+
+    fn grid(&self) -> Option<Grid> {
+        Grid::new(self.len, self.align, self.boundary)
+    }
+
+    /// Whether a request may start there: aligned, and within two multiples of the boundary.
+    fn allow(&self, start: u64) -> bool {
+        let is_within = |boundary: u64| {
+            let room = boundary - (start & (boundary - 1));
+            self.len <= room
+        };
+        start & (self.align - 1) == 0 && self.boundary.is_none_or(is_within)
+    }
+}
+
+/// There is no grid exactly if no start is allowed, and then 0 is none.
+pub fn a_grid_is_refused_rightly(x: &Input) -> bool {
+    let Some(rules) = Rules::of(x[0], x[1]) else {
+        return true;
+    };
+    match rules.grid() {
+        Some(_) => rules.allow(0),
+        None => !rules.allow(x[2]),
+    }
+}
+
+/// The start that is found is allowed, at or above `from`, and no allowed one lies between.
+pub fn first_from_is_the_least_start(x: &Input) -> bool {
+    let (Some(rules), from, other) = (Rules::of(x[0], x[1]), x[2], x[3]) else {
+        return true;
+    };
+    let Some(grid) = rules.grid() else {
+        return true;
+    };
+    let may_be = other >= from && rules.allow(other);
+    match grid.first_from(from) {
+        Some(first) => first >= from && rules.allow(first) && !(may_be && other < first),
+        None => !may_be,
+    }
+}
+
+/// The start that is found is allowed, at or below `to`, and no allowed one lies between.
+pub fn last_to_is_the_greatest_start(x: &Input) -> bool {
+    let (Some(rules), to, other) = (Rules::of(x[0], x[1]), x[2], x[3]) else {
+        return true;
+    };
+    let Some(grid) = rules.grid() else {
+        return true;
+    };
+    let last = grid.last_to(to);
+    let nearer = other > last && other <= to && rules.allow(other);
+    last <= to && rules.allow(last) && !nearer
+}
+
+/// So many granules more than one hold a start, wherever they begin.
+pub fn slack_always_suffices(x: &Input) -> bool {
+    let (Some(rules), from) = (Rules::of(x[0], x[1]), x[2]) else {
+        return true;
+    };
+    let Some(grid) = rules.grid() else {
+        return true;
+    };
+    match from.checked_add(grid.slack()) {
+        Some(to) => grid.first_from(from).is_some_and(|first| first <= to),
+        None => true,
+    }
+}
+
+/// One granule less does not always hold a start: not behind the last one of a period, or behind
+/// one where the alignment alone counts.
+pub fn slack_is_not_too_much(x: &Input) -> bool {
+    let Some(rules) = Rules::of(x[0], x[1]) else {
+        return true;
+    };
+    let Some(grid) = rules.grid().filter(|grid| grid.slack() > 0) else {
+        return true;
+    };
+    // The way behind 0 and the way behind the last start of the first period.
+    let period_end = rules.boundary.map_or(0, |boundary| boundary - 1);
+    let is_free = |after: u64| {
+        let next = grid.first_from(after + 1);
+        next.is_none_or(|next| next - after > grid.slack())
+    };
+    is_free(0) || is_free(grid.last_to(period_end))
+}
+
+/// The granules that `size` bytes take, `offset` bytes into the first one: enough, and one less is
+/// not.
+pub fn granules_hold_the_bytes(x: &Input) -> bool {
+    let (shift, size) = ((x[0] & 31) as u32, x[1]);
+    let offset = x[2] & ((1 << shift) - 1);
+    if size == 0 {
+        return true;
+    }
+    let bytes = u128::from(offset) + u128::from(size);
+    match granules(offset, size, shift) {
+        Some(count) => {
+            let count = u128::from(count);
+            count << shift >= bytes && (count - 1) << shift < bytes
+        }
+        None => bytes > 1 << 64,
+    }
+}
+
+/// Whether a granule is in a zone of the request, and the address at which it begins.
+fn in_zones(request: &Request, start: u64, shift: u32) -> Option<(bool, u64)> {
+    let query = Query::new(request, shift).ok()?;
+    let holds = |zone: &Zone| zone.low <= start && start <= zone.high;
+    let first = start << shift;
+    (first >> shift == start).then_some((query.zones.iter().flatten().any(holds), first))
+}
+
+/// A granule is in the zone exactly if it begins at the window's first address or above.
+pub fn a_zone_begins_with_the_window(x: &Input) -> bool {
+    let request = Request::new(1).window(Iova::new(x[0]), Iova::new(u64::MAX));
+    match in_zones(&request, x[1], x[2] as u32 & 31) {
+        Some((inside, first)) => inside == (first >= x[0]),
+        None => true,
+    }
+}
+
+/// A granule is in the zone exactly if data that begins with it ends at the window's last address
+/// or below.
+pub fn a_zone_ends_with_the_window(x: &Input) -> bool {
+    let (high, size) = (x[0], (x[3] >> 1).max(1));
+    let request = Request::new(size).window(Iova::new(0), Iova::new(high));
+    match in_zones(&request, x[1], x[2] as u32 & 31) {
+        Some((inside, first)) => inside == (first <= high && size - 1 <= high - first),
+        None => true,
+    }
+}
