@@ -6,9 +6,10 @@
 //!
 //! Each ordering that readers of the index rely on was weakened once, and each pair of stores
 //! swapped: a model failed, by an assertion or by an address that there is not. What no model can
-//! show is that a table above 1 TiB, a top or a middle one, is seen as it was made: it is made of
-//! atomic words, and loom lets every thread read what an atomic word was created with. Nor does
-//! loom watch the plain memory of runs; there a reader fails by the entry that they lead to.
+//! show is that a table above 1 TiB, a top, a middle one or a page, is seen as it was made: it is
+//! made of atomic words, and loom lets every thread read what an atomic word was created with. Nor
+//! does loom watch the plain memory of runs and cells; there a reader fails by the entry that they
+//! lead to.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -230,6 +231,30 @@ fn a_frame_stays_found_while_there_come_more_sections() {
         &[(FAR + 1, FAR)],
         |writer| {
             writer.plug(frames(FAR, FAR + 2)).unwrap();
+        },
+    );
+}
+
+#[test]
+fn a_frame_stays_found_while_pages_take_the_place_of_sections() {
+    beside(
+        &[(0, 2), (NEAR, NEAR + 2)],
+        &[NEAR + 1],
+        &[(HIGH + 1, HIGH)],
+        |writer| {
+            writer.plug(frames(HIGH, HIGH + 2)).unwrap();
+        },
+    );
+}
+
+#[test]
+fn a_frame_stays_found_while_its_section_gets_a_second_stretch() {
+    beside(
+        &[(0, 2), (NEAR, NEAR + 4)],
+        &[NEAR + 1],
+        &[(NEAR + 6, NEAR + 6)],
+        |writer| {
+            writer.plug(frames(NEAR + 6, NEAR + 8)).unwrap();
         },
     );
 }

@@ -8,22 +8,24 @@ pub(super) const fn words_for(bits: usize) -> usize {
     bits.div_ceil(64)
 }
 
-/// The first run of `len` clear bits among the first `room`, looked for from `from` on.
+/// The first run of `len` clear bits among the first `room`, looked for from `from` on; else how
+/// long the longest one is.
 pub(super) fn clear_run(
     words: &[Cell<u64>],
     from: usize,
     room: usize,
     len: usize,
-) -> Option<usize> {
-    let mut from = from;
-    while from + len <= room {
+) -> Result<usize, usize> {
+    let (mut from, mut longest) = (from, 0);
+    while from < room {
         let at = next_change(words, from, room, 0);
         if at - from >= len {
-            return Some(from);
+            return Ok(from);
         }
+        longest = longest.max(at - from);
         from = next_change(words, at, room, u64::MAX);
     }
-    None
+    Err(longest)
 }
 
 /// The first bit from `from` on, below `room`, that is not as all those of `same` are; `room` if
@@ -54,12 +56,6 @@ pub(super) fn count(words: &[Cell<u64>], from: usize, len: usize) -> usize {
     masks(words, from, len).map(ones).sum()
 }
 
-/// The set bits among `from..from + len`, in order.
-pub(super) fn ones(words: &[Cell<u64>], from: usize, len: usize) -> impl Iterator<Item = usize> {
-    let is_set = |at: &usize| words[at / 64].get() >> (at % 64) & 1 == 1;
-    (from..from + len).filter(is_set)
-}
-
 /// The words that have some of the bits, and which.
 fn masks(words: &[Cell<u64>], from: usize, len: usize) -> impl Iterator<Item = (&Cell<u64>, u64)> {
     let end = from + len;
@@ -75,29 +71,29 @@ fn masks(words: &[Cell<u64>], from: usize, len: usize) -> impl Iterator<Item = (
 mod tests {
     use core::cell::Cell;
 
-    use super::{clear_run, count, mark, ones};
+    use super::{clear_run, count, mark};
 
     #[test]
     fn the_first_run_that_is_long_enough_is_found_across_words() {
         let words: [Cell<u64>; 3] = core::array::from_fn(|_| Cell::new(0));
         mark(&words, 0, 60, true);
         mark(&words, 62, 10, true);
-        assert_eq!(clear_run(&words, 0, 190, 2), Some(60));
-        assert_eq!(clear_run(&words, 0, 190, 3), Some(72));
-        assert_eq!(clear_run(&words, 0, 190, 118), Some(72));
-        assert_eq!(clear_run(&words, 0, 190, 119), None);
-        assert_eq!(clear_run(&words, 100, 190, 90), Some(100));
+        assert_eq!(clear_run(&words, 0, 190, 2), Ok(60));
+        assert_eq!(clear_run(&words, 0, 190, 3), Ok(72));
+        assert_eq!(clear_run(&words, 0, 190, 118), Ok(72));
+        assert_eq!(clear_run(&words, 0, 190, 119), Err(118));
+        assert_eq!(clear_run(&words, 100, 190, 90), Ok(100));
         mark(&words, 10, 1, false);
-        assert_eq!(clear_run(&words, 0, 190, 1), Some(10));
+        assert_eq!(clear_run(&words, 0, 190, 1), Ok(10));
     }
 
     #[test]
-    fn marks_are_counted_and_listed() {
+    fn marks_are_counted() {
         let words: [Cell<u64>; 2] = core::array::from_fn(|_| Cell::new(0));
         mark(&words, 63, 3, true);
         mark(&words, 0, 128, true);
         mark(&words, 1, 126, false);
-        assert!(ones(&words, 0, 128).eq([0, 127]));
+        assert_eq!(words[0].get() | words[1].get(), 1 | 1 << 63);
         assert_eq!((count(&words, 0, 128), count(&words, 1, 127)), (2, 1));
         assert_eq!(count(&words, 5, 0), 0);
     }

@@ -22,6 +22,13 @@ pub enum BrokenTable {
     Entry(u32),
     /// I4: these isolated frames are not all of one segment, or overlap those before.
     Isolated(Pfn),
+    /// I4: so many isolations are counted that will leave two segments, and so many will.
+    Splits {
+        /// Counted.
+        counted: usize,
+        /// Isolations with frames of their segment below and above.
+        found: usize,
+    },
     /// I5: so many frames are counted as managed, and so many are.
     Managed {
         /// Counted.
@@ -42,7 +49,7 @@ pub enum BrokenTable {
         counted: u64,
         /// Marked.
         marked: u64,
-        /// Frames of segments with descriptors.
+        /// Frames of segments with descriptors, and places of calls that have let go of the lock.
         found: u64,
     },
 }
@@ -54,6 +61,9 @@ impl fmt::Display for BrokenTable {
             Self::Avail(id) => write!(f, "I2: what is available of {id:?} is not in it"),
             Self::Entry(index) => write!(f, "I3: entry {index} is neither live nor dead once"),
             Self::Isolated(frame) => write!(f, "I4: the isolation from {frame} is out of place"),
+            Self::Splits { counted, found } => {
+                write!(f, "I4: {counted} isolations count as splits, {found} are")
+            }
             Self::Managed { counted, found } => {
                 write!(
                     f,
@@ -142,7 +152,15 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
             }
             end = frames.end;
         }
-        Ok(())
+        let order = self.core.order.as_slice().iter();
+        let splits = order.map(|index| self.truth().splits(self.all.get(*index).frames()));
+        let found = splits.sum();
+        let counted = self.core.splits;
+        if counted == found {
+            Ok(())
+        } else {
+            Err(BrokenTable::Splits { counted, found })
+        }
     }
 
     /// I5, I7 and I8.
@@ -154,7 +172,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         if counted != found {
             return Err(BrokenTable::Managed { counted, found });
         }
-        let mut found = 0;
+        let mut found = self.core.between;
         for index in order {
             let entry = self.all.get(*index);
             let share = entry.share();

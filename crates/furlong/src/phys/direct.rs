@@ -1,22 +1,31 @@
 //! Arm `direct`: a table of tables, by frame number. Constant time, readers beside a writer.
 //!
-//! Frames are grouped in *blocks* of 64, of three words each. *valid*: bit `i` says whether frame
-//! `i` is found. *base*: where the descriptor of frame 0 would be, so that that of frame `f` is `f`
-//! strides further on; one base serves all segments with descriptors in the same slab. *runs*:
-//! which segments the frames belong to. 1 or 8,161 fragments are looked up by the same few
-//! instructions, an empty block looks like any other, and hit or miss is a selection, not a branch.
+//! Frames are grouped in *sections* of 4,096, and what is known about a section stands in one of
+//! two forms.
+//! - A *cell*, where one stretch of one segment is found in it, or nothing: the stretch, its
+//!   segment, and *base*, where the descriptor of frame 0 would be, so that that of frame `f` is
+//!   `f` strides further on. Sections that are one segment's alone share a cell, and so do empty
+//!   ones.
+//! - A *leaf*, where there is more to say: 64 *blocks* of 64 frames, of three words each. *valid*:
+//!   bit `i` says whether frame `i` is found. *base*, as above; one base serves all segments with
+//!   descriptors in the same slab. *runs*: which segments the frames belong to.
 //!
-//! Blocks stand in *leaves*.
-//! - A table that begins with few frames, below 2^18 (1 GiB), has one leaf for all, the near leaf.
-//! - Any other has *sections* of 4,096 frames, 64 blocks each. A section that is one segment's has
-//!   no leaf of its own but shares that segment's, all of whose blocks are alike; an empty one
-//!   shares the empty leaf. When a table outgrows its near leaf, words of sections lead into it.
-//! - A section's *word* is where the block of frame 0 would be. Those below 2^28 frames (1 TiB)
-//!   stand in one array, those above in arrays of 4,096, under a *top*.
+//! 1 or 8,161 fragments are looked up by the same few instructions, and hit or miss is a selection,
+//! not a branch.
 //!
-//! A page lookup loads the limit, the near leaf, or the array and the word, and then valid and
-//! base. Where base says that there is more to it, because segments of one block have descriptors
-//! in different slabs or in none, the lookup goes on through runs and the segment.
+//! There are three ways to a section, one for each kind of table.
+//! - *near*: a table that begins with few frames, below 2^18 (1 GiB), has one leaf for all.
+//! - *low*: any other has a *word* for each section, in one array. When a table outgrows its near
+//!   leaf, words lead into it.
+//! - *wide*: where there are frames from 2^28 (1 TiB) on, the words of all frames stand in *pages*
+//!   of 32, which there are where there is memory, under *middle tables* of 2,048 pages, under a
+//!   *top*. All frames go the same way, low ones too: two ways would be a coin that a processor
+//!   cannot foretell. Where there is no memory the way leads through an empty page to the empty
+//!   cell.
+//!
+//! A page lookup loads the limit and the way, and then the cell, or valid and base. Where base says
+//! that there is more to it, because segments of one block have descriptors in different slabs or
+//! in none, the lookup goes on through runs and the segment.
 //!
 //! # Memory
 //!
@@ -27,33 +36,38 @@
 //! |---|---|
 //! | 24 | block of the near leaf, from frame 0 to the highest; up to an eighth more after growth |
 //! | 16 | leaf |
-//! | 1,552 | section with holes or borders that is not near |
-//! | 1,552 | segment that has whole sections, and 1,552 for those without descriptors |
-//! | 1,552 | table with sections: the empty leaf |
-//! | 8 | section from frame 0 to the highest below 1 TiB, rounded up to a power of two |
-//! | 32,768 | 64 GiB with a segment above 1 TiB |
-//! | 8 | 64 GiB from frame 0 to the highest above 1 TiB, rounded up to a power of two |
+//! | 1,552 | section with two stretches or more that is not near |
+//! | 32 | section with one stretch that is not all of it; table with sections |
+//! | 32 | segment that has whole sections, and 32 for those without descriptors |
+//! | 8 | section from frame 0 to the highest, rounded up to a power of two; not in a wide table |
+//! | 256 | 512 MiB with a segment, in a wide table; and 256 for the empty page |
+//! | 16,384 | 1 TiB with a segment, in a wide table; and 16,384 for the empty middle table |
+//! | 8 | 1 TiB from frame 0 to the highest in a wide table, rounded up to a power of two |
 //! | 8 + 2 n | block with n segments, two in one octet of frames, or with indices over 15 apart |
 //! | 8 + 4 n | such a block with an index above 65,535 |
 //!
 //! So 32 segments of 8 frames take 112 bytes, 1/18 of a table of pointers; 256 MiB in 8,161
-//! fragments 24,640 bytes, 1/21; a terabyte in one segment 512 KiB and two leaves.
+//! fragments 24,640 bytes, 1/21; a terabyte in one segment 512 KiB and three cells.
 //!
 //! # Order of changes
 //!
 //! Readers never look twice, so each word must be right by itself. The writer
-//! - publishes a leaf, runs, or a longer array by one store when it is complete, and gives the old
-//!   one back after a grace period;
+//! - publishes a cell, a leaf, runs, or a longer array by one store when it is complete, and gives
+//!   the old one back after a grace period; a cell never changes;
 //! - publishes sections before it takes the near leaf's limit away, and goes on with that leaf's
 //!   blocks: who still looks there sees what the others see;
+//! - publishes the top before it takes the limit of the array of words away. The array says from
+//!   then on what was so at that moment: whoever still looks there had come by then;
 //! - stores runs, then base, and then sets valid bits; to take frames out it clears valid bits, and
 //!   changes base and runs only after a grace period: who saw a bit finds its base and its runs.
 
+mod cell;
 pub(super) mod geometry;
 mod leaf;
 mod root;
 mod runs;
 mod update;
+mod wide;
 
 use core::hint::select_unpredictable;
 use core::ptr::NonNull;
@@ -63,6 +77,7 @@ use super::error::Refusal;
 use super::lookup::{Arm, Beside, Change, Found, Site};
 use super::segment::Frames;
 use crate::sync::atomic::Ordering;
+use cell::cell;
 use geometry::BLOCK_FRAMES;
 use leaf::Block;
 use root::block;
@@ -108,14 +123,20 @@ impl Arm for Direct {
 
     #[inline]
     fn find<D>(root: &Root<D>, frame: u64, mut seen: impl FnMut()) -> Found {
-        let word = match root.low(frame, &mut seen) {
-            Some(word) => word,
-            None => match root.high(frame, &mut seen) {
-                Some(word) => word,
-                None => return None.into(),
-            },
+        if let Some(near) = root.near(frame) {
+            return find_in(block(near, frame), frame, seen);
+        }
+        let Some(word) = root.word(frame, &mut seen) else {
+            return None.into();
         };
-        find_in(block(word, frame), frame, seen)
+        let Some(cell) = cell(word) else {
+            return find_in(block(word, frame), frame, seen);
+        };
+        seen();
+        Found {
+            is_found: cell.has(frame),
+            index: cell.index,
+        }
     }
 
     #[inline]
@@ -125,15 +146,26 @@ impl Arm for Direct {
         all: &All<'_, D>,
         mut seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
-        let Some(word) = root.low(frame, &mut seen) else {
-            return elsewhere(root, frame, all, seen);
+        let word = match root.near(frame) {
+            Some(near) => near,
+            None => {
+                let word = root.word(frame, &mut seen)?;
+                if let Some(cell) = cell(word) {
+                    seen();
+                    if cell.base.is_null() {
+                        return elsewhere(root, frame, all, seen);
+                    }
+                    return select(cell.has(frame), frame, cell.base);
+                }
+                word
+            }
         };
         seen();
         let (valid, base) = words_of(block(word, frame));
         if base.is_null() {
             return elsewhere(root, frame, all, seen);
         }
-        select(valid, frame, base)
+        select(valid >> (frame % BLOCK_FRAMES) & 1 == 1, frame, base)
     }
 
     fn prepare<D>(
@@ -204,34 +236,23 @@ fn words_of<D>(block: &Block<D>) -> (u64, *mut D) {
     (valid, base)
 }
 
-/// The descriptor of a frame, if its bit is set; without a branch.
+/// The descriptor of a frame, if it is valid; without a branch.
 #[inline(always)]
-fn select<D>(valid: u64, frame: u64, base: *mut D) -> Option<NonNull<D>> {
-    let is_valid = valid >> (frame % BLOCK_FRAMES) & 1 == 1;
+fn select<D>(is_valid: bool, frame: u64, base: *mut D) -> Option<NonNull<D>> {
     let page = base.wrapping_add(frame as usize);
     NonNull::new(select_unpredictable(is_valid, page, core::ptr::null_mut()))
 }
 
-/// The page of a frame that is high, or to which base does not lead.
+/// The page of a frame to which base does not lead: through its segment.
 #[cold]
 #[inline(never)]
 fn elsewhere<D>(
     root: &Root<D>,
     frame: u64,
     all: &All<'_, D>,
-    mut seen: impl FnMut(),
+    seen: impl FnMut(),
 ) -> Option<NonNull<D>> {
-    let word = match root.low(frame, &mut seen) {
-        Some(word) => word,
-        None => root.high(frame, &mut seen)?,
-    };
-    let block = block(word, frame);
-    let (valid, base) = words_of(block);
-    if base.is_null() {
-        let Found { is_found, index } = find_in(block, frame, seen);
-        // An entry that was not found may be of a segment whose descriptors are gone.
-        return is_found.then(|| all.get(index).page(frame))?;
-    }
-    seen();
-    select(valid, frame, base)
+    let Found { is_found, index } = Direct::find(root, frame, seen);
+    // An entry that was not found may be of a segment whose descriptors are gone.
+    is_found.then(|| all.get(index).page(frame))?
 }

@@ -24,9 +24,6 @@ use super::writer::Segments;
 use super::{Concurrent, Config, Descriptor, Plug, SegmentId};
 use crate::addr::{Address, Extent, Pfn, PhysAddr};
 
-/// For what is rounded up.
-const SLACK: usize = 1 << 14;
-
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N>
 where
     C::Lookup: Concurrent,
@@ -36,22 +33,9 @@ where
     /// frames that there cannot be.
     pub fn hosted_bytes(&self, frames: Extent<Pfn>) -> Option<usize> {
         let frames = Frames::new(frames)?;
-        let core = &*self.core;
-        let held = core.hidden.as_slice().len();
-        let entries = if core.unused_entries(self.all.count()) < 1 + self.splits_to_come() {
-            self.all.next_chunk()
-        } else {
-            0
-        };
-        let parts = [
-            Slabs::<D>::footprint_late(frames)?,
-            C::Lookup::footprint(self.shared, &core.index, frames, held),
-            core.limbo.footprint(),
-            core.order.footprint(1 + held),
-            entries,
-            Memory::HOST_OVERHEAD + SLACK,
-        ];
-        parts.into_iter().try_fold(0, usize::checked_add)
+        let descriptors = Slabs::<D>::footprint_late(frames)?;
+        let rest = self.footprint(frames)?.checked_add(Memory::HOST_OVERHEAD)?;
+        descriptors.checked_add(rest)
     }
 
     /// Adds a segment whose first frames host what the table keeps about it: `memory` is those
@@ -118,7 +102,7 @@ where
             self.settle();
             return Err(refusal.into());
         }
-        let share = run.keep_late(wanted.frames);
+        let share = run.share(0, wanted.frames);
         let id = self.link(wanted, Some(share));
         C::Lookup::update(&mut self.site(), wanted.frames);
         self.settle();

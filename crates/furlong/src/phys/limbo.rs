@@ -120,6 +120,12 @@ impl Limbo {
         unsafe { self.release_first(memory, count) };
     }
 
+    /// How many things wait.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.waiting.as_slice().len()
+    }
+
     /// # Safety
     /// No reader has the first `count` things any more.
     unsafe fn release_first(&mut self, memory: &mut Memory, count: usize) {

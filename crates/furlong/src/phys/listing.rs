@@ -76,7 +76,7 @@ impl<D, C: Config, const N: usize> Listing<'_, '_, D, C, N> {
             write!(f, ", user {:#x}", segment.user)?;
         }
         writeln!(f)?;
-        let hosted = self.0.hosted();
+        let hosted = self.0.hosting(segment.id.index).into_iter();
         let isolated = self.0.isolated();
         let parts = hosted.map(|frames| (frames, "bookkeeping"));
         let parts = parts.chain(segment.avail.map(|frames| (frames, "available")));

@@ -7,8 +7,9 @@ use core::alloc::Layout;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
+use super::by_address::{ByAddress, Links, Placed};
 use super::error::NoMemory;
-use super::pool::{GRAIN, Pool};
+use super::pool::{GRAIN, Pool, Released};
 use super::segment::Frames;
 
 /// The least that is asked of the heap at a time.
@@ -23,8 +24,14 @@ pub(super) struct Memory {
     own: Pool,
     /// Whether its own may grow on the heap.
     on_heap: bool,
-    /// The oldest first.
-    hosts: Option<Host>,
+    /// By where they are described. The room of each is the longest piece that it has room for; of
+    /// one that gets nothing more, none.
+    hosts: ByAddress<Home>,
+    /// The host that what is not a range's own is put into, as long as it has room: that others can
+    /// leave.
+    store: Option<Host>,
+    /// Bytes of pieces that are out of hosts.
+    hosted_live: usize,
     /// Hosts in which nothing is any more, and which nobody has taken back.
     vacant: Option<Host>,
     /// Allocations of its own until one fails, in tests.
@@ -34,6 +41,8 @@ pub(super) struct Memory {
 
 /// The first frames of a range, which host what is kept about it. It is described there.
 struct Home {
+    links: Links<Home>,
+    /// In the list of vacant ones.
     next: Option<Host>,
     frames: Frames,
     /// All that was handed in.
@@ -44,6 +53,12 @@ struct Home {
     closed: bool,
 }
 
+impl Placed for Home {
+    fn links(&self) -> &Links<Self> {
+        &self.links
+    }
+}
+
 /// Names the memory of a range that hosts its own bookkeeping.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Host(NonNull<Home>);
@@ -51,12 +66,49 @@ pub(super) struct Host(NonNull<Home>);
 // SAFETY: it owns all that it points to.
 unsafe impl Send for Memory {}
 
+/// What is asked of the heap: a block of one size, or at least of another.
+#[cfg(feature = "alloc")]
+pub(super) struct Wish {
+    more: usize,
+    need: usize,
+}
+
+/// A block of the heap.
+#[cfg(feature = "alloc")]
+pub(super) struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+#[cfg(feature = "alloc")]
+impl Wish {
+    /// Asks the heap.
+    pub(super) fn grant(self) -> Option<Block> {
+        [self.more, self.need].into_iter().find_map(|size| {
+            let layout = Layout::from_size_align(size, GRAIN).ok()?;
+            // SAFETY: the size is not zero.
+            let start = NonNull::new(unsafe { alloc::alloc::alloc(layout) })?;
+            Some(Block { start, layout })
+        })
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated so, and nobody has it.
+        unsafe { alloc::alloc::dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
 impl Memory {
     pub(super) const fn new() -> Self {
         Self {
             own: Pool::new(),
             on_heap: false,
-            hosts: None,
+            hosts: ByAddress::new(),
+            store: None,
+            hosted_live: 0,
             vacant: None,
             #[cfg(test)]
             until_failure: None,
@@ -71,7 +123,7 @@ impl Memory {
 
     /// Whether it has ever been given anything, or may take it from the heap.
     pub(super) fn has_source(&self) -> bool {
-        self.on_heap || !self.own.is_empty() || self.hosts.is_some()
+        self.on_heap || !self.own.is_empty() || !self.hosts.is_empty()
     }
 
     /// What a piece takes.
@@ -86,8 +138,7 @@ impl Memory {
 
     /// Bytes of pieces that are out.
     pub(super) fn live(&self) -> usize {
-        let hosted = self.hosts().map(|host| self.live_in(host));
-        self.own.live() + hosted.sum::<usize>()
+        self.own.live() + self.hosted_live
     }
 
     /// Takes memory over for as long as the table lives; too little of it stays unused.
@@ -107,18 +158,48 @@ impl Memory {
         own.or_else(|| self.alloc_hosted(layout)).ok_or(NoMemory)
     }
 
+    /// From the host that was the last to have room, else the first one that has; what is small may
+    /// have room where nothing longer has, so that all are asked before it is refused.
     fn alloc_hosted(&mut self, layout: Layout) -> Option<NonNull<u8>> {
-        let mut next = self.hosts;
-        while let Some(host) = next {
-            let home = self.home_mut(host);
-            if !home.closed
-                && let Some(piece) = home.pool.take(layout)
-            {
+        let with_room = self.hosts.with_room(Pool::need(layout)).map(Host);
+        for host in [self.store, with_room].into_iter().flatten() {
+            if let Some(piece) = self.store_in(host, layout) {
                 return Some(piece);
             }
-            next = home.next;
+        }
+        let mut next = self.hosts.around(0)[1];
+        while let Some(home) = next {
+            if let Some(piece) = self.store_in(Host(home), layout) {
+                return Some(piece);
+            }
+            next = self.hosts.around(home.addr().get())[1];
         }
         None
+    }
+
+    fn store_in(&mut self, host: Host, layout: Layout) -> Option<NonNull<u8>> {
+        if self.home(host).closed {
+            return None;
+        }
+        let piece = self.take_in(host, layout)?;
+        self.store = Some(host);
+        Some(piece)
+    }
+
+    fn take_in(&mut self, host: Host, layout: Layout) -> Option<NonNull<u8>> {
+        let piece = self.home_mut(host).pool.take(layout)?;
+        self.hosted_live += Pool::footprint(layout);
+        self.note_room(host);
+        Some(piece)
+    }
+
+    /// The room of a host is what it is.
+    fn note_room(&mut self, host: Host) {
+        let home = self.home(host);
+        let room = if home.closed { 0 } else { home.pool.longest() };
+        if room != home.links.room() {
+            self.hosts.set_room(host.0, room);
+        }
     }
 
     fn alloc_own(&mut self, layout: Layout) -> Option<NonNull<u8>> {
@@ -136,13 +217,21 @@ impl Memory {
     /// It came from `alloc` or `alloc_in` of this memory with this layout, and nobody uses it any
     /// more.
     pub(super) unsafe fn free(&mut self, piece: NonNull<u8>, layout: Layout) {
-        let host = self.hosts().find(|host| self.has(*host, piece));
-        let pool = match host {
-            Some(host) => &mut self.home_mut(host).pool,
-            None => &mut self.own,
-        };
-        // SAFETY: the caller's promise; no two pools have a byte in common.
-        unsafe { pool.put(piece, layout) };
+        if self.own.has(piece) {
+            // SAFETY: the caller's promise; no two pools have a byte in common.
+            return unsafe { self.own.put(piece, layout) };
+        }
+        let [home, _] = self.hosts.around(piece.addr().get());
+        let host = Host(home.expect("what is not its own is a host's"));
+        // SAFETY: as above, and a host's pieces lie between where it and the next are described.
+        unsafe { self.home_mut(host).pool.put(piece, layout) };
+        self.hosted_live -= Pool::footprint(layout);
+        self.note_room(host);
+    }
+
+    /// What no longer belongs to the table, to be dropped when no lock is held.
+    pub(super) fn released(&mut self) -> Released {
+        self.own.released()
     }
 
     #[cfg(test)]
@@ -161,28 +250,43 @@ impl Memory {
         false
     }
 
-    /// A block of the heap in which there is room for a piece, if there is one to be had: more than
-    /// that if it can be, so that there are few.
+    /// Takes a block of the heap in which there is room for a piece, if there is one to be had.
     #[cfg(feature = "alloc")]
     fn grow(&mut self, layout: Layout) {
-        let need = layout.size().checked_add(layout.align().max(GRAIN));
-        let need = need.and_then(|need| need.checked_add(Pool::OVERHEAD));
-        let (true, Some(need)) = (self.on_heap, need) else {
-            return;
-        };
-        let more = (self.own.live() / 4).clamp(HEAP_MIN, HEAP_MAX).max(need);
-        for size in [more, need] {
-            let Ok(block) = Layout::from_size_align(size, GRAIN) else {
-                continue;
-            };
-            // SAFETY: the size is not zero.
-            let start = unsafe { alloc::alloc::alloc(block) };
-            if let Some(start) = NonNull::new(start) {
-                // SAFETY: fresh from the heap.
-                unsafe { self.own.add_region(start, size, Some(block)) };
-                return;
-            }
+        if self.on_heap
+            && let Some(block) = self.wish(Self::need(layout)).grant()
+        {
+            self.add(block);
         }
+    }
+
+    /// Bytes in a row that a piece may need.
+    pub(super) const fn need(layout: Layout) -> usize {
+        Pool::need(layout)
+    }
+
+    /// What would have to come from the heap so that there are so many bytes in a row.
+    #[cfg(feature = "alloc")]
+    pub(super) fn lacks(&self, bytes: usize) -> Option<Wish> {
+        let lacks = self.on_heap && self.own.longest() < bytes;
+        lacks.then(|| self.wish(bytes))
+    }
+
+    /// More than is needed if it can be, so that blocks are few.
+    #[cfg(feature = "alloc")]
+    fn wish(&self, bytes: usize) -> Wish {
+        let need = bytes.saturating_add(GRAIN + Pool::OVERHEAD);
+        let more = (self.own.live() / 4).clamp(HEAP_MIN, HEAP_MAX).max(need);
+        Wish { more, need }
+    }
+
+    /// Takes a block of the heap over.
+    #[cfg(feature = "alloc")]
+    pub(super) fn add(&mut self, block: Block) {
+        let Block { start, layout } = block;
+        core::mem::forget(block);
+        // SAFETY: fresh from the heap, and nobody's.
+        unsafe { self.own.add_region(start, layout.size(), Some(layout)) };
     }
 
     #[cfg(not(feature = "alloc"))]
@@ -214,6 +318,7 @@ impl Memory {
         }
         let start = NonNull::from(memory).cast::<u8>();
         let mut home = Home {
+            links: Links::new(0),
             next: None,
             frames,
             start,
@@ -229,16 +334,15 @@ impl Memory {
         let host = Host(unsafe { start.add(skip) }.cast());
         // SAFETY: the memory is ours, aligned, and long enough.
         unsafe { host.0.write(home) };
-        match self.hosts().last() {
-            Some(last) => self.home_mut(last).next = Some(host),
-            None => self.hosts = Some(host),
-        }
+        // SAFETY: it stays there until it leaves.
+        unsafe { self.hosts.insert(host.0) };
+        self.note_room(host);
         Ok(host)
     }
 
     /// All hosts that are in use.
     fn hosts(&self) -> impl Iterator<Item = Host> + use<'_> {
-        core::iter::successors(self.hosts, |host| self.home(*host).next)
+        self.hosts.iter().map(Host)
     }
 
     fn home(&self, host: Host) -> &Home {
@@ -251,10 +355,9 @@ impl Memory {
         unsafe { host.0.as_mut() }
     }
 
-    fn has(&self, host: Host, piece: NonNull<u8>) -> bool {
-        let home = self.home(host);
-        let start = home.start.addr().get();
-        (start..start + home.len).contains(&piece.addr().get())
+    /// The frames of a host; none where its range is gone.
+    pub(super) fn frames_of(&self, host: Host) -> Frames {
+        self.home(host).frames
     }
 
     /// The frames of all hosts, and the hosts.
@@ -264,7 +367,7 @@ impl Memory {
 
     /// A piece of this host's memory.
     pub(super) fn alloc_in(&mut self, host: Host, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
-        self.home_mut(host).pool.take(layout).ok_or(NoMemory)
+        self.take_in(host, layout).ok_or(NoMemory)
     }
 
     /// Bytes of pieces that are out of a host.
@@ -275,24 +378,21 @@ impl Memory {
     /// Whether nothing more is put into a host but by name.
     pub(super) fn set_closed(&mut self, host: Host, closed: bool) {
         self.home_mut(host).closed = closed;
+        self.note_room(host);
     }
 
     /// The range of a host is gone. If nothing is left there it can be taken back; else it stays
     /// the table's own.
     pub(super) fn leave(&mut self, host: Host) {
-        if !self.hosts().any(|at| at == host) {
+        if self.hosts.around(host.0.addr().get())[0] != Some(host.0) {
             return;
         }
         if self.live_in(host) > 0 {
             self.home_mut(host).frames = Frames::NONE;
             return;
         }
-        let after = self.home(host).next;
-        let before = self.hosts().find(|at| self.home(*at).next == Some(host));
-        match before {
-            Some(before) => self.home_mut(before).next = after,
-            None => self.hosts = after,
-        }
+        self.hosts.remove(host.0);
+        self.store = self.store.filter(|store| *store != host);
         self.home_mut(host).next = self.vacant;
         self.vacant = Some(host);
     }

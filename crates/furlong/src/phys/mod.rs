@@ -33,12 +33,13 @@
 //! - `table`: the type; `config`: what may differ; `descriptor`: what is kept about a frame.
 //! - `segment`, `error`: what goes in, what comes out, what is refused; `state`: a table as data;
 //!   `listing`: as text.
-//! - `writer`: who may change and ask; `boot`, `start`, `plug`, `host`, `unplug`: the changes;
-//!   `view`: lookups.
+//! - `writer`, `hold`: who may change and ask; `boot`, `start`, `plug`, `host`, `unplug`: the
+//!   changes; `view`: lookups.
 //! - `lookup`: the seam; its arms: `array`, `branchless`, `tree`, `direct`, `flat`.
 //! - `truth`: what arms are built from; `entry`: the segments; `slab`, `pages`, `making`: their
 //!   descriptors; `bits`: which of them are used.
-//! - `memory`, `pool`, `row`, `words`: where all that is; `limbo`: what readers may still have.
+//! - `memory`, `pool`, `row`, `words`: where all that is; `by_address`: the tree in which its parts
+//!   are found; `limbo`: what readers may still have.
 //! - `check`: the invariants.
 //!
 //! # Sources
@@ -58,6 +59,7 @@ mod bits;
 mod boot;
 #[cfg(feature = "alloc")]
 mod branchless;
+mod by_address;
 mod check;
 mod config;
 mod descriptor;
@@ -66,6 +68,7 @@ mod entry;
 mod error;
 #[cfg(feature = "alloc")]
 mod flat;
+mod hold;
 mod host;
 mod limbo;
 mod listing;
@@ -75,6 +78,8 @@ mod memory;
 mod pages;
 mod plug;
 mod pool;
+#[cfg(any(test, prove))]
+pub mod proofs;
 mod row;
 mod segment;
 mod slab;

@@ -117,27 +117,39 @@ impl<D> Share<D> {
         parts.map_or(0, |parts| Memory::footprint(parts.all))
     }
 
-    /// The parts that have been made, as longest as they can be told.
-    pub(super) fn made(self) -> impl Iterator<Item = Self> {
+    /// Its parts, each of which is made or not; sections where descriptors are made late.
+    pub(super) fn sections(self) -> impl Iterator<Item = Self> {
         let is_late = matches!(self.header().state, State::Late(_));
         let Frames { start, end } = self.frames;
-        let mut from = start;
-        core::iter::from_fn(move || {
-            while from < end {
-                let next = if is_late {
-                    (from + 1).next_multiple_of(SECTION_FRAMES).min(end)
-                } else {
-                    end
-                };
-                let frames = Frames {
-                    start: core::mem::replace(&mut from, next),
-                    end: next,
-                };
-                if is_made::<D>(self.slab(), frames.start) {
-                    return Some(self.part(frames));
-                }
+        let after = move |from: u64| {
+            if is_late {
+                (from + 1).next_multiple_of(SECTION_FRAMES).min(end)
+            } else {
+                end
             }
-            None
+        };
+        let first = Some((start, after(start)));
+        let next = move |&(_, from): &(u64, u64)| (from < end).then(|| (from, after(from)));
+        let parts = core::iter::successors(first, next);
+        parts.map(move |(start, end)| self.part(Frames { start, end }))
+    }
+
+    /// Those parts that have been made.
+    pub(super) fn made(self) -> impl Iterator<Item = Self> {
+        let is_made = |part: &Self| is_made::<D>(part.slab(), part.frames.start);
+        self.sections().filter(is_made)
+    }
+
+    /// The first frame whose descriptor has been made and is as `wanted`.
+    ///
+    /// # Safety
+    /// No descriptor of it is dropped meanwhile.
+    pub(super) unsafe fn find(self, wanted: impl Fn(&D) -> bool) -> Option<u64> {
+        self.made().find_map(|part| {
+            // SAFETY: they have been made; the caller's promise.
+            let pages = unsafe { part.as_slice().as_ref() };
+            let at = pages.iter().position(&wanted)?;
+            Some(part.frames.start + at as u64)
         })
     }
 

@@ -1,11 +1,14 @@
 //! Plugging: at boot a segment, at run time a segment with descriptors.
 #![forbid(unsafe_code)]
 
+use core::iter;
+
 use super::error::{NoMemory, PlugError};
 use super::lookup::{Arm, Change};
-use super::making::{Making, Run};
+use super::making::{Made, Run};
 use super::pages::Share;
 use super::segment::Frames;
+use super::slab::Slabs;
 use super::writer::Segments;
 use super::{Config, Descriptor, Plug, SegmentId};
 use crate::addr::{Address, Pfn};
@@ -24,34 +27,66 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// At boot, before [`start`](Self::start), the frames get no descriptors. Afterwards they get
     /// them from slabs that have room, or from a new one, and lookups find them.
     ///
+    /// The lock is let go of while memory is taken from the heap and while descriptors are made,
+    /// and is held again when the call returns. Others may change the table meanwhile: what the
+    /// caller learned before may no longer be so, and of two that plug the same frames one is
+    /// refused. Do not call it while you hold another lock that is taken under this one.
+    ///
     /// # Errors
-    /// [`PlugError`]; nothing has changed. Nor has it if [`Descriptor::of_frame`] panics: what was
-    /// made by then is dropped.
+    /// [`PlugError`]; nothing has changed. Nor has it if [`Descriptor::of_frame`] panics. What was
+    /// made by then is dropped, once.
     ///
     /// # Cost
-    /// O(log n), a move of four bytes for each higher segment, and a descriptor made for each
-    /// frame; a look at each slab, where there is no room beside the descriptors of a neighbour.
+    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames;
+    /// without the lock a descriptor made for each frame. Where the descriptors come from a slab
+    /// that others share, a look at its places, 64 at a time.
     pub fn plug(&mut self, plug: impl Into<Plug>) -> Result<SegmentId, PlugError> {
-        let wanted = self.judge(plug.into())?;
-        self.reserve_entries(1)?;
+        let plug = plug.into();
+        let wanted = self.room_for(plug)?;
         if !self.core.started {
             return Ok(self.link(wanted, None));
         }
-        let run = self.take_descriptors(wanted.frames);
-        let run = run.map_err(|NoMemory| PlugError::NoMemory)?;
-        if let Err(refusal) = C::Lookup::prepare(&mut self.site(), wanted.frames, Change::Plug) {
-            let core = &mut *self.core;
-            core.slabs.give_back(&mut core.memory, run);
+        let run = self.take_descriptors(wanted.frames).map_err(|NoMemory| {
             self.settle();
-            return Err(refusal.into());
+            PlugError::NoMemory
+        })?;
+        let mut places = Places::new(self, run);
+        let share = run.share(0, wanted.frames);
+        let made = places.segments.unlocked(|| Made::make(iter::once(share)));
+        match places.segments.room_for(plug) {
+            Ok(wanted) => {
+                made.keep();
+                let segments = places.keep();
+                let id = segments.link(wanted, Some(share));
+                C::Lookup::update(&mut segments.site(), wanted.frames);
+                segments.settle();
+                Ok(id)
+            }
+            Err(refused) => {
+                places.segments.unlocked(|| drop(made));
+                drop(places);
+                Err(refused)
+            }
         }
-        let mut making = Making::new(run);
-        let share = making.make(0, wanted.frames);
-        making.keep();
-        let id = self.link(wanted, Some(share));
-        C::Lookup::update(&mut self.site(), wanted.frames);
-        self.settle();
-        Ok(id)
+    }
+
+    /// What is asked for, if it can be had, and room for all of it but the descriptors.
+    fn room_for(&mut self, plug: Plug) -> Result<Wanted, PlugError> {
+        let mut wanted = self.judge(plug)?;
+        // Others may have changed everything while the heap was asked, but not without end: what
+        // is short after a second time is taken where it is needed.
+        for _ in 0..2 {
+            if !self.fetch_for(wanted.frames) {
+                break;
+            }
+            wanted = self.judge(plug)?;
+        }
+        self.reserve_entries(1)?;
+        if self.core.started {
+            let room = C::Lookup::prepare(&mut self.site(), wanted.frames, Change::Plug);
+            room.inspect_err(|_| self.settle())?;
+        }
+        Ok(wanted)
     }
 
     /// Descriptors that go on from those of a neighbour, if they are free; else any.
@@ -65,8 +100,19 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
                 return Ok(run);
             }
         }
-        let core = &mut *self.core;
-        core.slabs.take(&mut core.memory, frames.len())
+        self.take_places(frames.len())
+    }
+
+    /// Free places of a slab, or of a new one, which is put together without the lock.
+    pub(super) fn take_places(&mut self, len: u64) -> Result<Run<D>, NoMemory> {
+        if let Some(run) = self.core.slabs.take(len) {
+            return Ok(run);
+        }
+        self.fetch(Slabs::<D>::need(len)?);
+        let blank = Slabs::blank(&mut self.core.memory, len)?;
+        let run = self.unlocked(|| blank.build());
+        self.core.slabs.add(&run);
+        Ok(run)
     }
 
     pub(super) fn judge(&self, plug: Plug) -> Result<Wanted, PlugError> {
@@ -110,5 +156,39 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
         self.core.order.insert(position, index);
         self.all.id(index)
+    }
+}
+
+/// Places in which there are no descriptors any more, or not yet: given back when it is dropped.
+pub(super) struct Places<'s, 'a, D, C: Config, const N: usize> {
+    pub(super) segments: &'s mut Segments<'a, D, C, N>,
+    /// `None` where they are a segment's.
+    run: Option<Run<D>>,
+}
+
+impl<'s, 'a, D, C: Config, const N: usize> Places<'s, 'a, D, C, N> {
+    pub(super) fn new(segments: &'s mut Segments<'a, D, C, N>, run: Run<D>) -> Self {
+        segments.core.between += run.len as u64;
+        let run = Some(run);
+        Self { segments, run }
+    }
+
+    /// They are a segment's from now on.
+    fn keep(&mut self) -> &mut Segments<'a, D, C, N> {
+        if let Some(run) = self.run.take() {
+            self.segments.core.between -= run.len as u64;
+        }
+        self.segments
+    }
+}
+
+impl<D, C: Config, const N: usize> Drop for Places<'_, '_, D, C, N> {
+    fn drop(&mut self) {
+        if let Some(run) = self.run {
+            let core = &mut *self.segments.core;
+            core.between -= run.len as u64;
+            core.slabs.give_back(&mut core.memory, run);
+            self.segments.settle();
+        }
     }
 }

@@ -1,10 +1,13 @@
 //! Pieces of memory, carved from regions.
 //!
-//! Large pieces come first-fit from a list of holes in address order, whose neighbours merge when
-//! they come back; small ones from lists by size. Nothing here is shared with readers.
+//! Large pieces come first-fit from holes in the order of their addresses, whose neighbours merge
+//! when they come back; small ones from lists by size. Each takes O(log n) for n holes and regions.
+//! Nothing here is shared with readers.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
+
+use super::by_address::{ByAddress, Links, Placed};
 
 /// Large pieces are multiples of this, and start at multiples of it.
 pub(super) const GRAIN: usize = 64;
@@ -17,7 +20,7 @@ const CHUNK: usize = 1024;
 
 /// A range that pieces are carved from. It is described at its own beginning.
 struct Region {
-    next: Option<NonNull<Region>>,
+    links: Links<Region>,
     /// Bytes, from this header on.
     len: usize,
     /// Bytes of large pieces and of chunks that are out.
@@ -26,11 +29,52 @@ struct Region {
     heap: Option<Layout>,
 }
 
-/// A stretch of a region that is free. It is described at its own beginning.
+/// A stretch of a region that is free: as many bytes as it has room. It is described at its own
+/// beginning.
 struct Hole {
-    next: Option<NonNull<Hole>>,
-    len: usize,
+    links: Links<Hole>,
     region: NonNull<Region>,
+}
+
+impl Placed for Region {
+    fn links(&self) -> &Links<Self> {
+        &self.links
+    }
+}
+
+impl Placed for Hole {
+    fn links(&self) -> &Links<Self> {
+        &self.links
+    }
+}
+
+/// A region that nothing is out of, on its way back to the heap.
+struct Gone {
+    next: Option<NonNull<Gone>>,
+    layout: Layout,
+}
+
+/// Regions on their way back to the heap, where they come when this is dropped: not under a lock.
+pub(super) struct Released(Option<NonNull<Gone>>);
+
+// SAFETY: it owns the regions.
+unsafe impl Send for Released {}
+
+impl Released {
+    pub(super) const NONE: Self = Self(None);
+}
+
+impl Drop for Released {
+    fn drop(&mut self) {
+        let mut next = self.0.take();
+        while let Some(gone) = next {
+            // SAFETY: regions in the list are this one's, each described at its beginning.
+            let header = unsafe { gone.read() };
+            next = header.next;
+            // SAFETY: nothing uses it any more, and it came from the heap so.
+            unsafe { to_heap(gone.cast(), header.layout) };
+        }
+    }
 }
 
 const _: () = assert!(size_of::<Region>() <= GRAIN && size_of::<Hole>() <= GRAIN);
@@ -42,10 +86,11 @@ struct Link {
 
 /// Regions, and what is free of them.
 pub(super) struct Pool {
-    /// In address order.
-    holes: Option<NonNull<Hole>>,
+    holes: ByAddress<Hole>,
     small: [Option<NonNull<Link>>; SMALL_MAX / STEP + 1],
-    regions: Option<NonNull<Region>>,
+    regions: ByAddress<Region>,
+    /// Regions that go back to the heap.
+    released: Released,
     /// The region from the heap that was the last to have nothing out. It is kept for what comes
     /// next, unless another one follows it.
     idle: Option<NonNull<Region>>,
@@ -66,16 +111,27 @@ impl Pool {
 
     pub(super) const fn new() -> Self {
         Self {
-            holes: None,
+            holes: ByAddress::new(),
             small: [None; SMALL_MAX / STEP + 1],
-            regions: None,
+            regions: ByAddress::new(),
+            released: Released::NONE,
             idle: None,
             live: 0,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.regions.is_none()
+        self.regions.is_empty()
+    }
+
+    /// The longest piece that there is room for.
+    pub(super) fn longest(&self) -> usize {
+        self.holes.most_room()
+    }
+
+    /// Regions that are no longer needed, to be dropped when no lock is held.
+    pub(super) fn released(&mut self) -> Released {
+        core::mem::replace(&mut self.released, Released::NONE)
     }
 
     pub(super) fn live(&self) -> usize {
@@ -86,6 +142,15 @@ impl Pool {
     pub(super) const fn footprint(layout: Layout) -> usize {
         let step = if is_small(layout) { STEP } else { GRAIN };
         layout.size().next_multiple_of(step)
+    }
+
+    /// Bytes in a row that are enough for a piece.
+    pub(super) const fn need(layout: Layout) -> usize {
+        if is_small(layout) {
+            return CHUNK;
+        }
+        let spare = layout.align().saturating_sub(GRAIN);
+        layout.size().saturating_add(GRAIN - 1 + spare) & !(GRAIN - 1)
     }
 
     /// What `count` small pieces take, with the chunks that they are cut from.
@@ -115,14 +180,15 @@ impl Pool {
         // SAFETY: `skip` is less than the length.
         let region = unsafe { start.add(skip) }.cast::<Region>();
         let header = Region {
-            next: self.regions,
+            links: Links::new(0),
             len,
             live: 0,
             heap,
         };
         // SAFETY: the bytes are ours, aligned, and enough for a header.
         unsafe { region.write(header) };
-        self.regions = Some(region);
+        // SAFETY: the region stays there until it is released.
+        unsafe { self.regions.insert(region) };
         // SAFETY: the region has another grain at least.
         let first = unsafe { region.byte_add(GRAIN) };
         // SAFETY: the rest of the region is free.
@@ -148,6 +214,12 @@ impl Pool {
     pub(super) unsafe fn put(&mut self, piece: NonNull<u8>, layout: Layout) {
         let len = Self::footprint(layout);
         self.live -= len;
+        if cfg!(debug_assertions) {
+            // So that whoever still has it finds what is wrong, and soon.
+            let size = layout.size().min(4096);
+            // SAFETY: the caller's promise.
+            unsafe { piece.write_bytes(0xdd, size) };
+        }
         if is_small(layout) {
             // SAFETY: the caller's promise; a small piece has room for a link.
             return unsafe { self.put_small(piece, len / STEP) };
@@ -157,8 +229,7 @@ impl Pool {
         unsafe { (*region.as_ptr()).live -= len };
         // SAFETY: the caller's promise.
         unsafe { self.put_hole(piece, len, region) };
-        // SAFETY: regions in the list are ours.
-        let header = unsafe { region.as_ref() };
+        let header = self.regions.at(region);
         if header.live == 0 && header.heap.is_some() {
             let idle = self.idle.replace(region);
             idle.filter(|idle| *idle != region)
@@ -167,39 +238,22 @@ impl Pool {
         }
     }
 
-    /// Gives a region back to the heap, if nothing of it is out.
+    /// A region goes back to the heap, if nothing of it is out: all of it is one hole.
     fn release(&mut self, gone: NonNull<Region>) {
-        // SAFETY: regions in the list are ours.
-        let header = unsafe { gone.read() };
+        let header = self.regions.at(gone);
         let (0, Some(layout)) = (header.live, header.heap) else {
             return;
         };
-        let mut before: Option<NonNull<Hole>> = None;
-        let mut next = self.holes;
-        while let Some(hole) = next {
-            // SAFETY: holes in the list are ours.
-            let hole_header = unsafe { hole.read() };
-            next = hole_header.next;
-            if hole_header.region == gone {
-                self.unlink(before, next);
-                break;
-            }
-            before = Some(hole);
+        let first = gone.addr().get() + GRAIN;
+        if let [Some(hole), _] = self.holes.around(first) {
+            debug_assert_eq!(hole.addr().get(), first, "all of a region is free");
+            self.holes.remove(hole);
         }
-        let mut before: Option<NonNull<Region>> = None;
-        let mut next = self.regions;
-        while let Some(region) = next.filter(|region| *region != gone) {
-            before = next;
-            // SAFETY: regions in the list are ours.
-            next = unsafe { region.as_ref() }.next;
-        }
-        match before {
-            // SAFETY: as above.
-            Some(before) => unsafe { (*before.as_ptr()).next = header.next },
-            None => self.regions = header.next,
-        }
-        // SAFETY: nothing of it is out, and it is in no list any more.
-        unsafe { to_heap(gone, layout) };
+        self.regions.remove(gone);
+        let gone = gone.cast::<Gone>();
+        let next = self.released.0.replace(gone);
+        // SAFETY: nothing of it is out, and nothing finds it any more.
+        unsafe { gone.write(Gone { next, layout }) };
     }
 
     fn take_small(&mut self, layout: Layout) -> Option<NonNull<u8>> {
@@ -239,44 +293,26 @@ impl Pool {
     /// The first hole that is large enough gives up its front, or what an alignment needs.
     fn take_from_hole(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         let len = layout.size().next_multiple_of(GRAIN);
-        let mut before: Option<NonNull<Hole>> = None;
-        let mut next = self.holes;
-        while let Some(hole) = next {
-            // SAFETY: holes in the list are ours.
-            let header = unsafe { hole.read() };
-            let (after, room, region) = (header.next, header.len, header.region);
-            let skip = hole.cast::<u8>().align_offset(layout.align());
-            if skip.checked_add(len).is_some_and(|need| need <= room) {
-                self.unlink(before, after);
-                // SAFETY: the hole has `skip + len` bytes.
-                let piece = unsafe { hole.cast::<u8>().add(skip) };
-                if skip > 0 {
-                    // SAFETY: the front of the hole stays free.
-                    unsafe { self.put_hole(hole.cast(), skip, region) };
-                }
-                if skip + len < room {
-                    // SAFETY: the hole goes on behind the piece.
-                    let rest = unsafe { piece.add(len) };
-                    // SAFETY: what is behind the piece stays free.
-                    unsafe { self.put_hole(rest, room - skip - len, region) };
-                }
-                // SAFETY: the piece comes from this region.
-                unsafe { (*region.as_ptr()).live += len };
-                return Some(piece);
-            }
-            before = next;
-            next = after;
+        let hole = self.holes.with_room(Self::need(layout))?;
+        let header = self.holes.at(hole);
+        let (room, region) = (header.links.room(), header.region);
+        self.holes.remove(hole);
+        let skip = hole.cast::<u8>().align_offset(layout.align());
+        // SAFETY: the hole has `skip + len` bytes.
+        let piece = unsafe { hole.cast::<u8>().add(skip) };
+        if skip > 0 {
+            // SAFETY: the front of the hole stays free.
+            unsafe { self.put_hole(hole.cast(), skip, region) };
         }
-        None
-    }
-
-    fn unlink(&mut self, before: Option<NonNull<Hole>>, after: Option<NonNull<Hole>>) {
-        let Some(before) = before else {
-            self.holes = after;
-            return;
-        };
-        // SAFETY: holes in the list are ours.
-        unsafe { (*before.as_ptr()).next = after };
+        if skip + len < room {
+            // SAFETY: the hole goes on behind the piece.
+            let rest = unsafe { piece.add(len) };
+            // SAFETY: what is behind the piece stays free.
+            unsafe { self.put_hole(rest, room - skip - len, region) };
+        }
+        // SAFETY: the piece comes from this region.
+        unsafe { (*region.as_ptr()).live += len };
+        Some(piece)
     }
 
     /// Puts a hole in its place, merged with those that it abuts in the same region.
@@ -284,63 +320,53 @@ impl Pool {
     /// # Safety
     /// The bytes are free, in this region, and their number is a multiple of the grain.
     unsafe fn put_hole(&mut self, start: NonNull<u8>, len: usize, region: NonNull<Region>) {
-        let mut before: Option<NonNull<Hole>> = None;
-        let mut next = self.holes;
-        while let Some(hole) = next.filter(|hole| hole.addr() < start.addr()) {
-            before = next;
-            // SAFETY: holes in the list are ours.
-            next = unsafe { hole.as_ref() }.next;
+        let [front, behind] = self.holes.around(start.addr().get());
+        let room = |hole: NonNull<Hole>| self.holes.at(hole).links.room();
+        let is_its = |hole: &NonNull<Hole>| self.holes.at(*hole).region == region;
+        let end = start.addr().get() + len;
+        let behind = behind.filter(|hole| hole.addr().get() == end && is_its(hole));
+        let touches = |hole: &NonNull<Hole>| hole.addr().get() + room(*hole) == end - len;
+        let front = front.filter(|hole| touches(hole) && is_its(hole));
+        let len = len + behind.map_or(0, room);
+        let longer = front.map(|hole| room(hole) + len);
+        if let Some(behind) = behind {
+            self.holes.remove(behind);
         }
-        let mut hole = Hole { next, len, region };
-        if let Some(behind) = next {
-            // SAFETY: holes in the list are ours.
-            let behind = unsafe { behind.as_ref() };
-            let abuts = start.addr().get() + len == core::ptr::from_ref(behind).addr();
-            if abuts && behind.region == region {
-                hole.len += behind.len;
-                hole.next = behind.next;
-            }
+        if let (Some(front), Some(room)) = (front, longer) {
+            self.holes.set_room(front, room);
+            return;
         }
-        if let Some(mut front) = before {
-            // SAFETY: holes in the list are ours.
-            let front = unsafe { front.as_mut() };
-            let abuts = core::ptr::from_ref(front).addr() + front.len == start.addr().get();
-            if abuts && front.region == region {
-                front.len += hole.len;
-                front.next = hole.next;
-                return;
-            }
-            front.next = Some(start.cast());
-        } else {
-            self.holes = Some(start.cast());
-        }
+        let hole = start.cast::<Hole>();
+        let links = Links::new(len);
         // SAFETY: the bytes are free, and a grain has room for a hole's header.
-        unsafe { start.cast::<Hole>().write(hole) };
+        unsafe { hole.write(Hole { links, region }) };
+        // SAFETY: it stays there until it is removed, and nobody else knows it.
+        unsafe { self.holes.insert(hole) };
     }
 
     fn region_of(&self, piece: NonNull<u8>) -> NonNull<Region> {
-        let mut next = self.regions;
-        while let Some(region) = next {
-            // SAFETY: regions in the list are ours.
-            let header = unsafe { region.as_ref() };
-            if piece.addr() >= region.addr()
-                && piece.addr().get() - region.addr().get() < header.len
-            {
-                return region;
-            }
-            next = header.next;
-        }
-        unreachable!("a piece comes from a region");
+        let [region, _] = self.regions.around(piece.addr().get());
+        region.expect("a piece comes from a region")
+    }
+
+    /// Whether a piece of memory is in one of the regions.
+    pub(super) fn has(&self, piece: NonNull<u8>) -> bool {
+        let [region, _] = self.regions.around(piece.addr().get());
+        region.is_some_and(|region| {
+            let len = self.regions.at(region).len;
+            piece.addr().get() - region.addr().get() < len
+        })
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let mut next = self.regions.take();
+        let mut next = self.regions.around(0)[1];
         while let Some(region) = next {
-            // SAFETY: regions in the list are ours, and nothing uses them any more.
+            // SAFETY: regions in the tree are ours, and nothing uses them any more.
             let header = unsafe { region.read() };
-            next = header.next;
+            self.regions.remove(region);
+            next = self.regions.around(0)[1];
             if let Some(layout) = header.heap {
                 // SAFETY: nothing uses it any more.
                 unsafe { to_heap(region, layout) };

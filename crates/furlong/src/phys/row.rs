@@ -104,6 +104,13 @@ impl<T: Copy, const N: usize> Row<T, N> {
         value
     }
 
+    /// Takes the last value out.
+    pub(super) fn pop(&mut self) -> Option<T> {
+        let last = *self.as_slice().last()?;
+        self.len -= 1;
+        Some(last)
+    }
+
     /// Takes the first `count` values out.
     pub(super) fn remove_first(&mut self, count: usize) {
         self.as_mut_slice().copy_within(count.., 0);

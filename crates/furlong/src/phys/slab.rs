@@ -5,8 +5,8 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 
 use super::bits;
+use super::by_address::{ByAddress, Links, Placed};
 use super::direct::geometry::SECTION_BITS;
-use super::entry::Entries;
 use super::error::NoMemory;
 use super::making::Run;
 use super::memory::{Host, Memory};
@@ -17,8 +17,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 /// An array of descriptors. It stands behind them in the same piece of memory, and what readers
 /// look at of it never changes.
 pub(super) struct Slab<D> {
-    next: Cell<Option<NonNull<Slab<D>>>>,
-    before: Cell<Option<NonNull<Slab<D>>>>,
+    /// No run of free descriptors is longer than its room.
+    links: Links<Slab<D>>,
     pub(super) pages: NonNull<D>,
     /// Descriptors.
     len: usize,
@@ -27,6 +27,12 @@ pub(super) struct Slab<D> {
     /// None of those below it are free.
     low: Cell<usize>,
     pub(super) state: State,
+}
+
+impl<D> Placed for Slab<D> {
+    fn links(&self) -> &Links<Self> {
+        &self.links
+    }
 }
 
 /// What is known of a slab's descriptors.
@@ -93,8 +99,7 @@ impl<D> Slab<D> {
             unsafe { place.write(word()) };
         }
         let header = Self {
-            next: Cell::new(None),
-            before: Cell::new(None),
+            links: Links::new(0),
             pages: piece.cast(),
             len,
             used: Cell::new(0),
@@ -116,12 +121,17 @@ impl<D> Slab<D> {
         }
     }
 
-    /// The first free run of `len` descriptors.
-    fn free_run(&self, len: usize) -> Option<usize> {
-        if self.len - self.used.get() < len || matches!(self.state, State::Late(_)) {
-            return None;
-        }
+    /// The first free run of `len` descriptors, or how long the longest one is.
+    fn free_run(&self, len: usize) -> Result<usize, usize> {
         bits::clear_run(self.used_words(), self.low.get(), self.len, len)
+    }
+
+    /// Free descriptors that can be taken.
+    fn free(&self) -> usize {
+        match self.state {
+            State::Used(_) => self.len - self.used.get(),
+            State::Late(_) => 0,
+        }
     }
 
     /// Whether `from..from + len` are there, and nobody's.
@@ -150,6 +160,14 @@ impl<D> Slab<D> {
         }
         self.used.set(self.used.get() - used);
         self.low.set(self.low.get().min(from));
+    }
+
+    /// The host that it lies in, where its descriptors are made late.
+    pub(super) fn host(&self) -> Option<Host> {
+        match &self.state {
+            State::Used(_) => None,
+            State::Late(late) => Some(late.host),
+        }
     }
 
     /// The index of a descriptor.
@@ -194,10 +212,33 @@ pub(super) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
     })
 }
 
-/// All slabs, the oldest first.
+/// A piece of memory that becomes a slab.
+#[must_use = "its memory is not given back"]
+pub(super) struct Blank<D> {
+    piece: NonNull<D>,
+    parts: Parts,
+    room: usize,
+    len: usize,
+}
+
+impl<D> Blank<D> {
+    /// The slab, of which the first places are taken. It is to be [added](Slabs::add).
+    pub(super) fn build(self) -> Run<D> {
+        let (slab, len) = (self.piece.cast(), self.len);
+        let words = (self.room, bits::words_for(self.room));
+        // SAFETY: the piece was allocated for it, and is nobody else's.
+        let slab = unsafe { Slab::build(slab, &self.parts, words, || Cell::new(0), State::Used) };
+        // SAFETY: just built.
+        unsafe { slab.as_ref() }.take(0, len);
+        Run { slab, from: 0, len }
+    }
+}
+
+/// All slabs.
 pub(super) struct Slabs<D> {
-    first: Option<NonNull<Slab<D>>>,
-    last: Option<NonNull<Slab<D>>>,
+    /// Those that may have room for others: no host's.
+    open: ByAddress<Slab<D>>,
+    hosted: ByAddress<Slab<D>>,
 }
 
 // SAFETY: it owns the slabs.
@@ -205,45 +246,53 @@ unsafe impl<D: Send> Send for Slabs<D> {}
 
 impl<D> Slabs<D> {
     pub(super) const fn new() -> Self {
-        let (first, last) = (None, None);
-        Self { first, last }
+        let (open, hosted) = (ByAddress::new(), ByAddress::new());
+        Self { open, hosted }
     }
 
-    fn iter(&self) -> impl Iterator<Item = NonNull<Slab<D>>> + use<D> {
-        // SAFETY: slabs in the list are ours.
-        core::iter::successors(self.first, |at| unsafe { at.as_ref() }.next.get())
+    fn tree(&self, slab: &Slab<D>) -> &ByAddress<Slab<D>> {
+        match slab.state {
+            State::Used(_) => &self.open,
+            State::Late(_) => &self.hosted,
+        }
     }
 
     fn append(&mut self, slab: NonNull<Slab<D>>) {
-        let before = self.last.replace(slab);
-        // SAFETY: slabs in the list are ours.
-        unsafe { slab.as_ref() }.before.set(before);
-        match before {
-            // SAFETY: as above.
-            Some(before) => unsafe { before.as_ref() }.next.set(Some(slab)),
-            None => self.first = Some(slab),
+        let all = match self.open.at(slab).state {
+            State::Used(_) => &mut self.open,
+            State::Late(_) => &mut self.hosted,
+        };
+        // SAFETY: the slab stays in its piece until it is removed.
+        unsafe { all.insert(slab) };
+        self.note_room(slab, usize::MAX);
+    }
+
+    /// No run of a slab is longer than `longest`, and none than all that is free.
+    fn note_room(&mut self, slab: NonNull<Slab<D>>, longest: usize) {
+        let header = self.open.at(slab);
+        let room = header.free().min(longest);
+        if room != header.links.room() {
+            self.open.set_room(slab, room);
         }
+    }
+
+    fn take_from(&mut self, slab: NonNull<Slab<D>>, from: usize, len: usize) -> Run<D> {
+        let header = self.open.at(slab);
+        header.take(from, len);
+        let room = header.links.room();
+        self.note_room(slab, room);
+        Run { slab, from, len }
     }
 
     /// Gives a slab back of which nothing is used.
     fn remove(&mut self, memory: &mut Memory, slab: NonNull<Slab<D>>) {
-        // SAFETY: slabs in the list are ours.
+        // SAFETY: the slab is ours, and nobody else knows it any more.
         let header = unsafe { slab.as_ref() };
-        let (before, next) = (header.before.get(), header.next.get());
-        match before {
-            // SAFETY: as above.
-            Some(before) => unsafe { before.as_ref() }.next.set(next),
-            None => self.first = next,
+        let host = header.host();
+        match host {
+            None => self.open.remove(slab),
+            Some(_) => self.hosted.remove(slab),
         }
-        match next {
-            // SAFETY: as above.
-            Some(next) => unsafe { next.as_ref() }.before.set(before),
-            None => self.last = before,
-        }
-        let host = match &header.state {
-            State::Used(_) => None,
-            State::Late(late) => Some(late.host),
-        };
         if let Ok(parts) = header.parts_of() {
             // SAFETY: allocated so, none of it is used, and no list has it.
             unsafe { memory.free(header.pages.cast(), parts.all) };
@@ -253,22 +302,45 @@ impl<D> Slabs<D> {
         }
     }
 
-    /// `len` descriptors in a row: free ones of the slabs that there are, oldest first, or of a new
-    /// slab.
-    pub(super) fn take(&mut self, memory: &mut Memory, len: u64) -> Result<Run<D>, NoMemory> {
+    /// The parts of a slab with so many descriptors, and how many it has room for.
+    fn parts_for(len: u64) -> Result<(Parts, usize), NoMemory> {
         let len = usize::try_from(len).map_err(|_| NoMemory)?;
-        if let Some(run) = self.scavenge(len) {
-            return Ok(run);
-        }
         let room = len.checked_next_multiple_of(64).ok_or(NoMemory)?;
-        let words = bits::words_for(room);
-        let parts = Slab::<D>::parts::<Cell<u64>>(room, words)?;
-        let piece = memory.alloc(parts.all)?;
-        // SAFETY: just allocated.
-        let slab =
-            unsafe { Slab::build(piece, &parts, (room, words), || Cell::new(0), State::Used) };
-        self.append(slab);
-        self.scavenge(len).ok_or(NoMemory)
+        let parts = Slab::<D>::parts::<Cell<u64>>(room, bits::words_for(room))?;
+        Ok((parts, room))
+    }
+
+    /// Bytes in a row that such a slab may need.
+    pub(super) fn need(len: u64) -> Result<usize, NoMemory> {
+        Ok(Memory::need(Self::parts_for(len)?.0.all))
+    }
+
+    /// Memory for such a slab.
+    pub(super) fn blank(memory: &mut Memory, len: u64) -> Result<Blank<D>, NoMemory> {
+        let (parts, room) = Self::parts_for(len)?;
+        Ok(Blank {
+            piece: memory.alloc(parts.all)?.cast(),
+            parts,
+            room,
+            len: len as usize,
+        })
+    }
+
+    /// Adds the slab of a run that was just built.
+    pub(super) fn add(&mut self, run: &Run<D>) {
+        self.append(run.slab);
+    }
+
+    /// `len` descriptors in a row that are free.
+    pub(super) fn take(&mut self, len: u64) -> Option<Run<D>> {
+        let len = usize::try_from(len).ok()?;
+        while let Some(slab) = self.open.with_room(len) {
+            match self.open.at(slab).free_run(len) {
+                Ok(from) => return Some(self.take_from(slab, from, len)),
+                Err(longest) => self.note_room(slab, longest),
+            }
+        }
+        None
     }
 
     /// Descriptors for `frames` where those of a segment with this share would go on to, if they
@@ -284,18 +356,7 @@ impl<D> Slabs<D> {
         if !header.is_free(from, len) {
             return None;
         }
-        header.take(from, len);
-        Some(Run { slab, from, len })
-    }
-
-    fn scavenge(&mut self, len: usize) -> Option<Run<D>> {
-        self.iter().find_map(|slab| {
-            // SAFETY: slabs in the list are ours.
-            let header = unsafe { slab.as_ref() };
-            let from = header.free_run(len)?;
-            header.take(from, len);
-            Some(Run { slab, from, len })
-        })
+        Some(self.take_from(slab, from, len))
     }
 
     /// Of a slab for these frames whose descriptors are made late.
@@ -328,53 +389,47 @@ impl<D> Slabs<D> {
         // SAFETY: just allocated.
         let slab = unsafe { Slab::build(piece, &parts, (len, words), || AtomicU64::new(0), state) };
         self.append(slab);
-        // SAFETY: just built.
-        unsafe { slab.as_ref() }.take(0, len);
-        Ok(Run { slab, from: 0, len })
+        Ok(self.take_from(slab, 0, len))
     }
 
-    /// Takes a run back whose descriptors were not made. A slab of which nothing is used goes.
+    /// Takes a run back in which there are no descriptors. A slab of which nothing is used goes.
+    ///
+    /// # Cost
+    /// A bit for each descriptor, 64 at a time, and none where the slab goes.
     pub(super) fn give_back(&mut self, memory: &mut Memory, run: Run<D>) {
-        let slab = run.slab;
-        drop(run);
-        self.remove_unused(memory, slab);
-    }
-
-    fn remove_unused(&mut self, memory: &mut Memory, slab: NonNull<Slab<D>>) {
-        // SAFETY: slabs in the list are ours.
-        if unsafe { slab.as_ref() }.used.get() == 0 {
+        let Run { slab, from, len } = run;
+        let header = self.open.at(slab);
+        if header.used.get() == len {
             self.remove(memory, slab);
+            return;
         }
+        header.give(from, len);
+        self.note_room(slab, usize::MAX);
     }
 
-    /// Gives back all slabs of which nothing is used, as there may be after a panic.
-    pub(super) fn collect(&mut self, memory: &mut Memory) {
-        let mut next = self.first;
-        while let Some(slab) = next {
-            // SAFETY: slabs in the list are ours.
-            next = unsafe { slab.as_ref() }.next.get();
-            self.remove_unused(memory, slab);
-        }
+    /// Some places of a run were [skipped](Run::skip).
+    pub(super) fn note_skipped(&mut self, run: &Run<D>) {
+        self.note_room(run.slab, usize::MAX);
     }
 
     /// Whether a share lies in one of the slabs and is marked as used there.
     pub(super) fn has(&self, share: &Share<D>) -> bool {
-        self.iter().any(|slab| {
-            // SAFETY: slabs in the list are ours.
-            let header = unsafe { slab.as_ref() };
-            let (from, len) = (header.index_of(share.pages), share.frames.len() as usize);
-            let is_inside = from.checked_add(len).is_some_and(|end| end <= header.len);
-            let words = header.used_words();
-            let is_used = || words.is_empty() || bits::count(words, from, len) == len;
-            slab == share.slab && is_inside && is_used()
-        })
+        let slab = share.slab;
+        let header = share.header();
+        if self.tree(header).around(slab.addr().get())[0] != Some(slab) {
+            return false;
+        }
+        let (from, len) = (header.index_of(share.pages), share.frames.len() as usize);
+        let is_inside = from.checked_add(len).is_some_and(|end| end <= header.len);
+        let words = header.used_words();
+        is_inside && (words.is_empty() || bits::count(words, from, len) == len)
     }
 
     /// Descriptors that segments have, as the slabs count them, and as their bits do.
     pub(super) fn used(&self) -> (u64, u64) {
-        self.iter().fold((0, 0), |(used, marked), slab| {
-            // SAFETY: slabs in the list are ours.
-            let slab = unsafe { slab.as_ref() };
+        let all = self.open.iter().chain(self.hosted.iter());
+        all.fold((0, 0), |(used, marked), slab| {
+            let slab = self.open.at(slab);
             let counted = slab.used.get();
             let bits = match &slab.state {
                 State::Used(_) => bits::count(slab.used_words(), 0, slab.len),
@@ -384,56 +439,12 @@ impl<D> Slabs<D> {
         })
     }
 
-    /// The first frame of a segment's share whose descriptor has been made and is as `wanted`.
-    pub(super) fn find(&self, share: Share<D>, wanted: impl Fn(&D) -> bool) -> Option<u64> {
-        debug_assert!(self.has(&share), "a share of one of the slabs");
-        share.made().find_map(|part| {
-            // SAFETY: they have been made, and are not dropped while the slabs are borrowed.
-            let pages = unsafe { part.as_slice().as_ref() };
-            let at = pages.iter().position(&wanted)?;
-            Some(part.frames.start + at as u64)
-        })
-    }
-
-    /// Drops the descriptors of a share as far as they have been made; their places are free, and a
-    /// slab of which nothing is used goes.
-    ///
-    /// # Safety
-    /// Nobody looks at them any more, and no segment keeps the share.
-    pub(super) unsafe fn unmake(&mut self, memory: &mut Memory, share: Share<D>) {
-        let (from, len) = (
-            share.header().index_of(share.pages),
-            share.frames.len() as usize,
-        );
-        // What frees the places even if a drop panics.
-        let run = Run {
+    /// The places of a share.
+    pub(super) fn run_of(share: &Share<D>) -> Run<D> {
+        Run {
             slab: share.slab,
-            from,
-            len,
-        };
-        for part in share.made() {
-            // SAFETY: they have been made; the caller's promise.
-            unsafe { part.as_slice().drop_in_place() };
-        }
-        self.give_back(memory, run);
-    }
-
-    /// Drops the descriptors of all segments, which these are in order.
-    pub(super) fn unmake_all<const N: usize>(
-        &mut self,
-        memory: &mut Memory,
-        entries: &mut Entries<D, N>,
-        order: &[u32],
-    ) {
-        let all = entries.all();
-        for index in order {
-            let entry = all.get(*index);
-            if let Some(share) = entry.share() {
-                entry.forget_pages();
-                // SAFETY: whoever looks at a descriptor borrows the entries, which are mutably
-                // borrowed here.
-                unsafe { self.unmake(memory, share) };
-            }
+            from: share.header().index_of(share.pages),
+            len: share.frames.len() as usize,
         }
     }
 }

@@ -2,10 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::direct::geometry::BLOCK_FRAMES;
-use super::error::{NoMemory, Refusal, StartError};
+use super::error::{Refusal, StartError};
 use super::lookup::{Arm, Change};
-use super::making::Making;
+use super::making::{Made, Run};
 use super::segment::Frames;
+use super::slab::Slabs;
 use super::truth::Truth;
 use super::writer::Segments;
 use super::{Config, Descriptor};
@@ -20,7 +21,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// [`Descriptor::of_frame`] panics: what was made by then is dropped.
     ///
     /// # Cost
-    /// O(frames).
+    /// O(frames), under the lock: it is what boot does once, with nobody beside it.
     pub fn start(&mut self) -> Result<u64, StartError> {
         if self.core.started {
             return Err(StartError::Started);
@@ -36,31 +37,36 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 pub(super) struct Starting<'s, 'a, D, C: Config, const N: usize> {
     pub(super) segments: &'s mut Segments<'a, D, C, N>,
     /// `None` where there are no segments, and when it is over.
-    making: Option<Making<D>>,
+    run: Option<Run<D>>,
 }
 
 impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N> {
     pub(super) fn new(segments: &'s mut Segments<'a, D, C, N>) -> Result<Self, Refusal> {
         let len = places(segments.truth()).map(|(_, frames, at)| at + frames.len());
-        let mut making = None;
+        let mut run = None;
         if let Some(len) = len.last() {
             let core = &mut *segments.core;
-            let run = core.slabs.take(&mut core.memory, len);
-            making = Some(Making::new(run.map_err(|NoMemory| Refusal::NoMemory)?));
+            let taken = Slabs::blank(&mut core.memory, len)?.build();
+            core.slabs.add(&taken);
+            run = Some(taken);
         }
-        let starting = Self { segments, making };
+        let starting = Self { segments, run };
         starting.build()
     }
 
-    fn build(mut self) -> Result<Self, Refusal> {
-        let Some(making) = &mut self.making else {
+    fn build(self) -> Result<Self, Refusal> {
+        let Some(run) = self.run else {
             return Ok(self);
         };
+        let mut done = 0;
         for (index, frames, at) in places(self.segments.truth()) {
-            let share = making.share(at, frames);
+            let share = run.share(at, frames);
             let entry = self.segments.all.get(index);
             entry.set_pages(share.pages(), share.slab());
+            run.skip(done, at - done);
+            done = at + frames.len();
         }
+        self.segments.core.slabs.note_skipped(&run);
         // For the highest segment first, so that nothing grows step by step.
         if let Some(last) = self.segments.core.order.as_slice().last() {
             let frames = self.segments.all.get(*last).frames();
@@ -78,14 +84,10 @@ impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N>
 
     /// Makes the descriptors, and lets lookups find them.
     pub(super) fn open(mut self) {
-        if let Some(making) = &mut self.making {
-            for (_, frames, at) in places(self.segments.truth()) {
-                making.make(at, frames);
-            }
-        }
-        if let Some(making) = self.making.take() {
-            making.keep();
-        }
+        let truth = self.segments.truth();
+        let share = |index: &u32| truth.all.get(*index).share();
+        Made::make(truth.order.iter().filter_map(share)).keep();
+        self.run = None;
         let Segments { all, core, .. } = &mut *self.segments;
         let avail = |index: &u32| all.get(*index).avail().len();
         core.managed = core.order.as_slice().iter().map(avail).sum();
@@ -96,16 +98,21 @@ impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N>
 
 impl<D, C: Config, const N: usize> Drop for Starting<'_, '_, D, C, N> {
     fn drop(&mut self) {
-        let Some(making) = self.making.take() else {
+        if self.run.is_none() {
             return;
-        };
-        C::Lookup::clear(&mut self.segments.site());
-        for index in self.segments.core.order.as_slice() {
-            self.segments.all.get(*index).forget_pages();
         }
-        drop(making);
+        C::Lookup::clear(&mut self.segments.site());
+        for position in 0..self.segments.len() {
+            let index = self.segments.core.order.as_slice()[position];
+            let entry = self.segments.all.get(index);
+            if let Some(share) = entry.share() {
+                let core = &mut *self.segments.core;
+                core.slabs
+                    .give_back(&mut core.memory, Slabs::run_of(&share));
+            }
+            entry.forget_pages();
+        }
         self.segments.settle();
-        self.segments.sweep();
     }
 }
 

@@ -383,6 +383,7 @@ impl<D, C: Config, const N: usize> Drop for Undo<'_, '_, D, C, N> {
         }
         core.order.clear();
         core.hidden.clear();
+        core.splits = 0;
         (core.used, core.dead, core.dead_len) = (0, NO_ENTRY, 0);
         self.0.settle();
     }

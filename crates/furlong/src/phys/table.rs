@@ -69,6 +69,8 @@ pub(super) struct Core<D, L: Lookup, const N: usize> {
     pub(super) order: Row<u32, N>,
     /// In the order of their frames.
     pub(super) hidden: Row<Hidden, 2>,
+    /// How many isolations leave two segments when they are removed.
+    pub(super) splits: usize,
     /// Entries that have ever been alive.
     pub(super) used: u32,
     /// A dead entry, or [`NO_ENTRY`]; its user value is the index of another.
@@ -79,6 +81,8 @@ pub(super) struct Core<D, L: Lookup, const N: usize> {
     /// Available frames that have descriptors.
     pub(super) managed: u64,
     pub(super) slabs: Slabs<D>,
+    /// Places of slabs that calls have which have let go of the lock.
+    pub(super) between: u64,
     pub(super) index: L::Private<D>,
     pub(super) limbo: Limbo,
     pub(super) memory: Memory,
@@ -92,12 +96,14 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
         Self {
             order: Row::new(0),
             hidden: Row::new(Hidden::NONE),
+            splits: 0,
             used: 0,
             dead: NO_ENTRY,
             dead_len: 0,
             started: false,
             managed: 0,
             slabs: Slabs::new(),
+            between: 0,
             index,
             limbo: Limbo::new(),
             memory: Memory::new(),
@@ -185,7 +191,9 @@ impl<D, C: Config, const N: usize> SegmentTable<D, C, N> {
 
     /// Takes the lock: all that changes the table, and all that asks for more than a frame.
     ///
-    /// Descriptors are made and dropped under it.
+    /// Descriptors of segments that are [plugged](Segments::plug) and
+    /// [removed](Segments::remove) are made and dropped without it: these calls let it go and take
+    /// it again.
     pub fn lock(&self) -> Segments<'_, D, C, N> {
         Segments::locked(self)
     }
@@ -223,10 +231,7 @@ impl<D, C: Config, const N: usize> SegmentTable<D, C, N> {
 
 impl<D, C: Config, const N: usize> Drop for SegmentTable<D, C, N> {
     fn drop(&mut self) {
-        let core = self.core.get_mut();
-        let order = core.order.as_slice();
-        core.slabs
-            .unmake_all(&mut core.memory, &mut self.entries, order);
+        self.get_mut().drop_descriptors();
     }
 }
 

@@ -48,7 +48,7 @@ impl<D> Pieces<D> {
         let mut next = self.tree.root();
         while let Some(at) = next {
             seen();
-            let Frames { start, end } = nodes.item(at).frames;
+            let Frames { start, end } = self.tree.item(at).frames;
             if start <= frame && frame < end {
                 return Some(at);
             }

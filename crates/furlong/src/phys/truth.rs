@@ -12,6 +12,8 @@ use crate::rcu::Period;
 pub(super) struct Hidden {
     pub(super) frames: Frames,
     pub(super) serial: u64,
+    /// Whether a call that has let go of the lock is about to remove them.
+    pub(super) is_leaving: bool,
     /// When it is over no reader has them.
     pub(super) period: Option<Period>,
 }
@@ -20,6 +22,7 @@ impl Hidden {
     pub(super) const NONE: Self = Self {
         frames: Frames::NONE,
         serial: 0,
+        is_leaving: false,
         period: None,
     };
 }
@@ -95,6 +98,20 @@ impl<'a, D> Truth<'a, D> {
         let rest = &self.order[from..];
         let count = rest.partition_point(|index| self.all.get(*index).start() < frames.end);
         &rest[..count]
+    }
+
+    /// How many of the isolations of these frames, which are a segment's, will leave two segments.
+    ///
+    /// # Cost
+    /// O(log n).
+    pub(super) fn splits(self, whole: Frames) -> usize {
+        let hidden = self.hidden_in(whole);
+        let (Some(first), Some(last)) = (hidden.first(), hidden.last()) else {
+            return 0;
+        };
+        let at_start = usize::from(first.frames.start == whole.start);
+        let at_end = usize::from(last.frames.end == whole.end);
+        hidden.len().saturating_sub(at_start + at_end)
     }
 
     /// The isolations of some of `frames`.

@@ -2,8 +2,12 @@
 
 use super::error::{Refusal, RemoveError, StaleToken, UnplugError};
 use super::lookup::{Arm, Change};
+use super::making::Leaving;
+use super::memory::Host;
 use super::pages::Share;
+use super::plug::Places;
 use super::segment::Frames;
+use super::slab::Slabs;
 use super::truth::Hidden;
 use super::writer::Segments;
 use super::{Config, Descriptor, Isolated};
@@ -19,15 +23,16 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// leaves two segments. The lower one keeps its handle, the upper one gets a new one; what is
     /// available of them stays what it was.
     ///
-    /// Their descriptors are dropped. To wait for readers, [`isolate`](Self::isolate) and
-    /// [`remove`](Self::remove) instead.
+    /// Their descriptors are dropped, without the lock: as [`remove`](Self::remove) does. To wait
+    /// for readers, [`isolate`](Self::isolate) and `remove` instead.
     ///
     /// # Errors
     /// [`UnplugError`]; nothing has changed. [`UnplugError::Readers`] if a reader is inside.
     ///
     /// # Cost
-    /// O(log n) and a move of four bytes for each higher segment; a descriptor dropped for each
-    /// frame.
+    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames;
+    /// without the lock a descriptor asked and dropped for each frame. Where others have
+    /// descriptors in the same slab, a bit for each frame, 64 at a time.
     pub fn unplug(&mut self, frames: Extent<Pfn>) -> Result<(), UnplugError> {
         if !self.core.started {
             return self.unplug_at_boot(frames);
@@ -50,14 +55,20 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     fn unplug_at_boot(&mut self, extent: Extent<Pfn>) -> Result<(), UnplugError> {
-        let frames = self.judge_unplug(extent)?;
-        self.reserve_entries(usize::from(self.splits(frames)))?;
-        self.cut(frames);
+        let mut judged = self.judge_unplug(extent)?;
+        if self.fetch_for(judged.frames) {
+            judged = self.judge_unplug(extent)?;
+        }
+        if self.core.started {
+            return self.unplug(extent);
+        }
+        self.reserve_entries(usize::from(self.splits(judged.frames)))?;
+        self.cut(judged.frames);
         Ok(())
     }
 
     /// The frames as numbers, if a segment may lose them.
-    fn judge_unplug(&self, extent: Extent<Pfn>) -> Result<Frames, UnplugError> {
+    fn judge_unplug(&self, extent: Extent<Pfn>) -> Result<Judged, UnplugError> {
         let unknown = UnplugError::Unknown(extent.start());
         let index = self.truth().find(extent.start().raw()).ok_or(unknown)?;
         let whole = self.all.get(index).frames();
@@ -67,7 +78,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if frames == whole && self.len() == 1 {
             return Err(UnplugError::LastSegment);
         }
-        if let Some((host, at)) = self.host_in(frames) {
+        let host = self.host_in(index, frames);
+        if let Some((hosting, at)) = host {
             let share = self.all.get(index).share();
             let has_all = |share: Share<D>| {
                 frames == whole
@@ -75,14 +87,15 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
                     && self.core.memory.live_in(at) == share.slab_bytes()
             };
             if !share.is_some_and(has_all) {
-                return Err(UnplugError::Bookkeeping(host.extent().unwrap_or(extent)));
+                return Err(UnplugError::Bookkeeping(hosting.extent().unwrap_or(extent)));
             }
         }
         if let Some(hidden) = self.truth().hidden_in(frames).first() {
             let isolated = hidden.frames.extent().unwrap_or(extent);
             return Err(UnplugError::Isolated(isolated));
         }
-        Ok(frames)
+        let host = host.map(|(_, at)| at);
+        Ok(Judged { frames, host })
     }
 
     /// The first phase: no lookup that begins from now on finds the frames. Readers that are inside
@@ -98,13 +111,16 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             return Err(UnplugError::NotStarted);
         }
         // What waits in a host for readers that have left is no reason for it to stay.
-        self.sweep_limbo();
-        let wanted = self.judge_unplug(frames)?;
-        self.close_host(wanted, true);
-        match self.hide(wanted) {
+        self.sweep();
+        let mut judged = self.judge_unplug(frames)?;
+        if self.fetch_for(judged.frames) {
+            judged = self.judge_unplug(frames)?;
+        }
+        self.close_host(judged.host, true);
+        match self.hide(judged.frames) {
             Ok(serial) => Ok(Isolated { frames, serial }),
             Err(refusal) => {
-                self.close_host(wanted, false);
+                self.close_host(judged.host, false);
                 Err(refusal.into())
             }
         }
@@ -122,9 +138,13 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let fresh = Hidden {
             frames,
             serial,
+            is_leaving: false,
             period: None,
         };
+        let whole = self.whole(frames);
+        self.core.splits -= self.truth().splits(whole);
         self.core.hidden.insert(position, fresh);
+        self.core.splits += self.truth().splits(whole);
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
         let period = self.rcu.snapshot();
@@ -140,15 +160,26 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         C::Lookup::prepare(&mut self.site(), frames, Change::Isolate)
     }
 
-    /// A host of these frames gets nothing more while it is about to leave.
-    fn close_host(&mut self, frames: Frames, closed: bool) {
-        if let Some((_, host)) = self.host_in(frames) {
+    /// A host gets nothing more while it is about to leave.
+    fn close_host(&mut self, host: Option<Host>, closed: bool) {
+        if let Some(host) = host {
             self.core.memory.set_closed(host, closed);
         }
     }
 
+    /// All frames of the segment that has some.
+    fn whole(&self, frames: Frames) -> Frames {
+        let index = self.truth().find(frames.start).expect("a segment has them");
+        self.all.get(index).frames()
+    }
+
     /// The second phase: the frames leave the table, once no reader has them. Their descriptors are
     /// dropped. It waits for nobody: while readers are inside it refuses, to be called again.
+    ///
+    /// The lock is let go of while descriptors are asked whether they are pinned, and while they
+    /// are dropped, and is held again when the call returns; see [`plug`](Self::plug). If
+    /// [`Descriptor::is_pinned`] panics the frames stay isolated, for [`adopt`](Self::adopt). If a
+    /// descriptor panics while it is dropped the frames are gone, and the others are dropped.
     ///
     /// # Errors
     /// [`RemoveError`] with the frames, which stay isolated.
@@ -156,17 +187,47 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// # Cost
     /// As [`unplug`](Self::unplug). Takes no memory.
     pub fn remove(&mut self, isolated: Isolated) -> Result<(), RemoveError> {
-        let position = match self.removable(&isolated) {
-            Ok(position) => position,
+        match self.take_out(&isolated) {
+            Ok(Some(share)) => {
+                let places = Places::new(self, Slabs::run_of(&share));
+                let leaving = Leaving::new(share);
+                // SAFETY: lookups have not found them since they were isolated, and a grace period
+                // that began then is over, or there are no readers. No segment has them any more,
+                // and their places are given back after it.
+                places.segments.unlocked(|| unsafe { leaving.drop_all() });
+                Ok(())
+            }
+            Ok(None) => {
+                self.settle();
+                Ok(())
+            }
             Err(cause) => {
                 let frames = isolated;
-                return Err(RemoveError { cause, frames });
+                Err(RemoveError { cause, frames })
             }
-        };
+        }
+    }
+
+    /// The frames are no segment's any more. Returns what they had of a slab.
+    fn take_out(&mut self, isolated: &Isolated) -> Result<Option<Share<D>>, UnplugError> {
+        let (_, share) = self.removable(isolated)?;
+        if let Some(share) = share {
+            let asking = Asking::new(self, isolated);
+            // SAFETY: nobody removes or takes back what is about to leave.
+            let find = || unsafe { share.find(Descriptor::is_pinned) };
+            let pinned = asking.segments.unlocked(find);
+            drop(asking);
+            if let Some(frame) = pinned {
+                return Err(UnplugError::Pinned(Pfn::new(frame)));
+            }
+        }
+        // Others may have removed all other segments.
+        let (position, share) = self.removable(isolated)?;
         let frames = self.core.hidden.as_slice()[position].frames;
+        let whole = self.whole(frames);
+        self.core.splits -= self.truth().splits(whole);
         self.core.hidden.remove(position);
         let index = self.truth().find(frames.start).expect("a segment has them");
-        let share = self.share_of(index, frames);
         let changed = self.cut(frames);
         C::Lookup::update(&mut self.site(), changed);
         for part in [index, self.truth().find(frames.end).unwrap_or(index)] {
@@ -178,24 +239,23 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             };
             C::Lookup::shrunk(&mut self.site(), part, left);
         }
-        if let Some(share) = share {
-            let core = &mut *self.core;
-            // SAFETY: lookups have not found them since they were isolated, and a grace period that
-            // began then is over, or there are no readers.
-            unsafe { core.slabs.unmake(&mut core.memory, share) };
-        }
-        self.settle();
-        Ok(())
+        let truth = self.truth();
+        let parts = truth.overlapping(whole).iter();
+        let splits = parts.map(|part| truth.splits(truth.all.get(*part).frames()));
+        self.core.splits += splits.sum::<usize>();
+        Ok(share)
     }
 
     fn hidden_position(&self, isolated: &Isolated) -> Option<usize> {
         let hidden = self.core.hidden.as_slice();
-        let is_it = |hidden: &Hidden| hidden.serial == isolated.serial;
-        hidden.iter().position(is_it)
+        let start = isolated.frames.start().raw();
+        let position = hidden.partition_point(|hidden| hidden.frames.start < start);
+        let is_it = |hidden: &&Hidden| hidden.serial == isolated.serial;
+        hidden.get(position).filter(is_it).map(|_| position)
     }
 
-    /// Where isolated frames stand, if they can be removed now.
-    fn removable(&self, isolated: &Isolated) -> Result<usize, UnplugError> {
+    /// Where isolated frames stand, and what they have of a slab, if they can be removed now.
+    fn removable(&self, isolated: &Isolated) -> Result<(usize, Option<Share<D>>), UnplugError> {
         let position = self.hidden_position(isolated);
         let position = position.ok_or(UnplugError::StaleToken)?;
         let Hidden { frames, period, .. } = self.core.hidden.as_slice()[position];
@@ -206,12 +266,13 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if !self.is_alone() && !period.is_some_and(|period| self.is_over(period)) {
             return Err(UnplugError::Readers);
         }
-        let share = self.share_of(index, frames);
-        let pinned = share.and_then(|share| self.core.slabs.find(share, Descriptor::is_pinned));
-        if let Some(frame) = pinned {
-            return Err(UnplugError::Pinned(Pfn::new(frame)));
+        Ok((position, self.share_of(index, frames)))
+    }
+
+    fn set_leaving(&mut self, isolated: &Isolated, is_leaving: bool) {
+        if let Some(position) = self.hidden_position(isolated) {
+            self.core.hidden.as_mut_slice()[position].is_leaving = is_leaving;
         }
-        Ok(position)
     }
 
     fn is_over(&self, period: Period) -> bool {
@@ -237,15 +298,22 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let Some(position) = self.hidden_position(&isolated) else {
             return Err(StaleToken(isolated));
         };
-        let frames = self.core.hidden.remove(position).frames;
-        self.close_host(frames, false);
+        let frames = self.core.hidden.as_slice()[position].frames;
+        let whole = self.whole(frames);
+        self.core.splits -= self.truth().splits(whole);
+        self.core.hidden.remove(position);
+        self.core.splits += self.truth().splits(whole);
+        let index = self.truth().find(frames.start).expect("a segment has them");
+        let host = self.host_in(index, frames).map(|(_, host)| host);
+        self.close_host(host, false);
         C::Lookup::update(&mut self.site(), frames);
         self.settle();
         Ok(())
     }
 
     /// Another token for the isolated stretch that has `frame`, in place of one that was lost; that
-    /// one is refused from now on. `None` if the frame is not isolated.
+    /// one is refused from now on. `None` if the frame is not isolated, or if a call that has let
+    /// go of the lock is just removing it.
     ///
     /// # Cost
     /// O(log n).
@@ -253,7 +321,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let hidden = self.core.hidden.as_mut_slice();
         let position = hidden.partition_point(|hidden| hidden.frames.end <= frame.raw());
         let hidden = hidden.get_mut(position)?;
-        if !hidden.frames.contains(frame.raw()) {
+        if !hidden.frames.contains(frame.raw()) || hidden.is_leaving {
             return None;
         }
         let serial = unique();
@@ -313,5 +381,66 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         tail.copy_from(entry);
         tail.shrink(above);
         entry.shrink(below);
+    }
+}
+
+impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
+    /// Drops the descriptors of all segments: the table goes.
+    pub(super) fn drop_descriptors(&mut self) {
+        debug_assert!(self.is_alone(), "nobody looks at a descriptor any more");
+        let all = Ending(self);
+        all.0.drop_some();
+    }
+
+    /// Drops them all, if none panics.
+    fn drop_some(&mut self) {
+        while let Some(index) = self.core.order.pop() {
+            let entry = self.all.get(index);
+            let Some(share) = entry.share() else {
+                continue;
+            };
+            entry.forget_pages();
+            // What gives the places back even if a drop panics.
+            let _places = Places::new(self, Slabs::run_of(&share));
+            // SAFETY: whoever looks at a descriptor borrows the table, which is mutably borrowed;
+            // no segment has them any more.
+            unsafe { Leaving::new(share).drop_all() };
+        }
+    }
+}
+
+/// A table that goes: after a panic the descriptors of other segments are dropped all the same.
+struct Ending<'s, 'a, D, C: Config, const N: usize>(&'s mut Segments<'a, D, C, N>);
+
+impl<D, C: Config, const N: usize> Drop for Ending<'_, '_, D, C, N> {
+    fn drop(&mut self) {
+        self.0.drop_some();
+    }
+}
+
+/// What may be unplugged, and the host that goes with it.
+struct Judged {
+    frames: Frames,
+    host: Option<Host>,
+}
+
+/// Isolated frames that are about to leave, while the lock is let go of: nobody gets another token
+/// for them.
+struct Asking<'s, 'a, 'i, D: Descriptor, C: Config, const N: usize> {
+    segments: &'s mut Segments<'a, D, C, N>,
+    isolated: &'i Isolated,
+}
+
+impl<'s, 'a, 'i, D: Descriptor, C: Config, const N: usize> Asking<'s, 'a, 'i, D, C, N> {
+    fn new(segments: &'s mut Segments<'a, D, C, N>, isolated: &'i Isolated) -> Self {
+        let asking = Self { segments, isolated };
+        asking.segments.set_leaving(isolated, true);
+        asking
+    }
+}
+
+impl<D: Descriptor, C: Config, const N: usize> Drop for Asking<'_, '_, '_, D, C, N> {
+    fn drop(&mut self) {
+        self.segments.set_leaving(self.isolated, false);
     }
 }

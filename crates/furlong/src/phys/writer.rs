@@ -3,54 +3,32 @@
 
 use core::fmt;
 use core::mem::MaybeUninit;
-use core::ops::{Deref, DerefMut};
 
 use super::entry::{All, segment};
 use super::error::{NoMemory, Refusal, SetError, Stale};
+use super::hold::Hold;
 use super::lookup::{Arm, Site};
 use super::memory::Host;
+use super::pool::Released;
 use super::segment::Frames;
-use super::table::{Core, NO_ENTRY};
+use super::table::NO_ENTRY;
 use super::truth::Truth;
 use super::view::View;
 use super::{Config, Node, Segment, SegmentId, SegmentTable};
 use crate::addr::{Address, Extent, Pfn};
-use crate::sync::LockGuard;
 
 /// The segments of a table, to be changed and asked by one at a time.
+///
+/// Forgotten, it keeps the lock: nobody gets it any more. Whoever has the table alone
+/// ([`SegmentTable::get_mut`]) needs none, nor does the table's end.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct Segments<'a, D, C: Config, const N: usize> {
     pub(super) all: All<'a, D>,
     pub(super) shared: &'a <C::Lookup as Arm>::Shared<D>,
     pub(super) rcu: &'a C::Rcu,
     pub(super) core: Hold<'a, D, C, N>,
-}
-
-/// Access to what is under the lock.
-pub(super) enum Hold<'a, D, C: Config, const N: usize> {
-    Locked(LockGuard<'a, C::Lock, Core<D, C::Lookup, N>>),
-    /// Nobody else is there, no reader either.
-    Alone(&'a mut Core<D, C::Lookup, N>),
-}
-
-impl<D, C: Config, const N: usize> Deref for Hold<'_, D, C, N> {
-    type Target = Core<D, C::Lookup, N>;
-
-    fn deref(&self) -> &Self::Target {
-        match self {
-            Self::Locked(guard) => guard,
-            Self::Alone(core) => core,
-        }
-    }
-}
-
-impl<D, C: Config, const N: usize> DerefMut for Hold<'_, D, C, N> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        match self {
-            Self::Locked(guard) => guard,
-            Self::Alone(core) => core,
-        }
-    }
+    /// What goes back to the heap after the lock: fields are dropped in this order.
+    released: Released,
 }
 
 impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
@@ -59,7 +37,8 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
             all: table.entries.all(),
             shared: &table.shared,
             rcu: &table.rcu,
-            core: Hold::Locked(table.core.lock()),
+            core: Hold::locked(&table.core),
+            released: Released::NONE,
         }
     }
 
@@ -69,11 +48,18 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
             shared: &table.shared,
             rcu: &table.rcu,
             core: Hold::Alone(table.core.get_mut()),
+            released: Released::NONE,
         }
     }
 
     pub(super) fn is_alone(&self) -> bool {
         matches!(self.core, Hold::Alone(_))
+    }
+
+    /// Runs `work` without the lock, which is held again afterwards, after a panic too. What was
+    /// learned before may have changed.
+    pub(super) fn unlocked<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        self.core.unlocked(work)
     }
 
     pub(super) fn truth(&self) -> Truth<'_, D> {
@@ -115,16 +101,23 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         hidden.map(|hidden| hidden.frames.extent().expect("no isolation is empty"))
     }
 
-    /// The host that has some of these frames.
-    pub(super) fn host_in(&self, frames: Frames) -> Option<(Frames, Host)> {
-        let mut hosts = self.core.memory.hosted();
-        hosts.find(|(host, _)| host.overlaps(frames))
+    /// The host that has some of these frames of a segment: that of its descriptors.
+    pub(super) fn host_in(&self, index: u32, frames: Frames) -> Option<(Frames, Host)> {
+        let host = self.all.get(index).share()?.header().host()?;
+        let hosting = self.core.memory.frames_of(host);
+        hosting.overlaps(frames).then_some((hosting, host))
     }
 
-    /// All stretches of frames that host bookkeeping, in the order in which they were plugged.
+    /// The frames of a segment that host bookkeeping.
+    pub(super) fn hosting(&self, index: u32) -> Option<Extent<Pfn>> {
+        let (frames, _) = self.host_in(index, self.all.get(index).frames())?;
+        frames.extent()
+    }
+
+    /// All stretches of frames that host bookkeeping, in order.
     pub fn hosted(&self) -> impl Iterator<Item = Extent<Pfn>> {
-        let hosts = self.core.memory.hosted();
-        hosts.filter_map(|(frames, _)| frames.extent())
+        let order = self.core.order.as_slice().iter();
+        order.filter_map(|index| self.hosting(*index))
     }
 
     /// The number of segments.
@@ -258,7 +251,10 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
             start: start.raw(),
             end: end.raw(),
         };
-        if avail.start > avail.end || !frames.covers(avail) || self.host_in(avail).is_some() {
+        if avail.start > avail.end
+            || !frames.covers(avail)
+            || self.host_in(id.index, avail).is_some()
+        {
             return Err(SetError::Avail);
         }
         if self.core.started {
@@ -318,7 +314,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Makes room for so many segments more, and for those that come of removing what is isolated.
     /// Where there has never been any memory the static entries are all that there can be.
     pub(super) fn reserve_entries(&mut self, more: usize) -> Result<(), Refusal> {
-        let wanted = more + self.splits_to_come();
+        let wanted = more + self.core.splits;
         let core = &mut *self.core;
         let refusal = if core.memory.has_source() {
             Refusal::NoMemory
@@ -332,12 +328,6 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
         let room = core.order.reserve(&mut core.memory, wanted);
         room.map_err(|NoMemory| refusal)
-    }
-
-    /// How many segments come of removing what is isolated.
-    pub(super) fn splits_to_come(&self) -> usize {
-        let hidden = self.core.hidden.as_slice().iter();
-        hidden.filter(|hidden| self.splits(hidden.frames)).count()
     }
 
     /// Whether these frames of a segment have others of it below and above.
@@ -379,22 +369,78 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         C::Lookup::settle(&mut self.site(), held);
         let rcu = self.rcu;
         self.core.limbo.stamp(rcu);
-        self.sweep_limbo();
+        self.sweep();
     }
 
-    /// Gives back what no reader has any more, and what a change left that panicked. Each change
-    /// does the first by itself; call it to have the memory back earlier.
+    /// Gives back what no reader has any more. Each change does that by itself; call it to have the
+    /// memory back earlier.
     pub fn sweep(&mut self) {
-        self.sweep_limbo();
-        let core = &mut *self.core;
-        core.slabs.collect(&mut core.memory);
-    }
-
-    pub(super) fn sweep_limbo(&mut self) {
         let alone = self.is_alone();
         let rcu = self.rcu;
         let core = &mut *self.core;
         core.limbo.sweep(&mut core.memory, rcu, alone);
+    }
+}
+
+/// Memory comes from the heap while nobody waits for the lock.
+impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
+    /// Takes memory from the heap for so many bytes in a row, if the table may and needs it.
+    /// Returns whether the lock was let go of. Where the heap has nothing, nothing happens.
+    #[cfg(feature = "alloc")]
+    pub(super) fn fetch(&mut self, bytes: usize) -> bool {
+        let Some(wish) = self.core.memory.lacks(bytes) else {
+            return false;
+        };
+        if let Some(block) = self.unlocked(|| wish.grant()) {
+            self.core.memory.add(block);
+        }
+        true
+    }
+
+    #[cfg(not(feature = "alloc"))]
+    #[expect(clippy::unused_self, reason = "there is no heap")]
+    pub(super) fn fetch(&mut self, _: usize) -> bool {
+        false
+    }
+
+    /// The same for a change of these frames, its descriptors apart.
+    pub(super) fn fetch_for(&mut self, frames: Frames) -> bool {
+        match self.footprint(frames) {
+            Some(bytes) => self.fetch(bytes),
+            None => false,
+        }
+    }
+
+    /// Bytes that a change of these frames takes at most, its descriptors apart.
+    pub(super) fn footprint(&self, frames: Frames) -> Option<usize> {
+        let core = &*self.core;
+        let held = core.hidden.as_slice().len();
+        let entries = if core.unused_entries(self.all.count()) < 1 + core.splits {
+            self.all.next_chunk()
+        } else {
+            0
+        };
+        let parts = [
+            C::Lookup::footprint(self.shared, &core.index, frames, held),
+            core.limbo.footprint(),
+            core.order.footprint(1 + core.splits),
+            core.hidden.footprint(1),
+            entries,
+            SLACK,
+        ];
+        parts.into_iter().try_fold(0, usize::checked_add)
+    }
+}
+
+/// For what is rounded up.
+const SLACK: usize = 1 << 14;
+
+impl<D, C: Config, const N: usize> Drop for Segments<'_, D, C, N> {
+    fn drop(&mut self) {
+        // A lock that panics when it is taken again is not held here.
+        if self.core.is_held() {
+            self.released = self.core.memory.released();
+        }
     }
 }
 

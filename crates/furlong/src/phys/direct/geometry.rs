@@ -21,16 +21,22 @@ pub(super) const NEAR_FRAMES: u64 = if cfg!(loom) {
     1 << 18
 };
 
-/// Sections below this stand in the root.
+/// Sections below this stand in one array, where there are no others.
 const LOW_BITS: u32 = if cfg!(loom) { 10 } else { 28 };
 pub(super) const LOW_SECTIONS: u64 = 1 << (LOW_BITS - SECTION_BITS);
 pub(super) const LOW_FRAMES: u64 = LOW_SECTIONS << SECTION_BITS;
 
-/// Sections of a middle table: 2 to this power.
-pub(super) const MIDDLE_BITS: u32 = if cfg!(loom) { 1 } else { 12 };
-pub(super) const MIDDLE_SECTIONS: usize = 1 << MIDDLE_BITS;
+/// Sections of a page, in a table with frames above those: 2 to this power.
+const PAGE_BITS: u32 = if cfg!(loom) { 1 } else { 5 };
+pub(super) const PAGE_SECTIONS: usize = 1 << PAGE_BITS;
+/// Frames of a page: 2 to this power.
+pub(super) const PAGE_FRAME_BITS: u32 = SECTION_BITS + PAGE_BITS;
+
+/// Pages of a middle table: 2 to this power.
+const MIDDLE_BITS: u32 = if cfg!(loom) { 1 } else { 11 };
+pub(super) const MIDDLE_PAGES: usize = 1 << MIDDLE_BITS;
 /// Frames of a middle table: 2 to this power.
-pub(super) const MIDDLE_FRAME_BITS: u32 = SECTION_BITS + MIDDLE_BITS;
+pub(super) const MIDDLE_FRAME_BITS: u32 = PAGE_FRAME_BITS + MIDDLE_BITS;
 
 const _: () = assert!(MIDDLE_FRAME_BITS < FRAME_BITS && LOW_FRAMES < 1 << FRAME_BITS);
 const _: () = assert!(NEAR_FRAMES.is_multiple_of(SECTION_FRAMES) && NEAR_FRAMES < LOW_FRAMES);

@@ -80,8 +80,6 @@ struct Head<D> {
 pub(super) enum Kind {
     /// One section's, or that of near frames, with the runs that it points to.
     Own,
-    /// Shared by sections that are alike.
-    Shared,
     /// One of which another leaf has taken over the runs.
     Moved,
 }
@@ -96,12 +94,6 @@ impl<D> Clone for Leaf<D> {
 }
 
 impl<D> Copy for Leaf<D> {}
-
-impl<D> PartialEq for Leaf<D> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
 
 impl<D> Leaf<D> {
     /// # Safety
@@ -192,7 +184,7 @@ impl<D> Leaf<D> {
         let runs = self.all().iter().map(|block| block.runs().bytes());
         let runs = match self.kind() {
             Kind::Own => runs.sum(),
-            Kind::Shared | Kind::Moved => 0,
+            Kind::Moved => 0,
         };
         Self::footprint(self.blocks()) + runs
     }

@@ -1,24 +1,21 @@
-//! The way from a frame to its section's leaf, and what the writer keeps for itself.
-
-use core::ptr::NonNull;
+//! The way from a frame to its section's cell or leaf, and what the writer keeps for itself.
 
 use super::super::error::NoMemory;
 use super::super::limbo::Limbo;
 use super::super::memory::Memory;
-use super::super::segment::Frames;
 use super::super::words::Words;
-use super::geometry::{
-    BLOCK_FRAMES, BLOCKS, LOW_FRAMES, MIDDLE_BITS, MIDDLE_FRAME_BITS, MIDDLE_SECTIONS, NEAR_FRAMES,
-    SECTION_BITS, SECTION_FRAMES, block_of,
-};
+use super::cell::CellRef;
+use super::geometry::{BLOCK_FRAMES, BLOCKS, LOW_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of};
 use super::leaf::{Block, Leaf};
 use super::runs::Spares;
+use super::wide::{Top, Wide};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::const_unless_loom;
 
-/// A section's word: where the block of frame 0 would be, so that that of any frame of the section
-/// is as many blocks further on as if there were no sections.
-type Word<D> = AtomicPtr<Block<D>>;
+/// A section's word: it leads to a cell, which its lowest bit says; or is where the block of frame
+/// 0 would be, so that that of any frame of the section is as many blocks further on as if there
+/// were no sections.
+pub(super) type Word<D> = AtomicPtr<Block<D>>;
 
 /// What the word of a section says whose blocks begin at `first`.
 fn word_of<D>(section: usize, first: *mut Block<D>) -> *mut Block<D> {
@@ -43,13 +40,12 @@ pub struct Root<D> {
     /// Frames below it are in the near leaf, and there are no others; 0 where there are sections.
     near_limit: AtomicU64,
     near: Word<D>,
-    /// Frames below it are in the words, and in their leaves.
+    /// Frames below it are in the words, and what these lead to; 0 in a wide table.
     limit: AtomicU64,
     words: AtomicPtr<Word<D>>,
-    /// Frames below it, and not below 2^28, are in the top.
-    high_limit: AtomicU64,
-    /// Middle tables, null where there is nothing.
-    top: AtomicPtr<AtomicPtr<Word<D>>>,
+    /// Frames below it are in the top; 0 but in a wide table.
+    wide_limit: AtomicU64,
+    top: Top<D>,
 }
 
 /// What belongs to the writer.
@@ -58,13 +54,12 @@ pub struct Private<D> {
     pub(super) open: bool,
     /// The leaf of the frames from 0 on, in a table that began with few frames.
     pub(super) near: Option<Leaf<D>>,
-    /// Frames below it have words; 0 while the near leaf has all.
+    /// Frames below it have words; 0 while the near leaf has all, and in a wide table.
     pub(super) limit: u64,
     words: Words<Word<D>>,
-    high_limit: u64,
-    top: Words<AtomicPtr<Word<D>>>,
-    /// The leaf of all empty sections, once there can be one.
-    pub(super) empty: Option<Leaf<D>>,
+    pub(super) wide: Wide<D>,
+    /// The cell of all empty sections, once there can be one.
+    pub(super) empty: Option<CellRef<D>>,
     /// Leaves with all blocks for a change that must not fail.
     pub(super) spare: Option<Leaf<D>>,
     pub(super) spare_len: usize,
@@ -86,16 +81,15 @@ impl<D> Root<D> {
                 near: AtomicPtr::new(core::ptr::null_mut()),
                 limit: AtomicU64::new(0),
                 words: AtomicPtr::new(core::ptr::null_mut()),
-                high_limit: AtomicU64::new(0),
-                top: AtomicPtr::new(core::ptr::null_mut()),
+                wide_limit: AtomicU64::new(0),
+                top: Top::new(),
             }
         }
     }
 
-    /// What leads to the [`block`] of a frame that is not high: the near leaf, or its section's
-    /// word.
+    /// Where the near leaf's blocks begin, if the frame is in it.
     #[inline(always)]
-    pub(super) fn low(&self, frame: u64, seen: &mut impl FnMut()) -> Option<*mut Block<D>> {
+    pub(super) fn near(&self, frame: u64) -> Option<*mut Block<D>> {
         // Acquire: pairs with `root-near-limit`; the leaf that has all blocks below it is seen, or,
         // where there are sections, what has to do with them.
         if frame < self.near_limit.load(Ordering::Acquire) {
@@ -103,9 +97,20 @@ impl<D> Root<D> {
             return Some(self.near.load(Ordering::Acquire));
         }
         out_of_the_way();
-        // Acquire: pairs with `root-limit`; words and leaves for all frames below it are seen.
+        None
+    }
+
+    /// What the word of a frame's section says, if it has one.
+    #[inline(always)]
+    pub(super) fn word(&self, frame: u64, seen: &mut impl FnMut()) -> Option<*mut Block<D>> {
+        // Acquire: pairs with `root-limit`; words for all frames below it are seen, or, in a wide
+        // table, what took their place.
         if frame >= self.limit.load(Ordering::Acquire) {
-            return None;
+            // Acquire: pairs with `root-wide`; the top has room for all frames below it.
+            if frame >= self.wide_limit.load(Ordering::Acquire) {
+                return None;
+            }
+            return Some(self.top.word(frame, seen));
         }
         seen();
         // Acquire: pairs with `root-words`; the words are seen as they were made.
@@ -115,37 +120,8 @@ impl<D> Root<D> {
         let word = unsafe { words.add((frame >> SECTION_BITS) as usize) };
         // SAFETY: arrays of words are given back after a grace period.
         let word = unsafe { &*word };
-        // Acquire: pairs with `section-word`; the leaf is seen as it was made.
+        // Acquire: pairs with `section-word`; the cell or leaf is seen as it was made.
         Some(word.load(Ordering::Acquire))
-    }
-
-    /// The same for a high frame, if its section has a word.
-    pub(super) fn high(&self, frame: u64, seen: &mut impl FnMut()) -> Option<*mut Block<D>> {
-        let word = self.high_word(frame, seen)?;
-        seen();
-        // Acquire: pairs with `section-word`; the leaf is seen as it was made.
-        Some(word.load(Ordering::Acquire))
-    }
-
-    fn high_word(&self, frame: u64, seen: &mut impl FnMut()) -> Option<&Word<D>> {
-        // Acquire: pairs with `root-high`; the top has room for all frames below it.
-        if frame >= self.high_limit.load(Ordering::Acquire) || frame < LOW_FRAMES {
-            return None;
-        }
-        seen();
-        // Acquire: pairs with `root-top`; its places are seen as they were made.
-        let top = self.top.load(Ordering::Acquire);
-        // SAFETY: there is a place for all frames below the limit, here and in every later top.
-        let place = unsafe { top.add((frame >> MIDDLE_FRAME_BITS) as usize) };
-        // SAFETY: tops are given back after a grace period.
-        let place = unsafe { &*place };
-        // Acquire: pairs with `top-middle`; the words are seen as they were made.
-        let middle = NonNull::new(place.load(Ordering::Acquire))?;
-        let at = (frame >> SECTION_BITS) as usize % MIDDLE_SECTIONS;
-        // SAFETY: a middle table has so many words.
-        let word = unsafe { middle.add(at) };
-        // SAFETY: middle tables live as long as the structure.
-        Some(unsafe { word.as_ref() })
     }
 }
 
@@ -156,8 +132,7 @@ impl<D> Private<D> {
             near: None,
             limit: 0,
             words: Words::new(),
-            high_limit: 0,
-            top: Words::new(),
+            wide: Wide::new(),
             empty: None,
             spare: None,
             spare_len: 0,
@@ -178,87 +153,62 @@ impl<D> Private<D> {
         if !self.open {
             return;
         }
-        // Release, `root-words`: pairs with the load in `low`.
-        root.words.store(self.words.as_ptr(), Ordering::Release);
-        // Release, `root-limit`: pairs with the load in `low`, and comes after the words.
+        if self.limit > 0 {
+            // Release, `root-words`: pairs with the load in `word`.
+            root.words.store(self.words.as_ptr(), Ordering::Release);
+        }
+        let wide_limit = self.wide.publish(&root.top);
+        // Release, `root-wide`: pairs with the load in `word`, and comes after the top.
+        root.wide_limit.store(wide_limit, Ordering::Release);
+        // Release, `root-limit`: pairs with the load in `word`, and comes after the words, and
+        // after the top that takes their place. Who has seen the one before still finds the words.
         root.limit.store(self.limit, Ordering::Release);
-        // Release, `root-top`: pairs with the load in `high_word`.
-        root.top.store(self.top.as_ptr(), Ordering::Release);
-        // Release, `root-high`: pairs with the load in `high_word`, and comes after the top.
-        root.high_limit.store(self.high_limit, Ordering::Release);
         let near = self.near.map_or(core::ptr::null_mut(), Leaf::as_ptr);
-        // Release, `root-near`: pairs with the load in `low`.
+        // Release, `root-near`: pairs with the load in `near`.
         root.near.store(near, Ordering::Release);
-        let near_limit = if self.limit == 0 { self.near_end() } else { 0 };
-        // Release, `root-near-limit`: pairs with the load in `low`, and comes after the leaf, and
+        let has_sections = self.limit > 0 || wide_limit > 0;
+        let near_limit = if has_sections { 0 } else { self.near_end() };
+        // Release, `root-near-limit`: pairs with the load in `near`, and comes after the leaf, and
         // after words that take its place.
         root.near_limit.store(near_limit, Ordering::Release);
     }
 
     /// The word of a section that was prepared.
-    pub(super) fn word(&self, section: u64) -> &Word<D> {
-        let first = section << SECTION_BITS;
-        let word = if first < LOW_FRAMES {
-            self.words.get(section as usize)
+    fn place(&self, section: u64) -> &Word<D> {
+        let word = if self.wide.is_used() {
+            self.wide.word(section)
         } else {
-            self.middle(first >> MIDDLE_FRAME_BITS).map(|middle| {
-                let at = section as usize % MIDDLE_SECTIONS;
-                // SAFETY: a middle table has so many words.
-                let place = unsafe { middle.add(at) };
-                // SAFETY: middle tables live as long as the structure.
-                unsafe { place.as_ref() }
-            })
+            self.words.get(section as usize)
         };
         word.expect("the section was prepared")
     }
 
-    /// The leaf of a section that was prepared, and is not near.
-    pub(super) fn leaf(&self, section: u64) -> Leaf<D> {
+    /// What the word says of a section that was prepared, and is not near.
+    pub(super) fn word(&self, section: u64) -> *mut Block<D> {
         // Relaxed: the writer's own word.
-        let word = self.word(section).load(Ordering::Relaxed);
-        let first = word.wrapping_add(section as usize * BLOCKS);
+        self.place(section).load(Ordering::Relaxed)
+    }
+
+    /// The leaf of a section whose word leads to one.
+    pub(super) fn leaf(&self, section: u64) -> Leaf<D> {
+        let first = self.word(section).wrapping_add(section as usize * BLOCKS);
         // SAFETY: leaves that words lead to are alive.
         unsafe { Leaf::from_ptr(first) }.expect("words lead somewhere")
     }
 
-    /// Puts a leaf in the place of a section's, for readers to see.
+    /// Puts a leaf in the place of what a section has, for readers to see.
     pub(super) fn set_leaf(&self, section: u64, leaf: Leaf<D>) {
-        let word = word_of(section as usize, leaf.as_ptr());
-        // Release, `section-word`: pairs with the loads in `low` and `high`.
-        self.word(section).store(word, Ordering::Release);
+        self.set_word(section, word_of(section as usize, leaf.as_ptr()));
     }
 
-    fn middle(&self, at: u64) -> Option<NonNull<Word<D>>> {
-        // Relaxed: the writer's own word.
-        NonNull::new(self.top.get(at as usize)?.load(Ordering::Relaxed))
+    /// The same with what leads to a cell.
+    pub(super) fn set_word(&self, section: u64, word: *mut Block<D>) {
+        // Release, `section-word`: pairs with the loads in `Root::word` and `Top::word`.
+        self.place(section).store(word, Ordering::Release);
     }
 
-    /// Bytes that a near leaf and words for `frames` take at most.
-    pub(super) fn footprint(&self, frames: Frames) -> usize {
-        let before = self.near.map_or(0, Leaf::blocks);
-        let is_near = self.limit == 0 && (before > 0 || frames.end <= NEAR_FRAMES);
-        let near = match frames.end.min(NEAR_FRAMES).div_ceil(BLOCK_FRAMES) as usize {
-            blocks if is_near => Leaf::<D>::footprint(blocks.max(before + before / 8) + BLOCKS),
-            _ => 0,
-        };
-        self.words_footprint(frames) + near
-    }
-
-    fn words_footprint(&self, frames: Frames) -> usize {
-        let word = size_of::<Word<D>>();
-        let low = frames.end.min(LOW_FRAMES).div_ceil(SECTION_FRAMES) as usize;
-        let low = low.next_power_of_two() * word;
-        if frames.end <= LOW_FRAMES {
-            return low;
-        }
-        let last = ((frames.end - 1) >> MIDDLE_FRAME_BITS) as usize;
-        let first = (frames.start.max(LOW_FRAMES) >> MIDDLE_FRAME_BITS) as usize;
-        let middles = (last - first + 1) * MIDDLE_SECTIONS * word;
-        low + middles + (last + 1).next_power_of_two() * word
-    }
-
-    /// Makes words for all low sections below `sections`. Near ones lead into the near leaf, which
-    /// has all their blocks, the others to the empty leaf, which there is.
+    /// Makes words for all sections below `sections`. Near ones lead into the near leaf, which has
+    /// all their blocks, the others to the empty cell, which there is.
     pub(super) fn grow_words(
         &mut self,
         memory: &mut Memory,
@@ -270,13 +220,11 @@ impl<D> Private<D> {
         }
         let before = self.words.bytes();
         let (near, empty) = (self.near, self.empty);
-        let empty = empty.expect("there is an empty leaf first").as_ptr();
+        let empty = empty.expect("there is an empty cell first").word();
         let copy = |old: &Words<Word<D>>, at: usize| {
             // Relaxed: the writer's own word.
             let old = old.get(at).map(|word| word.load(Ordering::Relaxed));
-            let near = near.filter(|leaf| at * BLOCKS < leaf.blocks());
-            let near = near.map(Leaf::as_ptr);
-            AtomicPtr::new(old.or(near).unwrap_or(word_of(at, empty)))
+            AtomicPtr::new(old.or(near_word(near, at)).unwrap_or(empty))
         };
         let room = sections.next_power_of_two();
         let old = self.words.grow(memory, room, copy)?;
@@ -287,68 +235,98 @@ impl<D> Private<D> {
         Ok(())
     }
 
-    /// Makes middle tables for high frames `start..end`.
-    pub(super) fn grow_top(
+    /// Makes pages for frames `start..end`, and if the table was not wide before, for all that
+    /// there is.
+    pub(super) fn widen(
         &mut self,
         memory: &mut Memory,
         limbo: &mut Limbo,
-        start: u64,
-        end: u64,
+        (start, end): (u64, u64),
     ) -> Result<(), NoMemory> {
-        let last = (end - 1) >> MIDDLE_FRAME_BITS;
-        if last as usize >= self.top.room() {
-            let before = self.top.bytes();
-            let copy = |old: &Words<AtomicPtr<Word<D>>>, at| {
-                // Relaxed: the writer's own word.
-                let middle = old.get(at).map(|place| place.load(Ordering::Relaxed));
-                AtomicPtr::new(middle.unwrap_or(core::ptr::null_mut()))
-            };
-            let room = (last as usize + 1).next_power_of_two();
-            let old = self.top.grow(memory, room, copy)?;
-            // SAFETY: as in `grow_words`.
-            unsafe { old.retire(limbo) };
-            self.bytes = self.bytes + self.top.bytes() - before;
-            self.high_limit = (room as u64) << MIDDLE_FRAME_BITS;
+        let empty = self.empty.expect("there is an empty cell first").word();
+        let is_first = !self.wide.is_used();
+        let before = self.wide.bytes();
+        let made = self.wide.cover(memory, limbo, (start, end), empty);
+        let made = made.and_then(|()| self.move_words(memory, limbo, empty, is_first));
+        self.bytes = self.bytes + self.wide.bytes() - before;
+        made?;
+        if is_first {
+            self.wide.use_it();
+            self.bytes -= self.words.bytes();
+            let words = core::mem::replace(&mut self.words, Words::new());
+            // SAFETY: the top is published before the change is over; see `update::prepare`.
+            unsafe { words.retire(limbo) };
+            self.limit = 0;
         }
-        for at in start >> MIDDLE_FRAME_BITS..=last {
-            if self.middle(at).is_none() {
-                self.add_middle(memory, at)?;
+        Ok(())
+    }
+
+    /// All that words lead to can be reached through pages.
+    fn move_words(
+        &mut self,
+        memory: &mut Memory,
+        limbo: &mut Limbo,
+        empty: *mut Block<D>,
+        is_first: bool,
+    ) -> Result<(), NoMemory> {
+        let near = (self.near_end() >> SECTION_BITS) as usize;
+        let sections = if is_first {
+            near.max(self.words.room())
+        } else {
+            0
+        };
+        for section in 0..sections {
+            // Relaxed: the writer's own word.
+            let word = self
+                .words
+                .get(section)
+                .map(|word| word.load(Ordering::Relaxed));
+            let word = word.or(near_word(self.near, section)).unwrap_or(empty);
+            let start = (section as u64) << SECTION_BITS;
+            if word != empty {
+                self.wide.cover(memory, limbo, (start, start + 1), empty)?;
+            }
+            // Where a try before this one ended for want of memory there may be a page already.
+            if let Some(place) = self.wide.word(section as u64) {
+                // Relaxed: `root-wide` publishes it.
+                place.store(word, Ordering::Relaxed);
             }
         }
         Ok(())
     }
 
-    fn add_middle(&mut self, memory: &mut Memory, at: u64) -> Result<(), NoMemory> {
-        let empty = self.empty.expect("there is an empty leaf first");
-        let mut middle = Words::new();
-        let first = at as usize * MIDDLE_SECTIONS;
-        let make = |_: &_, section| AtomicPtr::new(word_of(first + section, empty.as_ptr()));
-        middle.grow(memory, MIDDLE_SECTIONS, make)?;
-        self.bytes += middle.bytes();
-        let place = self.top.get(at as usize).expect("the top was grown");
-        // Release, `top-middle`: pairs with the load in `high_word`.
-        place.store(middle.as_ptr(), Ordering::Release);
-        Ok(())
-    }
-
-    /// All sections that have leaves of their own or share one, for a walk through everything.
+    /// All sections with words of their own, for a walk through everything.
     pub(super) fn sections(&self) -> impl Iterator<Item = u64> + use<'_, D> {
-        let low = self.near_end() >> SECTION_BITS..self.limit >> SECTION_BITS;
-        let middles = 0..self.top.room() as u64;
-        let middles = middles.filter(|at| self.middle(*at).is_some());
-        low.chain(middles.flat_map(|at| at << MIDDLE_BITS..(at + 1) << MIDDLE_BITS))
+        let near = self.near_end() >> SECTION_BITS;
+        let low = 0..self.limit >> SECTION_BITS;
+        let wide = self.wide.sections().filter(|_| self.wide.is_used());
+        low.chain(wide).filter(move |section| *section >= near)
     }
 
     /// Gives the arrays back. There are no readers.
     pub(super) fn free_arrays(&mut self, memory: &mut Memory) {
-        for at in 0..self.top.room() as u64 {
-            if let Some(start) = self.middle(at) {
-                let room = MIDDLE_SECTIONS;
-                Words::from_start(start, room).free(memory);
-            }
-        }
-        self.top.free(memory);
+        self.wide.free(memory);
         self.words.free(memory);
-        (self.limit, self.high_limit, self.bytes) = (0, 0, 0);
+        (self.limit, self.bytes) = (0, 0);
     }
+
+    /// Bytes that words for frames up to `end` take at most, and pages for frames from `start` on.
+    pub(super) fn words_footprint(&self, start: u64, end: u64) -> usize {
+        if end <= LOW_FRAMES && !self.wide.is_used() {
+            let sections = end.div_ceil(SECTION_FRAMES) as usize;
+            return sections.next_power_of_two() * size_of::<Word<D>>();
+        }
+        let before = if self.wide.is_used() {
+            0
+        } else {
+            self.limit.max(self.near_end())
+        };
+        Wide::<D>::footprint(start, end) + Wide::<D>::footprint(0, before.max(1))
+    }
+}
+
+/// What the word says of a section that is in the near leaf.
+fn near_word<D>(near: Option<Leaf<D>>, section: usize) -> Option<*mut Block<D>> {
+    let near = near.filter(|leaf| section * BLOCKS < leaf.blocks());
+    near.map(Leaf::as_ptr)
 }

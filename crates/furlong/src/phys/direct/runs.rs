@@ -96,10 +96,11 @@ impl List {
 }
 
 /// Room for 64 indices of 32 bits.
-const SPARE_LAYOUT: Layout = match Layout::from_size_align(8 + 4 * BLOCK_FRAMES as usize, 8) {
-    Ok(layout) => layout,
-    Err(_) => panic!("the layout is small"),
-};
+pub(super) const SPARE_LAYOUT: Layout =
+    match Layout::from_size_align(8 + 4 * BLOCK_FRAMES as usize, 8) {
+        Ok(layout) => layout,
+        Err(_) => panic!("the layout is small"),
+    };
 
 impl Runs {
     /// There are no segments: the word of the entry at 0, so that a lookup of a hole does as any
@@ -289,7 +290,7 @@ impl Spares {
         }
     }
 
-    fn take(&mut self) -> NonNull<u8> {
+    pub(super) fn take(&mut self) -> NonNull<u8> {
         let piece = self
             .first
             .expect("as many were prepared as a change can need");

@@ -8,6 +8,7 @@ use super::super::pages::Pages;
 use super::super::segment::Frames;
 use super::super::truth::Truth;
 use super::Direct;
+use super::cell::{Cell, CellKind, CellRef};
 use super::geometry::{
     BLOCK_FRAMES, BLOCKS, LOW_FRAMES, NEAR_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of,
 };
@@ -16,14 +17,17 @@ use super::root::Private;
 use super::runs::{List, Runs, Spares};
 use crate::sync::atomic::Ordering;
 
-/// Leaves of sections that one change takes at most: at its two ends, and one for all that are a
-/// segment's alone. Near frames take none.
-const LEAVES: usize = 3;
-/// Leaves that removing isolated frames, or taking them back, takes at most: those that are a
-/// segment's alone, in a hosted one with descriptors and without.
+/// Leaves of sections that one change takes at most: at its two ends. Near frames take none.
+const LEAVES: usize = 2;
+/// Leaves that removing isolated frames, or taking them back, takes at most: the same.
 const LEAVES_HELD: usize = 2;
 /// Runs that one change makes at most: for the blocks at its two ends, and at the segment's end.
 const RUNS: usize = 3;
+/// Cells that one change makes at most: at these places, and two that a segment's whole sections
+/// share.
+const CELLS: usize = 5;
+/// Spare pieces that one change takes at most.
+const SPARES: usize = RUNS + CELLS;
 /// Things that one change unlinks at most: arrays, leaves as one list, leaves of a segment, runs.
 const RETIRED: usize = 16;
 /// Blocks of the longest near leaf.
@@ -39,8 +43,8 @@ pub(super) fn prepare<D>(
     let held = site.truth.hidden.len() + usize::from(matches!(change, Change::Isolate));
     site.limbo.reserve(site.memory, RETIRED * (1 + held))?;
     let private = &mut *site.private;
-    private.spare_runs.fill(site.memory, RUNS * (1 + held))?;
-    let grown = cover(site, frames).and_then(|()| cover_high(site, frames));
+    private.spare_runs.fill(site.memory, SPARES * (1 + held))?;
+    let grown = cover(site, frames);
     site.private.publish(site.shared);
     grown?;
     if frames.end <= site.private.near_end() {
@@ -56,32 +60,44 @@ pub(super) fn prepare<D>(
     Ok(())
 }
 
-/// Makes blocks, or words, for those of `frames` that are low.
+/// Makes blocks, words, or pages for these frames.
 fn cover<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), NoMemory> {
-    let end = frames.end.min(LOW_FRAMES);
-    let Private { near, limit, .. } = *site.private;
-    if frames.start >= end || end <= limit.max(site.private.near_end()) {
+    let near_end = site.private.near_end();
+    if frames.end <= near_end {
         return Ok(());
     }
+    let Private { near, limit, .. } = *site.private;
+    let is_wide = site.private.wide.is_used();
     let before = near.map_or(0, Leaf::blocks);
-    if limit == 0 && end <= NEAR_FRAMES {
+    if !is_wide && limit == 0 && frames.end <= NEAR_FRAMES {
         // Some more than are needed, so that few of many small changes take a copy.
         let more = (before + before / 8).min(NEAR_BLOCKS);
-        return lengthen(site, end.div_ceil(BLOCK_FRAMES).max(more as u64) as usize);
+        let blocks = frames.end.div_ceil(BLOCK_FRAMES).max(more as u64);
+        return lengthen(site, blocks as usize);
+    }
+    if !is_wide && frames.end <= limit {
+        return Ok(());
     }
     need_empty(site)?;
     lengthen(site, before.next_multiple_of(BLOCKS))?;
-    let sections = end.div_ceil(SECTION_FRAMES) as usize;
     let private = &mut *site.private;
+    if is_wide || frames.end > LOW_FRAMES {
+        let start = frames.start.max(private.near_end());
+        return private.widen(site.memory, site.limbo, (start, frames.end));
+    }
+    let sections = frames.end.div_ceil(SECTION_FRAMES) as usize;
     private.grow_words(site.memory, site.limbo, sections)
 }
 
 fn need_empty<D>(site: &mut Site<'_, Direct, D>) -> Result<(), NoMemory> {
     if site.private.empty.is_none() {
-        let leaf = Leaf::new(site.memory, BLOCKS)?;
-        leaf.set_kind(Kind::Shared);
-        site.private.bytes += leaf.bytes();
-        site.private.empty = Some(leaf);
+        let private = &mut *site.private;
+        let cell = CellRef::new(&Cell::empty(), site.memory, &mut private.spare_runs);
+        private.bytes += cell.bytes();
+        private.empty = Some(cell);
+        // What it may have taken is there for what comes next.
+        let held = site.truth.hidden.len() + 1;
+        private.spare_runs.fill(site.memory, SPARES * (1 + held))?;
     }
     Ok(())
 }
@@ -105,17 +121,6 @@ fn lengthen<D>(site: &mut Site<'_, Direct, D>, blocks: usize) -> Result<(), NoMe
     }
     site.private.bytes += new.bytes();
     Ok(())
-}
-
-/// Makes words for those of `frames` that are high.
-fn cover_high<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), NoMemory> {
-    let start = frames.start.max(LOW_FRAMES);
-    if start >= frames.end {
-        return Ok(());
-    }
-    need_empty(site)?;
-    let private = &mut *site.private;
-    private.grow_top(site.memory, site.limbo, start, frames.end)
 }
 
 /// Puts a leaf that nothing leads to any more with those that this change has unlinked.
@@ -148,23 +153,43 @@ pub(super) fn update<D>(site: &mut Site<'_, Direct, D>, frames: Frames) {
     flush(site);
 }
 
-/// What a section should have for a leaf.
+/// What a section should have.
 enum Want {
-    Empty,
+    /// The empty cell.
+    Nothing,
     /// That of the segment at this index.
     Shared(u32),
-    Own,
+    /// A cell that says that these frames of the segment at this index are found.
+    Stretch(u32, Frames),
+    /// A leaf.
+    Leaf,
 }
 
 fn want<D>(truth: Truth<'_, D>, whole: Frames) -> Want {
-    match truth.overlapping(whole) {
-        [] => Want::Empty,
-        [index] if truth.all.get(*index).frames().covers(whole) => match truth.hidden_in(whole) {
-            [] => Want::Shared(*index),
-            [hidden] if hidden.frames.covers(whole) => Want::Empty,
-            _ => Want::Own,
-        },
-        _ => Want::Own,
+    let mut only = None;
+    for index in truth.overlapping(whole) {
+        let part = truth.all.get(*index).frames().meet(whole);
+        let mut from = part.start;
+        let hidden = truth.hidden_in(part).iter().map(|hidden| hidden.frames);
+        let behind = Frames {
+            start: part.end,
+            end: part.end,
+        };
+        for Frames { start, end } in hidden.chain([behind]) {
+            let stretch = Frames {
+                start: from,
+                end: start,
+            };
+            if !stretch.is_empty() && only.replace((*index, stretch)).is_some() {
+                return Want::Leaf;
+            }
+            from = end;
+        }
+    }
+    match only {
+        None => Want::Nothing,
+        Some((index, stretch)) if stretch == whole => Want::Shared(index),
+        Some((index, stretch)) => Want::Stretch(index, stretch),
     }
 }
 
@@ -174,29 +199,67 @@ fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frame
         start,
         end: start + SECTION_FRAMES,
     };
-    let old = site.private.leaf(section);
-    let is_own = old.kind() == Kind::Own;
+    let old = site.private.word(section);
+    let cell = CellRef::of_word(old);
     let new = match want(site.truth, whole) {
-        Want::Empty => site.private.empty,
-        Want::Shared(index) => Some(shared_leaf(site, index, start)),
-        Want::Own if is_own => None,
-        Want::Own => {
+        Want::Nothing => site.private.empty,
+        Want::Shared(index) => Some(shared_cell(site, index, start)),
+        Want::Stretch(index, stretch) => own_cell(site, cell, index, stretch),
+        Want::Leaf if cell.is_none() => {
+            let leaf = site.private.leaf(section);
+            return update_blocks(site, leaf, start, whole.meet(frames));
+        }
+        Want::Leaf => {
             let leaf = take_spare(site);
             update_blocks(site, leaf, start, whole);
-            Some(leaf)
+            site.private.set_leaf(section, leaf);
+            return retire_cell(site, cell);
         }
     };
-    match new {
-        Some(new) if new != old => {
-            site.private.set_leaf(section, new);
-            if is_own {
-                site.private.bytes -= old.bytes();
-                retire(site, old);
-            }
-        }
-        Some(_) => {}
-        None => update_blocks(site, old, start, whole.meet(frames)),
+    let Some(new) = new.filter(|new| new.word() != old) else {
+        return;
+    };
+    let leaf = cell.is_none().then(|| site.private.leaf(section));
+    site.private.set_word(section, new.word());
+    retire_cell(site, cell);
+    if let Some(leaf) = leaf {
+        site.private.bytes -= leaf.bytes();
+        retire(site, leaf);
     }
+}
+
+/// Gives back a section's own cell, to which nothing leads any more.
+fn retire_cell<D>(site: &mut Site<'_, Direct, D>, cell: Option<CellRef<D>>) {
+    let is_own = |cell: &CellRef<D>| cell.get().kind == CellKind::Own;
+    if let Some(cell) = cell.filter(is_own) {
+        put_cell(site, cell);
+    }
+}
+
+fn put_cell<D>(site: &mut Site<'_, Direct, D>, cell: CellRef<D>) {
+    site.private.bytes -= cell.bytes();
+    let (piece, layout) = cell.piece();
+    // SAFETY: no word leads to it any more.
+    unsafe { site.limbo.put(piece, layout) };
+}
+
+fn new_cell<D>(site: &mut Site<'_, Direct, D>, cell: &Cell<D>) -> CellRef<D> {
+    let cell = CellRef::new(cell, site.memory, &mut site.private.spare_runs);
+    site.private.bytes += cell.bytes();
+    cell
+}
+
+/// A section's own cell: the one that it has, if that says so.
+fn own_cell<D>(
+    site: &mut Site<'_, Direct, D>,
+    old: Option<CellRef<D>>,
+    index: u32,
+    stretch: Frames,
+) -> Option<CellRef<D>> {
+    let base = base_of(site.truth.all.get(index).pages_at(stretch.start));
+    let cell = Cell::new(CellKind::Own, (stretch.start, stretch.len()), base, index);
+    let same = old.filter(|old| old.get().says(&cell));
+    Some(same.unwrap_or_else(|| new_cell(site, &cell)))
 }
 
 fn take_spare<D>(site: &mut Site<'_, Direct, D>) -> Leaf<D> {
@@ -211,48 +274,32 @@ fn take_spare<D>(site: &mut Site<'_, Direct, D>) -> Leaf<D> {
     leaf
 }
 
-/// A segment's shared leaves: for sections with descriptors, and for those without.
+/// A segment's shared cells: for sections with descriptors, and for those without.
 const SHARED: usize = 2;
 
-/// One of a segment's shared leaves.
-fn mark<D>(entry: &Entry<D>, which: usize) -> Option<Leaf<D>> {
-    // SAFETY: the mark is null or a leaf that lives as long as the segment.
-    unsafe { Leaf::from_ptr(entry.mark(which).cast()) }
+/// One of a segment's shared cells.
+fn mark<D>(entry: &Entry<D>, which: usize) -> Option<CellRef<D>> {
+    CellRef::of_mark(entry.mark(which))
 }
 
-/// The leaf of sections that are this segment's alone, as the one that begins with `frame` is.
-fn shared_leaf<D>(site: &mut Site<'_, Direct, D>, index: u32, frame: u64) -> Leaf<D> {
+/// The cell of sections that are this segment's alone, as the one that begins with `frame` is.
+fn shared_cell<D>(site: &mut Site<'_, Direct, D>, index: u32, frame: u64) -> CellRef<D> {
     let entry = site.truth.all.get(index);
     let pages = entry.pages_at(frame);
     let which = usize::from(pages.is_none());
-    if let Some(leaf) = mark(entry, which) {
-        return leaf;
+    if let Some(cell) = mark(entry, which) {
+        return cell;
     }
-    let leaf = take_spare(site);
-    leaf.set_kind(Kind::Shared);
-    let mut list = List::new();
-    list.push(WHOLE_BLOCK, index);
-    let runs = Runs::new(&list, site.memory, &mut site.private.spare_runs);
-    let base = base_of(pages);
-    for block in leaf.all() {
-        block.set_runs(runs);
-        // Relaxed: `section-word` publishes the leaf.
-        block.base.store(base, Ordering::Relaxed);
-        block.valid.store(u64::MAX, Ordering::Relaxed);
-    }
-    entry.set_mark(which, leaf.as_ptr().cast());
-    leaf
+    let all = (0, u64::MAX);
+    let cell = Cell::new(CellKind::Shared, all, base_of(pages), index);
+    let cell = new_cell(site, &cell);
+    entry.set_mark(which, cell.word().cast());
+    cell
 }
 
 fn base_of<D>(pages: Option<Pages<D>>) -> *mut D {
     pages.map_or(Base::elsewhere(), Pages::start)
 }
-
-/// All frames of a block, counted from its first.
-const WHOLE_BLOCK: Frames = Frames {
-    start: 0,
-    end: BLOCK_FRAMES,
-};
 
 /// What a block should have.
 struct Wanted<D> {
@@ -331,7 +378,7 @@ fn update_block<D>(site: &mut Site<'_, Direct, D>, block: &Block<D>, want: &Want
     block.valid.store(want.valid, Ordering::Release);
 }
 
-/// Whether frames make up a whole section, so that their segment has a shared leaf.
+/// Whether frames make up a whole section, so that their segment has a shared cell.
 fn has_section(frames: Frames) -> bool {
     frames.start.div_ceil(SECTION_FRAMES) < frames.end / SECTION_FRAMES
 }
@@ -343,22 +390,20 @@ pub(super) fn shrunk<D>(site: &mut Site<'_, Direct, D>, index: u32, left: Frames
     }
     let entry = site.truth.all.get(index);
     for which in 0..SHARED {
-        if let Some(leaf) = mark(entry, which) {
-            site.private.bytes -= leaf.bytes();
-            retire(site, leaf);
+        if let Some(cell) = mark(entry, which) {
+            put_cell(site, cell);
         }
     }
     entry.forget_marks();
-    flush(site);
 }
 
-/// Gives back the shared leaves of all segments, once nothing leads to them any more.
+/// Gives back the shared cells of all segments, once nothing leads to them any more.
 pub(super) fn free_shared<D>(site: &mut Site<'_, Direct, D>) {
     for index in site.truth.order {
         let entry = site.truth.all.get(*index);
-        for leaf in (0..SHARED).filter_map(|which| mark(entry, which)) {
+        for cell in (0..SHARED).filter_map(|which| mark(entry, which)) {
             // SAFETY: there are no readers, and the words that led to it are gone.
-            unsafe { leaf.free(site.memory) };
+            unsafe { cell.free(site.memory) };
         }
         entry.forget_marks();
     }
@@ -366,7 +411,7 @@ pub(super) fn free_shared<D>(site: &mut Site<'_, Direct, D>) {
 
 /// See [`Arm::settle`](super::super::lookup::Arm::settle).
 pub(super) fn settle<D>(site: &mut Site<'_, Direct, D>, held: usize) {
-    trim(site, LEAVES + LEAVES_HELD * held, RUNS * (1 + held));
+    trim(site, LEAVES + LEAVES_HELD * held, SPARES * (1 + held));
 }
 
 /// Gives spare leaves and runs back, but for so many.
@@ -384,11 +429,18 @@ fn trim<D>(site: &mut Site<'_, Direct, D>, leaves: usize, runs: usize) {
 
 /// See [`Arm::footprint`](super::super::lookup::Arm::footprint).
 pub(super) fn footprint<D>(private: &Private<D>, frames: Frames, held: usize) -> usize {
-    // Beside those that a change takes: the empty leaf.
     let leaves = LEAVES + LEAVES_HELD * held + 1;
     let waiting = 2 * RETIRED * (1 + held) * Limbo::ITEM;
-    let runs = Spares::footprint(RUNS * (1 + held));
-    leaves * Leaf::<D>::footprint(BLOCKS) + runs + waiting + private.footprint(frames)
+    let spares = Spares::footprint(SPARES * (2 + held));
+    let before = private.near.map_or(0, Leaf::blocks);
+    let has_sections = private.limit > 0 || private.wide.is_used();
+    let is_near = !has_sections && (before > 0 || frames.end <= NEAR_FRAMES);
+    let near = match frames.end.min(NEAR_FRAMES).div_ceil(BLOCK_FRAMES) as usize {
+        blocks if is_near => Leaf::<D>::footprint(blocks.max(before + before / 8) + BLOCKS),
+        _ => 0,
+    };
+    let words = private.words_footprint(frames.start, frames.end);
+    leaves * Leaf::<D>::footprint(BLOCKS) + spares + waiting + near + words
 }
 
 /// See [`Arm::clear`](super::super::lookup::Arm::clear).
@@ -396,16 +448,25 @@ pub(super) fn clear<D>(site: &mut Site<'_, Direct, D>) {
     trim(site, 0, 0);
     let private = &mut *site.private;
     for section in private.sections() {
-        let leaf = private.leaf(section);
-        if leaf.kind() == Kind::Own {
-            // SAFETY: there are no readers, and the words go next.
-            unsafe { leaf.free(site.memory) };
+        match CellRef::of_word(private.word(section)) {
+            None => {
+                // SAFETY: there are no readers, and the words go next.
+                unsafe { private.leaf(section).free(site.memory) };
+            }
+            Some(cell) if cell.get().kind == CellKind::Own => {
+                // SAFETY: as above.
+                unsafe { cell.free(site.memory) };
+            }
+            Some(_) => {}
         }
     }
-    let leaves = [private.near.take(), private.empty.take()];
-    for leaf in leaves.into_iter().flatten() {
+    if let Some(leaf) = private.near.take() {
         // SAFETY: as above.
         unsafe { leaf.free(site.memory) };
+    }
+    if let Some(cell) = private.empty.take() {
+        // SAFETY: as above.
+        unsafe { cell.free(site.memory) };
     }
     private.free_arrays(site.memory);
 }

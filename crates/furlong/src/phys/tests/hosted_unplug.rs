@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use super::{frames, lent};
 use crate::addr::{Address, Extent, Pfn};
 use crate::check::Check;
+use crate::phys::by_address::tests::LOOKED_AT;
 use crate::phys::segment::Frames;
 use crate::phys::{
     BrokenTable, Descriptor, Isolated, Segment, SegmentTable, Segments, SetError, Standard,
@@ -89,6 +90,33 @@ fn a_range_that_hosts_itself_leaves_whole_and_its_memory_comes_back() {
         after < before + index + 1024,
         "{before} bytes, then {after}"
     );
+}
+
+/// Things in trees by address that plugging 64 frames takes a look at, and unplugging them again,
+/// beside so many ranges that host themselves.
+fn looked_at_beside(hosts: u64) -> u64 {
+    let table = table();
+    let mut segments = table.lock();
+    for at in 1..=hosts {
+        plug(&mut segments, frames(at << 13, (at << 13) + 4096));
+    }
+    let start = ((hosts / 2) << 13) + 5000;
+    let beside = frames(start, start + 64);
+    let mut least = u64::MAX;
+    for _ in 0..8 {
+        let before = LOOKED_AT.get();
+        segments.plug(beside).unwrap();
+        segments.unplug(beside).unwrap();
+        least = least.min(LOOKED_AT.get() - before);
+    }
+    segments.check().unwrap();
+    least
+}
+
+#[test]
+fn what_a_plug_and_an_unplug_look_at_hardly_grows_with_the_number_of_hosts() {
+    let (few, many) = (looked_at_beside(100), looked_at_beside(2000));
+    assert!(few > 10 && many * 4 <= few * 5, "{few}, then {many}");
 }
 
 #[test]

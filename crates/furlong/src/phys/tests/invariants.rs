@@ -59,6 +59,16 @@ fn an_isolation_without_a_segment_breaks_i4() {
 }
 
 #[test]
+fn a_split_too_many_in_the_count_breaks_i4() {
+    let broken = broken_by(|segments| segments.core.splits += 1);
+    let expected = BrokenTable::Splits {
+        counted: 1,
+        found: 0,
+    };
+    assert_eq!(broken, expected);
+}
+
+#[test]
 fn a_frame_too_many_in_the_count_breaks_i5() {
     let broken = broken_by(|segments| segments.core.managed += 1);
     let expected = BrokenTable::Managed {
@@ -70,7 +80,7 @@ fn a_frame_too_many_in_the_count_breaks_i5() {
 
 #[test]
 fn a_lookup_that_finds_what_is_isolated_breaks_i6() {
-    let broken = broken_by(|segments| segments.core.hidden.push(hidden(12, 13)));
+    let broken = broken_by(|segments| segments.core.hidden.push(hidden(10, 13)));
     assert!(matches!(broken, BrokenTable::Lookup(_)), "{broken}");
 }
 
@@ -83,9 +93,8 @@ fn a_segment_without_descriptors_breaks_i7() {
 #[test]
 fn a_descriptor_that_no_segment_has_breaks_i8() {
     let broken = broken_by(|segments| {
-        let core = &mut *segments.core;
-        let run = core.slabs.take(&mut core.memory, 1);
-        core::mem::forget(run.unwrap_or_else(|_| unreachable!("there is a heap")));
+        let taken = segments.core.slabs.take(1);
+        assert!(taken.is_some(), "the slab has room");
     });
     assert!(matches!(broken, BrokenTable::Slabs { .. }), "{broken}");
 }

@@ -9,6 +9,8 @@ mod panics;
 mod price;
 mod readers;
 mod tokens;
+mod unlinked;
+mod without_lock;
 
 use core::mem::MaybeUninit;
 

@@ -34,6 +34,7 @@ fn large(bytes: usize) -> usize {
 const BLOCK: usize = 24;
 const LEAF: usize = 16;
 const SECTION: usize = LEAF + 64 * BLOCK;
+const CELL: usize = 32;
 
 #[test]
 fn segments_side_by_side_take_a_block_for_each_64_frames() {
@@ -79,13 +80,33 @@ fn segments_of_a_block_with_indices_far_apart_take_a_piece() {
 }
 
 #[test]
-fn sections_take_a_word_each_and_share_leaves() {
+fn sections_take_a_word_each_and_share_cells() {
     // Two whole sections, a part of one above; and one below, all of it empty but a frame.
     let start = 1 << 18;
     let table = started([(4096, 4097), (start, start + 2 * 4096 + 1)]);
     let words = 128 * 8;
-    let empty = large(SECTION);
-    let own = 2 * large(SECTION);
-    let shared = large(SECTION);
-    assert_eq!(bytes(&table), words + empty + own + shared);
+    // Of what is empty, of the segment, and of two sections with a stretch.
+    assert_eq!(bytes(&table), words + 4 * CELL);
+    // Two stretches take blocks.
+    table.lock().plug(frames(4200, 4201)).unwrap();
+    assert_eq!(bytes(&table), words + 3 * CELL + large(SECTION));
+    table.lock().unplug(frames(4200, 4201)).unwrap();
+    table.lock().sweep();
+    assert_eq!(bytes(&table), words + 4 * CELL);
+}
+
+#[test]
+fn a_table_with_high_frames_takes_pages_where_there_is_memory() {
+    const TIB: u64 = 1 << 28;
+    let table = started([(5 * TIB + 7, 5 * TIB + 9)]);
+    let (top, middles, pages) = (8 * 8, 2 * large(2048 * 8), 2 * 256);
+    assert_eq!(bytes(&table), top + middles + pages + 2 * CELL);
+    // What was reached by one array is reached through pages.
+    let table = started([(0, 1 << 16), (TIB / 4, TIB / 4 + 10)]);
+    assert_eq!(bytes(&table), (TIB / 4096 / 2) as usize * 8 + 3 * CELL);
+    table.lock().plug(frames(TIB, TIB + 1)).unwrap();
+    table.lock().sweep();
+    // 512 MiB at 0, those at 256 GiB and at 1 TiB have pages, and there is one for none.
+    let (top, middles, pages) = (2 * 8, 3 * large(2048 * 8), 4 * 256);
+    assert_eq!(bytes(&table), top + middles + pages + 4 * CELL);
 }

@@ -1,0 +1,282 @@
+//! Things in the order of their addresses, each with a number, its room: the lowest one with enough
+//! room, and the one at an address, are found in O(log n).
+//!
+//! A treap whose links lie in the things themselves, so that it takes no memory. The priority of a
+//! thing is a hash of its address; O(log n) is what that gives on average.
+
+use core::cell::Cell;
+use core::ptr::NonNull;
+
+/// The links of a thing.
+pub(super) struct Links<T> {
+    /// Below it in the tree: those with lower addresses, and those with higher ones.
+    sides: [Cell<Option<NonNull<T>>>; 2],
+    room: Cell<usize>,
+    /// The most room of it and of all below it in the tree.
+    most: Cell<usize>,
+}
+
+const LOW: usize = 0;
+const HIGH: usize = 1;
+
+impl<T> Links<T> {
+    /// Of a thing with so much room, in no tree.
+    pub(super) const fn new(room: usize) -> Self {
+        Self {
+            sides: [const { Cell::new(None) }; 2],
+            room: Cell::new(room),
+            most: Cell::new(room),
+        }
+    }
+
+    pub(super) fn room(&self) -> usize {
+        self.room.get()
+    }
+}
+
+/// A thing with links.
+pub(super) trait Placed: Sized {
+    fn links(&self) -> &Links<Self>;
+}
+
+type Place<T> = Option<NonNull<T>>;
+
+/// The tree. It does not own the things in it.
+pub(super) struct ByAddress<T> {
+    root: Place<T>,
+}
+
+impl<T> ByAddress<T> {
+    pub(super) const fn new() -> Self {
+        Self { root: None }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.root.is_none()
+    }
+}
+
+fn priority<T>(at: NonNull<T>) -> u64 {
+    let mixed = (at.addr().get() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+impl<T: Placed> ByAddress<T> {
+    /// A thing of the tree, or one that is about to come into it.
+    pub(super) fn at(&self, at: NonNull<T>) -> &T {
+        #[cfg(all(test, not(loom), feature = "alloc"))]
+        tests::LOOKED_AT.set(tests::LOOKED_AT.get() + 1);
+        // SAFETY: things in the tree are there, as `insert` was promised.
+        unsafe { at.as_ref() }
+    }
+
+    fn most(&self, at: Place<T>) -> usize {
+        at.map_or(0, |at| self.at(at).links().most.get())
+    }
+
+    fn side(&self, at: NonNull<T>, side: usize) -> Place<T> {
+        self.at(at).links().sides[side].get()
+    }
+
+    /// Puts `below` on a side of `at`.
+    fn set_side(&self, at: NonNull<T>, side: usize, below: Place<T>) {
+        let links = self.at(at).links();
+        links.sides[side].set(below);
+        let sides = [LOW, HIGH].map(|side| self.most(links.sides[side].get()));
+        links
+            .most
+            .set(sides[LOW].max(sides[HIGH]).max(links.room()));
+    }
+
+    /// Adds a thing.
+    ///
+    /// # Safety
+    /// It is in no tree, and stays there, where nobody makes a unique reference to its links, until
+    /// it is removed.
+    pub(super) unsafe fn insert(&mut self, thing: NonNull<T>) {
+        self.set_side(thing, LOW, None);
+        self.set_side(thing, HIGH, None);
+        self.root = Some(self.inserted(self.root, thing));
+    }
+
+    fn inserted(&self, top: Place<T>, thing: NonNull<T>) -> NonNull<T> {
+        let Some(top) = top else { return thing };
+        if priority(thing) > priority(top) {
+            let (low, high) = self.split(Some(top), thing);
+            self.set_side(thing, LOW, low);
+            self.set_side(thing, HIGH, high);
+            return thing;
+        }
+        let side = usize::from(thing > top);
+        let below = self.inserted(self.side(top, side), thing);
+        self.set_side(top, side, Some(below));
+        top
+    }
+
+    /// What is below an address, and what is above it.
+    fn split(&self, top: Place<T>, by: NonNull<T>) -> (Place<T>, Place<T>) {
+        let Some(top) = top else { return (None, None) };
+        if top < by {
+            let (low, high) = self.split(self.side(top, HIGH), by);
+            self.set_side(top, HIGH, low);
+            (Some(top), high)
+        } else {
+            let (low, high) = self.split(self.side(top, LOW), by);
+            self.set_side(top, LOW, high);
+            (low, Some(top))
+        }
+    }
+
+    /// Two trees, of which all of one is below the other, as one.
+    fn join(&self, low: Place<T>, high: Place<T>) -> Place<T> {
+        let (Some(under), Some(over)) = (low, high) else {
+            return low.or(high);
+        };
+        if priority(under) > priority(over) {
+            let rest = self.join(self.side(under, HIGH), high);
+            self.set_side(under, HIGH, rest);
+            low
+        } else {
+            let rest = self.join(low, self.side(over, LOW));
+            self.set_side(over, LOW, rest);
+            high
+        }
+    }
+
+    /// Takes a thing out; nothing happens if it is not in the tree.
+    pub(super) fn remove(&mut self, thing: NonNull<T>) {
+        self.root = self.changed(self.root, thing, &|at| {
+            self.join(self.side(at, LOW), self.side(at, HIGH))
+        });
+    }
+
+    /// A thing of the tree has so much room now.
+    pub(super) fn set_room(&mut self, thing: NonNull<T>, room: usize) {
+        self.root = self.changed(self.root, thing, &|at| {
+            self.at(at).links().room.set(room);
+            self.set_side(at, LOW, self.side(at, LOW));
+            Some(at)
+        });
+    }
+
+    /// The tree below `top` in which something else stands in the place of a thing.
+    fn changed(
+        &self,
+        top: Place<T>,
+        thing: NonNull<T>,
+        change: &dyn Fn(NonNull<T>) -> Place<T>,
+    ) -> Place<T> {
+        let top = top?;
+        if top == thing {
+            return change(top);
+        }
+        let side = usize::from(thing > top);
+        let below = self.changed(self.side(top, side), thing, change);
+        self.set_side(top, side, below);
+        Some(top)
+    }
+
+    /// The most room of all.
+    pub(super) fn most_room(&self) -> usize {
+        self.most(self.root)
+    }
+
+    /// The lowest one with so much room. Things without any are not found.
+    pub(super) fn with_room(&self, room: usize) -> Place<T> {
+        let room = room.max(1);
+        let mut next = self.root.filter(|root| self.most(Some(*root)) >= room);
+        while let Some(at) = next {
+            let low = self.side(at, LOW);
+            if self.most(low) >= room {
+                next = low;
+            } else if self.at(at).links().room() >= room {
+                return Some(at);
+            } else {
+                next = self.side(at, HIGH);
+            }
+        }
+        None
+    }
+
+    /// The last one that is not above an address, and the first one above it.
+    pub(super) fn around(&self, addr: usize) -> [Place<T>; 2] {
+        let (mut found, mut next) = ([None, None], self.root);
+        while let Some(at) = next {
+            let is_above = usize::from(at.addr().get() > addr);
+            found[is_above] = Some(at);
+            next = self.side(at, 1 - is_above);
+        }
+        found
+    }
+
+    /// All of them, in the order of their addresses.
+    pub(super) fn iter(&self) -> impl Iterator<Item = NonNull<T>> + use<'_, T> {
+        let next = |at: &NonNull<T>| self.around(at.addr().get())[1];
+        core::iter::successors(self.around(0)[1], next)
+    }
+}
+
+#[cfg(all(test, not(loom), feature = "alloc"))]
+pub(super) mod tests {
+    use core::cell::Cell;
+    use core::ptr::NonNull;
+
+    use super::{ByAddress, Links, Placed};
+
+    std::thread_local! {
+        /// Things that this thread has looked at.
+        pub(in super::super) static LOOKED_AT: Cell<u64> = const { Cell::new(0) };
+    }
+
+    struct Thing(Links<Thing>);
+
+    impl Placed for Thing {
+        fn links(&self) -> &Links<Self> {
+            &self.0
+        }
+    }
+
+    /// How deep the tree is below a thing.
+    fn depth(tree: &ByAddress<Thing>, at: Option<NonNull<Thing>>) -> usize {
+        at.map_or(0, |at| {
+            let deeper = [0, 1].map(|side| depth(tree, tree.side(at, side)));
+            1 + deeper[0].max(deeper[1])
+        })
+    }
+
+    #[test]
+    fn things_are_found_by_address_and_by_room_whatever_came_and_went() {
+        let things: Vec<Thing> = (0..2000).map(|_| Thing(Links::new(0))).collect();
+        let place = |at: usize| NonNull::from(&things[at]);
+        let mut tree = ByAddress::new();
+        let mut model = std::collections::BTreeMap::new();
+        let mut number = 1_u64;
+        for step in 0..40_000 {
+            number = number
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let at = (number >> 33) as usize % things.len();
+            let room = (number >> 50) as usize % 100;
+            if model.insert(at, room).is_none() {
+                // SAFETY: the things outlive the tree.
+                unsafe { tree.insert(place(at)) };
+            }
+            tree.set_room(place(at), room);
+            if step % 3 == 0 {
+                model.remove(&at);
+                tree.remove(place(at));
+            }
+            let wanted = 1 + step % 110;
+            let lowest = model.iter().find(|(_, room)| **room >= wanted);
+            assert_eq!(tree.with_room(wanted), lowest.map(|(at, _)| place(*at)));
+            let found = tree.around(place(at).addr().get());
+            let below = model.range(..=at).next_back();
+            let above = model.range(at + 1..).next();
+            assert_eq!(found, [below, above].map(|it| it.map(|(at, _)| place(*at))));
+        }
+        assert!(tree.iter().eq(model.keys().map(|at| place(*at))));
+        assert_eq!(tree.most_room(), *model.values().max().unwrap());
+        let depth = depth(&tree, tree.root);
+        assert!(depth <= 40, "{depth} for {}", model.len());
+    }
+}

@@ -1,0 +1,156 @@
+//! Cells: what is known about a section in which one stretch of one segment is found, or nothing.
+//!
+//! A cell never changes: what is found of a section changes by another cell, or a leaf, in its
+//! place. So its words belong together, whenever a reader comes.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use super::super::memory::Memory;
+use super::leaf::{Base, Block};
+use super::runs::{SPARE_LAYOUT, Spares};
+
+/// Frames from `start` on are found, `len` of them, but no others. Shared by all sections that are
+/// one segment's alone, a cell says that all frames are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct Cell<D> {
+    pub(super) start: u64,
+    pub(super) len: u64,
+    /// See [`Base`].
+    pub(super) base: *mut D,
+    pub(super) index: u32,
+    pub(super) kind: CellKind,
+    /// Whether it has the memory of a spare piece.
+    is_spare: bool,
+}
+
+/// Whose a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CellKind {
+    /// The table's, for all sections in which nothing is found.
+    Empty,
+    /// A segment's.
+    Shared,
+    /// One section's.
+    Own,
+}
+
+/// The lowest bit of a word that leads to a cell.
+const TAG: usize = 1;
+
+const _: () = assert!(align_of::<Cell<u8>>() > TAG && align_of::<Block<u8>>() > TAG);
+const _: () = assert!(size_of::<Cell<u8>>() <= SPARE_LAYOUT.size());
+const _: () = assert!(align_of::<Cell<u8>>() <= SPARE_LAYOUT.align());
+
+/// The cell that a word leads to, if it does not lead to blocks.
+#[inline(always)]
+pub(super) fn cell<'a, D>(word: *mut Block<D>) -> Option<&'a Cell<D>> {
+    // SAFETY: a word with the tag leads to a cell. Cells are given back after a grace period; the
+    // writer keeps those that it works with.
+    (word.addr() & TAG != 0).then(|| unsafe { &*place(word) })
+}
+
+/// Where the cell is that a word with the tag leads to.
+fn place<D>(word: *mut Block<D>) -> *mut Cell<D> {
+    word.map_addr(|addr| addr & !TAG).cast()
+}
+
+/// Names a cell that is alive.
+pub(super) struct CellRef<D>(NonNull<Cell<D>>);
+
+impl<D> Clone for CellRef<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for CellRef<D> {}
+
+impl<D> CellRef<D> {
+    /// Of a word that leads to one.
+    pub(super) fn of_word(word: *mut Block<D>) -> Option<Self> {
+        let place = NonNull::new(place(word)).filter(|_| word.addr() & TAG != 0);
+        place.map(Self)
+    }
+
+    /// Of a word that leads to one, or null, as [`word`](Self::word) had it.
+    pub(super) fn of_mark(mark: *mut ()) -> Option<Self> {
+        Self::of_word(mark.cast())
+    }
+
+    /// The word that leads to it.
+    pub(super) fn word(self) -> *mut Block<D> {
+        self.0
+            .as_ptr()
+            .cast::<Block<D>>()
+            .map_addr(|addr| addr | TAG)
+    }
+
+    pub(super) fn get<'a>(self) -> &'a Cell<D> {
+        // SAFETY: it is alive, and never changes.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// A cell, in memory of its own or of a spare piece.
+    pub(super) fn new(cell: &Cell<D>, memory: &mut Memory, spares: &mut Spares) -> Self {
+        let exact = memory.alloc(Layout::new::<Cell<D>>()).ok();
+        let is_spare = exact.is_none();
+        let place = exact.unwrap_or_else(|| spares.take()).cast::<Cell<D>>();
+        // SAFETY: the piece is ours, with room for a cell.
+        unsafe { place.write(Cell { is_spare, ..*cell }) };
+        Self(place)
+    }
+
+    /// Its memory, to be given back when nobody has it.
+    pub(super) fn piece(self) -> (NonNull<u8>, Layout) {
+        let layout = if self.get().is_spare {
+            SPARE_LAYOUT
+        } else {
+            Layout::new::<Cell<D>>()
+        };
+        (self.0.cast(), layout)
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        Memory::footprint(self.piece().1)
+    }
+
+    /// # Safety
+    /// No reader has it, and nothing leads to it.
+    pub(super) unsafe fn free(self, memory: &mut Memory) {
+        let (piece, layout) = self.piece();
+        // SAFETY: it was allocated so; the caller's promise.
+        unsafe { memory.free(piece, layout) };
+    }
+}
+
+impl<D> Cell<D> {
+    /// These frames of the segment at `index` are found.
+    pub(super) fn new(kind: CellKind, (start, len): (u64, u64), base: *mut D, index: u32) -> Self {
+        Self {
+            start,
+            len,
+            base,
+            index,
+            kind,
+            is_spare: false,
+        }
+    }
+
+    /// Nothing is found.
+    pub(super) fn empty() -> Self {
+        Self::new(CellKind::Empty, (0, 0), Base::unused(), 0)
+    }
+
+    /// Whether it says the same.
+    pub(super) fn says(&self, other: &Self) -> bool {
+        let said = |cell: &Self| (cell.start, cell.len, cell.base, cell.index, cell.kind);
+        said(self) == said(other)
+    }
+
+    #[inline(always)]
+    pub(super) fn has(&self, frame: u64) -> bool {
+        frame.wrapping_sub(self.start) < self.len
+    }
+}

@@ -1,0 +1,197 @@
+//! Memory that a change has unlinked: a lookup that is on its way goes on in it, and it comes back
+//! when readers have left, all of it.
+#![forbid(unsafe_code)]
+
+use core::cell::Cell;
+
+use super::{Page, frames, table};
+use crate::addr::Pfn;
+use crate::check::Check;
+use crate::phys::direct::Root;
+use crate::phys::lookup::{Arm, Found};
+use crate::phys::slab::Slabs;
+use crate::phys::{Custom, Direct, SegmentTable};
+
+type Table = SegmentTable<Page, Custom<Direct>, 4>;
+
+/// Looks a frame up both ways while `change` is made at the `step`-th cell that the lookup comes
+/// to. What is unlinked then is filled with rubbish as soon as it is free.
+fn look(table: &Table, frame: u64, step: u32, change: impl Fn(&Table)) -> bool {
+    let reader = table.rcu().register().unwrap();
+    let guard = reader.enter();
+    let root: &Root<Page> = &table.shared;
+    let seen = Cell::new(0);
+    let at = || {
+        if seen.replace(seen.get() + 1) == step {
+            change(table);
+            table.lock().sweep();
+        }
+    };
+    let Found { is_found, index } = Direct::find(root, frame, at);
+    assert!(is_found, "frame {frame} stays");
+    assert!(index < 100, "an entry");
+    seen.set(0);
+    let page = Direct::page(root, frame, &table.entries.all(), || ());
+    assert!(page.is_some(), "frame {frame} stays");
+    seen.set(0);
+    let page = Direct::page(root, frame, &table.entries.all(), at);
+    let page = page.expect("the frame stays");
+    assert!(
+        table
+            .lock()
+            .view()
+            .page_of(Pfn::new(frame))
+            .map(core::ptr::NonNull::from)
+            == Some(page)
+    );
+    drop(guard);
+    seen.get() > step
+}
+
+/// A table that has started, with descriptors of neighbours in different slabs.
+fn started(segments: &[(u64, u64)]) -> Table {
+    let table = table::<Direct>();
+    table.lock().grow_on_heap();
+    table.lock().plug(frames(1000, 1001)).unwrap();
+    table.lock().start().unwrap();
+    for (start, end) in segments {
+        table.lock().plug(frames(*start, *end)).unwrap();
+    }
+    table
+}
+
+/// A frame that stays, segments, and others that come and go.
+type Case = (u64, &'static [(u64, u64)], &'static [(u64, u64)]);
+
+const FAR: u64 = 1 << 20;
+const HIGH: u64 = 1 << 30;
+
+const CASES: [Case; 7] = [
+    // A longer near leaf; sections; pages.
+    (
+        3,
+        &[(0, 4)],
+        &[(60_000, 60_001), (FAR, FAR + 9), (HIGH, HIGH + 9)],
+    ),
+    // Runs in a piece of their own.
+    (3, &[(0, 4), (5, 6)], &[(7, 8), (9, 10), (11, 12)]),
+    // A longer array of words, and pages that take its place.
+    (
+        FAR + 3,
+        &[(FAR, FAR + 4)],
+        &[(FAR * 9, FAR * 9 + 1), (HIGH, HIGH + 9)],
+    ),
+    // A cell of its own, and a leaf.
+    (
+        FAR + 3,
+        &[(FAR, FAR + 4)],
+        &[(FAR + 100, FAR + 101), (FAR + 5, FAR + 7)],
+    ),
+    // A shared cell.
+    (FAR + 3, &[(FAR, FAR + 4096)], &[(FAR + 4096, FAR + 4097)]),
+    (
+        HIGH + 3,
+        &[(HIGH, HIGH + 4)],
+        &[(HIGH + 100, HIGH + 101), (HIGH + 5, HIGH + 7)],
+    ),
+    // A longer top.
+    (HIGH + 3, &[(HIGH, HIGH + 4)], &[(HIGH * 99, HIGH * 99 + 1)]),
+];
+
+#[test]
+fn a_lookup_goes_on_in_what_is_unlinked_meanwhile() {
+    for (frame, segments, others) in CASES {
+        for step in 0.. {
+            let table = started(segments);
+            let change = |table: &Table| {
+                for (start, end) in others {
+                    let range = frames(*start, *end);
+                    if table.lock().plug(range).is_err() {
+                        drop(table.lock().isolate(range));
+                    }
+                }
+            };
+            let reached = look(&table, frame, step, change);
+            table.lock().check().unwrap();
+            if !reached {
+                assert!(step > 0, "a lookup comes to a cell");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn isolating_beside_the_frame_keeps_what_a_lookup_is_in() {
+    for (start, len) in [(0, 40), (FAR, 40), (FAR, 4096), (HIGH, 40), (HIGH, 4096)] {
+        for step in 0..8 {
+            let table = started(&[(start, start + len)]);
+            look(&table, start + 3, step, |table| {
+                for hole in [10, 20, 30] {
+                    let hole = frames(start + hole, start + hole + 1);
+                    drop(table.lock().isolate(hole));
+                }
+            });
+            table.lock().check().unwrap();
+        }
+    }
+}
+
+#[test]
+fn all_that_a_change_unlinked_comes_back_when_readers_have_left() {
+    for (_, segments, others) in CASES {
+        let table = started(segments);
+        let reader = table.rcu().register().unwrap();
+        let guard = reader.enter();
+        for (start, end) in others {
+            table.lock().plug(frames(*start, *end)).unwrap();
+        }
+        let waiting = table.lock().core.limbo.len();
+        assert!(waiting > 0, "a reader is inside");
+        drop(guard);
+        for _ in 0..3 {
+            table.lock().sweep();
+        }
+        let waiting = table.lock().core.limbo.len();
+        assert_eq!(waiting, 0, "{others:?}");
+    }
+}
+
+#[test]
+fn all_that_one_change_unlinked_comes_back_together() {
+    // The cells at both ends of a segment, which the others share no section with.
+    let range = (FAR + 100, FAR + 3 * 4096 - 100);
+    let table = started(&[range]);
+    let reader = table.rcu().register().unwrap();
+    let guard = reader.enter();
+    let before = table.lock().core.limbo.len();
+    drop(table.lock().isolate(frames(range.0, range.1)).unwrap());
+    let waiting = table.lock().core.limbo.len() - before;
+    assert!(waiting >= 2, "{waiting}");
+    drop(guard);
+    for _ in 0..3 {
+        table.lock().sweep();
+    }
+    assert_eq!(table.lock().core.limbo.len(), 0);
+}
+
+#[test]
+fn places_below_those_that_were_taken_are_found_again() {
+    let table = started(&[]);
+    let mut segments = table.lock();
+    segments.fetch(1 << 16);
+    let core = &mut *segments.core;
+    let first = Slabs::<Page>::blank(&mut core.memory, 64).unwrap().build();
+    core.slabs.add(&first);
+    core.slabs.give_back(&mut core.memory, first);
+    let mut take = |len| segments.core.slabs.take(len).map(|run| (run.from, run));
+    let (low, run) = take(10).unwrap();
+    let (next, _) = take(10).unwrap();
+    assert_eq!(next, low + 10);
+    let core = &mut *segments.core;
+    core.slabs.give_back(&mut core.memory, run);
+    let mut take = |len| segments.core.slabs.take(len).map(|run| run.from);
+    // There is no room for these below, and there is for those.
+    assert_eq!(take(20), Some(low + 20));
+    assert_eq!(take(10), Some(low));
+}
