@@ -42,6 +42,8 @@ pub mod malloc;
 pub mod maple;
 #[cfg(target_has_atomic = "64")]
 pub mod phys;
+#[cfg(any(test, prove))]
+pub mod proofs;
 pub mod rbtree;
 pub mod rcu;
 pub mod sync;

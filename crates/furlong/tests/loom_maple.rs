@@ -77,7 +77,7 @@ impl Drop for Number {
     }
 }
 
-type Tiny = Custom<Fan<3, 3, 6>, Heap>;
+type Tiny = Custom<Fan<3, 3, 32>, Heap>;
 type OneReader = Arc<Domain<[ReaderSlot; 1]>>;
 type Map = RcuMaple<VirtAddr, RcuBox<Number>, OneReader, SpinLock, Tiny>;
 
@@ -467,7 +467,7 @@ unsafe impl Source for Blocks {
 
 #[test]
 fn a_block_goes_back_with_the_last_of_its_nodes_whoever_reclaims_that() {
-    type Blocked = Custom<Fan<3, 3, 6>, Blocks>;
+    type Blocked = Custom<Fan<3, 3, 32>, Blocks>;
     loom::model(|| {
         let rcu: OneReader = Arc::new(Domain::with_slots(ReaderSlot::array()));
         let new = |rcu| RcuMaple::<VirtAddr, u32, _, _, Blocked>::with_config(rcu, SpinLock::new());

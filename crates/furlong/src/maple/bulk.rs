@@ -21,7 +21,7 @@ use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
 /// Why entries were not loaded. The one at which it stopped comes back; those before it have been
-/// dropped.
+/// dropped, as they are where the iterator panics.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BulkError<A: Address, E> {
     /// It is the first one, and there are entries already. Nothing has changed.
@@ -77,6 +77,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
             largest: 0,
             free: Some(0),
             entries: 0,
+            leaves_max: (C::Geometry::INNER - 1).saturating_pow(C::Geometry::DEPTH as u32),
             levels: <C::Geometry as Geometry>::Path::from_fn(|_| None),
         };
         let mut result = Ok(());
@@ -93,8 +94,8 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
             let word = entry.into_word();
             loading.push(Slot { start, last, word });
         }
-        // Also after a failure, so that what was loaded is dropped with the map.
-        loading.finish();
+        // Also after a failure or a panic, so that what was loaded is dropped with the map.
+        drop(loading);
         new.pool.end();
         result.map(|()| new)
     }
@@ -163,6 +164,8 @@ struct Loading<'a, C: Config> {
     /// The first index behind the last entry.
     free: Option<u64>,
     entries: usize,
+    /// Leaves for which there is room: nodes get one child less than they may have.
+    leaves_max: usize,
     levels: <C::Geometry as Geometry>::Path<Level<'a, C>>,
 }
 
@@ -173,6 +176,7 @@ impl<'a, C: Config> Loading<'a, C> {
         if self.leaf.is_some() && !is_full {
             return Ok(());
         }
+        self.leaves_max = self.leaves_max.checked_sub(1).ok_or(NoMemory)?;
         let levels = self.levels.as_slice().iter().flatten().count();
         self.pool.ensure(Nodes {
             leaves: 1,
@@ -245,7 +249,7 @@ impl<'a, C: Config> Loading<'a, C> {
     }
 
     /// Closes all nodes, and makes the highest the root.
-    fn finish(mut self) {
+    fn finish(&mut self) {
         self.close_leaf(u64::MAX);
         for level in 0..C::Geometry::DEPTH {
             let Some(inner) = self.levels.as_mut_slice()[level].take() else {
@@ -269,6 +273,12 @@ impl<'a, C: Config> Loading<'a, C> {
             self.tree.set_len(self.entries);
             self.tree.note_outer();
         }
+    }
+}
+
+impl<C: Config> Drop for Loading<'_, C> {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

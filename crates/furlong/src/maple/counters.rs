@@ -23,8 +23,27 @@ pub enum Event {
     SpanningStore,
 }
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// Counts the work of a tree.
-pub trait Counters: Default + Debug {
+///
+/// Sealed: it is called in the middle of a change, where code of the user's that panics would leave
+/// entries in two nodes.
+/// ```compile_fail,E0277
+/// use furlong::maple::{Counters, Event};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine;
+///
+/// impl Counters for Mine {
+///     fn count(&self, event: Event) {
+///         assert_ne!(event, Event::Split);
+///     }
+/// }
+/// ```
+pub trait Counters: sealed::Sealed + Default + Debug {
     /// Something happened.
     fn count(&self, event: Event);
 }
@@ -32,6 +51,8 @@ pub trait Counters: Default + Debug {
 /// Counts nothing and costs nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Off;
+
+impl sealed::Sealed for Off {}
 
 impl Counters for Off {
     #[inline(always)]
@@ -50,6 +71,8 @@ impl Tally {
         self.0[event as usize].load(Ordering::Relaxed)
     }
 }
+
+impl sealed::Sealed for Tally {}
 
 impl Counters for Tally {
     #[inline]

@@ -1,7 +1,7 @@
 //! Entries that a store has displaced, handed back.
 #![forbid(unsafe_code)]
 
-use core::fmt;
+use core::{fmt, marker::PhantomData, mem::needs_drop};
 
 use super::{
     config::Config,
@@ -11,27 +11,53 @@ use super::{
     pool::Pool,
     tree::Tree,
     typed::{Typed, Words},
+    write,
 };
 use crate::addr::{Address, Extent};
 
-/// Slots that a change has taken out, in order.
+/// Slots that a change has taken out, in order. Whoever forgets them leaks what they hold.
 pub(super) struct Slots<'a, C: Config> {
-    pub(super) tree: &'a Tree<C::Geometry>,
+    tree: &'a Tree<C::Geometry>,
     pub(super) pool: &'a mut Pool<C::Geometry, C::Source>,
-    /// One that was taken out of a leaf that stays.
-    pub(super) one: Option<Slot>,
+    displaced: write::Displaced<C>,
     /// What was stored over.
-    pub(super) start: u64,
-    pub(super) last: u64,
+    start: u64,
+    last: u64,
     /// The leaf that is being gone through, and how far.
-    pub(super) leaf: Option<(Ptr<'a, Leaf<C::Geometry>>, usize)>,
+    leaf: Option<(Ptr<'a, Leaf<C::Geometry>>, usize)>,
 }
 
-impl<C: Config> Slots<'_, C> {
+impl<'a, C: Config> Slots<'a, C> {
+    /// What a change from the one index to the other has displaced.
+    #[inline]
+    pub(super) fn new(
+        tree: &'a Tree<C::Geometry>,
+        pool: &'a mut Pool<C::Geometry, C::Source>,
+        displaced: write::Displaced<C>,
+        (start, last): (u64, u64),
+    ) -> Self {
+        Self {
+            tree,
+            pool,
+            displaced,
+            start,
+            last,
+            leaf: None,
+        }
+    }
+
     /// Whether there is surely nothing more.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.one.is_none() && self.leaf.is_none() && !self.pool.has_displaced()
+        let Self {
+            displaced, leaf, ..
+        } = self;
+        displaced.one.is_none() && leaf.is_none() && displaced.leaves.is_empty()
+    }
+
+    /// Gives the nodes up without looking at their entries, which need no drop.
+    fn give_up(&mut self) {
+        self.pool.give_up_all(&mut self.displaced.leaves);
     }
 }
 
@@ -39,13 +65,16 @@ impl<C: Config> Iterator for Slots<'_, C> {
     type Item = Slot;
 
     fn next(&mut self) -> Option<Slot> {
-        if let Some(slot) = self.one.take() {
+        if let Some(slot) = self.displaced.one.take() {
             return Some(slot);
         }
         loop {
             let (leaf, from) = match self.leaf.take() {
                 Some(rest) => rest,
-                None => (self.pool.next_displaced(self.tree)?, 0),
+                None => {
+                    let leaves = &mut self.displaced.leaves;
+                    (self.pool.give_up_next(leaves, self.tree)?, 0)
+                }
             };
             let covered = |slot: &Slot| self.start <= slot.start && slot.last <= self.last;
             let next = (from..leaf.len()).find_map(|at| Some((at, leaf.read(at).filter(covered)?)));
@@ -59,11 +88,23 @@ impl<C: Config> Iterator for Slots<'_, C> {
 
 /// The entries that a change has taken out whole, with their extents, in order.
 ///
-/// Entries that it has cut stay, with what is left of them. Dropped, it drops the rest.
+/// Entries that it has cut stay, with what is left of them. Dropped, it drops the rest: where the
+/// drop of one panics, all others too. Forgotten, it leaks the rest and the nodes that they are in;
+/// the map does not have them any more.
 #[must_use = "what is displaced is dropped with it: take it, and drop it where that suits"]
 pub struct Displaced<'a, A: Address, E: Entry, C: Config> {
     pub(super) slots: Slots<'a, C>,
-    pub(super) typed: Typed<A, E>,
+    typed: Typed<A, E>,
+}
+
+impl<'a, A: Address, E: Entry, C: Config> Displaced<'a, A, E, C> {
+    #[inline]
+    pub(super) fn of(slots: Slots<'a, C>) -> Self {
+        Self {
+            slots,
+            typed: PhantomData,
+        }
+    }
 }
 
 impl<A: Address, E: Entry, C: Config> Iterator for Displaced<'_, A, E, C> {
@@ -74,13 +115,25 @@ impl<A: Address, E: Entry, C: Config> Iterator for Displaced<'_, A, E, C> {
     }
 }
 
+/// Drops what is left, also while the panic of an entry's drop unwinds, and ends the change.
+struct Rest<'r, 'a, A: Address, E: Entry, C: Config>(&'r mut Displaced<'a, A, E, C>);
+
+impl<A: Address, E: Entry, C: Config> Drop for Rest<'_, '_, A, E, C> {
+    fn drop(&mut self) {
+        self.0.by_ref().for_each(drop);
+        self.0.slots.pool.end();
+    }
+}
+
 impl<A: Address, E: Entry, C: Config> Drop for Displaced<'_, A, E, C> {
     #[inline]
     fn drop(&mut self) {
-        if !self.slots.is_empty() {
-            self.by_ref().for_each(drop);
+        if needs_drop::<E>() && !self.slots.is_empty() {
+            Rest(self).0.by_ref().for_each(drop);
+        } else {
+            self.slots.give_up();
+            self.slots.pool.end();
         }
-        self.slots.pool.end();
     }
 }
 

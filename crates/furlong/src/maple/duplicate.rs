@@ -1,6 +1,8 @@
 //! A copy of a whole tree, node by node, in blocks of nodes.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+use core::any::Any;
 use core::error::Error;
 use core::fmt;
 
@@ -8,20 +10,23 @@ use super::block::Run;
 use super::config::Config;
 use super::counters::{Counters, Event};
 use super::entry::{Entry, Retire};
+use super::geometry::Geometry;
 use super::inner::{Inner, Item};
 use super::leaf::{Leaf, Slot, Word};
 use super::link::{Node, Ptr};
 use super::map::Maple;
-use super::pool::{NoMemory, Nodes, Pool};
+use super::pool::{NoMemory, Nodes};
 use super::session::Session;
 use super::shared::RcuMaple;
 use super::tree::Tree;
 use super::typed::Words;
+#[cfg(feature = "alloc")]
+use super::view::View;
 use crate::addr::{Address, Extent};
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
-/// Why a tree was not duplicated. What was copied has been dropped.
+/// Why a tree was not duplicated. What was copied has been dropped, as it is where `copy` panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateError<X> {
     /// There is no memory for nodes.
@@ -60,8 +65,8 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         &self,
         copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
     ) -> Result<Self, DuplicateError<X>> {
-        let mut new = Self::with_config();
-        Copying::<C, _>::new(&new.tree, &mut new.pool, &new.count, words(copy)).run(&self.tree)?;
+        let new = Self::with_config();
+        Copying::<C, _>::new(&new.tree, &new.count, words::<A, E, E, X>(copy)).run(&self.tree)?;
         Ok(new)
     }
 }
@@ -82,16 +87,43 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
         copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
     ) -> Result<RcuMaple<A, E, Q, M, C>, DuplicateError<X>> {
         let new = RcuMaple::with_config(rcu, lock);
-        let mut pool = new.pool.0.lock();
-        Copying::<C, _>::new(&new.tree, &mut pool, &new.count, words(copy)).run(&self.map.tree)?;
-        drop(pool);
+        Copying::<C, _>::new(&new.tree, &new.count, words::<A, E, E, X>(copy))
+            .run(&self.map.tree)?;
         Ok(new)
     }
 }
 
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, L, C> {
+    /// Takes all that is in another map. This one is empty, and readers see nothing and then all.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn adopt(&mut self, other: Maple<A, E, C>) {
+        debug_assert!(self.view().is_empty(), "what was there would be lost");
+        self.map.tree.take(&other.tree);
+        drop(other);
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<A: Address, E: Entry, C: Config> View<'_, A, E, C> {
+    /// A copy with entries of another type, node by node; none where the nodes of `D` are of
+    /// another geometry. Nobody changes the tree meanwhile.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn duplicate<F: Entry, D: Config, X>(
+        self,
+        copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<F, X>,
+    ) -> Option<Result<Maple<A, F, D>, DuplicateError<X>>> {
+        let tree: &dyn Any = self.tree;
+        let tree = tree.downcast_ref::<Tree<D::Geometry>>()?;
+        let new = Maple::with_config();
+        let copy = words::<A, E, F, X>(copy);
+        let copied = Copying::<D, _>::new(&new.tree, &new.count, copy).run(tree);
+        Some(copied.map(|()| new))
+    }
+}
+
 /// From slot to word what is from entry to entry for the user.
-fn words<A: Address, E: Entry, X>(
-    copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
+fn words<A: Address, E: Entry, F: Entry, X>(
+    copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<F, X>,
 ) -> impl FnMut(Slot) -> Result<Word, X> {
     let mut copy = copy;
     move |slot| {
@@ -103,7 +135,6 @@ fn words<A: Address, E: Entry, X>(
 /// What a copy of one tree in another needs.
 struct Copying<'a, C: Config, F> {
     tree: &'a Tree<C::Geometry>,
-    pool: &'a mut Pool<C::Geometry, C::Source>,
     count: &'a C::Counters,
     copy: F,
     leaves: Run<Leaf<C::Geometry>, C::Source>,
@@ -112,25 +143,13 @@ struct Copying<'a, C: Config, F> {
     left: Nodes,
 }
 
-/// The copy of a node, as far as it came, and why no further.
-type Copied<'a, C, X> = (
-    Option<Node<'a, <C as Config>::Geometry>>,
-    Result<(), DuplicateError<X>>,
-);
-
 impl<'a, C: Config, F, X> Copying<'a, C, F>
 where
     F: FnMut(Slot) -> Result<Word, X>,
 {
-    fn new(
-        tree: &'a Tree<C::Geometry>,
-        pool: &'a mut Pool<C::Geometry, C::Source>,
-        count: &'a C::Counters,
-        copy: F,
-    ) -> Self {
+    fn new(tree: &'a Tree<C::Geometry>, count: &'a C::Counters, copy: F) -> Self {
         Self {
             tree,
-            pool,
             count,
             copy,
             leaves: Run::new(),
@@ -139,87 +158,97 @@ where
         }
     }
 
-    /// Copies `from`, each node before those below it. What was copied before a failure is in the
-    /// tree, to be dropped with it.
+    /// Copies `from`, each node before those below it. What was copied before a failure or a panic
+    /// is in the tree, to be dropped with it.
     fn run(mut self, from: &Tree<C::Geometry>) -> Result<(), DuplicateError<X>> {
         let Some(root) = from.root.load() else {
             return Ok(());
         };
         self.left = root.count();
-        let (copied, result) = self.node(root);
-        if let Some(root) = copied {
-            self.tree.root.publish(root);
-            self.tree.take_notes(from);
-        }
-        result
+        let new = self.fresh(root)?;
+        self.tree.root.publish(new);
+        self.fill(new, root)?;
+        self.tree.take_notes(from);
+        Ok(())
     }
 
-    fn node(&mut self, node: Node<'_, C::Geometry>) -> Copied<'a, C, X> {
+    /// A node without anything in it, for a copy of `old`.
+    fn fresh(
+        &mut self,
+        old: Node<'_, C::Geometry>,
+    ) -> Result<Node<'a, C::Geometry>, DuplicateError<X>> {
+        let Nodes { leaves, inners } = self.left;
         self.count.count(Event::NodeStore);
-        match node {
-            Node::Leaf(leaf) => self.leaf(leaf),
-            Node::Inner(inner) => self.inner(inner),
+        Ok(match old {
+            Node::Leaf(_) => {
+                self.left.leaves -= 1;
+                Node::Leaf(self.leaves.node(self.tree, leaves, Leaf::new)?)
+            }
+            Node::Inner(_) => {
+                self.left.inners -= 1;
+                Node::Inner(self.inners.node(self.tree, inners, Inner::new)?)
+            }
+        })
+    }
+
+    /// Copies what is in `old` into `new`, which hangs in the tree.
+    fn fill(
+        &mut self,
+        new: Node<'a, C::Geometry>,
+        old: Node<'_, C::Geometry>,
+    ) -> Result<(), DuplicateError<X>> {
+        match (new, old) {
+            (Node::Leaf(new), Node::Leaf(old)) => self.leaf(new, old),
+            (Node::Inner(new), Node::Inner(old)) => self.inner(new, old),
+            _ => unreachable!("a copy is of the kind of the node that it is made for"),
         }
     }
 
-    fn leaf(&mut self, old: Ptr<'_, Leaf<C::Geometry>>) -> Copied<'a, C, X> {
-        let wanted = self.left.leaves;
-        let Ok(new) = self.leaves.node(self.tree, wanted, Leaf::new) else {
-            return (None, Err(DuplicateError::NoMemory));
-        };
-        self.left.leaves -= 1;
-        let mut len = 0;
-        let mut result = Ok(());
+    fn leaf(
+        &mut self,
+        new: Ptr<'a, Leaf<C::Geometry>>,
+        old: Ptr<'_, Leaf<C::Geometry>>,
+    ) -> Result<(), DuplicateError<X>> {
+        let mut filling = Filling { leaf: new, len: 0 };
         for at in 0..old.len() {
             let Some(slot) = old.read(at) else { continue };
-            match (self.copy)(slot) {
-                Ok(word) => new.put(len, Slot { word, ..slot }),
-                Err(refused) => {
-                    result = Err(DuplicateError::Entry(refused));
-                    break;
-                }
-            }
-            len += 1;
+            let word = (self.copy)(slot).map_err(DuplicateError::Entry)?;
+            new.put(filling.len, Slot { word, ..slot });
+            filling.len += 1;
         }
-        new.fill(len);
-        if len == 0 {
-            self.pool.give_up(Node::Leaf(new));
-            self.pool.recycle();
-            return (None, result);
-        }
-        (Some(Node::Leaf(new)), result)
+        Ok(())
     }
 
-    fn inner(&mut self, old: Ptr<'_, Inner<C::Geometry>>) -> Copied<'a, C, X> {
-        let wanted = self.left.inners;
-        let Ok(new) = self.inners.node(self.tree, wanted, Inner::new) else {
-            return (None, Err(DuplicateError::NoMemory));
-        };
-        self.left.inners -= 1;
-        let mut result = Ok(());
+    fn inner(
+        &mut self,
+        new: Ptr<'a, Inner<C::Geometry>>,
+        old: Ptr<'_, Inner<C::Geometry>>,
+    ) -> Result<(), DuplicateError<X>> {
         for at in 0..old.len() {
             let Some(child) = old.get().link(at).load() else {
                 continue;
             };
-            let (copied, below) = self.node(child);
-            if let Some(node) = copied {
-                new.push(Item {
-                    node,
-                    pivot: old.pivot(at),
-                    gap: old.gap(at),
-                });
-            }
-            result = below;
-            if result.is_err() {
-                break;
-            }
-        }
-        if new.len() == 0 {
-            self.pool.give_up(Node::Inner(new));
-            self.pool.recycle();
-            return (None, result);
+            let node = self.fresh(child)?;
+            new.push(Item {
+                node,
+                pivot: old.pivot(at),
+                gap: old.gap(at),
+            });
+            self.fill(node, child)?;
         }
         new.finish();
-        (Some(Node::Inner(new)), result)
+        Ok(())
+    }
+}
+
+/// A leaf that is being filled. Dropped, it has the slots that were written, also after a panic.
+struct Filling<'a, G: Geometry> {
+    leaf: Ptr<'a, Leaf<G>>,
+    len: usize,
+}
+
+impl<G: Geometry> Drop for Filling<'_, G> {
+    fn drop(&mut self) {
+        self.leaf.fill(self.len);
     }
 }

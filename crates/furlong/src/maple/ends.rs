@@ -7,6 +7,8 @@
 use super::config::Config;
 use super::counters::{Counters, Event};
 use super::leaf::Kind;
+#[cfg(feature = "alloc")]
+use super::leaf::Slot;
 use super::tree::Spot;
 use super::write::Write;
 
@@ -65,19 +67,25 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// Takes what is from `start` to `last` out, if that is the upper end of one entry and what is
     /// free behind it; returns what the entry was.
+    ///
+    /// # Errors
+    /// The first entry that has `start` or lies behind it, if it is in the same leaf. Nothing has
+    /// changed.
     #[cfg(feature = "alloc")]
     #[inline]
-    pub(super) fn cut_end(&mut self, start: u64, last: u64) -> Option<super::leaf::Slot> {
+    pub(super) fn cut_end(&mut self, start: u64, last: u64) -> Result<Slot, Option<Slot>> {
         let mut spot = Spot::new();
-        if !self.tree.descend_to(start, &mut spot, self.count) || spot.max < last {
-            return None;
+        if !self.tree.descend_to(start, &mut spot, self.count) {
+            return Err(None);
         }
         let leaf = spot.leaf();
-        let (at, len) = (leaf.rank(start), leaf.len());
-        let old = if at < len { leaf.read(at) } else { None };
-        let old = old.filter(|old| old.start < start && old.last <= last)?;
-        let is_alone = at + 1 == len || last < leaf.start(at + 1);
-        (is_alone && self.move_last(&spot, at, start - 1)).then_some(old)
+        let (at, old) = leaf.entry_from(leaf.rank(start)).ok_or(None)?;
+        let is_end = old.start < start && old.last <= last && last <= spot.max;
+        let is_alone = is_end && (at + 1 == leaf.len() || last < leaf.start(at + 1));
+        if is_alone && self.move_last(&spot, at, start - 1) {
+            return Ok(old);
+        }
+        Err(Some(old))
     }
 
     /// Notes that a gap has become larger, or smaller.

@@ -33,8 +33,8 @@ pub unsafe trait Entry: Sized {
     ///
     /// # Safety
     ///
-    /// `word` came from `into_word`, and no entry is made of it, or that entry is not used, while
-    /// `'a` lasts.
+    /// `word` came from `into_word`; and while `'a` lasts no entry is made of it, or that entry is
+    /// only given to [`Retire::retire`], and not reclaimed.
     unsafe fn borrow<'a>(word: NonNull<()>) -> Self::Ref<'a>
     where
         Self: 'a;
@@ -68,8 +68,8 @@ pub unsafe trait Plain: Entry + Copy {}
 ///
 /// # Safety
 /// Whoever implements the trait promises that what readers may have borrowed from the entry stays
-/// as it is after `retire` returned, until the batch is reclaimed: nothing of it is dropped, freed
-/// or changed before. A box cannot be made one that drops itself under its readers:
+/// as it is after `retire` returned or panicked, until the batch is reclaimed: nothing of it is
+/// dropped, freed or changed before. A box cannot be made one that drops itself under its readers:
 /// ```compile_fail,E0200
 /// use furlong::maple::Retire;
 /// use furlong::rcu::Batch;

@@ -30,33 +30,45 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         let mut write = self.write();
         let split = |word| Words::<A, E>::split_with(word, upper);
         let stored = write.store(start, last, word, split);
-        let one = write.one;
+        let displaced = write.displaced;
         if stored.is_ok() {
-            return Ok(self.displaced(start, last, one));
+            return Ok(self.displaced(start, last, displaced));
         }
+        let entry = word.map(Words::<A, E>::give_back);
         self.end();
-        Err(word.map(Words::<A, E>::give_back))
+        Err(entry)
     }
 }
+
+/// An entry whose end was cut, as it was; or, where nothing was cut, the first one there.
+type CutEnd<A, R> = Result<(Extent<A>, R), Option<(Extent<A>, R)>>;
 
 impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// Takes `at` out, if that is the upper end of one entry and what is free behind it, and one
     /// word says so; returns the entry, and where it was.
+    ///
+    /// # Errors
+    /// The first entry there or behind, if it was found on the way. Nothing has changed.
     #[inline]
-    pub(crate) fn cut_end(&mut self, at: Extent<A>) -> Option<(Extent<A>, E::Ref<'_>)> {
+    pub(crate) fn cut_end(&mut self, at: Extent<A>) -> CutEnd<A, E::Ref<'_>> {
         let (start, last) = (at.start().raw(), at.last().raw());
         let old = self.write().cut_end(start, last);
-        old.map(Words::<A, E>::lend)
+        let lend = Words::<A, E>::lend;
+        old.map(lend).map_err(|first| first.map(lend))
     }
 }
 
 impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
     /// See [`Maple::cut_end`].
+    ///
+    /// # Errors
+    /// As there.
     #[inline]
-    pub(crate) fn cut_end(&mut self, at: Extent<A>) -> Option<(Extent<A>, E::Ref<'_>)> {
+    pub(crate) fn cut_end(&mut self, at: Extent<A>) -> CutEnd<A, E::Ref<'_>> {
         let (start, last) = (at.start().raw(), at.last().raw());
         let old = self.write().cut_end(start, last);
-        old.map(Words::<A, E>::lend)
+        let lend = Words::<A, E>::lend;
+        old.map(lend).map_err(|first| first.map(lend))
     }
 
     /// See [`Maple::exchange`]. Readers see what was there, or all that is now.
@@ -74,9 +86,9 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         let mut write = self.write();
         let split = |word| Words::<A, E>::split_with(word, upper);
         let stored = write.store(start, last, word, split);
-        let one = write.one;
+        let displaced = write.displaced;
         if stored.is_ok() {
-            return Ok(self.removed(start, last, one));
+            return Ok(self.removed(start, last, displaced));
         }
         Err(word.map(Words::<A, E>::give_back))
     }

@@ -55,6 +55,16 @@ pub trait Geometry: sealed::Sealed + Debug + 'static {
 
 /// `LEAF` slots, 3 to 16; `INNER` children, 3 to 255; `DEPTH` levels above the leaves.
 ///
+/// A change that would make the tree higher is refused, for lack of memory; so no way down is
+/// longer than `DEPTH`, whatever changes there were. A tree whose nodes are half full has 2^32
+/// leaves before that, or the geometry does not compile:
+/// ```compile_fail,E0080
+/// use furlong::addr::VirtAddr;
+/// use furlong::maple::{Custom, Fan, Heap, Maple};
+///
+/// let map: Maple<VirtAddr, u32, Custom<Fan<3, 3, 1>, Heap>> = Maple::with_config();
+/// ```
+///
 /// The tests use three slots and three children, where splits, merges and spanning stores happen at
 /// once.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,9 +92,27 @@ impl<const L: usize, const I: usize, const D: usize> Geometry for Fan<L, I, D> {
         I
     };
     const DEPTH: usize = {
-        assert!(1 <= D && D <= 64, "a tree has a root");
+        assert!(D <= 64, "a way down is kept on the stack");
+        assert!(
+            half_full(I, D) >= LEAVES_MIN,
+            "a tree has room for 2^32 leaves"
+        );
         D
     };
+}
+
+/// Leaves that a tree of any geometry has room for.
+const LEAVES_MIN: u64 = 1 << 32;
+
+/// The leaves of a tree with so many levels of nodes that are half full.
+const fn half_full(inner: usize, depth: usize) -> u64 {
+    let mut leaves: u64 = 1;
+    let mut level = 0;
+    while level < depth {
+        leaves = leaves.saturating_mul(inner.div_ceil(2) as u64);
+        level += 1;
+    }
+    leaves
 }
 
 /// A node with fewer is merged with a sibling where that leaves room.
@@ -97,4 +125,107 @@ pub(super) const fn least(capacity: usize) -> usize {
 /// it again.
 pub(super) const fn spare(capacity: usize) -> usize {
     capacity / 5
+}
+
+#[cfg(all(test, feature = "alloc", not(loom)))]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::{Geometry, sealed};
+    use crate::addr::{Extent, VirtAddr};
+    use crate::check::Check;
+    use crate::maple::{BulkError, Custom, Heap, InsertError, Maple, NoMemory, RcuMaple};
+    use crate::rcu::Domain;
+    use crate::sync::SpinLock;
+
+    /// A tree of three levels at most.
+    #[derive(Debug)]
+    struct Low;
+
+    impl sealed::Sealed for Low {}
+
+    impl Geometry for Low {
+        type Leaf<T> = [T; 3];
+        type Inner<T> = [T; 3];
+        type Path<T> = [T; 2];
+
+        const LEAF: usize = 3;
+        const INNER: usize = 3;
+        const DEPTH: usize = 2;
+    }
+
+    type Map = Maple<VirtAddr, u32, Custom<Low, Heap>>;
+    type Beside = RcuMaple<VirtAddr, u32, Domain, SpinLock, Custom<Low, Heap>>;
+
+    fn at(index: u64) -> Extent<VirtAddr> {
+        Extent::from_len(VirtAddr::new(10 * index), 5).unwrap()
+    }
+
+    /// The first forty indices: ascending, descending, and from the ends to the middle.
+    fn orders() -> [Vec<u64>; 3] {
+        let (up, down) = (1..41, (1..41).rev());
+        let inwards = up.clone().zip(down.clone()).flat_map(|(a, b)| [a, b]);
+        [up.collect(), down.collect(), inwards.take(40).collect()]
+    }
+
+    #[test]
+    fn a_tree_that_is_as_high_as_it_may_be_refuses_what_would_make_it_higher() {
+        for order in orders() {
+            let mut map = Map::with_config();
+            let mut inserted = Vec::new();
+            for index in order {
+                match map.insert(at(index), 7) {
+                    Ok(()) => inserted.push(index),
+                    Err(InsertError::NoMemory { .. }) => assert!(map.view().levels() == 3),
+                    Err(occupied) => panic!("{occupied:?}"),
+                }
+                assert_eq!(map.check(), Ok(()));
+                assert_eq!(map.len(), inserted.len());
+            }
+            assert!((6..=27).contains(&inserted.len()), "{}", inserted.len());
+            assert_eq!(map.prepare(1), Err(NoMemory));
+            assert_eq!(map.prepare(0), Ok(()));
+            for index in inserted {
+                assert!(map.erase(at(index).start()).unwrap().is_some());
+                assert_eq!(map.check(), Ok(()));
+            }
+            map.insert(at(1), 7).expect("there is room again");
+        }
+    }
+
+    #[test]
+    fn a_tree_beside_readers_that_is_as_high_as_it_may_be_refuses_what_would_make_it_higher() {
+        for order in orders() {
+            let map = Beside::with_config(Domain::new(), SpinLock::new());
+            let mut inserted = 0;
+            for index in order {
+                inserted += usize::from(map.lock().insert(at(index), 7).is_ok());
+                assert_eq!(map.check(), Ok(()));
+                assert_eq!(map.lock().view().len(), inserted);
+            }
+            assert!((6..=27).contains(&inserted), "{inserted}");
+            assert_eq!(map.lock_prepared(1).err(), Some(NoMemory));
+            let over = Extent::from_len(VirtAddr::new(0), 1 << 20).unwrap();
+            drop(map.lock().store(over, 9).expect("it makes the tree lower"));
+            assert_eq!(map.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn more_sorted_entries_than_a_tree_has_room_for_are_refused() {
+        // Two entries a leaf and two children a node.
+        for len in 0..20 {
+            let entries = (1..=len).map(|index| (at(index), 7));
+            match Map::from_sorted(entries) {
+                Ok(map) => {
+                    assert!(len <= 8);
+                    assert_eq!((map.check(), map.len() as u64), (Ok(()), len));
+                }
+                Err(refused) => {
+                    assert!(len > 8);
+                    assert_eq!(refused, BulkError::NoMemory(at(9), 7));
+                }
+            }
+        }
+    }
 }

@@ -5,17 +5,16 @@
 )]
 
 use alloc::{boxed::Box, sync::Arc};
+use core::fmt;
+use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, needs_drop};
 use core::ptr::NonNull;
 
 use super::config::Config;
-use super::displaced::Displaced;
 use super::entry::{Entry, Retire, Split};
-use super::map::Maple;
 use super::pool::Pool;
 use super::session::Session;
-use super::typed::Words;
-use crate::addr::{Address, Extent};
+use crate::addr::Address;
 use crate::rcu::{Batch, Rcu, RcuBox};
 use crate::sync::RawLock;
 
@@ -49,8 +48,36 @@ unsafe impl<T> Entry for Box<T> {
 
 /// A reference to a value that an [`Arc`] in a tree owns; [`share`](Shared::share) makes another
 /// `Arc` of it.
-#[derive(Debug)]
-pub struct Shared<'a, T>(&'a T);
+///
+/// It goes to another thread only where an `Arc` may, which can drop the value there:
+/// ```compile_fail,E0277
+/// use furlong::maple::Shared;
+/// use std::sync::MutexGuard;
+///
+/// // `Sync`, and not `Send`: a lock is released by the thread that took it.
+/// fn goes<'a>(found: Shared<'a, MutexGuard<'static, u32>>) -> impl Send + 'a {
+///     found
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// use furlong::maple::Shared;
+/// use std::sync::MutexGuard;
+///
+/// fn is_lent<'a>(found: &'a Shared<'a, MutexGuard<'static, u32>>) -> impl Send + 'a {
+///     found
+/// }
+/// ```
+pub struct Shared<'a, T> {
+    value: &'a T,
+    /// As an `Arc` that is lent: so it is `Send` and `Sync` where that is.
+    owner: PhantomData<&'a Arc<T>>,
+}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shared").field(self.value).finish()
+    }
+}
 
 impl<T> Clone for Shared<'_, T> {
     fn clone(&self) -> Self {
@@ -64,7 +91,7 @@ impl<T> core::ops::Deref for Shared<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0
+        self.value
     }
 }
 
@@ -72,7 +99,7 @@ impl<'a, T> Shared<'a, T> {
     /// The value, for as long as the tree or the guard is borrowed.
     #[must_use]
     pub fn get(self) -> &'a T {
-        self.0
+        self.value
     }
 
     /// Another owner of the value.
@@ -80,7 +107,7 @@ impl<'a, T> Shared<'a, T> {
     pub fn share(self) -> Arc<T> {
         // SAFETY: the reference was made of an `Arc`'s pointer, by `borrow`, and that `Arc` counts
         // while `'a` lasts. It is not dropped here.
-        let owner = ManuallyDrop::new(unsafe { Arc::from_raw(core::ptr::from_ref(self.0)) });
+        let owner = ManuallyDrop::new(unsafe { Arc::from_raw(core::ptr::from_ref(self.value)) });
         Arc::clone(&owner)
     }
 }
@@ -109,8 +136,11 @@ unsafe impl<T> Entry for Arc<T> {
     where
         T: 'a,
     {
-        // SAFETY: the value lives while that count does.
-        Shared(unsafe { word.cast().as_ref() })
+        Shared {
+            // SAFETY: the value lives while that count does.
+            value: unsafe { word.cast().as_ref() },
+            owner: PhantomData,
+        }
     }
 }
 
@@ -173,23 +203,6 @@ fn spare<T, G: super::Geometry, S: super::Source>(pool: &mut Pool<G, S>) -> Opti
     Some(unsafe { RcuBox::from_address(head.cast()) })
 }
 
-impl<A: Address, T: Send + 'static, C: Config> Maple<A, RcuBox<T>, C> {
-    /// A box that was kept, with what it last held.
-    pub(crate) fn spare(&mut self) -> Option<RcuBox<T>> {
-        spare(&mut self.pool)
-    }
-
-    /// Keeps a box for its memory.
-    pub(crate) fn keep(&mut self, entry: RcuBox<T>) {
-        entry.push_to(self.pool.spare());
-    }
-
-    /// The boxes that are kept.
-    pub(crate) fn spares(&self) -> usize {
-        self.pool.spares()
-    }
-}
-
 impl<A: Address, T: Send + 'static, R: Rcu, L: RawLock, C: Config>
     Session<'_, A, RcuBox<T>, R, L, C>
 {
@@ -206,16 +219,5 @@ impl<A: Address, T: Send + 'static, R: Rcu, L: RawLock, C: Config>
     /// The boxes that are kept.
     pub(crate) fn spares(&self) -> usize {
         self.pool.spares()
-    }
-}
-
-impl<A: Address, T: Send + 'static, C: Config> Displaced<'_, A, RcuBox<T>, C> {
-    /// Shows every entry to `see`, which may take of it what it wants, and keeps the boxes.
-    pub(crate) fn keep_all(mut self, mut see: impl FnMut(Extent<A>, &mut T)) {
-        while let Some(slot) = self.slots.next() {
-            let (at, mut entry) = Words::<A, RcuBox<T>>::take(slot);
-            see(at, &mut entry);
-            entry.push_to(self.slots.pool.spare());
-        }
     }
 }

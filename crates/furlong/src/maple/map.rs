@@ -1,7 +1,7 @@
 //! The tree of one owner: changed with `&mut`, in place, with nobody reading beside it.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData, mem::needs_drop};
+use core::{fmt, marker::PhantomData};
 
 use super::Standard;
 use super::check::Broken;
@@ -11,6 +11,7 @@ use super::displaced::{Displaced, Slots};
 use super::entry::{Entry, Split};
 use super::error::{EraseError, InsertError, ResizeError, StoreError};
 use super::gaps::{End, gap};
+use super::geometry::Geometry;
 use super::iter::{Iter, IterBack};
 use super::leaf::Slot;
 use super::pool::{NoMemory, Nodes, Pool};
@@ -19,7 +20,7 @@ use super::reservation::bound_in_place;
 use super::tree::Tree;
 use super::typed::{Typed, Words};
 use super::view::{Place, View};
-use super::write::Write;
+use super::write::{self, Write};
 use crate::addr::{Address, Extent};
 use crate::check::Check;
 use crate::sync::const_unless_loom;
@@ -171,8 +172,12 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         let word = entry.into_word();
         let (start, last) = (at.start().raw(), at.last().raw());
         let result = self.write().insert(Slot { start, last, word });
+        let result = result.map_err(|refused| {
+            let entry = Words::<A, E>::give_back(word);
+            not_inserted(refused, entry)
+        });
         self.end();
-        result.map_err(|refused| not_inserted(refused, Words::<A, E>::give_back(word)))
+        result
     }
 
     /// Takes out the entry that has `index`.
@@ -184,9 +189,10 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// O(log n).
     pub fn erase(&mut self, index: A) -> Result<Option<(Extent<A>, E)>, NoMemory> {
         let result = self.write().erase(index.raw());
+        // An entry again before nodes go back to their source, whose code may panic.
+        let taken = result.map(|slot| slot.map(Words::<A, E>::take));
         self.end();
-        let slot = result.map_err(|_| NoMemory)?;
-        Ok(slot.map(Words::<A, E>::take))
+        taken.map_err(|_| NoMemory)
     }
 
     /// Gives the entry that has `index` another extent, which has `index` too: it grows and shrinks
@@ -209,15 +215,20 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// its own, [`lock_prepared`](super::RcuMaple::lock_prepared) does so before it takes it.
     ///
     /// # Errors
-    /// [`NoMemory`]; nothing has changed but nodes that are kept.
+    /// [`NoMemory`], also where the tree is as high as its geometry allows; nothing has changed but
+    /// nodes that are kept.
     ///
     /// # Cost
     /// What a change gives up is ready for the next one. One change of a tree of `h` levels needs
     /// `3 h + 1` nodes at most, and each further one a leaf and, all in all, less than two inner
     /// nodes, if there are many.
     pub fn prepare(&mut self, changes: usize) -> Result<(), NoMemory> {
+        let levels = self.tree.levels();
+        if changes > 0 && levels > C::Geometry::DEPTH {
+            return Err(NoMemory);
+        }
         self.pool.keep_all(true);
-        let need = bound_in_place::<C::Geometry>(changes, self.tree.levels());
+        let need = bound_in_place::<C::Geometry>(changes, levels);
         self.pool.ensure(need)
     }
 
@@ -237,11 +248,15 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
 
     /// Takes all entries out, and drops them.
     pub fn clear(&mut self) {
-        self.write().uproot();
-        if needs_drop::<E>() {
-            drop(self.displaced(0, u64::MAX, None));
-        }
-        self.end();
+        drop(self.take_all());
+    }
+
+    /// Takes all entries out. It obtains no node.
+    pub(crate) fn take_all(&mut self) -> Displaced<'_, A, E, C> {
+        let mut write = self.write();
+        write.uproot();
+        let displaced = write.displaced;
+        self.displaced(0, u64::MAX, displaced)
     }
 
     pub(super) fn write(&mut self) -> Write<'_, C, false> {
@@ -249,7 +264,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
             tree: &self.tree,
             pool: &mut self.pool,
             count: &self.count,
-            one: None,
+            displaced: write::Displaced::new(),
         }
     }
 
@@ -262,19 +277,10 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         &mut self,
         start: u64,
         last: u64,
-        one: Option<Slot>,
+        displaced: write::Displaced<C>,
     ) -> Displaced<'_, A, E, C> {
-        Displaced {
-            slots: Slots {
-                tree: &self.tree,
-                pool: &mut self.pool,
-                one,
-                start,
-                last,
-                leaf: None,
-            },
-            typed: PhantomData,
-        }
+        let slots = Slots::new(&self.tree, &mut self.pool, displaced, (start, last));
+        Displaced::of(slots)
     }
 }
 
@@ -283,7 +289,8 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
     /// those that reach out of it are cut.
     ///
     /// # Errors
-    /// [`StoreError`], with the entry; nothing has changed.
+    /// [`StoreError`], with the entry; nothing has changed. Nor has anything if [`Split::split`]
+    /// panics; the entry is dropped then.
     ///
     /// # Cost
     /// O(log n), and O(1) a displaced entry.
@@ -295,13 +302,14 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
         let word = entry.into_word();
         let (start, last) = (at.start().raw(), at.last().raw());
         let mut write = self.write();
-        let stored = write.store(start, last, Some(word), Words::<A, E>::split);
-        let one = write.one;
+        let stored = write.store(start, last, Some(word), Words::<A, E>::split_for(word));
+        let displaced = write.displaced;
         match stored {
-            Ok(()) => Ok(self.displaced(start, last, one)),
+            Ok(()) => Ok(self.displaced(start, last, displaced)),
             Err(refused) => {
+                let refused = not_stored(refused, Words::<A, E>::give_back(word));
                 self.end();
-                Err(not_stored(refused, Words::<A, E>::give_back(word)))
+                Err(refused)
             }
         }
     }
@@ -318,9 +326,9 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
         let (start, last) = (at.start().raw(), at.last().raw());
         let mut write = self.write();
         let erased = write.store(start, last, None, Words::<A, E>::split);
-        let one = write.one;
+        let displaced = write.displaced;
         match erased {
-            Ok(()) => Ok(self.displaced(start, last, one)),
+            Ok(()) => Ok(self.displaced(start, last, displaced)),
             Err(refused) => {
                 self.end();
                 Err(not_erased(refused))

@@ -1,4 +1,4 @@
-//! Nodes in no tree: obtained beforehand, displaced, and given back.
+//! Nodes in no tree: obtained beforehand, and given back.
 #![expect(unsafe_code, reason = "nodes are obtained and given back")]
 
 use core::{marker::PhantomData, mem::offset_of, ptr::NonNull};
@@ -35,8 +35,9 @@ pub struct Nodes {
     pub inners: usize,
 }
 
-/// Nodes of one kind, linked through their heads, all owned by the stack.
-struct Stack<T, S> {
+/// Nodes of one kind, linked through their heads, all owned by the stack. Dropped or forgotten with
+/// nodes in it, it leaks them.
+pub(super) struct Stack<T, S> {
     batch: Batch,
     kind: PhantomData<T>,
     source: PhantomData<S>,
@@ -86,7 +87,7 @@ unsafe fn reclaim<T: Kind, S: Source>(head: NonNull<RcuHead>) {
 }
 
 impl<T: Kind, S: Source> Stack<T, S> {
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             batch: Batch::new(),
             kind: PhantomData,
@@ -97,6 +98,16 @@ impl<T: Kind, S: Source> Stack<T, S> {
     #[inline]
     fn len(&self) -> usize {
         self.batch.len()
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.batch.is_empty()
+    }
+
+    /// Takes a node that the change unlinks.
+    pub(super) fn take(&mut self, node: Ptr<'_, T>) {
+        self.push(node.as_non_null());
     }
 
     /// Adds a node that is in no tree, or that this change unlinks.
@@ -140,8 +151,6 @@ impl<T: Kind, S: Source> Stack<T, S> {
 pub(super) struct Pool<G: Geometry, S: Source> {
     leaves: Stack<Leaf<G>, S>,
     inners: Stack<Inner<G>, S>,
-    /// Leaves that the change has unlinked and whose slots have displaced entries.
-    displaced: Stack<Leaf<G>, S>,
     old_leaves: Stack<Leaf<G>, S>,
     old_inners: Stack<Inner<G>, S>,
     /// Entries that were taken out beside readers.
@@ -200,7 +209,6 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         Self {
             leaves: Stack::new(),
             inners: Stack::new(),
-            displaced: Stack::new(),
             old_leaves: Stack::new(),
             old_inners: Stack::new(),
             entries: Batch::new(),
@@ -267,31 +275,29 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         }
     }
 
-    /// Takes a leaf that the change unlinks, some of whose entries are displaced.
-    pub(super) fn give_up_displaced(&mut self, leaf: Ptr<'_, Leaf<G>>) {
-        self.displaced.push(leaf.as_non_null());
-    }
-
-    /// The displaced leaf that was given up last; it counts as given up from now on.
-    pub(super) fn next_displaced<'a>(&mut self, tree: &'a Tree<G>) -> Option<Ptr<'a, Leaf<G>>> {
+    /// Gives up the leaf of `displaced` that it took last.
+    pub(super) fn give_up_next<'a>(
+        &mut self,
+        displaced: &mut Stack<Leaf<G>, S>,
+        tree: &'a Tree<G>,
+    ) -> Option<Ptr<'a, Leaf<G>>> {
         let _ = tree;
-        let leaf = self.displaced.pop()?;
+        let leaf = displaced.pop()?;
         self.old_leaves.push(leaf);
         // SAFETY: it is freed or used again only when the change has ended.
         Some(unsafe { Ptr::new(leaf) })
     }
 
-    /// Whether a leaf with displaced entries was given up and not gone through.
-    #[inline]
-    pub(super) fn has_displaced(&self) -> bool {
-        self.displaced.len() > 0
+    /// Gives up all leaves of `displaced`, whose entries need not be dropped.
+    pub(super) fn give_up_all(&mut self, displaced: &mut Stack<Leaf<G>, S>) {
+        self.old_leaves.append(displaced);
     }
 
     /// After a change without readers: nodes that were given up are ready again, and go back to
     /// their source beyond those that are kept.
     #[inline(always)]
     pub(super) fn end(&mut self) {
-        let old = self.displaced.len() | self.old_leaves.len() | self.old_inners.len();
+        let old = self.old_leaves.len() | self.old_inners.len();
         if old > 0 || !self.keep.covers(self.ready()) {
             self.recycle();
             self.trim(self.keep);
@@ -300,7 +306,6 @@ impl<G: Geometry, S: Source> Pool<G, S> {
 
     /// Makes nodes that were given up ready again. There are no readers.
     pub(super) fn recycle(&mut self) {
-        self.old_leaves.append(&mut self.displaced);
         self.leaves.append(&mut self.old_leaves);
         self.inners.append(&mut self.old_inners);
     }
@@ -324,8 +329,10 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     /// Nodes and entries that were given up, and may have readers.
     #[inline(always)]
     pub(super) fn given_up(&self) -> (usize, usize) {
-        let nodes = self.displaced.len() + self.old_leaves.len() + self.old_inners.len();
-        (nodes, self.entries.len())
+        (
+            self.old_leaves.len() + self.old_inners.len(),
+            self.entries.len(),
+        )
     }
 
     /// Whether it is time to ask if readers are inside.
@@ -348,7 +355,6 @@ impl<G: Geometry, S: Source> Pool<G, S> {
 
     /// What was given up, to be retired where readers have guards.
     pub(super) fn take_old(&mut self) -> Batch {
-        self.old_leaves.append(&mut self.displaced);
         let mut batch = core::mem::take(&mut self.entries);
         batch.append(core::mem::take(&mut self.old_leaves.batch));
         batch.append(core::mem::take(&mut self.old_inners.batch));

@@ -42,6 +42,22 @@ impl<C: Config> Plan<'_, C> {
     pub(super) fn need(&self) -> Nodes {
         self.need
     }
+
+    /// Whether the root, which is an inner node, may be split.
+    ///
+    /// Where no more leaves come than go, no level gets more nodes than it had: what replaces them
+    /// has as many children at most, and is put into as few nodes as have room. Where more come,
+    /// three at most take the place of one in each node above, the root too.
+    pub(super) fn may_add_level(
+        &self,
+        left: &Spot<'_, C::Geometry>,
+        right: &Spot<'_, C::Geometry>,
+    ) -> bool {
+        let there = 1 + usize::from(!left.leaf().is(right.leaf()));
+        let gone = there + usize::from(self.helper.is_some());
+        let adds_leaves = self.way != Way::Anew || self.shares.nodes() > gone;
+        adds_leaves && left.step(0).node.len() + 2 > C::Geometry::INNER
+    }
 }
 
 /// The children that the items of the level below replace, from one in the node on the left way to

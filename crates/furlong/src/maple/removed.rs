@@ -14,7 +14,7 @@ use crate::rcu::{Batch, Rcu};
 /// An entry that was taken out, and that readers may still have.
 ///
 /// Dropped, under the lock or after it, it is retired: the entry is dropped after the grace period,
-/// when whoever polls the domain says so.
+/// when whoever polls the domain says so. Forgotten, it leaks the entry.
 pub struct Unlinked<'m, E: Retire, R: Rcu> {
     /// There until it is dropped.
     entry: Option<E>,
@@ -69,6 +69,8 @@ impl<E: Retire + fmt::Debug, R: Rcu> fmt::Debug for Unlinked<'_, E, R> {
 /// The entries that a change beside readers has taken out whole, with their extents, in order.
 ///
 /// Entries that it has cut stay, with what is left of them. Dropped, it retires the rest.
+/// Forgotten, it leaks the rest and the nodes that they are in; the map does not have them any
+/// more.
 #[must_use = "what was removed is retired with it: take it, if it is wanted"]
 pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
     pub(super) slots: Slots<'w, C>,
@@ -79,15 +81,15 @@ pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
 impl<A: Address, E: Retire, R: Rcu, C: Config> Removed<'_, '_, A, E, R, C> {
     /// Shows every entry to `see`, and retires them all at once, with the nodes.
     #[cfg(feature = "alloc")]
-    pub(crate) fn show(mut self, see: impl FnMut(Extent<A>, &E)) {
+    pub(crate) fn show(mut self, see: impl FnMut(Extent<A>, E::Ref<'_>)) {
         self.retire_all(see);
     }
 
-    fn retire_all(&mut self, mut see: impl FnMut(Extent<A>, &E)) {
+    fn retire_all(&mut self, mut see: impl FnMut(Extent<A>, E::Ref<'_>)) {
         while let Some(slot) = self.slots.next() {
-            let (at, entry) = Words::<A, E>::take(slot);
-            see(at, &entry);
-            entry.retire(self.slots.pool.entries());
+            // Retired before it is shown: if `see` panics, its readers still have it.
+            let (at, entry) = Words::<A, E>::retire(slot, self.slots.pool.entries());
+            see(at, entry);
         }
     }
 }

@@ -39,11 +39,15 @@ impl<C: Config> Reservation<C> {
     /// Nodes for `changes` of a tree with `levels` levels, its leaves among them.
     ///
     /// # Errors
-    /// [`NoMemory`]; what was obtained has been given back.
+    /// [`NoMemory`], also where the tree is as high as its geometry allows; what was obtained has
+    /// been given back.
     ///
     /// # Cost
     /// `changes` times `3 h + 1` nodes, where `h` is `levels` and what the tree may grow.
     pub fn new(changes: usize, levels: usize) -> Result<Self, NoMemory> {
+        if changes > 0 && levels > C::Geometry::DEPTH {
+            return Err(NoMemory);
+        }
         let mut pool = Pool::new();
         pool.ensure(bound::<C::Geometry>(changes, levels))?;
         Ok(Self { pool })

@@ -5,7 +5,7 @@ use super::config::Config;
 use super::cut::Cut;
 use super::leaf::Slot;
 use super::tree::Spot;
-use super::write::{Refused, Write};
+use super::write::Write;
 
 /// Why an entry was not given another extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum NotResized {
     NoMemory,
 }
 
-impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
+impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Lets the entry that has `index` reach from `start` to `last`.
     pub(super) fn resize(&mut self, index: u64, start: u64, last: u64) -> Result<(), NotResized> {
         let mut spot = Spot::new();
@@ -70,15 +70,15 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
             to += 1;
         }
         let mut cut = Cut::resizing(from, to, new);
-        match self.apply(&spot, &spot, &mut cut, |_| None) {
-            Ok(()) => Ok(()),
-            Err(Refused::NoMemory | Refused::NoSplit) => {
-                if lowered {
-                    self.move_min(&spot, old.start);
-                }
-                Err(NotResized::NoMemory)
-            }
+        let mut lowering = Lowering {
+            write: self,
+            back: lowered.then_some((&spot, old.start)),
+        };
+        let applied = lowering.write.apply(&spot, &spot, &mut cut, |_| None);
+        if applied.is_ok() {
+            lowering.back = None;
         }
+        applied.map_err(|_| NotResized::NoMemory)
     }
 
     /// Whether there is no entry but `old`, in slot `at`, from `start` to `last`.
@@ -106,5 +106,20 @@ impl<C: Config, const READERS: bool> Write<'_, C, READERS> {
             in_the_way.map_or(Ok(()), |slot| Err(NotResized::Occupied(slot)))?;
         }
         Ok(())
+    }
+}
+
+/// A leaf that begins earlier than it did, for an entry that is to begin there. Dropped before that
+/// is done, also by a panic of the source, it lets the leaf begin where it did.
+struct Lowering<'w, 's, 'a, C: Config, const READERS: bool> {
+    write: &'w mut Write<'a, C, READERS>,
+    back: Option<(&'s Spot<'a, C::Geometry>, u64)>,
+}
+
+impl<C: Config, const READERS: bool> Drop for Lowering<'_, '_, '_, C, READERS> {
+    fn drop(&mut self) {
+        if let Some((spot, start)) = self.back {
+            self.write.move_min(spot, start);
+        }
     }
 }

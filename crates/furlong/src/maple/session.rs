@@ -8,6 +8,7 @@ use super::displaced::Slots;
 use super::entry::{Retire, Split};
 use super::error::{EraseError, InsertError, ResizeError, StoreError};
 use super::gaps::{End, gap};
+use super::geometry::Geometry;
 use super::leaf::Slot;
 use super::pool::{NoMemory, Nodes, Pool};
 use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
@@ -16,7 +17,7 @@ use super::reservation::{NotEnough, Reservation, bound};
 use super::shared::RcuMaple;
 use super::typed::Words;
 use super::view::View;
-use super::write::Write;
+use super::write::{Displaced, Write};
 use crate::addr::{Address, Extent};
 use crate::rcu::Rcu;
 use crate::sync::{LockGuard, RawLock};
@@ -33,6 +34,11 @@ const KEPT_MAX: usize = 24;
 /// The right to change an [`RcuMaple`], until it is dropped, when the lock is released. Entries
 /// that were unlinked are retired then. What is memory alone, as nodes are, may wait in the tree
 /// until there is more of it: then it is used again if no reader is inside, and else retired.
+///
+/// Forgotten, it leaves the lock held for good, and what was unlinked waits until the map is
+/// dropped, which takes no lock. Code that is called while it lives (an iterator, a `copy`, the
+/// drop of an entry) must not take the lock of the same map: with a spin lock it would wait for
+/// itself.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct Session<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
     pub(super) map: &'m RcuMaple<A, E, R, L, C>,
@@ -107,7 +113,8 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
             leaves: mine.leaves + more.leaves,
             inners: mine.inners + more.inners,
         };
-        if !all.covers(bound::<C::Geometry>(changes, levels)) {
+        let is_full = changes > 0 && levels > C::Geometry::DEPTH;
+        if is_full || !all.covers(bound::<C::Geometry>(changes, levels)) {
             return Err(NotEnough { levels });
         }
         self.pool.absorb(&mut reservation.pool);
@@ -126,7 +133,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
             tree: &self.map.tree,
             pool: &mut self.pool,
             count: &self.map.count,
-            one: None,
+            displaced: Displaced::new(),
         }
     }
 
@@ -134,19 +141,12 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         &mut self,
         start: u64,
         last: u64,
-        one: Option<Slot>,
+        displaced: Displaced<C>,
     ) -> Removed<'_, 'm, A, E, R, C> {
         Removed {
             rcu: &self.map.rcu,
             typed: PhantomData,
-            slots: Slots {
-                tree: &self.map.tree,
-                pool: &mut self.pool,
-                one,
-                start,
-                last,
-                leaf: None,
-            },
+            slots: Slots::new(&self.map.tree, &mut self.pool, displaced, (start, last)),
         }
     }
 }
@@ -155,7 +155,8 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
     /// See [`Maple::store`](super::Maple::store). Readers see what was there, or all that is now.
     ///
     /// # Errors
-    /// [`StoreError`], with the entry; nothing has changed.
+    /// [`StoreError`], with the entry; nothing has changed. Nor has anything if [`Split::split`]
+    /// panics; the entry is dropped then.
     pub fn store(
         &mut self,
         at: Extent<A>,
@@ -164,10 +165,10 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
         let word = entry.into_word();
         let (start, last) = (at.start().raw(), at.last().raw());
         let mut write = self.write();
-        let stored = write.store(start, last, Some(word), Words::<A, E>::split);
-        let one = write.one;
+        let stored = write.store(start, last, Some(word), Words::<A, E>::split_for(word));
+        let displaced = write.displaced;
         match stored {
-            Ok(()) => Ok(self.removed(start, last, one)),
+            Ok(()) => Ok(self.removed(start, last, displaced)),
             Err(refused) => Err(not_stored(refused, Words::<A, E>::give_back(word))),
         }
     }
@@ -184,9 +185,9 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
         let (start, last) = (at.start().raw(), at.last().raw());
         let mut write = self.write();
         let erased = write.store(start, last, None, Words::<A, E>::split);
-        let one = write.one;
+        let displaced = write.displaced;
         erased.map_err(not_erased)?;
-        Ok(self.removed(start, last, one))
+        Ok(self.removed(start, last, displaced))
     }
 }
 

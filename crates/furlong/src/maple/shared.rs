@@ -1,20 +1,20 @@
 //! The tree of many: readers under a guard, writers under the caller's lock.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData, mem::needs_drop};
+use core::{fmt, marker::PhantomData};
 
 use super::check::Broken;
 use super::config::{Config, Standard};
 use super::counters::Off;
-use super::displaced::Slots;
+use super::displaced::{Displaced, Slots};
 use super::entry::Retire;
-use super::pool::{NoMemory, Nodes, Pool};
+use super::pool::{NoMemory, Pool};
 use super::reservation::{NotEnough, Reservation};
 use super::session::Session;
 use super::tree::Tree;
-use super::typed::{Typed, Words};
+use super::typed::Typed;
 use super::view::View;
-use super::write::Write;
+use super::write::{self, Write};
 use crate::addr::Address;
 use crate::check::Check;
 use crate::rcu::Rcu;
@@ -163,30 +163,20 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Check for RcuMaple<A,
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, E, R, L, C> {
-    /// No reader is left, for views borrow the map: entries and nodes are dropped at once.
+    /// No reader is left, for views borrow the map: entries and nodes are dropped at once, and the
+    /// lock is not taken.
     fn drop(&mut self) {
-        let mut pool = self.pool.0.lock();
-        let (tree, count) = (&self.tree, &self.count);
+        let (tree, count, pool) = (&self.tree, &self.count, self.pool.0.get_mut());
+        pool.recycle_all();
         let mut write = Write::<C, true> {
             tree,
-            pool: &mut pool,
+            pool,
             count,
-            one: None,
+            displaced: write::Displaced::new(),
         };
         write.uproot();
-        if needs_drop::<E>() {
-            let slots = Slots::<C> {
-                tree,
-                pool: &mut pool,
-                one: None,
-                start: 0,
-                last: u64::MAX,
-                leaf: None,
-            };
-            slots.for_each(|slot| drop(Words::<A, E>::take(slot)));
-        }
-        pool.recycle_all();
-        pool.trim(Nodes::default());
+        let all = Slots::new(tree, write.pool, write.displaced, (0, u64::MAX));
+        drop(Displaced::<A, E, C>::of(all));
     }
 }
 

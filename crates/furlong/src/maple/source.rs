@@ -9,6 +9,8 @@ use core::{alloc::Layout, marker::PhantomData, ptr::NonNull};
 /// period, when the tree itself may be gone. A tree asks for memory of four sizes at most, two
 /// kinds of nodes and a block of each: a kernel gives each a slab of its own.
 ///
+/// Where one of them panics the tree is whole, and an entry that was to be stored is leaked.
+///
 /// # Safety
 ///
 /// Whoever implements the trait promises that `allocate` returns memory of that layout that is

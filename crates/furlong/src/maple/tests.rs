@@ -7,7 +7,7 @@ use super::{Broken, Custom, Fan, Heap, Maple};
 use crate::addr::{Extent, VirtAddr};
 use crate::check::Check;
 
-type Tiny = Fan<3, 3, 16>;
+type Tiny = Fan<3, 3, 32>;
 type Map = Maple<VirtAddr, u32, Custom<Tiny, Heap>>;
 
 /// Twelve entries, ten indices apart and five long, in three levels.

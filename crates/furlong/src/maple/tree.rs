@@ -64,6 +64,8 @@ pub(super) enum Found {
 impl<G: Geometry> Tree<G> {
     const_unless_loom! {
         pub(super) const fn new() -> Self {
+            // Of a geometry that cannot hold a tree there is none, empty or not.
+            const { assert!(G::LEAF > 0 && G::INNER > 0 && G::DEPTH > 0) };
             Self {
                 root: Link::none(),
                 notes: Notes {

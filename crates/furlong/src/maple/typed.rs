@@ -8,10 +8,11 @@
 use core::marker::PhantomData;
 
 use super::{
-    entry::{Entry, Split},
+    entry::{Entry, Retire, Split},
     leaf::{Slot, Word},
 };
 use crate::addr::{Address, Extent};
+use crate::rcu::Batch;
 
 /// What a tree's words stand for: entries at addresses.
 pub(super) type Typed<A, E> = PhantomData<(A, E)>;
@@ -42,6 +43,21 @@ impl<A: Address, E: Entry> Words<A, E> {
         })
     }
 
+    /// The extent and the entry of a slot that was taken out of the tree, lent by `batch`, to which
+    /// it is retired.
+    pub(super) fn retire<'b>(slot: Slot, batch: &'b mut Batch) -> (Extent<A>, E::Ref<'b>)
+    where
+        E: Retire + 'b,
+    {
+        // SAFETY: the slot's word came from an entry, which is not dropped before the batch is
+        // reclaimed: what was borrowed of it stays as it is until then, as `Retire` promises. The
+        // batch is borrowed for as long as the entry is lent.
+        let entry = unsafe { E::borrow(slot.word) };
+        let (at, owned) = Self::take(slot);
+        owned.retire(batch);
+        (at, entry)
+    }
+
     /// The entry of a word that was not put into the tree.
     pub(super) fn give_back(word: Word) -> E {
         // SAFETY: the word came from an entry just now, and is nowhere else (I7).
@@ -56,6 +72,20 @@ impl<A: Address, E: Entry> Words<A, E> {
         Self::split_with(word, E::split)
     }
 
+    /// As `split`, for an entry that is to be stored, whose word is `new`: if the user's code
+    /// panics, that entry is dropped.
+    pub(super) fn split_for(new: Word) -> impl FnOnce(Word) -> Option<Word>
+    where
+        E: Split,
+    {
+        move |word| {
+            let unstored = Unstored::<A, E>(new, PhantomData);
+            let split = Self::split(word);
+            core::mem::forget(unstored);
+            split
+        }
+    }
+
     /// A word of the entry that `make` makes of that of a word in the tree.
     pub(super) fn split_with(
         word: Word,
@@ -64,6 +94,15 @@ impl<A: Address, E: Entry> Words<A, E> {
         // SAFETY: the word came from an entry (I7), and nothing is taken out before this returns.
         let entry = unsafe { E::borrow(word) };
         make(entry).map(Entry::into_word)
+    }
+}
+
+/// The word of an entry that is not in the tree yet, and is dropped with this.
+struct Unstored<A: Address, E: Entry>(Word, Typed<A, E>);
+
+impl<A: Address, E: Entry> Drop for Unstored<A, E> {
+    fn drop(&mut self) {
+        drop(Words::<A, E>::give_back(self.0));
     }
 }
 

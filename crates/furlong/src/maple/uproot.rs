@@ -42,7 +42,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     fn give_up_leaf(&mut self, leaf: Ptr<'a, Leaf<C::Geometry>>, displaces: bool) -> usize {
         if displaces {
-            self.pool.give_up_displaced(leaf);
+            self.displaced.leaves.take(leaf);
         } else {
             self.pool.give_up(Node::Leaf(leaf));
         }

@@ -8,7 +8,7 @@ use super::geometry::{Geometry, least, spare};
 use super::leaf::{Kind, Leaf, Slot, Word};
 use super::link::{Node, Ptr};
 use super::note::Free;
-use super::pool::{NoMemory, Nodes, Pool};
+use super::pool::{NoMemory, Nodes, Pool, Stack};
 use super::tree::{Spot, Tree};
 
 /// One change of a tree. With `READERS`, readers may look at any moment of it.
@@ -16,9 +16,25 @@ pub(super) struct Write<'a, C: Config, const READERS: bool> {
     pub(super) tree: &'a Tree<C::Geometry>,
     pub(super) pool: &'a mut Pool<C::Geometry, C::Source>,
     pub(super) count: &'a C::Counters,
-    /// The displaced entry, if it was taken out of a leaf that stays. Displaced entries in leaves
-    /// that do not are found through the pool.
+    pub(super) displaced: Displaced<C>,
+}
+
+/// What a change has displaced. Nothing else leads to it: what is not taken from here is leaked.
+pub(super) struct Displaced<C: Config> {
+    /// The slot that was taken out of a leaf that stays.
     pub(super) one: Option<Slot>,
+    /// Leaves that do not stay, and have displaced entries.
+    pub(super) leaves: Stack<Leaf<C::Geometry>, C::Source>,
+}
+
+impl<C: Config> Displaced<C> {
+    /// Nothing.
+    pub(super) const fn new() -> Self {
+        Self {
+            one: None,
+            leaves: Stack::new(),
+        }
+    }
 }
 
 /// Why nothing was changed.
@@ -51,7 +67,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// Puts `word`, or nothing, in place of all that is from `start` to `last`.
     ///
-    /// Displaced entries are then in `one` and in the pool.
+    /// Displaced entries are then in `displaced`.
     #[inline]
     pub(super) fn store(
         &mut self,
@@ -196,6 +212,9 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             return Ok(self.copy_leaf(left, cut, Free::Unknown)?);
         }
         let plan = self.plan(left, right, cut);
+        if left.height == C::Geometry::DEPTH && plan.may_add_level(left, right) {
+            return Err(Refused::NoMemory);
+        }
         self.pool.ensure(plan.need())?;
         if cut.splits {
             cut.split(split)?;
@@ -235,7 +254,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         new.close(len);
         self.exchange(spot, new);
         if cut.displaces() {
-            self.pool.give_up_displaced(old);
+            self.displaced.leaves.take(old);
         } else {
             self.pool.give_up(Node::Leaf(old));
         }
@@ -274,7 +293,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         if cut.covered > 0 {
             let mut old = (cut.from..cut.to).filter_map(|at| leaf.read(at));
-            self.one = old.find(|slot| cut.covers(slot));
+            self.displaced.one = old.find(|slot| cut.covers(slot));
         }
         if cut.to != cut.from + len {
             leaf.shift(cut.to, cut.from + len);
@@ -336,7 +355,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             }
             Some(_) => return None,
         }
-        self.one = (cut.covered > 0).then_some(old);
+        self.displaced.one = (cut.covered > 0).then_some(old);
         self.count.count(Event::SlotStore);
         Some(())
     }
