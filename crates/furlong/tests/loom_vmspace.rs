@@ -72,7 +72,7 @@ impl Value for Number {
     }
 }
 
-type Tiny = Custom<Maple<Nodes<Fan<3, 3, 6>, Heap>>>;
+type Tiny = Custom<Maple<Nodes<Fan<3, 3, 32>, Heap>>>;
 type OneReader = Arc<Domain<[ReaderSlot; 1]>>;
 type Space = Shared<Number, OneReader, SpinLock, Tiny>;
 

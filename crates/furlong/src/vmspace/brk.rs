@@ -1,6 +1,8 @@
 //! The heap: where the break is.
 #![forbid(unsafe_code)]
 
+use core::mem;
+
 use super::{Attr, BrkError, Config, Flags, Freed, Hold, Index, Pages, Prot, Space, Value};
 use crate::addr::{Address, VirtAddr};
 
@@ -62,34 +64,42 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
                 first: new,
                 last: old - 1,
             };
-            self.shrink(pages, &mut freed)?;
+            self.changing(|space| space.shrink(pages, end, &mut freed))?;
             freed(Freed::Merged(value));
         } else if new > old {
-            self.enlarge(old, new - old, value, freed)?;
+            let merged = self.changing(|space| space.enlarge(old, new - old, value))?;
+            self.state.heap.end = end;
+            merged.into_iter().map(Freed::Merged).for_each(freed);
         } else {
+            self.state.heap.end = end;
             freed(Freed::Merged(value));
         }
-        self.state.heap.end = end;
         Ok(())
     }
 
-    fn shrink(&mut self, pages: Pages, freed: impl FnMut(Freed<A>)) -> Result<(), BrkError> {
+    fn shrink(
+        &mut self,
+        pages: Pages,
+        end: VirtAddr,
+        freed: impl FnMut(Freed<A>),
+    ) -> Result<(), BrkError> {
         if self.is_vacant(pages) {
             return Err(BrkError::NotMapped);
         }
         if self.cuts_in_vain(pages) {
             return Err(BrkError::TooManyAreas);
         }
-        self.cut(pages, freed).map_err(|_| BrkError::NoMemory)
+        // Before pages are handed out, for `freed` may panic.
+        let old = mem::replace(&mut self.state.heap.end, end);
+        let cut = self.cut(pages, freed);
+        cut.map_err(|_| {
+            self.state.heap.end = old;
+            BrkError::NoMemory
+        })
     }
 
-    fn enlarge(
-        &mut self,
-        first: u64,
-        len: u64,
-        value: A,
-        mut freed: impl FnMut(Freed<A>),
-    ) -> Result<(), BrkError> {
+    /// Maps more of the heap; returns the value if an area had one already.
+    fn enlarge(&mut self, first: u64, len: u64, value: A) -> Result<Option<A>, BrkError> {
         let pages = self.state.grid.within(first, len).ok_or(BrkError::Beyond)?;
         if first < self.state.grid.low {
             return Err(BrkError::BelowLow);
@@ -112,18 +122,19 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             let is_heap = left.pages.last >= start && left.attr == HEAP;
             is_heap && left.pages.abuts(pages) && left.value.merges(&value)
         });
-        match left.map(|left| left.pages) {
+        let merged = match left.map(|left| left.pages) {
             None => {
                 let put = self.index.put(pages, HEAP, value);
                 put.map_err(|_| BrkError::NoMemory)?;
+                None
             }
             Some(left) => {
                 let grown = self.index.grow(left.first, left.through(pages));
                 grown.map_err(|_| BrkError::NoMemory)?;
-                freed(Freed::Merged(value));
+                Some(value)
             }
-        }
+        };
         self.state.count_in(len, HEAP);
-        Ok(())
+        Ok(merged)
     }
 }

@@ -94,6 +94,8 @@ struct Reach {
     /// Areas that change, and those of them that are cut or become one with a neighbour.
     steps: usize,
     shaping: usize,
+    /// The first step: where it is the only one, nobody has to find it again.
+    step: Option<Step>,
     failure: Option<Stop>,
 }
 
@@ -147,7 +149,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             new,
             skips_holes: false,
         };
-        Ok(self.carry_out(&change, freed)?)
+        Ok(self.changing(|space| space.carry_out(&change, freed))?)
     }
 
     /// Sets what a fork makes of `len` bytes from `start` on, rounded up to whole pages; otherwise
@@ -178,7 +180,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             new: |attr| advised(attr, advice),
             skips_holes: true,
         };
-        Ok(self.carry_out(&change, freed)?)
+        Ok(self.changing(|space| space.carry_out(&change, freed))?)
     }
 
     /// Areas that a [`protect`](Self::protect) or an [`advise`](Self::advise) of the range changes
@@ -235,13 +237,20 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             pages: None,
             steps: 0,
             shaping: 0,
+            step: None,
             failure: None,
         };
         let mut has_hole = false;
         let mut next = Some(pages.first);
         let mut count = self.len();
-        let mut left = self.index.before(pages.first).map(|left| (left, left.attr));
-        for area in self.index.iter(pages) {
+        let [left, first] = self.index.beside(pages.first);
+        let mut left = left.map(|left| (left, left.attr));
+        let first = first.filter(|first| first.pages.first <= pages.last);
+        // Most changes are of one area, and ask for no other.
+        let behind = first.and_then(|first| first.pages.last.checked_add(1));
+        let rest = behind.and_then(|behind| Pages::new(behind, pages.last));
+        let rest = rest.into_iter().flat_map(|rest| self.index.iter(rest));
+        for area in first.into_iter().chain(rest) {
             let piece = area.pages.and(pages).expect("it has a page of them");
             has_hole |= Some(piece.first) != next;
             if has_hole && !change.skips_holes {
@@ -259,6 +268,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
                 count = less;
                 reach.steps += 1;
                 reach.shaping += usize::from(step.is_shaping());
+                reach.step.get_or_insert(step);
             }
             reach.pages = Some(pages.through(piece));
             left = Some((area, new));
@@ -312,11 +322,16 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         let Some(pages) = reach.pages.filter(|_| is_made) else {
             return result;
         };
+        let Some(only) = reach.step else {
+            return result;
+        };
         // One change alone changes all or nothing as it is.
-        if reach.steps > 1 {
-            let room = self.index.prepare_changes(reach.steps, reach.shaping);
-            room.map_err(|_| Stop::NoMemory)?;
+        if reach.steps == 1 {
+            let taken = self.take_step(&only, freed);
+            return taken.map_err(|_| Stop::NoMemory).and(result);
         }
+        let room = self.index.prepare_changes(reach.steps, reach.shaping);
+        room.map_err(|_| Stop::NoMemory)?;
         let mut next = Some(pages.first);
         while let Some(rest) = next.and_then(|first| Pages::new(first, pages.last)) {
             let Some(area) = self.index.at_or_after(rest.first) else {

@@ -23,6 +23,8 @@ pub enum BrokenSpace<B> {
     Usage(Usage),
     /// V6: so many pages are of areas that grow, which is not what was counted.
     Growing(u64),
+    /// V8: so many pages are of areas that a fork does not copy, which is not what was counted.
+    Withheld(u64),
     /// V7: so many areas were found, which is not what the index says.
     Length(usize),
 }
@@ -36,6 +38,7 @@ impl<B: fmt::Display> fmt::Display for BrokenSpace<B> {
             Self::Prot(pages) => write!(f, "V4: {pages:?} have a protection they may not have"),
             Self::Usage(usage) => write!(f, "V5: {usage:?} is mapped"),
             Self::Growing(pages) => write!(f, "V6: {pages} pages are of areas that grow"),
+            Self::Withheld(pages) => write!(f, "V8: {pages} pages are not for forks"),
             Self::Length(areas) => write!(f, "V7: there are {areas} areas"),
         }
     }
@@ -51,7 +54,7 @@ impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {
         self.index.check().map_err(BrokenSpace::Index)?;
         let mut next = Some(0);
         let mut usage = Usage::default();
-        let (mut growing, mut count) = (0, 0);
+        let (mut growing, mut withheld, mut count) = (0, 0, 0);
         for area in self.index.iter(Pages::ALL) {
             let (pages, attr) = (area.pages, area.attr);
             if next.is_none_or(|next| pages.first < next) || pages.last < pages.first {
@@ -67,6 +70,9 @@ impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {
             if attr.flags.contains(Flags::GROWS_DOWN) {
                 growing += pages.len();
             }
+            if attr.flags.contains(Flags::DONT_COPY) {
+                withheld += pages.len();
+            }
             count += 1;
             next = pages.last.checked_add(1);
         }
@@ -75,6 +81,9 @@ impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {
         }
         if growing != self.state.growing {
             return Err(BrokenSpace::Growing(growing));
+        }
+        if withheld != self.state.withheld {
+            return Err(BrokenSpace::Withheld(withheld));
         }
         if count != self.len() {
             return Err(BrokenSpace::Length(count));

@@ -3,7 +3,9 @@
 
 use core::marker::PhantomData;
 
-use super::{Atomic, Index, Maple, Mode, Rbtree, Structure, Value};
+#[cfg(doc)]
+use super::Rbtree;
+use super::{Atomic, Index, Maple, Mode, Structure, Value};
 use crate::maple;
 
 /// What may differ between two spaces.
@@ -14,16 +16,16 @@ pub trait Config {
     type Mode: Mode;
 }
 
-/// A tree of areas, [`Rbtree`]; an operation that fails has changed nothing; nothing is counted.
+/// A B-tree of ranges, [`Maple`]; an operation that fails has changed nothing; nothing is counted.
 ///
-/// All areas are in one array, so that none is allocated by itself. `Space<A, Custom<Maple>>` is
-/// over the B-tree of ranges, [`Maple`], which looks up and finds gaps in less time. A space that
-/// is [`Shared`](super::Shared) is over that one, whatever its configuration.
+/// `Space<A, Custom<Rbtree>>` is over a tree of areas, [`Rbtree`]: the guide of this module says
+/// which calls take less time there. A space that is [`Shared`](super::Shared) is over the B-tree,
+/// whatever its configuration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 
 impl Config for Standard {
-    type Index<A: Value> = <Rbtree as Structure>::Index<A>;
+    type Index<A: Value> = <Maple as Structure>::Index<A>;
     type Mode = Atomic;
 }
 

@@ -5,7 +5,7 @@ use core::error::Error;
 use core::fmt;
 
 use super::space::State;
-use super::{Area, Config, Errno, Flags, Hold, Index, Pages, Space, Value};
+use super::{Area, Config, Entry, Errno, Flags, Hold, Index, Space, Value};
 
 /// Why there is no child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,31 +58,40 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// If this space is not empty.
     ///
     /// # Cost
-    /// O(n); with a tree one allocation for all nodes.
+    /// O(n). With a tree of areas one allocation for all nodes. With the B-tree its nodes are
+    /// copied as they are, in blocks, and records in one array, except where areas are left out.
     pub fn copy_from<D: Config, G: Hold, E>(
         &mut self,
         parent: &Space<A, D, G>,
         mut copy: impl FnMut(Area<'_, A>) -> Result<A, E>,
     ) -> Result<(), ForkError<E>> {
         assert!(self.is_empty(), "a child has nothing before");
-        let State { layout, heap, .. } = *parent.state;
+        let of_parent = *parent.state;
         *self.state = State {
-            layout,
-            heap,
             usage: super::Usage::default(),
             growing: 0,
-            ..*parent.state
+            withheld: 0,
+            ..of_parent
         };
-        let copied = self.index.copy_from(&parent.index, |entry| {
-            if entry.attr.flags.contains(Flags::DONT_COPY) {
-                return Ok(None);
+        let is_whole = of_parent.withheld == 0;
+        let copied = self.changing(|child| {
+            if is_whole {
+                let copy = |entry: Entry<'_, A>| copy(parent.area(entry));
+                return child.index.duplicate_from(&parent.index, copy);
             }
-            copy(parent.area(entry)).map(Some)
+            child.index.copy_from(&parent.index, |entry| {
+                if entry.attr.flags.contains(Flags::DONT_COPY) {
+                    return Ok(None);
+                }
+                copy(parent.area(entry)).map(Some)
+            })
         });
-        // What was copied is not always what is there, after a failure.
-        for area in self.index.iter(Pages::ALL) {
-            self.state.count_in(area.pages.len(), area.attr);
+        if is_whole && copied.is_ok() {
+            *self.state = of_parent;
+            return Ok(());
         }
+        // What was copied is not always what is there, after a failure.
+        self.recount();
         copied.map_err(|cause| cause.map_or(ForkError::NoMemory, ForkError::Refused))
     }
 }

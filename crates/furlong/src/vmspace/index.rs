@@ -10,13 +10,12 @@ use core::error::Error;
 use core::marker::PhantomData;
 
 use super::maple_index::MapleIndex;
-use super::ranges::Record;
+use super::ranges::Copied;
+use super::ranges_owned::OwnedRanges;
 use super::tree::TreeIndex;
 use super::{Attr, Entry, NoMemory, Pages, Piece, Value};
-use crate::addr::VirtAddr;
 use crate::maple;
 use crate::rbtree::{Counters, Off};
-use crate::rcu::RcuBox;
 
 /// Areas in order of their pages, of which no two overlap, and the gaps between them.
 ///
@@ -149,6 +148,29 @@ pub trait Index<A: Value> {
         copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>>;
 
+    /// Copies into `self`, which is empty, all areas of `source`, with the values that `copy`
+    /// makes, in order.
+    ///
+    /// # Errors
+    /// As [`copy_from`](Self::copy_from).
+    fn duplicate_from<E, S: Index<A>>(
+        &mut self,
+        source: &S,
+        mut copy: impl FnMut(Entry<'_, A>) -> Result<A, E>,
+    ) -> Result<(), Option<E>> {
+        self.copy_from(source, |area| copy(area).map(Some))
+    }
+
+    /// A copy of the B-tree that it is, if it is one and its nodes are those of `D`.
+    #[doc(hidden)]
+    fn duplicate<F: maple::Entry, D: maple::Config, X>(
+        &self,
+        copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
+    ) -> Copied<F, D, X> {
+        let _ = copy;
+        None
+    }
+
     /// Takes all areas out, and hands each to `removed`, in any order.
     fn clear(&mut self, removed: impl FnMut(Piece<A>));
 
@@ -180,5 +202,5 @@ impl<K: Counters> Structure for Rbtree<K> {
 pub struct Maple<C = maple::Standard>(PhantomData<C>);
 
 impl<C: maple::Config> Structure for Maple<C> {
-    type Index<A: Value> = MapleIndex<A, maple::Maple<VirtAddr, RcuBox<Record<A>>, C>>;
+    type Index<A: Value> = MapleIndex<A, OwnedRanges<A, C>>;
 }

@@ -16,8 +16,9 @@ pub const MAP_CHANGES: usize = 2;
 pub(super) struct Put {
     pub(super) pages: Pages,
     attr: Attr,
-    /// Whether something is there.
+    /// Whether something is there, and whether that is one area which has all of them.
     is_over: bool,
+    is_inside: bool,
     /// Whether that is part of an area which would be as it is now.
     is_same: bool,
     /// The neighbours that it becomes one area with, where nothing is there.
@@ -51,7 +52,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             }
         };
         let start = self.state.grid.address(plan.pages.first);
-        match self.put(plan, request.value, freed) {
+        match self.changing(|space| space.put(plan, request.value, freed)) {
             Ok(()) => Ok(start),
             Err(value) => {
                 let cause = MapError::NoMemory;
@@ -103,10 +104,12 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if !request.may.contains(request.prot.known()) {
             return Err(MapError::Access);
         }
-        let replaced = if plan.is_over {
-            self.mapped_in(pages)
-        } else {
-            0
+        let replaced = match plan {
+            Put { is_over: false, .. } => 0,
+            Put {
+                is_inside: true, ..
+            } => len,
+            _ => self.mapped_in(pages),
         };
         if !self.fits(len, replaced) {
             return Err(MapError::TooManyPages);
@@ -135,7 +138,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         let [below, above] = self.index.beside(pages.first);
         let is_over = above.is_some_and(|above| above.pages.first <= pages.last);
         let end = pages.last.saturating_add(1);
-        let behind = if is_over {
+        let goes_on = above.is_some_and(|above| pages.last < above.pages.last);
+        let behind = if is_over && !goes_on {
             self.index.at_or_after(end)
         } else {
             above
@@ -159,6 +163,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             pages,
             attr,
             is_over,
+            is_inside: above.is_some_and(|above| above.pages.and(pages) == Some(pages)),
             is_same: is_over && above.is_some_and(|above| is_same(above.pages)),
             left,
             right,

@@ -3,17 +3,18 @@
 
 use core::marker::PhantomData;
 
-use super::ranges::{Boxed, Ranges, Record};
+use super::ranges::{Copied, Ranges, extent, pages};
+use super::ranges_owned::OwnedRanges;
 use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
-use crate::addr::{Address, Extent, VirtAddr};
-use crate::maple::{Broken, Config, Maple};
-use crate::rcu::{RcuBox, RcuHead};
+use crate::addr::VirtAddr;
+use crate::maple::{self, Broken, Config};
 
 /// Areas in a B-tree, whose indices are pages.
 ///
 /// # Cost
 /// Every search, every gap and every change takes O(log n), however many areas a change takes out,
-/// and O(1) for each of these. An area has a record on the heap, and a change needs two at most.
+/// and O(1) for each of these. An area has a record, and a change needs two at most: in one array
+/// where the tree has one owner, and on the heap beside readers.
 pub struct MapleIndex<A: Value, T: Ranges<A>> {
     tree: T,
     areas: PhantomData<A>,
@@ -23,58 +24,35 @@ pub struct MapleIndex<A: Value, T: Ranges<A>> {
 /// is one step of the tree.
 pub(super) const CHANGE_RECORDS: usize = 2;
 
-/// What a change that was prepared cannot fail for.
-const PREPARED: &str = "the change was prepared";
-
-/// What a record of an area has.
-const IN_USE: &str = "a record in use has a value";
-
-/// Pages as the tree has them.
-pub(super) fn extent(pages: Pages) -> Extent<VirtAddr> {
-    let [first, last] = [pages.first, pages.last].map(VirtAddr::new);
-    Extent::from_last(first, last).expect("pages are in order")
+/// What a cut leaves of the areas at its ends.
+struct Ends<A> {
+    /// What it takes of an area that begins before it.
+    begun: Option<Piece<A>>,
+    /// What it takes of another one that goes on behind it.
+    ended: Option<Piece<A>>,
+    /// What the upper part of one area gets that goes on at both ends.
+    upper: Option<(Attr, A)>,
 }
 
-pub(super) fn pages(extent: Extent<VirtAddr>) -> Pages {
-    Pages {
-        first: extent.start().raw(),
-        last: extent.last().raw(),
+impl<A: Value> Ends<A> {
+    /// Of a cut inside `area`. What it takes is not handed on.
+    fn inside(area: Entry<'_, A>, cut: Pages) -> Self {
+        let cuts = area.pages.first < cut.first && cut.last < area.pages.last;
+        Self {
+            begun: None,
+            ended: None,
+            upper: cuts.then(|| (area.attr, area.value.clone())),
+        }
     }
 }
 
-pub(super) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_, A> {
-    Entry {
-        pages: pages(at),
-        attr: record.attr,
-        value: record.value.as_ref().expect(IN_USE),
-    }
-}
-
-/// An area that was taken out whole.
-pub(super) fn piece<A>(at: Extent<VirtAddr>, attr: Attr, value: Option<A>) -> Piece<A> {
-    Piece {
-        pages: pages(at),
-        attr,
-        value,
-    }
-}
-
-/// A record that waits to be used.
-pub(super) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
-    let record = RcuBox::try_new(Record {
-        attr: Attr::NONE,
-        value: None,
-    });
-    record.map_err(|_| NoMemory)
-}
-
-impl<A: Value, C: Config> Default for MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
+impl<A: Value, C: Config> Default for MapleIndex<A, OwnedRanges<A, C>> {
     fn default() -> Self {
-        Self::over(Maple::with_config())
+        Self::over(OwnedRanges::default())
     }
 }
 
-impl<A: Value, C: Config> MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
+impl<A: Value, C: Config> MapleIndex<A, OwnedRanges<A, C>> {
     /// What the tree has counted.
     pub fn counters(&self) -> &C::Counters {
         self.tree.counters()
@@ -84,8 +62,7 @@ impl<A: Value, C: Config> MapleIndex<A, Maple<VirtAddr, Boxed<A>, C>> {
 impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
     /// Bytes of the records, in use or not.
     pub fn record_bytes(&self) -> usize {
-        let records = self.len() + self.tree.spares();
-        records * (size_of::<RcuHead>() + size_of::<Record<A>>())
+        self.tree.record_bytes()
     }
 
     /// An index over a tree.
@@ -94,22 +71,6 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
             tree,
             areas: PhantomData,
         }
-    }
-
-    /// A record, fresh if none is kept.
-    ///
-    /// # Errors
-    /// The value, for lack of memory.
-    fn record(&mut self, attr: Attr, value: A) -> Result<Boxed<A>, A> {
-        let record = Record {
-            attr,
-            value: Some(value),
-        };
-        let Some(mut kept) = self.tree.spare() else {
-            return RcuBox::try_new(record).map_err(|record| record.value.expect(IN_USE));
-        };
-        *kept = record;
-        Ok(kept)
     }
 
     /// The part of an area that a cut takes, if it leaves some of it.
@@ -122,6 +83,46 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         (part.pages != area.pages).then_some(part)
     }
 
+    /// What a cut leaves at its ends.
+    fn ends(&self, cut: Pages) -> Ends<A> {
+        let ends = Self::ends_from(self.at_or_after(cut.first), cut);
+        self.with_last(ends, cut)
+    }
+
+    /// What a cut leaves of the first area that it has a page of; the other is still to be found,
+    /// where there may be another.
+    fn ends_from(first: Option<Entry<'_, A>>, cut: Pages) -> (Ends<A>, bool) {
+        let mut ends = Ends {
+            begun: None,
+            ended: None,
+            upper: None,
+        };
+        let Some(first) = first.filter(|first| first.pages.first <= cut.last) else {
+            return (ends, false);
+        };
+        // What is cut at the beginning and at the end may be one area.
+        let (begins, goes_on) = (first.pages.first < cut.first, cut.last < first.pages.last);
+        let part = Self::part(&first, cut);
+        if begins {
+            ends.begun = part;
+        } else if goes_on {
+            ends.ended = part;
+        }
+        if begins && goes_on {
+            ends.upper = Some((first.attr, first.value.clone()));
+        }
+        (ends, first.pages.last < cut.last)
+    }
+
+    /// The ends of a cut, with what is cut of its last area.
+    fn with_last(&self, (ends, is_long): (Ends<A>, bool), cut: Pages) -> Ends<A> {
+        let mut ends = ends;
+        if is_long {
+            ends.ended = self.get(cut.last).and_then(|area| Self::part(&area, cut));
+        }
+        ends
+    }
+
     /// Puts a record, or nothing, in place of whatever is in `cut`, in one step of the tree.
     ///
     /// # Errors
@@ -129,78 +130,78 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
     fn exchange(
         &mut self,
         cut: Pages,
-        record: Option<Boxed<A>>,
+        ends: Ends<A>,
+        record: Option<T::Record>,
         mut removed: impl FnMut(Piece<A>),
-    ) -> Result<(), Option<Boxed<A>>> {
-        let first = self.at_or_after(cut.first);
-        let first = first.filter(|first| first.pages.first <= cut.last);
-        let reaches_over = |area: &Entry<'_, A>| cut.last <= area.pages.last;
-        // What is cut at the beginning and at the end, by which it may be one area.
-        let begun = first.filter(|first| first.pages.first < cut.first);
-        let is_middle = begun.is_some_and(|area| cut.last < area.pages.last);
-        let ended = match first {
-            Some(first) if reaches_over(&first) => begun.is_none().then_some(first),
-            Some(_) => self.get(cut.last),
-            None => None,
-        };
-        let upper = begun.filter(|_| is_middle);
-        let upper = upper.map(|area| (area.attr, area.value.clone()));
-        let [begun, ended] = [begun, ended].map(|area| Self::part(&area?, cut));
-        let upper = match upper.map(|(attr, value)| self.record(attr, value)) {
+    ) -> Result<(), Option<T::Record>> {
+        let upper = ends
+            .upper
+            .map(|(attr, value)| self.tree.record(attr, value));
+        let upper = match upper {
             Some(Err(_)) => return Err(record),
             Some(Ok(upper)) => Some(upper),
             None => None,
         };
         let place = extent(cut);
         self.tree
-            .exchange(place, record, upper, begun, &mut removed)?;
-        ended.into_iter().for_each(removed);
+            .exchange(place, record, upper, ends.begun, &mut removed)?;
+        ends.ended.into_iter().for_each(removed);
         Ok(())
     }
 
-    /// Obtains records, and nodes for steps of the tree.
-    fn obtain(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
-        let more = records.saturating_sub(self.tree.spares());
-        for _ in 0..more {
-            self.tree.keep(blank_record()?);
-        }
-        self.tree.prepare(steps)
+    /// Makes `cut` an area in place of whatever is there.
+    ///
+    /// # Errors
+    /// The value, for lack of memory; nothing has changed.
+    fn exchange_for(
+        &mut self,
+        cut: Pages,
+        ends: Ends<A>,
+        (attr, value): (Attr, A),
+        removed: impl FnMut(Piece<A>),
+    ) -> Result<(), A> {
+        let record = self.tree.record(attr, value)?;
+        let exchanged = self.exchange(cut, ends, Some(record), removed);
+        exchanged.map_err(|record| {
+            let record = record.expect("what was to be stored comes back");
+            self.tree.unrecord(record)
+        })
     }
 }
 
 impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
     type Broken = Broken;
 
+    #[inline]
     fn len(&self) -> usize {
-        self.tree.view().len()
+        self.tree.len()
     }
 
     #[inline]
     fn get(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.tree.view().get(VirtAddr::new(page)).map(entry)
+        self.tree.get(page)
     }
 
     #[inline]
     fn at_or_after(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.tree.view().find(VirtAddr::new(page)).map(entry)
+        self.tree.find(page)
     }
 
+    #[inline]
     fn before(&self, page: u64) -> Option<Entry<'_, A>> {
-        let page = VirtAddr::new(page.checked_sub(1)?);
-        self.tree.view().find_back(page).map(entry)
+        self.tree.find_back(page.checked_sub(1)?)
     }
 
     #[inline]
     fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2] {
-        let both = self.tree.view().beside(VirtAddr::new(page));
-        both.map(|one| one.map(entry))
+        self.tree.beside(page)
     }
 
     fn iter<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
     where
         A: 'a,
     {
-        self.tree.view().range(extent(pages)).map(entry)
+        self.tree.range(pages)
     }
 
     fn lowest(&self, window: Pages, len: u64) -> Option<Pages> {
@@ -219,7 +220,7 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         let records = all.checked_mul(CHANGE_RECORDS).ok_or(NoMemory)?;
         // Beside readers an entry that has been moved is not replaced where it stands.
         let steps = if T::REPLACES_IN_PLACE { shaping } else { all };
-        self.obtain(records, steps)
+        self.tree.prepare(records, steps)
     }
 
     fn prepare_over(&mut self, _over: Pages) -> Result<(), NoMemory> {
@@ -227,9 +228,9 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
     }
 
     fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A> {
-        let record = self.record(attr, value)?;
+        let record = self.tree.record(attr, value)?;
         let inserted = self.tree.insert(extent(pages), record);
-        inserted.map_err(|record| record.into_inner().value.expect(IN_USE))
+        inserted.map_err(|record| self.tree.unrecord(record))
     }
 
     fn replace(
@@ -239,21 +240,24 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         value: A,
         removed: impl FnMut(Piece<A>),
     ) -> Result<(), A> {
-        let record = self.record(attr, value)?;
-        let given_back = |record: Option<Boxed<A>>| {
-            let record = record.expect("what was to be stored comes back");
-            record.into_inner().value.expect(IN_USE)
-        };
-        self.exchange(pages, Some(record), removed)
-            .map_err(given_back)
+        let ends = self.ends(pages);
+        self.exchange_for(pages, ends, (attr, value), removed)
     }
 
     fn erase(&mut self, cut: Pages, mut removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory> {
-        if let Some(area) = self.tree.cut_end(extent(cut)).map(entry) {
-            Self::part(&area, cut).into_iter().for_each(removed);
-            return Ok(());
-        }
-        self.exchange(cut, None, &mut removed).map_err(|_| NoMemory)
+        let ends = match self.tree.cut_end(extent(cut)) {
+            Ok(area) => {
+                Self::part(&area, cut).into_iter().for_each(removed);
+                return Ok(());
+            }
+            Err(None) => self.ends(cut),
+            Err(first) => {
+                let ends = Self::ends_from(first, cut);
+                self.with_last(ends, cut)
+            }
+        };
+        let erased = self.exchange(cut, ends, None, &mut removed);
+        erased.map_err(|_| NoMemory)
     }
 
     fn grow(&mut self, of: u64, pages: Pages) -> Result<(), NoMemory> {
@@ -262,53 +266,50 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
 
     fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) -> Result<(), NoMemory> {
         let area = self.get(of).expect("the page is mapped");
-        let (own, attr, value) = (area.pages, area.attr, area.value.clone());
-        let record = self.record(attr, value).map_err(|_| NoMemory)?;
+        let (own, record) = (area.pages, (area.attr, area.value.clone()));
         let freed = |piece: Piece<A>| {
             let others = piece.value.filter(|_| piece.pages != own);
             others.into_iter().for_each(&mut freed);
         };
-        let extended = self.exchange(pages, Some(record), freed);
+        let ends = self.ends(pages);
+        let extended = self.exchange_for(pages, ends, record, freed);
         extended.map_err(|_| NoMemory)
     }
 
     fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory> {
-        let area = self.get(pages.first).expect("the pages are mapped");
-        let value = area.value.clone();
-        let record = self.record(attr, value).map_err(|_| NoMemory)?;
-        self.exchange(pages, Some(record), drop)
-            .map_err(|_| NoMemory)
+        let Err(area) = self.tree.revise(pages, attr) else {
+            return Ok(());
+        };
+        let (ends, value) = (Ends::inside(area, pages), area.value.clone());
+        let changed = self.exchange_for(pages, ends, (attr, value), drop);
+        changed.map_err(|_| NoMemory)
     }
 
     fn copy_from<E, S: Index<A>>(
         &mut self,
         source: &S,
-        mut copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
+        copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>> {
-        let mut failure = Ok(());
-        let mut copied = |area: Entry<'_, A>| {
-            let Some(value) = copy(area).map_err(Some)? else {
-                return Ok(None);
-            };
-            let record = RcuBox::try_new(Record {
-                attr: area.attr,
-                value: Some(value),
-            });
-            let record = record.map_err(|_| None)?;
-            Ok(Some((extent(area.pages), record)))
-        };
-        let entries = source.iter(Pages::ALL).map_while(|area| {
-            let entry = copied(area);
-            entry.map_err(|cause| failure = Err(cause)).ok()
-        });
-        if self.tree.load(entries.flatten()).is_err() {
-            return Err(None);
-        }
-        failure
+        self.tree.copy_from(source, copy)
+    }
+
+    fn duplicate_from<E, S: Index<A>>(
+        &mut self,
+        source: &S,
+        copy: impl FnMut(Entry<'_, A>) -> Result<A, E>,
+    ) -> Result<(), Option<E>> {
+        self.tree.duplicate_from(source, copy)
+    }
+
+    fn duplicate<F: maple::Entry, D: Config, X>(
+        &self,
+        copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
+    ) -> Copied<F, D, X> {
+        self.tree.duplicate(copy)
     }
 
     fn clear(&mut self, removed: impl FnMut(Piece<A>)) {
-        self.erase(Pages::ALL, removed).expect(PREPARED);
+        self.tree.take_all(removed);
     }
 
     fn check(&self) -> Result<(), Broken> {

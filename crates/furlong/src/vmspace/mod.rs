@@ -27,6 +27,7 @@
 //! - V5: the pages of each protection are those that were counted.
 //! - V6: so are the pages of areas that grow.
 //! - V7: the index knows how many areas it has.
+//! - V8: the pages that a fork does not copy are those that were counted.
 //!
 //! # Files
 //! - `space`: the type and look-ups; `config`: what may differ; `check`: the invariants.
@@ -37,12 +38,14 @@
 //! - `place`: the choice of a place. `map`, `unmap`, `change`, `remap`, `brk`, `fault`, `fork`: the
 //!   operations.
 //! - `index`: the seam, and its arms; `tree`, `gaps`: a tree of areas, and what it knows of gaps;
-//!   `maple_index`, `ranges`: a B-tree of areas, and the tree of ranges that they are in.
+//!   `maple_index`, `ranges`: a B-tree of areas, and the tree of ranges that they are in;
+//!   `ranges_owned`, `slab`: of one owner, with records in one array; `ranges_shared`: beside
+//!   readers.
 //! - `shared`: a space under the caller's lock, and faults without it; `hold`: who has what a space
 //!   knows beside its areas.
 //! - `mode`: the seam of operations that fail in the middle.
 //! - `state`: a space as data; `maps`: in the form of `/proc/PID/maps`, read and shown.
-//! - `linux`: the numbers of system calls.
+//! - `linux`: the numbers of system calls; `unwind`: panics of the user's code.
 //!
 //! # Sources
 //! - Linux 6.12, `mm/mmap.c`, `mm/vma.c`, `mm/mprotect.c`, `mm/mremap.c`, `mm/madvise.c`,
@@ -82,13 +85,17 @@ mod mode;
 mod pages;
 mod place;
 mod ranges;
+mod ranges_owned;
+mod ranges_shared;
 mod remap;
 mod request;
 mod shared;
+mod slab;
 mod space;
 mod state;
 mod tree;
 mod unmap;
+mod unwind;
 mod usage;
 
 pub use area::{Area, Attr, Entry, Freed, Piece, Unmapped, Value};
@@ -112,7 +119,8 @@ pub use maple_index::MapleIndex;
 pub use maps::{Maps, MapsError, MapsLine, MapsLineError};
 pub use mode::{Atomic, Linux, Mode};
 pub use pages::Pages;
-pub use ranges::{Ranges, Record};
+pub use ranges::{Copied, Ranges, Record};
+pub use ranges_owned::OwnedRanges;
 pub use remap::{REMAP_CHANGES, Remap};
 pub use request::{At, Refused, Request};
 pub use shared::{Glimpse, InSession, Locked, Shared};

@@ -70,6 +70,15 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         freed: impl FnMut(Freed<A>),
     ) -> Result<VirtAddr, RemapError> {
         let plan = self.plan_remap(remap)?;
+        self.changing(|space| space.carry_out_remap(remap, plan, freed))
+    }
+
+    fn carry_out_remap(
+        &mut self,
+        remap: &Remap,
+        plan: Move,
+        freed: impl FnMut(Freed<A>),
+    ) -> Result<VirtAddr, RemapError> {
         if remap.flags.and(RemapFlags::FIXED | RemapFlags::DONT_UNMAP) != RemapFlags::NONE {
             return self.remap_to(remap, plan, freed);
         }

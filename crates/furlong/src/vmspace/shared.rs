@@ -13,8 +13,9 @@ use core::ptr;
 use super::config::SharedConfig;
 use super::hold::Lending;
 use super::layout::Grid;
-use super::maple_index::{CHANGE_RECORDS, blank_record, entry};
-use super::ranges::Boxed;
+use super::maple_index::CHANGE_RECORDS;
+use super::ranges::entry;
+use super::ranges_shared::{Boxed, blank_record};
 use super::space::{State, area};
 use super::{
     Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, NoMemory, Record, Space,

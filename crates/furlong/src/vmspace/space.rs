@@ -17,8 +17,14 @@ use crate::addr::{Extent, VirtAddr};
 /// told, and the caller does it. `&mut self` and no lock; what an operation refuses, it refuses as
 /// Linux does, number for number: `errno` of each error, or an [`Errno`](super::Errno) by `?`.
 ///
-/// What keeps the areas is the configuration's: a red-black tree in [`Standard`], the B-tree of
-/// ranges in [`Custom`](super::Custom)`<`[`Maple`](super::Maple)`>`.
+/// What keeps the areas is the configuration's: the B-tree of ranges in [`Standard`], a red-black
+/// tree in [`Custom`](super::Custom)`<`[`Rbtree`](super::Rbtree)`>`.
+///
+/// # Panics
+/// Where the caller's code panics in the middle of an operation (`freed`, `copy`, a [`Value`] or
+/// its drop), the space stays whole. Each change of the index has been made or not, and what one
+/// has taken out is dropped where it was not handed out yet: pages that were to be replaced may be
+/// unmapped, and those that were to become one area with a neighbour too.
 ///
 /// # Example
 /// ```
@@ -53,6 +59,8 @@ pub(super) struct State {
     pub(super) usage: Usage,
     /// Pages of areas that grow.
     pub(super) growing: u64,
+    /// Pages of areas that a fork does not copy.
+    pub(super) withheld: u64,
     pub(super) heap: Heap,
 }
 
@@ -64,6 +72,7 @@ impl State {
             layout,
             usage: Usage::default(),
             growing: 0,
+            withheld: 0,
             heap: Heap::default(),
         })
     }
@@ -74,6 +83,9 @@ impl State {
         if attr.flags.contains(Flags::GROWS_DOWN) {
             self.growing += len;
         }
+        if attr.flags.contains(Flags::DONT_COPY) {
+            self.withheld += len;
+        }
     }
 
     /// Notes that they are there no more.
@@ -81,6 +93,9 @@ impl State {
         self.usage.sub(attr.prot, len);
         if attr.flags.contains(Flags::GROWS_DOWN) {
             self.growing -= len;
+        }
+        if attr.flags.contains(Flags::DONT_COPY) {
+            self.withheld -= len;
         }
     }
 }
@@ -201,11 +216,15 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// O(n), no memory.
     pub fn clear(&mut self, mut freed: impl FnMut(Freed<A>)) {
         let grid = self.state.grid;
-        self.index
-            .clear(|piece| freed(Freed::Unmapped(unmapped(&grid, piece))));
-        self.state.usage = Usage::default();
-        self.state.growing = 0;
         self.state.heap = Heap::default();
+        self.changing(|space| {
+            space
+                .index
+                .clear(|piece| freed(Freed::Unmapped(unmapped(&grid, piece))));
+            space.state.usage = Usage::default();
+            space.state.growing = 0;
+            space.state.withheld = 0;
+        });
     }
 
     /// Takes `pages` out. One change.

@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use super::gaps::{Gaps, View};
+use super::unwind::hand_out;
 use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::check::Check;
 use crate::rbtree::{self, Broken, Checked, Counters, Custom, NodeId, Off, RbTree, Side, VecArena};
@@ -151,18 +152,20 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
                 .update(at, |node| node.pages.first = part.last + 1);
             return;
         }
-        self.tree
-            .update(at, |node| node.pages.last = part.first - 1);
-        if let Some(first) = part.last.checked_add(1).filter(|_| part.last < whole.last) {
+        // Cloned before anything is changed, for a clone may panic.
+        let behind = part.last.checked_add(1).filter(|_| part.last < whole.last);
+        let rest = behind.map(|first| {
             let node = self.tree.item(at);
-            let rest = Node {
-                pages: Pages {
-                    first,
-                    last: whole.last,
-                },
+            let last = whole.last;
+            Node {
+                pages: Pages { first, last },
                 attr: node.attr,
                 value: node.value.clone(),
-            };
+            }
+        });
+        self.tree
+            .update(at, |node| node.pages.last = part.first - 1);
+        if let Some(rest) = rest {
             self.link_after(Some(at), rest);
         }
     }
@@ -310,19 +313,19 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
         Ok(())
     }
 
-    fn clear(&mut self, mut removed: impl FnMut(Piece<A>)) {
+    fn clear(&mut self, removed: impl FnMut(Piece<A>)) {
         self.tree.clear();
         (self.free, self.free_count) = (None, 0);
-        for at in self.tree.nodes().ids().rev() {
-            let node = self.keep(at);
-            if node.value.is_some() {
-                removed(Piece {
-                    pages: node.pages,
-                    attr: node.attr,
-                    value: node.value,
-                });
-            }
-        }
+        let nodes = self.tree.nodes().ids().rev();
+        let pieces = nodes.filter_map(|at| {
+            let Node { pages, attr, value } = self.keep(at);
+            value.map(|value| Piece {
+                pages,
+                attr,
+                value: Some(value),
+            })
+        });
+        hand_out(pieces, removed);
     }
 
     fn check(&self) -> Result<(), Broken<NodeId>> {

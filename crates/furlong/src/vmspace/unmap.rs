@@ -26,7 +26,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if self.cuts_in_vain(pages) {
             return Err(UnmapError::TooManyAreas);
         }
-        self.cut(pages, freed).map_err(|_| UnmapError::NoMemory)
+        let cut = self.changing(|space| space.cut(pages, freed));
+        cut.map_err(|_| UnmapError::NoMemory)
     }
 
     pub(super) fn plan_unmap(&self, start: VirtAddr, len: u64) -> Result<Pages, UnmapError> {

@@ -1,0 +1,236 @@
+//! A tree of ranges beside readers; each record is by itself, for readers may have it.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+
+use super::ranges::{Copied, Ranges, Record, entry, extent, pages};
+use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
+use crate::addr::{Extent, VirtAddr};
+use crate::maple::{self, Broken, Config, DuplicateError, InsertError, Reservation, Session};
+use crate::rcu::{Rcu, RcuBox, RcuHead};
+use crate::sync::RawLock;
+
+/// A record on the heap.
+pub(super) type Boxed<A> = RcuBox<Record<A>>;
+
+/// What a record in use has.
+const IN_USE: &str = "a record in use has a value";
+
+/// A record that waits to be used.
+pub(super) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
+    let record = RcuBox::try_new(Record {
+        attr: Attr::NONE,
+        value: None,
+    });
+    record.map_err(|_| NoMemory)
+}
+
+/// The records of the first areas of a source, in order; none for an area that is left out.
+type Records<A> = Vec<Option<Boxed<A>>>;
+
+/// Copies values into records before there is a tree: a copy that panics leaves nothing.
+fn copied<A: Value, E, S: Index<A>>(
+    source: &S,
+    records: &mut Records<A>,
+    mut copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
+) -> Result<(), Option<E>> {
+    let room = records.try_reserve_exact(source.len());
+    room.map_err(|_| None)?;
+    for area in source.iter(Pages::ALL) {
+        let attr = area.attr;
+        let record = copy(area).map_err(Some)?.map(|value| Record {
+            attr,
+            value: Some(value),
+        });
+        let boxed = record.map(RcuBox::try_new).transpose();
+        records.push(boxed.map_err(|_| None)?);
+    }
+    Ok(())
+}
+
+/// What is handed back is a clone: readers may have the record, whose value is dropped after them.
+impl<A, R, L, C> Ranges<A> for Session<'_, VirtAddr, Boxed<A>, R, L, C>
+where
+    A: Value,
+    R: Rcu,
+    L: RawLock,
+    C: Config,
+{
+    type Record = Boxed<A>;
+    const REPLACES_IN_PLACE: bool = false;
+
+    fn len(&self) -> usize {
+        self.view().len()
+    }
+
+    #[inline]
+    fn get(&self, page: u64) -> Option<Entry<'_, A>> {
+        self.view().get(VirtAddr::new(page)).map(entry)
+    }
+
+    #[inline]
+    fn find(&self, page: u64) -> Option<Entry<'_, A>> {
+        self.view().find(VirtAddr::new(page)).map(entry)
+    }
+
+    #[inline]
+    fn find_back(&self, page: u64) -> Option<Entry<'_, A>> {
+        self.view().find_back(VirtAddr::new(page)).map(entry)
+    }
+
+    #[inline]
+    fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2] {
+        let both = self.view().beside(VirtAddr::new(page));
+        both.map(|one| one.map(entry))
+    }
+
+    #[inline]
+    fn range<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
+    where
+        A: 'a,
+    {
+        self.view().range(extent(pages)).map(entry)
+    }
+
+    fn duplicate<F: maple::Entry, D: Config, X>(
+        &self,
+        mut copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
+    ) -> Copied<F, D, X> {
+        self.view()
+            .duplicate(|at, record| copy(entry((at, record))))
+    }
+
+    fn prepare(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
+        for _ in self.spares()..records {
+            self.keep(blank_record()?);
+        }
+        let levels = self.view().levels();
+        let nodes = |steps| Reservation::new(steps, levels).map_err(|_| NoMemory);
+        // What is left of others may do.
+        if self.supply(&mut nodes(0)?, steps).is_ok() {
+            return Ok(());
+        }
+        self.supply(&mut nodes(steps)?, steps).map_err(|_| NoMemory)
+    }
+
+    #[inline]
+    fn record(&mut self, attr: Attr, value: A) -> Result<Boxed<A>, A> {
+        let value = Some(value);
+        let record = Record { attr, value };
+        let Some(mut kept) = self.spare() else {
+            return RcuBox::try_new(record).map_err(|record| record.value.expect(IN_USE));
+        };
+        *kept = record;
+        Ok(kept)
+    }
+
+    fn unrecord(&mut self, record: Boxed<A>) -> A {
+        record.into_inner().value.expect(IN_USE)
+    }
+
+    fn record_bytes(&self) -> usize {
+        let records = self.view().len() + self.spares();
+        records * (size_of::<RcuHead>() + size_of::<Record<A>>())
+    }
+
+    fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
+        Self::lowest_gap(self, len, window)
+    }
+
+    fn highest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
+        Self::highest_gap(self, len, window)
+    }
+
+    #[inline]
+    fn insert(&mut self, at: Extent<VirtAddr>, record: Boxed<A>) -> Result<(), Boxed<A>> {
+        Self::insert(self, at, record).map_err(InsertError::into_entry)
+    }
+
+    #[inline]
+    fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>) -> Result<(), NoMemory> {
+        Self::resize(self, of, to).map_err(|_| NoMemory)
+    }
+
+    #[inline]
+    fn exchange(
+        &mut self,
+        at: Extent<VirtAddr>,
+        record: Option<Boxed<A>>,
+        upper: Option<Boxed<A>>,
+        cut: Option<Piece<A>>,
+        mut removed: impl FnMut(Piece<A>),
+    ) -> Result<(), Option<Boxed<A>>> {
+        let taken = Self::exchange(self, at, record, |_| upper)?;
+        cut.into_iter().for_each(&mut removed);
+        taken.show(|at, record| {
+            removed(Piece {
+                pages: pages(at),
+                attr: record.attr,
+                value: record.value.clone(),
+            });
+        });
+        Ok(())
+    }
+
+    /// Nothing that is shared with readers is cleared; a session would have to be prepared for it.
+    fn take_all(&mut self, removed: impl FnMut(Piece<A>)) {
+        let taken = Ranges::exchange(self, extent(Pages::ALL), None, None, None, removed);
+        assert!(taken.is_ok(), "the session was prepared");
+    }
+
+    #[inline]
+    fn cut_end(&mut self, at: Extent<VirtAddr>) -> Result<Entry<'_, A>, Option<Entry<'_, A>>> {
+        let cut = Self::cut_end(self, at);
+        cut.map(entry).map_err(|first| first.map(entry))
+    }
+
+    #[inline]
+    fn revise(&mut self, pages: Pages, _attr: Attr) -> Result<(), Entry<'_, A>> {
+        Err(Ranges::get(self, pages.first).expect("the pages are mapped"))
+    }
+
+    fn copy_from<E, S: Index<A>>(
+        &mut self,
+        source: &S,
+        copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
+    ) -> Result<(), Option<E>> {
+        let mut records = Records::new();
+        let done = copied(source, &mut records, copy);
+        let areas = source.iter(Pages::ALL).zip(records);
+        let entries = areas.filter_map(|(area, record)| Some((extent(area.pages), record?)));
+        self.load_sorted(entries).map_err(|_| None)?;
+        done
+    }
+
+    fn duplicate_from<E, S: Index<A>>(
+        &mut self,
+        source: &S,
+        mut copy: impl FnMut(Entry<'_, A>) -> Result<A, E>,
+    ) -> Result<(), Option<E>> {
+        let mut records = Records::new();
+        let done = copied(source, &mut records, |area| copy(area).map(Some));
+        let mut records = records.into_iter();
+        if done.is_ok() {
+            let next = |_: Entry<'_, A>| records.next().flatten().ok_or(());
+            match source.duplicate(next) {
+                Some(Ok(tree)) => {
+                    self.adopt(tree);
+                    return Ok(());
+                }
+                Some(Err(DuplicateError::NoMemory | DuplicateError::Entry(()))) => {
+                    return Err(None);
+                }
+                None => {}
+            }
+        }
+        let areas = source.iter(Pages::ALL).zip(records);
+        let entries = areas.filter_map(|(area, record)| Some((extent(area.pages), record?)));
+        self.load_sorted(entries).map_err(|_| None)?;
+        done
+    }
+
+    /// The tree is checked when the lock is free: see `Shared`.
+    fn check(&self) -> Result<(), Broken> {
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Records of areas in one array, for a tree that has one owner.
+#![forbid(unsafe_code)]
+
+use alloc::vec::Vec;
+use core::num::NonZeroUsize;
+
+use super::ranges::pages;
+use super::{Attr, NoMemory, Piece, Record, Value};
+use crate::addr::{Extent, VirtAddr};
+
+/// The number of a record, counted from 1: what an entry of the tree is.
+pub(super) type Number = NonZeroUsize;
+
+/// Records by their numbers. Those that are free are linked to each other.
+///
+/// An array goes back to the allocator at once, however many records it has, and drops their values
+/// whatever else has happened: a number that a panic has left behind costs a place, and no value.
+pub(super) struct Slab<A> {
+    records: Vec<Record<A>>,
+    /// The first free one.
+    free: Option<Number>,
+    free_count: usize,
+}
+
+/// What a record in use has.
+const IN_USE: &str = "a record in use has a value";
+
+impl<A: Value> Slab<A> {
+    pub(super) const fn new() -> Self {
+        Self {
+            records: Vec::new(),
+            free: None,
+            free_count: 0,
+        }
+    }
+
+    /// With room for so many records.
+    pub(super) fn with_room(records: usize) -> Result<Self, NoMemory> {
+        let mut slab = Self::new();
+        slab.records
+            .try_reserve_exact(records)
+            .map_err(|_| NoMemory)?;
+        Ok(slab)
+    }
+
+    /// The records that there are, in use or not.
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Bytes of all that there is room for.
+    pub(super) fn bytes(&self) -> usize {
+        self.records.capacity() * size_of::<Record<A>>()
+    }
+
+    /// Makes sure that so many more records need no memory.
+    pub(super) fn reserve(&mut self, records: usize) -> Result<(), NoMemory> {
+        let more = records.saturating_sub(self.free_count);
+        self.records.try_reserve(more).map_err(|_| NoMemory)
+    }
+
+    /// A record behind all others; without a value it is one that `gather` makes free.
+    ///
+    /// # Errors
+    /// The value, for lack of memory.
+    #[inline]
+    pub(super) fn push(&mut self, attr: Attr, value: Option<A>) -> Result<Number, Option<A>> {
+        let Some(number) = Number::new(self.records.len() + 1) else {
+            return Err(value);
+        };
+        let is_full = self.records.len() == self.records.capacity();
+        if is_full && self.records.try_reserve(1).is_err() {
+            return Err(value);
+        }
+        self.records.push(Record { attr, value });
+        Ok(number)
+    }
+
+    /// A record in use.
+    ///
+    /// # Errors
+    /// The value, as for `push`.
+    #[inline]
+    pub(super) fn take(&mut self, attr: Attr, value: A) -> Result<Number, A> {
+        let Some(number) = self.free else {
+            let pushed = self.push(attr, Some(value));
+            return pushed.map_err(|value| value.expect(IN_USE));
+        };
+        let record = &mut self.records[Self::place(number)];
+        let next = usize::try_from(record.attr.origin).ok();
+        self.free = next.and_then(Number::new);
+        self.free_count -= 1;
+        let value = Some(value);
+        *record = Record { attr, value };
+        Ok(number)
+    }
+
+    /// Makes a record free, and returns what it held.
+    #[inline]
+    pub(super) fn give(&mut self, number: Number) -> (Attr, A) {
+        let next = self.free.map_or(0, Number::get);
+        let link = Attr {
+            origin: next as u64,
+            ..Attr::NONE
+        };
+        let record = &mut self.records[Self::place(number)];
+        let attr = core::mem::replace(&mut record.attr, link);
+        let value = record.value.take().expect(IN_USE);
+        self.free = Some(number);
+        self.free_count += 1;
+        (attr, value)
+    }
+
+    /// What an area was whose entry was taken out, with the value of its record.
+    #[inline]
+    pub(super) fn piece(&mut self, at: Extent<VirtAddr>, number: Number) -> Piece<A> {
+        let (attr, value) = self.give(number);
+        Piece {
+            pages: pages(at),
+            attr,
+            value: Some(value),
+        }
+    }
+
+    /// Makes all records without a value free, in a slab that has no free ones.
+    pub(super) fn gather(&mut self) {
+        for number in (1..=self.records.len()).rev() {
+            let record = &mut self.records[number - 1];
+            if record.value.is_none() {
+                record.attr.origin = self.free.map_or(0, Number::get) as u64;
+                self.free = Number::new(number);
+                self.free_count += 1;
+            }
+        }
+    }
+
+    /// A record that the tree knows.
+    #[inline(always)]
+    pub(super) fn get(&self, number: Number) -> &Record<A> {
+        &self.records[Self::place(number)]
+    }
+
+    #[inline(always)]
+    pub(super) fn set_attr(&mut self, number: Number, attr: Attr) {
+        self.records[Self::place(number)].attr = attr;
+    }
+
+    #[inline(always)]
+    const fn place(number: Number) -> usize {
+        number.get() - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Attr, Slab};
+
+    #[test]
+    fn a_free_record_is_used_again_before_the_array_grows() {
+        let mut slab = Slab::new();
+        let numbers = [7, 8, 9].map(|value: u32| slab.take(Attr::NONE, value).unwrap());
+        assert_eq!(slab.give(numbers[1]).1, 8);
+        assert_eq!(slab.give(numbers[0]).1, 7);
+        let again = [1, 2].map(|value| slab.take(Attr::NONE, value).unwrap());
+        assert_eq!(again, [numbers[0], numbers[1]]);
+        assert_eq!((slab.len(), slab.free_count), (3, 0));
+        assert_eq!(slab.get(numbers[2]).value, Some(9));
+    }
+
+    #[test]
+    fn records_without_a_value_are_gathered() {
+        let mut slab = Slab::new();
+        let values = [None, Some(5), None];
+        let numbers = values.map(|value: Option<u32>| slab.push(Attr::NONE, value).unwrap());
+        slab.gather();
+        assert_eq!(slab.free_count, 2);
+        assert_eq!(slab.take(Attr::NONE, 6), Ok(numbers[0]));
+        assert_eq!(slab.take(Attr::NONE, 7), Ok(numbers[2]));
+        assert!(slab.free.is_none());
+    }
+}

@@ -1,0 +1,51 @@
+//! Panics of the user's code: closures, values and their drops.
+#![forbid(unsafe_code)]
+
+use core::mem;
+
+use super::{Config, Hold, Index, Pages, Space, Usage, Value};
+
+/// A space that is being changed. Dropped while a panic unwinds, it counts anew what is mapped: the
+/// index is whole after each of its changes, but what is counted with them may be missing.
+struct Changing<'s, A: Value, C: Config, H: Hold>(&'s mut Space<A, C, H>);
+
+impl<A: Value, C: Config, H: Hold> Drop for Changing<'_, A, C, H> {
+    fn drop(&mut self) {
+        self.0.recount();
+    }
+}
+
+impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
+    /// Carries out what calls the user's code while it changes the index.
+    #[inline(always)]
+    pub(super) fn changing<T>(&mut self, operation: impl FnOnce(&mut Self) -> T) -> T {
+        let changing = Changing(self);
+        let done = operation(changing.0);
+        mem::forget(changing);
+        done
+    }
+
+    /// Counts what is mapped.
+    #[cold]
+    pub(super) fn recount(&mut self) {
+        self.state.usage = Usage::default();
+        self.state.growing = 0;
+        self.state.withheld = 0;
+        for area in self.index.iter(Pages::ALL) {
+            self.state.count_in(area.pages.len(), area.attr);
+        }
+    }
+}
+
+/// Hands each to `take`. If that panics, the rest are dropped, so that none is left half taken out.
+pub(super) fn hand_out<T>(items: impl Iterator<Item = T>, take: impl FnMut(T)) {
+    struct Rest<I: Iterator>(I);
+
+    impl<I: Iterator> Drop for Rest<I> {
+        fn drop(&mut self) {
+            self.0.by_ref().for_each(drop);
+        }
+    }
+
+    Rest(items).0.by_ref().for_each(take);
+}
