@@ -206,11 +206,12 @@ impl Device {
 
     /// Takes `slots` of its quota; if there are not as many left, how many it has.
     #[inline]
-    pub(super) fn charge(&self, slots: u32) -> Result<(), u32> {
-        match self.limits.quota {
-            Some(quota) => self.charge_within(quota, slots),
-            None => Ok(()),
+    pub(super) fn charge(&self, slots: u32) -> Result<Charge<'_>, u32> {
+        if let Some(quota) = self.limits.quota {
+            self.charge_within(quota, slots)?;
         }
+        let device = self;
+        Ok(Charge { device, slots })
     }
 
     fn charge_within(&self, quota: u32, slots: u32) -> Result<(), u32> {
@@ -245,5 +246,27 @@ impl Device {
             // AcqRel, `quota-refund`: pairs with `quota-look`, before a look at who waits.
             self.used.fetch_sub(slots, Ordering::AcqRel);
         }
+    }
+}
+
+/// Slots of a quota that were taken for a mapping; they go back if it does not come about, also
+/// because somebody's code panics on the way.
+#[must_use = "they go back as soon as this is dropped"]
+pub(super) struct Charge<'a> {
+    device: &'a Device,
+    slots: u32,
+}
+
+impl Charge<'_> {
+    /// The mapping has come about.
+    #[inline]
+    pub(super) fn keep(self) {
+        core::mem::forget(self);
+    }
+}
+
+impl Drop for Charge<'_> {
+    fn drop(&mut self) {
+        self.device.refund(self.slots);
     }
 }

@@ -4,13 +4,35 @@
 use super::block::{Block, segment};
 use super::config::Config;
 use super::error::{GrowError, NoPool, PoolError};
-use super::memory::{Backing, Haste, Memory, Wanted};
+use super::memory::{Backing, Haste, Memory, NotConverted, Wanted};
 use super::plan::{self, Growth};
 use super::pool::Pool;
+use super::reserve::OnDrop;
 use super::slot::SLOT;
 use super::store::Row;
 use crate::addr::Iova;
 use crate::sync::atomic::Ordering;
+
+/// Memory that a pool has just obtained; it is given back if nothing comes of it.
+pub(super) struct Obtained<'a, M: Memory, C: Config> {
+    pool: &'a Pool<M, C>,
+    /// Taken out once.
+    backing: Option<Backing>,
+}
+
+impl<M: Memory, C: Config> Obtained<'_, M, C> {
+    pub(super) fn keep(mut self) -> Backing {
+        self.backing.take().expect("it is taken out once")
+    }
+}
+
+impl<M: Memory, C: Config> Drop for Obtained<'_, M, C> {
+    fn drop(&mut self) {
+        if let Some(backing) = self.backing.take() {
+            self.pool.give_back(backing);
+        }
+    }
+}
 
 /// What tending a pool came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,7 +181,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let sleeping =
             |(_, block): &(usize, &Block<C>)| block.slots() == slots && block.base().is_none();
         let (index, backing) = match self.blocks.iter().find(sleeping) {
-            Some((index, _)) => (index, self.obtain(&wanted)?),
+            Some((index, _)) => (index, self.obtain(&wanted)?.keep()),
             None => self.push_obtained(&wanted, slots)?,
         };
         let block = self.blocks.get(index).expect("it was just found or put in");
@@ -170,17 +192,20 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Puts a block into the table for which there is memory, and which has not got it yet.
     fn push_obtained(&self, wanted: &Wanted, slots: usize) -> Result<(usize, Backing), GrowError> {
-        let mark = self.store.mark();
+        let undo = self.undo();
         let block = self.make_block(slots, self.plan.areas_of(slots, segment::<C>()))?;
-        match self.obtain(wanted) {
-            // Whoever makes the pool grow is alone: there still is a place.
-            Ok(backing) => Ok((self.push(block)?, backing)),
-            Err(error) => {
-                drop(block);
-                self.store.rewind(mark);
-                Err(error)
-            }
-        }
+        let obtained = self.obtain(wanted)?;
+        // Whoever makes the pool grow is alone: there still is a place.
+        let index = self.push(block)?;
+        core::mem::forget(undo);
+        Ok((index, obtained.keep()))
+    }
+
+    /// Gives back what the store hands out from now on when it is dropped: after what is made of it
+    /// has gone, also by a panic.
+    fn undo(&self) -> impl Drop + use<'_, M, C> {
+        let mark = self.store.mark();
+        OnDrop(move || self.store.rewind(mark))
     }
 
     /// A block without memory, for which there is a place in the table.
@@ -189,12 +214,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
             return Err(GrowError::Limit(self.blocks.capacity()));
         }
         let shape = plan::shape(slots, areas, segment::<C>()).map_err(|_| GrowError::NoMemory)?;
-        let (store, mark) = (&self.store, self.store.mark());
+        let (store, undo) = (&self.store, self.undo());
         let block = store.try_row(1, |_| Block::try_new(shape, areas, store));
-        block.ok_or_else(|| {
-            store.rewind(mark);
-            GrowError::NoMemory
-        })
+        let block = block.ok_or(GrowError::NoMemory)?;
+        core::mem::forget(undo);
+        Ok(block)
     }
 
     fn push(&self, block: Row<Block<C>>) -> Result<usize, GrowError> {
@@ -209,19 +233,43 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Memory as wanted, shared and zeroed.
-    pub(super) fn obtain(&self, wanted: &Wanted) -> Result<Backing, GrowError> {
+    pub(super) fn obtain(&self, wanted: &Wanted) -> Result<Obtained<'_, M, C>, GrowError> {
         let backing = self.memory().obtain(wanted).ok_or(GrowError::NoMemory)?;
         let fits = self.is_placed(&backing, wanted.len) && self.is_apart(&backing, wanted.reach);
         if !fits {
             self.free_private(backing);
             return Err(GrowError::Misplaced);
         }
-        if self.memory().share(&backing).is_err() {
-            self.free_private(backing);
-            return Err(GrowError::NotShared);
-        }
+        let backing = self.risked(backing, |backing| self.memory().share(backing));
+        let backing = match backing {
+            Ok(backing) => backing,
+            Err(backing) => {
+                self.free_private(backing);
+                return Err(GrowError::NotShared);
+            }
+        };
         self.fresh_run(&backing).zero(0, backing.len);
-        Ok(backing)
+        let backing = Some(backing);
+        Ok(Obtained {
+            pool: self,
+            backing,
+        })
+    }
+
+    /// Shares memory, or makes it private. Where that panics it is not known who can see the
+    /// memory: it is lost on purpose, and counted.
+    pub(super) fn risked(
+        &self,
+        backing: Backing,
+        convert: impl FnOnce(&Backing) -> Result<(), NotConverted>,
+    ) -> Result<Backing, Backing> {
+        let lost = OnDrop(|| self.count_leaked((backing.len as u64 / SLOT) as usize));
+        let converted = convert(&backing);
+        core::mem::forget(lost);
+        match converted {
+            Ok(()) => Ok(backing),
+            Err(NotConverted) => Err(backing),
+        }
     }
 
     /// Whether memory lies up to `reach` and where no other block is.

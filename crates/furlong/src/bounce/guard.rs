@@ -294,6 +294,8 @@ impl<B: Buffer, M: Memory, C: Config> fmt::Debug for Mapped<'_, B, M, C> {
 
 /// Memory that a device and the CPU share as long as it lives: a descriptor ring, a mailbox. It has
 /// no original, and is zeroed.
+///
+/// One that is forgotten keeps its slots for good.
 #[must_use = "it is given back as soon as this is dropped"]
 pub struct Allocation<'a, M: Memory, C: Config = Standard> {
     pool: &'a Pool<M, C>,

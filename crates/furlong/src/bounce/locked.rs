@@ -36,32 +36,36 @@ struct State {
 }
 
 impl State {
-    /// Takes the first run where it is in the first half that is not full: the usual case. Segments
-    /// have so many slots.
+    /// The first run where it is in the first half that is not full, which is the usual case: its
+    /// segment, its slot, and what is left free there. Segments have so many slots.
     #[inline(always)]
-    fn take_near(
-        &mut self,
+    fn find_near(
+        &self,
         slots: usize,
         need: &Need,
         (first, begin): (u64, usize),
-    ) -> Option<usize> {
+    ) -> Option<(usize, usize, u128)> {
         let index = self.lowest.max(begin);
-        let word = self.segments.as_mut().get_mut(index)?;
-        let free = *word;
-        let mut take = |half: usize| {
+        let free = *self.segments.get(index)?;
+        let find = |half: usize| {
             let begin = index * slots + half;
             let start = need.place_low((free >> half) as u64, first + begin as u64 * SLOT)?;
-            *word = free & !(u128::from(bits_low(start, need.slots)) << half);
-            Some(begin + start as usize)
+            let left = free & !(u128::from(bits_low(start, need.slots)) << half);
+            Some((index, begin + start as usize, left))
         };
         // Called twice, so that the half is a constant in either call.
-        let slot = match free as u64 {
-            0 => take(64)?,
-            _ => take(0)?,
-        };
+        match free as u64 {
+            0 => find(64),
+            _ => find(0),
+        }
+    }
+
+    /// Takes the run that was found.
+    #[inline(always)]
+    fn take_near(&mut self, index: usize, left: u128) {
+        self.segments.as_mut()[index] = left;
         // A full one need not be looked at again.
-        self.lowest += usize::from(*word == 0 && index == self.lowest);
-        Some(slot)
+        self.lowest += usize::from(left == 0 && index == self.lowest);
     }
 
     /// Takes the first run.
@@ -96,15 +100,19 @@ impl State {
 }
 
 impl<L: RawLock, const SEGMENT: usize> Locked<L, SEGMENT> {
-    /// Takes the lock, and counts whether somebody else held it.
+    /// Whether somebody else holds the lock, where that is counted.
     #[inline]
-    fn lock<K: Counters>(&self, counters: &K) -> Counted<'_, L, K> {
+    fn must_wait<K: Counters>(&self) -> bool {
         // Relaxed, here and below: a note for a count; the lock itself orders.
-        if K::ON && self.held.load(Ordering::Relaxed) {
-            counters.count(Event::LockWait, 1);
-        }
+        K::ON && self.held.load(Ordering::Relaxed)
+    }
+
+    /// Takes the lock.
+    #[inline]
+    fn lock<K: Counters>(&self) -> Counted<'_, L, K> {
         let state = self.state.lock();
         if K::ON {
+            // Relaxed: as in must_wait.
             self.held.store(true, Ordering::Relaxed);
         }
         Counted {
@@ -193,11 +201,16 @@ where
         if pass == Pass::First && self.free_slots() < need.slots as usize {
             return Taken::none();
         }
-        let mut held = self.lock(counters);
+        if self.must_wait::<K>() {
+            counters.count(Event::LockWait, 1);
+        }
+        let mut held = self.lock::<K>();
         let state = &mut *held.state;
-        let slot = match state.take_near(Self::SEGMENT, need, from) {
-            Some(slot) => {
+        let slot = match state.find_near(Self::SEGMENT, need, from) {
+            Some((index, slot, left)) => {
+                // First, for whoever counts may panic: nothing has been taken yet.
                 counters.count(Event::SlotProbed, self.shape.segment as u64);
+                state.take_near(index, left);
                 slot
             }
             None => match state.take_far(self.shape, *need, from, counters) {
@@ -213,7 +226,8 @@ where
     fn give<K: Counters>(&self, slot: usize, len: u32, counters: &K) {
         let (segment, start) = split(slot, Self::SEGMENT);
         let run = bits(start, len);
-        let mut held = self.lock(counters);
+        let waits = self.must_wait::<K>();
+        let mut held = self.lock::<K>();
         let state = &mut *held.state;
         let word = &mut state.segments.as_mut()[segment];
         debug_assert!(*word & run == 0, "a free slot is given back");
@@ -221,6 +235,11 @@ where
         self.note_free(state, self.free_slots() + len as usize);
         if segment < state.lowest {
             state.lowest = segment;
+        }
+        drop(held);
+        // Last, for whoever counts may panic: all has been given back.
+        if waits {
+            counters.count(Event::LockWait, 1);
         }
     }
 

@@ -82,6 +82,8 @@ mod parameter;
 mod plan;
 mod pointer;
 mod pool;
+#[cfg(any(test, prove))]
+pub mod proofs;
 mod queue;
 mod raw;
 mod record;

@@ -216,3 +216,26 @@ pub(super) fn longest(limits: &Limits, segment: usize) -> u64 {
     let pad = limits.min_align_mask.div_ceil(SLOT).saturating_mul(SLOT);
     (segment as u64 * SLOT).saturating_sub(pad)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Need;
+    use crate::addr::Iova;
+    use crate::bounce::Limits;
+
+    #[test]
+    fn a_block_is_reached_up_to_its_last_byte_and_not_one_further() {
+        let reaches = |reach: u64, base: u64, bytes: u64| {
+            let limits = Limits::new().reach(Iova::new(reach));
+            let need = Need::new(&limits, None, 1, 4096, 128).unwrap();
+            need.reaches(base, bytes)
+        };
+        let (base, bytes) = (1 << 30, 1 << 14);
+        assert!(reaches(base + bytes - 1, base, bytes));
+        assert!(!reaches(base + bytes - 2, base, bytes));
+        assert!(reaches(base, base, 1) && !reaches(base - 1, base, 1));
+        // At the end of the address space no sum overflows.
+        assert!(reaches(u64::MAX, u64::MAX - bytes + 1, bytes));
+        assert!(!reaches(u64::MAX - 1, u64::MAX - bytes + 1, bytes));
+    }
+}

@@ -43,7 +43,12 @@ use crate::sync::{Lock, OneCpu, Padded, TryLock, serial};
 /// # Locks
 /// The areas' own, if they have any; one of those who wait and one of transient blocks, neither of
 /// which is taken while no map waits and no transient block exists. Memory is obtained, shared and
-/// freed under none of them.
+/// freed under none of them. Counters may be called under an area's, and must not come back.
+///
+/// # Panics
+/// Where a [`Memory`], [`Counters`], a CPU or a waker panics, what the call had taken is given
+/// back: slots, quota, memory. Memory that was being shared or made private is lost, and counted as
+/// [`leaked`](Self::leaked).
 ///
 /// # Example
 /// ```

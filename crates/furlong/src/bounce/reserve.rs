@@ -1,6 +1,8 @@
 //! Taking runs and giving them back, without a copy.
 #![forbid(unsafe_code)]
 
+use core::mem::ManuallyDrop;
+
 use super::area::{Pass, Taken};
 use super::block::{Answer, Block, segment};
 use super::config::Config;
@@ -33,12 +35,31 @@ pub(super) struct Ask {
     pub(super) kind: Kind,
 }
 
-/// Where a run was taken.
+/// Where a run was taken. It goes back if no mapping comes of it: because somebody's code panics on
+/// the way.
+#[must_use = "the run goes back as soon as this is dropped"]
 struct Place<'a, C: Config> {
     block: &'a Block<C>,
     slot: usize,
+    slots: u32,
     /// Where devices see slot 0 of the block.
     base: u64,
+}
+
+impl<C: Config> Drop for Place<'_, C> {
+    fn drop(&mut self) {
+        self.block.give(self.slot, self.slots);
+    }
+}
+
+/// Does something at the end, also of a panic.
+pub(super) struct OnDrop<F: FnMut()>(pub(super) F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 impl Ask {
@@ -111,26 +132,37 @@ impl<M: Memory, C: Config> Pool<M, C> {
         need: &Need,
         then: impl FnOnce(Spot<'a, C>) -> T,
     ) -> Result<T, MapError> {
-        if let Err(used) = device.charge(need.slots) {
-            return Err(Self::over_quota(device, used, need.slots));
-        }
+        let charge = match device.charge(need.slots) {
+            Ok(charge) => charge,
+            Err(used) => return Err(Self::over_quota(device, used, need.slots)),
+        };
         let here = self.cpu.number();
         // Every order begins with the own area of the first block.
         let Some(block) = self.blocks.get(0) else {
             let none = (Taken::none(), 0);
-            return self
-                .reserve_further(device, (*ask, *need, here), none)
-                .map(then);
+            let spot = self.reserve_further(device, (*ask, *need, here), none)?;
+            charge.keep();
+            return Ok(then(spot));
         };
         let Answer { taken, base } = block.take(here, 0, need, Pass::First);
         match taken.slot() {
             Some(slot) if !taken.rolled_back() => {
-                let place = Place { block, slot, base };
-                Ok(then(self.note(device, ask, need, &place)))
+                let slots = need.slots;
+                let place = Place {
+                    block,
+                    slot,
+                    slots,
+                    base,
+                };
+                let spot = self.note(device, ask, need, place);
+                charge.keep();
+                Ok(then(spot))
             }
             _ => {
-                let further = self.reserve_further(device, (*ask, *need, here), (taken, base));
-                further.map(then)
+                let answer = (taken, base);
+                let spot = self.reserve_further(device, (*ask, *need, here), answer)?;
+                charge.keep();
+                Ok(then(spot))
             }
         }
     }
@@ -146,12 +178,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
         (taken, base): (Taken, u64),
     ) -> Result<Spot<'_, C>, MapError> {
         let mut first = Some(Answer { taken, base });
-        let found = self.search(|block, step| match first.take() {
+        let found = self.search(need.slots, |block, step| match first.take() {
             Some(answer) => answer,
             None => block.take(here, step, &need, Pass::First),
         });
         match found {
-            Some(found) => Ok(self.note(device, &ask, &need, &found)),
+            Some(found) => Ok(self.note(device, &ask, &need, found)),
             None => self.reserve_slowly(device, &ask, &need),
         }
     }
@@ -160,12 +192,18 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[cold]
     fn find_thoroughly(&self, need: &Need) -> Option<Place<'_, C>> {
         let here = self.cpu.number();
-        self.search(|block, step| block.take(here, step, need, Pass::Thorough))
+        self.search(need.slots, |block, step| {
+            block.take(here, step, need, Pass::Thorough)
+        })
     }
 
     /// Goes through the areas in the pool's order, until one answers.
     #[inline]
-    fn search(&self, mut ask: impl FnMut(&Block<C>, usize) -> Answer) -> Option<Place<'_, C>> {
+    fn search(
+        &self,
+        slots: u32,
+        mut ask: impl FnMut(&Block<C>, usize) -> Answer,
+    ) -> Option<Place<'_, C>> {
         let mut missed = false;
         let found = C::Order::search(
             self.blocks.len(),
@@ -176,7 +214,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 let Answer { taken, base } = ask(block, step);
                 missed |= taken.rolled_back();
                 let slot = taken.slot()?;
-                Some(Place { block, slot, base })
+                Some(Place {
+                    block,
+                    slot,
+                    slots,
+                    base,
+                })
             },
         );
         if missed {
@@ -192,8 +235,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         device: &Device,
         ask: &Ask,
         need: &Need,
-        place: &Place<'a, C>,
+        place: Place<'a, C>,
     ) -> Spot<'a, C> {
+        let place = ManuallyDrop::new(place);
         let entry = ask.entry(device, need);
         place.block.book.open(place.slot, &entry);
         Spot::new(place.block, place.slot, place.base, need)
@@ -210,7 +254,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     ) -> Result<Spot<'_, C>, MapError> {
         self.counters.count(Event::Full, 1);
         if let Some(found) = self.find_thoroughly(need) {
-            return Ok(self.note(device, ask, need, &found));
+            return Ok(self.note(device, ask, need, found));
         }
         match self.plan.growth {
             Growth::Never => {}
@@ -223,14 +267,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 // Whether it grew or another made it grow, there may be room.
                 let _ = self.grow_for(Iova::new(need.reach), need.slots, Haste::Atomic);
                 if let Some(found) = self.find_thoroughly(need) {
-                    return Ok(self.note(device, ask, need, &found));
+                    return Ok(self.note(device, ask, need, found));
                 }
             }
         }
-        self.reserve_transient(device, ask, need).ok_or_else(|| {
-            device.refund(need.slots);
-            self.refusal(need)
-        })
+        let transient = self.reserve_transient(device, ask, need);
+        transient.ok_or_else(|| self.refusal(need))
     }
 
     #[cold]
@@ -271,7 +313,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
             reach: Iova::new(need.reach).min(self.plan.reach),
             haste: Haste::Atomic,
         };
-        let backing = self.obtain(&wanted).ok()?;
+        let obtained = self.obtain(&wanted).ok()?;
+        self.counters.count(Event::Transient, 1);
+        let backing = obtained.keep();
         let base = backing.device.raw();
         let free = if slots <= 128 {
             low_bits(slots) & !low_bits(before)
@@ -300,7 +344,6 @@ impl<M: Memory, C: Config> Pool<M, C> {
         };
         // Relaxed: whoever has the address sees what came before it was handed over.
         self.transient_count.fetch_add(1, Ordering::Relaxed);
-        self.counters.count(Event::Transient, 1);
         Some(Spot {
             block: None,
             slot: index as u32,
@@ -325,15 +368,18 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[inline(always)]
     pub(super) fn release_closed(&self, device: &Device, spot: Spot<'_, C>) {
         let slots = spot.slots;
+        // Also where memory or whoever counts panics as the run is given back.
+        let _given = OnDrop(|| {
+            device.refund(slots);
+            self.notify_if_waited_for(Some(device.id()));
+        });
         self.give_run(spot);
-        device.refund(slots);
-        self.notify_if_waited_for(Some(device.id()));
     }
 
     /// The same for one that nobody's quota was charged for.
     pub(super) fn release_unowned(&self, spot: Spot<'_, C>) {
+        let _given = OnDrop(|| self.notify_if_waited_for(None));
         self.give_run(spot);
-        self.notify_if_waited_for(None);
     }
 
     #[inline(always)]
@@ -369,8 +415,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let transient = transient.expect("a transient block exists as long as its mapping");
         // Relaxed: as where it was raised.
         self.transient_count.fetch_sub(1, Ordering::Relaxed);
+        // Also where the memory panics as it is given back: the place is free.
+        let _there = OnDrop(|| self.notify_of_place());
         self.give_back(transient.backing);
-        self.notify_of_place();
     }
 
     /// Slots of all transient mappings.

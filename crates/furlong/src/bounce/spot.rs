@@ -95,12 +95,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Gives memory back that nobody uses any more, unless it cannot be made private: it is then
     /// lost on purpose, and counted.
     pub(super) fn give_back(&self, backing: Backing) {
-        if self.memory().unshare(&backing).is_err() {
-            let slots = (backing.len as u64 / SLOT) as usize;
-            self.count_leaked(slots);
-            return;
+        match self.risked(backing, |backing| self.memory().unshare(backing)) {
+            Ok(backing) => self.free_private(backing),
+            Err(backing) => self.count_leaked((backing.len as u64 / SLOT) as usize),
         }
-        self.free_private(backing);
     }
 
     /// Frees memory that is not shared.

@@ -27,6 +27,7 @@ use crate::sync::atomic::Ordering;
 /// [`map`](Pool::map) takes what is free.
 ///
 /// Dropping it gives the place back, and its turn to the next one.
+/// One that is forgotten keeps its place in the line, and once in a while a turn, for good.
 #[must_use = "nothing is mapped before it is polled"]
 pub struct Waiting<'a, B: Buffer, M: Memory, C: Config = Standard> {
     pool: &'a Pool<M, C>,
@@ -130,7 +131,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         // Relaxed: as in `enter`; who sees an older number looks in vain.
         self.waiting.0.store(left, Ordering::Relaxed);
         drop(queue);
-        drop(waker);
+        // Dropped last: if it panics, the next one has had its turn.
+        let _waker = waker;
         if left > 0 {
             self.notify(None);
             if self.plan.transients > 0 && self.transients.0.lock().has_place() {
