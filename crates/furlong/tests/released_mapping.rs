@@ -2,9 +2,9 @@
 //! uses it and without.
 #![forbid(unsafe_code)]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod compiler;
+
+use compiler::{Compiler, said};
 
 /// A driver that maps, unmaps and releases, through a domain and through a quarantine of its own.
 /// Where it says `USE`, the line under test goes.
@@ -53,45 +53,10 @@ fn driver(place: &str, line: &str) -> String {
     places.fold(with, |text, place| text.replace(place, ""))
 }
 
-/// Compiles as far as the compiler's checks go, into `out`.
-fn compile(source: &Path, name: &str, out: &Path, more: &[&str]) -> Output {
-    // The compiler that the toolchain file of this repository names.
-    let mut rustc = Command::new("rustc");
-    rustc.current_dir(env!("CARGO_MANIFEST_DIR"));
-    rustc.args(["--edition=2024", "--crate-type=lib", "--emit=metadata"]);
-    rustc.args([
-        "--cap-lints=allow",
-        "--error-format=short",
-        "--crate-name",
-        name,
-    ]);
-    rustc.arg("--out-dir").arg(out).args(more).arg(source);
-    rustc.output().expect("rustc runs where cargo does")
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A folder with the library in it, compiled as it is for its users.
-fn library() -> PathBuf {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("released_mapping");
-    fs::create_dir_all(&out).expect("the folder for tests can be written to");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
-    let built = compile(&source, "furlong", &out, &["--cfg", "feature=\"alloc\""]);
-    assert!(built.status.success(), "{}", said(&built));
-    out
-}
-
 #[test]
 fn what_uses_a_released_mapping_does_not_compile() {
-    let out = library();
-    let path = format!("furlong={}", out.join("libfurlong.rmeta").display());
-    let compile_driver = |text: &str| {
-        let source = out.join("driver.rs");
-        fs::write(&source, text).expect("the folder for tests can be written to");
-        compile(&source, "driver", &out, &["--extern", &path])
-    };
+    let compiler = Compiler::new("released_mapping", &["--emit=metadata"]);
+    let compile_driver = |text: &str| compiler.compile("lib", "driver", text);
     let good = compile_driver(&driver("USE_DOMAIN", ""));
     assert!(good.status.success(), "{}", said(&good));
     for (place, line) in USES {

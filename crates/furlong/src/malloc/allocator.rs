@@ -1,9 +1,12 @@
 //! The allocator: its gates, and what else a program asks of it.
 
-use core::ptr::{self, NonNull};
+use core::{
+    alloc::Layout,
+    ptr::{self, NonNull},
+};
 
 use super::{
-    block::{first_word, pointer, set_first_word, zero},
+    block::{begins_with, pointer, set_first_word, zero},
     class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT},
     config::Config,
     current::CurrentHeap,
@@ -11,9 +14,11 @@ use super::{
     gate::Gate,
     hardening::Hardening,
     heap::Heap,
+    large::{LARGE_MAX, SIZE_MAX},
     map::Map,
     policy::{Policy, Profile},
     pool::Pool,
+    source::PageSource,
     span::Span,
     tier::Tier,
 };
@@ -111,8 +116,8 @@ impl<C: Config> Malloc<C> {
         self.with_pool(|_| self.policy.follow(profile));
     }
 
-    /// The gate of allocation: a block of at least `size` bytes, at a multiple of 16. Null where
-    /// memory is short or `size` is above what a pointer's distance can say.
+    /// The gate of allocation: a block of at least `size` bytes, at a multiple of 16. Null if out
+    /// of memory or if `size` is above `isize::MAX`.
     #[must_use = "nobody else frees the block"]
     #[inline(always)]
     pub fn allocate(&'static self, size: usize) -> *mut u8 {
@@ -178,7 +183,7 @@ impl<C: Config> Malloc<C> {
                 }
                 let mark = heap.own.mark.get();
                 // SAFETY: the start of a block, which its holder gives up.
-                if unsafe { first_word(address) } == mark {
+                if unsafe { begins_with(address, mark) } {
                     return self.free_slow(address, span);
                 }
                 if C::Hardening::SCRUB {
@@ -202,9 +207,20 @@ impl<C: Config> Malloc<C> {
         C::Tier::cached(&self.policy, class) && heap.own.tops.push(class, address)
     }
 
-    /// As [`allocate`](Self::allocate), at a multiple of `align`, a power of two.
+    /// As [`allocate`](Self::allocate), at a multiple of `align`. Null also if `align` is no power
+    /// of two.
     #[must_use = "nobody else frees the block"]
+    #[inline]
     pub fn allocate_aligned(&'static self, size: usize, align: usize) -> *mut u8 {
+        match Layout::from_size_align(size, align) {
+            Ok(layout) => self.allocate_layout(layout),
+            Err(_) => self.refuse(),
+        }
+    }
+
+    /// The same for an alignment that is a power of two by its type.
+    pub(crate) fn allocate_layout(&'static self, layout: Layout) -> *mut u8 {
+        let (size, align) = (layout.size(), layout.align());
         if align <= GRAIN {
             return self.allocate(size);
         }
@@ -223,9 +239,19 @@ impl<C: Config> Malloc<C> {
 
     /// As [`allocate_aligned`](Self::allocate_aligned), all zeros.
     #[must_use = "nobody else frees the block"]
+    #[inline]
     pub fn allocate_zeroed(&'static self, size: usize, align: usize) -> *mut u8 {
+        match Layout::from_size_align(size, align) {
+            Ok(layout) => self.allocate_layout_zeroed(layout),
+            Err(_) => self.refuse(),
+        }
+    }
+
+    /// The same for an alignment that is a power of two by its type.
+    pub(crate) fn allocate_layout_zeroed(&'static self, layout: Layout) -> *mut u8 {
+        let (size, align) = (layout.size(), layout.align());
         if size <= MEDIUM_MAX && align <= MEDIUM_MAX {
-            let block = self.allocate_aligned(size, align);
+            let block = self.allocate_layout(layout);
             if !block.is_null() {
                 // SAFETY: a new block of at least this size.
                 unsafe { zero(block.expose_provenance(), size) };
@@ -247,13 +273,19 @@ impl<C: Config> Malloc<C> {
         NonNull::new(self.allocate_aligned(size, align))
     }
 
-    /// The size of the block that a request of this size gets.
+    /// The largest size that gets the same block as `size`; `size` itself if no block is as large.
     #[must_use]
     pub fn good_size(&self, size: usize) -> usize {
-        match Class::of(size) {
-            Some(class) => class.size(),
-            None => size.next_multiple_of(UNIT),
+        if size > SIZE_MAX {
+            return size;
         }
+        let sealed = Self::with_seal(size);
+        let room = match Class::of(sealed) {
+            Some(class) => class.size(),
+            None if sealed <= LARGE_MAX => sealed.next_multiple_of(UNIT),
+            None => sealed.next_multiple_of(self.source.page_size()),
+        };
+        room - (sealed - size)
     }
 
     /// Whether two allocators are the same one.

@@ -11,25 +11,34 @@ use super::{config::Config, global::Global, zone::Zone};
 
 type Answer = Result<NonNull<[u8]>, AllocError>;
 
-/// A block, as it was asked for.
-fn answer(block: Option<NonNull<u8>>, layout: Layout) -> Answer {
-    let start = block.ok_or(AllocError)?;
-    Ok(NonNull::slice_from_raw_parts(start, layout.size()))
+/// A block, as it was asked for. One of no bytes is no block but an aligned address: collections
+/// that shrink to nothing never give it back.
+fn answer(layout: Layout, allocate: impl FnOnce(Layout) -> Option<NonNull<u8>>) -> Answer {
+    let start = if layout.size() == 0 {
+        NonNull::new(ptr::without_provenance_mut(layout.align()))
+    } else {
+        allocate(layout)
+    };
+    Ok(NonNull::slice_from_raw_parts(
+        start.ok_or(AllocError)?,
+        layout.size(),
+    ))
 }
 
 /// A block for another layout: resized, or moved where the new alignment is not the block's.
 ///
 /// # Safety
-/// `block` is live, of this allocator and of at least the smaller of both sizes; `resize` resizes
-/// it to the size and alignment of the new layout.
+/// `block` is live, of this allocator and of the old layout; `resize` resizes it to the size and
+/// alignment of the new layout.
 unsafe fn fitted(
     allocator: &impl Allocator,
     block: NonNull<u8>,
     (old, new): (Layout, Layout),
     resize: impl FnOnce() -> Option<NonNull<u8>>,
 ) -> Answer {
-    if block.addr().get().is_multiple_of(new.align()) {
-        return answer(resize(), new);
+    let is_block = old.size() > 0 && new.size() > 0;
+    if is_block && block.addr().get().is_multiple_of(new.align()) {
+        return answer(new, |_| resize());
     }
     let moved = allocator.allocate(new)?;
     let len = old.size().min(new.size());
@@ -70,22 +79,24 @@ unsafe fn fitted(
 unsafe impl<C: Config> Allocator for Global<C> {
     #[inline]
     fn allocate(&self, layout: Layout) -> Answer {
-        answer(
-            self.malloc().try_allocate(layout.size(), layout.align()),
-            layout,
-        )
+        answer(layout, |layout| {
+            NonNull::new(self.malloc().allocate_layout(layout))
+        })
     }
 
     #[inline]
     fn allocate_zeroed(&self, layout: Layout) -> Answer {
-        let block = self.malloc().allocate_zeroed(layout.size(), layout.align());
-        answer(NonNull::new(block), layout)
+        answer(layout, |layout| {
+            NonNull::new(self.malloc().allocate_layout_zeroed(layout))
+        })
     }
 
     #[inline]
-    unsafe fn deallocate(&self, block: NonNull<u8>, _: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { self.malloc().free(block.as_ptr()) };
+    unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
+        if layout.size() > 0 {
+            // SAFETY: the caller's promise.
+            unsafe { self.malloc().free(block.as_ptr()) };
+        }
     }
 
     unsafe fn grow(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Answer {
@@ -134,17 +145,18 @@ unsafe impl<C: Config> Allocator for Global<C> {
 // SAFETY: as for Global; a zone has its blocks, wherever it is moved, until it is dropped.
 unsafe impl<C: Config> Allocator for Zone<C> {
     fn allocate(&self, layout: Layout) -> Answer {
-        answer(Self::allocate(self, layout.size(), layout.align()), layout)
+        answer(layout, |layout| self.allocate_layout(layout))
     }
 
     fn allocate_zeroed(&self, layout: Layout) -> Answer {
-        let block = Self::allocate_zeroed(self, layout.size(), layout.align());
-        answer(block, layout)
+        answer(layout, |layout| self.allocate_layout_zeroed(layout))
     }
 
-    unsafe fn deallocate(&self, block: NonNull<u8>, _: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { self.free(block) };
+    unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
+        if layout.size() > 0 {
+            // SAFETY: the caller's promise.
+            unsafe { self.free(block) };
+        }
     }
 
     unsafe fn grow(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Answer {

@@ -13,12 +13,14 @@ pub(crate) const UNITS: usize = 64;
 /// Bytes of an arena, and its alignment.
 pub(crate) const ARENA: usize = UNITS * UNIT;
 
-/// An arena. All fields are the pool's, under its latch, but `base` and `words`, which never change
-/// once they are there.
+/// An arena. All fields are the pool's, under its latch, but `base`, `whole` and `words`, which
+/// never change while it is mapped. What is not mapped is in no list, and has the base 0.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Arena {
     pub(crate) base: Word,
+    /// The units that can ever be free: all but guards.
+    pub(crate) whole: Bits,
     /// Units that nobody has.
     pub(crate) free: Bits,
     /// Units among them that may have memory behind them and may not be zeros.
@@ -26,13 +28,19 @@ pub(crate) struct Arena {
     /// Of those, the ones that have been so since the last round: what nobody takes until the next
     /// one is purged.
     pub(crate) idle: Bits,
+    /// Units that are neither free nor in use: somebody is about to give their memory back.
+    pub(crate) leaving: Bits,
     pub(crate) words: Link<Words>,
     /// The next one in the order in which they were made.
     pub(crate) next: Link<Self>,
-    pub(crate) order: Half,
+    pub(crate) prev: Link<Self>,
+    /// Its number in that order, which no other ever has.
+    pub(crate) order: Word,
     /// The next one in the order in which they became dirty.
     pub(crate) next_dirty: Link<Self>,
     pub(crate) queued: Byte,
+    /// The last round that has seen it.
+    pub(crate) round: Half,
 }
 
 /// 64 blocks a word, up to 64 words a unit. The first eight words of all units come first, each

@@ -10,13 +10,73 @@ pub(crate) fn pointer(address: usize) -> *mut u8 {
 
 /// The first word of a block.
 ///
+/// Its holder may have left it uninitialised: what nobody wrote has no value in Rust, and to read
+/// it as a number is undefined. So no load of Rust's reads it but an instruction of which the
+/// compiler knows nothing; what that finds in memory is a number, any one.
+///
 /// # Safety
 /// A block of at least a word, which the caller holds: it is free, or being freed.
 #[inline(always)]
 pub(crate) unsafe fn first_word(address: usize) -> usize {
-    // SAFETY: mapped, aligned and of at least a word, which has been written since it was mapped,
-    // by this module before the block was handed out.
-    unsafe { pointer(address).cast::<usize>().read() }
+    let word;
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+    // SAFETY: mapped, aligned and of at least a word; nobody else uses it.
+    unsafe {
+        core::arch::asm!(
+            "mov {word}, qword ptr [{address}]",
+            word = lateout(reg) word,
+            address = in(reg) address,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    #[cfg(all(target_arch = "aarch64", target_pointer_width = "64"))]
+    // SAFETY: as above.
+    unsafe {
+        core::arch::asm!(
+            "ldr {word}, [{address}]",
+            word = lateout(reg) word,
+            address = in(reg) address,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    #[cfg(not(all(
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        target_pointer_width = "64"
+    )))]
+    {
+        // The next best elsewhere: for all that the compiler knows, the pointer leads anywhere.
+        let place = core::hint::black_box(pointer(address).cast::<usize>());
+        // SAFETY: as above.
+        word = unsafe { place.read_volatile() };
+    }
+    word
+}
+
+/// Whether the first word of a block is this one, by an instruction that Rust's load would need,
+/// too: see [`first_word`].
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(crate) unsafe fn begins_with(address: usize, word: usize) -> bool {
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+    // SAFETY: as in first_word; both ways on are those of this function.
+    unsafe {
+        core::arch::asm!(
+            "cmp qword ptr [{address}], {word}",
+            "je {equal}",
+            address = in(reg) address,
+            word = in(reg) word,
+            equal = label { return true },
+            options(readonly, nostack),
+        );
+        false
+    }
+    #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64")))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        first_word(address) == word
+    }
 }
 
 /// Writes the first word of a block.

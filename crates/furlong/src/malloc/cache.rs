@@ -1,6 +1,7 @@
 //! Caches of objects of one type, as kernels have them.
 
 use core::{
+    alloc::Layout,
     cell::Cell,
     fmt,
     marker::PhantomData,
@@ -126,7 +127,7 @@ impl<T, C: Config> ObjectCache<T, C> {
     }
 
     fn place(&self) -> Option<NonNull<T>> {
-        Some(self.zone.allocate(size_of::<T>(), align_of::<T>())?.cast())
+        Some(self.zone.allocate_layout(Layout::new::<T>())?.cast())
     }
 
     fn put(&self, place: NonNull<T>, value: T) -> Object<'_, T, C> {
@@ -191,10 +192,19 @@ impl<T, C: Config> DerefMut for Object<'_, T, C> {
 
 impl<T, C: Config> Drop for Object<'_, T, C> {
     fn drop(&mut self) {
+        /// Its memory, which goes back also if the value panics.
+        struct Place<'c, T, C: Config>(&'c ObjectCache<T, C>, NonNull<T>);
+
+        impl<T, C: Config> Drop for Place<'_, T, C> {
+            fn drop(&mut self) {
+                self.0.give_back(self.1);
+            }
+        }
+
         self.cache.len.set(self.cache.len.get() - 1);
+        let _place = Place(self.cache, self.object);
         // SAFETY: a value that is there, and that nobody uses afterwards.
         unsafe { ptr::drop_in_place(self.object.as_ptr()) };
-        self.cache.give_back(self.object);
     }
 }
 

@@ -7,12 +7,12 @@ use crate::check::Check;
 
 use super::{
     allocator::Malloc,
-    arena::{Arena, UNITS},
+    arena::Arena,
     class::{CLASSES, Class},
     config::Config,
     current::CurrentHeap,
     heap::Heap,
-    span::{Span, Use, unit_of},
+    span::{MAKING, Span, Use, unit_of},
 };
 
 /// A broken invariant of an allocator, and the address of the unit or block where it is.
@@ -50,6 +50,15 @@ fn hold(so: bool, broken: BrokenMalloc) -> Result<(), BrokenMalloc> {
     if so { Ok(()) } else { Err(broken) }
 }
 
+/// All latches of an allocator.
+pub(crate) struct HeldAll<C: Config>(&'static Malloc<C>);
+
+impl<C: Config> Drop for HeldAll<C> {
+    fn drop(&mut self) {
+        self.0.unlock_all();
+    }
+}
+
 impl<C: Config> Check for &'static Malloc<C> {
     type Broken = BrokenMalloc;
 
@@ -70,17 +79,22 @@ impl<C: Config> Malloc<C> {
     /// O(units): it walks all arenas under all latches.
     pub fn check(&'static self) -> Result<(), BrokenMalloc> {
         let _pin = C::Current::pin();
+        let _held = self.hold_all();
+        self.check_all()
+    }
+
+    /// Takes all latches until the answer is dropped, also by a panic.
+    pub(crate) fn hold_all(&'static self) -> HeldAll<C> {
         self.lock_all();
-        let found = self.check_all();
-        self.unlock_all();
-        found
+        HeldAll(self)
     }
 
     fn check_all(&'static self) -> Result<(), BrokenMalloc> {
         let (mut live, mut dirty) = (0, 0);
         for arena in self.pool.arenas() {
             self.check_arena(arena)?;
-            live += UNITS - arena.free.get().count_ones() as usize;
+            let used = !(arena.free.get() | arena.leaving.get());
+            live += used.count_ones() as usize;
             dirty += arena.dirty.get().count_ones() as usize;
         }
         hold(self.pool.counts_are(live, dirty), BrokenMalloc::Count(0))?;
@@ -97,13 +111,13 @@ impl<C: Config> Malloc<C> {
         let (free, dirty) = (arena.free.get(), arena.dirty.get());
         let idle = arena.idle.get();
         hold(
-            dirty & !free == 0 && idle & !dirty == 0,
+            dirty & !free == 0 && idle & !dirty == 0 && free & arena.leaving.get() == 0,
             BrokenMalloc::Count(arena.base.get()),
         )?;
         for at in 0..64 {
             let base = arena.unit_base(at);
             let span = self.map.span_at(base);
-            let is_free = free >> at & 1 == 1;
+            let is_free = (free | arena.leaving.get()) >> at & 1 == 1;
             hold(is_free == span.is(Use::Nothing), BrokenMalloc::Unit(base))?;
             hold(
                 !is_free || span.owner.get().is_none(),
@@ -138,6 +152,9 @@ impl<C: Config> Malloc<C> {
             free += bits.count_ones();
         }
         hold(free == u32::from(span.free.get()), broken)?;
+        if span.listed.get() == MAKING {
+            return Ok(());
+        }
         let listed = span.listed.get() == 1;
         let owned = span.owner.get().is_some();
         hold(

@@ -25,11 +25,24 @@ use super::{
     class::Class,
     field::Word,
     heap::{Heap, State},
+    latch::Latch,
     span::Span,
 };
 
 /// Ended heaps that are looked at for a span before the pool is asked.
 const LOOKS: usize = 8;
+
+/// A heap's latch.
+pub(crate) struct HeldHeap<E: Exchange> {
+    of: &'static E,
+    heap: &'static Heap,
+}
+
+impl<E: Exchange> Drop for HeldHeap<E> {
+    fn drop(&mut self) {
+        self.of.unlock_heap(self.heap);
+    }
+}
 
 /// What the exchange needs around it, and what it then does.
 pub(crate) trait Exchange: Sized + 'static {
@@ -58,8 +71,14 @@ pub(crate) trait Exchange: Sized + 'static {
     /// Stops the program: a block was freed that others had freed already.
     fn stop_twice(&'static self, span: &'static Span, block: usize) -> !;
 
-    /// Waits a moment for a latch.
-    fn relax(&'static self);
+    /// Takes a latch.
+    fn lock(&'static self, latch: &'static Latch);
+
+    /// Takes a latch if nobody has it.
+    fn try_lock(&'static self, latch: &'static Latch) -> bool;
+
+    /// Gives a latch back.
+    fn unlock(&'static self, latch: &'static Latch);
 
     /// Posts freed blocks of one word of a span.
     fn post(&'static self, span: &'static Span, word: usize, bits: u64) {
@@ -101,13 +120,13 @@ pub(crate) trait Exchange: Sized + 'static {
     fn tidy_ended(&'static self, heap: &'static Heap) {
         while heap.state() == State::Ended && heap.queue.0.get().is_some() {
             // Who holds the latch looks at the queue again after giving it back.
-            if !heap.latch.try_lock() {
+            if !self.try_lock(&heap.latch) {
                 return;
             }
             if heap.state() == State::Ended {
                 self.collect(heap);
             }
-            heap.latch.unlock();
+            self.unlock(&heap.latch);
             // SeqCst: as in unlock_heap.
             fence(Ordering::SeqCst);
         }
@@ -150,12 +169,12 @@ pub(crate) trait Exchange: Sized + 'static {
 
     /// Locks a heap for what is slow.
     fn lock_heap(&'static self, heap: &'static Heap) {
-        heap.latch.lock(|| self.relax());
+        self.lock(&heap.latch);
     }
 
     /// Gives a heap's latch back; if the heap has ended, nobody else may have tidied meanwhile.
     fn unlock_heap(&'static self, heap: &'static Heap) {
-        heap.latch.unlock();
+        self.unlock(&heap.latch);
         if heap.state() == State::Ended {
             // SeqCst: pairs with the fence in bring.
             fence(Ordering::SeqCst);
@@ -163,12 +182,19 @@ pub(crate) trait Exchange: Sized + 'static {
         }
     }
 
+    /// Locks a heap until the answer is dropped, also by a panic.
+    fn hold_heap(&'static self, heap: &'static Heap) -> HeldHeap<Self> {
+        self.lock_heap(heap);
+        HeldHeap { of: self, heap }
+    }
+
     /// A heap that has ended and is the caller's from now on.
     fn take_over(&'static self) -> Option<&'static Heap> {
         if self.ended().get() == 0 {
             return None;
         }
-        let free = |heap: &&Heap| heap.state() == State::Ended && heap.latch.try_lock();
+        let free =
+            |heap: &&'static Heap| heap.state() == State::Ended && self.try_lock(&heap.latch);
         for heap in self.all_heaps().filter(free) {
             let ended = heap.state() == State::Ended;
             if ended {
@@ -186,11 +212,10 @@ pub(crate) trait Exchange: Sized + 'static {
     /// Ends a heap, after `give_back` has given back what its thread kept. The caller has it to
     /// itself.
     fn end(&'static self, heap: &'static Heap, give_back: impl FnOnce()) {
-        self.lock_heap(heap);
+        let _held = self.hold_heap(heap);
         heap.set_state(State::Ended);
         give_back();
         self.under_pool(|| self.ended().set(self.ended().get() + 1));
-        self.unlock_heap(heap);
     }
 
     /// Takes over the spans of a class that ended heaps still have something to give from. The
@@ -201,7 +226,7 @@ pub(crate) trait Exchange: Sized + 'static {
         }
         let ended = |other: &&Heap| other.state() == State::Ended;
         for other in self.all_heaps().filter(ended).take(LOOKS) {
-            if self.first_span(other, class).is_none() || !other.latch.try_lock() {
+            if self.first_span(other, class).is_none() || !self.try_lock(&other.latch) {
                 continue;
             }
             if other.state() == State::Ended {

@@ -3,11 +3,22 @@
 //! Before the fork all latches are taken, so that no span and no arena is in the middle of a
 //! change. What the other threads' gates do goes on meanwhile, and the child may see any part of
 //! it: so it trusts their spans and not their stacks, whose blocks are lost to it.
+//!
+//! The thread that forks may allocate meanwhile, as handlers of others do that the process calls
+//! around a fork: it has all latches, so it takes none. Its heap says so. What such handlers must
+//! not find is a latch held for which another thread waits that has their own lock: so a process
+//! calls the functions here as close to the fork as it can, which are those that it was told of
+//! first.
+
+use crate::sync::atomic::Ordering;
 
 use super::{
     allocator::Malloc, config::Config, current::CurrentHeap, exchange::Exchange, heap::State,
-    pool::Pool,
+    latch::Latch, pool::Pool, source::PageSource,
 };
+
+/// With a caller's number: it holds all latches.
+const HOLDS_ALL: u32 = 1 << 31;
 
 impl<C: Config> Malloc<C> {
     /// Before a fork: nobody changes what is shared until [`after_fork`](Self::after_fork) or
@@ -17,11 +28,16 @@ impl<C: Config> Malloc<C> {
     /// by preload, has the three called where it forks; another one registers them.
     ///
     /// # Safety
-    /// The thread that calls it forks right afterwards, or fails to, and asks the allocator for
-    /// nothing meanwhile. It then calls `after_fork` in this process, once, and
-    /// `after_fork_in_child` in the new one, if there is one, once.
+    /// The thread that calls it forks afterwards, or fails to. It then calls `after_fork` in this
+    /// process, once, and `after_fork_in_child` in the new one, if there is one, once.
     pub unsafe fn before_fork(&'static self) {
+        let _pin = C::Current::pin();
+        // Without a heap, where memory is short, it may not allocate meanwhile.
+        let heap = self.bind();
         self.lock_all();
+        if let Some(heap) = heap {
+            heap.own.caller.set(heap.own.caller.get() | HOLDS_ALL);
+        }
     }
 
     /// After a fork, in the process that forked.
@@ -37,6 +53,8 @@ impl<C: Config> Malloc<C> {
     /// }
     /// ```
     pub unsafe fn after_fork(&'static self) {
+        let caller = &C::Current::get().own.caller;
+        caller.set(caller.get() & !HOLDS_ALL);
         self.unlock_all();
     }
 
@@ -53,9 +71,51 @@ impl<C: Config> Malloc<C> {
     /// }
     /// ```
     pub unsafe fn after_fork_in_child(&'static self) {
+        self.pool.posting.store(0, Ordering::SeqCst);
         self.end_others();
-        self.pool.held.set(self.pool.heaps.get());
-        self.unlock_all();
+        self.pool.arrive_all();
+        self.pool.held.set(None);
+        self.pool.latch.reset();
+        self.pool.heaps().for_each(|heap| heap.latch.reset());
+        let heap = C::Current::get();
+        if heap.is_running() {
+            heap.own.caller.set(self.source.caller());
+        }
+        self.pool.heaps().for_each(|heap| self.tidy_ended(heap));
+    }
+
+    /// Takes a latch, if the caller does not hold them all.
+    #[inline]
+    pub(crate) fn lock_latch(&'static self, latch: &Latch) {
+        let caller = self.caller();
+        if caller & HOLDS_ALL == 0 {
+            latch.lock(caller, |latch| self.source.wait(latch, caller));
+        }
+    }
+
+    /// Takes a latch if nobody has it.
+    #[inline]
+    pub(crate) fn try_latch(&'static self, latch: &Latch) -> bool {
+        let caller = self.caller();
+        caller & HOLDS_ALL == 0 && latch.try_lock(caller)
+    }
+
+    /// Gives a latch back, if the caller does not hold them all.
+    #[inline]
+    pub(crate) fn unlock_latch(&'static self, latch: &Latch) {
+        let caller = self.caller();
+        if caller & HOLDS_ALL == 0 {
+            latch.unlock(caller, |latch| self.source.wake(latch, caller));
+        }
+    }
+
+    /// The caller's number.
+    #[inline]
+    fn caller(&'static self) -> u32 {
+        match C::Current::get().own.caller.get() {
+            0 => self.source.caller(),
+            known => known,
+        }
     }
 
     /// Takes all latches.
@@ -90,6 +150,7 @@ impl<C: Config> Malloc<C> {
                 heap.own.tops.forget();
                 heap.own.outgoing.forget();
                 heap.own.forget_waiting();
+                heap.own.posting.store(0, Ordering::SeqCst);
                 heap.set_state(State::Ended);
                 ended += 1;
             }

@@ -61,7 +61,7 @@ impl<C: Config> Copy for Global<C> {}
 unsafe impl<C: Config> GlobalAlloc for Global<C> {
     #[inline(always)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        self.0.allocate_aligned(layout.size(), layout.align())
+        self.0.allocate_layout(layout)
     }
 
     #[inline(always)]
@@ -72,7 +72,7 @@ unsafe impl<C: Config> GlobalAlloc for Global<C> {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        self.0.allocate_zeroed(layout.size(), layout.align())
+        self.0.allocate_layout_zeroed(layout)
     }
 
     #[inline]

@@ -28,6 +28,7 @@ impl<C: Config> Malloc<C> {
             State::Vacant | State::Ended => {}
         }
         let heap = self.take_heap()?;
+        heap.own.caller.set(self.source.caller());
         // SAFETY: callers are pinned; it runs from now on, and so nobody else takes it.
         unsafe { C::Current::set(heap) };
         C::Current::bound();
@@ -81,6 +82,7 @@ impl<C: Config> Malloc<C> {
             self.collect(heap);
             self.retire_whole(heap);
         });
+        self.tend_freed();
     }
 
     /// Gives everything that a heap keeps in its stacks, and what waits, back to the spans.

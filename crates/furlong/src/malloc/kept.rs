@@ -80,7 +80,7 @@ impl Kept {
 
     /// Takes one that was here in the last round; after the last of them, all that are here have
     /// been since this round.
-    fn take_idle(&self) -> Option<(usize, usize)> {
+    pub(crate) fn take_idle(&self) -> Option<(usize, usize)> {
         if self.idle.get() > 0 {
             return self.take(0);
         }
@@ -126,13 +126,6 @@ impl<C: Config> Malloc<C> {
             })
         };
         while let Some((base, len)) = next() {
-            self.source.unmap_at(base, len);
-        }
-    }
-
-    /// Gives the mappings back that nobody has taken since the last round.
-    pub(crate) fn unmap_idle(&'static self) {
-        while let Some((base, len)) = self.with_pool(|pool| pool.kept.take_idle()) {
             self.source.unmap_at(base, len);
         }
     }

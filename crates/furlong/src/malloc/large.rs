@@ -3,6 +3,7 @@
 
 use super::{
     allocator::Malloc,
+    arena::UNITS,
     class::{GRAIN, UNIT},
     config::Config,
     hardening::Hardening,
@@ -25,15 +26,10 @@ impl<C: Config> Malloc<C> {
         if size > SIZE_MAX || align > SIZE_MAX / UNIT {
             return (self.refuse_memory(), false);
         }
-        self.tend_large();
         let sealed = Self::with_seal(size);
         let units = sealed.div_ceil(UNIT).max(1);
-        let taken = if units <= RUN_MAX && align <= RUN_MAX {
-            self.with_pool(|_| {
-                let (base, zero) = self.take_units(units, align)?;
-                self.note_large(base, units);
-                Some((base, zero))
-            })
+        let taken = if Self::has_room(units, align) {
+            self.claim_units(units, align, |base| self.note_large(base, units))
         } else {
             self.map_huge(sealed.max(1), align * UNIT)
         };
@@ -42,6 +38,13 @@ impl<C: Config> Malloc<C> {
             return (base, true);
         }
         taken.unwrap_or_else(|| (self.refuse_memory(), false))
+    }
+
+    /// Whether an arena of which nobody has anything has a run of these: one whose ends are
+    /// inaccessible has none for its second half.
+    fn has_room(units: usize, align: usize) -> bool {
+        let fits = units <= RUN_MAX && align <= RUN_MAX;
+        fits && (!C::Hardening::GUARD || align + units < UNITS)
     }
 
     fn note_large(&'static self, base: usize, units: usize) {
@@ -70,20 +73,19 @@ impl<C: Config> Malloc<C> {
             });
             Some((mapped?, len))
         })?;
-        let noted = self.with_pool(|_| {
-            self.map.prepare(base, &self.source)?;
+        if self.prepare(base).is_none() {
+            self.source.unmap_at(base, len);
+            return None;
+        }
+        self.with_pool(|_| {
             if zero {
                 self.pool.note_taken(len);
             }
             let span = self.map.span_at(base);
             span.unit.set(unit_of(base));
             self.note_huge(span, len);
-            Some((base, zero))
         });
-        if noted.is_none() {
-            self.source.unmap_at(base, len);
-        }
-        noted
+        Some((base, zero))
     }
 
     /// The length of a large or huge object that begins at an address.
@@ -110,13 +112,12 @@ impl<C: Config> Malloc<C> {
                 return Some(len);
             }
             self.retire_units(address, len / UNIT);
-            if C::Hardening::SCRUB {
-                self.purge_down_to(0);
-            }
             None
         });
-        if let Some(len) = huge {
-            self.keep_or_unmap(address, len);
+        match huge {
+            Some(len) => self.keep_or_unmap(address, len),
+            None if C::Hardening::SCRUB => self.purge_down_to(0),
+            None => {}
         }
         self.tend_large();
     }

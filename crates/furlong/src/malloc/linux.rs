@@ -1,11 +1,16 @@
 //! Linux as the system under an allocator.
 
+mod latch;
+
 use core::{
     ffi::c_void,
     ptr::{self, NonNull},
 };
 
-use super::source::{Misuse, PageSource};
+use super::{
+    latch::Latch,
+    source::{Misuse, PageSource},
+};
 
 /// Pages of Linux, by `mmap`. `errno` stays as it was.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,6 +106,10 @@ unsafe impl PageSource for Linux {
         quietly(|| unmap(start.as_ptr().expose_provenance(), len));
     }
 
+    fn returns_arenas(&self) -> bool {
+        true
+    }
+
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
         // SAFETY: the caller does not need what is there.
         quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_DONTNEED) } == 0)
@@ -128,9 +137,18 @@ unsafe impl PageSource for Linux {
         quietly(|| unsafe { libc::mprotect(raw(start), len, libc::PROT_NONE) });
     }
 
-    fn relax(&self) {
+    fn caller(&self) -> u32 {
         // SAFETY: no contract.
-        quietly(|| unsafe { libc::sched_yield() });
+        let number = unsafe { libc::syscall(libc::SYS_gettid) };
+        u32::try_from(number).unwrap_or(1)
+    }
+
+    fn wait(&self, latch: &Latch, caller: u32) {
+        quietly(|| latch::wait(latch, caller));
+    }
+
+    fn wake(&self, latch: &Latch, caller: u32) {
+        quietly(|| latch::wake(latch, caller));
     }
 
     fn now_ms(&self) -> u64 {

@@ -3,9 +3,8 @@
 use core::ptr;
 
 use super::{
-    arena::{ARENA, Arena, UNITS, Words},
+    arena::{Arena, UNITS, Words},
     field::Fixed,
-    source::PageSource,
     span::{Span, base_of, unit_of},
 };
 
@@ -85,50 +84,39 @@ impl Map {
         self.arena(span.unit.get())?.words.get()
     }
 
-    /// Sees to it that there are records for an address. The caller holds the pool's latch.
-    ///
-    /// Nothing where the system has no memory for them, or the address has more than 48 bits.
-    pub(crate) fn prepare(&'static self, address: usize, source: &impl PageSource) -> Option<()> {
-        if base_of(unit_of(address)) != address & !0xffff {
-            return None;
-        }
-        if self.region(address).is_some() {
-            return Some(());
-        }
-        let page = source.page_size();
-        let len = size_of::<Region>().next_multiple_of(page);
-        let region = source.map(len, page.max(align_of::<Region>()))?;
-        let start = (&raw const self.nothing).expose_provenance();
-        let root = region.as_ptr().expose_provenance().wrapping_sub(start);
-        self.roots[(address >> REGION_SHIFT) & (ROOTS - 1)].set(root);
-        Some(())
+    /// Whether there are records for an address. Under the pool's latch.
+    pub(crate) fn has_records(&'static self, address: usize) -> bool {
+        self.region(address).is_some()
     }
 
-    /// Maps an arena, its words, and what records it needs. The caller holds the pool's latch.
-    pub(crate) fn new_arena(&'static self, source: &impl PageSource) -> Option<&'static Arena> {
-        let page = source.page_size();
-        let words_len = size_of::<Words>().next_multiple_of(page);
-        let words = source.map(words_len, page)?;
-        let mapped = source.map(ARENA, ARENA);
-        let base = mapped.map(|start| start.as_ptr().expose_provenance());
-        if let Some(arena) = base.and_then(|base| {
-            self.prepare(base, source)?;
-            self.arena(unit_of(base))
-        }) {
-            arena.base.set(base.unwrap_or_default());
-            arena.free.set(u64::MAX);
-            // SAFETY: zeroed memory is a value of Words; it is aligned and never unmapped.
-            arena
-                .words
-                .set(Some(unsafe { words.cast::<Words>().as_ref() }));
-            return Some(arena);
+    /// Whether an address has no more than 48 bits.
+    pub(crate) fn is_covered(address: usize) -> bool {
+        base_of(unit_of(address)) == address & !0xffff
+    }
+
+    /// The bytes of the records of 1 GiB, and their alignment.
+    pub(crate) fn records(page: usize) -> (usize, usize) {
+        let len = size_of::<Region>().next_multiple_of(page);
+        (len, page.max(align_of::<Region>()))
+    }
+
+    /// Has the records at `region`, which was mapped for them, be those for an address. `false`:
+    /// there are others already. Under the pool's latch.
+    pub(crate) fn add_records(&'static self, address: usize, region: usize) -> bool {
+        let is_first = !self.has_records(address);
+        if is_first {
+            let start = (&raw const self.nothing).expose_provenance();
+            let root = &self.roots[(address >> REGION_SHIFT) & (ROOTS - 1)];
+            root.set(region.wrapping_sub(start));
         }
-        // SAFETY: just mapped, and nobody knows of it.
-        unsafe { source.unmap(words, words_len) };
-        if let Some(start) = mapped {
-            // SAFETY: as above.
-            unsafe { source.unmap(start, ARENA) };
-        }
-        None
+        is_first
+    }
+
+    /// The words that were mapped at an address.
+    pub(crate) fn words_at(start: usize) -> &'static Words {
+        let words = ptr::with_exposed_provenance::<Words>(start);
+        // SAFETY: zeroed memory is a value of Words; it is aligned, and unmapped with its arena,
+        // when no block of that is in use or in a heap: nobody asks for its words then.
+        unsafe { &*words }
     }
 }

@@ -43,27 +43,32 @@
 //!
 //! # Invariants
 //! [`Malloc::check`] walks them and names the one that is broken ([`BrokenMalloc`]).
-//! - I1: each unit of an arena is either free or in use, and its record says which.
+//! - I1: each unit of an arena is free, in use, or on its way to the system, and its record says
+//!   whether it is in use.
 //! - I2: dirty units are free, and idle ones dirty; the pool counts units in use, and dirty ones,
 //!   rightly.
 //! - I3: a span's free blocks are the bits of its words; the summary names the words that have
 //!   any; the number is their count; all are carved.
-//! - I4: a span is in its owner's list of its class exactly when it has something to give.
+//! - I4: a span that is made is in its owner's list of its class exactly when it has something to
+//!   give.
 //! - I5: a block in a stack is of a span of that class and that heap, and not free in its span.
 //!
-//! Locks: a heap's latch before the pool's; a second heap's latch is only tried.
+//! Locks: a heap's latch before the pool's; a second heap's latch is only tried. No latch is held
+//! while the system maps or takes memory, or a page is touched for the first time.
 //!
 //! # Files
 //! - `allocator`: the gates; `refill`: the slow ways; `resize`; `large`, `kept`: objects above the
 //!   classes.
-//! - `class`, `span`, `spans`, `arena`, `units`, `map`: sizes, records, and the way to them.
+//! - `class`, `span`, `spans`, `arena`, `units`, `map`, `grow`: sizes, records, the way to them,
+//!   and how they come and go.
 //! - `heap`, `own`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
 //! - `remote`, `outgoing`: frees by other threads; `group`: neighbours among freed blocks;
 //!   `exchange`: what heaps do with each other, which loom explores.
 //! - `pool`: what all share; `purge`: what goes back to the system; `fork`: a process that forks;
 //!   `latch`, `field`: what records are of.
 //! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
-//!   `current`, `linux`, `thread`: what the allocator stands on; `block`: what touches memory.
+//!   `current`, `linux` and its `latch`, `thread`: what the allocator stands on; `block`: what
+//!   touches memory.
 //! - `zone`, `cache`: heaps of one's own, and such of one type.
 //! - `global`, `api2`: Rust's allocators; `check`, `stats`: the invariants, and how much is in use.
 //!
@@ -92,6 +97,7 @@ mod fork;
 mod gate;
 mod global;
 mod group;
+mod grow;
 mod hardening;
 mod heap;
 mod heaps;
@@ -105,6 +111,8 @@ mod outgoing;
 mod own;
 mod policy;
 mod pool;
+#[cfg(any(test, prove))]
+pub mod proofs;
 mod purge;
 mod refill;
 mod remote;
@@ -133,6 +141,7 @@ pub use gate::{Gate, Inlined, Outlined};
 pub use global::Global;
 pub use hardening::{Checked, Hardening, NoHardening, Secure};
 pub use heap::{Heap, VACANT};
+pub use latch::Latch;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub use linux::Linux;
 pub use policy::{Policy, Profile};

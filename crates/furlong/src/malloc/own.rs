@@ -1,9 +1,11 @@
 //! What a heap's thread alone uses: free blocks at hand, and freed ones on their way.
 #![forbid(unsafe_code)]
 
+use crate::sync::atomic::AtomicU8;
+
 use super::{
     class::Class,
-    field::{Bits, Word},
+    field::{Bits, Half, Word},
     outgoing::Outgoing,
     span::Span,
     stack::Tops,
@@ -49,10 +51,14 @@ pub(crate) struct Own {
     pub(crate) tops: Tops,
     /// What free blocks carry in their first word; a secret of the process.
     pub(crate) mark: Word,
+    /// The number by which its thread takes latches, and whether it holds them all; 0 is unknown.
+    pub(crate) caller: Half,
     /// When its last round was, or its first look at the clock; 0 before.
     pub(crate) round_ms: Bits,
     /// Slow ways until it looks at the clock.
     pub(crate) until_look: Word,
+    /// Whether its thread is posting: see `send_word` of `remote`.
+    pub(crate) posting: AtomicU8,
     /// For random placement.
     pub(crate) random: Word,
     /// Blocks of others' that were freed here.
@@ -67,8 +73,10 @@ impl Own {
         Self {
             tops: Tops::nothing(),
             mark: Word::new(0),
+            caller: Half::new(0),
             round_ms: Bits::new(0),
             until_look: Word::new(0),
+            posting: AtomicU8::new(0),
             random: Word::new(0),
             outgoing: Outgoing::new(),
             waiting: [const { Waiting::nothing() }; WAITING],

@@ -1,27 +1,29 @@
 //! What all heaps share: arenas, the memory in them that nobody has, and the list of heaps.
 #![forbid(unsafe_code)]
 
+use crate::sync::atomic::AtomicUsize;
+
 use super::{
     allocator::Malloc,
-    arena::{ARENA, Arena},
+    arena::Arena,
     class::UNIT,
     config::Config,
-    field::{Bits, Link, Word},
-    hardening::Hardening,
+    field::{Bits, Byte, Half, Link, Word},
     heap::Heap,
     kept::Kept,
     latch::Latch,
+    purge::TOO_MUCH,
     source::PageSource,
-    span::{Use, unit_of},
-    system::System,
+    span::unit_of,
     units::{find, run},
 };
 
 /// The shared state. Its latch guards everything here and all arenas; a heap's latch may be held
-/// when it is taken, and nothing else is taken under it.
+/// when it is taken, and nothing else is taken under it. The system is asked for nothing meanwhile:
+/// what is mapped joins the arenas afterwards, and what goes back leaves them before.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    latch: Latch,
+    pub(crate) latch: Latch,
     first: Link<Arena>,
     last: Link<Arena>,
     /// No arena before it has a free unit.
@@ -32,6 +34,17 @@ pub(crate) struct Pool {
     live: Word,
     /// Units that nobody has and that are not known to be zeros.
     pub(crate) dirty: Word,
+    /// Units on their way to the system.
+    pub(crate) leaving: Word,
+    /// Arenas of which nobody has a unit, and the number of the next arena.
+    pub(crate) empty: Word,
+    arenas: Word,
+    /// Callers without a heap that are posting.
+    pub(crate) posting: AtomicUsize,
+    /// What is to be done when nobody holds a latch; may be read at any time.
+    pub(crate) work: Byte,
+    /// The number of the last round.
+    pub(crate) round: Half,
     /// Bytes that were too much and went back since the last round, and have not been taken again;
     /// and all those that have been.
     gone: Word,
@@ -62,6 +75,12 @@ impl Pool {
             dirty_last: Link::none(),
             live: Word::new(0),
             dirty: Word::new(0),
+            leaving: Word::new(0),
+            empty: Word::new(0),
+            arenas: Word::new(0),
+            posting: AtomicUsize::new(0),
+            work: Byte::new(0),
+            round: Half::new(0),
             gone: Word::new(0),
             regretted: Word::new(0),
             round_ms: Bits::new(0),
@@ -122,16 +141,68 @@ impl Pool {
         self.live.get() == live && self.dirty.get() == dirty
     }
 
-    fn append(&'static self, arena: &'static Arena) {
+    /// Puts a mapped arena behind the others.
+    pub(crate) fn append(&'static self, arena: &'static Arena) {
+        arena.order.set(self.arenas.get());
+        self.arenas.set(self.arenas.get() + 1);
+        arena.next.set(None);
+        arena.prev.set(self.last.get());
         match self.last.get() {
-            Some(last) => {
-                arena.order.set(last.order.get() + 1);
-                last.next.set(Some(arena));
-            }
+            Some(last) => last.next.set(Some(arena)),
             None => self.first.set(Some(arena)),
         }
         self.last.set(Some(arena));
+        let guards = arena.whole.get().count_zeros() as usize;
+        self.live.set(self.live.get() + guards);
+        self.set_free(arena, arena.whole.get());
         if self.hint.get().is_none() {
+            self.hint.set(Some(arena));
+        }
+    }
+
+    /// Takes an arena out of which nobody has a unit, and that is in no queue: it is the caller's.
+    pub(crate) fn remove(&'static self, arena: &'static Arena) {
+        let (prev, next) = (arena.prev.get(), arena.next.get());
+        prev.map_or(&self.first, |prev| &prev.next).set(next);
+        next.map_or(&self.last, |next| &next.prev).set(prev);
+        if self.hint.is(arena) {
+            self.hint.set(next);
+        }
+        let guards = arena.whole.get().count_zeros() as usize;
+        self.live.set(self.live.get() - guards);
+        let dirty = arena.dirty.get().count_ones() as usize;
+        self.dirty.set(self.dirty.get() - dirty);
+        arena.dirty.set(0);
+        arena.idle.set(0);
+        self.set_free(arena, 0);
+        arena.order.set(usize::MAX);
+    }
+
+    /// The first arena whose number is at least this, after one that had a lower number.
+    pub(crate) fn arena_from(
+        &'static self,
+        order: usize,
+        after: Option<&'static Arena>,
+    ) -> Option<&'static Arena> {
+        // It may be gone, or be there again behind the others.
+        let still = after.filter(|arena| arena.order.get() < order);
+        let first = still.or(self.first.get());
+        core::iter::successors(first, |arena| arena.next.get())
+            .find(|arena| arena.order.get() >= order)
+    }
+
+    /// Changes which units nobody has.
+    pub(crate) fn set_free(&self, arena: &Arena, free: u64) {
+        let is_whole = |free| usize::from(free == arena.whole.get());
+        let (before, after) = (is_whole(arena.free.get()), is_whole(free));
+        self.empty.set(self.empty.get() + after - before);
+        arena.free.set(free);
+    }
+
+    /// From now on units may be free that were not.
+    pub(crate) fn note_free(&'static self, arena: &'static Arena) {
+        let hint = self.hint.get();
+        if hint.is_none_or(|hint| arena.order.get() < hint.order.get()) {
             self.hint.set(Some(arena));
         }
     }
@@ -157,7 +228,7 @@ impl Pool {
     fn use_run(&self, arena: &Arena, at: u32, len: usize) -> bool {
         let bits = run(at, len);
         let dirty = arena.dirty.get() & bits;
-        arena.free.set(arena.free.get() & !bits);
+        self.set_free(arena, arena.free.get() & !bits);
         arena.dirty.set(arena.dirty.get() & !bits);
         arena.idle.set(arena.idle.get() & !bits);
         self.dirty
@@ -168,16 +239,24 @@ impl Pool {
     }
 }
 
+/// The pool's latch, which is given back when this is dropped, also by a panic.
+struct HeldPool<C: Config>(&'static Malloc<C>);
+
+impl<C: Config> Drop for HeldPool<C> {
+    fn drop(&mut self) {
+        self.0.unlock_pool();
+    }
+}
+
 impl<C: Config> Malloc<C> {
     /// Runs something under the pool's latch.
     pub(crate) fn with_pool<T>(&'static self, f: impl FnOnce(&'static Pool) -> T) -> T {
         self.lock_pool();
+        let _held = HeldPool(self);
         if self.pool.mark.get() == 0 {
             self.begin();
         }
-        let done = f(&self.pool);
-        self.unlock_pool();
-        done
+        f(&self.pool)
     }
 
     /// What is to be done once, before anything is taken.
@@ -189,42 +268,19 @@ impl<C: Config> Malloc<C> {
     }
 
     pub(crate) fn lock_pool(&'static self) {
-        self.pool.latch.lock(|| self.source.relax());
+        self.lock_latch(&self.pool.latch);
     }
 
     pub(crate) fn unlock_pool(&'static self) {
-        self.pool.latch.unlock();
+        self.unlock_latch(&self.pool.latch);
     }
 
     /// Takes units that nobody has, under the pool's latch: where they begin, and whether they are
-    /// all zeros.
+    /// all zeros. Nothing where no arena has them.
     pub(crate) fn take_units(&'static self, len: usize, align: usize) -> Option<(usize, bool)> {
-        let pool = &self.pool;
-        let found = pool.take_here(len, align).or_else(|| {
-            let arena = self.map.new_arena(&self.source)?;
-            pool.append(arena);
-            if self.policy.prefaults() {
-                self.source.populate_at(arena.base.get(), ARENA);
-            }
-            if C::Hardening::GUARD {
-                self.guard_ends(arena);
-            }
-            pool.take_here(len, align)
-        });
-        let (arena, at) = found?;
-        let zero = pool.use_run(arena, at, len);
+        let (arena, at) = self.pool.take_here(len, align)?;
+        let zero = self.pool.use_run(arena, at, len);
         Some((arena.unit_base(at), zero))
-    }
-
-    /// Makes the first and the last unit of a new arena inaccessible.
-    fn guard_ends(&'static self, arena: &'static Arena) {
-        for at in [0, 63] {
-            self.pool.use_run(arena, at, 1);
-            let span = self.map.span_at(arena.unit_base(at));
-            span.unit.set(unit_of(arena.unit_base(at)));
-            span.use_for(Use::Guard);
-            self.source.guard_at(arena.unit_base(at), UNIT);
-        }
     }
 
     /// Takes the units behind a run, if nobody has them, under the pool's latch.
@@ -244,28 +300,21 @@ impl<C: Config> Malloc<C> {
         whole.then(|| self.pool.use_run(arena, at, more))
     }
 
-    /// Gives units back, under the pool's latch, and to the system what is too much.
+    /// Gives units back, under the pool's latch, and notes whether that is too much.
     pub(crate) fn give_units(&'static self, base: usize, len: usize) {
         let (pool, unit) = (&self.pool, unit_of(base));
         let Some(arena) = self.map.arena(unit) else {
             return;
         };
         let bits = run(unit % 64, len);
-        arena.free.set(arena.free.get() | bits);
+        pool.set_free(arena, arena.free.get() | bits);
         arena.dirty.set(arena.dirty.get() | bits);
         pool.live.set(pool.live.get() - len);
         pool.dirty.set(pool.dirty.get() + len);
-        if pool
-            .hint
-            .get()
-            .is_none_or(|hint| arena.order.get() < hint.order.get())
-        {
-            pool.hint.set(Some(arena));
-        }
+        pool.note_free(arena);
         pool.queue(arena);
-        let most = self.dirty_bytes_max();
-        if pool.dirty_bytes() > most {
-            self.purge_down_to(most / 2);
+        if pool.dirty_bytes() > self.dirty_bytes_max() {
+            pool.work.set(pool.work.get() | TOO_MUCH);
         }
     }
 

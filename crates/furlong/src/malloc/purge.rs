@@ -1,17 +1,19 @@
 //! Memory that goes back to the system: what is too much at once, and what nobody has taken for a
 //! while.
 //!
-//! Nobody waits for time to pass: slow ways look at the clock now and then, and rounds of half the
-//! delay are made by who finds that one is due. A unit that is dirty in one round, and still is in
-//! the next, goes; so does a kept mapping. A heap's round empties its stacks and retires its whole
-//! spans: what it needs of them comes back in its next slow ways.
+//! Nobody waits for time to pass: slow ways of freeing look at the clock now and then, and rounds
+//! of half the delay are made by who finds that one is due. A unit that is dirty in one round, and
+//! still is in the next, goes; so does a kept mapping. A heap's round empties its stacks and
+//! retires its whole spans: what it needs of them comes back in its next slow ways.
+//!
+//! No latch is held while the system takes memory. Units that go are neither free nor in use
+//! meanwhile; an arena that goes as a whole has left the pool. The work is done by those who free,
+//! and by none who allocates: a step at a time, or more if they give back faster than that.
 #![forbid(unsafe_code)]
-
-use crate::sync::atomic::Ordering;
 
 use super::{
     allocator::Malloc,
-    arena::{Arena, UNITS},
+    arena::Arena,
     class::{Class, UNIT},
     config::Config,
     current::CurrentHeap,
@@ -21,15 +23,37 @@ use super::{
     pool::Pool,
     source::PageSource,
     span::Span,
-    system::{System, clear},
+    system::System,
     units::{run, runs},
 };
 
 /// The slow ways of a heap between two looks at the clock.
 const LOOKS: usize = 16;
 
+/// The units of a step, more or less.
+const STEP: usize = 16;
+
+/// The arenas of which nobody has a unit that stay, without what is in them: so what is taken and
+/// given again and again is not mapped each time.
+const EMPTY: usize = 4;
+
 /// A program that has no more bytes altogether is not asked what the time is.
 const LITTLE: usize = 4 << 20;
+
+/// Work: more is dirty than may be.
+pub(crate) const TOO_MUCH: u8 = 1;
+/// Work: a round is not at its end.
+const ROUND: u8 = 2;
+
+/// What goes to the system.
+enum Parting {
+    /// Units of an arena.
+    Units(&'static Arena, u64),
+    /// An arena that has left the pool.
+    Whole(&'static Arena, usize),
+    /// A kept mapping.
+    Kept(usize, usize),
+}
 
 impl Pool {
     /// Puts an arena that became dirty behind those that did before.
@@ -56,12 +80,88 @@ impl Pool {
         arena.queued.set(0);
         Some(arena)
     }
+
+    /// Lets dirty units of an arena that is in no queue go. It goes itself if nobody has a unit of
+    /// it, the system takes arenas back, and there are enough others like it.
+    fn part(&'static self, arena: &'static Arena, units: u64, returns: bool) -> Parting {
+        let is_whole = arena.free.get() == arena.whole.get() && arena.dirty.get() == units;
+        if returns && is_whole && self.empty.get() > EMPTY {
+            self.remove(arena);
+            return Parting::Whole(arena, units.count_ones() as usize);
+        }
+        let count = units.count_ones() as usize;
+        self.set_free(arena, arena.free.get() & !units);
+        arena.dirty.set(arena.dirty.get() & !units);
+        arena.idle.set(arena.idle.get() & !units);
+        arena.leaving.set(arena.leaving.get() | units);
+        self.dirty.set(self.dirty.get() - count);
+        self.leaving.set(self.leaving.get() + count);
+        Parting::Units(arena, units)
+    }
+
+    /// Units that were on their way are free again; `dirty` ones may not be zeros. The arena is not
+    /// queued for them: a source that refused to purge them once is not asked again until more of
+    /// the arena is given back, or it would be asked for ever.
+    fn arrive(&'static self, arena: &'static Arena, units: u64, dirty: u64) {
+        arena.leaving.set(arena.leaving.get() & !units);
+        self.leaving
+            .set(self.leaving.get() - units.count_ones() as usize);
+        self.set_free(arena, arena.free.get() | units);
+        self.note_free(arena);
+        if dirty != 0 {
+            arena.dirty.set(arena.dirty.get() | dirty);
+            self.dirty
+                .set(self.dirty.get() + dirty.count_ones() as usize);
+        }
+    }
+
+    /// In a process that was forked while others gave memory back: nobody does any more.
+    pub(crate) fn arrive_all(&'static self) {
+        if self.leaving.get() != 0 {
+            self.arenas()
+                .filter(|arena| arena.leaving.get() != 0)
+                .for_each(|arena| {
+                    self.arrive(arena, arena.leaving.get(), arena.leaving.get());
+                    self.queue(arena);
+                });
+        }
+    }
+
+    /// The arena that has been dirty longest, with all that is, if more than so many bytes are.
+    fn dirtiest(&'static self, most: usize) -> Option<(&'static Arena, u64)> {
+        let arena = (self.dirty_bytes() > most).then(|| self.unqueue())??;
+        let units = arena.dirty.get();
+        self.note_gone(units.count_ones() as usize * UNIT);
+        Some((arena, units))
+    }
+
+    /// The next arena that has units which have been dirty since the last round. Those that have
+    /// been only since then stay until the next one.
+    fn idle(&'static self) -> Option<(&'static Arena, u64)> {
+        loop {
+            let first = self.dirty_first.get()?;
+            if first.round.get() == self.round.get() {
+                return None;
+            }
+            let arena = self.unqueue()?;
+            arena.round.set(self.round.get());
+            let units = arena.dirty.get() & arena.idle.get();
+            arena.idle.set(arena.dirty.get());
+            if units != 0 {
+                return Some((arena, units));
+            }
+            if arena.dirty.get() != 0 {
+                self.queue(arena);
+            }
+        }
+    }
 }
 
 impl<C: Config> Malloc<C> {
-    /// A slow way of a heap's, which holds no latch.
+    /// A slow way of a heap's that frees, and holds no latch.
     #[inline(always)]
     pub(crate) fn tend(&'static self, heap: &'static Heap) {
+        self.tend_freed();
         match heap.own.until_look.get().checked_sub(1) {
             Some(left) => heap.own.until_look.set(left),
             None => {
@@ -71,12 +171,24 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Looks at the clock for the caller's heap.
+    /// The same where something large was freed.
     pub(crate) fn tend_large(&'static self) {
+        self.tend_freed();
         self.look(C::Current::get());
     }
 
-    /// Makes the rounds that are due. No latch is held.
+    /// After something was given back: a step of what is to be done, or as many as it takes until
+    /// no more is dirty than may be.
+    #[inline]
+    pub(crate) fn tend_freed(&'static self) {
+        while self.pool.work.get() != 0
+            && self.step()
+            && self.pool.dirty_bytes() > self.dirty_bytes_max()
+        {}
+    }
+
+    /// Looks at the clock for the caller's heap, and begins the rounds that are due. No latch is
+    /// held.
     #[cold]
     #[inline(never)]
     fn look(&'static self, heap: &'static Heap) {
@@ -93,12 +205,14 @@ impl<C: Config> Malloc<C> {
             let begins = self.with_pool(|pool| {
                 let begins = self.begins_round(&pool.round_ms, now);
                 if begins {
-                    self.purge_idle();
+                    pool.forget_gone();
+                    pool.round.set(pool.round.get().wrapping_add(1));
+                    pool.work.set(pool.work.get() | ROUND);
                 }
                 begins
             });
             if begins {
-                self.unmap_idle();
+                self.step();
             }
         }
     }
@@ -124,12 +238,13 @@ impl<C: Config> Malloc<C> {
     /// Gives back what a heap keeps but does not use at this moment.
     fn give_idle(&'static self, heap: &'static Heap) {
         self.post_outgoing(heap);
-        self.lock_heap(heap);
+        let held = self.hold_heap(heap);
         self.collect(heap);
         self.empty_stacks(heap);
         self.retire_whole(heap);
+        drop(held);
+        // Only its thread changes what a running heap's spans have.
         Class::medium().for_each(|class| self.purge_blocks(heap, class));
-        self.unlock_heap(heap);
     }
 
     /// Purges the free blocks of a class of medium blocks in the heap's spans that are as they were
@@ -166,78 +281,111 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Purges the units that have been dirty since the last round, under the pool's latch.
-    fn purge_idle(&'static self) {
-        self.pool.forget_gone();
-        let last = self.pool.dirty_last.get();
-        while let Some(arena) = self.pool.unqueue() {
-            self.purge_units(arena, arena.dirty.get() & arena.idle.get());
-            arena.idle.set(arena.dirty.get());
-            if arena.dirty.get() != 0 {
-                self.pool.queue(arena);
-            }
-            if last.is_some_and(|last| core::ptr::eq(last, arena)) {
-                return;
+    /// Does a part of what is to be done. `false`: there was nothing.
+    #[cold]
+    #[inline(never)]
+    fn step(&'static self) -> bool {
+        let mut units = 0;
+        while units < STEP {
+            match self.part_with(|pool| self.next_work(pool)) {
+                Some(gone) => units += gone,
+                None => return units > 0,
             }
         }
+        true
+    }
+
+    /// What is to go next of what is too much or idle. Under the pool's latch.
+    fn next_work(&'static self, pool: &'static Pool) -> Option<Parting> {
+        let part = |(arena, units)| self.part(pool, arena, units);
+        if pool.work.get() & TOO_MUCH != 0 {
+            // Further down than it has to, so that this is not the work of every free.
+            if let Some(dirtiest) = pool.dirtiest(self.dirty_bytes_max() / 2) {
+                return Some(part(dirtiest));
+            }
+            pool.work.set(pool.work.get() & !TOO_MUCH);
+        }
+        if pool.work.get() & ROUND != 0 {
+            let kept = || {
+                pool.kept
+                    .take_idle()
+                    .map(|(base, len)| Parting::Kept(base, len))
+            };
+            let next = pool.idle().map(part).or_else(kept);
+            if next.is_some() {
+                return next;
+            }
+            pool.work.set(pool.work.get() & !ROUND);
+        }
+        None
     }
 
     /// Gives dirty memory back to the system, the oldest arenas' first, until no more than so many
-    /// bytes are left. Under the pool's latch.
+    /// bytes are left. No latch is held.
     pub(crate) fn purge_down_to(&'static self, most: usize) {
-        let before = self.pool.dirty_bytes();
-        while self.pool.dirty_bytes() > most
-            && let Some(arena) = self.pool.unqueue()
-        {
-            self.purge_units(arena, arena.dirty.get());
-        }
-        self.pool.note_gone(before - self.pool.dirty_bytes());
+        let next = |pool: &'static Pool| {
+            let (arena, units) = pool.dirtiest(most)?;
+            Some(self.part(pool, arena, units))
+        };
+        while self.part_with(next).is_some() {}
     }
 
-    /// Purges dirty units of an arena, as far as the system takes them.
-    fn purge_units(&'static self, arena: &'static Arena, units: u64) {
-        let pool = &self.pool;
-        for (at, len) in runs(units) {
-            if self.source.purge_at(arena.unit_base(at), len * UNIT) {
-                arena.dirty.set(arena.dirty.get() & !run(at, len));
-                arena.idle.set(arena.idle.get() & !run(at, len));
-                pool.dirty.set(pool.dirty.get() - len);
+    /// Unmaps the arenas of which nobody has a unit. Returns whether there was one.
+    pub(crate) fn unmap_empty(&'static self) -> bool {
+        let next = |pool: &'static Pool| {
+            let is_empty = |arena: &&'static Arena| {
+                arena.free.get() == arena.whole.get() && arena.queued.get() == 0
+            };
+            let empty = (pool.empty.get() > 0 && self.source.returns_arenas())
+                .then(|| pool.arenas().find(is_empty))??;
+            pool.remove(empty);
+            Some(Parting::Whole(empty, 0))
+        };
+        let found = self.part_with(next).is_some();
+        while found && self.part_with(next).is_some() {}
+        found
+    }
+
+    fn part(&'static self, pool: &'static Pool, arena: &'static Arena, units: u64) -> Parting {
+        let parting = pool.part(arena, units, self.source.returns_arenas());
+        if arena.dirty.get() != 0 {
+            pool.queue(arena);
+        }
+        parting
+    }
+
+    /// Gives the system what `choose` chooses under the pool's latch; of how many units that is.
+    fn part_with(
+        &'static self,
+        choose: impl FnOnce(&'static Pool) -> Option<Parting>,
+    ) -> Option<usize> {
+        match self.with_pool(choose)? {
+            Parting::Units(arena, units) => {
+                let mut dirty = 0;
+                for (at, len) in runs(units) {
+                    if !self.source.purge_at(arena.unit_base(at), len * UNIT) {
+                        dirty |= run(at, len);
+                    }
+                }
+                let spare = self.with_pool(|pool| {
+                    pool.arrive(arena, units, dirty);
+                    // What was left of it may have been given back meanwhile.
+                    (units != 0 && arena.dirty.get() == 0 && arena.queued.get() == 0)
+                        .then(|| self.part(pool, arena, 0))
+                });
+                if let Some(Parting::Whole(arena, _)) = spare {
+                    self.unmap_arena(arena);
+                }
+                Some(units.count_ones() as usize)
             }
-        }
-        if units != 0 && arena.free.get() == u64::MAX {
-            self.purge_words(arena);
-            self.purge_spans(arena);
-        }
-    }
-
-    /// Gives the words of an arena without a span back, too. They are all zero: blocks that are
-    /// free are of spans, and a block is posted while it is one.
-    fn purge_words(&'static self, arena: &'static Arena) {
-        if let Some(words) = arena.words.get() {
-            let start = (&raw const *words).expose_provenance();
-            let len = size_of_val(words).next_multiple_of(self.source.page_size());
-            if !self.source.purge_at(start, len) {
-                clear(start, size_of_val(words));
+            Parting::Whole(arena, units) => {
+                self.unmap_arena(arena);
+                Some(units)
             }
-        }
-    }
-
-    /// Gives the records of an arena's units back, too, if none of them is in a heap's queue: they
-    /// are of nothing, as zeros are.
-    ///
-    /// Who is about to post, after another's work has already freed the block, finds that the span
-    /// has no owner, and asks the pool, whose latch is held here, before it does anything. A span
-    /// in a queue has something posted until it is taken out.
-    fn purge_spans(&'static self, arena: &'static Arena) {
-        let first = self.map.span_at(arena.base.get());
-        let len = UNITS * size_of::<Span>();
-        let spans = (0..UNITS).map(|unit| self.map.span_at(arena.base.get() + unit * UNIT));
-        // Acquire: pairs with the swaps that take a span out of a queue.
-        let mut posted = spans.map(|span| span.posted.load(Ordering::Acquire));
-        let start = (&raw const *first).expose_provenance();
-        let page = self.source.page_size();
-        if (start | len).is_multiple_of(page) && posted.all(|posted| posted == 0) {
-            self.source.purge_at(start, len);
+            Parting::Kept(base, len) => {
+                self.source.unmap_at(base, len);
+                Some(len / UNIT)
+            }
         }
     }
 }

@@ -3,11 +3,11 @@
 
 use super::{
     allocator::Malloc,
-    block::{first_word, pointer, set_first_word},
+    block::{begins_with, pointer, set_first_word},
     class::Class,
     config::Config,
     current::CurrentHeap,
-    exchange::Exchange,
+    exchange::{Exchange, HeldHeap},
     hardening::Hardening,
     heap::Heap,
     pool::Pool,
@@ -63,13 +63,12 @@ impl<C: Config> Malloc<C> {
         if tops.take_back(class) {
             return tops.pop(class.index());
         }
-        self.tend(heap);
         let kept = self.policy.kept(class);
         let mut first = 0;
-        self.lock_heap(heap);
-        self.collect(heap);
+        // Before the latch: it may touch a page that was never touched.
         tops.shape(class, kept);
-        if let Some(span) = self.span_with_blocks(heap, class) {
+        let (held, span) = self.hold_with_blocks(heap, class);
+        if let Some(span) = span {
             let count = (kept / 2).max(1).min(Self::available(span));
             if kept < count {
                 self.take_from(span, count, |block| first = block);
@@ -81,7 +80,7 @@ impl<C: Config> Malloc<C> {
                 self.unlist(heap, span);
             }
         }
-        self.unlock_heap(heap);
+        drop(held);
         if C::Hardening::SHUFFLE {
             tops.shuffle(class, |end| heap.own.next_random() % end);
         }
@@ -91,14 +90,30 @@ impl<C: Config> Malloc<C> {
         first
     }
 
-    fn span_with_blocks(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
-        if heap.first(class).get() != 0 {
-            return Some(self.map.span(heap.first(class).get()));
+    /// Locks a heap, and finds or makes a span of it that has something to give; none where memory
+    /// is short.
+    fn hold_with_blocks(
+        &'static self,
+        heap: &'static Heap,
+        class: Class,
+    ) -> (HeldHeap<Self>, Option<&'static Span>) {
+        let held = self.hold_heap(heap);
+        self.collect(heap);
+        let there = self
+            .first_span(heap, class)
+            .or_else(|| self.adopt(heap, class));
+        if there.is_some() {
+            return (held, there);
         }
-        self.adopt(heap, class).or_else(|| {
-            self.post_outgoing(heap);
-            self.new_span(heap, class)
-        })
+        drop(held);
+        self.post_outgoing(heap);
+        let new = self.new_span(heap, class);
+        let held = self.hold_heap(heap);
+        if let Some(span) = new {
+            self.list(heap, span);
+        }
+        // Without memory the heap may have given something back, and so have it.
+        (held, new.or_else(|| self.first_span(heap, class)))
     }
 
     /// Allocates for a thread whose heap has ended: with one that is taken for this call.
@@ -135,7 +150,7 @@ impl<C: Config> Malloc<C> {
         let running = heap.is_running();
         if C::Hardening::CHECK {
             // SAFETY: the start of a block.
-            let marked = unsafe { first_word(address) } == self.pool.mark.get();
+            let marked = unsafe { begins_with(address, self.pool.mark.get()) };
             if marked && self.is_free(address) {
                 stop(&self.source, Misuse::DoubleFree, address);
             }
@@ -147,7 +162,7 @@ impl<C: Config> Malloc<C> {
             unsafe { set_first_word(address, self.pool.mark.get()) };
         }
         if !running {
-            self.post(span, block / 64, 1 << (block % 64));
+            self.send_word(span, block / 64, 1 << (block % 64));
         } else if !span.owner.is(heap) {
             self.send(heap, span, block);
         } else if C::Hardening::SHUFFLE {
@@ -177,12 +192,12 @@ impl<C: Config> Malloc<C> {
             tops.push(class.number(), address);
             return;
         }
-        self.lock_heap(heap);
+        let held = self.hold_heap(heap);
         self.flush(heap, class, self.policy.kept(class).div_ceil(2));
         if !tops.push(class.number(), address) {
             self.give_group(heap, self.group_of(address));
         }
-        self.unlock_heap(heap);
+        drop(held);
         self.tend(heap);
     }
 
@@ -210,20 +225,17 @@ impl<C: Config> Malloc<C> {
         let heap = C::Current::get();
         if heap.is_running() {
             self.post_outgoing(heap);
-            self.lock_heap(heap);
+            let _held = self.hold_heap(heap);
             self.collect(heap);
             self.empty(heap);
             self.retire_whole(heap);
-            self.unlock_heap(heap);
         }
-        let before = self.with_pool(|pool| {
-            let before = pool.kept.bytes() + pool.dirty_bytes();
-            self.purge_down_to(0);
-            before
-        });
+        let before = self.with_pool(|pool| pool.kept.bytes() + pool.dirty_bytes());
+        self.purge_down_to(0);
         self.unmap_kept(|| 0);
+        let unmapped = self.unmap_empty();
         // All of it went on request: what is taken again is no sign that the floor is too low.
         self.with_pool(Pool::forget_gone);
-        before > 0
+        unmapped || before > 0
     }
 }

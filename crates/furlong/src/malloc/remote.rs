@@ -2,18 +2,11 @@
 //! exchanged by the word.
 #![forbid(unsafe_code)]
 
-use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 use super::{
-    allocator::Malloc,
-    class::Class,
-    config::Config,
-    exchange::Exchange,
-    field::Word,
-    heap::Heap,
-    source::{Misuse, PageSource},
-    span::Span,
-    system::stop,
+    allocator::Malloc, class::Class, config::Config, current::CurrentHeap, exchange::Exchange,
+    field::Word, heap::Heap, latch::Latch, source::Misuse, span::Span, system::stop,
 };
 
 /// A thread has no more than so many bytes of others' on their way.
@@ -37,7 +30,7 @@ impl<C: Config> Malloc<C> {
             place.word.set(word);
             place.bits.set(bit);
             if let Some(before) = before {
-                self.post(before, old, bits);
+                self.send_word(before, old, bits);
             }
         }
         let bytes = outgoing.bytes.get() + span.class().size();
@@ -46,6 +39,33 @@ impl<C: Config> Malloc<C> {
             self.post_outgoing(heap);
             self.tend(heap);
         }
+    }
+
+    /// Posts blocks of a word, and says so meanwhile: their span may be retired before the end, but
+    /// its record must stay until then.
+    pub(crate) fn send_word(&'static self, span: &'static Span, word: usize, bits: u64) {
+        let heap = C::Current::get();
+        if heap.is_running() {
+            // Relaxed: comes before the first step of post, which who retires the span has seen.
+            heap.own.posting.store(1, Ordering::Relaxed);
+            self.post(span, word, bits);
+            // Release: pairs with the Acquire in is_posting.
+            heap.own.posting.store(0, Ordering::Release);
+        } else {
+            // Relaxed: as above.
+            self.pool.posting.fetch_add(1, Ordering::Relaxed);
+            self.post(span, word, bits);
+            // Release: pairs with the Acquire in is_posting.
+            self.pool.posting.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Whether somebody may be between the two steps of posting blocks that have been collected.
+    pub(crate) fn is_posting(&'static self) -> bool {
+        // Acquire: pairs with the Release in send_word, twice.
+        let posts = |heap: &Heap| heap.own.posting.load(Ordering::Acquire) != 0;
+        // Acquire: pairs with the Release in send_word.
+        self.pool.posting.load(Ordering::Acquire) != 0 || self.pool.heaps().any(posts)
     }
 
     /// Posts everything that a heap has on its way.
@@ -57,7 +77,7 @@ impl<C: Config> Malloc<C> {
         outgoing.bytes.set(0);
         for (span, place) in outgoing.each() {
             place.span.set(None);
-            self.post(span, place.word.get(), place.bits.get());
+            self.send_word(span, place.word.get(), place.bits.get());
         }
     }
 }
@@ -104,7 +124,15 @@ impl<C: Config> Exchange for Malloc<C> {
         stop(&self.source, Misuse::DoubleFree, span.address_of(block))
     }
 
-    fn relax(&'static self) {
-        self.source.relax();
+    fn lock(&'static self, latch: &'static Latch) {
+        self.lock_latch(latch);
+    }
+
+    fn try_lock(&'static self, latch: &'static Latch) -> bool {
+        self.try_latch(latch)
+    }
+
+    fn unlock(&'static self, latch: &'static Latch) {
+        self.unlock_latch(latch);
     }
 }

@@ -46,12 +46,12 @@ impl<C: Config> Malloc<C> {
         self.contents(address, room)
     }
 
-    /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Null
-    /// where memory is short; then the block is as before.
+    /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Null if
+    /// out of memory; then the block is as before.
     ///
     /// # Safety
-    /// As for [`free`](Self::free); where the answer is not null it takes the block's place. The
-    /// block is not null, and at a multiple of `align`.
+    /// As for [`free`](Self::free); where the answer is not null it takes the block's place.
+    /// `align` is a power of two; the block is not null, and at a multiple of it.
     #[must_use = "the block may be elsewhere now"]
     pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
         let address = block.expose_provenance();

@@ -2,6 +2,8 @@
 
 use core::{fmt, ptr::NonNull};
 
+use super::latch::Latch;
+
 /// The system under an allocator.
 ///
 /// Everything but `map`, `unmap`, `purge`, `random` and `stop` has a default for systems that lack
@@ -17,7 +19,7 @@ use core::{fmt, ptr::NonNull};
 /// # Safety
 /// - Nothing here calls the allocator that it serves.
 /// - Nothing here unwinds. Only `stop` may, and only where the allocator is behind no
-///   [`Global`](super::Global): who wants a latch that was held then waits for ever.
+///   [`Global`](super::Global): latches are given back, but what they guard may be half done.
 /// - `page_size` is always the same.
 /// - What `map` returns is aligned as asked, all zeros, nobody else's, and stays mapped until it is
 ///   unmapped, cut off or relocated. Each part of it may be, page by page.
@@ -28,6 +30,8 @@ use core::{fmt, ptr::NonNull};
 /// - Where `relocate` returned `true` the first `len` bytes of `to` are what was in `from`, and
 ///   `from` is unmapped: the allocator neither uses nor unmaps it any more.
 /// - Where one of the two returned `false` nothing has changed.
+/// - `wait` returns when [`Latch::try_lock`] has returned `true` to it, or the system has given the
+///   latch to the caller, whose number is then in it. Nobody else changes a latch's holder.
 pub unsafe trait PageSource: Sync + 'static {
     /// The size of a page: a power of two of at most 64 KiB, always the same.
     fn page_size(&self) -> usize {
@@ -35,22 +39,20 @@ pub unsafe trait PageSource: Sync + 'static {
     }
 
     /// Maps zeroed memory; nothing where there is none. Memory for blocks is asked for by arenas,
-    /// of 4 MiB at a multiple of 4 MiB, whose addresses are never given back; see
-    /// [`Malloc`](super::Malloc) for what else there is.
+    /// of 4 MiB at a multiple of 4 MiB; see [`Malloc`](super::Malloc) for what else there is.
     ///
     /// # Shapes
     /// `len` is a multiple of the page size; `align` is a power of two of at least that. Addresses
     /// have 48 bits and their sign: what lies elsewhere is unmapped again, and memory is short.
     ///
     /// # Context
-    /// Pinned. For an arena and for records the pool's latch is held, mostly with that of a heap;
-    /// for a heap and for a huge object none.
+    /// Pinned, without a latch.
     fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>>;
 
     /// Gives mapped memory, or a part of it, back for good.
     ///
     /// # Context
-    /// Pinned; without a latch, but where an arena could not be made, as in `map`.
+    /// Pinned, without a latch.
     ///
     /// # Safety
     /// Whole pages that `map` returned, which nobody uses.
@@ -60,11 +62,17 @@ pub unsafe trait PageSource: Sync + 'static {
     /// zeros from now on.
     ///
     /// # Context
-    /// Pinned, under the pool's latch, a heap's, or both.
+    /// Pinned, without a latch.
     ///
     /// # Safety
     /// Whole pages that `map` returned, whose contents nobody needs.
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool;
+
+    /// Whether `unmap` lets others have the addresses of arenas, too. If not, arenas are kept for
+    /// ever: only what is in them is purged.
+    fn returns_arenas(&self) -> bool {
+        false
+    }
 
     /// Makes a mapping longer or shorter without moving it. `false`: nothing has changed.
     ///
@@ -114,12 +122,34 @@ pub unsafe trait PageSource: Sync + 'static {
         let _ = (start, len);
     }
 
-    /// Waits a moment for a latch that another thread holds.
+    /// The caller's number: not 0, below 2^30, and no other's that runs at the same time. A heap
+    /// keeps it, so that it is asked for once a thread. Latches hold it; a system for whose `wait`
+    /// one holder is like another has the same number for all.
+    ///
+    /// # Context
+    /// Pinned.
+    fn caller(&self) -> u32 {
+        1
+    }
+
+    /// Waits until the caller has a latch that another holds: a kernel has its own way to wait.
     ///
     /// # Context
     /// Pinned; who waits for the pool's latch may hold a heap's.
-    fn relax(&self) {
-        crate::sync::spin_loop();
+    fn wait(&self, latch: &Latch, caller: u32) {
+        while !latch.try_lock(caller) {
+            crate::sync::spin_loop();
+        }
+    }
+
+    /// Wakes one that waits for a latch that the caller gives back, or has given back just now.
+    /// Called if [`Latch::sleepers`] is odd, or the system has added bits to [`Latch::holder`],
+    /// which this then sets to 0.
+    ///
+    /// # Context
+    /// As for `wait`.
+    fn wake(&self, latch: &Latch, caller: u32) {
+        let _ = (latch, caller);
     }
 
     /// Milliseconds since any moment, as cheaply as the system can say them. Where it is always the

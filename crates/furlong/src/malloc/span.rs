@@ -27,6 +27,9 @@ pub(crate) enum Use {
     Guard,
 }
 
+/// In place of whether a span is listed: it is not yet. Its maker will, under its heap's latch.
+pub(crate) const MAKING: u8 = 2;
+
 /// The record of a unit, in a cache line of its own; all zeros where there is none.
 ///
 /// The owner's, under its heap's latch, are all fields but the last two; anybody may read

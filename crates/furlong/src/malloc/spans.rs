@@ -9,7 +9,7 @@ use super::{
     hardening::Hardening,
     heap::Heap,
     source::Misuse,
-    span::{Span, Use, unit_of},
+    span::{MAKING, Span, Use, unit_of},
     system::{clear, stop},
 };
 
@@ -39,18 +39,14 @@ impl<C: Config> Malloc<C> {
         span.listed.set(0);
     }
 
-    /// Makes a span of units that nobody has, and lists it.
+    /// Makes a span of units that nobody has. It is in no list yet; no latch is held.
     pub(crate) fn new_span(
         &'static self,
         heap: &'static Heap,
         class: Class,
     ) -> Option<&'static Span> {
         let units = class.units();
-        let span = self.with_pool(|_| {
-            let (base, zero) = self.take_units(units, 1)?;
-            if C::Hardening::SCRUB && !zero {
-                clear(base, units * UNIT);
-            }
+        let (base, zero) = self.claim_units(units, 1, |base| {
             let span = self.map.span_at(base);
             span.unit.set(unit_of(base));
             span.class.set(class.number());
@@ -60,12 +56,16 @@ impl<C: Config> Malloc<C> {
             span.free.set(0);
             span.summary.set(0);
             span.quiet.set(0);
+            span.listed.set(MAKING);
             self.mark_rest(base, units);
             span.use_for(Use::Blocks);
             span.owner.set(Some(heap));
-            Some(span)
         })?;
-        self.list(heap, span);
+        if C::Hardening::SCRUB && !zero {
+            clear(base, units * UNIT);
+        }
+        let span = self.map.span_at(base);
+        self.touch_words(span);
         Some(span)
     }
 

@@ -231,8 +231,12 @@ impl Tops {
 
     /// The number of its blocks in its chunk.
     fn in_chunk(&self, class: Class) -> usize {
-        let top = self.tops[class.index()].get();
-        usize::from(self.depths[class.index()].get()) - room(top)
+        self.below(class, self.tops[class.index()].get())
+    }
+
+    /// The number of its blocks from a top down.
+    fn below(&self, class: Class, top: *mut Word) -> usize {
+        usize::from(self.depths[class.index()].get()).saturating_sub(room(top))
     }
 
     /// The number of its blocks.
@@ -267,7 +271,10 @@ impl Tops {
 
     /// Shows all its blocks.
     pub(crate) fn each(&self, class: Class, mut show: impl FnMut(usize)) {
-        let own = (self.tops[class.index()].get(), self.in_chunk(class));
+        // Read once: another thread may ask, and a length that is another top's leads out of the
+        // chunk.
+        let top = self.tops[class.index()].look();
+        let own = (top, self.below(class, top));
         let asides = self.asides(class).map(|end| (end, DEPTH));
         for (top, len) in asides.chain([own]) {
             for down in 0..len {

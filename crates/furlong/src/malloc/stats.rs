@@ -46,7 +46,7 @@ impl<C: Config> Malloc<C> {
     #[must_use]
     pub fn statistics(&'static self) -> Statistics {
         let _pin = C::Current::pin();
-        self.lock_all();
+        let _held = self.hold_all();
         let mut sum = Statistics {
             dirty_bytes: self.pool.dirty_bytes() + self.pool.kept.bytes(),
             huge_bytes: self.pool.huge.get(),
@@ -85,7 +85,6 @@ impl<C: Config> Malloc<C> {
                 sum.unuse(place.bits.get().count_ones() as usize, span.class().size());
             }
         }
-        self.unlock_all();
         sum
     }
 
@@ -102,10 +101,11 @@ impl<C: Config> Malloc<C> {
 }
 
 impl Statistics {
-    /// Blocks that were counted as used are free.
+    /// Blocks that were counted as used are free. A thread in a gate moves blocks while they are
+    /// counted: some are met twice, and more may be free than were found in use.
     fn unuse(&mut self, blocks: usize, size: usize) {
-        self.used_blocks -= blocks;
-        self.used_bytes -= blocks * size;
+        self.used_blocks = self.used_blocks.saturating_sub(blocks);
+        self.used_bytes = self.used_bytes.saturating_sub(blocks * size);
         self.free_bytes += blocks * size;
     }
 }

@@ -1,5 +1,7 @@
 //! Each invariant is broken once on purpose, and `check()` names it.
 
+mod exchange;
+mod latches;
 mod purge;
 
 use std::thread;

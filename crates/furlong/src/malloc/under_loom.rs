@@ -11,6 +11,7 @@ mod exchange;
 mod field;
 #[expect(dead_code, reason = "no thread is without a heap here")]
 mod heap;
+#[expect(dead_code, unreachable_pub, reason = "no system waits here")]
 mod latch;
 #[path = "shelf_under_loom.rs"]
 mod shelf;
@@ -39,6 +40,8 @@ use self::{
 
 /// Blocks of a word.
 const HALF: u64 = 0b11;
+/// One holder is like another.
+const CALLER: u32 = 1;
 /// Blocks of a span, two in each of two words.
 const BLOCKS: usize = 4;
 
@@ -219,9 +222,9 @@ impl Exchange for World {
     }
 
     fn under_pool<T>(&'static self, run: impl FnOnce() -> T) -> T {
-        self.pool.lock(spin_loop);
+        self.lock(&self.pool);
         let done = run();
-        self.pool.unlock();
+        self.unlock(&self.pool);
         done
     }
 
@@ -249,7 +252,19 @@ impl Exchange for World {
         panic!("block {block} freed twice")
     }
 
-    fn relax(&'static self) {
-        spin_loop();
+    fn lock(&'static self, latch: &'static Latch) {
+        latch.lock(CALLER, |latch| {
+            while !latch.try_lock(CALLER) {
+                spin_loop();
+            }
+        });
+    }
+
+    fn try_lock(&'static self, latch: &'static Latch) -> bool {
+        latch.try_lock(CALLER)
+    }
+
+    fn unlock(&'static self, latch: &'static Latch) {
+        latch.unlock(CALLER, |_| unreachable!("nobody sleeps"));
     }
 }

@@ -4,10 +4,11 @@
 //! that the same gates and slow ways serve it; nothing in them knows of zones but adoption, which
 //! would give one the blocks of others.
 
-use core::{cell::Cell, fmt, ptr::NonNull};
+use core::{alloc::Layout, cell::Cell, fmt, ptr::NonNull};
 
 use super::{
     allocator::Malloc,
+    arena::Arena,
     class::UNIT,
     config::Config,
     current::CurrentHeap,
@@ -111,19 +112,27 @@ impl<C: Config> Zone<C> {
         self.malloc
     }
 
-    /// Allocates a block of at least `size` bytes, at a multiple of `align`, a power of two.
-    /// Nothing where memory is short or no pointer's distance can say the size.
+    /// Allocates a block of at least `size` bytes, at a multiple of `align`. Nothing if out of
+    /// memory, if `size` is above `isize::MAX`, or if `align` is no power of two.
     #[must_use = "the block is in use until the zone goes"]
     pub fn allocate(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
-        let _entered = self.enter();
-        self.noted(self.malloc.allocate_aligned(size, align))
+        self.allocate_layout(Layout::from_size_align(size, align).ok()?)
     }
 
     /// The same, all zeros.
     #[must_use = "the block is in use until the zone goes"]
     pub fn allocate_zeroed(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        self.allocate_layout_zeroed(Layout::from_size_align(size, align).ok()?)
+    }
+
+    pub(crate) fn allocate_layout(&self, layout: Layout) -> Option<NonNull<u8>> {
         let _entered = self.enter();
-        self.noted(self.malloc.allocate_zeroed(size, align))
+        self.noted(self.malloc.allocate_layout(layout))
+    }
+
+    pub(crate) fn allocate_layout_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let _entered = self.enter();
+        self.noted(self.malloc.allocate_layout_zeroed(layout))
     }
 
     /// Frees a block. One that is another heap's stops the program.
@@ -138,11 +147,11 @@ impl<C: Config> Zone<C> {
     }
 
     /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Nothing
-    /// where memory is short; then the block is as before.
+    /// if out of memory; then the block is as before.
     ///
     /// # Safety
     /// As for [`free`](Self::free); where the answer is a block it takes the place of the other.
-    /// The block is at a multiple of `align`.
+    /// `align` is a power of two, and the block is at a multiple of it.
     #[must_use = "the block may be elsewhere now"]
     pub unsafe fn resize(
         &self,
@@ -164,6 +173,7 @@ impl<C: Config> Zone<C> {
     fn enter(&self) -> Entered<C> {
         let pin = C::Current::pin();
         let before = C::Current::get();
+        self.heap.own.caller.set(before.own.caller.get());
         // SAFETY: pinned; the heap is the zone's alone, and a zone is no two threads' at once.
         unsafe { C::Current::set(self.heap) };
         Entered { before, _pin: pin }
@@ -253,7 +263,7 @@ impl<C: Config> Malloc<C> {
     /// zone.
     fn end_zone(&'static self, heap: &'static Heap) {
         self.post_outgoing(heap);
-        self.lock_heap(heap);
+        let held = self.hold_heap(heap);
         self.collect(heap);
         heap.own.tops.forget();
         heap.own.forget_waiting();
@@ -263,11 +273,12 @@ impl<C: Config> Malloc<C> {
             }
             self.retire(heap, span);
         }
-        self.unlock_heap(heap);
+        drop(held);
+        if C::Hardening::SCRUB {
+            self.purge_down_to(0);
+        }
+        self.tend_freed();
         self.with_pool(|_| {
-            if C::Hardening::SCRUB {
-                self.purge_down_to(0);
-            }
             heap.spare.set(self.spare.get());
             self.spare.set(Some(heap));
         });
@@ -275,10 +286,25 @@ impl<C: Config> Malloc<C> {
 
     /// The spans that a heap owns. Only who has the heap makes them its, or no longer its.
     fn spans_of(&'static self, heap: &'static Heap) -> impl Iterator<Item = &'static Span> {
+        // An arena may go as soon as nobody has a unit of it, and others come and go meanwhile.
+        let from = |order, after| {
+            self.with_pool(|pool| {
+                let arena = pool.arena_from(order, after)?;
+                Some((
+                    arena,
+                    arena.order.get(),
+                    arena.base.get(),
+                    !arena.free.get(),
+                ))
+            })
+        };
+        let next = move |(arena, order, ..): &(&'static Arena, usize, usize, u64)| {
+            from(order + 1, Some(*arena))
+        };
+        let arenas = core::iter::successors(from(0, None), next);
         let units = |used: u64| (0..64).filter(move |at| used >> at & 1 == 1);
-        let spans = self.pool.arenas().flat_map(move |arena| {
-            units(!arena.free.get())
-                .map(|at| self.map.span_at(arena.base.get() + at as usize * UNIT))
+        let spans = arenas.flat_map(move |(_, _, base, used)| {
+            units(used).map(move |at| self.map.span_at(base + at as usize * UNIT))
         });
         spans.filter(move |span| span.is(Use::Blocks) && span.owner.is(heap))
     }

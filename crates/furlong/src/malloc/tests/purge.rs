@@ -1,14 +1,16 @@
 //! What goes back to the system after a while, by a clock that the tests set.
 
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::ptr::NonNull;
 
 use super::super::{Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, Profile};
 use super::{OfThread, with_new};
 
-/// Linux, with a clock that stands still until it is set, and a count of what it got back.
+/// Linux, with a clock that stands still until it is set, and a count of what it got back. It can
+/// refuse to take memory back.
 #[derive(Default)]
 struct Clocked {
+    refuses: AtomicBool,
     now: AtomicU64,
     purged: AtomicUsize,
     unmapped: AtomicUsize,
@@ -29,7 +31,7 @@ unsafe impl PageSource for Clocked {
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
         self.purged.fetch_add(len, Ordering::SeqCst);
         // SAFETY: the caller's promise.
-        unsafe { Linux.purge(start, len) }
+        !self.refuses.load(Ordering::SeqCst) && unsafe { Linux.purge(start, len) }
     }
 
     fn now_ms(&self) -> u64 {
@@ -86,10 +88,13 @@ fn free(malloc: Tested, blocks: Vec<*mut u8>) {
     }
 }
 
-/// A round's time passes, and then something large comes and goes.
+/// A round's time passes, and then something large comes and goes: each time a step is made of what
+/// is to be done.
 fn pass(malloc: Tested) {
     malloc.source().now.fetch_add(ROUND, Ordering::SeqCst);
-    free(malloc, allocate(malloc, 1, 100_000));
+    for _ in 0..8 {
+        free(malloc, allocate(malloc, 1, 100_000));
+    }
 }
 
 fn purged(malloc: Tested) -> usize {
@@ -112,6 +117,24 @@ fn what_nobody_takes_is_purged_after_the_delay() {
 }
 
 #[test]
+fn a_source_that_refuses_is_asked_once_for_what_was_freed() {
+    with_live(|malloc| {
+        malloc.source().refuses.store(true, Ordering::SeqCst);
+        free(malloc, allocate(malloc, 3, MIB));
+        malloc.trim();
+        malloc.trim();
+        assert_eq!(
+            (malloc.pool.dirty_bytes(), purged(malloc)),
+            (3 * MIB, 3 * MIB)
+        );
+        malloc.source().refuses.store(false, Ordering::SeqCst);
+        free(malloc, allocate(malloc, 3, MIB));
+        malloc.trim();
+        assert_eq!(malloc.pool.dirty_bytes(), 0);
+    });
+}
+
+#[test]
 fn nothing_is_purged_before_time_passes() {
     with_live(|malloc| {
         free(malloc, allocate(malloc, 3, MIB));
@@ -119,6 +142,25 @@ fn nothing_is_purged_before_time_passes() {
             free(malloc, allocate(malloc, 1, 100_000));
         }
         assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+    });
+}
+
+/// A round is due after half the delay, not whenever some time has passed.
+#[test]
+fn nothing_is_purged_by_looks_that_come_before_half_the_delay() {
+    with_live(|malloc| {
+        pass(malloc);
+        free(malloc, allocate(malloc, 3, MIB));
+        let begin = malloc.source().now.load(Ordering::SeqCst);
+        // The last of these is the first moment at which half the delay has not passed.
+        for now in (1..=500).step_by(25).chain([500]) {
+            malloc.source().now.store(begin + now, Ordering::SeqCst);
+            free(malloc, allocate(malloc, 1, 100_000));
+        }
+        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+        pass(malloc);
+        pass(malloc);
+        assert!(purged(malloc) > 0);
     });
 }
 

@@ -1,0 +1,208 @@
+//! Latches that are held while the system is asked: others would wait for as long as that takes.
+
+use core::ptr::NonNull;
+use std::{cell::Cell, cell::RefCell, collections::BTreeMap, thread};
+
+use super::super::{
+    Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Latch, Linux, Malloc, Misuse,
+    PageSource, Profile, Secure, Zone,
+};
+use super::{OfThread, with_new};
+use crate::sync::atomic::Ordering;
+
+thread_local! {
+    static POOL: Cell<Option<&'static Latch>> = const { Cell::new(None) };
+    /// How often something was called, and how often under a latch.
+    static CALLS: RefCell<BTreeMap<&'static str, (usize, usize)>> =
+        const { RefCell::new(BTreeMap::new()) };
+    static NOW: Cell<u64> = const { Cell::new(1) };
+}
+
+fn note(what: &'static str) {
+    // There is one thread: whatever is taken is its own.
+    let is_taken = |latch: &Latch| latch.holder().load(Ordering::SeqCst) != 0;
+    let under = POOL.get().is_some_and(is_taken) || is_taken(&OfThread::get().latch);
+    CALLS.with_borrow_mut(|calls| {
+        let (all, held) = calls.entry(what).or_default();
+        *all += 1;
+        *held += usize::from(under);
+    });
+}
+
+/// Linux, for whose clock a round is due at each look.
+struct Watched;
+
+// SAFETY: all memory is Linux's.
+unsafe impl PageSource for Watched {
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        note("map");
+        Linux.map(len, align)
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        note("unmap");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    fn returns_arenas(&self) -> bool {
+        true
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        note("purge");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.purge(start, len) }
+    }
+
+    unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
+        note("resize");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.resize(start, old, new) }
+    }
+
+    unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
+        note("populate");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.populate(start, len) };
+    }
+
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+        note("guard");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.guard(start, len) };
+    }
+
+    fn now_ms(&self) -> u64 {
+        note("now_ms");
+        NOW.set(NOW.get() + 10_000);
+        NOW.get()
+    }
+
+    fn random(&self) -> u64 {
+        4
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        panic!("the program was stopped: {misuse}: {address:#x}")
+    }
+}
+
+struct Parts<H>(H);
+
+impl<H: Hardening> Config for Parts<H> {
+    type Source = Watched;
+    type Current = OfThread;
+    type Hardening = H;
+    type Gate = Inlined;
+    type Tier = Batched;
+    const PROFILE: Profile = Profile {
+        prefault: true,
+        ..Profile::CONSERVATIVE
+    };
+}
+
+const SIZES: [usize; 8] = [16, 100, 2000, 30_000, 65_000, 200_000, 3 << 20, 9 << 20];
+
+/// Asks an allocator for all that it has, and what it asked the system for meanwhile.
+fn asked<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
+    POOL.set(Some(&malloc.pool.latch));
+    for round in 0..4 {
+        let sizes = SIZES.iter().cycle().take(160);
+        let blocks: Vec<*mut u8> = sizes.map(|size| malloc.allocate(*size)).collect();
+        assert!(blocks.iter().all(|block| !block.is_null()));
+        for block in blocks {
+            // SAFETY: it is live, and the answer takes its place.
+            let longer = unsafe { malloc.resize(block, (4 << 20) * (round % 2) + 100, 16) };
+            // SAFETY: it came from there, and nobody else has it.
+            unsafe { malloc.free(longer) };
+        }
+        let zone = Zone::new(malloc).expect("there is memory");
+        assert!(SIZES.iter().all(|size| zone.allocate(*size, 16).is_some()));
+    }
+    malloc.check().expect("nothing is broken");
+    malloc.trim();
+    malloc.end_thread();
+    let calls = CALLS.take();
+    let under: Vec<_> = calls.iter().filter(|(_, (_, held))| *held > 0).collect();
+    assert!(under.is_empty(), "under a latch: {under:?}");
+    for name in ["map", "now_ms", "populate", "purge", "unmap"] {
+        assert!(calls.contains_key(name), "{name} is never called");
+    }
+    let kinds = ["guard", "resize"].map(|name| calls.contains_key(name));
+    assert_eq!(kinds, [H::GUARD, !H::SCRUB]);
+}
+
+#[test]
+fn the_system_is_asked_while_no_latch_is_held() {
+    with_new(Watched, asked::<Checked>);
+    with_new(Watched, asked::<Secure>);
+}
+
+/// 300 MiB come and go: their addresses go, too, but for a few arenas'; those go on request.
+#[test]
+fn arenas_that_nobody_uses_are_unmapped() {
+    with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
+        let blocks: Vec<*mut u8> = (0..300).map(|_| malloc.allocate(1 << 20)).collect();
+        assert!(malloc.statistics().arena_bytes >= 300 << 20);
+        for block in blocks {
+            // SAFETY: it came from there, and nobody else has it.
+            unsafe { malloc.free(block) };
+        }
+        let after = malloc.statistics();
+        assert!(after.arena_bytes <= 48 << 20, "{after:?}");
+        malloc.check().expect("nothing is broken");
+        assert!(malloc.trim());
+        let last = malloc.statistics();
+        assert_eq!((last.arena_bytes, last.dirty_bytes), (0, 0));
+        assert!(!malloc.allocate(100).is_null());
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+/// Units that another thread is about to give back when the process forks are free in the child.
+#[test]
+fn units_that_were_leaving_at_a_fork_are_free_in_the_child() {
+    with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
+        let block = malloc.allocate(1 << 20);
+        let arena = malloc.pool.arenas().next().expect("there is one");
+        let free = arena.free.get();
+        // As in the middle of a step, of another thread's.
+        malloc.pool.set_free(arena, free & !0xff00_0000_0000_0000);
+        arena.leaving.set(0xff00_0000_0000_0000);
+        malloc.pool.leaving.set(8);
+        malloc.check().expect("nothing is broken");
+        // SAFETY: nothing is asked between the two, and this is the only thread with a heap.
+        unsafe { malloc.before_fork() };
+        // SAFETY: as above.
+        unsafe { malloc.after_fork_in_child() };
+        assert_eq!((arena.free.get(), arena.leaving.get()), (free, 0));
+        malloc.check().expect("nothing is broken");
+        // SAFETY: it came from there, and nobody else has it.
+        unsafe { malloc.free(block) };
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+/// The thread that forks has all latches, and allocates: none of them is another's meanwhile.
+#[test]
+fn whoever_forks_allocates_meanwhile_and_nobody_else() {
+    with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
+        // SAFETY: what is asked between the two is asked by this thread.
+        unsafe { malloc.before_fork() };
+        for size in SIZES {
+            let block = malloc.allocate(size);
+            assert!(!block.is_null());
+            // SAFETY: it came from there, and nobody else has it.
+            unsafe { malloc.free(block) };
+        }
+        let taken = || malloc.pool.latch.holder().load(Ordering::SeqCst) != 0;
+        assert!(taken(), "the pool is locked all the time");
+        let other = thread::spawn(move || malloc.pool.latch.try_lock(1));
+        assert!(!other.join().expect("it looks"));
+        // SAFETY: as above.
+        unsafe { malloc.after_fork() };
+        assert!(!taken());
+        malloc.check().expect("nothing is broken");
+    });
+}

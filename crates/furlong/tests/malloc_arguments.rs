@@ -1,0 +1,190 @@
+//! Arguments that no request can have: each safe entry refuses them, and none hangs, panics or
+//! hands out what does not fit, whatever the hardening.
+
+use std::alloc::Layout;
+
+use allocator_api2::alloc::Allocator;
+use furlong::malloc::{
+    Batched, Checked, Config, Global, Inlined, Malloc, NoHardening, Outlined, PerCall, Profile,
+    Secure, Zone,
+};
+
+mod allocators;
+
+allocators::allocators! {
+    Plain, PlainThread, PLAIN: NoHardening, Inlined, Batched;
+    Looked, LookedThread, LOOKED: Checked, Outlined, PerCall;
+    Sealed, SealedThread, SEALED: Secure, Inlined, Batched;
+    Faced, FacedThread, FACED: Checked, Inlined, Batched;
+    Kept, KeptThread, KEPT: Checked, Inlined, Batched;
+}
+
+/// Sizes at every border: of classes, units, what an arena can have, and what a pointer can say.
+fn sizes() -> Vec<usize> {
+    let borders = [32, 1024, 8192, 65_536, 32 << 16, isize::MAX.cast_unsigned()];
+    let around = borders.into_iter().flat_map(|border| {
+        [
+            border - 16,
+            border - 9,
+            border - 8,
+            border - 1,
+            border,
+            border + 1,
+        ]
+    });
+    let ends = [0, 1, 40, 100_000, isize::MAX.cast_unsigned() - (8 << 20)];
+    around
+        .chain(ends)
+        .chain(usize::MAX - 40..=usize::MAX)
+        .collect()
+}
+
+/// All powers of two, what is next to them, and what lies between.
+fn aligns() -> Vec<usize> {
+    let powers = (0..usize::BITS).map(|shift| 1 << shift);
+    let others = powers.clone().flat_map(|power: usize| {
+        [
+            power.wrapping_sub(1),
+            power + 1,
+            power.wrapping_mul(3),
+            power / 2 * 3,
+        ]
+    });
+    powers.chain(others).chain([0, usize::MAX]).collect()
+}
+
+/// Whether an answer is right: nothing, where there can be nothing, and an aligned block where
+/// memory is not what is missing.
+fn is_right(block: *mut u8, size: usize, align: usize) -> bool {
+    if Layout::from_size_align(size, align).is_err() {
+        return block.is_null();
+    }
+    let must_be_there = size <= 4 << 20 && align <= 4 << 20;
+    if block.is_null() {
+        !must_be_there
+    } else {
+        block.addr().is_multiple_of(align)
+    }
+}
+
+/// Asks an allocator and a zone for everything, and gives it back.
+fn every_entry_refuses<C: Config>(malloc: &'static Malloc<C>) {
+    let zone = Zone::new(malloc).expect("there is memory");
+    for size in sizes() {
+        for align in aligns() {
+            let what = format!("{size} at {align}");
+            for zeroed in [false, true] {
+                let block = if zeroed {
+                    malloc.allocate_zeroed(size, align)
+                } else {
+                    malloc.allocate_aligned(size, align)
+                };
+                assert!(is_right(block, size, align), "{what}: {block:?}");
+                // SAFETY: null, or nobody uses it.
+                unsafe { malloc.free(block) };
+                let block = if zeroed {
+                    zone.allocate_zeroed(size, align)
+                } else {
+                    zone.allocate(size, align)
+                };
+                let start = block.map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr);
+                assert!(is_right(start, size, align), "{what}: {block:?} of a zone");
+                if let Some(block) = block {
+                    // SAFETY: the zone's, and nobody uses it.
+                    unsafe { zone.free(block) };
+                }
+            }
+        }
+        let block = malloc.allocate(size);
+        assert!(is_right(block, size, 16), "{size}: {block:?}");
+        // SAFETY: null, or nobody uses it.
+        unsafe { malloc.free(block) };
+    }
+    drop(zone);
+    good_sizes_fill_blocks(malloc);
+    malloc.check().expect("every invariant holds");
+    assert_eq!(malloc.statistics().used_blocks, 0);
+}
+
+/// Also that a good size is what its block has.
+#[test]
+fn no_size_and_no_alignment_gets_what_does_not_fit() {
+    every_entry_refuses(&PLAIN);
+    every_entry_refuses(&LOOKED);
+    every_entry_refuses(&SEALED);
+}
+
+/// The same through collections' allocators, whose arguments are a layout.
+#[test]
+fn layouts_that_are_too_large_are_refused_by_every_face() {
+    let zone = Zone::new(&FACED).expect("there is memory");
+    let global = Global::new(&FACED);
+    for shift in 0..usize::BITS - 1 {
+        let align = 1_usize << shift;
+        let most = isize::MAX.cast_unsigned() - (align - 1);
+        let layout = Layout::from_size_align(most, align).expect("the largest that there is");
+        assert!(global.allocate(layout).is_err(), "{layout:?}");
+        assert!(global.allocate_zeroed(layout).is_err(), "{layout:?}");
+        assert!(Allocator::allocate(&zone, layout).is_err(), "{layout:?}");
+        assert!(
+            Allocator::allocate_zeroed(&zone, layout).is_err(),
+            "{layout:?}"
+        );
+    }
+    assert_eq!(FACED.statistics().used_blocks, 0);
+}
+
+/// What is asked for a block of a good size is all of it.
+fn good_sizes_fill_blocks<C: Config>(malloc: &'static Malloc<C>) {
+    for size in sizes() {
+        let good = malloc.good_size(size);
+        assert!(
+            good >= size && malloc.good_size(good) == good,
+            "{size}: {good}"
+        );
+        let [block, other] = [size, good].map(|size| malloc.allocate(size));
+        assert_eq!(block.is_null(), other.is_null(), "{size}: {good}");
+        if !block.is_null() {
+            // SAFETY: a live block.
+            let usable = unsafe { malloc.usable_size(other) };
+            assert_eq!(usable, good, "{size}");
+        }
+        for block in [block, other] {
+            // SAFETY: null, or nobody uses it.
+            unsafe { malloc.free(block) };
+        }
+    }
+}
+
+/// Limits of zero, of everything, and the least above the most: the allocator goes on.
+#[test]
+fn any_profile_can_be_followed_at_any_time() {
+    let ends = [0, 1, usize::MAX];
+    for kept in ends {
+        for aside in ends {
+            for dirty in [
+                (0, 0),
+                (usize::MAX, 0),
+                (0, usize::MAX),
+                (usize::MAX, usize::MAX),
+            ] {
+                KEPT.follow(&Profile {
+                    kept_bytes_max: kept,
+                    kept_blocks_max: kept,
+                    aside_bytes_max: aside,
+                    dirty_bytes: dirty,
+                    regretted_bytes_max: aside,
+                    purge_delay_ms: kept,
+                    prefault: false,
+                });
+                let blocks: Vec<_> = (0..300).map(|at| KEPT.allocate(at * 300)).collect();
+                for block in blocks {
+                    assert!(!block.is_null());
+                    // SAFETY: nobody uses it.
+                    unsafe { KEPT.free(block) };
+                }
+                KEPT.check().expect("every invariant holds");
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Blocks that their holders leave uninitialised, all or in part, as safe code may: nothing in the
+//! allocator depends on what is there.
+//!
+//! Valgrind's memcheck runs the first test in `ci/memcheck.sh`; the second one asks the compiler's
+//! own sanitizer, which knows what a program never wrote though the machine has a value there.
+#![forbid(unsafe_code)]
+
+mod allocators;
+mod compiler;
+
+use std::mem::MaybeUninit;
+
+use allocator_api2::{boxed::Box, vec::Vec};
+use furlong::malloc::{
+    Batched, Checked, Config, Global, Inlined, Malloc, NoHardening, ObjectCache, Outlined, PerCall,
+    Secure, Zone,
+};
+
+allocators::allocators! {
+    Plain, PlainThread, PLAIN: NoHardening, Inlined, Batched;
+    Looked, LookedThread, LOOKED: Checked, Outlined, PerCall;
+    Sealed, SealedThread, SEALED: Secure, Inlined, Batched;
+}
+
+/// A block of which nothing is written.
+fn leave<const LEN: usize, C: Config>(malloc: &'static Malloc<C>) {
+    let global = Global::new(malloc);
+    let zone = Zone::new(malloc).expect("there is memory");
+    let cache = ObjectCache::new(malloc).expect("there is memory");
+    for _ in 0..200 {
+        let of_global = Box::<MaybeUninit<[u8; LEN]>, _>::new_uninit_in(global);
+        let of_zone = Box::<MaybeUninit<[u8; LEN]>, _>::new_uninit_in(&zone);
+        let object = cache.make(MaybeUninit::<[u8; LEN]>::uninit()).ok();
+        let mut grown = Vec::<u8, _>::with_capacity_in(LEN, global);
+        grown.reserve(4 * LEN);
+        grown.shrink_to(LEN / 2);
+        drop((of_global, of_zone, object, grown));
+    }
+    drop((zone, cache));
+    assert_eq!(malloc.statistics().used_blocks, 0);
+}
+
+fn leave_all_sizes<C: Config>(malloc: &'static Malloc<C>) {
+    leave::<1, C>(malloc);
+    leave::<8, C>(malloc);
+    leave::<24, C>(malloc);
+    leave::<1000, C>(malloc);
+    leave::<5000, C>(malloc);
+    leave::<40_000, C>(malloc);
+    leave::<200_000, C>(malloc);
+}
+
+#[test]
+fn blocks_that_nobody_wrote_to_are_freed() {
+    leave_all_sizes(&PLAIN);
+    leave_all_sizes(&LOOKED);
+}
+
+/// Apart from the others: memcheck takes the bytes before a seal for a decision, though those of
+/// the contents are shifted out of it, and does not know that what was purged is zeros.
+#[test]
+fn sealed_blocks_that_nobody_wrote_to_are_freed() {
+    leave_all_sizes(&SEALED);
+}
+
+/// What has a sanitizer of this kind.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+#[test]
+fn no_decision_of_the_allocator_rests_on_what_a_holder_left() {
+    use compiler::{Compiler, said};
+    use std::{env, process::Command};
+
+    const PROGRAM: &str = include_str!("compiler/left_blocks.rs");
+    // Rust's own library is as it comes; the program has nothing of it that writes to memory.
+    let arguments = [
+        "--emit=link",
+        "-Copt-level=1",
+        "-Cpanic=abort",
+        "-Zsanitizer=memory",
+    ];
+    let arguments = [&arguments[..], &["-Cunsafe-allow-abi-mismatch=sanitizer"]].concat();
+    let compiler = Compiler::new("malloc_uninitialised", &arguments);
+    let built = compiler.compile("bin", "left_blocks", PROGRAM);
+    assert!(built.status.success(), "{}", said(&built));
+    let program =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("malloc_uninitialised/left_blocks");
+    let run = |arguments: &[&str]| {
+        let ran = Command::new(&program).args(arguments).output();
+        ran.expect("what was just linked runs")
+    };
+    let asked = run(&["read"]);
+    let seen = said(&asked).contains("use-of-uninitialized-value");
+    assert!(
+        seen && !asked.status.success(),
+        "a planted read was missed: {}",
+        said(&asked)
+    );
+    let freed = run(&[]);
+    assert!(freed.status.success(), "{}", said(&freed));
+}
