@@ -2,12 +2,12 @@
 //!
 //! A throwing `new` calls the program's new-handler as long as there is one, and throws
 //! `std::bad_alloc` when there is none. Both are the C++ library's, which the process may or may
-//! not have; they are looked up when they are wanted. Exceptions pass through `new`, so it is of
-//! instructions that leave no frame of Rust on the stack.
+//! not have; they are looked up when they are wanted. Exceptions pass through `new`, or end in the
+//! one that does not throw, so both are of instructions that leave no frame of Rust on the stack.
 
 use core::{
-    ffi::{CStr, c_void},
-    mem, ptr,
+    ffi::{CStr, c_int, c_void},
+    mem,
 };
 
 use crate::kind::Kind;
@@ -110,35 +110,155 @@ pub unsafe extern "C-unwind" fn new<K: Kind>(size: usize) -> *mut c_void {
     core::arch::naked_asm!("mov esi, 16", "jmp {}", sym new_aligned::<K>)
 }
 
+// The body of a `new` that does not throw: of a size, an alignment, and what allocates. It asks the
+// handler as the others do, and is null where there is none or where it throws: C++'s own is a call
+// of the other `new` in a block that catches everything. The table says so of the one call that
+// may throw, in the form of the C++ ABI.
+core::arch::global_asm!(
+    ".pushsection .text.furlong_new_or_null,\"ax\",@progbits",
+    ".hidden furlong_new_or_null",
+    ".globl furlong_new_or_null",
+    ".type furlong_new_or_null,@function",
+    ".hidden {personality}",
+    "furlong_new_or_null:",
+    ".cfi_startproc",
+    // Both are distances of four bytes.
+    ".cfi_personality 0x1b, {personality}",
+    ".cfi_lsda 0x1b, .Lfurlong_new_table",
+    "push rbx",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbx, -16",
+    "push r14",
+    ".cfi_def_cfa_offset 24",
+    ".cfi_offset r14, -24",
+    "push r15",
+    ".cfi_def_cfa_offset 32",
+    ".cfi_offset r15, -32",
+    "mov rbx, rdi",
+    "mov r14, rsi",
+    "mov r15, rdx",
+    ".Lfurlong_new_again:",
+    "mov rdi, rbx",
+    "mov rsi, r14",
+    "call r15",
+    "test rax, rax",
+    "jne .Lfurlong_new_done",
+    "call {handler}",
+    "test rax, rax",
+    "je .Lfurlong_new_done",
+    ".Lfurlong_new_asks:",
+    "call rax",
+    ".Lfurlong_new_asked:",
+    "jmp .Lfurlong_new_again",
+    ".Lfurlong_new_thrown:",
+    "mov rdi, rax",
+    "call {caught}",
+    "xor eax, eax",
+    ".Lfurlong_new_done:",
+    "pop r15",
+    ".cfi_def_cfa_offset 24",
+    "pop r14",
+    ".cfi_def_cfa_offset 16",
+    "pop rbx",
+    ".cfi_def_cfa_offset 8",
+    "ret",
+    ".cfi_endproc",
+    ".size furlong_new_or_null, . - furlong_new_or_null",
+    ".popsection",
+    ".pushsection .gcc_except_table.furlong_new_or_null,\"a\",@progbits",
+    ".balign 4",
+    ".Lfurlong_new_table:",
+    // Places are distances from the function; types have four bytes.
+    ".byte 0xff, 0x03",
+    ".uleb128 .Lfurlong_new_types - .Lfurlong_new_after_types",
+    ".Lfurlong_new_after_types:",
+    ".byte 0x01",
+    ".uleb128 .Lfurlong_new_actions - .Lfurlong_new_calls",
+    ".Lfurlong_new_calls:",
+    ".uleb128 .Lfurlong_new_asks - furlong_new_or_null",
+    ".uleb128 .Lfurlong_new_asked - .Lfurlong_new_asks",
+    ".uleb128 .Lfurlong_new_thrown - furlong_new_or_null",
+    ".uleb128 1",
+    ".Lfurlong_new_actions:",
+    // The first type, and nothing after it.
+    ".byte 1, 0",
+    ".balign 4",
+    // It is any.
+    ".long 0",
+    ".Lfurlong_new_types:",
+    ".popsection",
+    personality = sym personality,
+    handler = sym handler,
+    caught = sym caught,
+);
+
+/// What the unwinder asks about that frame: the C++ library's, which is there if anything was
+/// thrown, and knows the table.
+unsafe extern "C" fn personality(
+    version: c_int,
+    actions: c_int,
+    class: u64,
+    exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    /// `_URC_CONTINUE_UNWIND`: this frame has nothing to say.
+    const GO_ON: c_int = 8;
+
+    type Personality = unsafe extern "C" fn(c_int, c_int, u64, *mut c_void, *mut c_void) -> c_int;
+
+    let ask = function(c"__gxx_personality_v0");
+    if ask.is_null() {
+        return GO_ON;
+    }
+    // SAFETY: the function of this name in every C++ library.
+    let ask: Personality = unsafe { mem::transmute(ask) };
+    // SAFETY: what the unwinder gave.
+    unsafe { ask(version, actions, class, exception, context) }
+}
+
+/// An exception was caught, and goes. Without the functions for it, it stays.
+extern "C" fn caught(exception: *mut c_void) {
+    let [begin, end] = [c"__cxa_begin_catch", c"__cxa_end_catch"].map(function);
+    if begin.is_null() || end.is_null() {
+        return;
+    }
+    // SAFETY: the function of this name in every C++ library.
+    let begin: unsafe extern "C" fn(*mut c_void) -> *mut c_void = unsafe { mem::transmute(begin) };
+    // SAFETY: as above.
+    let end: unsafe extern "C" fn() = unsafe { mem::transmute(end) };
+    // SAFETY: what the unwinder came to a handler with.
+    unsafe { begin(exception) };
+    // SAFETY: it has begun.
+    unsafe { end() };
+}
+
 /// `new` that does not throw, with an alignment: a block, or null.
 ///
 /// # Safety
 /// `align` is a power of two.
-pub unsafe fn new_aligned_or_null<K: Kind>(
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new_aligned_or_null<K: Kind>(
     size: usize,
     align: usize,
-    _: *const c_void,
+    nothrow: *const c_void,
 ) -> *mut c_void {
-    loop {
-        let block = allocate::<K>(size, align);
-        if !block.is_null() {
-            return block;
-        }
-        let Some(handler) = handler() else {
-            return ptr::null_mut();
-        };
-        // SAFETY: the program's own, which it has set for this.
-        unsafe { handler() };
-    }
+    core::arch::naked_asm!(
+        "lea rdx, [rip + {}]",
+        "jmp furlong_new_or_null",
+        sym allocate::<K>,
+    )
 }
 
 /// `new` that does not throw: a block, or null.
 ///
 /// # Safety
 /// None.
-pub unsafe fn new_or_null<K: Kind>(size: usize, nothrow: *const c_void) -> *mut c_void {
-    // SAFETY: 16 is a power of two.
-    unsafe { new_aligned_or_null::<K>(size, 16, nothrow) }
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new_or_null<K: Kind>(
+    size: usize,
+    nothrow: *const c_void,
+) -> *mut c_void {
+    core::arch::naked_asm!("mov esi, 16", "jmp {}", sym new_aligned_or_null::<K>)
 }
 
 /// `delete`.

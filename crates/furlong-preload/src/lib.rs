@@ -35,3 +35,5 @@ pub use furlong::malloc::{
 pub use kind::Kind;
 #[doc(hidden)]
 pub use libc;
+#[doc(hidden)]
+pub use start::Handler;

@@ -22,6 +22,8 @@ pub fn mallopt<K: Kind>(_: c_int, _: c_int) -> c_int {
 /// `mallinfo2`: what there is an equivalent of; the rest is 0.
 pub fn mallinfo2<K: Kind>() -> libc::mallinfo2 {
     let now = K::allocator().statistics();
+    // Other threads change what is counted meanwhile.
+    let small = now.used_bytes.saturating_sub(now.huge_bytes);
     libc::mallinfo2 {
         arena: now.arena_bytes,
         ordblks: 0,
@@ -30,8 +32,8 @@ pub fn mallinfo2<K: Kind>() -> libc::mallinfo2 {
         hblkhd: now.huge_bytes,
         usmblks: 0,
         fsmblks: 0,
-        uordblks: now.used_bytes - now.huge_bytes,
-        fordblks: now.arena_bytes - (now.used_bytes - now.huge_bytes),
+        uordblks: small,
+        fordblks: now.arena_bytes.saturating_sub(small),
         keepcost: now.dirty_bytes,
     }
 }

@@ -1,9 +1,16 @@
 //! What happens when the library is loaded, at fork and at a thread's end.
+//!
+//! A process calls the handlers of a fork in the order in which it was told of them, and those
+//! before a fork in reverse. The allocator's have to be the first: then it is locked when all other
+//! handlers before the fork have run, and whole again when the first one after it does, as a C
+//! library's own allocator is. So whoever tells the process of handlers is let through here, and
+//! the allocator's come before them, also where a library does so whose constructor runs before
+//! this one's.
 
 use core::{
     ffi::{CStr, c_void},
-    ptr,
-    sync::atomic::{AtomicU64, Ordering},
+    mem, ptr,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use furlong::malloc::Profile;
@@ -17,6 +24,15 @@ static KEY: AtomicU64 = AtomicU64::new(0);
 /// are four.
 const ROUNDS: usize = 3;
 
+/// A handler of a fork.
+pub type Handler = Option<unsafe extern "C" fn()>;
+
+/// The C library's `__register_atfork`: three handlers, and the library that they go with.
+type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> i32;
+
+/// Whether the process has been told of the allocator's handlers.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
 /// When the library is loaded: the variables of the environment are read, and fork is watched.
 pub extern "C" fn loaded<K: Kind>() {
     key::<K>();
@@ -27,8 +43,47 @@ pub extern "C" fn loaded<K: Kind>() {
         // SAFETY: a function that stays; if there is no memory for it, nothing is reported.
         unsafe { libc::atexit(process_ends::<K>) };
     }
-    // SAFETY: three functions that stay; if there is no memory for them, forks are not watched.
-    unsafe { libc::pthread_atfork(Some(prepare::<K>), Some(parent::<K>), Some(child::<K>)) };
+    watch_forks::<K>();
+}
+
+/// The C library's function, which this library has taken the name of.
+fn register() -> Option<Register> {
+    // SAFETY: a name that ends, looked for behind this library.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, c"__register_atfork".as_ptr()) };
+    // SAFETY: null, or that function, which is of this type since it is there.
+    unsafe { mem::transmute::<*mut c_void, Option<Register>>(found) }
+}
+
+/// Tells the process of the allocator's handlers, once. If it has no memory to note them, forks are
+/// not watched.
+fn watch_forks<K: Kind>() {
+    if !WATCHED.swap(true, Ordering::SeqCst)
+        && let Some(register) = register()
+    {
+        let handlers: [Handler; 3] = [Some(prepare::<K>), Some(parent::<K>), Some(child::<K>)];
+        let [before, after, in_child] = handlers;
+        // SAFETY: functions of a library that is never unmapped, so they go with none.
+        unsafe { register(before, after, in_child, ptr::null_mut()) };
+    }
+}
+
+/// `__register_atfork`, to which `pthread_atfork` leads in every library: the allocator's handlers
+/// come first.
+///
+/// # Safety
+/// As the C library asks for.
+pub unsafe fn register_atfork<K: Kind>(
+    before: Handler,
+    after: Handler,
+    in_child: Handler,
+    library: *mut c_void,
+) -> i32 {
+    watch_forks::<K>();
+    match register() {
+        // SAFETY: the caller's promise.
+        Some(register) => unsafe { register(before, after, in_child, library) },
+        None => libc::ENOMEM,
+    }
 }
 
 /// A program that closes its standard error before it exits is told nothing.

@@ -51,6 +51,9 @@ macro_rules! symbols {
                 (align: usize, size: usize) -> *mut c_void;
             aligned::valloc: [valloc, __libc_valloc] (size: usize) -> *mut c_void;
             aligned::pvalloc: [pvalloc, __libc_pvalloc] (size: usize) -> *mut c_void;
+            start::register_atfork: [__register_atfork]
+                (before: $crate::Handler, after: $crate::Handler, in_child: $crate::Handler,
+                 library: *mut c_void) -> i32;
             report::malloc_trim: [malloc_trim] (keep: usize) -> i32;
             report::mallopt: [mallopt] (parameter: i32, value: i32) -> i32;
             report::mallinfo: [mallinfo] () -> $crate::libc::mallinfo;
@@ -63,11 +66,6 @@ macro_rules! symbols {
         #[cfg(target_arch = "x86_64")]
         const _: () = {
             $crate::exported! {
-                cxx::new_or_null: [_ZnwmRKSt9nothrow_t, _ZnamRKSt9nothrow_t]
-                    (size: usize, nothrow: *const c_void) -> *mut c_void;
-                cxx::new_aligned_or_null:
-                    [_ZnwmSt11align_val_tRKSt9nothrow_t, _ZnamSt11align_val_tRKSt9nothrow_t]
-                    (size: usize, align: usize, nothrow: *const c_void) -> *mut c_void;
                 cxx::delete: [_ZdlPv, _ZdaPv] (block: *mut c_void) -> ();
                 cxx::delete_with:
                     [_ZdlPvm, _ZdaPvm, _ZdlPvSt11align_val_t, _ZdaPvSt11align_val_t,
@@ -82,6 +80,11 @@ macro_rules! symbols {
                 new: [_Znwm, _Znam] (size: usize);
                 new_aligned: [_ZnwmSt11align_val_t, _ZnamSt11align_val_t]
                     (size: usize, align: usize);
+                new_or_null: [_ZnwmRKSt9nothrow_t, _ZnamRKSt9nothrow_t]
+                    (size: usize, nothrow: *const c_void);
+                new_aligned_or_null:
+                    [_ZnwmSt11align_val_tRKSt9nothrow_t, _ZnamSt11align_val_tRKSt9nothrow_t]
+                    (size: usize, align: usize, nothrow: *const c_void);
             }
         };
     };
@@ -105,7 +108,8 @@ macro_rules! exported {
     };
 }
 
-/// The same for operators that throw: nothing but a jump, so that an exception finds no frame.
+/// The same for operators whose handlers may throw: nothing but a jump, so that an exception finds
+/// no frame.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! thrown {

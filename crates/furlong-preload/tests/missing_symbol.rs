@@ -46,6 +46,8 @@ const NAMES: &[&str] = &[
     "__libc_pvalloc",
     "__libc_cfree",
     "__posix_memalign",
+    // By which others have handlers called around forks, after the allocator's own.
+    "__register_atfork",
     "_Znwm",
     "_Znam",
     "_ZnwmRKSt9nothrow_t",

@@ -96,9 +96,36 @@ fn churn() {
     assert!(most(late) < most(early) * 11 / 10, "{sizes:?}");
 }
 
-fn inside(what: &str, test: &str) -> Output {
+/// Nearly all addresses that the process may have go to small blocks, which are freed; then as much
+/// is wanted in large ones.
+fn limited() {
+    let small: Vec<Box<[u8; 104]>> = (0..3_500_000).map(|_| Box::new([1; 104])).collect();
+    assert!(resident() > 360 * MIB);
+    drop(small);
+    let mut large: Vec<Vec<u8>> = Vec::with_capacity(100);
+    while large.len() < large.capacity() {
+        let mut block = Vec::new();
+        if block.try_reserve_exact(10 * MIB).is_err() {
+            break;
+        }
+        large.push(block);
+    }
+    let fit = large.len() * 10;
+    eprintln!("{fit} MiB of 10 MiB blocks");
+    assert!((300..500).contains(&fit), "{fit} MiB fit");
+    // And back: there is room for small ones as soon as these are freed.
+    drop(large);
+    let small: Vec<Box<[u8; 104]>> = (0..3_000_000).map(|_| Box::new([2; 104])).collect();
+    assert!(small.iter().all(|block| block[103] == 2));
+}
+
+/// Runs a part of this program with a library, with no more than so many KiB of addresses.
+fn inside(what: &str, test: &str, addresses: &str) -> Output {
     let program = env::current_exe().expect("a test has a path");
-    Command::new(&program)
+    let limit = format!("ulimit -v {addresses} && exec \"$0\" \"$@\"");
+    Command::new("sh")
+        .args(["-c", &limit])
+        .arg(&program)
         .args(["--exact", test, "--nocapture"])
         .env(INSIDE, what)
         .env("LD_PRELOAD", library("furlong_malloc"))
@@ -107,10 +134,14 @@ fn inside(what: &str, test: &str) -> Output {
 }
 
 fn holds(test: &str, body: fn()) {
+    holds_within(test, "unlimited", body);
+}
+
+fn holds_within(test: &str, addresses: &str, body: fn()) {
     if env::var_os(INSIDE).is_some() {
         return body();
     }
-    let output = inside("1", test);
+    let output = inside("1", test, addresses);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
 }
@@ -128,5 +159,14 @@ fn a_program_with_as_many_blocks_as_before_does_not_grow() {
     holds(
         "a_program_with_as_many_blocks_as_before_does_not_grow",
         churn,
+    );
+}
+
+#[test]
+fn addresses_of_small_blocks_that_were_freed_serve_large_ones() {
+    holds_within(
+        "addresses_of_small_blocks_that_were_freed_serve_large_ones",
+        "500000",
+        limited,
     );
 }

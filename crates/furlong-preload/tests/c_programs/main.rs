@@ -1,6 +1,6 @@
 //! Programs in C under the preloaded libraries: at the ends of threads and of the process, in
-//! handlers, opened and closed, in a process that may not trust its environment, and in a system
-//! that refuses memory.
+//! handlers, around forks, opened and closed, in a process that may not trust its environment, and
+//! in a system that refuses memory.
 #![forbid(unsafe_code)]
 
 #[path = "../folder/mod.rs"]
@@ -61,6 +61,34 @@ fn blocks_that_outlive_threads_and_main_are_freed_and_heaps_are_taken_over() {
     }
 }
 
+/// A library of the program's tells the process of handlers that allocate before this one's
+/// constructor runs: through this one, and past it.
+#[test]
+fn handlers_of_any_library_allocate_around_forks_of_one_and_of_four_threads() {
+    let folder = Folder::new("forks");
+    let library_of_c = folder.0.join("libhandlers.so");
+    let made = folder.compiled("c_programs/handlers", &["-shared", "-fPIC"]);
+    fs::rename(made, library_of_c).expect("both are in one folder");
+    let place = folder.0.display();
+    let (search, load) = (format!("-L{place}"), format!("-Wl,-rpath,{place}"));
+    let program = folder.compiled("c_programs/forks", &[&search, "-lhandlers", &load]);
+    for (name, forks) in KINDS.into_iter().zip([1000, 200, 200]) {
+        for threads in [1, 4] {
+            let mut command = Command::new(&program);
+            command
+                .args([(forks / threads).to_string(), threads.to_string()])
+                .env("LD_PRELOAD", library(name));
+            let through = run(&mut command);
+            let past = run(command.env("PAST_ALL", "1"));
+            for output in [through, past] {
+                let said = told(&output);
+                assert!(output.status.success(), "{name}, {threads}: {said}");
+                assert!(said.contains(&format!("{forks} forks")), "{said}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_library_can_be_opened_used_and_closed() {
     let folder = Folder::new("opened");
@@ -68,6 +96,23 @@ fn a_library_can_be_opened_used_and_closed() {
     for name in KINDS {
         let output = run(Command::new(&program).arg(library(name)));
         assert!(output.status.success(), "{name}: {}", told(&output));
+    }
+}
+
+/// Every form of `new`, where memory is short and the program's handler throws, gives up, frees
+/// something, or is not there: as the C++ library's own.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn what_a_new_handler_does_reaches_the_caller_of_new_as_the_standard_says() {
+    let folder = Folder::new("handlers");
+    let program = folder.compiled("c_programs/handlers.cpp", &["-std=c++17"]);
+    let own = run(&mut Command::new(&program));
+    assert!(own.status.success(), "{}", told(&own));
+    assert_eq!(String::from_utf8_lossy(&own.stdout).lines().count(), 8 * 7);
+    for name in KINDS {
+        let with = run(Command::new(&program).env("LD_PRELOAD", library(name)));
+        assert!(with.status.success(), "{name}: {}", told(&with));
+        assert_eq!(told(&with), told(&own), "{name}");
     }
 }
 

@@ -17,20 +17,22 @@ impl Folder {
         Self(path)
     }
 
-    /// Compiles a program, by its path among the tests and without `.c`.
+    /// Compiles a program, by its path among the tests and without `.c`, or with `.cpp`.
     pub(crate) fn compiled(&self, source: &str, arguments: &[&str]) -> PathBuf {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let is_cxx = source.ends_with(".cpp");
+        let (compiler, end) = if is_cxx { ("c++", "") } else { ("cc", ".c") };
         let name = source.rsplit('/').next().unwrap_or(source);
-        let made = self.0.join(name);
-        let done = Command::new("cc")
+        let made = self.0.join(name).with_extension("");
+        let done = Command::new(compiler)
             .args(["-O1", "-Wall", "-Werror", "-pthread", "-fno-builtin", "-o"])
             .arg(&made)
-            .arg(sources.join(format!("{source}.c")))
+            .arg(sources.join(format!("{source}{end}")))
             .args(arguments)
             .output()
-            .expect("cc is of the tools that link this test");
+            .expect("compilers of C and C++ are among the tools of these tests");
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        assert!(done.status.success(), "{source}.c: {said}");
+        assert!(done.status.success(), "{source}: {said}");
         made
     }
 }
