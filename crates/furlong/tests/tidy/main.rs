@@ -17,9 +17,11 @@ mod systems;
 mod tree;
 mod unsafe_adapters;
 mod unsafe_c;
+mod unsafe_hostile;
 mod unsafe_kernel;
 mod unsafe_malloc;
 mod unsafe_peers;
+mod unsafe_spec;
 mod unsafety;
 
 use tree::{Finding, Tree};

@@ -68,6 +68,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "an allocator a thread, all with one type",
     ),
     (
+        "crates/furlong/src/malloc/tests/latches.rs",
+        "brings pages, and gives blocks back",
+    ),
+    (
         "crates/furlong/src/malloc/tests/purge.rs",
         "brings pages, and gives blocks back",
     ),
@@ -78,6 +82,10 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
     (
         "crates/furlong/src/malloc/under_loom.rs",
         "cells that loom watches",
+    ),
+    (
+        "crates/furlong/src/malloc/tests/exchange.rs",
+        "frees what another thread has allocated",
     ),
     (
         "crates/furlong/src/malloc/zone.rs",
@@ -118,6 +126,14 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
     (
         "crates/furlong/tests/malloc_fork.rs",
         "forks by hand, and frees blocks",
+    ),
+    (
+        "crates/furlong/tests/compiler/left_blocks.rs",
+        "a program that leaves blocks uninitialised",
+    ),
+    (
+        "crates/furlong/tests/malloc_arguments.rs",
+        "frees what it was given",
     ),
     (
         "crates/furlong/tests/malloc_misuse.rs",
@@ -161,5 +177,9 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "blocks of the allocator that is measured",
     ),
     ("crates/furlong/src/malloc/linux.rs", "calls the C library"),
+    (
+        "crates/furlong/src/malloc/linux/latch.rs",
+        "calls the C library",
+    ),
     ("crates/furlong-preload/src/start.rs", "calls the C library"),
 ];

@@ -5,9 +5,11 @@ use super::lexer::{Line, has_word, words};
 use super::tree::{File, Finding, Tree};
 use super::unsafe_adapters::UNSAFE_IN_ADAPTERS;
 use super::unsafe_c::UNSAFE_IN_C;
+use super::unsafe_hostile::UNSAFE_IN_HOSTILE;
 use super::unsafe_kernel::UNSAFE_IN_KERNEL;
 use super::unsafe_malloc::UNSAFE_IN_MALLOC;
 use super::unsafe_peers::UNSAFE_IN_PEERS;
+use super::unsafe_spec::UNSAFE_IN_SPEC;
 
 mod samples;
 
@@ -41,6 +43,8 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong/src/maple/typed.rs",
         "makes entries of a tree's words again",
     ),
+    ("crates/furlong/src/phys/by_address.rs", "links in pieces"),
+    ("crates/furlong/src/phys/direct/cell.rs", "follows a word"),
     (
         "crates/furlong/src/phys/direct/leaf.rs",
         "leaves: a header and blocks in one allocation",
@@ -57,6 +61,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong/src/phys/direct/update.rs",
         "hands unlinked leaves and runs to the limbo",
     ),
+    ("crates/furlong/src/phys/direct/wide.rs", "follows words"),
     (
         "crates/furlong/src/phys/entry.rs",
         "chunks of entries that never move",
@@ -213,10 +218,6 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "descriptors whose drop loom sees",
     ),
     (
-        "crates/furlong-spec/src/maple/metered.rs",
-        "memory for nodes that is counted",
-    ),
-    (
         "crates/furlong/tests/loom_phys_table.rs",
         "descriptors whose every access loom sees",
     ),
@@ -229,60 +230,8 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "maps a terabyte, and counts what is asked of the heap",
     ),
     (
-        "crates/furlong-spec/src/phys/ground.rs",
-        "memory lent for good to a table that it outlives",
-    ),
-    (
         "crates/furlong/tests/loom_bounce.rs",
         "brings memory that loom watches, in models",
-    ),
-    (
-        "crates/furlong-spec/src/bounce/machine.rs",
-        "acts as a kernel with memory of its own",
-    ),
-    (
-        "crates/furlong-spec/src/bounce/subject.rs",
-        "vouches for originals in that memory",
-    ),
-    (
-        "crates/furlong-spec/src/tree/intrusive.rs",
-        "names such structs for the specification",
-    ),
-    (
-        "crates/furlong-spec/src/heap.rs",
-        "an allocator that fails when it is told to",
-    ),
-    (
-        "crates/furlong-spec/tests/phys_memory/heap.rs",
-        "an allocator that fails when it is told to",
-    ),
-    (
-        "crates/furlong-spec/tests/vmspace_memory/heap.rs",
-        "an allocator that fails when it is told to",
-    ),
-    (
-        "crates/furlong-spec/tests/bounce_by_address.rs",
-        "maps, syncs and unmaps by address",
-    ),
-    (
-        "crates/furlong-spec/tests/bounce_state.rs",
-        "maps, claims and unmaps by address",
-    ),
-    (
-        "crates/furlong-spec/tests/iova_domain_memory.rs",
-        "watches the memory that is obtained, and counts locks",
-    ),
-    (
-        "crates/furlong-spec/tests/phys_interrupt/signal.rs",
-        "signals are the interrupts that a program has",
-    ),
-    (
-        "crates/furlong-spec/tests/phys_read_only/mapping.rs",
-        "takes the right to write from memory that is read",
-    ),
-    (
-        "crates/furlong-spec/tests/maple_memory.rs",
-        "memory for nodes that fails when it is told to",
     ),
     (
         "crates/furlong-lab/src/experiments/bounce/ground.rs",
@@ -342,9 +291,11 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
         UNSAFE_FILES,
         UNSAFE_IN_ADAPTERS,
         UNSAFE_IN_C,
+        UNSAFE_IN_HOSTILE,
         UNSAFE_IN_KERNEL,
         UNSAFE_IN_MALLOC,
         UNSAFE_IN_PEERS,
+        UNSAFE_IN_SPEC,
     ]
     .concat();
     let listed: Vec<&str> = all.iter().map(|(path, _)| *path).collect();
@@ -365,7 +316,11 @@ fn forbidden_but(tree: &Tree, listed: &[&str]) -> Vec<Finding> {
             continue;
         }
         // What a module forbids, those below it cannot have: around a listed file none can be.
-        let parent = listed.iter().any(|path| is_parent(&file.path, path));
+        let included = included(file);
+        let parent = listed.iter().any(|path| {
+            let is_included = included.iter().any(|file| is_parent(file, path));
+            is_included || is_parent(&file.path, path)
+        });
         if parent && uses {
             found.push(file.finding(1, "unsafe outside the listed files"));
         } else if !parent && !begins_with_forbid(file) {
@@ -375,6 +330,17 @@ fn forbidden_but(tree: &Tree, listed: &[&str]) -> Vec<Finding> {
     let gone = listed.iter().filter(|path| tree.file(path).is_none());
     found.extend(gone.map(|path| Finding::at(*path, "is on the list and does not exist")));
     found
+}
+
+/// Files that a program of a crate has from another folder of it.
+fn included(file: &File) -> Vec<String> {
+    let Some((crate_folder, _)) = file.path.rsplit_once("/examples/") else {
+        return Vec::new();
+    };
+    let lines = file.text.lines();
+    let paths = lines.filter_map(|line| line.trim().strip_prefix("#[path = \"../"));
+    let paths = paths.map(|path| path.trim_end_matches("\"]"));
+    paths.map(|path| format!("{crate_folder}/{path}")).collect()
 }
 
 /// Whether the module in `file` is one of those around the module in `path`.

@@ -1,0 +1,22 @@
+//! The files of the hostile caller that may have `unsafe`: the code that it attacks from is safe.
+#![forbid(unsafe_code)]
+
+/// Each with why it must.
+pub(crate) const UNSAFE_IN_HOSTILE: &[(&str, &str)] = &[
+    (
+        "crates/furlong-spec/src/hostile/policies.rs",
+        "implements what unsafe code relies on, and panics in it",
+    ),
+    (
+        "crates/furlong-spec/tests/hostile_bounce/memory.rs",
+        "the contract of bounce memory, kept by memory that panics and lies",
+    ),
+    (
+        "crates/furlong-spec/tests/hostile_iova/user.rs",
+        "a lock that counts itself",
+    ),
+    (
+        "crates/furlong-spec/tests/hostile_tree/items.rs",
+        "names structs that are freed as soon as they may be",
+    ),
+];
