@@ -10,7 +10,7 @@
 use std::process::ExitCode;
 
 use furlong::addr::Iova;
-use furlong::iova::{Config, Counts, Custom, Request, Runs, Standard};
+use furlong::iova::{Boundary, Config, Counts, Custom, Request, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 use furlong_spec::iova::{
     Geometry, Model, Operation, Place, Promise, Questions, SpaceSubject, Trial, sequences, trial,
@@ -24,7 +24,7 @@ const SEEDS: u64 = 18;
 type Streams = fn(u64) -> Result<Trial, String>;
 
 /// Every arm, and a space that has memory for a few extents only.
-const ARMS: [(&str, Streams); 6] = [
+const ARMS: [(&str, Streams); 7] = [
     ("checked", |seed| of::<Standard>(Promise::Looks(0), seed)),
     ("eager", |seed| {
         of::<Custom<u64, Eager>>(Promise::Looks(0), seed)
@@ -37,6 +37,9 @@ const ARMS: [(&str, Streams); 6] = [
     }),
     ("counts", |seed| {
         of::<Custom<Counts<4>, Checked>>(Promise::Looks(0), seed)
+    }),
+    ("boundary", |seed| {
+        of::<Custom<Boundary<2>, Checked>>(Promise::Bounded(2), seed)
     }),
     ("short of memory", short_of_memory),
 ];
@@ -97,7 +100,9 @@ fn questions() -> Result<(), String> {
     let questions = Questions::windows(geometry);
     let runs = questions.sweep(SpaceSubject::<Custom<Runs<3>>>::new, Promise::Looks(3))?;
     let counts = questions.sweep(SpaceSubject::<Custom<Counts<3>>>::new, Promise::Looks(0))?;
-    println!("{geometry:?}: {runs} questions to runs, {counts} to counts");
+    let build = SpaceSubject::<Custom<Boundary<1>>>::new;
+    let boundary = questions.sweep(build, Promise::Bounded(1))?;
+    println!("{geometry:?}: {runs} questions to runs, {counts} to counts, {boundary} to boundary");
     Ok(())
 }
 

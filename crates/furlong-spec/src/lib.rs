@@ -12,6 +12,7 @@ pub mod compare;
 pub mod coverage;
 pub mod fuzz;
 pub mod heap;
+pub mod hostile;
 pub mod iova;
 mod long_run;
 #[cfg(target_os = "linux")]

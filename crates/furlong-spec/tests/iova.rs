@@ -3,7 +3,7 @@
 //! A quarter of a million operations an arm; `examples/iova_oracle.rs` runs as many as one likes.
 #![forbid(unsafe_code)]
 
-use furlong::iova::{Config, Counts, Custom, Runs, Standard};
+use furlong::iova::{Boundary, Config, Counts, Custom, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 use furlong_spec::iova::{
     Geometry, Granted, Mix, Model, Operation, Outcome, Place, Promise, SpaceSubject, operations,
@@ -43,6 +43,12 @@ fn the_measure_of_runs_agrees_with_the_model() {
 #[test]
 fn the_measure_of_counts_agrees_with_the_model() {
     agrees::<Custom<Counts<4>, Checked>>(Promise::Looks(0));
+}
+
+#[test]
+fn the_measure_of_a_boundary_agrees_with_the_model() {
+    agrees::<Custom<Boundary<2, Boundary<3>>, Checked>>(Promise::Bounded(2));
+    agrees::<Custom<Boundary<1, Runs<4>>, Checked>>(Promise::Looks(4));
 }
 
 #[test]

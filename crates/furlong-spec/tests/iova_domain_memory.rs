@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    Cpu, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, Request, ReserveError, Shared,
-    Standard, VecSpace,
+    ChunkSpace, Cpu, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, Request, ReserveError,
+    Shared, Standard, VecSpace,
 };
 use furlong::rbtree::{NoMemory, Off};
 use furlong::sync::RawLock;
@@ -202,7 +202,7 @@ fn no_memory_is_obtained_or_freed_under_a_lock() {
         let more = churn(&real, &mut random, 4000);
         tiny.stock(1).unwrap();
         tiny.prepare(300).unwrap();
-        assert!(tiny.with_space(VecSpace::room) >= 300);
+        assert!(tiny.with_space(ChunkSpace::room) >= 300);
         drop((tiny.drain_all(), real.drain_all(), grants, more));
         tiny.check().unwrap();
         real.check().unwrap();
@@ -227,7 +227,7 @@ fn without_memory_for_magazines_the_tree_is_used() {
     }
     assert_eq!(endless.cached(), 0);
     endless.flush();
-    assert!(endless.with_space(VecSpace::is_empty));
+    assert!(endless.with_space(ChunkSpace::is_empty));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn releasing_needs_no_memory() {
         tiny.drain_all();
     });
     tiny.check().unwrap();
-    assert!(tiny.with_space(VecSpace::is_empty));
+    assert!(tiny.with_space(ChunkSpace::is_empty));
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_domain_for_which_there_is_no_memory_gives_back_what_it_was_given() {
         assert!(given.holds(&grant));
     };
     assert!(attempts > 10, "two CPUs and six depots need memory");
-    assert_eq!(domain.with_space(VecSpace::len), 1);
+    assert_eq!(domain.with_space(ChunkSpace::len), 1);
 }
 
 /// Reserves and then releases with so many requests for memory granted; says how many reservations
@@ -279,12 +279,12 @@ fn with_memory_until(tiny: &Domain<Device, Tiny>, granted: u32) -> usize {
         let _ = tiny.stock(1);
         for _ in 0..100 {
             let request = Request::new(1 + random.below(40 * PAGE));
-            let before = tiny.with_space(VecSpace::len);
+            let before = tiny.with_space(ChunkSpace::len);
             match tiny.reserve(&request, Highest) {
                 Ok(grant) => grants.push(grant),
                 Err(error) => {
                     assert_eq!(error, ReserveError::NoMemory);
-                    assert_eq!(tiny.with_space(VecSpace::len), before);
+                    assert_eq!(tiny.with_space(ChunkSpace::len), before);
                     refused += 1;
                 }
             }
@@ -307,7 +307,7 @@ fn whichever_request_for_memory_fails_nothing_is_lost() {
         let refused = with_memory_until(&tiny, granted);
         tiny.check().unwrap();
         tiny.drain_all();
-        assert!(tiny.with_space(VecSpace::is_empty), "{granted} granted");
+        assert!(tiny.with_space(ChunkSpace::is_empty), "{granted} granted");
         if refused == 0 {
             break;
         }
@@ -322,5 +322,5 @@ fn more_nodes_than_can_be_named_are_refused() {
     for nodes in [usize::MAX, usize::MAX / 2, 1 << 31] {
         assert_eq!(tiny.prepare(nodes), Err(NoMemory));
     }
-    assert_eq!(tiny.with_space(VecSpace::capacity), 0);
+    assert_eq!(tiny.with_space(ChunkSpace::capacity), 0);
 }

@@ -4,7 +4,9 @@
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Iova};
-use furlong::iova::{Config, Counts, Custom, Guard, Random, Request, Runs, Standard, VecSpace};
+use furlong::iova::{
+    Boundary, Config, Counts, Custom, Guard, Random, Request, Runs, Standard, VecSpace,
+};
 use furlong::rbtree::{Deferred, Eager};
 use furlong_spec::iova::{
     Geometry, Model, Operation, Place, Promise, Questions, SpaceSubject, Swept, sequences,
@@ -41,6 +43,8 @@ fn every_question_is_answered_right_with_every_measure() {
         answers::<Custom<Runs<1>>>(&questions, Promise::Looks(1));
         answers::<Custom<Counts<3>>>(&questions, Promise::Looks(0));
         answers::<Custom<Counts<1>>>(&questions, Promise::Looks(0));
+        answers::<Custom<Boundary<1>>>(&questions, Promise::Bounded(1));
+        answers::<Custom<Boundary<2, Boundary<1>>>>(&questions, Promise::Bounded(1));
     }
 }
 

@@ -4,8 +4,8 @@
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    Best, Config, Counts, Custom, Grant, Guard, Highest, Lowest, Near, Policy, Random, Request,
-    ReserveAtError, ReserveError, Runs, Split, Standard, VecSpace,
+    Best, Boundary, Config, Counts, Custom, Grant, Guard, Highest, Lowest, Near, Policy, Random,
+    Request, ReserveAtError, ReserveError, Runs, Split, Standard, VecSpace,
 };
 
 const PAGE: u64 = 4096;
@@ -379,4 +379,5 @@ fn every_measure_knows_the_gap_that_is_all_of_64_bits() {
     takes_all_of_64_bits::<Custom<Runs<63>>>();
     takes_all_of_64_bits::<Custom<Counts<1>>>();
     takes_all_of_64_bits::<Custom<Counts<63>>>();
+    takes_all_of_64_bits::<Custom<Boundary<63>>>();
 }

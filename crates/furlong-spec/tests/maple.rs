@@ -73,6 +73,19 @@ fn wide_nodes_with_readers_agree_with_the_model() {
     agrees(SharedTree::<RcuBox<u32>, Standard>::new, 100_000, 6, 6000);
 }
 
+#[test]
+fn nodes_of_the_smallest_and_the_largest_sizes_agree_with_the_model() {
+    type Low = Custom<Fan<3, 255, 5>, Heap>;
+    type High = Custom<Fan<16, 3, 32>, Heap>;
+    type Large = Custom<Fan<16, 255, 5>, Heap>;
+    agrees(Tree::<u32, Low>::new, 100_000, 3, 3000);
+    agrees(Tree::<u32, High>::new, 100_000, 3, 3000);
+    agrees(Tree::<u32, Large>::new, 100_000, 3, 6000);
+    agrees(SharedTree::<u32, Low>::new, 100_000, 3, 3000);
+    agrees(SharedTree::<u32, High>::new, 100_000, 3, 3000);
+    agrees(SharedTree::<u32, Large>::new, 100_000, 3, 6000);
+}
+
 /// Copies a tree and loads its entries anew; both agree with it, and with the model from then on.
 fn copies_agree<C: Config>(space: u64, length: usize) {
     for seed in 0..20 {

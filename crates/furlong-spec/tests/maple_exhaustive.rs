@@ -5,7 +5,7 @@ use furlong::maple::{Custom, Fan, Heap};
 use furlong_spec::maple::{Model, Operation, Outcome, SharedTree, Tree};
 use furlong_spec::{Subject, compare};
 
-type Tiny = Custom<Fan<3, 3, 16>, Heap>;
+type Tiny = Custom<Fan<3, 3, 32>, Heap>;
 
 /// Stores and erasures that touch, cut, cover, span and put back what the others leave, after
 /// enough entries for three levels.

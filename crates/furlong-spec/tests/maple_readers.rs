@@ -21,7 +21,7 @@ struct Area {
 }
 
 type Map<const LEAF: usize, const INNER: usize> =
-    RcuMaple<VirtAddr, RcuBox<Area>, &'static Domain, SpinLock, Custom<Fan<LEAF, INNER, 24>, Heap>>;
+    RcuMaple<VirtAddr, RcuBox<Area>, &'static Domain, SpinLock, Custom<Fan<LEAF, INNER, 32>, Heap>>;
 
 static RCU: Domain = Domain::new();
 const AREAS: u64 = 400;

@@ -8,7 +8,7 @@ use furlong::vmspace::{
 };
 use furlong_spec::vmspace::{Kept, Model, Operation, SpaceSubject, World, sequences};
 
-type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
+type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
 const RW: Prot = Prot::from_bits(3);
 

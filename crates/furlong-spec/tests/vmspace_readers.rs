@@ -16,7 +16,7 @@ use furlong::vmspace::{
 };
 use furlong_spec::Random;
 
-type Tiny = Custom<Maple<maple::Custom<Fan<3, 3, 16>, Heap>>>;
+type Tiny = Custom<Maple<maple::Custom<Fan<3, 3, 32>, Heap>>>;
 
 type Raced<C> = Shared<Twin, Arc<Domain>, SpinLock, C>;
 

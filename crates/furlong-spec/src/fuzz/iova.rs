@@ -1,7 +1,7 @@
 //! Spaces of device addresses.
 #![forbid(unsafe_code)]
 
-use furlong::iova::{Counts, Custom, Runs, Standard};
+use furlong::iova::{Boundary, Counts, Custom, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 
 use super::Held;
@@ -16,7 +16,7 @@ pub fn iova(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     let space = geometry(&mut choices);
     let looks = |orders| Model::new(space, Promise::Looks(orders));
-    match choices.below(6) {
+    match choices.below(7) {
         0 => agree(space, choices, SpaceSubject::<Standard>::new, looks(0)),
         1 => agree(
             space,
@@ -41,6 +41,12 @@ pub fn iova(bytes: &[u8]) -> Held {
             choices,
             SpaceSubject::<Custom<Counts<4>, Checked>>::new,
             looks(0),
+        ),
+        5 => agree(
+            space,
+            choices,
+            SpaceSubject::<Custom<Boundary<2>, Checked>>::new,
+            Model::new(space, Promise::Bounded(2)),
         ),
         _ => {
             let room = choices.index(9);

@@ -9,7 +9,7 @@ use crate::vmspace::{Mix, Model, Operation, Outcome, SharedSubject, SpaceSubject
 use crate::{Bytes, Choices, Subject, compare};
 
 /// Three slots a leaf and three children a node.
-type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
+type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
 /// Whether what comes before a failure stays done.
 const ATOMIC: bool = false;

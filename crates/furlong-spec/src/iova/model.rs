@@ -24,10 +24,13 @@ pub(super) struct Owner {
 pub enum Promise {
     /// The choice among all, whatever is asked.
     Exact,
-    /// The choice among all if no more gaps than [`LOOKS`](furlong::iova::LOOKS) are large enough,
-    /// or if the alignment is below 2 to the power of so many granules, with no boundary and no
-    /// guard before; else any place.
+    /// The choice among all if no more gaps than [`LOOKS`](furlong::iova::LOOKS) are large enough;
+    /// if, with no boundary and no guard before, the alignment is what the grant and the guard
+    /// behind take, or is below 2 to the power of so many granules; else any place.
     Looks(u32),
+    /// As `Looks(0)`; and the choice among all if the boundary is 2 to the power of so many
+    /// granules, with no alignment and at most one granule of guard on each side.
+    Bounded(u32),
 }
 
 /// An owner for each granule.

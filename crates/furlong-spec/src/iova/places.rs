@@ -129,20 +129,26 @@ impl Model {
 
     /// Whether the policy takes the very place that it stands for.
     pub(super) fn is_exact(&self, request: &Request, place: Place) -> bool {
-        let is_everywhere = request.align <= self.geometry.granule && request.boundary.is_none();
+        let (declared, known) = match (place, self.promise) {
+            (Place::Random(_), _) => return false,
+            (Place::Best, _) | (_, Promise::Exact) => return true,
+            (_, Promise::Looks(orders)) => (None, orders),
+            (_, Promise::Bounded(order)) => (self.geometry.granule.checked_shl(order), 0),
+        };
+        let guard = request.guard;
+        let is_aligned = request.align > self.geometry.granule;
+        let is_known = match request.boundary {
+            None if !is_aligned => true,
+            None => {
+                let align = request.align / self.geometry.granule;
+                let is_whole = self.span(request) == Some(align);
+                guard.before == 0 && (is_whole || align.ilog2() < known)
+            }
+            bound => !is_aligned && bound == declared && guard.before.max(guard.after) <= 1,
+        };
         let span = self.span(request);
         let is_enough = |gap: &Run| Some(gap.len() as u64) >= span;
-        match (place, self.promise) {
-            (Place::Random(_), _) => false,
-            (Place::Best, _) | (_, Promise::Exact) => true,
-            (_, Promise::Looks(orders)) => {
-                let is_run = request.boundary.is_none() && request.guard.before == 0;
-                let order = (request.align / self.geometry.granule).checked_ilog2();
-                is_everywhere
-                    || is_run && order.is_some_and(|order| order < orders)
-                    || self.runs(true).filter(is_enough).count() <= LOOKS as usize
-            }
-        }
+        is_known || self.runs(true).filter(is_enough).count() <= LOOKS as usize
     }
 
     /// What is granted at granule `at`.

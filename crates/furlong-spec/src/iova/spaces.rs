@@ -208,6 +208,49 @@ pub fn straddling(n: usize) -> Layout {
     Layout::new(rows, pages(2).boundary(16 * PAGE))
 }
 
+/// As [`straddling`], with the gap before extent `at` two pages lower: it has the one place there
+/// is, and begins at an odd page.
+///
+/// # Panics
+/// If `at` is 0 or there is no such extent.
+#[must_use]
+pub fn straddling_but_one(n: usize, at: usize) -> Layout {
+    assert!(at > 0, "there is no gap before extent 0");
+    let mut layout = straddling(n);
+    let down = |at: Iova| Iova::new(at.raw() - 2 * PAGE);
+    let (below, above) = (layout.reserved[at - 1], layout.reserved[at]);
+    let shorter = Extent::from_last(below.start(), down(below.last()));
+    let longer = Extent::from_last(down(above.start()), above.last());
+    layout.reserved[at - 1] = shorter.expect("it has 14 pages");
+    layout.reserved[at] = longer.expect("it has 14 pages");
+    layout
+}
+
+/// `n` extents with gaps of 2 to 8 pages between them, each across a multiple of 2 to 32 pages that
+/// `seed` has chosen, and with less than 5 pages on either side of it; 5 pages are wanted that may
+/// not cross a boundary of 8. Two gaps in five keep off it, and have less than 5 pages.
+#[must_use]
+pub fn crossings(n: usize, seed: u64) -> Layout {
+    let mut random = Random::new(seed);
+    let mut start = 0;
+    let extents = (0..n).map(|_| {
+        let order = 1 + random.below(5);
+        let odd = (start >> order | 1) + 2 * (1 + random.below(3));
+        let multiple = odd << order;
+        let most = if order < 3 { 2 } else { 4 };
+        let side = |random: &mut Random| 1 + random.below(most);
+        let (below, above) = (side(&mut random), side(&mut random));
+        let extent = Reserved {
+            start,
+            last: multiple - below - 1,
+        };
+        start = multiple + above;
+        extent
+    });
+    let extents: Vec<_> = extents.collect();
+    Layout::new(extents, pages(5).boundary(8 * PAGE))
+}
+
 /// `n / 2` extents that leave nothing of the low 4 GiB, which are wanted, and `n / 2` pages above
 /// it with fitting gaps between them.
 #[must_use]
@@ -281,7 +324,8 @@ pub fn by_deletions(rank: u32) -> Layout {
 #[cfg(test)]
 mod tests {
     use super::{Layout, aligned, by_deletions, checkerboard, high_full, low_full, low_one};
-    use super::{PAGE, misaligned, one_fits, scattered, straddling, unguarded};
+    use super::{PAGE, crossings, misaligned, one_fits, scattered, straddling};
+    use super::{straddling_but_one, unguarded};
     use furlong::addr::{Address, Extent, Iova};
     use furlong::iova::{Custom, Highest, Lowest, ReserveError, Standard};
     use furlong::rbtree::{Checked, Tally};
@@ -290,8 +334,14 @@ mod tests {
         let shapes = [checkerboard(50), unguarded(50), one_fits(50, 20)];
         let windows = [scattered(50), aligned(200, 2, 1)];
         let grids = [misaligned(50, 3), straddling(50)];
+        let mixed = [crossings(50, 1), straddling_but_one(50, 20)];
         let halves = [low_full(50), low_one(50), high_full(50), by_deletions(9)];
-        let layouts = shapes.into_iter().chain(windows).chain(grids).chain(halves);
+        let layouts = shapes
+            .into_iter()
+            .chain(windows)
+            .chain(grids)
+            .chain(mixed)
+            .chain(halves);
         layouts.collect()
     }
 
@@ -318,6 +368,7 @@ mod tests {
             unguarded(50),
             misaligned(50, 3),
             straddling(50),
+            crossings(50, 1),
             low_full(50),
             high_full(50),
         ];
@@ -345,6 +396,9 @@ mod tests {
         let layout = low_one(50).closed();
         let grant = layout.build::<Standard>().reserve(&layout.request, Highest);
         assert_eq!(grant.unwrap().extent(), gaps(&layout)[0]);
+        let layout = straddling_but_one(50, 20).closed();
+        let grant = layout.build::<Standard>().reserve(&layout.request, Lowest);
+        assert_eq!(grant.unwrap().extent(), gaps(&layout)[19]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use furlong::malloc::{Linux, Misuse, PageSource};
+use furlong::malloc::{Latch, Linux, Misuse, PageSource};
 
 /// What is mapped, by where it begins, and how much more may be.
 #[derive(Debug)]
@@ -105,6 +105,10 @@ unsafe impl PageSource for Pages {
         unsafe { Linux.unmap(start, len) };
     }
 
+    fn returns_arenas(&self) -> bool {
+        true
+    }
+
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
         self.book().holder(address(start), len);
         // SAFETY: the caller's promise; the book has it.
@@ -144,8 +148,16 @@ unsafe impl PageSource for Pages {
         unsafe { Linux.guard(start, len) };
     }
 
-    fn relax(&self) {
-        Linux.relax();
+    fn caller(&self) -> u32 {
+        Linux.caller()
+    }
+
+    fn wait(&self, latch: &Latch, caller: u32) {
+        Linux.wait(latch, caller);
+    }
+
+    fn wake(&self, latch: &Latch, caller: u32) {
+        Linux.wake(latch, caller);
     }
 
     /// A moment passes with every look, so that in a stream some rounds are due.

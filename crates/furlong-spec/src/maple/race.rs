@@ -18,7 +18,7 @@ use furlong::sync::SpinLock;
 use super::tree::{ends, extent};
 use crate::Random;
 
-type Nodes<const LEAF: usize, const INNER: usize> = Custom<Fan<LEAF, INNER, 24>, Heap>;
+type Nodes<const LEAF: usize, const INNER: usize> = Custom<Fan<LEAF, INNER, 32>, Heap>;
 type Map<'r, C> = RcuMaple<VirtAddr, RcuBox<Area>, &'r Domain, SpinLock, C>;
 
 /// An entry that knows its number twice, and whether it lives.

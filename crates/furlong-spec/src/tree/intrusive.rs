@@ -62,7 +62,8 @@ impl Augment for EntryGaps {
     }
 }
 
-impl Linked for EntryGaps {
+// SAFETY: the links are a field of the entry itself, and of one kind of tree.
+unsafe impl Linked for EntryGaps {
     fn links(entry: &Entry) -> &Links<Self> {
         &entry.links
     }

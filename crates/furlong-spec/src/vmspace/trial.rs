@@ -17,7 +17,7 @@ use crate::{Subject, compare};
 const STREAM: usize = 300;
 
 /// Three slots a leaf and three children a node: splits, merges and spanning stores at once.
-type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
+type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
 /// An arm, as the specification tries it.
 pub struct Trial {

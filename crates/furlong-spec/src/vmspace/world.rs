@@ -21,6 +21,8 @@ pub struct World {
     pub areas_max: usize,
     /// The limit of pages.
     pub pages_max: u64,
+    /// Whether these are the free pages in the middle of a larger space: a search sees all of them.
+    pub is_inner: bool,
 }
 
 impl World {
@@ -35,6 +37,7 @@ impl World {
             guard: 2,
             areas_max: usize::MAX >> 1,
             pages_max: u64::MAX,
+            is_inner: false,
         }
     }
 
@@ -80,16 +83,18 @@ impl World {
         VirtAddr::new(page.wrapping_mul(self.page))
     }
 
-    /// Where a search from below begins: a third of the way up.
+    /// Where a search from below begins: a third of the way up, or where the pages begin.
     #[must_use]
     pub const fn bottom(&self) -> u64 {
-        self.first + self.pages / 3
+        let below = if self.is_inner { 0 } else { self.pages / 3 };
+        self.first + below
     }
 
-    /// Where a search from above begins: below the last eighth.
+    /// Where a search from above begins: below the last eighth, or where the pages end.
     #[must_use]
     pub const fn top(&self) -> u64 {
-        self.last() - self.pages / 8
+        let above = if self.is_inner { 0 } else { self.pages / 8 };
+        self.last() - above
     }
 
     /// Pages that a stack may have.

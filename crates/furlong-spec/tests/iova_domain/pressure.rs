@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 
 use furlong::addr::{Extent, Iova};
 use furlong::iova::{
-    Domain, DomainConfig, Event, Flush, Grant, Highest, Level, Lowest, OneCpu, Request,
+    ChunkSpace, Domain, DomainConfig, Event, Flush, Grant, Highest, Level, Lowest, OneCpu, Request,
     ReserveError, Standard, VecSpace,
 };
 use furlong::rbtree::Off;
@@ -193,7 +193,7 @@ fn a_cpu_that_is_taken_away_leaves_nothing_behind() {
     assert_eq!(world.device.flushes.get(), 0);
     assert_eq!(world.domain.drain_cpu(1), 4);
     assert_eq!(world.device.flushes.get(), 1);
-    assert!(world.domain.with_space(VecSpace::is_empty));
+    assert!(world.domain.with_space(ChunkSpace::is_empty));
     assert_eq!(world.domain.drain_cpu(CPUS), 0);
 }
 

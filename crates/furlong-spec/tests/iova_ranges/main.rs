@@ -7,7 +7,7 @@ mod model;
 mod pair;
 
 use furlong::addr::Address;
-use furlong::iova::{Config, Counts, Custom, Kind, Runs, SavedExtent, Space, Standard};
+use furlong::iova::{Boundary, Config, Counts, Custom, Kind, Runs, SavedExtent, Space, Standard};
 use furlong::rbtree::{Deferred, Eager};
 use furlong_spec::Random;
 
@@ -101,6 +101,7 @@ fn ranges_agree_with_the_model_on_every_arm() {
 fn ranges_agree_with_the_model_whatever_is_known_of_gaps() {
     agrees_with_the_model::<Custom<Runs<6>>>(1500);
     agrees_with_the_model::<Custom<Counts<6>>>(1500);
+    agrees_with_the_model::<Custom<Boundary<3>>>(1500);
 }
 
 /// Every way to reserve `granules` granules.

@@ -8,8 +8,8 @@ mod spoiled;
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    ClaimError, Config, Counts, Custom, Grant, Kind, Request, Runs, Space, Standard, State,
-    VecSpace,
+    Boundary, ClaimError, Config, Counts, Custom, Grant, Kind, Request, Runs, Space, Standard,
+    State, VecSpace,
 };
 use furlong_spec::Random;
 
@@ -168,6 +168,7 @@ fn a_restored_space_behaves_as_the_one_that_was_saved() {
 fn a_restored_space_behaves_as_the_one_that_was_saved_whatever_is_known_of_gaps() {
     behaves_as_the_one_that_was_saved::<Custom<Runs<8>>>(10);
     behaves_as_the_one_that_was_saved::<Custom<Counts<8>>>(10);
+    behaves_as_the_one_that_was_saved::<Custom<Boundary<3>>>(10);
 }
 
 #[test]

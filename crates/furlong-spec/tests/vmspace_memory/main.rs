@@ -11,14 +11,14 @@ use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
     AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, ForkError, Freed, Hold,
-    MAP_CHANGES, MapError, Maple, NoMemory, Prot, ProtectError, REMAP_CHANGES, Rbtree, RemapError,
-    Shared, SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
+    Layout, MAP_CHANGES, MapError, Maple, NoMemory, Prot, ProtectError, REMAP_CHANGES, Rbtree,
+    RemapError, Request, Shared, SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
 };
 use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
 
 use heap::{Strict, counted, failing_at};
 
-type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
+type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
 type Seen = (Extent<VirtAddr>, Prot, u64, u32);
 
@@ -278,8 +278,27 @@ fn forks_whole<C: Config<Index<u32>: Default>>() -> u64 {
 #[test]
 fn a_fork_without_memory_leaves_the_parent_and_a_whole_part_of_the_child() {
     assert_eq!(forks_whole::<Custom<Rbtree>>(), 8, "one allocation a fork");
-    assert!(forks_whole::<Custom<Maple>>() > 50, "an area each");
-    assert!(forks_whole::<Custom<Maple<Tiny>>>() > 50, "an area each");
+    let few = forks_whole::<Custom<Maple>>();
+    assert!(few > 15, "records and nodes: {few}");
+    assert!(forks_whole::<Custom<Maple<Tiny>>>() > 50, "a node each");
+}
+
+#[test]
+fn a_fork_asks_for_blocks_of_nodes_and_one_array_however_many_areas_there_are() {
+    let areas = 1000;
+    let mut space =
+        Space::<u32, Custom<Maple>>::with_config(Layout::LINUX_X86_64).expect("a layout");
+    for number in 0..areas {
+        // Numbers that differ, so that no two areas become one.
+        let request = Request::anonymous(0x1000, Prot::READ, number);
+        space.map(request, drop).expect("there is room");
+    }
+    let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
+    let (child, calls) = counted(u64::MAX, || space.fork(copy).expect("there is memory"));
+    assert_eq!(seen(&child), seen(&space));
+    assert!(calls.obtained < 40, "{} allocations", calls.obtained);
+    let ((), calls) = counted(u64::MAX, || drop(child));
+    assert!(calls.freed < 40, "{} pieces of memory", calls.freed);
 }
 
 #[test]
@@ -304,4 +323,30 @@ fn a_fork_that_the_caller_refuses_hands_over_what_was_copied() {
         assert_eq!(child.len(), 1);
         child.check().expect("a part of a child is whole");
     }
+}
+
+/// Clears spaces with the first call for memory failing.
+fn clears_without_memory<C>()
+where
+    C: Config<Index<u32>: Default>,
+{
+    for (mut space, operations) in streams::<C>() {
+        for operation in operations {
+            let _ = apply(&mut space, &operation, &mut |_| ());
+        }
+        // It keeps nothing for a change to come.
+        let mut space = tight(&space);
+        let (areas, mut freed) = (space.len(), 0);
+        let ((), calls) = failing_at(0, || space.clear(|_| freed += 1));
+        assert_eq!((calls, freed), (0, areas));
+        assert!(space.is_empty());
+        space.check().expect("it is empty");
+    }
+}
+
+#[test]
+fn clearing_needs_no_memory() {
+    clears_without_memory::<Custom<Rbtree>>();
+    clears_without_memory::<Custom<Maple>>();
+    clears_without_memory::<Custom<Maple<Tiny>>>();
 }

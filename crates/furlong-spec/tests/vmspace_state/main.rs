@@ -9,7 +9,7 @@ use furlong::maple::{self, Fan, Heap};
 use furlong::vmspace::{Config, Custom, Maple, Rbtree, Space, State};
 use furlong_spec::vmspace::{Mix, Operation, WORLDS, operations};
 
-type Tiny = maple::Custom<Fan<3, 3, 16>, Heap>;
+type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
 /// Carries an operation out, and says what came of it.
 pub(crate) fn apply<C: Config>(space: &mut Space<u32, C>, operation: &Operation) -> String {

@@ -58,7 +58,7 @@ pub enum Nodes {
     Tiny,
 }
 
-type Tiny = Custom<Maple<maple::Custom<Fan<3, 3, 16>, Heap>>>;
+type Tiny = Custom<Maple<maple::Custom<Fan<3, 3, 32>, Heap>>>;
 
 /// A race.
 #[derive(Clone, Copy, Debug)]

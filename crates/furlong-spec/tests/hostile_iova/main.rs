@@ -1,0 +1,52 @@
+//! The hostile caller against device addresses: whatever panics, lies or is forgotten, no address
+//! is granted twice, no lock stays held, and what has leaked is what the documentation says.
+#![deny(unsafe_code)]
+
+mod domain;
+mod map;
+mod space;
+mod user;
+
+use furlong_spec::hostile::Ledger;
+
+#[test]
+fn a_panic_at_any_call_leaves_a_space_whose_other_extents_are_untouched() {
+    let mut ledger = Ledger::new();
+    space::interrupt_every_operation(&mut ledger);
+    ledger.report(6_000);
+}
+
+#[test]
+fn a_panic_at_any_call_leaves_a_domain_with_no_lock_held() {
+    let mut ledger = Ledger::new();
+    domain::interrupt_every_operation::<0>(&mut ledger);
+    domain::interrupt_every_operation::<1>(&mut ledger);
+    domain::interrupt_every_operation::<2>(&mut ledger);
+    ledger.report(6_000);
+}
+
+#[test]
+fn a_panic_at_any_call_leaves_a_map_whose_values_are_dropped_once() {
+    let mut ledger = Ledger::new();
+    map::interrupt_every_operation(&mut ledger);
+    ledger.report(4_000);
+}
+
+#[test]
+fn a_forgotten_value_costs_its_extent_and_nothing_else() {
+    let mut ledger = Ledger::new();
+    space::forget_everything(&mut ledger);
+    domain::forget_everything::<0>(&mut ledger);
+    domain::forget_everything::<1>(&mut ledger);
+    domain::forget_everything::<2>(&mut ledger);
+    ledger.report(3_000);
+}
+
+#[test]
+fn lies_lead_to_no_address_that_is_granted_twice() {
+    let mut ledger = Ledger::new();
+    space::lie_about_gaps(&mut ledger);
+    domain::lie_about_everything::<1>(&mut ledger);
+    domain::lie_about_everything::<2>(&mut ledger);
+    ledger.report(5_000);
+}

@@ -1,0 +1,138 @@
+//! Descriptors whose making, asking and dropping is user code, and tables of them.
+#![forbid(unsafe_code)]
+
+use std::cell::RefCell;
+use std::mem::MaybeUninit;
+
+use furlong::addr::{Address, Extent, Pfn};
+use furlong::check::Check;
+use furlong::phys::{Custom, Descriptor, Lookup, SegmentTable};
+use furlong::rcu::Domain;
+use furlong::sync::SpinLock;
+use furlong_spec::Random;
+use furlong_spec::hostile::{Tracked, Watch, user_code};
+
+thread_local! {
+    /// What counts the descriptors that this thread makes.
+    static WATCH: RefCell<Watch> = RefCell::new(Watch::new());
+}
+
+/// A descriptor. Asked whether it is pinned, it lies at random.
+pub(crate) struct Page(Tracked);
+
+impl Page {
+    pub(crate) fn frame(&self) -> u64 {
+        self.0.number()
+    }
+}
+
+impl Descriptor for Page {
+    fn of_frame(frame: Pfn) -> Self {
+        user_code("of_frame");
+        Self(WATCH.with_borrow(|watch| watch.value(frame.raw())))
+    }
+
+    fn is_pinned(&self) -> bool {
+        user_code("is_pinned");
+        // Of a frame that is never there.
+        self.frame() == u64::MAX
+    }
+}
+
+pub(crate) type Table<L> = SegmentTable<Page, Custom<L>, 4>;
+
+pub(crate) fn frames(start: u64, end: u64) -> Extent<Pfn> {
+    Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
+}
+
+/// What a table is before an attack: so many segments, from here on, with these gaps.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(crate) struct State {
+    pub(crate) segments: u64,
+    pub(crate) base: u64,
+    pub(crate) seed: u64,
+    pub(crate) is_started: bool,
+}
+
+impl State {
+    /// Segments of 1 to 4 frames each, some side by side.
+    pub(crate) fn ranges(self) -> impl Iterator<Item = (u64, u64)> {
+        let mut random = Random::new(self.seed);
+        let mut at = self.base;
+        (0..self.segments).map(move |_| {
+            let start = at + random.below(4);
+            at = start + 1 + random.below(4);
+            (start, at)
+        })
+    }
+
+    /// The frame behind the last one.
+    pub(crate) fn end(self) -> u64 {
+        self.ranges().last().map_or(self.base, |(_, end)| end)
+    }
+
+    pub(crate) fn table<L: Lookup>(self) -> (Table<L>, Watch) {
+        let watch = Watch::new();
+        WATCH.set(watch.clone());
+        let table = Table::<L>::with_config(SpinLock::new(), Domain::new());
+        let mut segments = table.lock();
+        segments.grow_on_heap();
+        for (start, end) in self.ranges() {
+            segments.plug(frames(start, end)).expect("there is memory");
+        }
+        if self.is_started {
+            segments.start().expect("there is memory");
+        }
+        drop(segments);
+        (table, watch)
+    }
+}
+
+/// The table is whole: `check` says so, each frame has its descriptor, and there are no others.
+pub(crate) fn is_whole<L: Lookup>(table: &Table<L>, watch: &Watch) {
+    let segments = table.lock();
+    segments.check().expect("no invariant is broken");
+    let view = segments.view();
+    let mut frames = 0;
+    for segment in segments.iter() {
+        frames += segment.len();
+        let (first, last) = (segment.frames.start(), segment.frames.last());
+        for frame in [first, last] {
+            let page = view.page_of(frame);
+            assert!(page.is_none_or(|page| page.frame() == frame.raw()));
+        }
+    }
+    if segments.is_started() {
+        assert_eq!(watch.alive(), frames, "a descriptor for each frame");
+    } else {
+        assert_eq!(watch.alive(), 0);
+    }
+}
+
+/// It can be used, and its end is the end of all descriptors.
+pub(crate) fn is_usable<L: Lookup>(table: Table<L>, watch: &Watch) {
+    let top = frames(1 << 33, (1 << 33) + 3);
+    let mut segments = table.lock();
+    let isolated: Vec<_> = segments.isolated().collect();
+    for frames in isolated {
+        let token = segments.adopt(frames.start()).expect("they are isolated");
+        segments.abort(token).expect("the token is its own");
+    }
+    segments.plug(top).expect("there is memory");
+    if segments.len() > 1 {
+        // Whoever forgot a guard stays inside.
+        may(segments.unplug(top));
+    }
+    segments.check().expect("no invariant is broken");
+    drop(segments);
+    drop(table);
+    assert_eq!(watch.alive(), 0, "all descriptors are dropped once");
+}
+
+/// Memory as the caller sees the first frames of a range: nobody's for ever.
+pub(crate) fn lent(bytes: usize) -> &'static mut [MaybeUninit<u8>] {
+    Box::leak(Box::<[u8]>::new_uninit_slice(bytes))
+}
+
+/// What an attack asks for may be had or refused.
+pub(crate) fn may<T>(_: T) {}

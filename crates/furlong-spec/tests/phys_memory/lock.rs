@@ -1,0 +1,105 @@
+//! What happens under the lock: no call of the heap, and no call of the caller's own code.
+#![forbid(unsafe_code)]
+
+use std::cell::Cell;
+
+use furlong::addr::Pfn;
+use furlong::check::Check;
+use furlong::phys::{Custom, Descriptor, Direct, SegmentTable};
+use furlong::rcu::Domain;
+
+use super::frames;
+use super::heap::{Counting, calls_under_lock, is_locked};
+
+thread_local! {
+    /// Descriptors made, asked and dropped, and how many of these calls were under the lock.
+    static CALLS: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
+}
+
+fn call() {
+    let [all, locked] = CALLS.get();
+    CALLS.set([all + 1, locked + u64::from(is_locked())]);
+}
+
+struct Page([u64; 8]);
+
+impl Descriptor for Page {
+    fn of_frame(_: Pfn) -> Self {
+        call();
+        Self([1; 8])
+    }
+
+    fn is_pinned(&self) -> bool {
+        call();
+        self.0[0] == 0
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        call();
+    }
+}
+
+type Table = SegmentTable<Page, Custom<Direct, Counting>, 4>;
+
+#[test]
+fn plug_and_unplug_call_neither_the_heap_nor_the_caller_under_the_lock() {
+    let table = Table::with_config(Counting::default(), Domain::new());
+    let mut segments = table.lock();
+    segments.grow_on_heap();
+    segments.plug(frames(0, 64)).expect("there is memory");
+    segments.start().expect("there is memory");
+    drop(segments);
+    let (heap, [_, user]) = (calls_under_lock(), CALLS.get());
+    // Near frames, sections, pages; few, many, and so many that chunks of segments come.
+    let places = [100, 1 << 17, 1 << 19, 1 << 24, 1 << 28, 1 << 33];
+    for start in places {
+        for len in [1, 70, 30_000] {
+            let range = frames(start, start + len);
+            table.lock().plug(range).expect("there is memory");
+            table.lock().unplug(range).expect("nobody is inside");
+        }
+        table
+            .lock()
+            .plug(frames(start, start + 5000))
+            .expect("there is memory");
+        for hole in (start + 8..start + 4000).step_by(64) {
+            table
+                .lock()
+                .unplug(frames(hole, hole + 3))
+                .expect("nobody is inside");
+        }
+    }
+    assert_eq!(calls_under_lock() - heap, 0, "calls of the heap");
+    let [all, locked] = CALLS.get();
+    assert_eq!(locked - user, 0, "of {all} calls of the caller's code");
+    assert!(all > 500_000, "{all}");
+    assert!(table.lock().len() > 300);
+    table.lock().check().expect("no invariant is broken");
+}
+
+#[test]
+fn a_refused_plug_and_one_that_makes_way_call_nobody_under_the_lock() {
+    let table = Table::with_config(Counting::default(), Domain::new());
+    let mut segments = table.lock();
+    segments.grow_on_heap();
+    segments.plug(frames(0, 64)).expect("there is memory");
+    segments.start().expect("there is memory");
+    drop(segments);
+    let (heap, [all, user]) = (calls_under_lock(), CALLS.get());
+    table
+        .lock()
+        .plug(frames(60, 70))
+        .expect_err("they are there");
+    table
+        .lock()
+        .plug(frames(1 << 40, (1 << 40) + 1))
+        .expect_err("there are none");
+    table
+        .lock()
+        .unplug(frames(60, 70))
+        .expect_err("not all are there");
+    let after = (calls_under_lock(), CALLS.get());
+    assert_eq!(after, (heap, [all, user]), "and none is made");
+}

@@ -1,0 +1,412 @@
+//! Operations of the specification as system calls.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::os::fd::RawFd;
+
+use furlong::addr::{Address, VirtAddr};
+use furlong::vmspace::{Advice, At, Flags, Prot, Remap, RemapFlags, Request};
+use furlong_spec::Random;
+use furlong_spec::vmspace::{Operation, Seen};
+
+use super::maps::{ANONYMOUS, Area};
+use super::process::{PAGE, Process, TASK_END};
+
+/// An operation, and the call that asks the kernel for the same.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) name: &'static str,
+    pub(super) operation: Operation,
+    pub(super) words: [i64; 7],
+    /// Of a fork: whether the child goes on.
+    pub(super) goes_on: bool,
+}
+
+/// The same, two of three times aimed at an area, or at the end of the heap. Areas that grow keep
+/// others away for a mebibyte, so only one in four stays.
+pub(super) fn aimed(
+    operation: &Operation,
+    seen: &[Seen],
+    brk: VirtAddr,
+    random: &mut Random,
+) -> Operation {
+    let is_aimed = random.below(3) > 0;
+    let chance = random.next();
+    let area = (!seen.is_empty()).then(|| seen[chance as usize % seen.len()]);
+    let (pages, page) = (random.below(4), random.below(3));
+    let at = area.map_or(brk, |area| {
+        let last = area.extent.last().raw();
+        VirtAddr::new((area.extent.start().raw() + page * PAGE).min(last & !(PAGE - 1)))
+    });
+    match *operation {
+        Operation::Map(ref request) => {
+            let stays = random.below(4) == 0;
+            let flags = request.flags;
+            Operation::Map(Request {
+                flags: if stays {
+                    flags
+                } else {
+                    flags.without(Flags::GROWS_DOWN)
+                },
+                ..*request
+            })
+        }
+        Operation::Protect(_, _, prot) if is_aimed => {
+            Operation::Protect(at, (1 + pages) * PAGE - random.below(2), prot)
+        }
+        Operation::Advise(_, _, advice) if is_aimed => {
+            Operation::Advise(at, (1 + pages) * PAGE, advice)
+        }
+        Operation::Remap(remap) if is_aimed => {
+            let old_len = (1 + page) * PAGE;
+            let is_same = remap.flags.contains(RemapFlags::DONT_UNMAP) || pages == 0;
+            let new_len = if is_same {
+                old_len
+            } else {
+                1 + random.below(6) * PAGE
+            };
+            Operation::Remap(Remap {
+                start: at,
+                old_len,
+                new_len,
+                ..remap
+            })
+        }
+        Operation::Brk(_) if is_aimed => {
+            let moved = random.below(12) * PAGE / 2;
+            let end = (brk.raw() + moved).saturating_sub(2 * PAGE);
+            Operation::Brk(VirtAddr::new(end))
+        }
+        ref other => other.clone(),
+    }
+}
+
+/// Whether there is a system call for it.
+pub(super) fn is_call(operation: &Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Map(_)
+            | Operation::Unmap(..)
+            | Operation::Protect(..)
+            | Operation::Advise(..)
+            | Operation::Remap(_)
+            | Operation::Brk(_)
+            | Operation::Fork
+    )
+}
+
+/// What turns operations into calls.
+pub(super) struct Calls {
+    start: u64,
+    end: u64,
+    files: [(RawFd, u64); 3],
+    /// Objects of shared anonymous memory so far.
+    shared: u32,
+    /// The inode of each.
+    inodes: BTreeMap<u32, u64>,
+    forks: u32,
+}
+
+/// Objects that are files.
+const FIRST_FILE: u32 = 4;
+/// Objects that are shared anonymous memory: every fourth from here on, all of which may merge.
+const FIRST_SHARED: u32 = 1 << 10;
+
+impl Calls {
+    pub(super) fn new(process: &Process) -> Self {
+        Self {
+            start: process.start,
+            end: process.end(),
+            files: process.files,
+            shared: 0,
+            inodes: BTreeMap::new(),
+            forks: 0,
+        }
+    }
+
+    /// The inode of an object; 0 where it has not been seen yet.
+    pub(super) fn inode(&self, object: u32) -> u64 {
+        let file = object.checked_sub(FIRST_FILE).map(|file| file as usize);
+        let file = file.and_then(|file| self.files.get(file));
+        let seen = || self.inodes.get(&object).copied();
+        file.map(|file| file.1).or_else(seen).unwrap_or(0)
+    }
+
+    /// Sees which inode the kernel has made for shared anonymous memory that was mapped at `start`.
+    pub(super) fn see(&mut self, asked: &Asked, start: u64, areas: &[Area]) {
+        let Operation::Map(request) = &asked.operation else {
+            return;
+        };
+        let mut at = areas.iter().filter(|area| area.overlaps(start, start + 1));
+        let inode = at.find_map(|area| Some(area.file?.1));
+        if let (FIRST_SHARED.., Some(inode)) = (request.value, inode) {
+            self.inodes.insert(request.value, inode);
+        }
+    }
+
+    /// Whether all of it lies in the arena, or none of it in what the process may map.
+    fn is_safe(&self, start: u64, len: u64) -> bool {
+        let len = len.div_ceil(PAGE).checked_mul(PAGE);
+        let end = len.and_then(|len| start.checked_add(len));
+        match end.filter(|end| *end <= TASK_END) {
+            Some(end) => self.start <= start && end <= self.end,
+            None => start >= self.start,
+        }
+    }
+
+    /// The call for an operation; none for one that has no call, or whose call would change more
+    /// than the arena.
+    pub(super) fn asked(&mut self, operation: &Operation) -> Option<Asked> {
+        let mut goes_on = false;
+        let (name, operation, words) = match *operation {
+            Operation::Map(ref request) => return self.map(request),
+            Operation::Unmap(start, len) if self.is_safe(start.raw(), len) => {
+                let words = [libc::SYS_munmap, start.raw() as i64, len as i64, 0, 0, 0, 0];
+                ("munmap", Operation::Unmap(start, len), words)
+            }
+            Operation::Protect(start, len, prot) if self.is_safe(start.raw(), len) => {
+                let (at, len, bits) = (start.raw() as i64, len as i64, i64::from(prot.bits()));
+                let words = [libc::SYS_mprotect, at, len, bits, 0, 0, 0];
+                ("mprotect", operation.clone(), words)
+            }
+            Operation::Advise(start, len, advice) if self.is_safe(start.raw(), len) => {
+                let number = match advice {
+                    Advice::DontFork => libc::MADV_DONTFORK,
+                    Advice::DoFork => libc::MADV_DOFORK,
+                    Advice::WipeOnFork => libc::MADV_WIPEONFORK,
+                    Advice::KeepOnFork => libc::MADV_KEEPONFORK,
+                };
+                let (at, len) = (start.raw() as i64, len as i64);
+                let words = [libc::SYS_madvise, at, len, i64::from(number), 0, 0, 0];
+                ("madvise", operation.clone(), words)
+            }
+            Operation::Remap(ref remap) if self.is_safe_remap(remap) => {
+                let words = [
+                    libc::SYS_mremap,
+                    remap.start.raw() as i64,
+                    remap.old_len as i64,
+                    remap.new_len as i64,
+                    i64::from(remap.flags.bits()),
+                    remap.new_start.raw() as i64,
+                    0,
+                ];
+                ("mremap", operation.clone(), words)
+            }
+            Operation::Brk(end) if self.is_safe(end.raw(), 0) => {
+                let words = [libc::SYS_brk, end.raw() as i64, 0, 0, 0, 0, 0];
+                ("brk", operation.clone(), words)
+            }
+            Operation::Fork => {
+                self.forks += 1;
+                goes_on = self.forks.is_multiple_of(2);
+                ("fork", Operation::Fork, [0; 7])
+            }
+            _ => return None,
+        };
+        Some(Asked {
+            name,
+            operation,
+            words,
+            goes_on,
+        })
+    }
+
+    fn is_safe_remap(&self, remap: &Remap) -> bool {
+        let is_placed =
+            remap.flags.contains(RemapFlags::FIXED) || remap.flags.contains(RemapFlags::DONT_UNMAP);
+        self.is_safe(remap.start.raw(), remap.old_len)
+            && self.is_safe(remap.start.raw(), remap.new_len)
+            && (!is_placed || self.is_safe(remap.new_start.raw(), remap.new_len))
+            && remap.new_start.raw() >= self.start
+    }
+
+    fn is_safe_map(&self, map: &Request<u32>) -> bool {
+        let is_safe = match map.at {
+            At::Anywhere => true,
+            // Linux takes the nearest page that may be mapped for one that may not.
+            At::Hint(hint) => hint.raw() == 0 || hint.raw() >= self.start,
+            // Linux takes an address of the last page for the number of an error, and answers that.
+            At::Fixed(start) | At::Vacant(start) => {
+                start.raw() <= u64::MAX - PAGE && self.is_safe(start.raw(), map.len)
+            }
+        };
+        // Linux says that a file has no such bytes when it has found a place.
+        let is_placed = match map.at {
+            At::Fixed(start) => start.raw().is_multiple_of(PAGE) && start.raw() < self.end,
+            _ => false,
+        };
+        let is_in_file = map.offset.unwrap_or(0) < 1 << 62 || map.len > PAGE && is_placed;
+        is_safe && is_in_file
+    }
+
+    fn map(&mut self, request: &Request<u32>) -> Option<Asked> {
+        let is_shared = request.flags.contains(Flags::SHARED);
+        let grows = request.flags.contains(Flags::GROWS_DOWN);
+        let mut map = Request {
+            may: Prot::ALL,
+            flags: request.flags.and(Flags::SHARED | Flags::GROWS_DOWN),
+            align: 0,
+            window: None,
+            refusal: None,
+            ..*request
+        };
+        let (how, address) = match map.at {
+            At::Anywhere => (0, VirtAddr::new(0)),
+            At::Hint(hint) => (0, hint),
+            At::Fixed(start) => (libc::MAP_FIXED, start),
+            At::Vacant(start) => (libc::MAP_FIXED_NOREPLACE, start),
+        };
+        let (file, offset) = match map.offset {
+            Some(offset) => {
+                let file = map.value as usize % self.files.len();
+                map.value = FIRST_FILE + file as u32;
+                (Some(self.files[file].0), offset)
+            }
+            None => (None, 0),
+        };
+        if !self.is_safe_map(&map) {
+            return None;
+        }
+        if file.is_none() && is_shared && !grows {
+            // An object of its own, from its beginning.
+            self.shared += 1;
+            map.value = FIRST_SHARED + 4 * self.shared;
+            map.offset = Some(0);
+        } else if file.is_none() {
+            map.value = ANONYMOUS;
+        }
+        let kind = if is_shared {
+            libc::MAP_SHARED
+        } else {
+            libc::MAP_PRIVATE
+        };
+        // Without a reserve: else what was writable once is told from what never was.
+        let mut flags = kind | how | libc::MAP_NORESERVE;
+        if file.is_none() {
+            flags |= libc::MAP_ANONYMOUS;
+        }
+        if grows {
+            flags |= libc::MAP_GROWSDOWN;
+        }
+        let words = [
+            libc::SYS_mmap,
+            address.raw() as i64,
+            map.len as i64,
+            i64::from(map.prot.bits()),
+            i64::from(flags),
+            i64::from(file.unwrap_or(-1)),
+            offset as i64,
+        ];
+        Some(Asked {
+            name: "mmap",
+            operation: Operation::Map(map),
+            words,
+            goes_on: false,
+        })
+    }
+}
+
+/// Why a call is not made though it stays in the arena, if so. `seen` are the areas of the
+/// specification, `areas` those of the kernel.
+pub(super) fn is_told_apart(
+    operation: &Operation,
+    seen: &[Seen],
+    areas: &[Area],
+) -> Option<Beyond> {
+    let (start, len) = match operation {
+        Operation::Remap(remap) => (remap.start.raw(), remap.old_len),
+        Operation::Protect(start, len, prot) if prot.contains(Prot::GROWS_DOWN) => {
+            (start.raw(), *len)
+        }
+        _ => return None,
+    };
+    let end = start.saturating_add(len);
+    let is_joined = |area: &Area| {
+        let ends = seen.iter().map(|seen| seen.extent.last().raw() + 1);
+        ends.into_iter().any(|at| area.start < at && at < area.end)
+    };
+    if areas
+        .iter()
+        .any(|area| area.overlaps(start, end.max(start.saturating_add(1))) && is_joined(area))
+    {
+        return Some(Beyond::Joined);
+    }
+    let Operation::Remap(remap) = operation else {
+        return None;
+    };
+    let pages = |len: u64| len.div_ceil(PAGE);
+    let is_as_long = pages(remap.old_len) == pages(remap.new_len);
+    let keeps = remap.flags.contains(RemapFlags::DONT_UNMAP);
+    if keeps && is_as_long && remap.old_len != remap.new_len {
+        return Some(Beyond::Rounded);
+    }
+    let is_moved = remap.flags.contains(RemapFlags::FIXED) && is_as_long;
+    let is_in_one = areas
+        .iter()
+        .any(|area| area.start <= start && end <= area.end);
+    (is_moved && !is_in_one).then_some(Beyond::Several)
+}
+
+/// Whether a place of so many bytes, which a search found, is kept free by an area that grows,
+/// though not the nearest one.
+pub(super) fn is_in_guard(start: VirtAddr, len: u64, seen: &[Seen]) -> bool {
+    let end = start.raw() + len.div_ceil(PAGE) * PAGE;
+    let mut growing = seen
+        .iter()
+        .filter(|seen| seen.flags.contains(Flags::GROWS_DOWN));
+    growing.any(|stack| {
+        let top = stack.extent.start().raw();
+        end <= top && top < end + GUARD * PAGE
+    })
+}
+
+/// How many bytes are placed by a search, if that is so.
+pub(super) fn searched(operation: &Operation) -> Option<u64> {
+    match operation {
+        Operation::Map(request) => {
+            let is_searched = matches!(request.at, At::Anywhere | At::Hint(_));
+            is_searched.then_some(request.len)
+        }
+        Operation::Remap(remap) if !remap.flags.contains(RemapFlags::FIXED) => Some(remap.new_len),
+        _ => None,
+    }
+}
+
+/// Whether Linux finds a mistake in the arguments before it looks at what is mapped.
+pub(super) fn is_mistaken(operation: &Operation) -> bool {
+    let Operation::Remap(remap) = operation else {
+        return false;
+    };
+    let [old, new] = [remap.start, remap.new_start].map(VirtAddr::raw);
+    let is_too_long = remap.new_len > TASK_END;
+    let is_placed =
+        remap.flags.contains(RemapFlags::FIXED) || remap.flags.contains(RemapFlags::DONT_UNMAP);
+    let is_silly = !new.is_multiple_of(PAGE) || new > TASK_END - remap.new_len.min(TASK_END);
+    let ends_behind = |start: u64, len: u64, other: u64| start.saturating_add(len) > other;
+    let overlaps = ends_behind(old, remap.old_len, new) && ends_behind(new, remap.new_len, old);
+    is_too_long || is_placed && (is_silly || overlaps)
+}
+
+/// Pages that Linux keeps free below an area that grows.
+pub(super) const GUARD: u64 = 256;
+
+/// Why a call is not made: the differences from Linux that the library documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Beyond {
+    /// It would leave the arena.
+    Arena,
+    /// Since 6.17 Linux moves several areas at once, and areas with holes between them. The
+    /// specification is that of kernels before it, which refuse.
+    Several,
+    /// It depends on where an area ends that the kernel has merged, for nobody has touched it.
+    Joined,
+    /// There are several mistakes, of which Linux says another one since 6.17.
+    Order,
+    /// The old and the new length are as many pages, and not as many bytes, which Linux refuses
+    /// where the old place stays mapped; since 6.17 it does not.
+    Rounded,
+    /// It is refused after something has been unmapped already, which is not so since 6.17.
+    Late,
+    /// Linux's search from above goes on below the guard of the first stack that it meets.
+    Guard,
+}
