@@ -4,6 +4,7 @@
 //! added; recorded system calls and faults are replayed on whole spaces.
 #![forbid(unsafe_code)]
 
+mod calls;
 mod course;
 mod index;
 mod layout;

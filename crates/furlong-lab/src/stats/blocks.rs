@@ -172,6 +172,15 @@ mod tests {
     }
 
     #[test]
+    fn one_value_that_differs_makes_a_sample_that_varies() {
+        let (steady, once) = (some(&[4.0; 3]), some(&[4.0, 4.0, 5.0]));
+        assert!(Blocks::of(&steady, Some(&steady), &steady).is_constant());
+        assert!(!Blocks::of(&once, Some(&steady), &steady).is_constant());
+        assert!(!Blocks::of(&steady, Some(&once), &steady).is_constant());
+        assert!(!Blocks::of(&steady, Some(&steady), &once).is_constant());
+    }
+
+    #[test]
     fn differences_are_of_logarithms_and_use_the_control() {
         let blocks = Blocks::of(&some(&[2.0]), Some(&some(&[8.0])), &some(&[6.0]));
         assert_eq!(blocks.scale(), Scale::Log);

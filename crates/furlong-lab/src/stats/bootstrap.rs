@@ -117,7 +117,8 @@ fn acceleration(without: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{paired_ratio_of_medians, ratio_of_medians};
+    use super::{acceleration, interval, paired_ratio_of_medians, ratio_of_medians};
+    use crate::stats::distribution::{normal_quantile, normal_sf};
     use crate::stats::random::Random;
 
     #[test]
@@ -128,6 +129,24 @@ mod tests {
         assert_eq!(paired_ratio_of_medians(&seven, &seven, 0.95, 1), None);
         assert_eq!(ratio_of_medians(&[0.0; 8], &eight, 0.95, 1), None);
         assert_eq!(ratio_of_medians(&eight, &eight, 0.95, 1), Some([1.0, 1.0]));
+    }
+
+    #[test]
+    fn the_ends_are_those_of_efrons_formula() {
+        // Deviations 1, 1, 1 and -3: cubes sum to -24, squares to 12.
+        let without = [1.0, 1.0, 1.0, 5.0];
+        let skewed = -24.0 / (6.0 * 12.0_f64.powf(1.5));
+        assert!((acceleration(&without) - skewed).abs() < 1e-12);
+        assert_eq!(acceleration(&[2.0; 4]), 0.0);
+        // Of the numbers from 0 to 1000 a share of q lies below 1000 q.
+        let resamples: Vec<f64> = (0..=1000).map(f64::from).collect();
+        let found = interval(600.5, resamples, &without, 0.9).unwrap();
+        let bias = normal_quantile(601.0 / 1001.0);
+        for (end, p) in found.into_iter().zip([0.05, 0.95]) {
+            let z = bias + normal_quantile(p);
+            let wanted = 1000.0 * (1.0 - normal_sf(bias + z / (1.0 - skewed * z)));
+            assert!((end - wanted).abs() < 1e-6, "{end} is not {wanted}");
+        }
     }
 
     #[test]

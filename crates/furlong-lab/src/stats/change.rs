@@ -297,12 +297,40 @@ fn mean(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, changes, p_max};
+    use super::{Change, SEGMENT_MIN, best_split, changes, p_max};
     use crate::stats::random::Random;
 
     /// Ten series, what they were made with and what another implementation of the statistic, with
     /// permutations, finds in them; its name and version stand in it.
     const VECTORS: &str = include_str!("../../tests/vectors/change-points.json");
+
+    /// Mean distance of all pairs with one value of either side.
+    fn apart(left: &[f64], right: &[f64]) -> f64 {
+        let pairs = left
+            .iter()
+            .flat_map(|l| right.iter().map(move |r| (l - r).abs()));
+        pairs.sum::<f64>() / (left.len() * right.len()) as f64
+    }
+
+    #[test]
+    fn the_best_split_is_where_the_energy_statistic_is_greatest_by_its_definition() {
+        let energy = |values: &[f64], at: usize| {
+            let (left, right) = values.split_at(at);
+            let (m, n) = (left.len() as f64, right.len() as f64);
+            // Of a side's own pairs none is a value with itself.
+            let within = |side: &[f64], n: f64| apart(side, side) * n / (n - 1.0);
+            let between = 2.0 * apart(left, right) - within(left, m) - within(right, n);
+            m * n / (m + n) * between
+        };
+        for seed in 0..60 {
+            let values = series(seed, 12 + seed as usize % 9, |at| {
+                step(at, 7, seed as f64 / 30.0)
+            });
+            let all = SEGMENT_MIN..=values.len() - SEGMENT_MIN;
+            let greatest = all.max_by(|a, b| energy(&values, *a).total_cmp(&energy(&values, *b)));
+            assert_eq!(best_split(&values), greatest, "{seed}");
+        }
+    }
 
     /// Normal noise of deviation 1 around 100, and what `shape` adds at each place.
     fn series(seed: u64, n: usize, shape: impl Fn(usize) -> f64) -> Vec<f64> {

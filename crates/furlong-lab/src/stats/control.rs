@@ -59,6 +59,15 @@ mod tests {
     }
 
     #[test]
+    fn a_control_below_the_baseline_fails_as_one_above_does() {
+        let above = [0.05, 0.051, 0.049, 0.05];
+        let off = floor(&above, Scale::Difference).unwrap();
+        let below = floor(&above.map(|difference| -difference), Scale::Difference).unwrap();
+        assert!(below.failed && off.failed);
+        assert_eq!(below.pct, off.pct);
+    }
+
+    #[test]
     fn a_constant_control_is_quiet_only_when_it_equals_the_baseline() {
         let quiet = floor(&[0.0; 6], Scale::Log).unwrap();
         assert_eq!((quiet.pct, quiet.failed), (0.0, false));
@@ -79,5 +88,6 @@ mod tests {
             .collect();
         assert_eq!(historic(&means), Some(19.0));
         assert_eq!(historic(&means[..19]), None);
+        assert!(historic(&means[..20]).is_some());
     }
 }

@@ -148,10 +148,28 @@ mod tests {
     use super::{Moments, describe, median};
 
     #[test]
+    fn the_coefficient_of_variation_is_in_per_cent_of_the_mean() {
+        assert_eq!(describe(&[2.0, 4.0, 6.0]).unwrap().cv_pct, Some(50.0));
+    }
+
+    #[test]
     fn median_of_an_even_number_is_the_mean_of_the_middle_two() {
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), 2.5);
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn what_never_varies_has_no_variance_however_its_mean_is_rounded() {
+        for n in 2..60 {
+            for value in [0.1, 0.3, 1.0 / 3.0, 1e9 / 7.0, 2.0_f64.sqrt()] {
+                let found = Moments::of(&vec![value; n]).unwrap();
+                assert!(
+                    (0.0..1e-12 * value).contains(&found.variance),
+                    "{n} times {value}"
+                );
+            }
+        }
     }
 
     #[test]

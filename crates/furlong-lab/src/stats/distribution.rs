@@ -134,7 +134,8 @@ pub fn f_sf(x: f64, df1: f64, df2: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{
-        chi2_sf, f_sf, normal_quantile, normal_sf, t_quantile, t_sf, t_two_sided, t_upper,
+        chi2_sf, f_sf, normal_quantile, normal_sf, normal_upper, t_quantile, t_sf, t_two_sided,
+        t_upper,
     };
 
     fn close(found: f64, wanted: f64, relative: f64) {
@@ -142,6 +143,21 @@ mod tests {
             (found - wanted).abs() <= relative * wanted.abs(),
             "{found:e} is not {wanted:e}"
         );
+    }
+
+    #[test]
+    fn a_tail_of_nothing_or_of_everything_has_no_beginning() {
+        for q in [0.0, 1.0, 1.05] {
+            assert!(t_upper(q, 5.0).is_nan() && normal_upper(q).is_nan(), "{q}");
+        }
+    }
+
+    #[test]
+    fn an_upper_tail_of_more_than_half_begins_below_zero() {
+        for q in [0.6, 0.9, 0.999] {
+            close(t_upper(q, 5.0), -t_upper(1.0 - q, 5.0), 1e-12);
+        }
+        close(t_upper(0.975, 10.0), -2.228_138_851_964_939, 1e-9);
     }
 
     #[test]

@@ -109,6 +109,7 @@ pub fn theil_sen(times: &[f64], values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{lag1, ljung_box_p, mann_kendall, n_effective, theil_sen};
+    use crate::stats::distribution::normal_sf;
     use crate::stats::random::Random;
 
     fn noise(seed: u64, n: usize, phi: f64) -> Vec<f64> {
@@ -123,6 +124,14 @@ mod tests {
     }
 
     #[test]
+    fn ties_count_wherever_they_stand() {
+        // Three pairs rise and one falls: S is 2. Two pairs of ties leave (156 - 36) / 18.
+        let found = mann_kendall(&[1.0, 2.0, 1.0, 2.0]).unwrap();
+        assert_eq!(found.s, 2.0);
+        assert!((found.p - 2.0 * normal_sf(1.0 / (120.0_f64 / 18.0).sqrt())).abs() < 1e-12);
+    }
+
+    #[test]
     fn lag_one_follows_its_definition() {
         // Deviations -2 -1 0 1 2: products 2 + 0 + 0 + 2 over squares 10.
         assert!((lag1(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap() - 0.4).abs() < 1e-15);
@@ -130,6 +139,14 @@ mod tests {
         assert_eq!(lag1(&[1.0; 9]), None);
         assert!((n_effective(100, 0.8) - 100.0 / 9.0).abs() < 1e-12);
         assert_eq!(n_effective(10, -0.5), 10.0);
+    }
+
+    #[test]
+    fn the_sum_over_lags_is_that_of_ljung_and_box() {
+        // One lag of .4 in five values: 5 * 7 * .16 / 4 = 1.4.
+        let found = ljung_box_p(&[1.0, 2.0, 3.0, 4.0, 5.0], 1).unwrap();
+        assert!((found - 0.236_723_570_637_857).abs() < 1e-9, "{found}");
+        assert_eq!(ljung_box_p(&[1.0, 2.0, 3.0], 0), None);
     }
 
     #[test]

@@ -96,6 +96,12 @@ mod tests {
     use crate::record::result::{Better, Verdict};
 
     #[test]
+    fn changes_over_inputs_are_averaged_as_ratios_down_to_a_count_of_one() {
+        let found = compare(&[2.0, 2.0], &[1.0, 4.0], 1.0, Better::Lower).unwrap();
+        assert!(found.effect_pct.abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
     fn a_single_count_is_judged_by_its_ratio_alone() {
         for (a, b, better, wanted) in [
             (100.0, 64.0579, Better::Lower, Verdict::Keep),
@@ -135,5 +141,7 @@ mod tests {
     fn a_count_from_zero_has_a_finite_change_and_says_so() {
         let found = compare(&[0.0], &[7.0], 1.0, Better::Lower).unwrap();
         assert_eq!((found.effect_pct, found.from_zero), (200.0, true));
+        let none = compare(&[0.0], &[0.0], 1.0, Better::Lower).unwrap();
+        assert_eq!((none.effect_pct, none.from_zero), (0.0, false));
     }
 }

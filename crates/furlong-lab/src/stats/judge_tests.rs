@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod own_metrics;
+mod precedence;
 mod shares;
 
 use std::collections::BTreeMap;

@@ -73,6 +73,17 @@ mod tests {
     use super::{Outliers, outliers, quantile_sorted};
 
     #[test]
+    fn neither_order_nor_unit_changes_what_is_far_out() {
+        let values = [5.0, 1.0, 30.0, 2.0, 4.0, 3.0, 9.0, 8.0, 7.0, 6.0];
+        let mut sorted = values;
+        sorted.sort_by(f64::total_cmp);
+        assert_eq!(outliers(&values), outliers(&sorted));
+        let far = [5.0, 5.1, 4.9, 5.2, 4.8, 5.0, 50.0];
+        assert_eq!(outliers(&far).by_mad, 1);
+        assert_eq!(outliers(&far.map(|v| 1e-3 * v)), outliers(&far));
+    }
+
+    #[test]
     fn quartiles_lie_between_neighbours() {
         let sorted = [1.0, 2.0, 3.0, 4.0];
         assert_eq!(quantile_sorted(&sorted, 0.25), 1.75);

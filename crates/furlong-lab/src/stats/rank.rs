@@ -244,6 +244,29 @@ mod tests {
     }
 
     #[test]
+    fn three_values_have_an_approximation_too() {
+        // The variance is 2 / 12 * 4, and the distance one less the correction of a half.
+        let found = mann_whitney_asymptotic(&[1.0], &[2.0, 3.0]);
+        let wanted = 2.0 * crate::stats::distribution::normal_sf(0.5 / (2.0_f64 / 3.0).sqrt());
+        assert!((found.p - wanted).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn nothing_is_compared_with_nothing() {
+        for (a, b) in [(&[][..], &[1.0][..]), (&[1.0], &[])] {
+            let found = mann_whitney_asymptotic(a, b);
+            assert_eq!((found.u, found.p), (0.0, 1.0));
+        }
+    }
+
+    #[test]
+    fn the_approximation_counts_the_same_pairs_as_the_exact_test() {
+        let (a, b) = ([1.0, 5.0], [2.0, 3.0, 4.0, 6.0, 7.0]);
+        assert_eq!(mann_whitney_asymptotic(&a, &b).u, mann_whitney(&a, &b).u);
+        assert_ne!(mann_whitney(&a, &b).u, mann_whitney(&b, &a).u);
+    }
+
+    #[test]
     fn exact_p_is_the_share_of_arrangements_with_and_without_ties() {
         let cases: [(&[f64], &[f64]); 4] = [
             (&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0, 7.0]),

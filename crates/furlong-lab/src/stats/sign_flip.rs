@@ -94,7 +94,7 @@ fn drawn(differences: &[f64], bar: f64, seed: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{drawn, least_p, sign_flip_p};
+    use super::{EXACT_MAX, drawn, least_p, sign_flip_p};
     use crate::stats::random::Random;
 
     /// The definition.
@@ -107,6 +107,20 @@ mod tests {
             })
             .count();
         as_far as f64 / f64::from(1 << d.len())
+    }
+
+    #[test]
+    fn the_unit_of_the_differences_changes_no_drawn_p() {
+        let values: Vec<f64> = (0..30).map(|i| f64::from(i % 7) - 2.5).collect();
+        let small: Vec<f64> = values.iter().map(|v| v / 1024.0).collect();
+        assert!(sign_flip_p(&values, 1) < 1.0);
+        assert_eq!(sign_flip_p(&small, 1), sign_flip_p(&values, 1));
+    }
+
+    #[test]
+    fn the_longest_exact_sample_has_the_least_p_that_there_is() {
+        let alike = [1.0; EXACT_MAX];
+        assert_eq!(sign_flip_p(&alike, 1), least_p(EXACT_MAX));
     }
 
     #[test]

@@ -202,6 +202,13 @@ mod tests {
     }
 
     #[test]
+    fn only_a_run_that_may_end_early_is_looked_at_before_its_end() {
+        let early = Stopping::Early { planned: 50 };
+        assert!(early.looks_at(10) && early.looks_at(50) && !early.looks_at(11));
+        assert!(!Stopping::Planned.looks_at(10));
+    }
+
+    #[test]
     fn looks_are_fifths_that_can_have_a_verdict() {
         assert_eq!(looks(50), [10, 20, 30, 40, 50]);
         assert_eq!(looks(10), [6, 8, 10]);

@@ -88,6 +88,16 @@ mod tests {
     use crate::stats::describe::Moments;
 
     #[test]
+    fn a_difference_is_also_said_in_per_cent_of_the_first_mean_and_tested() {
+        let (a, b) = ([1.0, 2.0, 3.0], [3.0, 4.0, 5.0]);
+        assert_eq!(student(&a, &b, 0.95).unwrap().difference_pct, 100.0);
+        let test = student_test(&a, &b).unwrap();
+        assert_eq!(test.df, 4.0);
+        // Two over the root of two thirds.
+        assert!((test.t.abs() - 6.0_f64.sqrt()).abs() < 1e-12, "{test:?}");
+    }
+
+    #[test]
     fn two_constant_samples_have_a_difference_and_no_test() {
         let found = student(&[1.0; 3], &[2.0; 3], 0.95).unwrap();
         assert_eq!(

@@ -58,6 +58,12 @@ pub(super) struct Ledger {
 
 thread_local! {
     static LEDGER: Cell<Ledger> = Cell::default();
+    static COUNTS: Cell<bool> = const { Cell::new(true) };
+}
+
+/// Whether what spaces of this thread do from now on is noted. It is at first.
+pub(super) fn note_work(is_noted: bool) {
+    COUNTS.set(is_noted);
 }
 
 impl Ledger {
@@ -66,21 +72,31 @@ impl Ledger {
         LEDGER.take()
     }
 
-    fn note(work: Work, bytes: u64, areas: usize) {
+    fn note(what: Self) {
         let mut ledger = LEDGER.get();
-        ledger.work += work;
-        ledger.bytes += bytes;
-        ledger.areas += areas as u64;
+        ledger.work += what.work;
+        ledger.bytes += what.bytes;
+        ledger.areas += what.areas;
         LEDGER.set(ledger);
     }
 }
 
-/// A space that is noted when it ends.
+/// A space whose work is noted, and at its end its bytes.
 pub(super) struct Noted<S: Counting>(Option<S>);
 
 impl<S: Counting> Noted<S> {
-    fn space(&mut self) -> &mut S {
-        self.0.as_mut().expect("it is there until it ends")
+    /// Asks the space something, and notes its work.
+    fn ask<T>(&mut self, ask: impl FnOnce(&mut S) -> T) -> T {
+        let space = self.0.as_mut().expect("it is there until it ends");
+        let before = space.work();
+        let answer = ask(space);
+        if COUNTS.get() {
+            Ledger::note(Ledger {
+                work: space.work() - before,
+                ..Ledger::default()
+            });
+        }
+        answer
     }
 
     fn seen(&self) -> &S {
@@ -91,12 +107,16 @@ impl<S: Counting> Noted<S> {
 impl<S: Counting> Drop for Noted<S> {
     fn drop(&mut self) {
         let Some(space) = self.0.take() else { return };
-        let (work, areas) = (space.work(), space.areas());
+        let areas = space.areas() as u64;
         settle();
         let (own, before) = (space.bytes(), Metered::bytes());
         drop(space);
         let nodes = before.wrapping_sub(Metered::bytes());
-        Ledger::note(work, own + nodes, areas);
+        Ledger::note(Ledger {
+            work: Work::default(),
+            bytes: own + nodes,
+            areas,
+        });
     }
 }
 
@@ -106,11 +126,19 @@ impl<S: Counting> AddressSpace for Noted<S> {
     }
 
     fn fork(&self) -> Self {
-        Self(Some(self.seen().fork()))
+        let before = self.seen().work();
+        let child = self.seen().fork();
+        if COUNTS.get() {
+            Ledger::note(Ledger {
+                work: self.seen().work() - before + child.work(),
+                ..Ledger::default()
+            });
+        }
+        Self(Some(child))
     }
 
     fn map(&mut self, request: &Request<u32>) -> Result<VirtAddr, Errno> {
-        self.space().map(request)
+        self.ask(|space| space.map(request))
     }
 
     fn choice(&self, request: &Request<u32>) -> Option<VirtAddr> {
@@ -118,27 +146,27 @@ impl<S: Counting> AddressSpace for Noted<S> {
     }
 
     fn unmap(&mut self, start: VirtAddr, len: u64) -> Result<(), Errno> {
-        self.space().unmap(start, len)
+        self.ask(|space| space.unmap(start, len))
     }
 
     fn protect(&mut self, start: VirtAddr, len: u64, prot: Prot) -> Result<(), Errno> {
-        self.space().protect(start, len, prot)
+        self.ask(|space| space.protect(start, len, prot))
     }
 
     fn remap(&mut self, remap: &Remap) -> Result<VirtAddr, Errno> {
-        self.space().remap(remap)
+        self.ask(|space| space.remap(remap))
     }
 
     fn start_brk(&mut self, start: VirtAddr) {
-        self.space().start_brk(start);
+        self.ask(|space| space.start_brk(start));
     }
 
     fn brk(&mut self, end: VirtAddr) -> VirtAddr {
-        self.space().brk(end)
+        self.ask(|space| space.brk(end))
     }
 
     fn fault(&mut self, address: VirtAddr, access: Access) -> Result<(), FaultError> {
-        self.space().fault(address, access)
+        self.ask(|space| space.fault(address, access))
     }
 
     fn areas(&self) -> usize {

@@ -1,6 +1,8 @@
 //! What a workload's name and parameters say.
 #![forbid(unsafe_code)]
 
+use furlong_spec::vmspace::trace::Class;
+
 use crate::experiments::{Failure, Workload};
 
 /// What is raced.
@@ -12,6 +14,8 @@ pub(super) enum Kind {
     Readers,
     /// The recorded calls and faults of a kernel build.
     Build,
+    /// The calls of one kind on their way through a recording.
+    Calls(Class),
     /// Its faults, in the spaces as they are at their ends.
     Faults,
     /// The break goes up and down.
@@ -58,7 +62,7 @@ impl Shape {
         let kind = kind(name).ok_or_else(|| Failure(format!("`{name}` is no such workload")))?;
         let number = |key| load.params.get(key).copied();
         let areas = match (kind, number("areas")) {
-            (Kind::Build | Kind::Faults, _) => 0,
+            (Kind::Build | Kind::Calls(_) | Kind::Faults, _) => 0,
             (_, Some(areas @ 2..=AREAS_MAX)) => areas as usize,
             _ => {
                 let wanted = "`areas` is a number from 2 to 2^24 in the plan";
@@ -100,7 +104,24 @@ const STEMS: [(&str, OnIndex); 13] = [
     ("gap-none", OnIndex::GapNone),
 ];
 
+/// Workloads that time the calls of one kind.
+const CALLS: [(&str, Class); 9] = [
+    ("kernbench-map", Class::Map),
+    ("kernbench-fixed", Class::MapFixed),
+    ("kernbench-unmap", Class::Unmap),
+    ("kernbench-protect", Class::Protect),
+    ("kernbench-brk", Class::Brk),
+    ("runtimes-remap", Class::Remap),
+    ("kernbench-fork", Class::Fork),
+    ("kernbench-fault", Class::Fault),
+    ("kernbench-end", Class::End),
+];
+
 fn kind(name: &str) -> Option<Kind> {
+    let call = CALLS.iter().find(|(call, _)| *call == name);
+    if let Some((_, class)) = call {
+        return Some(Kind::Calls(*class));
+    }
     Some(match name {
         "kernbench" => Kind::Build,
         "fault" => Kind::Faults,

@@ -12,9 +12,10 @@ use furlong_spec::vmspace::trace::{
     AddressSpace, Class, Report, Step, Watch, replay, replay_keeping,
 };
 
+use super::calls::calls;
 use super::course::{Score, same};
 use super::layout::{PAGE, PAGES_MAX};
-use super::ledger::{Counting, Ledger, Noted};
+use super::ledger::{Counting, Ledger, Noted, note_work};
 use super::rcu::settle;
 use super::shape::{Kind, Shape};
 use super::trace;
@@ -33,6 +34,7 @@ pub(super) fn time<S: Counting>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     let score = match shape.kind {
         Kind::Build => build::<S>(request),
+        Kind::Calls(class) => calls::<S>(class, request),
         Kind::Faults => faults::<S>(request),
         _ => heap::<S>(shape.areas, request),
     };
@@ -43,19 +45,26 @@ pub(super) fn time<S: Counting>(request: &Request) -> Result<Outcome, Failure> {
 pub(super) fn count<S: Counting>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     let score = match shape.kind {
-        Kind::Build => {
-            let score = build::<Noted<S>>(request)?;
-            let Ledger { work, bytes, areas } = Ledger::take();
-            Ok(Score {
-                work,
-                bytes: (bytes, areas),
-                ..score
-            })
+        Kind::Build => build::<Noted<S>>(request).map(noted),
+        Kind::Calls(class) => {
+            let score = calls::<Noted<S>>(class, request).map(noted);
+            note_work(true);
+            score
         }
         Kind::Faults => faults::<S>(request),
         _ => heap::<S>(shape.areas, request),
     };
     score?.outcome(true)
+}
+
+/// A score with what the spaces have noted.
+fn noted(score: Score) -> Score {
+    let Ledger { work, bytes, areas } = Ledger::take();
+    Score {
+        work,
+        bytes: (bytes, areas),
+        ..score
+    }
 }
 
 /// Watches nothing and asks nothing beside the operations.
@@ -73,7 +82,7 @@ impl Watch for Blind {
 }
 
 /// What a replay has answered, as a number.
-fn of_report(report: &Report) -> u64 {
+pub(super) fn of_report(report: &Report) -> u64 {
     let counts = report.carried_out.values().copied();
     let lines = report.mismatches.iter().map(|one| u64::from(one.line));
     let areas = [report.areas_max as u64];

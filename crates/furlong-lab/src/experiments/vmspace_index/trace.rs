@@ -1,4 +1,4 @@
-//! The recorded kernel build.
+//! The recordings: a kernel build, and two runtimes that move what they have mapped.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -14,6 +14,9 @@ const CUT: &[u8] = include_bytes!("../../../traces/vmspace/kernbench-cut.vmtrace
 /// All of it, which is too large for that.
 const WHOLE: &str = "traces/vmspace/kernbench-lib.vmtrace.zst";
 
+/// Python and Node, which move and grow mappings. The build does not.
+const RUNTIMES: &[u8] = include_bytes!("../../../traces/vmspace/runtimes.vmtrace.zst");
+
 /// Where it is: in the repository that the command is run in, or was built from.
 fn whole() -> Option<PathBuf> {
     let here = std::env::current_dir().ok();
@@ -26,7 +29,7 @@ fn whole() -> Option<PathBuf> {
 fn is_whole(load: &Workload) -> bool {
     let is_replayed = matches!(
         Shape::of(load).map(|shape| shape.kind),
-        Ok(Kind::Build | Kind::Faults)
+        Ok(Kind::Build | Kind::Calls(_) | Kind::Faults)
     );
     is_replayed && load.params.get("whole") == Some(&1)
 }
@@ -42,6 +45,8 @@ pub(super) fn script(load: &Workload) -> Result<Script, Failure> {
     let trace = if is_whole(load) {
         let path = whole().ok_or_else(|| Failure(format!("there is no {WHOLE}")))?;
         read(&path)
+    } else if load.params.get("runtimes") == Some(&1) {
+        parse("the runtimes", RUNTIMES)
     } else {
         parse("the cut", CUT)
     };

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::NODES;
+use super::{NODES, Nodes, claim, differ};
 use crate::record::result::{
     ArmResult, Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult,
 };
 use crate::stats::judge;
 use crate::stats::random::Random;
+use crate::stats::verdict::Rule;
 
 /// The level of one node, the effect on it, and its blocks.
 struct Site {
@@ -84,6 +85,39 @@ fn site(level: f64, effect: f64, blocks: u32) -> Site {
         effect,
         blocks,
     }
+}
+
+#[test]
+fn a_node_claims_only_what_its_whole_interval_says() {
+    let rule = Rule {
+        better: Better::Lower,
+        margin: 0.01,
+        floor: Some(0.005),
+        control_failed: false,
+    };
+    assert_eq!(claim(&rule, [0.4, 0.5]), Some(Verdict::Revert));
+    assert_eq!(claim(&rule, [-0.5, -0.4]), Some(Verdict::Keep));
+    assert_eq!(claim(&rule, [-0.001, 0.001]), None);
+    assert_eq!(claim(&rule, [-0.5, 0.5]), None);
+}
+
+#[test]
+fn one_value_more_than_nodes_is_enough_to_tell_them_apart() {
+    let found = differ(&[("a", vec![1.0, 2.0]), ("b", vec![5.0])]).unwrap();
+    assert_eq!((found.df1, found.df2), (1.0, 1.0));
+    assert!(differ(&[("a", vec![1.0]), ("b", vec![5.0])]).is_none());
+}
+
+#[test]
+fn one_machine_is_no_set_of_nodes() {
+    let site = || Site {
+        level: 1.0,
+        effect: 0.0,
+        blocks: 8,
+    };
+    let mut random = Random::new(1);
+    assert!(Nodes::of(&workload(&[site()], 1.0, &mut random)).is_none());
+    assert!(Nodes::of(&workload(&[site(), site()], 1.0, &mut random)).is_some());
 }
 
 #[test]
