@@ -2,11 +2,14 @@
 # What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
 # Parts: simulation (the verdict, 10,000 runs a cell); loom (the models, with three preemptions); each
 # system against its model, 10,000,000 operations and every small case (iova-oracle, phys-oracle,
-# maple-oracle, vmspace-oracle); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
+# maple-oracle, vmspace-oracle); address spaces against the running kernel, 1,000,000 calls
+# (vmspace-kernel); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
 # vmspace-race); asan (all tests of library, specification and adapters under AddressSanitizer);
 # aarch64 (the same tests on that processor, emulated);
 # memcheck (the allocator's tests under valgrind); attacks (on the preloaded libraries
-# and on other allocators); bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
+# and on other allocators); malloc-latency (the worst malloc beside other threads, with real-time
+# priorities); mutants (200 small changes of each module, and the tests that notice);
+# bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
 # site (the history in a real browser); fuzz (10,000,000 inputs a target, guided by coverage;
 # fuzz-TARGET: that one);
 # malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
@@ -67,6 +70,10 @@ memcheck() {
   record memcheck bash ci/memcheck.sh
 }
 
+mutants() {
+  record mutants bash ci/mutants.sh full
+}
+
 site() {
   record browser-site bash ci/browser.sh site
 }
@@ -90,9 +97,13 @@ attacks() {
   record malloc-attacks cargo test --quiet -p furlong-preload --test attack_corpus -- --nocapture
 }
 
+malloc-latency() {
+  record malloc-latency bash ci/malloc_latency.sh
+}
+
 # proof NAME: the specification's example of that name.
-proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle phys-race maple-race vmspace-race
-  bounce-stress malloc-oracle)
+proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle vmspace-kernel phys-race maple-race
+  vmspace-race bounce-stress malloc-oracle)
 proof() {
   record "$1" cargo run --release -p furlong-spec --example "${1//-/_}"
 }
@@ -114,7 +125,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation loom asan aarch64 memcheck attacks site fuzz package "${proofs[@]}")
+  parts=(simulation loom asan aarch64 memcheck attacks malloc-latency mutants site fuzz package "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -128,7 +139,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " asan aarch64 memcheck attacks site fuzz package linux " == *" $part "* ]]; then
+  elif [[ " asan aarch64 memcheck attacks malloc-latency mutants site fuzz package linux " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

@@ -10,6 +10,8 @@ cargo clippy --workspace --all-targets -- -D warnings
 cargo clippy -p furlong --all-targets --no-default-features -- -D warnings
 cargo clippy -p furlong --all-targets --no-default-features --features alloc -- -D warnings
 cargo clippy -p furlong --all-targets --all-features -- -D warnings
+cargo clippy --locked --manifest-path ci/mutants/Cargo.toml --all-targets \
+  --target-dir "${CARGO_TARGET_DIR:-target}/mutants/tool" -- -D warnings
 
 shellcheck .ci/run ci/*.sh examples/kernel/*.sh
 

@@ -43,3 +43,6 @@ features=std,allocator-api2
 cargo test -p furlong --features "$features" --lib -- --test-threads 1 malloc::
 cargo test -p furlong --features "$features" --test malloc_misuse --test malloc_zones \
   -- --test-threads 1
+# The other tests there say why they are not for it.
+cargo test -p furlong --features "$features" --test malloc_uninitialised \
+  -- --test-threads 1 --exact blocks_that_nobody_wrote_to_are_freed

@@ -7,6 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash ci/need.sh valgrind strace /usr/bin/time hyperfine initdb munged slurmctld slurmd sbatch \
   python3 perl git make gcc g++ node sqlite3 redis-server redis-benchmark
 
+# So a test that cannot run one of them fails.
+export FURLONG_PROGRAMS_ARE_THERE=1
+
 mapfile -t commands < <(grep -E '^cargo test' README.md)
 if [ "${#commands[@]}" -ne 1 ]; then
   echo "README.md must have exactly one line that begins with the test command" >&2

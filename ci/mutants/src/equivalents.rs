@@ -1,0 +1,58 @@
+//! The list of mutants that no test could notice, each with its reason.
+//!
+//! A line is `file | function | old -> new | reason`. Names say what changes, not on which line,
+//! and an entry that names no mutant is an error.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use crate::mutant::Name;
+
+/// Reasons by name.
+pub type Equivalents = BTreeMap<Name, String>;
+
+/// Reads the list.
+///
+/// # Errors
+/// The line that is none, or that is there twice.
+pub fn read(text: &str) -> Result<Equivalents, String> {
+    let mut list = Equivalents::new();
+    for (at, line) in text.lines().enumerate() {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |what: &str| format!("line {}: {what}: {line}", at + 1);
+        // Changes may have `|` in them, and `||`: the reason is behind the last.
+        let (front, reason) = line.rsplit_once(" | ").ok_or_else(|| wrong("no reason"))?;
+        let mut parts = front.splitn(3, " | ");
+        let mut part = || parts.next().map(|part| part.trim().to_string());
+        let (Some(file), Some(function), Some(change)) = (part(), part(), part()) else {
+            return Err(wrong("must be: file | function | old -> new | reason"));
+        };
+        if list
+            .insert(
+                Name {
+                    file,
+                    function,
+                    change,
+                },
+                reason.trim().to_string(),
+            )
+            .is_some()
+        {
+            return Err(wrong("is listed already"));
+        }
+    }
+    Ok(list)
+}
+
+/// Entries of files that were looked at and that name none of their mutants.
+pub fn stale(
+    list: &Equivalents,
+    looked_at: impl Fn(&str) -> bool,
+    is_one: impl Fn(&Name) -> bool,
+) -> Vec<&Name> {
+    list.keys()
+        .filter(|name| looked_at(&name.file) && !is_one(name))
+        .collect()
+}

@@ -1,0 +1,219 @@
+//! The modules that are mutated, and the narrow suites that should notice.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// A part of the repository.
+#[derive(Debug)]
+pub struct Module {
+    pub name: &'static str,
+    pub package: &'static str,
+    /// Files of tests are named by one of these words, the library's own tests by the first.
+    words: &'static [&'static str],
+    /// Files that are others in the copy.
+    replaced: Replaced,
+}
+
+type Replaced = &'static [(&'static str, &'static str)];
+
+/// Of the lab the statistics alone, with what they use: the whole takes minutes to build.
+const STATISTICS_ALONE: Replaced = &[
+    (
+        "crates/furlong-lab/Cargo.toml",
+        r#"[package]
+name = "furlong-lab"
+version = "0.1.0"
+edition = "2024"
+build = false
+autobins = false
+autobenches = false
+autoexamples = false
+autotests = false
+[[test]]
+name = "stats_vectors"
+[dependencies]
+rand_chacha = { version = "0.10.0", default-features = false }
+serde = { version = "1", features = ["derive"] }
+serde_json = { version = "1", features = ["float_roundtrip"] }
+statrs = { version = "0.19.1", default-features = false, features = ["std"] }
+"#,
+    ),
+    (
+        "crates/furlong-lab/src/lib.rs",
+        r#"//! The statistics alone.
+pub mod experiments {
+    pub const MARGIN: &str = "margin_pct";
+}
+pub mod record {
+    pub mod result;
+}
+impl record::result::Control {
+    pub fn blank() -> Self {
+        Self { samples: vec![], floor_pct: None, failed: false }
+    }
+}
+pub mod stats;
+"#,
+    ),
+    // Only packages that need nothing of the rest.
+    (
+        "Cargo.toml",
+        "[workspace]\nresolver = \"3\"\nmembers = [\"crates/furlong-lab\"]\n",
+    ),
+];
+
+const fn system(name: &'static str, words: &'static [&'static str]) -> Module {
+    Module {
+        name,
+        package: "furlong",
+        words,
+        replaced: &[],
+    }
+}
+
+/// All of them, each as its folder is called.
+pub const MODULES: &[Module] = &[
+    system("rbtree", &["rbtree", "tree"]),
+    system("iova", &["iova"]),
+    system("phys", &["phys"]),
+    system("maple", &["maple"]),
+    system("vmspace", &["vmspace"]),
+    system("rcu", &["rcu", "loom"]),
+    system("bounce", &["bounce"]),
+    system("malloc", &["malloc"]),
+    Module {
+        name: "stats",
+        package: "furlong-lab",
+        words: &["stats"],
+        replaced: STATISTICS_ALONE,
+    },
+];
+
+/// Files of the statistics that make up runs whose truth is known, for a test of the verdict alone:
+/// tests themselves.
+const INSTRUMENTS: &[&str] = &["promise.rs", "simulation.rs"];
+
+/// What cargo builds and what of it is run.
+#[derive(Debug)]
+pub struct Suite {
+    /// The package with the mutants.
+    pub package: &'static str,
+    /// Models under loom instead of tests.
+    pub loom: bool,
+    /// Beginnings of the names of the package's own tests.
+    pub filters: Vec<String>,
+    /// Files that are others in the copy.
+    pub replaced: Replaced,
+    /// Package and name of each file of tests.
+    targets: Vec<(String, String)>,
+}
+
+impl Module {
+    /// Whether a file is of this module and no test of it.
+    pub fn has(&self, file: &str) -> bool {
+        let folder = format!("crates/{}/src/{}/", self.package, self.name);
+        file.strip_prefix(&folder).is_some_and(|rest| {
+            let tests = rest.ends_with("tests.rs") || rest.contains("tests/");
+            rest.ends_with(".rs") && !tests && !INSTRUMENTS.contains(&rest)
+        })
+    }
+
+    /// The suite of several modules of one package.
+    pub fn suite(root: &Path, modules: &[&Module], loom: bool) -> io::Result<Suite> {
+        let package = modules.first().map_or("furlong", |module| module.package);
+        let words: Vec<&str> = modules
+            .iter()
+            .flat_map(|module| module.words)
+            .copied()
+            .collect();
+        let mut targets = vec![];
+        let folders: &[&str] = match (package, loom) {
+            ("furlong", false) => &["furlong", "furlong-spec"],
+            (package, _) => &[package],
+        };
+        for folder in folders {
+            for name in names(&root.join("crates").join(folder).join("tests"))? {
+                if name.starts_with("loom") == loom && is_about(&name, &words) {
+                    targets.push(((*folder).to_string(), name));
+                }
+            }
+        }
+        targets.sort();
+        let replaced = modules.first().map_or(&[][..], |module| module.replaced);
+        let filters = modules
+            .iter()
+            .map(|module| format!("{}::", module.name))
+            .collect();
+        Ok(Suite {
+            package,
+            loom,
+            filters,
+            replaced,
+            targets,
+        })
+    }
+}
+
+/// Names of the files of tests in a folder.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut found = vec![];
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_one =
+            path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").is_file();
+        found.extend(
+            path.file_stem()
+                .filter(|_| is_one)
+                .map(|name| name.to_string_lossy().into()),
+        );
+    }
+    Ok(found)
+}
+
+/// Whether a file of tests is about one of the words: `phys_race`, `hostile_phys`, `loom_phys`.
+fn is_about(name: &str, words: &[&str]) -> bool {
+    let bare = ["loom_", "hostile_"]
+        .iter()
+        .find_map(|start| name.strip_prefix(start));
+    let first = bare.unwrap_or(name).split('_').next();
+    first.is_some_and(|first| words.contains(&first))
+}
+
+impl Suite {
+    /// Whether there are programs beside the library's own tests.
+    pub fn has_programs(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
+    /// What cargo is asked for: the library's own tests, which compile soonest, or the others. With
+    /// loom it has none, and one of the others stands for them.
+    pub fn arguments(&self, only_library: bool) -> Vec<String> {
+        let mut said: Vec<String> = vec!["-p".into(), self.package.into()];
+        if self.loom {
+            said.push("--release".into());
+        } else if self.package == "furlong" {
+            let all = "furlong/std,furlong/lock_api,furlong/allocator-api2,furlong/serde";
+            said.extend(["--features".into(), all.into()]);
+        }
+        if only_library && !self.loom {
+            said.push("--lib".into());
+            return said;
+        }
+        let count = if only_library { 1 } else { self.targets.len() };
+        for (package, name) in self.targets.iter().take(count) {
+            said.extend(["-p".into(), package.clone(), "--test".into(), name.clone()]);
+        }
+        said
+    }
+
+    /// The package of a program, by the name of its crate; `None` for one that was not asked for.
+    pub fn package_of(&self, program: &str, own: bool) -> Option<String> {
+        if own {
+            return (self.package.replace('-', "_") == program).then(|| self.package.to_string());
+        }
+        let found = self.targets.iter().find(|(_, name)| name == program);
+        found.map(|(package, _)| package.clone())
+    }
+}
