@@ -121,7 +121,7 @@ impl Limbo {
     }
 
     /// How many things wait.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom), feature = "alloc"))]
     pub(super) fn len(&self) -> usize {
         self.waiting.as_slice().len()
     }
