@@ -6,6 +6,7 @@ use std::ops::Bound;
 
 use furlong::iova::{GapSummary, Reserved};
 
+use super::model::{gap, measure};
 use super::{Operation, Outcome};
 use crate::Subject;
 
@@ -78,13 +79,12 @@ impl MapTree {
 
     fn summary(&self) -> Option<GapSummary> {
         let extents = || self.map.values().map(|node| self.items[*node]);
-        let gaps = extents()
-            .zip(extents().skip(1))
-            .map(|(low, high)| high.start - low.last - 1);
+        let neighbours = extents().zip(extents().skip(1));
+        let gaps = neighbours.map(|(low, high)| gap(low, high));
         Some(GapSummary {
             first: extents().next()?.start,
             last: extents().next_back()?.last,
-            gap: gaps.max().unwrap_or(0),
+            gap: measure(gaps),
         })
     }
 }

@@ -86,15 +86,28 @@ impl Model {
 
     fn summary(&self) -> Option<GapSummary> {
         let extents: Vec<Reserved> = self.extents().collect();
-        let gaps = extents
-            .windows(2)
-            .map(|pair| pair[1].start - pair[0].last - 1);
+        let gaps = extents.windows(2).map(|pair| gap(pair[0], pair[1]));
         Some(GapSummary {
             first: extents.first()?.start,
             last: extents.last()?.last,
-            gap: gaps.max().unwrap_or(0),
+            gap: measure(gaps),
         })
     }
+}
+
+/// The start and the length of the gap between two neighbours.
+pub(super) fn gap(low: Reserved, high: Reserved) -> (u64, u64) {
+    (low.last + 1, high.start - low.last - 1)
+}
+
+/// The library's measure of gaps, by its definition: twice the longest length, and one more if some
+/// gap has an aligned block of the largest power of two that is no longer than that.
+pub(super) fn measure(gaps: impl Iterator<Item = (u64, u64)> + Clone) -> u64 {
+    let longest = gaps.clone().map(|(_, len)| len).max().unwrap_or(0);
+    let power = 1 << longest.max(1).ilog2();
+    let mut gaps = gaps;
+    let has_block = gaps.any(|(start, len)| start.next_multiple_of(power) + power <= start + len);
+    2 * longest + u64::from(has_block)
 }
 
 impl Subject for Model {

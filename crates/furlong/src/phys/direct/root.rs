@@ -3,6 +3,7 @@
 use super::super::error::NoMemory;
 use super::super::limbo::Limbo;
 use super::super::memory::Memory;
+use super::super::truth::Hidden;
 use super::super::words::Words;
 use super::cell::CellRef;
 use super::geometry::{BLOCK_FRAMES, BLOCKS, LOW_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of};
@@ -236,17 +237,22 @@ impl<D> Private<D> {
     }
 
     /// Makes pages for frames `start..end`, and if the table was not wide before, for all that
-    /// there is.
+    /// there is. `hidden` frames look like none, but may be taken back.
     pub(super) fn widen(
         &mut self,
         memory: &mut Memory,
         limbo: &mut Limbo,
         (start, end): (u64, u64),
+        hidden: &[Hidden],
     ) -> Result<(), NoMemory> {
         let empty = self.empty.expect("there is an empty cell first").word();
         let is_first = !self.wide.is_used();
         let before = self.wide.bytes();
-        let made = self.wide.cover(memory, limbo, (start, end), empty);
+        let hidden = hidden.iter().filter(|_| is_first).map(|one| one.frames);
+        let mut needed = hidden
+            .map(|frames| (frames.start, frames.end))
+            .chain([(start, end)]);
+        let made = needed.try_for_each(|frames| self.wide.cover(memory, limbo, frames, empty));
         let made = made.and_then(|()| self.move_words(memory, limbo, empty, is_first));
         self.bytes = self.bytes + self.wide.bytes() - before;
         made?;

@@ -83,7 +83,8 @@ fn cover<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), NoMemo
     let private = &mut *site.private;
     if is_wide || frames.end > LOW_FRAMES {
         let start = frames.start.max(private.near_end());
-        return private.widen(site.memory, site.limbo, (start, frames.end));
+        let hidden = site.truth.hidden;
+        return private.widen(site.memory, site.limbo, (start, frames.end), hidden);
     }
     let sections = frames.end.div_ceil(SECTION_FRAMES) as usize;
     private.grow_words(site.memory, site.limbo, sections)

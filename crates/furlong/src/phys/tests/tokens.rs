@@ -74,3 +74,27 @@ fn frames_are_not_isolated_before_the_start() {
     let refused = table.lock().isolate(frames(0, 5));
     assert_eq!(refused, Err(UnplugError::NotStarted));
 }
+
+#[test]
+fn whole_sections_stay_isolated_while_the_way_to_all_sections_is_made_anew() {
+    for is_taken_back in [true, false] {
+        let table = table::<Direct>();
+        let mut segments = table.lock();
+        segments.grow_on_heap();
+        let low = frames(0x10_0000, 0x10_4000);
+        segments.plug(low).unwrap();
+        segments.plug(frames(0, 10)).unwrap();
+        segments.start().unwrap();
+        let isolated = segments.isolate(low).unwrap();
+        // The first frame above 1 TiB.
+        segments.plug(frames(1 << 28, (1 << 28) + 1)).unwrap();
+        if is_taken_back {
+            segments.abort(isolated).unwrap();
+        } else {
+            segments.remove(isolated).unwrap();
+        }
+        segments.check().unwrap();
+        let is_found = segments.view().find(Pfn::new(0x10_2345)).is_some();
+        assert_eq!(is_found, is_taken_back);
+    }
+}
