@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-#[cfg(any(test, prove))]
+#[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 
 mod sealed {

@@ -42,7 +42,7 @@ pub mod malloc;
 pub mod maple;
 #[cfg(target_has_atomic = "64")]
 pub mod phys;
-#[cfg(any(test, prove))]
+#[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 pub mod rbtree;
 pub mod rcu;

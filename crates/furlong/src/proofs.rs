@@ -47,7 +47,7 @@ pub fn all() -> impl Iterator<Item = &'static Property> {
     modules.into_iter().flatten()
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::{Input, Property, all};
 

@@ -82,7 +82,7 @@ mod parameter;
 mod plan;
 mod pointer;
 mod pool;
-#[cfg(any(test, prove))]
+#[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 mod queue;
 mod raw;

@@ -79,7 +79,7 @@ mod grid;
 mod growth;
 mod map;
 mod policy;
-#[cfg(any(test, prove))]
+#[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 mod quarantine;
 mod query;

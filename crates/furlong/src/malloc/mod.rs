@@ -111,7 +111,7 @@ mod outgoing;
 mod own;
 mod policy;
 mod pool;
-#[cfg(any(test, prove))]
+#[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 mod purge;
 mod refill;

@@ -78,7 +78,7 @@ mod memory;
 mod pages;
 mod plug;
 mod pool;
-#[cfg(any(test, prove))]
+#[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 mod row;
 mod segment;
