@@ -143,6 +143,12 @@ impl<A: Address> Extent<A> {
         (start <= last).then_some(Self { start, last })
     }
 
+    /// The same of two that are known to be in order.
+    pub(crate) fn in_order(start: A, last: A) -> Self {
+        debug_assert!(start <= last);
+        Self { start, last }
+    }
+
     /// `start..end`, half-open; `None` if that is empty or reversed.
     pub fn from_end(start: A, end: A) -> Option<Self> {
         Self::from_last(start, end.checked_sub(1)?)

@@ -97,6 +97,7 @@ unsafe impl<E: Plain> Retire for E {
     fn retire(self, _: &mut Batch) {}
 }
 
+#[inline]
 fn number(value: usize) -> NonNull<()> {
     NonNull::new(ptr::without_provenance_mut(value)).expect("the number is not 0")
 }
@@ -154,7 +155,7 @@ unsafe impl Entry for NonZeroUsize {
 
     #[inline]
     fn into_word(self) -> NonNull<()> {
-        number(self.get())
+        NonNull::dangling().with_addr(self)
     }
 
     #[inline]

@@ -26,7 +26,7 @@ pub(super) type Item<N> = <<N as Nodes>::Augment as Augment>::Item;
 /// # Example
 /// The largest gap between neighbouring extents, kept up to date:
 /// ```
-/// use furlong::iova::{Gaps, Reserved};
+/// use furlong::iova::{Gaps, Measure, Reserved};
 /// use furlong::rbtree::{RbTree, VecArena};
 ///
 /// let extents = [(0, 3), (5, 5), (16, 19)];
@@ -37,9 +37,9 @@ pub(super) type Item<N> = <<N as Nodes>::Augment as Augment>::Item;
 /// for &id in &ids {
 ///     tree.insert(id).unwrap();
 /// }
-/// assert_eq!(tree.summary().unwrap().gap, 10);
+/// assert_eq!(tree.summary().unwrap().gap.longest(), 10);
 /// tree.remove(ids[1]).unwrap();
-/// assert_eq!(tree.summary().unwrap().gap, 12);
+/// assert_eq!(tree.summary().unwrap().gap.longest(), 12);
 /// ```
 pub struct RbTree<N: Nodes, C: Config = Standard> {
     pub(super) nodes: N,

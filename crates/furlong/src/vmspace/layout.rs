@@ -98,14 +98,17 @@ pub(super) struct Grid {
 }
 
 impl Grid {
+    #[inline]
     fn mask(&self) -> u64 {
         (1 << self.shift) - 1
     }
 
+    #[inline]
     pub(super) fn is_aligned(&self, address: VirtAddr) -> bool {
         address.raw() & self.mask() == 0
     }
 
+    #[inline]
     pub(super) fn page(&self, address: VirtAddr) -> u64 {
         address.raw() >> self.shift
     }
@@ -115,14 +118,15 @@ impl Grid {
         (len >> self.shift) + u64::from(len & self.mask() != 0)
     }
 
+    #[inline]
     pub(super) fn address(&self, page: u64) -> VirtAddr {
         VirtAddr::new(page << self.shift)
     }
 
+    #[inline]
     pub(super) fn extent(&self, pages: Pages) -> Extent<VirtAddr> {
         let last = pages.last << self.shift | self.mask();
-        let extent = Extent::from_last(self.address(pages.first), VirtAddr::new(last));
-        extent.expect("pages are in order")
+        Extent::in_order(self.address(pages.first), VirtAddr::new(last))
     }
 
     /// `len` pages from `first`, if they are in the space.

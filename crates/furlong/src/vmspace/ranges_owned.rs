@@ -208,7 +208,7 @@ impl<A: Value, C: Config> Ranges<A> for OwnedRanges<A, C> {
         let mut records = Slab::with_room(source.len()).map_err(|_| None)?;
         let copied = source.duplicate(|area| {
             let (attr, value) = (area.attr, copy(area).map_err(Some)?);
-            records.push(attr, Some(value)).map_err(|_| None)
+            Ok(records.push_in_room(attr, value))
         });
         match copied {
             None => self.copy_from(source, |area| copy(area).map(Some)),

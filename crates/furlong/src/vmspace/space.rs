@@ -243,12 +243,14 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         })
     }
 
+    #[inline]
     pub(super) fn area<'a>(&self, entry: Entry<'a, A>) -> Area<'a, A> {
         area(&self.state.grid, entry)
     }
 }
 
 /// An area of the index as it is seen.
+#[inline]
 pub(super) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
     let Attr {
         prot, may, flags, ..
@@ -264,6 +266,7 @@ pub(super) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
 }
 
 /// Where in its object a stretch begins, in bytes.
+#[inline]
 fn offset(grid: &Grid, pages: Pages, attr: Attr) -> u64 {
     pages.first.wrapping_add(attr.origin) << grid.shift
 }
