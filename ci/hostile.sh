@@ -2,12 +2,12 @@
 # The hostile caller: safe code that forgets results, panics in every callback, re-enters and lies,
 # against every system, under AddressSanitizer. Prints how many distinct attacks each public type
 # has stood (a pair of place and state counts once), and fails below 100,000 in total.
-# The tests are those of the specification whose names begin with hostile_.
+# The tests are those of the specification and of the adapters whose names begin with hostile_.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tests=()
-for file in crates/furlong-spec/tests/hostile_*; do
+for file in crates/furlong-{spec,adapters}/tests/hostile_*; do
   [ -e "$file" ] || { echo "there are no hostile tests" >&2; exit 1; }
   tests+=(--test "$(basename "$file" .rs)")
 done
@@ -21,8 +21,9 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-if ! cargo test -p furlong-spec "${tests[@]}" --features furlong/std --target "$host" \
-  --target-dir target/asan -- --nocapture "$@" >"$out" 2>&1; then
+# The packages of ci/asan.sh, so that both build the same libraries.
+if ! cargo test -p furlong -p furlong-spec -p furlong-adapters "${tests[@]}" --features furlong/std \
+  --target "$host" --target-dir target/asan -- --nocapture "$@" >"$out" 2>&1; then
   tail -n 100 "$out" >&2
   exit 1
 fi
