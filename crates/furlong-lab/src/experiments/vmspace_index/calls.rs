@@ -81,7 +81,8 @@ fn once<S: AddressSpace>(script: &Script, class: Class) -> (Duration, u64, u64) 
     (only.timed, only.calls, of_report(&report))
 }
 
-/// The calls of a kind in a recording, again and again. An operation is a call.
+/// The calls of a kind in a recording, again and again, or `replays` times at most if the workload
+/// says so. An operation is a call.
 pub(super) fn calls<S: AddressSpace>(
     class: Class,
     request: &experiments::Request,
@@ -100,7 +101,11 @@ pub(super) fn calls<S: AddressSpace>(
         ..Score::default()
     };
     Ledger::take();
-    while score.operations < request.operations {
+    let replays_max = request.workload.params.get("replays").copied();
+    for _ in 0..replays_max.unwrap_or(u64::MAX) {
+        if score.operations >= request.operations {
+            break;
+        }
         let begin = Instant::now();
         let (timed, calls, answers) = once::<S>(&script, class);
         let timed = timed.saturating_sub(around);
