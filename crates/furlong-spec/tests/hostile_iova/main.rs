@@ -2,6 +2,7 @@
 //! is granted twice, no lock stays held, and what has leaked is what the documentation says.
 #![deny(unsafe_code)]
 
+mod cuts;
 mod domain;
 mod map;
 mod space;
@@ -13,6 +14,13 @@ use furlong_spec::hostile::Ledger;
 fn a_panic_at_any_call_leaves_a_space_whose_other_extents_are_untouched() {
     let mut ledger = Ledger::new();
     space::interrupt_every_operation(&mut ledger);
+    ledger.report(6_000);
+}
+
+#[test]
+fn a_panic_in_a_cut_frees_nothing_beyond_what_was_to_be_cut_out() {
+    let mut ledger = Ledger::new();
+    cuts::interrupt_every_cut(&mut ledger);
     ledger.report(6_000);
 }
 

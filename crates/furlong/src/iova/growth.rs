@@ -101,6 +101,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
                 spare: self.spare,
                 tag: self.tag,
                 is_interrupted: self.is_interrupted,
+                rest: self.rest,
             }),
             Err(tree) => {
                 self.tree = tree;

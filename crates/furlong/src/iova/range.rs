@@ -334,25 +334,37 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     fn carve(&mut self, at: NodeId, part: Reserved, kind: Kind) -> Option<NodeId> {
         self.recover();
         let item = *self.tree.item(at);
-        let above = item.last > part.last;
-        if item.start < part.start {
-            self.shrink(at, kind, |item| item.last = part.start - 1);
-            let rest = above.then(|| Gap {
-                first: part.last + 1,
-                last: item.last,
-            });
-            let next = self.tree.next(at);
-            return rest.map(|rest| {
-                let linked = self.link(rest, next, kind);
-                linked.expect("memory was there before the cut")
-            });
+        match (item.start < part.start, part.last < item.last) {
+            (true, true) => return Some(self.cut_out(at, part, kind)),
+            (true, false) => self.shrink(at, kind, |item| item.last = part.start - 1),
+            (false, true) => {
+                self.shrink(at, kind, |item| item.start = part.last + 1);
+                return Some(at);
+            }
+            (false, false) => self.unlink(at),
         }
-        if above {
-            self.shrink(at, kind, |item| item.start = part.last + 1);
-            return Some(at);
-        }
-        self.unlink(at);
         None
+    }
+
+    /// Takes `part` out of the middle of the extent of `at`; returns the node of what is above it.
+    ///
+    /// The extent ends below the part before there is another one above it. A panic of the user's
+    /// code between the two would leave free what somebody uses: it is noted, and
+    /// [`recover`](Self::recover) reserves it before anything else is.
+    fn cut_out(&mut self, at: NodeId, part: Reserved, kind: Kind) -> NodeId {
+        let rest = Gap {
+            first: part.last + 1,
+            last: self.tree.item(at).last,
+        };
+        let next = self.tree.next(at);
+        let above = self.take(rest.into());
+        let above = above.expect("memory was there before the cut");
+        self.is_interrupted = true;
+        self.rest = Some((rest, kind));
+        self.shrink(at, kind, |item| item.last = part.start - 1);
+        self.join(above, next, kind);
+        self.rest = None;
+        above
     }
 
     /// Changes an end of the extent of `at`, and its kind.

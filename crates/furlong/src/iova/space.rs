@@ -62,6 +62,8 @@ pub struct Space<C: Config, S: Storage<C>> {
     pub(super) tag: Tag,
     /// Whether a change has begun and not ended: code of the user's has panicked in it.
     pub(super) is_interrupted: bool,
+    /// What a cut that has begun and not ended leaves above the part that it takes out.
+    pub(super) rest: Option<(Gap, Kind)>,
 }
 
 impl<S: Storage<Standard>> Space<Standard, S> {
@@ -126,6 +128,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             spare,
             tag: Tag::fresh(),
             is_interrupted: false,
+            rest: None,
         })
     }
 
@@ -269,10 +272,13 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         kind: Kind,
     ) -> Result<NodeId, NoMemory> {
         self.recover();
-        let at = self.take(Reserved {
-            start: wanted.first,
-            last: wanted.last,
-        })?;
+        let at = self.take(wanted.into())?;
+        self.join(at, next, kind);
+        Ok(at)
+    }
+
+    /// Links a node that was taken before `next`.
+    pub(super) fn join(&mut self, at: NodeId, next: Option<NodeId>, kind: Kind) {
         self.is_interrupted = true;
         if kind != Kind::Granted {
             self.tree.set_mark(at, kind as u8);
@@ -281,7 +287,6 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         linked.expect("a free node is in no tree");
         self.joined(at);
         self.is_interrupted = false;
-        Ok(at)
     }
 
     /// Keeps the ends after a node has been linked.
