@@ -4,6 +4,7 @@
 
 mod cuts;
 mod domain;
+mod flushes;
 mod map;
 mod space;
 mod user;
@@ -30,6 +31,17 @@ fn a_panic_at_any_call_leaves_a_domain_with_no_lock_held() {
     domain::interrupt_every_operation::<0>(&mut ledger);
     domain::interrupt_every_operation::<1>(&mut ledger);
     domain::interrupt_every_operation::<2>(&mut ledger);
+    ledger.report(6_000);
+}
+
+#[test]
+fn a_flush_that_comes_back_to_its_domain_finds_no_lock_held_and_frees_nothing_early() {
+    let mut ledger = Ledger::new();
+    flushes::come_back::<0>(&mut ledger);
+    flushes::come_back::<1>(&mut ledger);
+    flushes::come_back::<2>(&mut ledger);
+    flushes::come_back_and_panic::<1>(&mut ledger);
+    flushes::come_back_and_panic::<2>(&mut ledger);
     ledger.report(6_000);
 }
 

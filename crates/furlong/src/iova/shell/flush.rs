@@ -7,8 +7,12 @@ pub trait Flush {
     /// down before the call.
     ///
     /// It is called with no lock of the domain held, possibly from several CPUs at once, and may
-    /// wait. It should not reserve from the same domain: where that is out of addresses, it would
-    /// flush again.
+    /// wait. It may use the same domain. What may flush calls it again then: a reservation where
+    /// the domain is out of addresses, a release into a full quarantine, a flush, draining. An
+    /// implementation that does any of these bounds the depth itself.
+    ///
+    /// If it panics, what waited for the flush waits for the next one, and a token in the hands of
+    /// the call that flushed has leaked.
     fn flush(&self);
 }
 
