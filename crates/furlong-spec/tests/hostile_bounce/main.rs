@@ -2,6 +2,8 @@
 //! wait, refuses and lies, and comes back from where it is called.
 
 mod memory;
+mod raw;
+mod restored;
 mod script;
 
 use std::any::type_name;

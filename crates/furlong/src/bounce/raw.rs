@@ -10,7 +10,7 @@ use super::error::{MapError, Misuse, SyncError};
 use super::memory::Memory;
 use super::pool::Pool;
 use super::record::{Entry, Kind, Owner};
-use super::reserve::Ask;
+use super::reserve::{Ask, OnDrop};
 use super::slot::SLOT;
 use super::spot::Spot;
 use super::zeroing::Zeroing;
@@ -47,6 +47,31 @@ pub(super) struct Found<'a, C: Config> {
     pub(super) entry: Entry,
     /// Of the record; nobody where there is none.
     owner: Owner,
+}
+
+/// A mapping whose address nobody has been told yet. It ends where the memory's code panics as it
+/// copies.
+struct Untold<'a, M: Memory, C: Config> {
+    pool: &'a Pool<M, C>,
+    device: &'a Device,
+    spot: Spot<'a, C>,
+}
+
+impl<M: Memory, C: Config> Untold<'_, M, C> {
+    #[inline(always)]
+    fn tell(self) -> Iova {
+        let at = self.spot.at;
+        core::mem::forget(self);
+        at
+    }
+}
+
+impl<M: Memory, C: Config> Drop for Untold<'_, M, C> {
+    #[cold]
+    fn drop(&mut self) {
+        let spot = Spot { ..self.spot };
+        self.pool.release(self.device, spot);
+    }
 }
 
 impl<'a, C: Config> Found<'a, C> {
@@ -95,7 +120,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// device finds the first one.
     ///
     /// # Errors
-    /// See [`MapError`]; nothing has changed.
+    /// See [`MapError`]; nothing has changed. Nor has anything if [`Memory::read`] panics.
     ///
     /// # Safety
     /// Until the mapping ends, the [`Memory`] of this pool can read, and write if the device does,
@@ -119,7 +144,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
             kind: Kind::Raw,
         };
         self.reserve(device, &ask, move |spot| {
-            let run = self.run(&spot);
+            let untold = Untold {
+                pool: self,
+                device,
+                spot,
+            };
+            let spot = &untold.spot;
+            let run = self.run(spot);
             if C::Zeroing::PADS {
                 run.zero_around(spot.offset as usize, len);
             }
@@ -127,7 +158,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 // SAFETY: the caller vouches for the original; `len` bytes at `to` are in the run.
                 unsafe { self.memory().read(original, to, len) }
             });
-            spot.at
+            untold.tell()
         })
     }
 
@@ -135,7 +166,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// writes.
     ///
     /// # Errors
-    /// See [`Misuse`]; nothing has changed.
+    /// See [`Misuse`]; nothing has changed. If [`Memory::write`] panics, the mapping has ended.
     ///
     /// # Safety
     /// The original is as [`map_raw`](Self::map_raw) asks for. No sync of the same mapping runs at
@@ -189,16 +220,18 @@ impl<M: Memory, C: Config> Pool<M, C> {
         back: Back,
     ) -> Result<(), Misuse> {
         self.end(&found)?;
-        let written = back.bytes(found.entry.len as usize);
-        if found.entry.direction.reaches_cpu() && written > 0 {
-            let run = self.run(&found.spot);
-            run.lend(found.spot.offset as usize, written, |from| {
-                let original = PhysAddr::new(found.entry.original);
+        let Found { spot, entry, .. } = found;
+        // Also where the memory's code panics as it copies.
+        let _given = OnDrop(|| self.release_closed(device, Spot { ..spot }));
+        let written = back.bytes(entry.len as usize);
+        if entry.direction.reaches_cpu() && written > 0 {
+            let run = self.run(&spot);
+            run.lend(spot.offset as usize, written, |from| {
+                let original = PhysAddr::new(entry.original);
                 // SAFETY: the caller vouches for the original; the bytes are in the run.
                 unsafe { self.memory().write(original, from, written) }
             });
         }
-        self.release_closed(device, found.spot);
         Ok(())
     }
 

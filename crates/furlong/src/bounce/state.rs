@@ -314,7 +314,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     ///
     /// # Errors
     /// See [`RestoreError`]. Memory that was adopted by then is not freed: devices may be at work
-    /// in it.
+    /// in it. Nor is it if [`Memory::adopt`] panics.
     pub fn restore_with_config(
         state: &State,
         memory: M,
@@ -324,14 +324,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Self::validate(state, plan)?;
         let pool = Self::empty(Store::heap(), memory, cpu, plan);
         let pool = pool.map_err(|none| RestoreError::Pool(none.cause))?;
-        let restored = pool.restore_all(state);
-        match restored {
-            Ok(()) => Ok(pool),
-            Err(error) => {
-                pool.abandon();
-                Err(error)
-            }
-        }
+        let mut restoring = Restoring(Some(pool));
+        restoring.pool().restore_all(state)?;
+        Ok(restoring.0.take().expect("it is taken out once"))
     }
 
     fn restore_all(&self, state: &State) -> Result<(), RestoreError> {
@@ -394,6 +389,24 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Forgets all memory without freeing it.
     fn abandon(mut self) {
         self.memory = None;
+    }
+}
+
+/// A pool that is being restored. Refused, or by a panic of the memory's code, it goes without
+/// what it has adopted.
+struct Restoring<M: Memory, C: Config>(Option<Pool<M, C>>);
+
+impl<M: Memory, C: Config> Restoring<M, C> {
+    fn pool(&self) -> &Pool<M, C> {
+        self.0.as_ref().expect("it is here until it is restored")
+    }
+}
+
+impl<M: Memory, C: Config> Drop for Restoring<M, C> {
+    fn drop(&mut self) {
+        if let Some(pool) = self.0.take() {
+            pool.abandon();
+        }
     }
 }
 

@@ -12,6 +12,14 @@ pub(crate) const UNSAFE_IN_HOSTILE: &[(&str, &str)] = &[
         "the contract of bounce memory, kept by memory that panics and lies",
     ),
     (
+        "crates/furlong-spec/tests/hostile_bounce/raw.rs",
+        "mappings that are made and ended by address",
+    ),
+    (
+        "crates/furlong-spec/tests/hostile_bounce/restored.rs",
+        "mappings that are claimed and ended by address",
+    ),
+    (
         "crates/furlong-spec/tests/hostile_iova/user.rs",
         "a lock that counts itself",
     ),
