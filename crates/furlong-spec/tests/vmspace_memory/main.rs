@@ -350,3 +350,28 @@ fn clearing_needs_no_memory() {
     clears_without_memory::<Custom<Maple>>();
     clears_without_memory::<Custom<Maple<Tiny>>>();
 }
+
+/// The same under a lock, beside readers, with nothing prepared.
+fn clears_beside_readers_without_memory<C: SharedConfig>() {
+    for (seed, world) in (0..4).flat_map(|seed| WORLDS.map(|world| (seed, world))) {
+        let domain = Domain::new();
+        let space = Shared::<u32, _, _, C>::new(world.layout(), &domain, SpinLock::new());
+        let space = space.expect("a layout");
+        for operation in operations(world, Mix::Growing, 200, seed) {
+            let _ = apply(&mut space.lock(), &operation, &mut |_| ());
+        }
+        let mut locked = space.lock();
+        let (areas, mut freed) = (locked.len(), 0);
+        let ((), calls) = failing_at(0, || locked.clear(|_| freed += 1));
+        assert_eq!((calls, freed), (0, areas));
+        assert!(locked.is_empty());
+        drop(locked);
+        space.check().expect("it is empty");
+    }
+}
+
+#[test]
+fn clearing_beside_readers_needs_no_memory() {
+    clears_beside_readers_without_memory::<Standard>();
+    clears_beside_readers_without_memory::<Custom<Maple<Tiny>>>();
+}

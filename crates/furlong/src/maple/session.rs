@@ -191,7 +191,16 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
     }
 }
 
-impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, L, C> {
+impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
+    /// Takes all entries out. It obtains no node. Readers see what was there, or nothing.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn take_all(&mut self) -> Removed<'_, 'm, A, E, R, C> {
+        let mut write = self.write();
+        write.uproot();
+        let displaced = write.displaced;
+        self.removed(0, u64::MAX, displaced)
+    }
+
     /// Keeps what was given up, if no reader is inside, or retires it.
     fn let_go(&mut self, given_up: usize, is_urgent: bool) {
         let ready = self.pool.ready();

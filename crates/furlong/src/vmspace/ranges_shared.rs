@@ -48,6 +48,15 @@ fn copied<A: Value, E, S: Index<A>>(
     Ok(())
 }
 
+/// What is handed back of a record that readers may have.
+fn piece<A: Value>(at: Extent<VirtAddr>, record: &Record<A>) -> Piece<A> {
+    Piece {
+        pages: pages(at),
+        attr: record.attr,
+        value: record.value.clone(),
+    }
+}
+
 /// What is handed back is a clone: readers may have the record, whose value is dropped after them.
 impl<A, R, L, C> Ranges<A> for Session<'_, VirtAddr, Boxed<A>, R, L, C>
 where
@@ -162,20 +171,13 @@ where
     ) -> Result<(), Option<Boxed<A>>> {
         let taken = Self::exchange(self, at, record, |_| upper)?;
         cut.into_iter().for_each(&mut removed);
-        taken.show(|at, record| {
-            removed(Piece {
-                pages: pages(at),
-                attr: record.attr,
-                value: record.value.clone(),
-            });
-        });
+        taken.show(|at, record| removed(piece(at, record)));
         Ok(())
     }
 
-    /// Nothing that is shared with readers is cleared; a session would have to be prepared for it.
     fn take_all(&mut self, removed: impl FnMut(Piece<A>)) {
-        let taken = Ranges::exchange(self, extent(Pages::ALL), None, None, None, removed);
-        assert!(taken.is_ok(), "the session was prepared");
+        let mut removed = removed;
+        Self::take_all(self).show(|at, record| removed(piece(at, record)));
     }
 
     #[inline]
