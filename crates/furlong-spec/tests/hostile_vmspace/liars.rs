@@ -8,8 +8,8 @@ use furlong::check::Check;
 use furlong::maple;
 use furlong::rcu::Rcu;
 use furlong::vmspace::{
-    At, Config, Custom, Hold, Maple, Prot, Remap, RemapFlags, Request, Shared, Space, Standard,
-    Value,
+    At, Config, Custom, Hold, Maple, Prot, Rbtree, Remap, RemapFlags, Request, Shared, Space,
+    Standard, Value,
 };
 use furlong_spec::Random;
 use furlong_spec::hostile::{Grace, Latch, Ledger, Memory, Tracked, Watch};
@@ -104,8 +104,9 @@ fn lie_to<C: Config<Index<Liar>: Default>>(ledger: &mut Ledger) {
 fn values_that_lie_break_no_space() {
     let mut ledger = Ledger::new();
     lie_to::<Standard>(&mut ledger);
+    lie_to::<Custom<Rbtree>>(&mut ledger);
     lie_to::<Tiny>(&mut ledger);
-    ledger.report(4000);
+    ledger.report(6000);
 }
 
 #[test]

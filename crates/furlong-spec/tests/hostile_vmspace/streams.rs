@@ -9,7 +9,7 @@ use std::mem::forget;
 use furlong::check::Check;
 use furlong::maple;
 use furlong::rcu::Rcu;
-use furlong::vmspace::{Config, Custom, Index, Maple, Shared, Space, Standard};
+use furlong::vmspace::{Config, Custom, Index, Maple, Rbtree, Shared, Space, Standard};
 use furlong_spec::Random;
 use furlong_spec::hostile::{Grace, Latch, Ledger, Memory, Outcome, Watch, panic_at};
 
@@ -145,7 +145,7 @@ fn attack_all(seed: u64, of: [&'static str; 2], attack: Attack, at_least: usize)
 #[test]
 fn a_space_over_the_red_black_tree_stays_whole_whatever_its_caller_does() {
     let of = ["vmspace::Space<Rbtree>", "vmspace::Freed"];
-    attack_all(1000, of, attack::<Standard>, 1500);
+    attack_all(1000, of, attack::<Custom<Rbtree>>, 1500);
 }
 
 #[test]
@@ -200,6 +200,7 @@ fn a_fork_that_panics_leaves_the_parent_and_drops_the_child() {
     let mut ledger = Ledger::new();
     for len in (0..=64).step_by(4) {
         fork::<Standard>(len, &mut ledger);
+        fork::<Custom<Rbtree>>(len, &mut ledger);
         fork::<Tiny>(len, &mut ledger);
     }
     ledger.report(1000);
