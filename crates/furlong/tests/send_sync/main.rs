@@ -1,6 +1,8 @@
 //! `Send` and `Sync` of every public type, as a table: what a type must be, and what it must not.
+//! And what is closed to other crates.
 #![forbid(unsafe_code)]
 
+mod closed;
 #[path = "../compiler/mod.rs"]
 mod compiler;
 mod generic;

@@ -72,6 +72,28 @@ pub(crate) fn unsafe_impls() -> BTreeSet<(String, String)> {
     found
 }
 
+/// The public traits whose bounds are a trait that other crates cannot name, as paths from the
+/// library.
+pub(crate) fn sealed_traits() -> BTreeSet<String> {
+    let seals = ["Sealed", "sealed", "Choose", "Policy", "Arm", "Beside"];
+    let mut found = BTreeSet::new();
+    for (file, code) in sources() {
+        let module = name(&file).to_owned();
+        let text = code.join("\n");
+        for rest in text.split("\npub trait ").skip(1) {
+            let head = rest.split('{').next().unwrap_or_default();
+            let Some((of, bounds)) = head.split_once(':') else {
+                continue;
+            };
+            let mut words = bounds.split(|at: char| !at.is_alphanumeric());
+            if words.any(|word| seals.contains(&word)) {
+                found.insert(format!("{module}::{}", name(of)));
+            }
+        }
+    }
+    found
+}
+
 /// The public types of the library, as paths from it.
 pub(crate) fn public_types() -> BTreeSet<String> {
     let sources = sources();
