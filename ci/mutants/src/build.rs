@@ -29,6 +29,16 @@ pub fn number(mutants: &mut [Mutant]) {
     mutants.sort_by(|a, b| (&a.file, a.body.start, &a.name).cmp(&(&b.file, b.body.start, &b.name)));
 }
 
+/// How much is built.
+#[derive(Clone, Copy, PartialEq)]
+enum Scope {
+    /// The library as its users have it, which is only checked.
+    Library,
+    /// The library with its own tests.
+    OwnTests,
+    AllTests,
+}
+
 /// A failed build.
 struct Refused {
     /// Numbers of the mutants in which the errors are.
@@ -42,7 +52,7 @@ fn attempt(
     suite: &Suite,
     mutants: &[Mutant],
     change: Change,
-    only_library: bool,
+    scope: Scope,
 ) -> io::Result<Result<String, Refused>> {
     let mut by_file: BTreeMap<&str, Vec<(usize, &Mutant)>> = BTreeMap::new();
     for (at, mutant) in mutants.iter().enumerate() {
@@ -70,9 +80,13 @@ fn attempt(
     texts.insert(root, weave::with_switch(&text));
     scratch.fill(&texts)?;
     let mut cargo = scratch.cargo(suite.loom);
+    match scope {
+        Scope::Library => cargo.arg("check"),
+        Scope::OwnTests | Scope::AllTests => cargo.args(["test", "--no-run"]),
+    };
     cargo
-        .args(["test", "--no-run", "--message-format", "short"])
-        .args(suite.arguments(only_library));
+        .args(["--message-format", "short"])
+        .args(suite.arguments(scope != Scope::AllTests));
     let out = cargo.output()?;
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     if out.status.success() {
@@ -95,11 +109,12 @@ fn place(message: &str) -> Option<(&str, usize)> {
     Some((parts.next()?, parts.next()?.parse().ok()?))
 }
 
-/// Names of the mutants in functions that this build compiles at all; others are for other systems.
+/// Names of the mutants in functions that this build compiles at all; others are for other systems,
+/// or for tests alone.
 pub fn compiled(scratch: &Scratch, suite: &Suite, all: &[Mutant]) -> io::Result<BTreeSet<Name>> {
     let mut all = all.to_vec();
     number(&mut all);
-    match attempt(scratch, suite, &all, weave::probe, true)? {
+    match attempt(scratch, suite, &all, weave::probe, Scope::Library)? {
         Err(Refused { condemned, .. }) if !condemned.is_empty() => {
             let seen = |at: &usize| condemned.contains(&(at + 1));
             Ok((0..all.len())
@@ -130,12 +145,12 @@ pub fn build(
         let mut taken: Vec<Mutant> = left.take(many).cloned().collect();
         number(&mut taken);
         // The library is built alone until it compiles: programs wait for it anyway.
-        let mut result = attempt(scratch, suite, &taken, weave::weave, true)?;
+        let mut result = attempt(scratch, suite, &taken, weave::weave, Scope::OwnTests)?;
         if let Ok(own) = &mut result
             && taken.len() <= count
             && suite.has_programs()
         {
-            match attempt(scratch, suite, &taken, weave::weave, false)? {
+            match attempt(scratch, suite, &taken, weave::weave, Scope::AllTests)? {
                 Ok(said) => own.push_str(&said),
                 refused => result = refused,
             }
