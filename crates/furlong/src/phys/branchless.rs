@@ -146,3 +146,19 @@ impl Arm for Branchless {
         private.starts.len() * (size_of::<u64>() + size_of::<Rest<D>>())
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Arm, Branchless, Piece};
+
+    #[test]
+    fn room_for_pieces_altogether_is_made_once() {
+        let mut sorted = Branchless::private::<u8>();
+        sorted.reserve(100).unwrap();
+        let room = sorted.starts.capacity();
+        assert!((100..200).contains(&room), "{room}");
+        (0..90).for_each(|_| sorted.put(Piece::NONE));
+        sorted.reserve(100).unwrap();
+        assert_eq!(sorted.starts.capacity(), room, "ten more are room enough");
+    }
+}

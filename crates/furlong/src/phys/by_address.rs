@@ -221,7 +221,7 @@ pub(super) mod tests {
     use core::cell::Cell;
     use core::ptr::NonNull;
 
-    use super::{ByAddress, Links, Placed};
+    use super::{ByAddress, Links, Placed, priority};
 
     std::thread_local! {
         /// Things that this thread has looked at.
@@ -242,6 +242,32 @@ pub(super) mod tests {
             let deeper = [0, 1].map(|side| depth(tree, tree.side(at, side)));
             1 + deeper[0].max(deeper[1])
         })
+    }
+
+    /// Things below one of a higher priority, which is what keeps the tree from growing deep.
+    fn assert_heap(tree: &ByAddress<Thing>, at: Option<NonNull<Thing>>) {
+        let Some(at) = at else { return };
+        for below in [0, 1].map(|side| tree.side(at, side)) {
+            assert!(below.is_none_or(|below| priority(below) <= priority(at)));
+            assert_heap(tree, below);
+        }
+    }
+
+    #[test]
+    fn things_that_come_and_go_in_the_order_of_their_addresses_make_no_list() {
+        let things: Vec<Thing> = (0..2000).map(|_| Thing(Links::new(1))).collect();
+        let mut tree = ByAddress::new();
+        for thing in &things {
+            // SAFETY: the things outlive the tree.
+            unsafe { tree.insert(NonNull::from(thing)) };
+        }
+        assert_heap(&tree, tree.root);
+        for thing in &things[..1000] {
+            tree.remove(NonNull::from(thing));
+        }
+        assert_heap(&tree, tree.root);
+        assert!(depth(&tree, tree.root) <= 40);
+        assert!(tree.iter().eq(things[1000..].iter().map(NonNull::from)));
     }
 
     #[test]
@@ -276,6 +302,7 @@ pub(super) mod tests {
         }
         assert!(tree.iter().eq(model.keys().map(|at| place(*at))));
         assert_eq!(tree.most_room(), *model.values().max().unwrap());
+        assert_heap(&tree, tree.root);
         let depth = depth(&tree, tree.root);
         assert!(depth <= 40, "{depth} for {}", model.len());
     }

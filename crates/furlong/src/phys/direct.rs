@@ -66,6 +66,8 @@ pub(super) mod geometry;
 mod leaf;
 mod root;
 mod runs;
+#[cfg(all(test, not(loom), feature = "alloc"))]
+mod tests;
 mod update;
 mod wide;
 

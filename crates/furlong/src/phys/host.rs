@@ -91,7 +91,11 @@ where
         Ok((wanted, Frames { start, end }))
     }
 
-    fn link_hosted(&mut self, wanted: Wanted, host: Host) -> Result<SegmentId, PlugError> {
+    pub(super) fn link_hosted(
+        &mut self,
+        wanted: Wanted,
+        host: Host,
+    ) -> Result<SegmentId, PlugError> {
         self.reserve_entries(1)?;
         let core = &mut *self.core;
         let run = core.slabs.take_late(&mut core.memory, host, wanted.frames);

@@ -60,7 +60,7 @@ impl Placed for Home {
 }
 
 /// Names the memory of a range that hosts its own bookkeeping.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Host(NonNull<Home>);
 
 // SAFETY: it owns all that it points to.
@@ -232,6 +232,12 @@ impl Memory {
     /// What no longer belongs to the table, to be dropped when no lock is held.
     pub(super) fn released(&mut self) -> Released {
         self.own.released()
+    }
+
+    /// Whether nothing is on its way back to the heap.
+    #[cfg(test)]
+    pub(super) fn has_released_nothing(&self) -> bool {
+        self.own.has_released_nothing()
     }
 
     #[cfg(test)]

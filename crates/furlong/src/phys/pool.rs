@@ -134,6 +134,11 @@ impl Pool {
         core::mem::replace(&mut self.released, Released::NONE)
     }
 
+    #[cfg(test)]
+    pub(super) fn has_released_nothing(&self) -> bool {
+        self.released.0.is_none()
+    }
+
     pub(super) fn live(&self) -> usize {
         self.live
     }

@@ -18,16 +18,16 @@ use super::runs::{List, Runs, Spares};
 use crate::sync::atomic::Ordering;
 
 /// Leaves of sections that one change takes at most: at its two ends. Near frames take none.
-const LEAVES: usize = 2;
+pub(super) const LEAVES: usize = 2;
 /// Leaves that removing isolated frames, or taking them back, takes at most: the same.
-const LEAVES_HELD: usize = 2;
+pub(super) const LEAVES_HELD: usize = 2;
 /// Runs that one change makes at most: for the blocks at its two ends, and at the segment's end.
 const RUNS: usize = 3;
 /// Cells that one change makes at most: at these places, and two that a segment's whole sections
 /// share.
 const CELLS: usize = 5;
 /// Spare pieces that one change takes at most.
-const SPARES: usize = RUNS + CELLS;
+pub(super) const SPARES: usize = RUNS + CELLS;
 /// Things that one change unlinks at most: arrays, leaves as one list, leaves of a segment, runs.
 const RETIRED: usize = 16;
 /// Blocks of the longest near leaf.

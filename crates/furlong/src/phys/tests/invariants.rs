@@ -2,10 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::{Page, frames, table};
+use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::segment::Frames;
-use crate::phys::truth::Hidden;
-use crate::phys::{BrokenTable, Custom, Direct, Segments};
+use crate::phys::truth::{Hidden, Piece};
+use crate::phys::{Branchless, BrokenTable, Custom, Direct, Segments};
 
 type Writer<'a> = Segments<'a, Page, Custom<Direct>, 4>;
 
@@ -82,6 +83,48 @@ fn a_frame_too_many_in_the_count_breaks_i5() {
 fn a_lookup_that_finds_what_is_isolated_breaks_i6() {
     let broken = broken_by(|segments| segments.core.hidden.push(hidden(10, 13)));
     assert!(matches!(broken, BrokenTable::Lookup(_)), "{broken}");
+}
+
+/// A table of the sorted arm with these segments, of which lookups find others.
+fn lookups_wrong_about(segments: &[(u64, u64)], found: &[(u64, u64)]) -> Option<BrokenTable> {
+    let table = table::<Branchless>();
+    let mut writer = table.lock();
+    writer.grow_on_heap();
+    for (start, end) in segments {
+        writer.plug(frames(*start, *end)).unwrap();
+    }
+    writer.start().unwrap();
+    writer.check().unwrap();
+    let all = Frames {
+        start: 0,
+        end: 1 << 40,
+    };
+    for (start, end) in found {
+        let taken = writer.site().private.take(all).unwrap();
+        let index = writer.truth().find(taken.start).unwrap();
+        let piece = writer.truth().pieces_of(index).next().unwrap();
+        let frames = Frames {
+            start: *start,
+            end: *end,
+        };
+        writer.site().private.reserve(2).unwrap();
+        writer.site().private.put(Piece { frames, ..piece });
+    }
+    writer.check().err()
+}
+
+#[test]
+fn a_lookup_that_is_wrong_about_one_frame_at_an_edge_breaks_i6() {
+    let one = [(0, 200)];
+    for (found, frame) in [((1, 200), 0), ((0, 199), 199), ((0, 201), 200)] {
+        let wrong = Some(BrokenTable::Lookup(Pfn::new(frame)));
+        assert_eq!(lookups_wrong_about(&one, &[found]), wrong);
+    }
+    // Below a segment that begins with a block, and behind one that ends with a block.
+    for (found, frame) in [((255, 320), 255), ((256, 321), 320), ((257, 320), 256)] {
+        let wrong = Some(BrokenTable::Lookup(Pfn::new(frame)));
+        assert_eq!(lookups_wrong_about(&[(256, 320)], &[found]), wrong);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::{
     Array, BinarySearch, Custom, Direct, Flat, Lookup, PlugError, RestoreError, Segment,
-    SegmentTable, StartError, StealError, UnplugError,
+    SegmentTable, StartError, StealError, Tree, UnplugError,
 };
 
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
@@ -64,6 +64,16 @@ fn four_far_segments() -> Table<Direct> {
     table
 }
 
+/// They are found through pages, and have whole sections.
+fn four_high_segments() -> Table<Direct> {
+    let table = table::<Direct>();
+    table.lock().grow_on_heap();
+    for start in [5000, FAR + 60_000, 1 << 29, 1 << 30] {
+        table.lock().plug(frames(start, start + 9000)).unwrap();
+    }
+    table
+}
+
 fn far_started() -> Table<Direct> {
     let table = four_far_segments();
     table.lock().start().unwrap();
@@ -96,6 +106,38 @@ fn a_start_without_memory_changes_nothing() {
     refuses_cleanly(four_far_segments, start);
     refuses_cleanly(four_segments::<Flat>, start);
     refuses_cleanly(four_segments::<Array<BinarySearch>>, start);
+}
+
+/// What a refusal keeps for the next try it does not take again.
+#[test]
+fn a_start_that_is_refused_again_takes_no_more_memory() {
+    fn refused_twice<L: Lookup>(make: fn() -> Table<L>) {
+        for allocations in 0.. {
+            let table = make();
+            let mut segments = table.lock();
+            let mut refused = || {
+                segments.core.memory.until_failure = Some(allocations);
+                let refused = segments.start() == Err(StartError::NoMemory);
+                segments.core.memory.until_failure = None;
+                refused.then(|| segments.memory_bytes())
+            };
+            let Some(first) = refused() else {
+                assert!(allocations > 0, "nothing was ever refused");
+                return;
+            };
+            // With what the first one got it may come further.
+            let [second, third, fourth] = [(); 3].map(|()| refused());
+            let all = [second, third, fourth];
+            if all.iter().all(Option::is_some) {
+                assert_eq!(third, fourth, "{allocations}: {first} {all:?}");
+            }
+        }
+    }
+    refused_twice(four_segments::<Direct>);
+    refused_twice(four_far_segments);
+    refused_twice(four_high_segments);
+    refused_twice(four_segments::<Flat>);
+    refused_twice(four_segments::<Tree>);
 }
 
 #[test]

@@ -3,10 +3,12 @@
 
 mod host;
 mod hosted_unplug;
+mod hosts_memory;
 mod invariants;
 mod memory;
 mod panics;
 mod price;
+mod probes;
 mod readers;
 mod tokens;
 mod unlinked;
@@ -82,6 +84,7 @@ fn a_hole_is_found_no_more<L: Lookup>() {
     let left = (10..100).chain(200..300).chain(320..330);
     assert!(found(&table, 400).into_iter().eq(left));
     table.lock().check().unwrap();
+    assert!(table.lock().iter().all(|segment| !segment.is_empty()));
     let refused = table.lock().unplug(frames(90, 110));
     assert!(matches!(refused, Err(UnplugError::Crosses(_))));
 }
