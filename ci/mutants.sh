@@ -5,7 +5,8 @@
 #                                  malloc, and the lab's stats; hours, for a quiet machine
 # Further options go to the driver (ci/mutants/): --seed N, --count N, --jobs N, --without-loom,
 # --seconds N for the tests of a module, --longest N for one test without a mutant. The mutants are
-# drawn by the seed, which is printed.
+# drawn by the seed, which is printed; with --only FILE they are those that the lines of a file end
+# with, such as the survivors in a report.
 # A mutant that no test could notice is listed in ci/mutants/equivalent.txt, with the reason.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -43,6 +43,8 @@ struct Options {
     longest: Duration,
     changed: bool,
     loom: bool,
+    /// Text that names mutants, one at the end of each line: those alone, instead of a draw.
+    only: Option<String>,
     modules: Vec<&'static Module>,
 }
 
@@ -57,6 +59,7 @@ impl Options {
             longest: Duration::from_secs(300),
             changed: false,
             loom: true,
+            only: None,
             modules: vec![],
         };
         let mut words = words.into_iter();
@@ -74,6 +77,11 @@ impl Options {
                 "--longest" => asked.longest = Duration::from_secs(number()?),
                 "--changed" => asked.changed = true,
                 "--without-loom" => asked.loom = false,
+                "--only" => {
+                    let path = words.next().ok_or("--only wants a file")?;
+                    let read = std::fs::read_to_string(&path);
+                    asked.only = Some(read.map_err(|error| format!("{path}: {error}"))?);
+                }
                 name => {
                     let found = MODULES.iter().find(|module| module.name == name);
                     asked
@@ -116,7 +124,10 @@ fn run(asked: &Options) -> io::Result<bool> {
     let wanted = |file: &String| only.as_ref().is_none_or(|only| only.contains(file));
     let mut drawn_from = vec![];
     for module in &asked.modules {
-        let places = places(&scratch, module, &list, wanted)?;
+        let mut places = places(&scratch, module, &list, wanted)?;
+        if let Some(text) = &asked.only {
+            places = mutant::named(places, text);
+        }
         if !places.is_empty() {
             drawn_from.push((vec![*module], places));
         }

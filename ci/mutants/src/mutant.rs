@@ -79,6 +79,19 @@ fn on_one_line(text: &str) -> String {
     }
 }
 
+/// The mutants that a text names, each at the end of a line as a report has it, and each a place of
+/// its own.
+pub fn named(places: Vec<Vec<Mutant>>, text: &str) -> Vec<Vec<Mutant>> {
+    let is_named = |one: &Mutant| {
+        let name = one.name.to_string();
+        let before = |line: &str| line.trim_end().strip_suffix(&name).map(str::len);
+        text.lines()
+            .any(|line| before(line).is_some_and(|at| at == 0 || line[..at].ends_with(' ')))
+    };
+    let all = places.into_iter().flatten();
+    all.filter(is_named).map(|one| vec![one]).collect()
+}
+
 /// The order in which places are drawn, with one of each place's mutants: from the seed alone.
 pub fn shuffled(places: Vec<Vec<Mutant>>, seed: u64) -> Vec<Mutant> {
     let mut random = Random(seed);

@@ -257,6 +257,20 @@ fn the_draw_is_the_seeds_and_takes_one_mutant_a_place() {
 }
 
 #[test]
+fn only_the_mutants_that_a_report_names_are_taken() {
+    let source = "fn f() { a < b; c(b); }";
+    let all = || mutant::all("f.rs", source, &sites::functions(source).unwrap());
+    let report = "rcu SURVIVED 3 tests: f.rs | f | a < b -> a >= b\nf.rs | f | c(b); -> nothing\n\
+        rcu killed by t: other-f.rs | f | a < b -> a <= b\n";
+    let taken: Vec<String> = mutant::named(all(), report)
+        .into_iter()
+        .map(|place| place.iter().map(|one| one.name.change.as_str()).collect())
+        .collect();
+    assert_eq!(taken, ["a < b -> a >= b", "c(b); -> nothing"]);
+    assert!(mutant::named(all(), "").is_empty());
+}
+
+#[test]
 fn an_error_condemns_the_mutant_in_whose_copy_it_is() {
     let source = "fn f() -> bool {\n    a < b\n}\nfn g() {}\n";
     let functions = sites::functions(source).unwrap();
