@@ -298,6 +298,22 @@ fn an_error_condemns_the_mutant_in_whose_copy_it_is() {
 }
 
 #[test]
+fn no_copy_is_inlined_into_the_copies_of_its_caller() {
+    let source = "#[inline(always)] fn f() -> bool { a < b }\n#[inline] fn g() {}\n";
+    let all = mutant::all("f.rs", source, &sites::functions(source).unwrap());
+    let all: Vec<Mutant> = all.into_iter().flatten().collect();
+    let numbered: Vec<(usize, &Mutant)> = (1..).zip(&all).collect();
+    let woven = weave::weave(source, &numbered);
+    assert!(
+        woven
+            .text
+            .starts_with("#[inline(never)]  fn f() -> bool { match")
+    );
+    assert!(woven.text.contains("\n#[inline] fn g() {}"));
+    assert!(woven.text.contains("{ a <= b }"));
+}
+
+#[test]
 fn nine_in_ten_must_be_noticed_and_one_in_twenty_may_be_equivalent() {
     let of = |killed, equivalent, survived| Tally {
         killed,

@@ -39,6 +39,7 @@ fn by_function<'a>(mutants: &[(usize, &'a Mutant)]) -> BTreeMap<usize, Vec<(usiz
 /// Weaves the mutants of one file, each with its number; numbers of a function must follow on one
 /// another. The function itself is known by the number of its first mutant.
 pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> Woven {
+    let source = &outlined(source);
     let mut woven = Woven::default();
     let mut done = 0;
     for (start, members) in by_function(mutants) {
@@ -70,6 +71,12 @@ pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> Woven {
     }
     woven.text.push_str(&source[done..]);
     woven
+}
+
+/// The same text, byte for byte in its place, without functions that must be inlined: a caller's
+/// copies would have all copies of what it calls in them, and so on, which no memory is enough for.
+fn outlined(source: &str) -> String {
+    source.replace("#[inline(always)]", "#[inline(never)] ")
 }
 
 impl Woven {
