@@ -144,6 +144,7 @@ impl<A: Address> Extent<A> {
     }
 
     /// The same of two that are known to be in order.
+    #[cfg(feature = "alloc")]
     pub(crate) fn in_order(start: A, last: A) -> Self {
         debug_assert!(start <= last);
         Self { start, last }

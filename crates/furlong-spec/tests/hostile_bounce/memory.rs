@@ -179,7 +179,9 @@ unsafe impl Memory for Hostile {
         user_code("Memory::read, before");
         for (at, byte) in self.originals(from, len).iter().enumerate() {
             // SAFETY: `to` is good for writing `len` bytes, of which this is one.
-            unsafe { to.add(at).write(byte.load(Ordering::SeqCst)) };
+            let place = unsafe { to.add(at) };
+            // SAFETY: as above.
+            unsafe { place.write(byte.load(Ordering::SeqCst)) };
         }
         user_code("Memory::read, after");
     }
@@ -188,7 +190,9 @@ unsafe impl Memory for Hostile {
         user_code("Memory::write, before");
         for (at, byte) in self.originals(to, len).iter().enumerate() {
             // SAFETY: `from` is good for reading `len` bytes, of which this is one.
-            byte.store(unsafe { from.add(at).read() }, Ordering::SeqCst);
+            let place = unsafe { from.add(at) };
+            // SAFETY: as above.
+            byte.store(unsafe { place.read() }, Ordering::SeqCst);
         }
         user_code("Memory::write, after");
     }

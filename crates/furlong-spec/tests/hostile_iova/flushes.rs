@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
-use furlong::iova::{Domain, Flush, Grant, Highest, Lowest, Request, Sealed, Token};
+use furlong::iova::{ChunkSpace, Domain, Flush, Grant, Highest, Lowest, Request, Sealed, Token};
 use furlong_spec::Random;
 use furlong_spec::hostile::{Ledger, user_code};
 
@@ -226,7 +226,7 @@ impl<const N: usize> Shared<N> {
         }
         self.domain.drain_all();
         self.domain.check().expect("it is in order");
-        let left = self.domain.with_space(|space| space.len());
+        let left = self.domain.with_space(ChunkSpace::len);
         assert!(left <= lost, "{told}: {left} extents are lost");
     }
 }

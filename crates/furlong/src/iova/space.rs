@@ -16,9 +16,7 @@ use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{Arena, NoMemory, Node, NodeId, RbTree};
 
 #[cfg(feature = "alloc")]
-use crate::rbtree::Chunks;
-#[cfg(feature = "alloc")]
-use alloc::vec::Vec;
+use {crate::rbtree::Chunks, alloc::vec::Vec};
 
 /// The tree of a space: reserved extents in granules.
 pub(super) type Tree<C, S> = RbTree<Arena<Gaps<<C as Config>::Measure>, S>, C>;

@@ -235,7 +235,7 @@ impl Memory {
     }
 
     /// Whether nothing is on its way back to the heap.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom), feature = "alloc"))]
     pub(super) fn has_released_nothing(&self) -> bool {
         self.own.has_released_nothing()
     }

@@ -134,7 +134,7 @@ impl Pool {
         core::mem::replace(&mut self.released, Released::NONE)
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(loom), feature = "alloc"))]
     pub(super) fn has_released_nothing(&self) -> bool {
         self.released.0.is_none()
     }
