@@ -128,7 +128,10 @@ fn the_arms_give_the_same_answers() {
     let _alone = alone();
     for (load, outcomes) in samples(false) {
         let one = &outcomes[0];
-        assert!(one.operations >= 600, "{load}");
+        // Of some kinds of calls there are few, and a recording is replayed twice here at most.
+        let is_of_calls = load.starts_with("kernbench-") || load.starts_with("runtimes-");
+        let least = if is_of_calls { 2 } else { 600 };
+        assert!(one.operations >= least, "{load}");
         for other in &outcomes {
             let both = (one.digest, one.operations);
             assert_eq!((other.digest, other.operations), both, "{load}");
