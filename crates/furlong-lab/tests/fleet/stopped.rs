@@ -7,11 +7,11 @@ use crate::cluster::Cluster;
 use crate::lab::{read, text};
 use crate::{only_fleet, parts, same_samples};
 
-/// Six blocks of three runs, each long enough to be stopped in the middle.
+/// Six blocks of three runs, none of which ends before [`go`].
 const COMPARE: [&str; 10] = [
     "compare",
-    "sleep 0.7",
-    "sleep 0.7",
+    "sh -c 'until [ -e go ]; do sleep 0.05; done'",
+    "sh -c 'until [ -e go ]; do sleep 0.05; done; true'",
     "--names",
     "a,b",
     "--blocks",
@@ -28,6 +28,11 @@ fn at_work(cluster: &Cluster, more: &[&str]) -> std::process::Child {
         cluster.running().len() == 3
     });
     head
+}
+
+/// Lets the runs end, those under way and those to come.
+fn go(cluster: &Cluster) {
+    std::fs::write(cluster.home.path("go"), "").unwrap();
 }
 
 fn on<'a>(running: &'a [(String, String)], node: &str) -> &'a str {
@@ -57,6 +62,10 @@ fn a_cancelled_task_and_one_of_a_dead_node_are_named_and_made_good() {
     let (cancelled, dead) = (on(&running, "n2"), on(&running, "n3"));
     cluster.slurm("scancel", &[cancelled]);
     cluster.switch_off("n3");
+    cluster.wait_until("the end of what is cancelled", |cluster| {
+        cluster.running().iter().all(|(task, _)| task != cancelled)
+    });
+    go(&cluster);
     let output = head.wait_with_output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -115,6 +124,7 @@ fn a_killed_head_and_a_requeued_task_cost_nothing() {
         said.contains(" tasks are under way (--wait waits)"),
         "{said}"
     );
+    go(&cluster);
     let words = [
         "collect",
         &fleet_name,
