@@ -263,7 +263,7 @@ impl<A: Augment, C: Config> RbTree<Arena<A, Chunks<A>>, C> {
 #[cfg(test)]
 mod tests {
     use super::{Blank, CHUNK_NODES, Chunks};
-    use crate::rbtree::{Augment, NoMemory, Node, Side, Slots, Store};
+    use crate::rbtree::{Arena, Augment, NoMemory, Node, NodeId, Side, Slots, Store};
 
     #[derive(Clone, Copy, Debug)]
     struct Number(usize);
@@ -325,5 +325,40 @@ mod tests {
         for nodes in [usize::MAX, 1 << 31] {
             assert!(matches!(table.growth::<ByNumber>(nodes), Err(NoMemory)));
         }
+    }
+
+    #[test]
+    fn room_that_is_there_is_not_made_again() {
+        let mut chunks = Chunks::<ByNumber>::new();
+        chunks.try_reserve(1).unwrap();
+        chunks.push(Node::new(Number(0))).unwrap();
+        chunks.try_reserve(CHUNK_NODES - 1).unwrap();
+        assert_eq!(chunks.capacity(), CHUNK_NODES);
+        chunks.try_reserve(CHUNK_NODES).unwrap();
+        assert_eq!(chunks.capacity(), 2 * CHUNK_NODES);
+    }
+
+    /// What an arena says of so many nodes, none of which is there.
+    fn said_of(len: usize) -> String {
+        let chunks = Chunks::<ByNumber> {
+            len,
+            ..Chunks::new()
+        };
+        let refused = std::panic::catch_unwind(|| Arena::new(chunks).len());
+        let said = refused.expect_err("it looks at the nodes");
+        said.downcast_ref::<String>().map_or_else(
+            || {
+                said.downcast_ref::<&str>()
+                    .map_or("", |said| said)
+                    .to_owned()
+            },
+            Clone::clone,
+        )
+    }
+
+    #[test]
+    fn an_arena_has_no_more_nodes_than_there_are_names() {
+        assert_eq!(said_of(NodeId::COUNT_MAX + 1), "an index has 31 bits");
+        assert!(said_of(NodeId::COUNT_MAX).starts_with("index out of bounds"));
     }
 }

@@ -19,7 +19,7 @@ use super::{Augment, Config, Counters, Nodes, NotLinked, Propagation, Ranks, Sid
 struct Loss<R> {
     at: R,
     side: Side,
-    /// Whether `at` has become a leaf.
+    /// Whether `at` has become a leaf, if its other side is long.
     is_leaf: bool,
 }
 
@@ -161,7 +161,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         // anyhow.
         let below = select_unpredictable(is_some, child.unwrap_or(gone), gone);
         self.nodes.set_place(below, Some((at, side)), INTERNAL);
-        let is_leaf = !is_some & self.nodes.child(at, !side).is_none();
+        // A leaf that is gone had rank 0, and a node one above it has no child that is two below.
+        let is_leaf = !is_some;
         Loss { at, side, is_leaf }
     }
 

@@ -3,8 +3,8 @@
 
 use super::nodes::INTERNAL;
 use super::{
-    Arena, Augment, Broken, Custom, Eager, InsertError, Node, NodeId, Nodes, NotLinked, Ranks,
-    RbTree, Side, Standard, Tally, VecArena,
+    Arena, Augment, Broken, Checked, Custom, Eager, InsertError, NoMemory, Node, NodeId, Nodes,
+    NotLinked, Ranks, RbTree, Side, Standard, Tally, VecArena,
 };
 use crate::check::Check;
 
@@ -190,6 +190,12 @@ fn a_key_does_not_become_that_of_its_neighbour() {
 }
 
 #[test]
+#[should_panic(expected = "the key of a linked node has left its place")]
+fn a_key_does_not_become_that_of_the_next_one() {
+    full().update(id(3), |item| *item = 4);
+}
+
+#[test]
 fn a_key_may_change_between_its_neighbours() {
     let mut tree: Tree = RbTree::new([10, 20, 30, 15].into_iter().collect());
     for index in 0..3 {
@@ -275,4 +281,121 @@ fn an_eager_rotation_counts_the_node_that_goes_down() {
     assert_eq!(tree.counters().rotations(), 1);
     // Three leaves; one walk of one node; one of one node, after a rotation that counts one.
     assert_eq!(tree.counters().augmentations(), 3 + 1 + (1 + 1));
+}
+
+#[test]
+fn a_node_that_only_leans_keeps_its_rank() {
+    // Below the root 5 becomes a leaf of rank 0, then 1.
+    let mut tree = full();
+    for index in [4, 6, 0, 2] {
+        tree.remove(id(index)).expect("it is linked");
+    }
+    assert_eq!(tree.nodes.ranks(id(3)), Ranks::LONG);
+    // The root's heir is its child, which has but one itself and the other one of the root.
+    let mut tree = full();
+    for index in [0, 2, 4, 3] {
+        tree.remove(id(index)).expect("it is linked");
+    }
+    assert_eq!((tree.root(), tree.check()), (Some(id(5)), Ok(())));
+    assert_eq!(tree.nodes.ranks(id(5)), Ranks::LONG);
+}
+
+#[test]
+fn a_node_has_a_mark_that_moves_with_nothing_else() {
+    let mut tree = full();
+    assert!(tree.nodes().ids().all(|at| tree.mark(at) == 0));
+    tree.set_mark(id(2), 7);
+    tree.remove(id(2)).expect("it is linked");
+    tree.remove(id(3)).expect("it is linked");
+    assert!(
+        tree.nodes()
+            .ids()
+            .all(|at| tree.mark(at) == 7 * u8::from(at == id(2)))
+    );
+}
+
+#[test]
+fn an_arena_tells_whether_it_has_nodes() {
+    let [none, one] = [0, 1].map(|count| (0..count).collect::<VecArena<Count>>());
+    assert!(none.is_empty() && !one.is_empty());
+    assert_eq!((none.len(), one.len()), (0, 1));
+}
+
+#[test]
+fn a_cursor_goes_round_by_the_place_beside_all_nodes() {
+    let mut tree = full();
+    let mut cursor = tree.cursor(None);
+    assert_eq!((cursor.at(), cursor.item()), (None, None));
+    for index in 0..7 {
+        assert_eq!(cursor.move_next(), Some(id(index)));
+        assert_eq!(cursor.at(), Some(id(index)));
+        assert_eq!(cursor.item(), Some(&(index as u64)));
+    }
+    assert_eq!((cursor.move_next(), cursor.at()), (None, None));
+    for index in (0..7).rev() {
+        assert_eq!(cursor.move_prev(), Some(id(index)));
+        assert_eq!(cursor.at(), Some(id(index)));
+    }
+    assert_eq!((cursor.move_prev(), cursor.at()), (None, None));
+    assert_eq!((cursor.seek(4), cursor.at()), (Some(id(4)), Some(id(4))));
+    assert_eq!((cursor.remove(), cursor.at()), (Some(id(4)), Some(id(5))));
+    assert_eq!(tree.cursor(Some(id(4))).at(), None, "it is in no tree");
+}
+
+#[test]
+fn a_tree_that_is_restored_has_the_counts_of_then() {
+    let mut tree: RbTree<VecArena<Count>, Custom<Checked, Tally>> =
+        RbTree::with_config((0..8).collect());
+    for index in 0..7 {
+        tree.insert(id(index)).expect("it is not linked");
+    }
+    let saved = tree.clone();
+    let counts = |tree: &RbTree<_, Custom<Checked, Tally>>| {
+        let counts: &Tally = tree.counters();
+        [counts.augmentations(), counts.rotations(), counts.visits()]
+    };
+    assert_eq!(counts(&tree), counts(&saved));
+    tree.remove(id(0)).expect("it is linked");
+    assert_ne!(counts(&tree), counts(&saved));
+    tree.clone_from(&saved);
+    assert_eq!(counts(&tree), counts(&saved));
+}
+
+#[test]
+fn an_array_takes_nodes_while_there_is_room_and_no_longer() {
+    let mut tree: Tree = RbTree::new(VecArena::new(Vec::new()));
+    assert_eq!((tree.push(1), tree.capacity()), (Err(NoMemory), 0));
+    assert_eq!(tree.try_reserve(3), Ok(()));
+    let room = tree.capacity();
+    assert!(room >= 3);
+    for index in 0..room {
+        assert_eq!(tree.push(index as u64), Ok(id(index)));
+        assert_eq!(*tree.item(id(index)), index as u64);
+    }
+    assert_eq!((tree.push(1), tree.nodes().len()), (Err(NoMemory), room));
+    // What is no larger comes back; the nodes keep their names in what is.
+    tree.insert(id(1)).expect("it is not linked");
+    let back = tree.grow_into(Vec::with_capacity(room));
+    assert_eq!((back.capacity(), tree.capacity()), (room, room));
+    let back = tree.grow_into(Vec::with_capacity(2 * room));
+    assert_eq!((back.capacity(), back.len()), (room, 0));
+    assert_eq!((tree.capacity(), tree.nodes().len()), (2 * room, room));
+    assert_eq!((tree.find(1), tree.check()), (Some(id(1)), Ok(())));
+    assert_eq!(tree.push(9), Ok(id(room)));
+}
+
+#[test]
+fn an_array_that_cannot_grow_refuses_every_node() {
+    let mut nodes = [Node::<Count>::new(0)];
+    let mut tree: RbTree<_, Standard> = RbTree::new(Arena::new(&mut nodes[..]));
+    assert_eq!(
+        (tree.try_reserve(0), tree.push(1)),
+        (Err(NoMemory), Err(NoMemory))
+    );
+    let nodes: Box<[Node<Count>]> = Box::new([Node::new(0)]);
+    let mut tree: RbTree<_, Standard> = RbTree::new(Arena::new(nodes));
+    assert_eq!(
+        (tree.try_reserve(0), tree.push(1)),
+        (Err(NoMemory), Err(NoMemory))
+    );
 }
