@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use furlong::addr::{Address, Extent, Pfn};
 use furlong::check::Check;
 use furlong::phys::{Custom, Descriptor, Lookup, SegmentTable};
-use furlong::rcu::Domain;
+use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong_spec::Random;
 use furlong_spec::hostile::{Tracked, Watch, user_code};
@@ -39,7 +39,7 @@ impl Descriptor for Page {
     }
 }
 
-pub(crate) type Table<L> = SegmentTable<Page, Custom<L>, 4>;
+pub(crate) type Table<L, R = Domain> = SegmentTable<Page, Custom<L, SpinLock, R>, 4>;
 
 pub(crate) fn frames(start: u64, end: u64) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
@@ -72,9 +72,13 @@ impl State {
     }
 
     pub(crate) fn table<L: Lookup>(self) -> (Table<L>, Watch) {
+        self.table_with(Domain::new())
+    }
+
+    pub(crate) fn table_with<L: Lookup, R: Rcu>(self, rcu: R) -> (Table<L, R>, Watch) {
         let watch = Watch::new();
         WATCH.set(watch.clone());
-        let table = Table::<L>::with_config(SpinLock::new(), Domain::new());
+        let table = Table::<L, R>::with_config(SpinLock::new(), rcu);
         let mut segments = table.lock();
         segments.grow_on_heap();
         for (start, end) in self.ranges() {
@@ -89,7 +93,7 @@ impl State {
 }
 
 /// The table is whole: `check` says so, each frame has its descriptor, and there are no others.
-pub(crate) fn is_whole<L: Lookup>(table: &Table<L>, watch: &Watch) {
+pub(crate) fn is_whole<L: Lookup, R: Rcu>(table: &Table<L, R>, watch: &Watch) {
     let segments = table.lock();
     segments.check().expect("no invariant is broken");
     let view = segments.view();
@@ -110,7 +114,7 @@ pub(crate) fn is_whole<L: Lookup>(table: &Table<L>, watch: &Watch) {
 }
 
 /// It can be used, and its end is the end of all descriptors.
-pub(crate) fn is_usable<L: Lookup>(table: Table<L>, watch: &Watch) {
+pub(crate) fn is_usable<L: Lookup, R: Rcu>(table: Table<L, R>, watch: &Watch) {
     let top = frames(1 << 33, (1 << 33) + 3);
     let mut segments = table.lock();
     let isolated: Vec<_> = segments.isolated().collect();

@@ -3,18 +3,24 @@
 
 use furlong::addr::{Address, Pfn};
 use furlong::phys::{Direct, Lookup, State as Saved, Tree};
-use furlong_spec::hostile::{Ledger, Outcome, panic_at};
+use furlong::rcu::Rcu;
+use furlong_spec::hostile::{Grace, Ledger, Outcome, Watch, panic_at};
 
 use crate::page::{State, Table, frames, is_usable, is_whole, lent, may};
 
-type Attack<L> = (&'static str, fn(&Table<L>, State));
+type Attack<L, R> = (&'static str, fn(&Table<L, R>, State));
 
 /// The range of the segment at a place, if there is one.
 fn segment(state: State, at: u64) -> Option<(u64, u64)> {
     state.ranges().nth(at as usize)
 }
 
-fn unplug<L: Lookup>(table: &Table<L>, state: State, at: u64, of: fn(u64, u64) -> (u64, u64)) {
+fn unplug<L: Lookup, R: Rcu>(
+    table: &Table<L, R>,
+    state: State,
+    at: u64,
+    of: fn(u64, u64) -> (u64, u64),
+) {
     let Some((start, end)) = segment(state, at) else {
         return;
     };
@@ -24,7 +30,7 @@ fn unplug<L: Lookup>(table: &Table<L>, state: State, at: u64, of: fn(u64, u64) -
     }
 }
 
-fn attacks<L: Lookup>() -> Vec<Attack<L>> {
+fn attacks<L: Lookup, R: Rcu>() -> Vec<Attack<L, R>> {
     vec![
         ("start", |table, _| may(table.lock().start())),
         ("plug above", |table, state| {
@@ -77,10 +83,15 @@ fn attacks<L: Lookup>() -> Vec<Attack<L>> {
 }
 
 /// Makes each call of user code of an attack panic in turn.
-fn attack<L: Lookup>(ledger: &mut Ledger, of: &'static str, state: State) {
-    for (name, attack) in attacks::<L>() {
+fn attack<L: Lookup, R: Rcu>(
+    ledger: &mut Ledger,
+    of: &'static str,
+    state: State,
+    make: impl Fn() -> (Table<L, R>, Watch),
+) {
+    for (name, attack) in attacks() {
         for k in 1.. {
-            let (table, watch) = state.table::<L>();
+            let (table, watch) = make();
             let outcome = panic_at(k, || attack(&table, state));
             ledger.note(of, (name, k), state);
             is_whole(&table, &watch);
@@ -92,7 +103,7 @@ fn attack<L: Lookup>(ledger: &mut Ledger, of: &'static str, state: State) {
     }
     // The table's end, too.
     for k in 1.. {
-        let (table, watch) = state.table::<L>();
+        let (table, watch) = make();
         let outcome = panic_at(k, || drop(table));
         ledger.note("phys::SegmentTable", ("drop", k), state);
         assert_eq!(watch.alive(), 0, "one panic keeps no other from its drop");
@@ -121,7 +132,9 @@ fn states(bases: &'static [u64]) -> impl Iterator<Item = State> {
 fn a_panic_in_a_change_of_direct_leaves_the_table_whole() {
     let mut ledger = Ledger::new();
     for state in states(&[0, 1 << 20, 1 << 30]) {
-        attack::<Direct>(&mut ledger, "phys::Segments", state);
+        attack(&mut ledger, "phys::Segments", state, || {
+            state.table::<Direct>()
+        });
     }
     ledger.report(8_000);
 }
@@ -130,9 +143,20 @@ fn a_panic_in_a_change_of_direct_leaves_the_table_whole() {
 fn a_panic_in_a_change_of_a_search_leaves_the_table_whole() {
     let mut ledger = Ledger::new();
     for state in states(&[5]) {
-        attack::<Tree>(&mut ledger, "phys::Tree", state);
+        attack(&mut ledger, "phys::Tree", state, || state.table::<Tree>());
     }
     ledger.report(2_500);
+}
+
+#[test]
+fn a_panic_of_the_domain_leaves_the_table_whole() {
+    let mut ledger = Ledger::new();
+    for state in states(&[0, 1 << 30]) {
+        attack(&mut ledger, "phys::Segments", state, || {
+            state.table_with::<Direct, _>(Grace::new())
+        });
+    }
+    ledger.report(7_500);
 }
 
 /// A table that was never in use, and what another was.

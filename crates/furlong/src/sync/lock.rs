@@ -65,6 +65,9 @@ pub unsafe trait RawLock {
         Self: 'a;
 
     /// Takes the lock, waiting as long as another holds it.
+    ///
+    /// It should not panic: a call that lets go of a lock for a while takes it again on every way
+    /// out, and a panic there may end the program.
     fn lock(&self) -> Self::Token<'_>;
 
     /// Releases the lock.
