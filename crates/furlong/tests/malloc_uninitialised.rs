@@ -98,3 +98,56 @@ fn no_decision_of_the_allocator_rests_on_what_a_holder_left() {
     let freed = run(&[]);
     assert!(freed.status.success(), "{}", said(&freed));
 }
+
+/// The sanitizer follows each bit, and so does not mind a load of a word of which those bits that
+/// nobody wrote are shifted out, as those before a seal are. The language does.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+#[test]
+fn the_first_word_of_a_block_is_read_by_no_load_of_the_compilers() {
+    use std::{env, fs, path::Path, process::Command};
+
+    const BLOCK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/malloc/block.rs");
+    let text = format!(
+        r#"#![no_std]
+        #[path = {BLOCK:?}]
+        mod block;
+
+        #[unsafe(no_mangle)]
+        pub unsafe fn first_word(address: usize) -> usize {{
+            unsafe {{ block::first_word(address) }}
+        }}
+        #[unsafe(no_mangle)]
+        pub unsafe fn begins_with(address: usize, word: usize) -> bool {{
+            unsafe {{ block::begins_with(address, word) }}
+        }}
+        #[unsafe(no_mangle)]
+        pub unsafe fn planted(address: usize) -> usize {{
+            unsafe {{ block::pointer(address).cast::<usize>().read() }}
+        }}"#
+    );
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let source = folder.join("loads.rs");
+    fs::write(&source, text).expect("the folder for tests can be written to");
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--edition=2024", "--crate-type=lib", "--cap-lints=allow"]);
+    rustc.args(["--emit=llvm-ir", "-Copt-level=1", "-Ccodegen-units=1"]);
+    let built = rustc.arg("--out-dir").arg(folder).arg(source).output();
+    let built = built.expect("rustc runs where cargo does");
+    assert!(built.status.success(), "{}", compiler::said(&built));
+    let code = fs::read_to_string(folder.join("loads.ll")).expect("it was just written");
+    // The body of a function, and whether it has a load and an instruction of the allocator's own.
+    let reads = |name: &str| {
+        let begins = format!("@{name}(");
+        let mut functions = code.split("\ndefine ").skip(1);
+        let own = functions.find(|body| {
+            let head = body.lines().next().unwrap_or_default();
+            head.contains(&begins)
+        });
+        let body = own.and_then(|body| body.split("\n}").next());
+        let body = body.unwrap_or_else(|| panic!("there is no {name}:\n{code}"));
+        (body.contains("= load "), body.contains(" asm "))
+    };
+    assert_eq!(reads("planted"), (true, false), "a load is not seen");
+    assert_eq!(reads("first_word"), (false, true));
+    assert_eq!(reads("begins_with"), (false, true));
+}

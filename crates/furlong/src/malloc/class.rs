@@ -199,6 +199,13 @@ impl Class {
 #[cfg(test)]
 mod tests {
     use super::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT};
+    use super::{SIZES, SMALL_BY_GRAINS, by_grains, sizes};
+
+    #[test]
+    fn tables_that_are_made_while_the_program_runs_are_those_of_the_compiler() {
+        assert_eq!(sizes(), SIZES);
+        assert_eq!(by_grains(), SMALL_BY_GRAINS);
+    }
 
     #[test]
     fn every_request_gets_the_smallest_class_that_holds_it() {

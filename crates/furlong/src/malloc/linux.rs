@@ -202,7 +202,7 @@ fn message(line: &mut [u8], what: &str, address: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::message;
+    use super::{Linux, PageSource, clock, message};
 
     #[test]
     fn the_last_line_says_what_and_where() {
@@ -211,6 +211,20 @@ mod tests {
         assert_eq!(
             &line[..len],
             b"furlong malloc: block freed twice: 0x7f000010\n"
+        );
+    }
+
+    #[test]
+    fn the_time_is_that_of_the_clock_in_milliseconds() {
+        let ms = |time: libc::timespec| time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000;
+        let before = ms(clock(libc::CLOCK_MONOTONIC));
+        let now = Linux.now_ms();
+        let after = ms(clock(libc::CLOCK_MONOTONIC));
+        assert!(before > 0, "the system has run for a while");
+        // A coarse clock is behind by a tick at most.
+        assert!(
+            now + 20 >= before && now <= after,
+            "{before}, {now}, {after}"
         );
     }
 }

@@ -1,7 +1,9 @@
 //! Each invariant is broken once on purpose, and `check()` names it.
 
+mod borders;
 mod exchange;
 mod latches;
+mod ledger;
 mod purge;
 
 use std::thread;

@@ -1,0 +1,261 @@
+//! The last value on each side of a limit: of sizes, of what threads exchange, of what is refused.
+
+use core::ptr::NonNull;
+use std::{panic, thread};
+
+use super::super::{
+    Batched, BrokenMalloc, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource,
+    class::{Class, UNIT},
+    exchange::Exchange,
+    large::{LARGE_MAX, SIZE_MAX},
+    span::unit_of,
+};
+use super::{OfThread, said_after, with_new};
+
+/// Linux, which tells a panic why the program was stopped.
+struct Telling;
+
+// SAFETY: all memory is Linux's.
+unsafe impl PageSource for Telling {
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        Linux.map(len, align)
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.purge(start, len) }
+    }
+
+    fn random(&self) -> u64 {
+        Linux.random()
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        panic!("{misuse:?} {address:#x}")
+    }
+}
+
+struct Parts;
+
+impl Config for Parts {
+    type Source = Telling;
+    type Current = OfThread;
+    type Hardening = Checked;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+type Tested = &'static Malloc<Parts>;
+
+fn allocate(malloc: Tested, size: usize) -> usize {
+    let block = malloc.allocate(size);
+    assert!(!block.is_null());
+    block.expose_provenance()
+}
+
+fn free(malloc: Tested, block: usize) {
+    // SAFETY: it came from there; where it is freed twice the program is stopped.
+    unsafe { malloc.free(core::ptr::with_exposed_provenance_mut(block)) };
+}
+
+/// What the program was stopped for.
+fn stopped(run: impl FnOnce()) -> Option<String> {
+    let said = panic::catch_unwind(panic::AssertUnwindSafe(run)).err()?;
+    said.downcast_ref::<String>().cloned()
+}
+
+/// In another thread, whose heap ends.
+fn elsewhere<T: Send + 'static>(malloc: Tested, run: impl FnOnce() -> T + Send + 'static) -> T {
+    let run = move || {
+        let done = run();
+        malloc.end_thread();
+        done
+    };
+    thread::spawn(run).join().expect("what it asserts holds")
+}
+
+#[test]
+fn an_object_of_half_an_arena_lies_in_one_and_a_longer_one_does_not() {
+    with_new(Telling, |malloc: Tested| {
+        let large = allocate(malloc, LARGE_MAX);
+        assert_eq!(malloc.statistics().huge_blocks, 0);
+        let huge = allocate(malloc, LARGE_MAX + 1);
+        assert_eq!(malloc.statistics().huge_blocks, 1);
+        free(malloc, large);
+        free(malloc, huge);
+        assert!(malloc.good_size(SIZE_MAX) >= SIZE_MAX);
+        assert_eq!(malloc.good_size(SIZE_MAX - 1), malloc.good_size(SIZE_MAX));
+        assert_eq!(malloc.good_size(SIZE_MAX + 1), SIZE_MAX + 1);
+    });
+}
+
+#[test]
+fn a_block_stays_where_it_is_for_what_has_room_and_takes_more_than_half() {
+    with_new(Telling, |malloc: Tested| {
+        for (have, size, stays) in [
+            (96, 96, true),
+            (96, 49, true),
+            (96, 48, false),
+            (96, 97, false),
+            (32, 1, true),
+            (48, 24, false),
+        ] {
+            let block = allocate(malloc, have);
+            let old = core::ptr::with_exposed_provenance_mut(block);
+            // SAFETY: a live block, whose place the answer takes.
+            let new = unsafe { malloc.resize(old, size, 16) };
+            assert_eq!(new.addr() == block, stays, "{have} to {size}");
+            free(malloc, new.expose_provenance());
+        }
+    });
+}
+
+#[test]
+fn a_block_that_others_free_is_on_its_way_by_its_own_number() {
+    with_new(Telling, |malloc: Tested| {
+        let blocks: Vec<usize> = (0..200).map(|_| allocate(malloc, 48)).collect();
+        elsewhere(malloc, move || {
+            let own = allocate(malloc, 48);
+            let span = malloc.map.span_at(blocks[0]);
+            let number = |block: &usize| span.block_at(*block).expect("it is a block of this span");
+            let here: Vec<usize> = blocks
+                .iter()
+                .copied()
+                .filter(|block| [62, 63, 64, 100].contains(&number(block)))
+                .collect();
+            here.iter().for_each(|block| free(malloc, *block));
+            let heap = malloc.map.span_at(own).owner.get().expect("its heap");
+            for block in &blocks {
+                let is_here = here.contains(block);
+                assert_eq!(heap.own.outgoing.has(span, number(block)), is_here);
+            }
+            free(malloc, own);
+            blocks
+                .into_iter()
+                .filter(|block| !here.contains(block))
+                .for_each(|block| free(malloc, block));
+        });
+        assert_eq!(malloc.statistics().used_blocks, 0);
+    });
+}
+
+#[test]
+fn a_block_that_two_threads_free_is_named() {
+    with_new(Telling, |malloc: Tested| {
+        let blocks: Vec<usize> = (0..200).map(|_| allocate(malloc, 48)).collect();
+        let block = blocks[150];
+        elsewhere(malloc, move || {
+            free(malloc, allocate(malloc, 48));
+            free(malloc, block);
+        });
+        // Without the mark of what is free, as if somebody had written there.
+        let said = thread::spawn(move || {
+            free(malloc, allocate(malloc, 48));
+            // SAFETY: nobody uses it.
+            unsafe { core::ptr::with_exposed_provenance_mut::<usize>(block).write(0) };
+            stopped(|| {
+                free(malloc, block);
+                malloc.end_thread();
+            })
+        });
+        let said = said.join().expect("it was caught");
+        assert_eq!(said, Some(format!("DoubleFree {block:#x}")));
+    });
+}
+
+#[test]
+fn a_block_that_is_free_in_its_span_is_not_freed_again_whatever_its_number() {
+    for number in [0, 1, 63, 64, 70] {
+        let said = with_new(Telling, move |malloc: Tested| {
+            let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 512)).collect();
+            let keeps_the_span = blocks[99];
+            for block in blocks.iter().filter(|block| **block != keeps_the_span) {
+                free(malloc, *block);
+            }
+            malloc.trim();
+            stopped(|| free(malloc, blocks[number]))
+                .zip(Some(format!("DoubleFree {:#x}", blocks[number])))
+        });
+        let (said, expected) = said.expect("it was stopped");
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn what_others_free_is_used_again_and_again() {
+    with_new(Telling, |malloc: Tested| {
+        for _ in 0..300 {
+            let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 1000)).collect();
+            elsewhere(malloc, move || {
+                free(malloc, allocate(malloc, 1000));
+                blocks.into_iter().for_each(|block| free(malloc, block));
+            });
+        }
+        let after = malloc.statistics();
+        assert_eq!(after.used_blocks, 0);
+        assert!(after.free_bytes < 1 << 20, "{after:?}");
+        // One heap has ended, and each thread took it over.
+        assert_eq!((malloc.ended().get(), after.heaps_ended), (1, 1));
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+#[test]
+fn what_is_freed_of_a_thread_that_has_ended_goes_back_at_once() {
+    with_new(Telling, |malloc: Tested| {
+        let theirs = elsewhere(malloc, move || -> Vec<usize> {
+            (0..2000).map(|_| allocate(malloc, 1000)).collect()
+        });
+        let live = malloc.pool.live_bytes();
+        assert!(live >= 2_000_000, "{live}");
+        theirs.into_iter().for_each(|block| free(malloc, block));
+        malloc.trim();
+        assert_eq!(
+            (malloc.pool.live_bytes(), malloc.statistics().free_bytes),
+            (0, 0)
+        );
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+#[test]
+fn a_thread_takes_over_what_is_left_of_spans_of_one_that_has_ended() {
+    with_new(Telling, |malloc: Tested| {
+        let mine = allocate(malloc, 16);
+        let theirs = elsewhere(malloc, move || allocate(malloc, 1000));
+        let next = allocate(malloc, 1000);
+        assert_eq!(unit_of(next), unit_of(theirs));
+        for block in [mine, theirs, next] {
+            free(malloc, block);
+        }
+        assert_eq!(malloc.statistics().used_blocks, 0);
+    });
+}
+
+#[test]
+fn a_unit_that_leads_elsewhere_than_to_its_object_is_named() {
+    let said = said_after(|malloc, span| {
+        let object = malloc.allocate(3 * UNIT).expose_provenance();
+        let rest = malloc.map.span_at(object + UNIT);
+        // Into a unit that nobody has.
+        rest.summary.set(u64::from(unit_of(object)) + 40);
+        assert!(span.owner.get().is_some());
+    });
+    assert!(matches!(said, Some(BrokenMalloc::Unit(_))), "{said:?}");
+}
+
+#[test]
+fn a_span_in_the_list_of_another_class_is_named() {
+    let said = said_after(|_, span| {
+        let heap = span.owner.get().expect("a span has an owner");
+        let other = Class::of(2000).expect("there is a class for it");
+        assert_eq!(heap.first(other).get(), 0);
+        heap.first(other).set(span.unit.get());
+    });
+    assert!(matches!(said, Some(BrokenMalloc::List(_))), "{said:?}");
+}

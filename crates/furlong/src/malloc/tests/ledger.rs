@@ -1,0 +1,225 @@
+//! What a fixed stream leaves in an allocator and asks of the system, to the last byte. A change
+//! that is meant to alter how much is kept, or given back, alters these figures, and says why; any
+//! other has made a mistake that no block shows.
+
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::ptr::NonNull;
+use std::thread;
+
+use super::super::{
+    Batched, Checked, Config, Hardening, Inlined, Linux, Malloc, Misuse, NoHardening, PageSource,
+};
+use super::{OfThread, with_new};
+
+/// Linux, with a clock that the test sets, and all that it was asked for.
+#[derive(Default)]
+struct Asked {
+    now: AtomicU64,
+    unmapped: AtomicUsize,
+    purged: AtomicUsize,
+    resized: AtomicUsize,
+}
+
+fn add(counter: &AtomicUsize, more: usize) {
+    counter.fetch_add(more, Ordering::SeqCst);
+}
+
+// SAFETY: all memory is Linux's.
+unsafe impl PageSource for Asked {
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        Linux.map(len, align)
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        add(&self.unmapped, len);
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        add(&self.purged, len);
+        // SAFETY: the caller's promise.
+        unsafe { Linux.purge(start, len) }
+    }
+
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+        add(&self.resized, len);
+        // SAFETY: the caller's promise.
+        unsafe { Linux.relocate(from, len, to) }
+    }
+
+    fn returns_arenas(&self) -> bool {
+        true
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    fn random(&self) -> u64 {
+        0x9e37_79b9_7f4a_7c15
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        panic!("the program was stopped: {misuse}: {address:#x}")
+    }
+}
+
+struct Parts<H>(core::marker::PhantomData<H>);
+
+impl<H: Hardening + 'static> Config for Parts<H> {
+    type Source = Asked;
+    type Current = OfThread;
+    type Hardening = H;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+type Tested<H> = &'static Malloc<Parts<H>>;
+
+/// Numbers in no order, below `end`.
+fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
+    move |end| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % end
+    }
+}
+
+/// A size: mostly small, sometimes of a page or more, seldom of megabytes.
+fn size(below: &mut impl FnMut(usize) -> usize) -> usize {
+    let most = match below(100) {
+        0 => 3 << 20,
+        1..6 => 300_000,
+        6..20 => 9000,
+        _ => 500,
+    };
+    1 + below(most)
+}
+
+/// Fields of the statistics, added up over a stream, and what the system was asked for.
+#[derive(Debug, Default, PartialEq)]
+struct Ledger {
+    used: [usize; 2],
+    free_bytes: usize,
+    dirty_bytes: usize,
+    arena_bytes: usize,
+    huge: [usize; 2],
+    heaps: [usize; 2],
+    unmapped: usize,
+    purged: usize,
+    resized: usize,
+}
+
+impl Ledger {
+    fn note<H: Hardening + 'static>(&mut self, malloc: Tested<H>) {
+        let now = malloc.statistics();
+        self.used[0] += now.used_blocks;
+        self.used[1] += now.used_bytes;
+        self.free_bytes += now.free_bytes;
+        self.dirty_bytes += now.dirty_bytes;
+        self.arena_bytes += now.arena_bytes;
+        self.huge[0] += now.huge_blocks;
+        self.huge[1] += now.huge_bytes;
+        self.heaps[0] += now.heaps_running;
+        self.heaps[1] += now.heaps_ended;
+    }
+}
+
+/// Blocks come and go at places, and are freed by other threads now and then; time passes.
+fn ledger<H: Hardening + 'static>(steps: usize) -> Ledger {
+    with_new(Asked::default(), move |malloc: Tested<H>| {
+        let mut below = numbers(1);
+        let mut places = [0_usize; 700];
+        let mut ledger = Ledger::default();
+        let block = |at: usize| core::ptr::with_exposed_provenance_mut::<u8>(at);
+        for step in 1..=steps {
+            let place = below(places.len());
+            let size = size(&mut below);
+            let old = block(places[place]);
+            places[place] = if places[place] != 0 && below(6) == 0 {
+                // SAFETY: a live object, whose place the answer takes.
+                unsafe { malloc.resize(old, size, 16) }.expose_provenance()
+            } else {
+                // SAFETY: nobody has it any more; null is none.
+                unsafe { malloc.free(old) };
+                match below(5) {
+                    0 | 1 => 0,
+                    2 => malloc.allocate_zeroed(size, 16).expose_provenance(),
+                    3 => malloc
+                        .allocate_aligned(size, 16 << below(10))
+                        .expose_provenance(),
+                    _ => malloc.allocate(size).expose_provenance(),
+                }
+            };
+            if step % 500 == 0 {
+                ledger.note(malloc);
+            }
+            if step % 1000 == 0 {
+                add_time(malloc, below(900) as u64);
+            }
+            if step % 4000 == 0 {
+                let from = below(500);
+                let theirs: Vec<usize> = places[from..from + 200]
+                    .iter_mut()
+                    .map(core::mem::take)
+                    .collect();
+                let other = thread::spawn(move || {
+                    for at in theirs {
+                        // SAFETY: nobody else has it any more.
+                        unsafe { malloc.free(block(at)) };
+                    }
+                    // SAFETY: its own.
+                    unsafe { malloc.free(malloc.allocate(100)) };
+                    malloc.end_thread();
+                });
+                other.join().expect("it frees");
+            }
+        }
+        for at in places {
+            // SAFETY: nobody has it any more.
+            unsafe { malloc.free(block(at)) };
+        }
+        ledger.note(malloc);
+        malloc.trim();
+        ledger.note(malloc);
+        malloc.check().expect("nothing is broken");
+        assert_eq!(malloc.statistics().used_blocks, 0);
+        let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
+        let source = malloc.source();
+        ledger.unmapped = count(&source.unmapped);
+        ledger.purged = count(&source.purged);
+        ledger.resized = count(&source.resized);
+        ledger
+    })
+}
+
+fn add_time<H: Hardening + 'static>(malloc: Tested<H>, ms: u64) {
+    malloc.source().now.fetch_add(ms, Ordering::SeqCst);
+}
+
+/// Checks cost nothing of this.
+fn as_ever() -> Ledger {
+    Ledger {
+        used: [51813, 1_381_505_552],
+        free_bytes: 197_844_816,
+        dirty_bytes: 1_202_098_176,
+        arena_bytes: 3_011_510_272,
+        huge: [196, 533_889_024],
+        heaps: [122, 114],
+        unmapped: 194_396_160,
+        purged: 69_566_464,
+        resized: 108_089_344,
+    }
+}
+
+#[test]
+fn a_fixed_stream_leaves_what_it_ever_left() {
+    assert_eq!(ledger::<NoHardening>(60_000), as_ever());
+}
+
+#[test]
+fn a_fixed_stream_leaves_with_checks_what_it_ever_left() {
+    assert_eq!(ledger::<Checked>(60_000), as_ever());
+}
