@@ -68,6 +68,14 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "an allocator a thread, all with one type",
     ),
     (
+        "crates/furlong/src/malloc/tests/borders.rs",
+        "brings pages, and gives blocks back",
+    ),
+    (
+        "crates/furlong/src/malloc/tests/ledger.rs",
+        "brings pages, and gives blocks back",
+    ),
+    (
         "crates/furlong/src/malloc/tests/latches.rs",
         "brings pages, and gives blocks back",
     ),
