@@ -1,20 +1,20 @@
-//! Opt-in measure with which a search that keeps off a boundary looks at no gap in vain.
+//! Opt-in measure: a search that must not cross a boundary visits only gaps that hold a place.
 #![forbid(unsafe_code)]
 
 use super::{Measure, Need};
 
-/// A boundary of `1 << ORDER` granules, declared when a space is made; for everything else there is
-/// the measure `M`, which may declare another one.
+/// Measure for a boundary of `1 << ORDER` granules, declared when the space is made. All other
+/// requests use the inner measure `M`, which may declare another boundary.
 ///
-/// A search for any size that may not cross it, with at most one granule of guard on each side and
-/// no alignment above a granule, then visits O(log n) nodes, and finds the lowest or the highest
-/// place exactly. A node has six words more for each declared boundary: with one it fills two cache
-/// lines instead of one.
+/// A search for any size that may not cross the boundary then visits O(log n) nodes, and finds the
+/// lowest or the highest place exactly. Its guard may have at most one granule on each side, and
+/// its alignment at most one granule. Each declared boundary adds six words to a node: one boundary
+/// makes a node fill two cache lines instead of one.
 ///
-/// Let `h` be the highest bit in which the first and the last granule of a gap differ. Where
-/// `h < ORDER` nothing in the gap crosses the boundary. Else the gap has a multiple of 2^h that is
-/// one of the boundary, too, and whatever crosses no boundary lies on one side of it. So the longer
-/// one of the two sides is as good as the gap.
+/// Let `h` be the highest bit in which the first and the last granule of a gap differ. If `h <
+/// ORDER`, nothing in the gap crosses the boundary. Otherwise the gap contains a multiple of 2^h,
+/// which is also a multiple of the boundary. Data that crosses no boundary lies on one side of it,
+/// so the longer of the two sides represents the gap.
 ///
 /// # Example
 /// ```
@@ -35,9 +35,9 @@ use super::{Measure, Need};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boundary<const ORDER: u32, M = u64> {
     all: M,
-    /// The longest gap that has no multiple of the boundary behind its first granule.
+    /// The longest gap that contains no multiple of the boundary after its first granule.
     within: u64,
-    /// Of the other gaps, the longest part before and the longest part from that multiple of 2^h.
+    /// In the other gaps, the longest part before that multiple of 2^h and the longest from it on.
     below: u64,
     above: u64,
 }
@@ -88,7 +88,7 @@ impl<const ORDER: u32, M: Measure> Measure for Boundary<ORDER, M> {
     #[inline]
     fn meets(self, need: &Need) -> bool {
         let (before, after) = (need.span - need.run, need.run - need.len);
-        // One granule at least is on either side of the multiple: room for one of guard.
+        // Each side of the multiple has at least one granule: enough for a guard of one.
         let is_known = need.boundary == Some(ORDER) && need.order == 0 && before.max(after) <= 1;
         if !is_known {
             return self.all.meets(need);

@@ -1,4 +1,4 @@
-//! `check()`: walks every invariant of a space and names the one that is broken.
+//! `check()`: verifies every invariant of a space and returns the broken one.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -14,11 +14,11 @@ use crate::rbtree::{self, NodeId};
 pub enum BrokenSpace {
     /// I1: this extent ends before it begins, or overlaps the one before.
     Overlap(NodeId),
-    /// I2: something is wrong with the tree.
+    /// I2: the tree is broken.
     Tree(rbtree::Broken<NodeId>),
     /// I3: this extent is not in the space.
     Outside(NodeId),
-    /// I4: this node is neither in the tree nor, once, in the list of free nodes.
+    /// I4: this node is not exactly once in either the tree or the free list.
     Lost(NodeId),
     /// I5: these are not the first and the last node.
     Ends(Option<[NodeId; 2]>),
@@ -41,9 +41,8 @@ impl Error for BrokenSpace {}
 impl<C: Config, S: Storage<C>> Check for Space<C, S> {
     type Broken = BrokenSpace;
 
-    /// O(n) time, and stack as deep as the tree. Where code of the user's has panicked in a change,
-    /// what the next one makes anew ([`Space::recover`]) is not asked for: ranks and summaries in
-    /// the tree, I4 and I5.
+    /// O(n) time, and stack as deep as the tree. If user code has panicked in a change, the state
+    /// that [`Space::recover`] repairs is skipped: ranks and summaries in the tree, I4 and I5.
     fn check(&self) -> Result<(), BrokenSpace> {
         self.tree.check().map_err(BrokenSpace::Tree)?;
         let mut next = Some(0);
@@ -67,7 +66,8 @@ impl<C: Config, S: Storage<C>> Check for Space<C, S> {
         self.spare.check(&self.tree).map_err(|flaw| {
             let mut names = self.tree.nodes().ids();
             let free = || names.find(|at| !self.tree.is_linked(*at));
-            // Where no node is to blame the list is longer than there are nodes: its end is.
+            // If no single node is at fault, the list is longer than the array: report the array's
+            // end.
             let end = NodeId::from_index(self.tree.nodes().len());
             BrokenSpace::Lost(flaw.at.or_else(free).or(end).expect("an arena has a limit"))
         })

@@ -1,4 +1,4 @@
-//! Extents that nobody holds the grant of: claimed again, or found to be leaks.
+//! Extents whose grant is lost: claimed again, or found to be leaks.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -9,16 +9,16 @@ use super::{Config, Grant, Kind, Owned, ReleaseError, Space, Storage};
 use crate::addr::{Extent, Iova};
 use crate::rbtree::NodeId;
 
-/// Why an extent was not claimed; nothing has changed.
+/// Reason why an extent was not claimed; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimError {
     /// It is not made of whole granules.
     Ragged(Extent<Iova>),
-    /// Nothing of it is reserved.
+    /// None of it is reserved.
     NotReserved,
-    /// This one overlaps it, but is not the same.
+    /// This extent overlaps it, but is not equal to it.
     Partial(Extent<Iova>),
-    /// Somebody holds its grant.
+    /// Its grant is outstanding.
     Granted,
     /// It is a fixed region.
     Fixed,
@@ -39,8 +39,8 @@ impl fmt::Display for ClaimError {
 impl Error for ClaimError {}
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// The grant of an [`Unclaimed`](Kind::Unclaimed) extent, which is [`Granted`](Kind::Granted)
-    /// from then on. All of it is data.
+    /// Returns the grant of an [`Unclaimed`](Kind::Unclaimed) extent, which becomes
+    /// [`Granted`](Kind::Granted). All of it counts as data.
     ///
     /// # Errors
     /// See [`ClaimError`]; nothing has changed.
@@ -63,21 +63,21 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
     }
 
-    /// The extents that nobody has claimed, in ascending order: after a restored service has
-    /// claimed its own, the leaks.
+    /// The unclaimed extents, in ascending order. After a restored service has claimed its own,
+    /// these are the leaks.
     ///
     /// # Cost
-    /// O(n) for all of them, whatever their number.
+    /// O(n) for all of them, regardless of their number.
     pub fn unclaimed(&self) -> impl DoubleEndedIterator<Item = Owned> + '_ {
         self.reserved()
             .filter(|owned| owned.kind == Kind::Unclaimed)
     }
 
-    /// Releases the extents that nobody has claimed and hands each to `released`, in ascending
-    /// order. Returns how many there were.
+    /// Releases all unclaimed extents and passes each to `released`, in ascending order. Returns
+    /// their number.
     ///
     /// # Cost
-    /// O(n), and for each what [`release`](Self::release) costs.
+    /// O(n), plus the cost of a [`release`](Self::release) for each.
     pub fn release_unclaimed(&mut self, mut released: impl FnMut(Owned)) -> usize {
         let mut next = self.tree.first();
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! The one configuration parameter of a space.
+//! Configuration of a space: the measure, and the parameters of its tree.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -6,14 +6,14 @@ use core::marker::PhantomData;
 use super::{Gaps, Measure};
 use crate::rbtree::{Checked, Counters, Off, Propagation, Store};
 
-/// What may differ between two spaces: what a node knows of the gaps below it, and the tree's own
-/// seams.
+/// Type parameters of a space: the measure of the gaps below a node, and the parameters of the
+/// tree.
 pub trait Config: crate::rbtree::Config {
-    /// What a node knows of the gaps below it.
+    /// Summary of the gaps below a node.
     type Measure: Measure;
 }
 
-/// The largest gap, [`Checked`] propagation, nothing counted.
+/// The largest gap as measure, [`Checked`] propagation, no counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 
@@ -26,7 +26,7 @@ impl Config for Standard {
     type Measure = u64;
 }
 
-/// Any measure with any propagation and any counters.
+/// Any measure, any propagation and any counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Custom<M, P = Checked, K = Off>(PhantomData<(M, P, K)>);
 
@@ -39,6 +39,6 @@ impl<M: Measure, P: Propagation, K: Counters> Config for Custom<M, P, K> {
     type Measure = M;
 }
 
-/// An array of the nodes of a space: a `Vec`, a boxed or a borrowed slice.
+/// Storage for the nodes of a space: a `Vec`, a boxed or a borrowed slice.
 pub trait Storage<C: Config>: Store<Gaps<C::Measure>> {}
 impl<C: Config, S: Store<Gaps<C::Measure>>> Storage<C> for S {}

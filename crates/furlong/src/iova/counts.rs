@@ -1,14 +1,14 @@
-//! The opt-in measure with which a random place is drawn instead of counted out.
+//! Opt-in measure: a random place is drawn by count, without a walk over all gaps.
 #![forbid(unsafe_code)]
 
 use super::{Measure, Need};
 
-/// For each of `N` sizes, 1 granule to 2^(N-1), at how many granules something of that size may
-/// start; and the default measure.
+/// Counts the granules at which an object may start, for each of `N` sizes from 1 to 2^(N-1)
+/// granules; contains the default measure, too.
 ///
-/// [`Random`](super::Random) then draws a place in O(log n) nodes where size and guards make such a
-/// size, and in as many an attempt where they do not. A node has `2 N` words more than with the
-/// default measure alone.
+/// [`Random`](super::Random) then draws a place in O(log n) nodes if size plus guards is one of
+/// these sizes. For other sizes each attempt costs as many. A node has `2 N` words more than with
+/// the default measure alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts<const N: usize> {
     longest: u64,

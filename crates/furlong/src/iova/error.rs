@@ -1,4 +1,4 @@
-//! What is refused, one type an operation. After each of them nothing has changed.
+//! Error types, one for each operation. An operation that returns one has changed nothing.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -7,12 +7,12 @@ use core::fmt;
 use super::Grant;
 use crate::addr::{Extent, Iova};
 
-/// Why there can be no such space.
+/// Reason why a space cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeometryError {
-    /// The granule, in bytes, is 0 or no power of two.
+    /// The granule, in bytes, is 0 or not a power of two.
     Granule(u64),
-    /// The first byte of the space begins no granule, or its last byte ends none.
+    /// The first byte of the space does not begin a granule, or its last byte does not end one.
     Ragged(Extent<Iova>),
 }
 
@@ -27,45 +27,45 @@ impl fmt::Display for GeometryError {
 
 impl Error for GeometryError {}
 
-/// Why nothing was reserved; nothing has changed.
+/// Reason why nothing was reserved; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReserveError {
     /// The size is 0.
     ZeroSize,
-    /// The alignment is 0 or no power of two.
+    /// The alignment is 0 or not a power of two.
     Align(u64),
     /// The offset is not less than a granule.
     Offset(u64),
-    /// The boundary is 0 or no power of two.
+    /// The boundary is 0 or not a power of two.
     Boundary(u64),
-    /// The data is longer than the boundary lets it be, and may not be split.
+    /// The data cannot avoid crossing the boundary, and may not be split.
     CrossesBoundary {
         /// Bytes of data.
         size: u64,
-        /// What they would cross a multiple of.
+        /// The boundary: data may not cross a multiple of it.
         boundary: u64,
     },
     /// The window ends before it begins.
     Window {
-        /// Where it begins.
+        /// First address of the window.
         low: Iova,
-        /// Where it ends.
+        /// Last address of the window.
         high: Iova,
     },
-    /// No space is that large: offset, size and guards do not fit 64 bits.
+    /// Offset, size and guards together exceed 64 bits; no space is that large.
     TooLarge(u64),
-    /// No gap will do.
+    /// No gap satisfies the request.
     NoSpace {
-        /// Bytes that a gap must have for the request: data in whole granules, and guards.
+        /// Bytes that a gap needs for the request: the data in whole granules, plus guards.
         wanted: u64,
-        /// Bytes of the largest gap anywhere in the space; `u64::MAX` where they are 2^64.
+        /// Bytes of the largest gap anywhere in the space; `u64::MAX` stands for 2^64.
         largest: u64,
     },
-    /// No place was found that keeps off the boundary, but not every gap that is large enough has
-    /// been looked at. A space whose measure knows the boundary does not give up
-    /// ([`Boundary`](super::Boundary)), nor does [`Best`](super::Best), which looks at all.
+    /// No place that respects the boundary was found, but some large enough gaps were not
+    /// inspected. Neither a space whose measure knows the boundary ([`Boundary`](super::Boundary))
+    /// nor [`Best`](super::Best), which inspects every gap, gives up.
     GaveUp(u64),
-    /// There is no memory for another node.
+    /// Out of memory for another node.
     NoMemory,
 }
 
@@ -103,16 +103,16 @@ impl fmt::Display for ReserveError {
 
 impl Error for ReserveError {}
 
-/// Why an extent was not reserved; nothing has changed.
+/// Reason why an extent was not reserved; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReserveAtError {
     /// It is not made of whole granules.
     Ragged(Extent<Iova>),
     /// Part of it lies outside the space.
     Outside(Extent<Iova>),
-    /// It overlaps this one.
+    /// It overlaps this extent.
     Occupied(Extent<Iova>),
-    /// There is no memory for another node.
+    /// Out of memory for another node.
     NoMemory,
 }
 
@@ -129,8 +129,8 @@ impl fmt::Display for ReserveAtError {
 
 impl Error for ReserveAtError {}
 
-/// The grant is of another space, or its extent has been released or cut by its address. It comes
-/// back; nothing has changed.
+/// The grant belongs to another space, or its extent has been released or cut by its address. The
+/// grant is returned; nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stale(pub Grant);
 
@@ -146,12 +146,12 @@ impl fmt::Display for Stale {
 
 impl Error for Stale {}
 
-/// Why an extent was not released by its address; nothing has changed.
+/// Reason why an extent was not released by its address; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseError {
-    /// Nothing of it is reserved.
+    /// None of it is reserved.
     NotReserved,
-    /// This one overlaps it, but is not the same.
+    /// This extent overlaps it, but is not equal to it.
     Partial(Extent<Iova>),
     /// It is not made of whole granules.
     Ragged(Extent<Iova>),

@@ -1,26 +1,26 @@
-//! Regions of the firmware's and the machine's, which may overlap each other.
+//! Firmware and machine regions, which may overlap each other.
 #![forbid(unsafe_code)]
 
 use super::{Config, Kind, ReserveAtError, Space, Storage};
 use crate::addr::{Extent, Iova};
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// Reserves `region` for the firmware or the machine (what a device tree or an RMRR lists, the
-    /// window of message-signalled interrupts). Regions may overlap each other: what other fixed
-    /// extents cover already stays as it is, and each part that is left becomes a
-    /// [`Fixed`](Kind::Fixed) extent. These are handed to `added`, in ascending order: what a
-    /// caller that maps regions has yet to map. Returns how many there were.
+    /// Reserves `region` for the firmware or the machine: regions listed by a device tree or an
+    /// RMRR, or the window of message-signalled interrupts. Regions may overlap each other. Parts
+    /// already covered by other fixed extents stay as they are; each remaining part becomes a
+    /// [`Fixed`](Kind::Fixed) extent. These new extents are passed to `added`, in ascending order;
+    /// a caller that maps regions has yet to map them. Returns their number.
     ///
-    /// A fixed extent has no grant, and no release of a range takes it;
-    /// [`release_at`](Self::release_at) does.
+    /// A fixed extent has no grant. Releases of ranges skip it; [`release_at`](Self::release_at)
+    /// releases it.
     ///
     /// # Errors
-    /// See [`ReserveAtError`]; [`Occupied`](ReserveAtError::Occupied) where it overlaps an extent
-    /// of another kind. Nothing has changed, and `added` was not called.
+    /// See [`ReserveAtError`]; [`Occupied`](ReserveAtError::Occupied) if it overlaps an extent of
+    /// another kind. Nothing has changed, and `added` was not called.
     ///
     /// # Cost
-    /// As [`fill`](Self::fill): at most one node more than fixed extents overlap the region, all of
-    /// them obtained before the first one is used.
+    /// Same as [`fill`](Self::fill): at most one node more than the number of fixed extents that
+    /// overlap the region. All nodes are obtained before the first one is used.
     ///
     /// # Example
     /// ```

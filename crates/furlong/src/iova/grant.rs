@@ -1,38 +1,38 @@
-//! What a space hands out.
+//! Grants: the reserved extents that a space hands out.
 #![forbid(unsafe_code)]
 
 use super::tag::Tag;
 use crate::addr::{Extent, Iova};
 use crate::rbtree::NodeId;
 
-/// A reserved extent, whole granules, and the data in it.
+/// A reserved extent of whole granules, and the data in it.
 ///
-/// It is the only thing that releases what it stands for without a search, and it is not `Copy`: an
-/// extent cannot be released twice by it. Dropping it leaks the extent, which stays reserved and
-/// can be found by its address.
+/// A grant releases its extent without a search. It is not `Copy`, so an extent cannot be released
+/// twice through it. Dropping a grant leaks the extent, which stays reserved and can be found by
+/// its address.
 ///
-/// Only a release [by address](super::Space::release_at) gets around that: where the very same
-/// extent has been granted again after one, the grant that it had before may release what is
-/// somebody else's. So drop that grant first.
+/// Only a release [by address](super::Space::release_at) circumvents this. If the same extent is
+/// granted again after such a release, the old grant may release the new owner's extent. So drop
+/// the old grant first.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "an extent stays reserved until its grant is released"]
 pub struct Grant {
     pub(super) at: NodeId,
-    /// Stands where the grant would be padded.
+    /// Placed where the struct would have padding.
     pub(super) tag: Tag,
     pub(super) extent: Extent<Iova>,
     pub(super) data: Extent<Iova>,
 }
 
 impl Grant {
-    /// What is reserved: whole granules.
+    /// The reserved extent, in whole granules.
     #[inline]
     #[must_use]
     pub fn extent(&self) -> Extent<Iova> {
         self.extent
     }
 
-    /// The bytes asked for; fewer where the request was split at a boundary.
+    /// The requested bytes; fewer if the request was split at a boundary.
     #[inline]
     #[must_use]
     pub fn data(&self) -> Extent<Iova> {
@@ -46,8 +46,8 @@ impl Grant {
         self.data.start()
     }
 
-    /// A small number that no other grant of the space has at the same time: an index for the
-    /// caller's own table.
+    /// A small number, unique among the space's current grants: an index for the caller's own
+    /// table.
     #[inline]
     #[must_use]
     pub fn index(&self) -> usize {
@@ -55,17 +55,17 @@ impl Grant {
     }
 }
 
-/// What an extent is reserved for.
+/// Purpose of a reserved extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// Somebody holds its [`Grant`].
+    /// Its [`Grant`] is outstanding.
     Granted = 0,
-    /// A region of the firmware's or the machine's: it may overlap others of its kind, and is
-    /// released by its address only.
+    /// A region of the firmware or the machine. It may overlap others of its kind, and is released
+    /// by its address only.
     Fixed = 1,
-    /// Nobody holds its grant: it was restored from a saved state, or left when a range that cut it
-    /// was released, and nobody has claimed it yet.
+    /// No grant exists and nobody has claimed it yet. It was restored from a saved state, or left
+    /// over when a release of a range cut it.
     Unclaimed = 2,
 }
 
@@ -78,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// The kind that has this number where a space is saved.
+    /// The kind with this number in a saved space.
     #[cfg(feature = "alloc")]
     pub(super) const fn from_number(number: u8) -> Option<Self> {
         match number {
@@ -88,13 +88,13 @@ impl Kind {
     }
 }
 
-/// A reserved extent as a space knows it.
+/// A reserved extent as recorded in a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owned {
     /// Whole granules.
     pub extent: Extent<Iova>,
-    /// What for.
+    /// Its purpose.
     pub kind: Kind,
-    /// The [`index`](Grant::index) of its grant, where it has one.
+    /// The [`index`](Grant::index) of its grant, if it has one.
     pub index: usize,
 }

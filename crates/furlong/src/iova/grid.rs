@@ -1,27 +1,27 @@
-//! The places at which a request may start, apart from what is reserved.
+//! Permitted starts of a request, regardless of the extents already reserved.
 #![forbid(unsafe_code)]
 
-/// Granules at which a request may start: multiples of the alignment from which it crosses no
-/// boundary. They repeat with a period, so the one next to any granule, how many there are up to
-/// it, and the k-th of them are a few instructions each.
+/// Granules at which a request may start: the multiples of the alignment from which it crosses no
+/// boundary. They repeat with a period. So finding the next one, counting those up to a granule and
+/// selecting the k-th take a few instructions each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     /// Alignment less 1.
     align_mask: u64,
-    /// Period less 1; all ones where nothing bounds.
+    /// Period less 1; all ones if there is no boundary.
     period_mask: u64,
     /// The last start in a period.
     last_in_period: u64,
 }
 
 impl Grid {
-    /// Of `len` granules; alignment and boundary are powers of two. `None` where every place
-    /// crosses the boundary.
+    /// Builds the grid for `len` granules; alignment and boundary are powers of two. `None` if
+    /// every place crosses the boundary.
     pub(super) fn new(len: u64, align: u64, boundary: Option<u64>) -> Option<Self> {
         debug_assert!(len > 0 && align.is_power_of_two());
         let align_mask = align - 1;
-        // A single granule crosses nothing, and from a multiple of the boundary nothing does that
-        // is not longer.
+        // A single granule cannot cross a boundary. Neither can data that starts at a multiple of
+        // it and is no longer than it.
         let bound = boundary.filter(|boundary| len > 1 && align < *boundary);
         let room = match boundary {
             Some(boundary) => boundary.checked_sub(len)?,
@@ -34,10 +34,10 @@ impl Grid {
         })
     }
 
-    /// How many more granules than the request has make a gap that surely holds one of them.
+    /// Extra granules, beyond the request's length, with which a gap always contains a start.
     #[inline(always)]
     pub(super) fn slack(&self) -> u64 {
-        // The longest way between two neighbouring starts, less one.
+        // The longest distance between two neighbouring starts, less one.
         let over_the_edge = self.period_mask.wrapping_sub(self.last_in_period);
         if self.period_mask == u64::MAX {
             self.align_mask
@@ -46,7 +46,7 @@ impl Grid {
         }
     }
 
-    /// The first one at `from` or above.
+    /// The first start at `from` or above.
     #[inline(always)]
     pub(super) fn first_from(&self, from: u64) -> Option<u64> {
         let period = from & !self.period_mask;
@@ -54,24 +54,24 @@ impl Grid {
         if up <= self.last_in_period {
             return Some(period + up);
         }
-        // Where there is one period only, there is no next.
+        // A sole period of 2^64 has no next one.
         period.checked_add(self.period_mask.checked_add(1)?)
     }
 
-    /// The last one at `to` or below.
+    /// The last start at `to` or below.
     #[inline(always)]
     pub(super) fn last_to(&self, to: u64) -> u64 {
         let down = to & self.period_mask & !self.align_mask;
         (to & !self.period_mask) + down.min(self.last_in_period)
     }
 
-    /// How many there are at `to` or below.
+    /// Number of starts at `to` or below.
     pub(super) fn rank(&self, to: u64) -> u128 {
         let in_period = u128::from(self.last_to(to) & self.period_mask) / self.align();
         u128::from(to & !self.period_mask) / self.period() * self.in_period() + in_period + 1
     }
 
-    /// The one with `rank` others below it.
+    /// The start with `rank` others below it.
     pub(super) fn select(&self, rank: u128) -> u64 {
         let (periods, rest) = (rank / self.in_period(), rank % self.in_period());
         (periods * self.period() + rest * self.align()) as u64

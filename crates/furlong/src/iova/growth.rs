@@ -1,4 +1,4 @@
-//! Memory for more nodes that was obtained elsewhere: an array to move into, or chunks to add.
+//! Growth with memory obtained elsewhere: an array to move the nodes into, or chunks to add.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use super::{ChunkSpace, Config, Gaps, Space, SpaceNode, Storage, VecSpace};
 use crate::rbtree::{ChunkTable, Growth};
 
 impl<C: Config> VecSpace<C> {
-    /// How many reservations more need no memory.
+    /// Number of further reservations that need no memory.
     ///
     /// # Cost
     /// O(1).
@@ -15,7 +15,7 @@ impl<C: Config> VecSpace<C> {
         self.spare.count + (self.tree.capacity() - self.tree.nodes().len())
     }
 
-    /// How many extents there is memory for, reserved ones included.
+    /// Number of extents that fit in the memory, reserved ones included.
     ///
     /// # Cost
     /// O(1).
@@ -23,9 +23,9 @@ impl<C: Config> VecSpace<C> {
         self.tree.capacity()
     }
 
-    /// Moves the nodes into `memory` and returns the memory where they were. A space under a lock
-    /// grows this way: memory is obtained before the lock is taken and freed after it. Grants stay
-    /// good. Memory that is no larger than what there is comes back, and nothing has changed.
+    /// Moves the nodes into `memory` and returns the old memory. A space under a lock grows this
+    /// way: memory is obtained before the lock is taken and freed after it is released. Grants stay
+    /// valid. If `memory` is not larger than the current array, it is returned and nothing changes.
     ///
     /// # Cost
     /// O(nodes), a plain copy of 64 bytes a node; it neither allocates nor frees.
@@ -51,7 +51,7 @@ impl<C: Config> VecSpace<C> {
 }
 
 impl<C: Config> ChunkSpace<C> {
-    /// How many reservations more need no memory.
+    /// Number of further reservations that need no memory.
     ///
     /// # Cost
     /// O(1).
@@ -59,7 +59,7 @@ impl<C: Config> ChunkSpace<C> {
         self.spare.count + (self.capacity() - self.tree.nodes().len())
     }
 
-    /// How many extents there is memory for, reserved ones included.
+    /// Number of extents that fit in the memory, reserved ones included.
     ///
     /// # Cost
     /// O(1).
@@ -67,27 +67,27 @@ impl<C: Config> ChunkSpace<C> {
         self.tree.chunks().capacity()
     }
 
-    /// The table of the nodes' chunks, which says how much memory more of them take: see
+    /// The table of the nodes' chunks, which tells how much memory growth takes: see
     /// [`ChunkTable::growth`].
     pub fn table(&self) -> ChunkTable {
         self.tree.chunks().table()
     }
 
-    /// Takes memory over that was obtained elsewhere and returns what is left of it. A space under
-    /// a lock grows this way: memory is obtained before the lock is taken and freed after it.
+    /// Adds memory that was obtained elsewhere and returns the unused rest. A space under a lock
+    /// grows this way: memory is obtained before the lock is taken and freed after it is released.
     ///
     /// # Cost
-    /// As [`Chunks::grow_with`](crate::rbtree::Chunks::grow_with): no node is copied.
+    /// Same as [`Chunks::grow_with`](crate::rbtree::Chunks::grow_with): no node is copied.
     pub fn grow_with(&mut self, growth: Growth<Gaps<C::Measure>>) -> Growth<Gaps<C::Measure>> {
         self.tree.grow_with(growth)
     }
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// The same space with its nodes in chunks. Grants stay good.
+    /// Converts the space to one with its nodes in chunks. Grants stay valid.
     ///
     /// # Errors
-    /// The space comes back if there is no memory; nothing has changed.
+    /// Returns the space if out of memory; nothing has changed.
     ///
     /// # Cost
     /// O(nodes).
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(space.room(), 9);
     }
 
-    /// Two million reservations in a domain, of which every 256th or so grows it.
+    /// Two million reservations in one domain; about every 256th grows it.
     #[test]
     fn a_domain_that_grows_moves_no_node() {
         let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).unwrap();

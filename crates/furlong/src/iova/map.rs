@@ -1,4 +1,4 @@
-//! A map from device addresses to values, as an IOTLB or an IOMMU's table of mappings has.
+//! A map from device addresses to values, for an IOTLB or an IOMMU's table of mappings.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -24,17 +24,16 @@ pub use range::{CUT_RANGE_NODES, Straddles};
 #[cfg(feature = "alloc")]
 pub type VecMap<V, C = Standard> = Map<V, Vec<MapNode<V>>, C>;
 
-/// Values at extents of device addresses, in bytes, that do not overlap: what a device may reach,
-/// and where it is.
+/// Values at extents of device addresses, in bytes, that do not overlap: the addresses that a
+/// device may reach, and their targets.
 ///
-/// Neighbours are never merged, whether their values are equal or not: an entry that was inserted
-/// is there as it was inserted until it is removed or cut. A node is one cache line with values of
-/// up to two words.
+/// Neighbours are never merged, even if their values are equal. An entry keeps its extent until it
+/// is removed or cut. A node is one cache line with values of up to two words.
 ///
-/// Three verbs take a range out, for the three kinds of user. [`unmap_range`](Self::unmap_range)
-/// takes whole entries and refuses to cut one: what virtio-iommu and VFIO ask of UNMAP.
-/// [`invalidate_range`](Self::invalidate_range) takes every entry that it touches, which suits a
-/// cache. [`cut_range`](Self::cut_range) takes exactly the range, and cuts entries in two.
+/// Three operations remove a range, for three kinds of user. [`unmap_range`](Self::unmap_range)
+/// takes whole entries and refuses to cut one, as virtio-iommu and VFIO specify for UNMAP.
+/// [`invalidate_range`](Self::invalidate_range) takes every entry that overlaps the range, which
+/// suits a cache. [`cut_range`](Self::cut_range) takes exactly the range, and cuts entries in two.
 ///
 /// # Example
 /// ```
@@ -57,32 +56,32 @@ pub type VecMap<V, C = Standard> = Map<V, Vec<MapNode<V>>, C>;
 /// ```
 pub struct Map<V, S: Store<Entries<V>>, C: rbtree::Config = Standard> {
     tree: RbTree<Arena<Entries<V>, S>, C>,
-    /// Nodes in no tree.
+    /// Free nodes, not in the tree.
     spare: Spare,
-    /// Whether a change has begun and not ended: code of the user's has panicked in it.
+    /// True from the start to the end of a change; if it stays true, user code panicked in it.
     is_interrupted: bool,
 }
 
-/// Where the last look-up of one queue or one device ended. Each has its own; any number may look
-/// into one map at a time.
+/// Cache of the last look-up of one queue or one device. Each user has its own; any number may look
+/// up in one map at a time.
 ///
-/// It names a node. A look-up trusts it only where that node is in the map and has the address, and
-/// then nothing else has it: a hint from before any change, or from another map, costs a search and
-/// never a wrong answer. So there is nothing to invalidate.
+/// It names a node. A look-up uses it only if that node is in the map and contains the address;
+/// then no other entry does. A hint from before a change, or from another map, costs a search and
+/// never gives a wrong answer. So there is nothing to invalidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint(Option<NodeId>);
 
-/// Why a value was not inserted. It comes back; nothing has changed.
+/// Reason why a value was not inserted. The value is returned; nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum InsertError<V> {
     /// Its extent overlaps that of an entry.
     Occupied {
-        /// The first one that it overlaps.
+        /// The first overlapping entry.
         conflict: Extent<Iova>,
         /// The value.
         value: V,
     },
-    /// There is no memory for another node.
+    /// Out of memory for another node.
     NoMemory {
         /// The value.
         value: V,
@@ -118,12 +117,12 @@ impl<V> fmt::Display for InsertError<V> {
 
 impl<V> Error for InsertError<V> {}
 
-/// Why an entry was not removed; nothing has changed.
+/// Reason why an entry was not removed; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoveError {
     /// None of its addresses has a value.
     Vacant,
-    /// This entry overlaps it, but is not the same.
+    /// This entry overlaps it, but is not equal to it.
     Partial(Extent<Iova>),
 }
 
@@ -139,8 +138,7 @@ impl fmt::Display for RemoveError {
 impl Error for RemoveError {}
 
 impl<V, S: Store<Entries<V>>> Map<V, S> {
-    /// An empty map. Nodes beyond those of `nodes` are added when they are needed, where the array
-    /// can grow.
+    /// An empty map. If the array can grow, nodes beyond those of `nodes` are added on demand.
     ///
     /// # Panics
     /// If a node of `nodes` is in a map.
@@ -153,7 +151,7 @@ impl<V, S: Store<Entries<V>>> Map<V, S> {
 }
 
 impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
-    /// An empty map with any configuration; otherwise as [`new`](Map::new).
+    /// An empty map with any configuration; otherwise the same as [`new`](Map::new).
     ///
     /// # Panics
     /// If a node of `nodes` is in a map.
@@ -167,11 +165,11 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         }
     }
 
-    /// Gives the addresses of `extent` a value. One node: after [`prepare`](Self::prepare) it
+    /// Gives the addresses of `extent` a value. Takes one node: after [`prepare`](Self::prepare) it
     /// allocates nothing.
     ///
     /// # Errors
-    /// See [`InsertError`]: the value comes back, and nothing has changed.
+    /// See [`InsertError`]: the value is returned, and nothing has changed.
     ///
     /// # Cost
     /// O(log n).
@@ -188,7 +186,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         Ok(())
     }
 
-    /// Removes the entry of exactly `extent`.
+    /// Removes the entry whose extent is exactly `extent`.
     ///
     /// # Errors
     /// See [`RemoveError`]; nothing has changed.
@@ -204,7 +202,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         Ok(self.unlink(at))
     }
 
-    /// Removes the entry that has `address`, and returns it.
+    /// Removes the entry that contains `address`, and returns it.
     ///
     /// # Cost
     /// O(log n).
@@ -213,10 +211,10 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         Some((self.extent(at), self.unlink(at)))
     }
 
-    /// The entry that has `address`, and from then on the hint of whoever looks there next.
+    /// The entry that contains `address`. A search also stores it in `hint`.
     ///
     /// # Cost
-    /// O(1) and no search where the hint's entry has the address, else O(log n).
+    /// O(1) without a search if the hint's entry contains the address, else O(log n).
     #[inline]
     pub fn lookup(&self, address: Iova, hint: &mut Hint) -> Option<(Extent<Iova>, &V)> {
         if let Some(at) = hint.0.filter(|at| self.has(*at, address)) {
@@ -227,7 +225,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         self.entry(at)
     }
 
-    /// The entry that has `address`.
+    /// The entry that contains `address`.
     ///
     /// # Cost
     /// O(log n).
@@ -237,7 +235,8 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         self.entry(self.search(address)?)
     }
 
-    /// Changes the value at `address` and returns what `change` does; `None` where there is none.
+    /// Changes the value at `address` and returns the result of `change`; `None` if no entry
+    /// contains it.
     ///
     /// # Cost
     /// O(log n).
@@ -247,8 +246,8 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
             .update(at, |entry| entry.value.as_mut().map(change))
     }
 
-    /// The entries of which an address is in `range`, whole, in ascending order; `rev()` descends.
-    /// An access to the range is allowed where they leave no gap in it.
+    /// The entries that overlap `range`, whole, in ascending order; `rev()` descends. An access to
+    /// the range is allowed if they leave no gap in it.
     ///
     /// # Cost
     /// O(log n) for the two ends, and O(1) on average for each entry.
@@ -272,7 +271,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         self.tree.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()
     }
@@ -282,13 +281,13 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         self.tree.counters()
     }
 
-    /// Makes sure that the next `nodes` insertions allocate nothing.
+    /// Ensures that the next `nodes` insertions allocate nothing.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     ///
     /// # Cost
-    /// As [`Store::try_reserve`].
+    /// Same as [`Store::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
         self.spare.prepare(&mut self.tree, nodes)
     }
@@ -305,27 +304,27 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         Some((self.extent(at), value))
     }
 
-    /// Whether the node is in the map and has the address.
+    /// True if the node is in the map and contains the address.
     #[inline]
     fn has(&self, at: NodeId, address: Iova) -> bool {
         let is_in = |entry: &Entry<V>| (entry.start..=entry.last).contains(&address.raw());
         at.index() < self.tree.nodes().len() && self.tree.is_linked(at) && is_in(self.tree.item(at))
     }
 
-    /// The node that has the address.
+    /// The node that contains the address.
     #[inline]
     fn search(&self, address: Iova) -> Option<NodeId> {
         let at = self.tree.lower_bound(address.raw())?;
         (self.tree.item(at).start <= address.raw()).then_some(at)
     }
 
-    /// The first node that has an address of `range`.
+    /// The first node that overlaps `range`.
     fn first_in(&self, range: Extent<Iova>) -> Option<NodeId> {
         let at = self.tree.lower_bound(range.start().raw())?;
         (self.tree.item(at).start <= range.last().raw()).then_some(at)
     }
 
-    /// The last node that has an address of `range`.
+    /// The last node that overlaps `range`.
     fn last_in(&self, range: Extent<Iova>) -> Option<NodeId> {
         let behind = self.tree.lower_bound(range.last().raw());
         if let Some(at) = behind.filter(|at| self.tree.item(*at).start <= range.last().raw()) {
@@ -335,7 +334,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         (range.start().raw() <= self.tree.item(before).last).then_some(before)
     }
 
-    /// Links a node, which must be there, with a value for `extent` before `next`.
+    /// Links a node with a value for `extent` before `next`; a free node must exist.
     fn link(&mut self, extent: Extent<Iova>, value: V, next: Option<NodeId>) {
         let entry = Entry {
             start: extent.start().raw(),
@@ -351,7 +350,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         self.is_interrupted = false;
     }
 
-    /// Takes an entry out and keeps its node for the next one.
+    /// Removes an entry and keeps its node for the next one.
     fn unlink(&mut self, at: NodeId) -> V {
         self.recover();
         self.is_interrupted = true;
@@ -362,12 +361,12 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         entry.value.expect("an entry of the map has a value")
     }
 
-    /// Makes anew what a panic of the user's code (counters, an array of nodes) has left undone in
-    /// a change. Every change does so first; this lets the caller choose when. A value whose entry
-    /// the change took out, and which was not handed out, is dropped.
+    /// Repairs the map after a panic of user code (counters, an array of nodes) during a change.
+    /// Every change does so first; this method lets the caller choose when. A value whose entry the
+    /// change removed, and which was not returned, is dropped.
     ///
     /// # Cost
-    /// O(1) if nothing has panicked, else O(nodes). No memory.
+    /// O(1) if nothing has panicked, else O(nodes). Allocates nothing.
     #[inline]
     pub fn recover(&mut self) {
         if self.is_interrupted {
@@ -387,7 +386,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
 /// See [`Map::entries_in`].
 struct EntriesIn<'a, V, S: Store<Entries<V>>, C: rbtree::Config> {
     map: &'a Map<V, S, C>,
-    /// The first entry and the last one of those that are left.
+    /// The first and the last of the remaining entries.
     ends: Option<(NodeId, NodeId)>,
 }
 

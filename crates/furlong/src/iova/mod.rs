@@ -1,69 +1,69 @@
-//! Device addresses: which are reserved, and where there is room for more.
+//! Allocator of device addresses: tracks the reserved extents and finds gaps for new ones.
 //!
 //! # What it is
-//! The allocator of a device's address space, for IOMMU drivers, hypervisors that place memory and
-//! registers in a guest's space, and drivers in user space. It finds a gap for any size under any
-//! window in O(log n), aligned to its size or not, places it low, high, near a hint, in the
-//! smallest gap or at random, and takes the constraints of a bus: alignment, offset, excluded
-//! addresses, boundaries, guards.
+//! The allocator of a device's address space, for IOMMU drivers, for hypervisors that place memory
+//! and registers in a guest's space, and for drivers in user space. It finds a gap for any size and
+//! window in O(log n), aligned to its size or not. It places a grant low, high, near a hint, in the
+//! smallest gap or at random. It honours the constraints of a bus: alignment, offset, excluded
+//! addresses, boundaries and guards.
 //!
-//! It comes in layers that can be taken one by one:
-//! 1. [`Space`]: which extents are reserved. `&mut self`, no lock, no knowledge of any device.
-//! 2. [`Space::prepare`]: the part of a reservation that may fail for memory, done beforehand; or
-//!    [`VecSpace::grow_into`] and [`ChunkSpace::grow_with`], memory that was obtained before a
-//!    lock was taken. A reservation takes one node, a release none, a release of a part of an
-//!    extent one.
-//! 3. [`Token`], [`Quarantine`]: a released extent is nobody's until the device's TLB has been
-//!    flushed; then its token is redeemed.
+//! It comes in layers, each usable without the next:
+//! 1. [`Space`]: the set of reserved extents. `&mut self`, no lock, no knowledge of any device.
+//! 2. [`Space::prepare`]: does the part of a reservation that may fail for lack of memory
+//!    beforehand. Alternatively [`VecSpace::grow_into`] and [`ChunkSpace::grow_with`] take memory
+//!    that was obtained before a lock was taken. A reservation takes one node, a release none, a
+//!    release of a part of an extent one.
+//! 3. [`Token`], [`Quarantine`]: a released extent cannot be reserved again until the device's TLB
+//!    has been flushed and its token redeemed.
 //! 4. [`Domain`]: all of it behind the caller's lock, with magazines of freed extents for each CPU.
 //!
 //! # Words
-//! - **granule**: the smallest unit that a space hands out, a power of two of bytes. All that is
-//!   inside is counted in granules, all that is outside in bytes ([`Iova`](crate::addr::Iova)).
-//! - **extent**: `start..=last`; **gap**: what is free between two neighbouring extents.
-//! - **request**: a size and where it may lie; **grant**: what it was given, to be released once.
-//! - **window**, **exclusion**: where data may lie at all; **boundary**: what it may not cross.
-//! - **guard**: granules beside a grant that are free when it is made, and that neighbours share.
-//! - **measure**: what a node knows of the gaps below it: the largest one and its largest block, or
+//! - **granule**: the smallest unit that a space hands out, a power of two of bytes. The code
+//!   inside counts in granules, the public interface in bytes ([`Iova`](crate::addr::Iova)).
+//! - **extent**: `start..=last`; **gap**: free granules between two neighbouring extents.
+//! - **request**: a size and its placement constraints; **grant**: the result, to be released once.
+//! - **window**, **exclusion**: the addresses that data may and may not use; **boundary**: an
+//!   address multiple that data may not cross.
+//! - **guard**: granules beside a grant that are free when it is made. Neighbours share them.
+//! - **measure**: the summary of the gaps below a node: the largest gap and its largest block, or
 //!   more ([`Runs`], [`Boundary`], [`Counts`]).
-//! - **near**, **far**: the search is written once, towards lower or higher addresses.
+//! - **near**, **far**: the two sides of a search, which is written once for both directions.
 //!
 //! # Invariants
-//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
+//! [`Check::check`](crate::check::Check::check) verifies them and returns the broken one
 //! ([`BrokenSpace`]).
 //! - I1: extents have `start <= last`, and no two overlap.
-//! - I2: the tree is in order, and of every subtree it knows where it begins, where it ends, and
-//!   the measure of its gaps.
+//! - I2: the tree is ordered, and each subtree's summary holds its first address, its last address
+//!   and the measure of its gaps.
 //! - I3: every extent lies in the space.
 //! - I4: a node is in the tree or, once, in the list of free nodes.
-//! - I5: the ends that the space remembers are the first and the last node.
+//! - I5: the cached `ends` are the first and the last node.
 //!
-//! Where code of the user's panics in a change, I4, I5 and the measures of I2 are left to the
-//! [next change](Space::recover), and `check` does not ask for them.
+//! If user code panics during a change, I4, I5 and the measures of I2 stay broken until the [next
+//! change](Space::recover) repairs them. `check` skips them meanwhile.
 //!
 //! # Files
-//! - `space`: the type and its operations; `config`: what may differ; `check`: the invariants.
-//! - `request`, `grant`, `error`: what goes in, what comes out, what is refused.
-//! - `query`: a request in granules; `grid`: where alignment and boundary let it start.
-//! - `search`: the descent to a gap; `policy`: the choice among places; `random`: an even one.
+//! - `space`: the type and its operations; `config`: its type parameters; `check`: the invariants.
+//! - `request`, `grant`, `error`: input, output and refusals.
+//! - `query`: a request in granules; `grid`: the starts that alignment and boundary permit.
+//! - `search`: the descent to a gap; `policy`: the choice among places; `random`: a uniform choice.
 //! - `summary`: the augmentation [`Gaps`] and the default measure; `runs`, `boundary`, `counts`:
-//!   three more.
-//! - `range`, `fixed`: what is free or reserved in a range, filled and released; firmware's
-//!   regions.
-//! - `state`, `claim`: a space as data, saved and restored; who claims what is in it.
+//!   three more measures.
+//! - `range`, `fixed`: free and reserved parts of a range, filled and released; firmware regions.
+//! - `state`, `claim`: a space as data, saved and restored; claiming restored extents.
 //! - `map`: an IOTLB, values at extents.
-//! - `spare`: nodes that are free; `growth`: memory for more of them, obtained elsewhere;
-//!   `recover`: what a panic of the user's code has left.
+//! - `spare`: the free list of nodes; `growth`: memory for more nodes, obtained elsewhere;
+//!   `recover`: repair after a panic of user code.
 //! - `token`, `ring`, `quarantine`: released extents that wait for a flush of the device's TLB;
-//!   `tag`: whose they are.
+//!   `tag`: identity of the owner.
 //! - `shell`: the shared [`Domain`], with magazines.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c` (stable/14): the summary of a subtree, constraints,
 //!   guards, the order in which zones are searched, splitting at a boundary.
 //!   `iommu_gas_find_space`, `iommu_gas_match_one`.
-//! - Linux `drivers/iommu/iova.c`, and the discussion of May and June 2026 about its search: a
-//!   limit and an alignment each defeat a search by the largest gap that prunes by size alone.
+//! - Linux `drivers/iommu/iova.c`, and the discussion of May and June 2026 about its search. A
+//!   limit or an alignment alone defeats a search that prunes by the size of the largest gap.
 #![forbid(unsafe_code)]
 
 mod boundary;

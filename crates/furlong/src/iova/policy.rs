@@ -1,23 +1,22 @@
-//! Seam: which of the places that suit a request it gets.
+//! Policies: each chooses one of the places that suit a request.
 //!
-//! What each promises about the choice holds for size and window always, and for an alignment of
-//! just as many granules as the request has with its guard behind. Other alignments, and
-//! boundaries, leave places out of a gap that is large enough, so that a gap may have to be looked
-//! at to be refused:
+//! Each policy keeps its promise for any size and window, and for an alignment equal to the size of
+//! the request plus the guard after it. With other alignments, and with boundaries, a large enough
+//! gap may hold no place. A search may then have to inspect a gap only to reject it:
 //!
-//! - with a measure that knows the alignment ([`Runs`](super::Runs)) or the boundary
-//!   ([`Boundary`](super::Boundary)) no gap is looked at in vain, and the choice is exact;
-//! - else [`Lowest`], [`Highest`] and [`Near`] look at [`LOOKS`] such gaps, and then prefer the
-//!   next gap that surely holds a place to a nearer one that may. Only where there is none they go
-//!   on looking, one gap after the other in O(1) each. For an alignment they look at all there are.
-//!   For a boundary they give up ([`ReserveError::GaveUp`](super::ReserveError::GaveUp)) when they
-//!   have seen so many nodes as [`PATIENCE`] searches may.
+//! - With a measure that knows the alignment ([`Runs`](super::Runs)) or the boundary
+//!   ([`Boundary`](super::Boundary)) no gap is inspected in vain, and the choice is exact.
+//! - Otherwise [`Lowest`], [`Highest`] and [`Near`] inspect [`LOOKS`] such gaps. After those they
+//!   prefer the next gap that certainly holds a place to a nearer one that may. If no such gap
+//!   exists, they continue gap by gap in O(1) each. For an alignment they inspect all gaps. For a
+//!   boundary they give up ([`ReserveError::GaveUp`](super::ReserveError::GaveUp)) after as many
+//!   nodes as [`PATIENCE`] searches may visit.
 //!
-//! [`Best`] and [`Random`](super::Random) look at every gap that is large enough, and never give
-//! up. No policy refuses without saying so where there is a place.
+//! [`Best`] and [`Random`](super::Random) inspect every gap that is large enough, and never give
+//! up. If a place exists, no policy refuses without reporting that it gave up.
 //!
-//! More cannot be had for nothing: which boundaries and alignments a subtree has places for takes a
-//! word a boundary or an alignment, and a node has room for one.
+//! An exact choice for every alignment and boundary would cost memory: a subtree's summary takes a
+//! word for each, and a node has room for one.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -28,36 +27,36 @@ use super::{Config, Space, Storage};
 use crate::addr::{Address, Iova};
 use crate::rbtree::Side;
 
-/// How many gaps that are large enough, but hold no place on the grid, a search looks at before it
-/// asks for one that surely does.
+/// Number of large enough gaps without a permitted start that a search inspects before it looks for
+/// a gap that certainly has one.
 pub const LOOKS: u32 = 32;
 
-/// How many searches' worth of nodes a request looks at, at most, for a boundary that the measure
-/// does not know.
+/// Upper limit on the nodes that a request may visit for a boundary unknown to the measure, in
+/// units of one search.
 pub const PATIENCE: u64 = 64;
 
 /// A place for a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Spot {
     pub(super) start: u64,
-    /// From the first to the last start in the same gap and zone, on the grid or not.
+    /// Range of starts in the same gap and zone, on the grid or not.
     pub(super) starts: Zone,
     pub(super) found: Found,
 }
 
-/// What a policy chooses from.
+/// The input of a policy: a space and a query.
 #[derive(Clone, Debug)]
 pub struct Field<'a, C: Config, S: Storage<C>> {
     space: &'a Space<C, S>,
     query: &'a Query,
-    /// Nodes seen in looking from gap to gap.
+    /// Nodes visited in moving from gap to gap.
     steps: Cell<u64>,
     gave_up: Cell<bool>,
 }
 
 mod sealed {
     pub trait Choose {
-        /// The place that the policy chooses, if there is any.
+        /// The place that the policy chooses, or `None`.
         fn choose<C, S>(&mut self, field: &super::Field<'_, C, S>) -> Option<super::Spot>
         where
             C: super::Config,
@@ -66,14 +65,14 @@ mod sealed {
 }
 pub(super) use sealed::Choose;
 
-/// Which of the places that suit a request it gets: [`Lowest`], [`Highest`], [`Near`], [`Best`] or
+/// Chooses one of the places that suit a request: [`Lowest`], [`Highest`], [`Near`], [`Best`] or
 /// [`Random`](super::Random).
 pub trait Policy: Choose {}
 impl<P: Choose> Policy for P {}
 
-/// The policies that say from which end to look, and no more: [`Lowest`] and [`Highest`]. A shared
-/// domain takes these where it hands out what it has at hand before it looks at all. The others
-/// promise a place, or one that cannot be foretold.
+/// The policies that only name the end to search from: [`Lowest`] and [`Highest`]. With these a
+/// shared domain hands out cached extents before it searches. The other policies promise a
+/// particular place, or an unpredictable one.
 pub trait Sided: Policy {}
 impl Sided for Lowest {}
 impl Sided for Highest {}
@@ -87,17 +86,17 @@ pub struct Lowest;
 pub struct Highest;
 
 /// The place whose start is nearest to the hint, the lower one of two. Distances are counted in
-/// granules, from the one that has the hint.
+/// granules, from the granule that contains the hint.
 ///
-/// It costs a search on each side of the hint; the second one ends where nothing is nearer. Where
-/// the search on one side gives up, what the other one finds is the answer.
+/// It costs a search on each side of the hint; the second one ends where nothing is nearer. If the
+/// search on one side gives up, the result of the other one is the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Near(pub Iova);
 
 /// The lowest place in the smallest gap.
 ///
-/// It looks at every gap that is large enough, O(n) nodes in all, and stops at one that fits
-/// exactly. It gives up at nothing.
+/// It inspects every gap that is large enough, O(n) nodes in all, and stops at one that fits
+/// exactly. It never gives up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Best;
 
@@ -159,7 +158,7 @@ impl Choose for Near {
     }
 }
 
-/// The one whose start is nearer to `hint`, the lower of two.
+/// The place whose start is nearer to `hint`, the lower of two.
 fn nearer(hint: u64, one: Option<Spot>, other: Option<Spot>) -> Option<Spot> {
     let key = |spot: &Spot| (spot.start.abs_diff(hint), spot.start);
     one.into_iter().chain(other).min_by_key(key)
@@ -206,7 +205,7 @@ impl<'a, C: Config, S: Storage<C>> Field<'a, C, S> {
         self.query
     }
 
-    /// Whether there may be places that were not looked at.
+    /// True if some possible places were not inspected.
     #[inline(always)]
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up.get()
@@ -228,7 +227,7 @@ impl<'a, C: Config, S: Storage<C>> Field<'a, C, S> {
         }
     }
 
-    /// The same behind `found`, which holds no place.
+    /// Continues the same search after `found`, which holds no place.
     #[cold]
     fn look_on(&self, near: Side, found: Found, zone: Zone) -> Option<Spot> {
         let (mut found, mut rest) = (found, zone);
@@ -251,36 +250,36 @@ impl<'a, C: Config, S: Storage<C>> Field<'a, C, S> {
         None
     }
 
-    /// The nearest place in a gap that holds one wherever it begins.
+    /// The nearest place in a gap that holds one at whatever granule it begins.
     fn surely(&self, near: Side, zone: Zone) -> Option<Spot> {
         let sure = self.query.sure()?;
         let mut from = zone;
         loop {
             match self.look(near, from, &sure)? {
                 Look::Place(spot) => return Some(spot),
-                // The zone cuts it.
+                // The zone cuts this gap.
                 Look::On(_, rest) => from = rest,
             }
         }
     }
 
-    /// Whether more nodes were seen than a request may for its boundary. The searches themselves
-    /// are few, and are counted for a quarter of it.
+    /// True if the request has visited more nodes than its boundary permits. The searches
+    /// themselves are few, and are charged a quarter of the limit.
     fn is_out_of_patience(&self) -> bool {
         let a_search = 4 * u64::from((self.space.len() | 1).ilog2()) + 16;
         let is_bounded = self.query.need.boundary.is_some();
         is_bounded && self.steps.get() >= (PATIENCE - PATIENCE / 4) * a_search
     }
 
-    /// Looks at the nearest gap that meets `need`; `None` if there is none in `zone`.
+    /// Inspects the nearest gap that meets `need`; `None` if there is none in `zone`.
     #[inline(always)]
     fn look(&self, near: Side, zone: Zone, need: &Need) -> Option<Look> {
         let reach = self.query.reach();
-        // From the first place on the grid: so a gap that the zone cuts is not looked at for what
-        // lies before that.
+        // Start from the first grid position: a gap that ends before it holds no place and is
+        // skipped.
         let (from, beyond) = match near {
             Side::Left => (self.query.grid.first_from(zone.low)?, reach),
-            // Seen from above a grant begins where it ends, and what is behind it lies below.
+            // From above, a grant begins at its last granule, and the rest of it lies below.
             Side::Right => {
                 let start = self.query.grid.last_to(zone.high);
                 let last = start.saturating_add(self.query.len() - 1);
@@ -291,7 +290,7 @@ impl<'a, C: Config, S: Storage<C>> Field<'a, C, S> {
         self.judge(near, found, zone)
     }
 
-    /// Looks at the next gap behind `found` that meets the need; `None` if there is none in `zone`.
+    /// Inspects the next gap after `found` that meets the need; `None` if there is none in `zone`.
     fn look_behind(&self, near: Side, found: &Found, zone: Zone) -> Option<Look> {
         let mut steps = self.steps.get();
         let found = self.view(near).next(found, &self.query.need, &mut steps);
@@ -299,7 +298,7 @@ impl<'a, C: Config, S: Storage<C>> Field<'a, C, S> {
         self.judge(near, found?, zone)
     }
 
-    /// Looks for a place in a gap; `None` if there is none, and nothing in `zone` behind it.
+    /// Looks for a place in a gap; `None` if there is none and the zone ends there.
     #[inline(always)]
     fn judge(&self, near: Side, found: Found, zone: Zone) -> Option<Look> {
         let gap = found.gap;
@@ -351,11 +350,11 @@ impl<'a, C: Config, S: Storage<C>> Field<'a, C, S> {
     }
 }
 
-/// What a look at a gap says.
+/// Result of inspecting a gap.
 #[derive(Clone, Copy)]
 enum Look {
-    /// There is a place in it.
+    /// The gap holds this place.
     Place(Spot),
-    /// There is none in it; and what is left of the zone behind it.
+    /// The gap holds no place; the rest of the zone lies after it.
     On(Found, Zone),
 }

@@ -1,7 +1,7 @@
-//! Alignment, boundaries and windows of requests, for all inputs.
+//! Properties of requests, proved for all inputs: alignment, boundaries and windows.
 //!
-//! [`Grid::rank`] and [`Grid::select`] divide by the number of starts in a period, a word of 65
-//! bits that is not known: out of a solver's reach, and tried against a list in `grid.rs`.
+//! [`Grid::rank`] and [`Grid::select`] divide by the number of starts in a period, an unknown word
+//! of 65 bits. A solver cannot handle that; `grid.rs` tests them against a list.
 #![forbid(unsafe_code)]
 
 use super::grid::Grid;
@@ -24,7 +24,7 @@ pub const PROPERTIES: &[Property] = &[
     Property::new("iova::slack_always_suffices", slack_always_suffices),
     Property::new("iova::slack_is_not_too_much", slack_is_not_too_much),
     Property::new("iova::granules_hold_the_bytes", granules_hold_the_bytes),
-    // By the size of a granule.
+    // The cases fix the size of a granule.
     Property::in_cases(
         "iova::a_zone_begins_with_the_window",
         a_zone_begins_with_the_window,
@@ -37,8 +37,8 @@ pub const PROPERTIES: &[Property] = &[
     ),
 ];
 
-/// A request's length in granules, its alignment and its boundary: the exponents are the low
-/// twelve bits of a word, 63 of a boundary for none.
+/// A request's length in granules, its alignment and its boundary. The exponents are the low twelve
+/// bits of a word; a boundary of 63 stands for none.
 struct Rules {
     len: u64,
     align: u64,
@@ -59,7 +59,7 @@ impl Rules {
         Grid::new(self.len, self.align, self.boundary)
     }
 
-    /// Whether a request may start there: aligned, and within two multiples of the boundary.
+    /// True if a request may start there: aligned, and between two multiples of the boundary.
     fn allow(&self, start: u64) -> bool {
         let is_within = |boundary: u64| {
             let room = boundary - (start & (boundary - 1));
@@ -69,7 +69,7 @@ impl Rules {
     }
 }
 
-/// There is no grid exactly if no start is allowed, and then 0 is none.
+/// Grid creation fails only if no start is allowed; if it succeeds, 0 is allowed.
 pub fn a_grid_is_refused_rightly(x: &Input) -> bool {
     let Some(rules) = Rules::of(x[0], x[1]) else {
         return true;
@@ -80,7 +80,7 @@ pub fn a_grid_is_refused_rightly(x: &Input) -> bool {
     }
 }
 
-/// The start that is found is allowed, at or above `from`, and no allowed one lies between.
+/// The start found is allowed, at or above `from`, and no allowed one lies between.
 pub fn first_from_is_the_least_start(x: &Input) -> bool {
     let (Some(rules), from, other) = (Rules::of(x[0], x[1]), x[2], x[3]) else {
         return true;
@@ -95,7 +95,7 @@ pub fn first_from_is_the_least_start(x: &Input) -> bool {
     }
 }
 
-/// The start that is found is allowed, at or below `to`, and no allowed one lies between.
+/// The start found is allowed, at or below `to`, and no allowed one lies between.
 pub fn last_to_is_the_greatest_start(x: &Input) -> bool {
     let (Some(rules), to, other) = (Rules::of(x[0], x[1]), x[2], x[3]) else {
         return true;
@@ -108,7 +108,7 @@ pub fn last_to_is_the_greatest_start(x: &Input) -> bool {
     last <= to && rules.allow(last) && !nearer
 }
 
-/// So many granules more than one hold a start, wherever they begin.
+/// Any `slack + 1` consecutive granules contain a start.
 pub fn slack_always_suffices(x: &Input) -> bool {
     let (Some(rules), from) = (Rules::of(x[0], x[1]), x[2]) else {
         return true;
@@ -122,8 +122,8 @@ pub fn slack_always_suffices(x: &Input) -> bool {
     }
 }
 
-/// One granule less does not always hold a start: not behind the last one of a period, or behind
-/// one where the alignment alone counts.
+/// One granule less does not always contain a start: not after the last start of a period, or after
+/// any start if only the alignment counts.
 pub fn slack_is_not_too_much(x: &Input) -> bool {
     let Some(rules) = Rules::of(x[0], x[1]) else {
         return true;
@@ -131,7 +131,7 @@ pub fn slack_is_not_too_much(x: &Input) -> bool {
     let Some(grid) = rules.grid().filter(|grid| grid.slack() > 0) else {
         return true;
     };
-    // The way behind 0 and the way behind the last start of the first period.
+    // The granules after 0 and after the last start of the first period.
     let period_end = rules.boundary.map_or(0, |boundary| boundary - 1);
     let is_free = |after: u64| {
         let next = grid.first_from(after + 1);
@@ -140,8 +140,8 @@ pub fn slack_is_not_too_much(x: &Input) -> bool {
     is_free(0) || is_free(grid.last_to(period_end))
 }
 
-/// The granules that `size` bytes take, `offset` bytes into the first one: enough, and one less is
-/// not.
+/// The number of granules for `size` bytes, `offset` bytes into the first one, suffices, and one
+/// less does not.
 pub fn granules_hold_the_bytes(x: &Input) -> bool {
     let (shift, size) = ((x[0] & 31) as u32, x[1]);
     let offset = x[2] & ((1 << shift) - 1);
@@ -158,7 +158,7 @@ pub fn granules_hold_the_bytes(x: &Input) -> bool {
     }
 }
 
-/// Whether a granule is in a zone of the request, and the address at which it begins.
+/// Returns whether a granule is in a zone of the request, and its first address.
 fn in_zones(request: &Request, start: u64, shift: u32) -> Option<(bool, u64)> {
     let query = Query::new(request, shift).ok()?;
     let holds = |zone: &Zone| zone.low <= start && start <= zone.high;
@@ -166,7 +166,7 @@ fn in_zones(request: &Request, start: u64, shift: u32) -> Option<(bool, u64)> {
     (first >> shift == start).then_some((query.zones.iter().flatten().any(holds), first))
 }
 
-/// A granule is in the zone exactly if it begins at the window's first address or above.
+/// A granule is in the zone if and only if it begins at the window's first address or above.
 pub fn a_zone_begins_with_the_window(x: &Input) -> bool {
     let request = Request::new(1).window(Iova::new(x[0]), Iova::new(u64::MAX));
     match in_zones(&request, x[1], x[2] as u32 & 31) {
@@ -175,8 +175,8 @@ pub fn a_zone_begins_with_the_window(x: &Input) -> bool {
     }
 }
 
-/// A granule is in the zone exactly if data that begins with it ends at the window's last address
-/// or below.
+/// A granule is in the zone if and only if data that begins with it ends at the window's last
+/// address or below.
 pub fn a_zone_ends_with_the_window(x: &Input) -> bool {
     let (high, size) = (x[0], (x[3] >> 1).max(1));
     let request = Request::new(size).window(Iova::new(0), Iova::new(high));

@@ -1,4 +1,4 @@
-//! Where released extents wait for a flush of the device's TLB.
+//! Quarantine: released extents wait here for a flush of the device's TLB.
 #![forbid(unsafe_code)]
 
 use core::ops::DerefMut;
@@ -8,14 +8,14 @@ use super::tag::Tag;
 use super::token::{Parked, QuarantineError, Sealed, StaleSeal, StaleToken, Token};
 use super::{Config, Grant, Space, Stale, Storage};
 
-/// Tokens, in the order in which they were released, that wait for a flush of the device's TLB; and
-/// the count of those that are anywhere.
+/// A queue of tokens, in order of release, that wait for a flush of the device's TLB. It also
+/// counts all outstanding tokens, wherever they are.
 ///
-/// It goes with one [`Space`], that of the first grant it is given, for users that have both to
-/// themselves; a [`Domain`](super::Domain) has one a CPU inside. Its memory is the caller's: an
-/// array of [`TokenSlot`]s, in which as many tokens wait as it has slots. What waits here is not to
-/// be released by its address: granted again before its token is redeemed, the very same extent
-/// would be freed with it.
+/// It belongs to one [`Space`], that of its first grant, and serves users that own both
+/// exclusively. A [`Domain`](super::Domain) contains one for each CPU. The caller provides its
+/// memory: an array of [`TokenSlot`]s, one for each waiting token. Do not release a quarantined
+/// extent by its address: if it were granted again before its token is redeemed, redemption would
+/// free the new owner's extent.
 ///
 /// # Example
 /// ```
@@ -44,17 +44,17 @@ use super::{Config, Grant, Space, Stale, Storage};
 pub struct Quarantine<M> {
     ring: Ring<M>,
     tag: Tag,
-    /// Of the space that all of it is of.
+    /// Tag of the space that all its tokens come from.
     space: Option<Tag>,
     issued: u64,
     redeemed: u64,
 }
 
 impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
-    /// An empty one with room for as many tokens as there are slots.
+    /// An empty quarantine with room for one token per slot.
     ///
     /// # Shapes
-    /// From `high_water` tokens on [`push`](Self::push) says that a flush is due.
+    /// From `high_water` tokens on, [`push`](Self::push) reports that a flush is due.
     pub fn new(slots: M, high_water: usize) -> Self {
         Self {
             ring: Ring::new(slots, high_water),
@@ -65,12 +65,12 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         }
     }
 
-    /// Releases what a grant of a space stands for, whose translation the caller has taken down:
-    /// nobody has it from now on, and nobody gets it before the token is redeemed.
+    /// Turns a grant into a token. The caller has removed the grant's translation. From now on
+    /// nobody owns the extent, and it cannot be reserved before the token is redeemed.
     ///
     /// # Errors
-    /// The grant comes back if a domain made it, or another space than the one of the first grant
-    /// that was released here; nothing has changed.
+    /// The grant is returned if a domain made it, or another space than that of the first grant
+    /// released here; nothing has changed.
     pub fn release(&mut self, grant: Grant) -> Result<Token, Stale> {
         let is_other = self.space.is_some_and(|space| space != grant.tag);
         if is_other || !grant.tag.is_of_space() {
@@ -81,10 +81,10 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         Ok(Token::of(&grant, self.tag))
     }
 
-    /// Keeps a token until the next flush.
+    /// Queues a token until the next flush.
     ///
     /// # Errors
-    /// See [`QuarantineError`]: the token comes back, nothing has changed.
+    /// See [`QuarantineError`]: the token is returned, nothing has changed.
     ///
     /// # Cost
     /// O(1).
@@ -95,8 +95,8 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         self.ring.push(token).map_err(QuarantineError::Full)
     }
 
-    /// Says which tokens are here. A flush that begins after this makes them good; those that are
-    /// pushed later wait for another.
+    /// Marks the tokens that are queued now. A flush that begins after this allows their
+    /// redemption; tokens pushed later wait for another flush.
     ///
     /// # Cost
     /// O(1).
@@ -108,15 +108,15 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         }
     }
 
-    /// Frees the extent of a token that is not in quarantine. The caller has flushed the device's
-    /// TLB since it was released.
+    /// Frees the extent of a token that is not queued. The caller has flushed the device's TLB
+    /// since its release.
     ///
     /// # Errors
-    /// The token comes back if it is not of here, or if `space` does not know its extent any more;
-    /// nothing has changed.
+    /// The token is returned if it belongs to another quarantine, or if its extent is no longer in
+    /// `space`; nothing has changed.
     ///
     /// # Cost
-    /// As [`Space::release`].
+    /// Same as [`Space::release`].
     pub fn redeem<C: Config, S: Storage<C>>(
         &mut self,
         token: Token,
@@ -130,18 +130,18 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         Ok(())
     }
 
-    /// Frees the extents of the tokens that were here when it was sealed, and says how many that
-    /// were. The caller has flushed the device's TLB since.
+    /// Frees the extents of the tokens that were queued at the seal, and returns their number. The
+    /// caller has flushed the device's TLB since.
     ///
-    /// A token whose extent `space` does not know any more, because it was released or cut by its
-    /// address, has nothing to free; it is not counted.
+    /// A token whose extent is no longer in `space`, because it was released or cut by its address,
+    /// frees nothing and is not counted.
     ///
     /// # Errors
-    /// The seal comes back if it is another quarantine's, or if the tokens are of another space;
-    /// nothing has changed.
+    /// The seal is returned if another quarantine made it, or if the tokens belong to another
+    /// space; nothing has changed.
     ///
     /// # Cost
-    /// A [`Space::release`] a token.
+    /// One [`Space::release`] per token.
     pub fn redeem_sealed<C: Config, S: Storage<C>>(
         &mut self,
         sealed: Sealed,
@@ -159,7 +159,7 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         Ok(freed)
     }
 
-    /// The grant of a token of here, as the space made it.
+    /// Rebuilds the space's grant from one of this quarantine's tokens.
     fn grant(&self, token: &Token) -> Grant {
         let tag = self.space.unwrap_or(Tag::NONE);
         Parked {
@@ -169,18 +169,18 @@ impl<M: DerefMut<Target = [TokenSlot]>> Quarantine<M> {
         .into_grant()
     }
 
-    /// How many tokens wait here.
+    /// Number of queued tokens.
     pub fn len(&self) -> usize {
         self.ring.len()
     }
 
-    /// Whether none does.
+    /// Returns true if no token is queued.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many tokens were issued and not redeemed: those that wait here, those in other hands,
-    /// and those that were dropped, whose extents have leaked.
+    /// Number of tokens issued and not redeemed: queued ones, those held elsewhere, and dropped
+    /// ones, whose extents have leaked.
     pub fn outstanding(&self) -> u64 {
         self.issued - self.redeemed
     }
@@ -229,7 +229,7 @@ mod tests {
             let token = quarantine.release(page(space)).unwrap();
             quarantine.push(token).unwrap()
         };
-        // Three rounds, so that the queue passes the end of its array.
+        // Three rounds, so that the queue wraps around the end of its array.
         for _ in 0..3 {
             assert_eq!(push(&mut quarantine, &mut space), Level::Low);
             assert_eq!(push(&mut quarantine, &mut space), Level::High);

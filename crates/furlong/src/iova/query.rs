@@ -1,4 +1,4 @@
-//! A request in granules, validated: what a search is given.
+//! A validated request in granules: the input of a search.
 #![forbid(unsafe_code)]
 
 use super::grid::Grid;
@@ -13,7 +13,7 @@ pub(super) struct Zone {
     pub(super) high: u64,
 }
 
-/// A free stretch between two neighbours, or between one and an end of the space.
+/// A free range between two neighbours, or between a node and an end of the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gap {
     pub(super) first: u64,
@@ -21,34 +21,34 @@ pub(super) struct Gap {
 }
 
 impl Gap {
-    /// Its granules; the whole of 64 bits counts one less.
+    /// Number of its granules; 2^64 is reported as 2^64 - 1.
     #[inline(always)]
     pub(super) fn len(&self) -> u64 {
         (self.last - self.first).saturating_add(1)
     }
 }
 
-/// What a gap must be for a request, apart from where it is.
+/// Requirements of a request on a gap, apart from the gap's position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Granules that the request takes and those it wants free beside it.
+    /// Granules of the grant and of the guards on both sides.
     pub span: u64,
-    /// Granules from the start of the grant on: without those before it.
+    /// Granules from the start of the grant on: the span without the guard before it.
     pub run: u64,
     /// log2 of the alignment in granules.
     pub order: u32,
-    /// log2 of the boundary in granules, where it leaves out places that are aligned.
+    /// log2 of the boundary in granules; `None` if no aligned place crosses it.
     pub boundary: Option<u32>,
     /// Granules of the grant.
     pub len: u64,
-    /// The least value of the default measure that suffices where its bit is set, and where not.
+    /// Least values of the default measure that suffice: with its block bit set, and with it clear.
     pub(super) with_block: u64,
     pub(super) without_block: u64,
 }
 
 impl Need {
-    /// What is necessary. Where that is a whole block, at a multiple of its length and with nothing
-    /// before it, it suffices as well.
+    /// The necessary condition. If the span is exactly one aligned block, with no guard before it,
+    /// the condition is sufficient as well.
     #[inline(always)]
     fn new(span: u64, run: u64, order: u32, boundary: Option<u32>, len: u64) -> Self {
         let need = Self {
@@ -71,8 +71,8 @@ impl Need {
         )
     }
 
-    /// The same for gaps of `block` granules, a power of two, that hold a block of so many, and
-    /// gaps of `any` granules.
+    /// The same need with other thresholds: gaps that hold an aligned block of `block` granules, a
+    /// power of two, and gaps of `any` granules.
     #[inline(always)]
     fn least(self, block: u64, any: u64) -> Self {
         let value = |len: u64| len.min(LONGEST) << 1;
@@ -84,7 +84,7 @@ impl Need {
     }
 }
 
-/// A request in granules. Every place that suits it starts in one of the zones and on the grid.
+/// A request in granules. Every suitable place starts in one of the zones and on the grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
     pub(super) need: Need,
@@ -93,13 +93,13 @@ pub(super) struct Query {
     pub(super) zones: [Option<Zone>; 2],
 }
 
-/// `size` bytes, `offset` into the first granule, in granules of `1 << shift` bytes.
+/// Granules of `1 << shift` bytes that `size` bytes take, `offset` bytes into the first one.
 #[inline(always)]
 pub(super) fn granules(offset: u64, size: u64, shift: u32) -> Option<u64> {
     Some((offset.checked_add(size - 1)? >> shift) + 1)
 }
 
-/// Whether what `request` says makes sense, whatever the space.
+/// Checks the request's own values, regardless of the space.
 #[inline(always)]
 fn validate(request: &Request, granule: u64) -> Result<(), ReserveError> {
     if request.size == 0 {
@@ -122,7 +122,7 @@ fn validate(request: &Request, granule: u64) -> Result<(), ReserveError> {
 }
 
 impl Query {
-    /// The request, as long as it is; where it crosses its boundary everywhere, `CrossesBoundary`.
+    /// The request at its full size; `CrossesBoundary` if it crosses its boundary everywhere.
     #[inline(always)]
     pub(super) fn new(request: &Request, shift: u32) -> Result<Self, ReserveError> {
         validate(request, 1 << shift)?;
@@ -133,7 +133,8 @@ impl Query {
             return Self::build(request, shift, Some(boundary >> shift));
         }
         let query = Self::build(request, shift, None)?;
-        // All of the data has to lie in one granule, between two multiples of the boundary.
+        // The boundary is below a granule: all data must lie between two multiples of it in one
+        // granule.
         let room = boundary - (request.offset & (boundary - 1));
         if room < request.size {
             let size = request.size;
@@ -159,7 +160,7 @@ impl Query {
             size: request.size,
             boundary: request.boundary.unwrap_or(0),
         })?;
-        // From a multiple of an alignment that is no shorter than the grant nothing is crossed.
+        // A start aligned to at least the grant's length cannot cross the boundary.
         let bound = boundary.filter(|boundary| align < len && align < *boundary);
         let bound = bound.map(u64::trailing_zeros);
         Ok(Self {
@@ -170,16 +171,18 @@ impl Query {
         })
     }
 
-    /// What surely suffices where the grid leaves out places: a gap so long, or one with a block
-    /// in which the grant fits. `None` where the grid leaves out none, or no gap is so long.
+    /// A sufficient condition when the grid excludes starts: a gap of this length, or one with a
+    /// block that contains the grant. `None` if the grid excludes nothing, or the length exceeds 64
+    /// bits.
     pub(super) fn sure(&self) -> Option<Need> {
         let slack = self.grid.slack();
         let any = self.need.span.checked_add(slack).filter(|_| slack > 0)?;
-        // From the start of a block the grant crosses no boundary that is no shorter than it is.
+        // From the start of a block, the grant crosses no boundary that is at least as long as the
+        // grant.
         let block = self.need.run.max(1 << self.need.order);
         let block = block.checked_next_power_of_two();
         let block = block.filter(|_| self.before == 0).unwrap_or(any);
-        // A gap of nearly twice as many granules surely has such a block.
+        // A gap of nearly twice as many granules always contains such a block.
         let any = any.min(block.saturating_mul(2) - 1);
         let need = Need {
             order: 0,
@@ -195,13 +198,13 @@ impl Query {
         self.need.len
     }
 
-    /// From the start of the grant to the last granule that has to be free.
+    /// Granules from the start of the grant to the last one that has to be free, less one.
     #[inline(always)]
     pub(super) fn reach(&self) -> u64 {
         self.need.run - 1
     }
 
-    /// The starts that `gap` leaves in `zone`, on the grid or not.
+    /// The starts that `gap` permits in `zone`, on the grid or not.
     #[inline(always)]
     pub(super) fn starts(&self, gap: Gap, zone: Zone) -> Option<Zone> {
         let low = gap.first.checked_add(self.before)?.max(zone.low);
@@ -210,11 +213,11 @@ impl Query {
     }
 }
 
-/// Where a grant may start for its window and what the bus excludes, low zone first.
+/// Permitted starts by the window and the bus's exclusion, low zone first.
 #[inline(always)]
 fn zones(request: &Request, shift: u32) -> [Option<Zone>; 2] {
     let zone = |low: u64, high: u64| {
-        // The last byte of data decides.
+        // The last byte of data limits the zone.
         let top = high.checked_sub(request.offset.checked_add(request.size - 1)?)? >> shift;
         let low = (low >> shift) + u64::from(low & ((1 << shift) - 1) != 0);
         (low <= top).then_some(Zone { low, high: top })
@@ -232,7 +235,7 @@ fn zones(request: &Request, shift: u32) -> [Option<Zone>; 2] {
     }
 }
 
-/// The bytes that a grant at granule `start` has for `request`: all of them, or those up to the
+/// The data of `request` in a grant at granule `start`: all of its bytes, or those up to the
 /// boundary.
 pub(super) fn data(request: &Request, start: u64, shift: u32) -> Option<Extent<Iova>> {
     let first = Iova::new((start << shift) + request.offset);

@@ -1,4 +1,4 @@
-//! A place drawn at random, every one with the same chance.
+//! Uniform random choice among all places.
 #![forbid(unsafe_code)]
 
 use super::policy::{Choose, Field, Spot};
@@ -7,19 +7,19 @@ use super::search::Found;
 use super::{Config, Measure, Storage};
 use crate::rbtree::{Counters, NodeId, Nodes, Side};
 
-/// Attempts at drawing a place before all of them are counted.
+/// Attempts at drawing a place before all places are counted.
 pub const ATTEMPTS: u32 = 16;
 
-/// A place drawn from all that suit the request, each with the same chance, for address-space
-/// randomisation. It takes its bits from the caller's generator: 64 uniform bits a call.
+/// A place drawn uniformly from all that suit the request, for address-space randomisation. The
+/// caller's generator supplies the bits: 64 uniform bits a call.
 ///
-/// With [`Counts`](super::Counts) for a measure a granule is drawn from those at which something of
-/// the next smaller power of two may start, in O(log n) nodes, and taken if the request may start
-/// there too. For sizes of a power of two with no alignment above a granule and no guards the first
-/// one always is. After [`ATTEMPTS`] that are not, and with any other measure at once, the places
-/// in all gaps that are large enough are counted and one of them is chosen: O(n) nodes.
+/// With the measure [`Counts`](super::Counts) each attempt takes O(log n) nodes. It draws a granule
+/// at which an object of the next smaller power of two may start, and accepts it if the request may
+/// start there too. For sizes of a power of two with no alignment above a granule and no guards,
+/// the first attempt always succeeds. After [`ATTEMPTS`] rejections, and at once with any other
+/// measure, all places in gaps that are large enough are counted and one is chosen: O(n) nodes.
 ///
-/// Pass `&mut Random` to read the counts afterwards.
+/// Pass `&mut Random` to read its counters afterwards.
 ///
 /// # Example
 /// ```
@@ -46,7 +46,7 @@ pub struct Random<R> {
 }
 
 impl<R: FnMut() -> u64> Random<R> {
-    /// Draws with `bits`, 64 uniform bits a call.
+    /// A policy that draws with `bits`, 64 uniform bits a call.
     pub const fn new(bits: R) -> Self {
         Self {
             bits,
@@ -55,21 +55,21 @@ impl<R: FnMut() -> u64> Random<R> {
         }
     }
 
-    /// Attempts that hit no place.
+    /// Number of attempts that hit no place.
     #[must_use]
     pub const fn rejections(&self) -> u64 {
         self.rejections
     }
 
-    /// How often all places were counted.
+    /// Number of times that all places were counted.
     #[must_use]
     pub const fn walks(&self) -> u64 {
         self.walks
     }
 
-    /// A number less than `bound`, each with the same chance.
+    /// A uniform number less than `bound`.
     fn below(&mut self, bound: u128) -> u128 {
-        // Draws beyond the last whole multiple would favour small numbers.
+        // Rejection sampling: a modulo would favour small numbers.
         let mask = (bound - 1)
             .checked_ilog2()
             .map_or(0, |log| u128::MAX >> (127 - log));
@@ -146,12 +146,12 @@ fn count(query: &Query, starts: Zone) -> u128 {
     query.grid.rank(starts.high) - below(query, starts.low)
 }
 
-/// The granules at which something of a power of two may start, in all gaps, in order. Those at
-/// which the request's guard may begin are among them.
+/// The granules of all gaps, in order, at which an object of `1 << order` granules may start. They
+/// include every granule at which the request's span may begin.
 struct Urn<'a, C: Config, S: Storage<C>> {
     field: &'a Field<'a, C, S>,
     order: u32,
-    /// For each zone how many lie below it, and how many in it.
+    /// For each zone, the numbers of these granules below it and in it.
     shares: [(u128, u128); 2],
 }
 
@@ -179,7 +179,7 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
         self.shares.iter().map(|share| share.1).sum()
     }
 
-    /// The place that the `drawn`-th granule of the zones makes, if it makes one.
+    /// The place at the `drawn`-th granule of the zones, if the request may start there.
     fn draw(&self, drawn: u128) -> Option<Spot> {
         let query = self.field.query();
         let in_first = drawn < self.shares[0].1;
@@ -201,7 +201,7 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
         })
     }
 
-    /// How many granules of one gap are in the urn.
+    /// Number of the urn's granules in one gap.
     fn of(&self, gap: Gap) -> u128 {
         let len = u128::from(gap.last - gap.first) + 1;
         (len + 1).saturating_sub(1 << self.order)
@@ -215,13 +215,13 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
         self.field.space().tree.nodes().half(at, side)
     }
 
-    /// The gap between `first` and the granule before `end`, if it is one.
+    /// The gap from `first` to `last`, if both exist and it is not empty.
     fn gap(first: Option<u64>, last: Option<u64>) -> Option<Gap> {
         let (first, last) = (first?, last?);
         (first <= last).then_some(Gap { first, last })
     }
 
-    /// The gaps before the first node and behind the last one: one of all where none is.
+    /// The gaps before the first node and after the last one; the whole space if there is no node.
     fn outer(&self) -> [Option<Gap>; 2] {
         let bounds = self.field.space().bounds;
         let Some(all) = self.field.space().tree.summary() else {
@@ -244,19 +244,19 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
         u128::from(inner) + outer.map(|gap| self.of(gap)).sum::<u128>()
     }
 
-    /// The gap between `at` and its subtree on the left.
+    /// The gap between `at` and its left subtree.
     fn left_gap(&self, child: NodeId, at: NodeId) -> Option<Gap> {
         let first = self.half(child, Side::Right).edge.checked_add(1);
         Self::gap(first, self.field.space().tree.item(at).start.checked_sub(1))
     }
 
-    /// The gap between `at` and its subtree on the right.
+    /// The gap between `at` and its right subtree.
     fn right_gap(&self, at: NodeId, child: NodeId) -> Option<Gap> {
         let first = self.field.space().tree.item(at).last.checked_add(1);
         Self::gap(first, self.half(child, Side::Left).edge.checked_sub(1))
     }
 
-    /// How many granules in the urn are less than `to`.
+    /// Number of the urn's granules less than `to`.
     fn below(&self, to: u64) -> u128 {
         let part = |gap: Option<Gap>| {
             gap.map_or(0, |gap| {
@@ -287,7 +287,7 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
         sum
     }
 
-    /// The granule with `rank` others of the urn below it, and its gap.
+    /// The granule of the urn with `rank` others below it, and its gap.
     fn select(&self, rank: u128) -> Option<(u64, Found)> {
         let [first, last] = self.outer();
         let mut left = Left(rank);
@@ -325,11 +325,11 @@ impl<'a, C: Config, S: Storage<C>> Urn<'a, C, S> {
     }
 }
 
-/// How many granules of the urn are still to be passed.
+/// Number of the urn's granules still to skip.
 struct Left(u128);
 
 impl Left {
-    /// Stops in `gap` or passes it.
+    /// Stops in `gap` or skips it.
     fn take<C: Config, S: Storage<C>>(
         &mut self,
         urn: &Urn<'_, C, S>,

@@ -1,5 +1,5 @@
-//! Ranges: what is free and what is reserved in one, reserving all of the first, and releasing all
-//! of the second.
+//! Ranges: lists the free and the reserved parts of a range, reserves all free parts, releases all
+//! reserved parts.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -11,22 +11,22 @@ use super::{Config, Grant, Kind, Owned, ReserveAtError, Reserved, Space, Storage
 use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{NoMemory, NodeId};
 
-/// Nodes that a reservation needs, by size or by address: what to [`prepare`](Space::prepare) for
-/// each. Releasing and claiming need none.
+/// Nodes that a reservation needs, by size or by address: the number to [`prepare`](Space::prepare)
+/// for each. Releasing and claiming need none.
 pub const RESERVE_NODES: usize = 1;
 
-/// Nodes that the release of a range or of a part of an extent needs at most: one, where it cuts
-/// the middle out of an extent.
+/// Nodes that the release of a range or of a part of an extent needs at most. It needs one if it
+/// cuts the middle out of an extent.
 pub const RELEASE_RANGE_NODES: usize = 1;
 
-/// Why nothing was done about a range; nothing has changed.
+/// Reason why an operation on a range was refused; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeError {
     /// It is not made of whole granules.
     Ragged(Extent<Iova>),
-    /// Part of it lies outside this, the space.
+    /// Part of it lies outside the space, which is given here.
     Outside(Extent<Iova>),
-    /// There is no memory for the nodes that it needs.
+    /// Out of memory for the nodes that it needs.
     NoMemory,
 }
 
@@ -48,35 +48,35 @@ impl From<NoMemory> for RangeError {
     }
 }
 
-/// What is left of an extent of which a part was released.
+/// Grants for the remainder of an extent after a part of it was released.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[must_use = "an extent stays reserved until its grant is released"]
 pub struct Kept {
-    /// What lies below the part.
+    /// Remainder below the part.
     pub below: Option<Grant>,
-    /// What lies above the part.
+    /// Remainder above the part.
     pub above: Option<Grant>,
 }
 
-/// Why no part of an extent was released. Its grant comes back; nothing has changed.
+/// Error of [`Space::release_part`]. The grant is returned; nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotReleased {
-    /// Of the whole extent.
+    /// Grant of the whole extent.
     pub grant: Grant,
-    /// Why.
+    /// Reason for the refusal.
     pub cause: PartError,
 }
 
-/// Why no part of an extent was released.
+/// Reason why no part of an extent was released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartError {
-    /// The grant is of another space, or its extent has been released or cut by its address.
+    /// The grant belongs to another space, or its extent has been released or cut by its address.
     Stale,
     /// The part is not made of whole granules.
     Ragged,
     /// The part is not inside the extent.
     NotInside,
-    /// There is no memory for the node that a cut in the middle needs.
+    /// Out of memory for the node that a cut in the middle needs.
     NoMemory,
 }
 
@@ -106,18 +106,18 @@ impl fmt::Display for NotReleased {
 
 impl Error for NotReleased {}
 
-/// Walks the free parts of a range. What it has passed may be linked in between.
+/// Walk over the free parts of a range. Parts already passed may be linked during the walk.
 #[derive(Clone, Copy)]
 pub(super) struct Parts {
-    /// Where the rest of the range begins; `None` where nothing is left.
+    /// Start of the rest of the range; `None` if nothing remains.
     next: Option<u64>,
     last: u64,
-    /// The first extent that ends in the rest or behind it.
+    /// The first extent that ends at or after `next`.
     behind: Option<NodeId>,
 }
 
 impl Parts {
-    /// The next free part, and the node before which one for it belongs.
+    /// The next free part, and the node before which its node must be inserted.
     pub(super) fn step<C: Config, S: Storage<C>>(
         &mut self,
         tree: &Tree<C, S>,
@@ -143,7 +143,7 @@ impl Parts {
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// The gap between two extents that has `granule`.
+    /// The gap between two extents that contains `granule`.
     pub(super) fn gap_at(&self, granule: u64) -> Option<Gap> {
         let next = self.tree.lower_bound(granule)?;
         let before = self.tree.prev(next)?;
@@ -154,8 +154,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         })
     }
 
-    /// The bytes of `range` that are in the space and in no extent, in ascending order. There are
-    /// as many of these parts as [`fill`](Self::fill) needs nodes.
+    /// The bytes of `range` that are in the space and in no extent, in ascending order.
+    /// [`fill`](Self::fill) needs one node for each of these parts.
     ///
     /// # Cost
     /// O(log n) for the first, and O(1) on average for each extent that overlaps the range.
@@ -166,10 +166,10 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         parts.filter_map(move |(gap, _)| self.bytes(gap.into()).intersection(&range))
     }
 
-    /// The extents of which a byte is in `range`, whole, in ascending order.
+    /// The extents that overlap `range`, whole, in ascending order.
     ///
     /// # Cost
-    /// As [`free_in`](Self::free_in).
+    /// Same as [`free_in`](Self::free_in).
     pub fn reserved_in(&self, range: Extent<Iova>) -> impl Iterator<Item = Owned> + '_ {
         let granules = self.around(range);
         let first = granules.and_then(|granules| self.tree.lower_bound(granules.first));
@@ -179,18 +179,19 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             .take_while(move |owned| owned.extent.overlaps(&range))
     }
 
-    /// Reserves every free part of `range`, each as an extent of its own, and hands its grant to
-    /// `granted`, in ascending order. Returns how many there were: none where nothing is free.
+    /// Reserves every free part of `range`, each as an extent of its own, and passes its grant to
+    /// `granted`, in ascending order. Returns their number, which is 0 if nothing is free.
     ///
-    /// A range that reaches beyond the space is refused; see [`Extent::intersection`].
+    /// A range that reaches beyond the space is refused; clip it with [`Extent::intersection`].
     ///
     /// # Errors
     /// See [`RangeError`]; nothing has changed, and `granted` was not called.
     ///
     /// # Cost
-    /// O(log n) for each part, and O(1) on average for each extent that overlaps the range. A node
-    /// a part, all of them obtained before the first one is used: one more than extents overlap the
-    /// range at most. [`free_in`](Self::free_in) counts them.
+    /// O(log n) for each part, and O(1) on average for each extent that overlaps the range. Each
+    /// part takes a node; all nodes are obtained before the first one is used. That is at most one
+    /// node more than the number of extents that overlap the range. [`free_in`](Self::free_in)
+    /// counts them.
     ///
     /// # Example
     /// ```
@@ -224,22 +225,22 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         Ok(count)
     }
 
-    /// Releases all of `range` but what is [`Fixed`](Kind::Fixed) in it, and hands each piece to
-    /// `released`, in ascending order, with the kind and the index that its extent had. Returns how
-    /// many there were: none where nothing of it was reserved.
+    /// Releases all of `range` except [`Fixed`](Kind::Fixed) extents. Each piece is passed to
+    /// `released`, in ascending order, with the kind and the index that its extent had. Returns
+    /// their number, which is 0 if nothing of the range was reserved.
     ///
-    /// An extent that is partly inside is cut. What is left of it is reserved as before, but
-    /// [`Unclaimed`](Kind::Unclaimed): its grant is stale, and [`claim`](Self::claim) makes another
-    /// one. The lowest part that is left keeps the index. Whoever has the grant can do without all
-    /// that, see [`release_part`](Self::release_part). Grants of extents that are wholly inside are
-    /// to be dropped, as for [`release_at`](Self::release_at).
+    /// An extent that is partly inside is cut. The remainder stays reserved, but becomes
+    /// [`Unclaimed`](Kind::Unclaimed): its grant is stale, and [`claim`](Self::claim) makes a new
+    /// one. The lowest remaining part keeps the index. The owner of the grant can avoid all this
+    /// with [`release_part`](Self::release_part). Drop the grants of extents that are wholly
+    /// inside, as for [`release_at`](Self::release_at).
     ///
     /// # Errors
     /// See [`RangeError`]; nothing has changed, and `released` was not called.
     ///
     /// # Cost
-    /// O(log n), and for each piece what [`release`](Self::release) costs. It needs one node where
-    /// it cuts the middle out of an extent, and else none: [`RELEASE_RANGE_NODES`].
+    /// O(log n), plus the cost of a [`release`](Self::release) for each piece. It needs one node if
+    /// it cuts the middle out of an extent, and none otherwise: [`RELEASE_RANGE_NODES`].
     pub fn release_range(
         &mut self,
         range: Extent<Iova>,
@@ -273,15 +274,15 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         Ok(count)
     }
 
-    /// Releases `part` of what a grant stands for. What is left has grants of its own; the lowest
-    /// one has the index of the whole. Their data is what of the whole data is in them, or, where
-    /// nothing is, all of them.
+    /// Releases `part` of a grant's extent. The remainders get grants of their own; the lowest one
+    /// keeps the index. The data of each is its share of the original data, or all of it if that
+    /// share is empty.
     ///
     /// # Errors
-    /// See [`PartError`]; the grant comes back, and nothing has changed.
+    /// See [`PartError`]; the grant is returned, and nothing has changed.
     ///
     /// # Cost
-    /// As [`release`](Self::release), and a node where the part is in the middle:
+    /// Same as [`release`](Self::release), and one node if the part is in the middle:
     /// [`RELEASE_RANGE_NODES`].
     pub fn release_part(&mut self, grant: Grant, part: Extent<Iova>) -> Result<Kept, NotReleased> {
         let wanted = match self.part_of(&grant, part) {
@@ -312,7 +313,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         })
     }
 
-    /// `part` in granules, where it can be released from what a grant stands for.
+    /// `part` in granules, if it can be released from the grant's extent.
     fn part_of(&mut self, grant: &Grant, part: Extent<Iova>) -> Result<Gap, PartError> {
         if !self.holds(grant) {
             return Err(PartError::Stale);
@@ -328,9 +329,9 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         Ok(wanted)
     }
 
-    /// Takes `part` out of the extent of `at`, which has it whole. What is left becomes `kind`;
-    /// returns the node of what is left above the part. Where something is left on both sides, a
-    /// node must be there.
+    /// Removes `part` from the extent of `at`, which contains it. The remainders become `kind`;
+    /// returns the node of the remainder above the part. If there is a remainder on both sides, a
+    /// free node must exist.
     fn carve(&mut self, at: NodeId, part: Reserved, kind: Kind) -> Option<NodeId> {
         self.recover();
         let item = *self.tree.item(at);
@@ -346,11 +347,12 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         None
     }
 
-    /// Takes `part` out of the middle of the extent of `at`; returns the node of what is above it.
+    /// Removes `part` from the middle of the extent of `at`; returns the node of the remainder
+    /// above it.
     ///
-    /// The extent ends below the part before there is another one above it. A panic of the user's
-    /// code between the two would leave free what somebody uses: it is noted, and
-    /// [`recover`](Self::recover) reserves it before anything else is.
+    /// The lower extent is shortened before the upper one is linked. A panic of user code between
+    /// the two would leave reserved granules free. So the upper remainder is recorded in `rest`,
+    /// and [`recover`](Self::recover) reserves it before any other reservation.
     fn cut_out(&mut self, at: NodeId, part: Reserved, kind: Kind) -> NodeId {
         let rest = Gap {
             first: part.last + 1,
@@ -367,7 +369,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         above
     }
 
-    /// Changes an end of the extent of `at`, and its kind.
+    /// Moves an end of the extent of `at`, and sets its kind.
     fn shrink(&mut self, at: NodeId, kind: Kind, change: impl FnOnce(&mut Reserved)) {
         self.is_interrupted = true;
         self.tree.update(at, change);
@@ -375,13 +377,13 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.is_interrupted = false;
     }
 
-    /// Whether `part` leaves something of the extent of `at` on both sides.
+    /// True if a remainder of the extent of `at` lies on both sides of `part`.
     fn is_middle(&self, at: NodeId, part: Gap) -> bool {
         let item = self.tree.item(at);
         item.start < part.first && part.last < item.last
     }
 
-    /// Makes sure that there is a node for each of `parts`, and counts them.
+    /// Obtains a node for each of `parts`, and returns their number.
     pub(super) fn prepare_parts(&mut self, mut parts: Parts) -> Result<usize, NoMemory> {
         let mut count = 0;
         while parts.step(&self.tree).is_some() {
@@ -399,7 +401,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
     }
 
-    /// The granules of the space of which a byte is in `range`.
+    /// The granules of the space that overlap `range`.
     fn around(&self, range: Extent<Iova>) -> Option<Gap> {
         let first = (range.start().raw() >> self.shift).max(self.bounds.first);
         let last = (range.last().raw() >> self.shift).min(self.bounds.last);

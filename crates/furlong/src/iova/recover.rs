@@ -1,32 +1,31 @@
-//! What a panic of the user's code has left undone in a change of a space.
+//! Repair of a space after a panic of user code during a change.
 //!
-//! The extents themselves are in the tree, whose links are whole; the ends and the list of free
-//! nodes follow from it.
+//! The extents themselves are in the tree, whose links are intact. The ends and the free list are
+//! rebuilt from it.
 #![forbid(unsafe_code)]
 
 use super::spare::Spare;
 use super::{Config, Space, Storage};
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// Makes anew what a panic of the user's code ([`Measure`](super::Measure), counters, an array
-    /// of nodes) has left undone in a change. Every change does so first; this lets the caller
+    /// Repairs the space after a panic of user code ([`Measure`](super::Measure), counters, an
+    /// array of nodes) during a change. Every change does so first; this method lets the caller
     /// choose when.
     ///
-    /// The extent that the change was about is then reserved or free. Where it is reserved and its
-    /// grant was lost with the panic, it has leaked: [`release_at`](Self::release_at) frees it.
+    /// The extent being changed is then either reserved or free. If it is reserved and its grant
+    /// was lost in the panic, it has leaked: [`release_at`](Self::release_at) frees it.
     ///
-    /// A release of a part or of a range frees nothing beyond it. What the change was about is then
-    /// the piece that was being taken out: it is reserved as before or free, whether or not it was
-    /// handed out; pieces before it are free, and those behind it are reserved. What is left of an
-    /// extent that was being cut is reserved, perhaps as [`Granted`](super::Kind::Granted) with no
-    /// grant of it in the world. Between the panic and `recover`, what only reads may show what is
-    /// left above a cut as free.
+    /// An interrupted release of a part or of a range frees nothing outside it. The piece being
+    /// removed is either reserved as before or free, even if it was not yet handed out. Pieces
+    /// before it are free, and pieces after it are reserved. The remainder of an extent that was
+    /// being cut is reserved, possibly as [`Granted`](super::Kind::Granted) although no grant of it
+    /// exists. Between the panic and `recover`, reads may report the remainder above a cut as free.
     ///
     /// # Panics
-    /// With the user's code, and the space is as before.
+    /// If user code panics again; the space is then as before.
     ///
     /// # Cost
-    /// O(1) if nothing has panicked, else O(nodes). No memory.
+    /// O(1) if nothing has panicked, else O(nodes). Allocates nothing.
     #[inline]
     pub fn recover(&mut self) {
         if self.is_interrupted {
@@ -45,12 +44,12 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.is_interrupted = false;
     }
 
-    /// Reserves what an interrupted cut has left free above the part that it took out.
+    /// Reserves the remainder above the removed part if an interrupted cut has left it free.
     fn reserve_rest(&mut self) {
         let Some((rest, kind)) = self.rest else {
             return;
         };
-        // The extent was not cut yet, or what is left of it was linked already.
+        // Reserved already if the extent was not cut yet, or if its remainder was linked.
         let next = self.tree.lower_bound(rest.first);
         let is_reserved = next.is_some_and(|at| self.tree.item(at).start <= rest.last);
         if !is_reserved {

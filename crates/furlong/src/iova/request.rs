@@ -1,9 +1,9 @@
-//! What is asked of a space: a size, and where it may lie.
+//! A request to a space: a size, and constraints on its place.
 #![forbid(unsafe_code)]
 
 use crate::addr::Iova;
 
-/// What is asked of a space. A driver keeps one a device as a constant and changes the size.
+/// A request to a space. A driver keeps one per device as a constant and changes the size.
 ///
 /// # Example
 /// ```
@@ -21,27 +21,27 @@ use crate::addr::Iova;
 pub struct Request {
     /// Bytes of data, at least 1.
     pub size: u64,
-    /// Where in its first granule the data begins, in bytes; less than a granule.
+    /// Offset of the data in its first granule, in bytes; less than a granule.
     pub offset: u64,
-    /// What the start of the grant is a multiple of, in bytes, a power of two. Below a granule it
-    /// asks for nothing: grants begin at granules.
+    /// Alignment of the grant's start, in bytes, a power of two. A value below a granule has no
+    /// effect: grants begin at granules.
     pub align: u64,
     /// The lowest start of the grant.
     pub low: Iova,
     /// The highest last byte of the data.
     pub high: Iova,
-    /// `(lowaddr, highaddr)`: data lies at or below the first or above the second, as a bus has it.
-    /// Where the first is not below the second nothing is excluded.
+    /// `(lowaddr, highaddr)`: data lies at or below the first or above the second, as in FreeBSD's
+    /// bus tags. If the first is not below the second, nothing is excluded.
     pub exclusion: Option<(Iova, Iova)>,
-    /// What data may not cross a multiple of, in bytes, a power of two.
+    /// Data may not cross a multiple of this, in bytes, a power of two.
     pub boundary: Option<u64>,
-    /// What is done where the boundary leaves no place.
+    /// Response if no place respects the boundary.
     pub split: Split,
     /// Granules that stay free on both sides.
     pub guard: Guard,
 }
 
-/// What is done where the boundary leaves no place.
+/// Response if no place respects the boundary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
     /// The request is refused.
@@ -51,24 +51,24 @@ pub enum Split {
     AtBoundary,
 }
 
-/// Granules beside a grant in which nothing else lies when it is made. They are not reserved: two
-/// neighbours share the ones between them.
+/// Granules beside a grant that are free when it is made. They are not reserved: two neighbours
+/// share the ones between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Guard {
     /// Granules before the grant.
     pub before: u64,
-    /// Granules behind it.
+    /// Granules after the grant.
     pub after: u64,
 }
 
 impl Guard {
-    /// None: grants may abut, as guests' memory does.
+    /// No guard: grants may abut, as guests' memory does.
     pub const NONE: Self = Self {
         before: 0,
         after: 0,
     };
-    /// One on each side, which neighbours share, as in FreeBSD's `iommu_gas`: a device that runs
-    /// over the end of a buffer faults.
+    /// One granule on each side, which neighbours share, as in FreeBSD's `iommu_gas`: a device that
+    /// overruns the end of a buffer faults.
     pub const ONE: Self = Self {
         before: 1,
         after: 1,
@@ -76,7 +76,7 @@ impl Guard {
 }
 
 impl Request {
-    /// `size` bytes anywhere, with no guard.
+    /// A request for `size` bytes anywhere, with no guard.
     #[must_use]
     pub const fn new(size: u64) -> Self {
         Self {
@@ -92,28 +92,28 @@ impl Request {
         }
     }
 
-    /// Another size, in bytes.
+    /// Sets the size, in bytes.
     #[must_use]
     pub const fn size(mut self, size: u64) -> Self {
         self.size = size;
         self
     }
 
-    /// Data begins `offset` bytes into its first granule.
+    /// Makes data begin `offset` bytes into its first granule.
     #[must_use]
     pub const fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// The grant starts at a multiple of `align` bytes, a power of two.
+    /// Makes the grant start at a multiple of `align` bytes, a power of two.
     #[must_use]
     pub const fn align(mut self, align: u64) -> Self {
         self.align = align;
         self
     }
 
-    /// The grant starts at `low` or above, and data ends at `high` or below.
+    /// Makes the grant start at `low` or above, and its data end at `high` or below.
     #[must_use]
     pub const fn window(mut self, low: Iova, high: Iova) -> Self {
         self.low = low;
@@ -121,28 +121,28 @@ impl Request {
         self
     }
 
-    /// Data lies at or below `lowaddr` or above `highaddr`.
+    /// Places data at or below `lowaddr` or above `highaddr`.
     #[must_use]
     pub const fn exclude(mut self, lowaddr: Iova, highaddr: Iova) -> Self {
         self.exclusion = Some((lowaddr, highaddr));
         self
     }
 
-    /// Data crosses no multiple of `boundary` bytes, a power of two.
+    /// Makes data cross no multiple of `boundary` bytes, a power of two.
     #[must_use]
     pub const fn boundary(mut self, boundary: u64) -> Self {
         self.boundary = Some(boundary);
         self
     }
 
-    /// What is done where the boundary leaves no place.
+    /// Sets the response if no place respects the boundary.
     #[must_use]
     pub const fn split(mut self, split: Split) -> Self {
         self.split = split;
         self
     }
 
-    /// Granules that stay free on both sides.
+    /// Sets the granules that stay free on both sides.
     #[must_use]
     pub const fn guard(mut self, guard: Guard) -> Self {
         self.guard = guard;

@@ -1,4 +1,4 @@
-//! A bounded queue of tokens that remembers how many have ever passed.
+//! A bounded queue of tokens that counts all tokens ever taken.
 #![forbid(unsafe_code)]
 
 use core::ops::DerefMut;
@@ -8,12 +8,12 @@ use super::token::{Parked, Token};
 use crate::addr::Iova;
 use crate::rbtree::NodeId;
 
-/// A place for a [`Token`], for arrays that the caller provides.
+/// Storage for one [`Token`], for arrays that the caller provides.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenSlot(Parked);
 
 impl TokenSlot {
-    /// One without a token.
+    /// An empty slot.
     pub const EMPTY: Self = {
         let Some(at) = NodeId::from_index(0) else {
             panic!("an arena can have a first node")
@@ -37,7 +37,7 @@ impl TokenSlot {
     }
 }
 
-/// How full a quarantine is.
+/// Fill level of a quarantine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "at the high-water mark a flush is due"]
 pub enum Level {
@@ -47,15 +47,15 @@ pub enum Level {
     High,
 }
 
-/// A queue of tokens over an array of the caller's. Tokens have numbers in the order in which they
-/// are pushed, so what was there at some time is said by one number, however many come later.
+/// A queue of tokens over the caller's array. Tokens are numbered in the order of their pushes, so
+/// one number identifies all tokens queued at some time, however many are pushed later.
 #[derive(Clone, Debug)]
 pub(super) struct Ring<M> {
     slots: M,
-    /// Where the oldest is.
+    /// Index of the oldest token.
     first: usize,
     len: usize,
-    /// Tokens that were taken, ever: the number of the oldest.
+    /// Number of tokens taken so far, which is the number of the oldest one.
     taken: u64,
     high_water: usize,
 }
@@ -75,13 +75,13 @@ impl<M: DerefMut<Target = [TokenSlot]>> Ring<M> {
         self.len
     }
 
-    /// The number that the next token will have: all that are there have lower ones.
+    /// The number of the next token; all queued ones have lower numbers.
     pub(super) fn end(&self) -> u64 {
         self.taken + self.len as u64
     }
 
     /// # Errors
-    /// The token comes back if the queue is full.
+    /// The token is returned if the queue is full.
     #[inline]
     pub(super) fn push(&mut self, token: Token) -> Result<Level, Token> {
         if self.len == self.slots.len() {
@@ -97,7 +97,7 @@ impl<M: DerefMut<Target = [TokenSlot]>> Ring<M> {
         })
     }
 
-    /// The oldest token, if its number is below `end`.
+    /// Removes the oldest token, if its number is below `end`.
     #[inline]
     pub(super) fn take_below(&mut self, end: u64) -> Option<Token> {
         if self.len == 0 || self.taken >= end {
@@ -110,7 +110,7 @@ impl<M: DerefMut<Target = [TokenSlot]>> Ring<M> {
         Some(token)
     }
 
-    /// What the tokens stand for, oldest first.
+    /// The contents of the queued tokens, oldest first.
     #[cfg(feature = "alloc")]
     pub(super) fn parked(&self) -> impl Iterator<Item = &Parked> {
         (0..self.len).map(|n| self.slots[self.wrapped(self.first + n)].parked())

@@ -1,14 +1,15 @@
-//! The opt-in measure with which an aligned search looks at no gap in vain.
+//! Opt-in measure: an aligned search visits only gaps that hold a place.
 #![forbid(unsafe_code)]
 
 use super::{Measure, Need};
 
-/// For each of `N` alignments, 1 granule to 2^(N-1), the longest free run that starts at a multiple
-/// of it.
+/// For each of `N` alignments, from 1 to 2^(N-1) granules, the longest free run that starts at a
+/// multiple of it.
 ///
-/// A search for any size with one of these alignments, no guard before it and no boundary then
-/// visits O(log n) nodes, and finds the lowest or the highest place exactly. The default measure
-/// does so only where the size is the alignment. A node has `2 (N - 1)` words more than with that.
+/// A search with one of these alignments, no guard before it and no boundary then visits O(log n)
+/// nodes for any size, and finds the lowest or the highest place exactly. The default measure does
+/// so only if the size equals the alignment. A node has `2 (N - 1)` words more than with the
+/// default measure.
 ///
 /// # Example
 /// ```
@@ -27,7 +28,7 @@ use super::{Measure, Need};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Runs<const N: usize>(
-    /// Of single granules there is the default measure.
+    /// Entry 0, for an alignment of one granule, holds the default measure.
     [u64; N],
 );
 

@@ -1,7 +1,7 @@
-//! The search for a gap: one descent, and at most one more.
+//! The search for a gap: one descent, and at most a second one.
 //!
-//! It is written once, towards lower or higher addresses. Seen from the other side an address `x`
-//! is `!x`, which turns the order round and leaves lengths as they are.
+//! It is written once for both directions. From the right side, an address `x` is seen as `!x`,
+//! which reverses the order and preserves lengths.
 #![forbid(unsafe_code)]
 
 use core::hint::select_unpredictable;
@@ -10,16 +10,17 @@ use super::query::{Gap, Need};
 use super::{Config, Measure, Reserved, Space, Storage};
 use crate::rbtree::{Counters, NodeId, Nodes, Side};
 
-/// A gap, and where a node in it goes: outermost on a side of a subtree; an empty tree has none.
+/// A gap and the insertion point of a node in it: the outermost place on a side of a subtree;
+/// `None` in an empty tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) gap: Gap,
     pub(super) edge: Option<(NodeId, Side)>,
 }
 
-/// A node at which the first descent went to the near side, and what lies behind that side, in one
-/// word: which way a search goes cannot be foretold, so what it keeps is selected, not branched
-/// for.
+/// A node at which the first descent turned to the near side, and two flags for gaps behind that
+/// side, packed in one word. The direction of a search is unpredictable, so its state is updated
+/// with conditional moves instead of branches.
 #[derive(Clone, Copy)]
 struct Turn(u64);
 
@@ -27,7 +28,7 @@ impl Turn {
     const NONE: Self = Self(u64::MAX << 2);
     /// The gap in front of the node suffices.
     const OWN: u64 = 2;
-    /// A gap on its far side does.
+    /// A gap on its far side suffices.
     const FAR: u64 = 1;
 
     #[inline(always)]
@@ -51,14 +52,14 @@ impl Turn {
     }
 }
 
-/// A space seen from one side, the near one.
+/// A space seen from one of its sides, the near one.
 pub(super) struct View<'a, C: Config, S: Storage<C>> {
     pub(super) space: &'a Space<C, S>,
     pub(super) near: Side,
 }
 
 impl<C: Config, S: Storage<C>> View<'_, C, S> {
-    /// The address as it looks from the near side, and back.
+    /// Converts an address to the near side's view, and back.
     #[inline(always)]
     pub(super) fn turn(&self, address: u64) -> u64 {
         match self.near {
@@ -67,7 +68,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         }
     }
 
-    /// A gap by its ends as they look from the near side.
+    /// A gap given by its ends in the near side's view.
     #[inline(always)]
     fn gap(&self, first: u64, last: u64) -> Gap {
         match self.near {
@@ -84,7 +85,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         self.space.tree.item(at)
     }
 
-    /// The end of the extent that comes first from the near side.
+    /// The end of the extent that is nearest to the near side.
     #[inline(always)]
     fn front(&self, at: NodeId) -> u64 {
         match self.near {
@@ -117,13 +118,13 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         self.turn(self.space.tree.nodes().half(at, self.near).edge)
     }
 
-    /// Whether there may be a gap on `side` of `at` that suffices.
+    /// True if a gap on `side` of `at` may suffice.
     #[inline(always)]
     fn may_hold(&self, at: NodeId, side: Side, need: &Need) -> bool {
         self.space.tree.nodes().half(at, side).gap.meets(need)
     }
 
-    /// Whether the gap of `len` granules in front of `front` suffices.
+    /// True if the gap of `len` granules in front of `front` suffices.
     #[inline(always)]
     fn suffices(&self, front: u64, len: u64, need: &Need) -> bool {
         let start = match self.near {
@@ -133,13 +134,13 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         C::Measure::gap_meets(start, len, need)
     }
 
-    /// The nearest gap that suffices and that goes on for `reach` granules behind `from`.
+    /// The nearest sufficient gap that extends to at least `reach` granules behind `from`.
     ///
-    /// At most one gap begins before `from` and is cut by it: for a length what is left of it
-    /// suffices, for a boundary it may not.
+    /// At most one gap begins before `from` and is cut by it. If only the length matters, its rest
+    /// suffices; with a boundary it may not.
     ///
     /// # Cost
-    /// At most two ways from the root to a leaf, and one node.
+    /// At most two paths from the root to a leaf, and one node.
     pub(super) fn first(&self, from: u64, need: &Need, reach: u64) -> Option<Found> {
         let least_last = from.checked_add(reach)?;
         let is_enough = |found: &Found| self.is_enough(found, least_last, need);
@@ -169,7 +170,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
             turn.0 |= u64::from(own) * Turn::OWN;
             at = child;
         };
-        // No gap below `at` will do on the side where `from` is: it may be the one beside it.
+        // No gap below `at` suffices on the side of `from`; the one beside the subtree may.
         let straddling = if goes_near {
             let (first, edge) = match before.at() {
                 Some(before) => (self.back(before).checked_add(1), Some((at, self.near))),
@@ -194,7 +195,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         }
     }
 
-    /// The child on the near side or on the far one, which is there because a gap is.
+    /// The child on the near or on the far side, which exists because a gap lies there.
     #[inline(always)]
     fn child_if(&self, at: NodeId, near: bool) -> NodeId {
         let right = near == (self.near == Side::Right);
@@ -202,14 +203,14 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         child.expect("there is a node on the other side of a gap")
     }
 
-    /// The child on `side`, where a gap that suffices is.
+    /// The child on `side`, which exists because a sufficient gap lies there.
     #[inline(always)]
     fn child_that_holds(&self, at: NodeId, side: Side) -> NodeId {
         self.child(at, side)
             .expect("there is a node on the other side of a gap")
     }
 
-    /// The gap from `first` to `last`, if it is one, which is outermost at `edge`.
+    /// The gap from `first` to `last`, if not empty, which is outermost at `edge`.
     #[inline(always)]
     fn found(
         &self,
@@ -224,7 +225,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         })
     }
 
-    /// Outside of the first or of the last node.
+    /// The insertion point outside of the first or the last node.
     #[inline(always)]
     fn end(&self, side: Side) -> Option<(NodeId, Side)> {
         self.space
@@ -233,7 +234,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
             .map(|ends| (ends[side.index()], side))
     }
 
-    /// The first or last granule of the space, as it looks from the near side.
+    /// The first or last granule of the space, in the near side's view.
     #[inline(always)]
     fn bound(&self, side: Side) -> u64 {
         self.turn(match side {
@@ -252,7 +253,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         len >= need.span && last >= least_last && C::Measure::gap_meets(found.gap.first, len, need)
     }
 
-    /// The gap in front of `at`, which has a node before it on its near side.
+    /// The gap in front of `at`, which has a child on its near side.
     #[inline(always)]
     fn in_front_of(&self, at: NodeId) -> Found {
         let below = self.child_that_holds(at, self.near);
@@ -262,14 +263,14 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         }
     }
 
-    /// The gap behind the last node, which is in no half.
+    /// The gap behind the last node, which no half covers.
     fn behind_all(&self) -> Option<Found> {
         let (at, side) = self.end(!self.near)?;
         let first = self.back(at).checked_add(1);
         self.found(first, Some(self.bound(side)), Some((at, side)))
     }
 
-    /// The nearest gap that suffices behind one that was found, and how many steps that took.
+    /// The nearest sufficient gap behind `found`; adds the visited nodes to `steps`.
     ///
     /// # Cost
     /// O(log n); O(n) for all gaps of a space one after the other.
@@ -282,7 +283,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
                 Err(at) => self.descend(at, need, steps),
             });
         }
-        // Nothing in the subtree of `at` suffices; the gap behind it may have been the one.
+        // Nothing in the subtree of `at` suffices; the gap behind it may have been `found`.
         while let Some((parent, side)) = self.space.tree.nodes().place(at) {
             self.visit(steps);
             if side == self.near {
@@ -308,10 +309,10 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         *steps += 1;
     }
 
-    /// The nearest gap that suffices on the far side of `at`, where there is one.
+    /// The nearest sufficient gap on the far side of `at`; one must exist.
     fn descend(&self, mut at: NodeId, need: &Need, steps: &mut u64) -> Found {
         loop {
-            // Here the far side of `at` holds one, and nothing nearer does.
+            // Here the far side of `at` holds a sufficient gap, and nothing nearer does.
             let child = self.child_that_holds(at, !self.near);
             self.visit(steps);
             let (back, front) = (self.back(at), self.front_of_all(child));
@@ -329,8 +330,8 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         }
     }
 
-    /// The nearest gap that suffices on the near side of `at`; or the node, `at` or one below it,
-    /// whose far side holds the nearest one, where there is one in the subtree.
+    /// The nearest sufficient gap on the near side of `at`. Otherwise the node, `at` or one below
+    /// it, whose far side holds the nearest one, if the subtree holds one at all.
     #[inline(always)]
     fn in_near_half(&self, mut at: NodeId, need: &Need, steps: &mut u64) -> Result<Found, NodeId> {
         while self.may_hold(at, self.near, need) {

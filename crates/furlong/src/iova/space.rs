@@ -1,4 +1,4 @@
-//! The space: which extents of a device's addresses are reserved.
+//! The space: the set of reserved extents of a device's addresses.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -25,14 +25,14 @@ pub type SpaceNode<C = Standard> = Node<Gaps<<C as Config>::Measure>>;
 /// A space whose nodes live in a `Vec`.
 #[cfg(feature = "alloc")]
 pub type VecSpace<C = Standard> = Space<C, Vec<SpaceNode<C>>>;
-/// A space whose nodes live in chunks and never move: what a [`Domain`](super::Domain) has.
+/// A space whose nodes live in chunks and never move, as a [`Domain`](super::Domain) uses it.
 #[cfg(feature = "alloc")]
 pub type ChunkSpace<C = Standard> = Space<C, Chunks<Gaps<<C as Config>::Measure>>>;
 
-/// Which extents of a device's address space are reserved; finds gaps for more.
+/// The set of reserved extents of a device's address space; finds gaps for more.
 ///
-/// It hands out whole granules. It knows nothing of the device's translations, nor when the device
-/// has forgotten them.
+/// It hands out whole granules. It does not track the device's translations, nor their
+/// invalidation.
 ///
 /// # Example
 /// ```
@@ -55,20 +55,19 @@ pub struct Space<C: Config, S: Storage<C>> {
     pub(super) ends: Option<[NodeId; 2]>,
     /// log2 of the bytes of a granule.
     pub(super) shift: u32,
-    /// Nodes in no tree.
+    /// Free nodes, not in the tree.
     pub(super) spare: Spare,
     pub(super) tag: Tag,
-    /// Whether a change has begun and not ended: code of the user's has panicked in it.
+    /// True from the start to the end of a change; if it stays true, user code panicked in it.
     pub(super) is_interrupted: bool,
-    /// What a cut that has begun and not ended leaves above the part that it takes out.
+    /// Remainder above the removed part, recorded while a cut is in progress.
     pub(super) rest: Option<(Gap, Kind)>,
 }
 
 impl<S: Storage<Standard>> Space<Standard, S> {
-    /// A space over the bytes of `extent` with nothing reserved, in granules of `granule` bytes.
+    /// An empty space over the bytes of `extent`, in granules of `granule` bytes.
     ///
-    /// Nodes of `nodes` beyond those that are there are added when they are needed, where the array
-    /// can grow.
+    /// If the array can grow, nodes beyond those of `nodes` are added on demand.
     ///
     /// # Errors
     /// See [`GeometryError`].
@@ -80,7 +79,7 @@ impl<S: Storage<Standard>> Space<Standard, S> {
     /// O(nodes).
     ///
     /// # Example
-    /// Without an allocator, over an array of the caller's; what its nodes hold at first does not
+    /// Without an allocator, over the caller's array; the initial contents of its nodes do not
     /// matter:
     /// ```
     /// use furlong::addr::{Extent, Iova};
@@ -99,7 +98,7 @@ impl<S: Storage<Standard>> Space<Standard, S> {
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// A space with any configuration; otherwise as [`new`](Space::new).
+    /// A space with any configuration; otherwise the same as [`new`](Space::new).
     ///
     /// # Errors
     /// See [`GeometryError`].
@@ -130,19 +129,20 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         })
     }
 
-    /// Reserves what `request` asks for, at the place that `policy` chooses.
+    /// Reserves space for `request` at the place that `policy` chooses.
     ///
-    /// A request that may be split is cut only where no place was found that holds it whole; the
-    /// place is then the one that the policy chooses for it without its boundary.
+    /// A request that may be split is cut only if no place was found that holds it whole. The place
+    /// is then the policy's choice for the request without its boundary.
     ///
     /// # Errors
     /// See [`ReserveError`]; nothing has changed.
     ///
     /// # Cost
-    /// O(log n) for size and window, for an alignment of just the size, and for alignments and
-    /// boundaries that the [measure](Measure) knows; at most [`PATIENCE`](super::PATIENCE) times
-    /// that for any other boundary; O(n) for any other alignment. [`Best`](super::Best) and
-    /// [`Random`](super::Random) cost more. No allocation after [`prepare`](Self::prepare).
+    /// O(log n) for size and window, for an alignment equal to the size, and for alignments and
+    /// boundaries that the [measure](Measure) knows. Any other boundary costs at most
+    /// [`PATIENCE`](super::PATIENCE) times that; any other alignment costs O(n).
+    /// [`Best`](super::Best) and [`Random`](super::Random) cost more. No allocation after
+    /// [`prepare`](Self::prepare).
     #[inline]
     pub fn reserve<P: Policy>(
         &mut self,
@@ -170,7 +170,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         })
     }
 
-    /// The place for a request; nothing is reserved.
+    /// The place for a request; reserves nothing.
     #[inline]
     fn spot<P: Policy>(&self, request: &Request, policy: &mut P) -> Result<Spot, ReserveError> {
         let query = Query::new(request, self.shift);
@@ -184,7 +184,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.split(request, policy, refusal)
     }
 
-    /// The place for a request that its boundary leaves none: it will be cut.
+    /// The place for a request that will be cut because no place respects its boundary.
     #[cold]
     fn split<P: Policy>(
         &self,
@@ -253,7 +253,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         })
     }
 
-    /// `extent` in granules, where it is one of the space.
+    /// `extent` in granules, if it is valid and inside the space.
     pub(super) fn inside(&self, extent: Extent<Iova>) -> Result<Gap, ReserveAtError> {
         let wanted = whole(extent, self.shift).ok_or(ReserveAtError::Ragged(extent))?;
         if wanted.first < self.bounds.first || self.bounds.last < wanted.last {
@@ -275,7 +275,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         Ok(at)
     }
 
-    /// Links a node that was taken before `next`.
+    /// Links a node, already taken from the free list, before `next`.
     pub(super) fn join(&mut self, at: NodeId, next: Option<NodeId>, kind: Kind) {
         self.is_interrupted = true;
         if kind != Kind::Granted {
@@ -287,7 +287,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.is_interrupted = false;
     }
 
-    /// Keeps the ends after a node has been linked.
+    /// Updates the ends after a node has been linked.
     #[inline]
     pub(super) fn joined(&mut self, at: NodeId) {
         let Some([first, last]) = &mut self.ends else {
@@ -302,7 +302,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
     }
 
-    /// Keeps the ends before a node is taken out.
+    /// Updates the ends before a node is removed.
     #[inline]
     pub(super) fn leaves(&mut self, at: NodeId) {
         if let Some([first, last]) = &mut self.ends
@@ -317,13 +317,13 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
     }
 
-    /// Releases what a grant stands for.
+    /// Releases the extent of a grant.
     ///
     /// # Errors
-    /// The grant comes back if the space does not know it; nothing has changed.
+    /// The grant is returned if it is not one of this space's current grants; nothing has changed.
     ///
     /// # Cost
-    /// Amortised O(1) changes and an O(log n) climb at worst; no search.
+    /// Amortised O(1) changes, and a climb of O(log n) in the worst case; no search.
     #[inline]
     pub fn release(&mut self, grant: Grant) -> Result<(), Stale> {
         if !self.holds(&grant) {
@@ -333,7 +333,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         Ok(())
     }
 
-    /// Whether the extent of a grant is reserved as it was granted.
+    /// Returns true if the extent of a grant is still reserved as granted.
     #[inline]
     pub fn holds(&self, grant: &Grant) -> bool {
         grant.tag.is_with(self.tag)
@@ -343,9 +343,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             && self.bytes(*self.tree.item(grant.at)) == grant.extent
     }
 
-    /// Releases exactly `extent`, whatever it was reserved for, by its address. A grant of it that
-    /// is still around is to be dropped: should the very same extent be granted again, it cannot be
-    /// told from the new one.
+    /// Releases exactly `extent`, of any kind, by its address. Drop an existing grant of it: if the
+    /// same extent is granted again, the old grant is indistinguishable from the new one.
     ///
     /// # Errors
     /// See [`ReleaseError`]; nothing has changed.
@@ -359,7 +358,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         Ok(kind)
     }
 
-    /// Takes a node out of the tree and keeps it for the next reservation.
+    /// Removes a node from the tree and keeps it for the next reservation.
     #[inline]
     pub(super) fn unlink(&mut self, at: NodeId) {
         self.recover();
@@ -372,7 +371,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.is_interrupted = false;
     }
 
-    /// The owner of an address.
+    /// The reserved extent that contains an address.
     ///
     /// # Cost
     /// O(log n).
@@ -406,7 +405,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let nodes = self.tree.iter().map(|at| *self.tree.item(at));
         let ends = nodes.map(|item| (item.start, item.last.checked_add(1)));
         let bounds = self.bounds;
-        // One more than the last granule may not exist: then the last gap ends at the bound.
+        // The granule after an extent may not exist: then the last gap ends at the bound.
         let ends = ends.map(Some).chain([None]);
         ends.filter_map(move |end| {
             let first = next.filter(|first| *first <= bounds.last);
@@ -427,7 +426,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.tree.len()
     }
 
-    /// Whether nothing is reserved.
+    /// Returns true if nothing is reserved.
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()
     }
@@ -448,13 +447,13 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Granules of the largest gap.
     ///
     /// # Cost
-    /// O(1); O(log n) where it has half of all that 64 bits can name.
+    /// O(1); O(log n) if the largest gap has 2^63 - 1 granules or more.
     pub(super) fn largest(&self) -> u64 {
         let Some(all) = self.tree.summary() else {
             return self.bounds.len();
         };
         let inner = match all.gap.longest() {
-            // More than half of all granules: the one gap with the middle in it.
+            // `LONGEST` or more: a longer gap contains the middle of the 64 bits.
             LONGEST => self.gap_at(LONGEST + 1).map_or(LONGEST, |gap| gap.len()),
             inner => inner,
         };
@@ -467,13 +466,13 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.tree.counters()
     }
 
-    /// A node for `item`, in no tree.
+    /// A node for `item`, not yet in the tree.
     #[inline]
     pub(super) fn take(&mut self, item: Reserved) -> Result<NodeId, NoMemory> {
         self.spare.take(&mut self.tree, item)
     }
 
-    /// Granules in bytes.
+    /// Converts granules to bytes.
     #[inline]
     pub(super) fn bytes(&self, reserved: Reserved) -> Extent<Iova> {
         let start = Iova::new(reserved.start << self.shift);
@@ -482,7 +481,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     }
 }
 
-/// `extent` in granules, if it is made of whole ones.
+/// `extent` in granules, if it consists of whole ones.
 pub(super) fn whole(extent: Extent<Iova>, shift: u32) -> Option<Gap> {
     let mask = (1 << shift) - 1;
     let (start, last) = (extent.start().raw(), extent.last().raw());

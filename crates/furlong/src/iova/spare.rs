@@ -1,30 +1,30 @@
-//! Nodes in no tree, kept for the extents to come: what a space and a map share.
+//! Free nodes, kept for future extents; shared by spaces and maps.
 #![forbid(unsafe_code)]
 
 use super::{Ranged, Space, Storage};
 use crate::rbtree::{Arena, Augment, Config, NoMemory, NodeId, RbTree, Store};
 
-/// What a node holds can stand for a link of a list instead.
+/// A node's item that can store a link of the free list instead.
 pub(super) trait Link: Ranged {
     /// A link whose start is `next`.
     fn link(next: u64) -> Self;
 }
 
-/// A list of free nodes through the starts of what they hold.
+/// A free list of nodes, linked through the `start` fields of their items.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spare {
-    /// The index of the first one; [`END`](Self::END) where there is none.
+    /// The index of the first free node; [`END`](Self::END) if there is none.
     pub(super) next: u64,
-    /// How many they are.
+    /// Number of free nodes.
     pub(super) count: usize,
 }
 
-/// What is wrong with a list.
+/// Defect of a free list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flaw {
-    /// Free nodes that it has before it ends or goes wrong.
+    /// Number of free nodes on the list before it ends or goes wrong.
     pub(super) listed: usize,
-    /// The node on it that is none of them.
+    /// The node on the list that is not free; `None` if the list's length is wrong.
     pub(super) at: Option<NodeId>,
 }
 
@@ -39,7 +39,7 @@ impl Spare {
         count: 0,
     };
 
-    /// All nodes of a tree that are not linked, lowest names first. What they held is dropped.
+    /// Lists all unlinked nodes of a tree, lowest index first. Their items are dropped.
     pub(super) fn of<A, S, C>(tree: &mut Tree<A, S, C>) -> Self
     where
         A: Augment<Item: Link>,
@@ -55,7 +55,7 @@ impl Spare {
         spare
     }
 
-    /// Makes sure that the next `nodes` can be taken without memory.
+    /// Ensures that the next `nodes` can be taken without allocation.
     pub(super) fn prepare<A, S, C>(
         &self,
         tree: &mut Tree<A, S, C>,
@@ -67,13 +67,13 @@ impl Spare {
         C: Config,
     {
         match nodes.checked_sub(self.count) {
-            // An array that cannot grow has no room for more, but these need none.
+            // No need to reserve: a fixed array would refuse even for 0 more nodes.
             None | Some(0) => Ok(()),
             Some(more) => tree.try_reserve(more),
         }
     }
 
-    /// A node for `item`, in no tree: a free one, or else a new one.
+    /// A node for `item`, not in the tree: a free one, or else a new one.
     #[inline]
     pub(super) fn take<A, S, C>(
         &mut self,
@@ -95,7 +95,7 @@ impl Spare {
         Ok(at)
     }
 
-    /// Keeps a node that is in no tree, and returns what it held.
+    /// Adds an unlinked node to the list, and returns its old item.
     #[inline]
     pub(super) fn give<A, S, C>(&mut self, tree: &mut Tree<A, S, C>, at: NodeId) -> A::Item
     where
@@ -118,8 +118,8 @@ impl Spare {
         NodeId::from_index(index)
     }
 
-    /// The list has as many nodes as there should be, and none that is in the tree: so it has each
-    /// of the others once.
+    /// Checks that the list has the right length and contains no linked node. Then it contains each
+    /// free node exactly once.
     pub(super) fn check<A, S, C>(&self, tree: &Tree<A, S, C>) -> Result<(), Flaw>
     where
         A: Augment<Item: Link>,
@@ -141,14 +141,14 @@ impl Spare {
 }
 
 impl<C: super::Config, S: Storage<C>> Space<C, S> {
-    /// Makes sure that the next `nodes` reservations allocate nothing. It may allocate itself;
-    /// where a lock forbids that, take [`grow_into`](super::VecSpace::grow_into).
+    /// Ensures that the next `nodes` reservations allocate nothing. It may allocate itself; if a
+    /// lock forbids that, use [`grow_into`](super::VecSpace::grow_into).
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     ///
     /// # Cost
-    /// As [`RbTree::try_reserve`].
+    /// Same as [`RbTree::try_reserve`].
     pub fn prepare(&mut self, nodes: usize) -> Result<(), NoMemory> {
         self.spare.prepare(&mut self.tree, nodes)
     }

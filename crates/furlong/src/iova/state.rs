@@ -1,4 +1,4 @@
-//! A space as data: saved, restored elsewhere, claimed again by those who held its extents.
+//! A space as data: saved, restored elsewhere, and its extents claimed again.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -10,10 +10,10 @@ use super::{Config, GeometryError, Kind, ReserveAtError, Space, Standard, Storag
 use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{NoMemory, NodeId};
 
-/// A saved space: plain numbers, for whatever format the caller keeps them in. With the feature
-/// `serde` it can be serialised.
+/// A saved space: plain numbers, for any format the caller stores them in. With the feature `serde`
+/// it can be serialised.
 ///
-/// Nothing in it is trusted: [`Space::restore`] refuses whatever no space could have saved.
+/// Its contents are untrusted: [`Space::restore`] refuses any state that no space could have saved.
 ///
 /// # Example
 /// A service hands its space to the next version of itself:
@@ -39,7 +39,7 @@ use crate::rbtree::{NoMemory, NodeId};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State {
-    /// What the numbers mean: [`VERSION`](Self::VERSION).
+    /// Format of the numbers: [`VERSION`](Self::VERSION).
     pub version: u32,
     /// First byte of the space.
     pub start: u64,
@@ -47,7 +47,7 @@ pub struct State {
     pub last: u64,
     /// Bytes of a granule.
     pub granule: u64,
-    /// What is reserved, in ascending order.
+    /// Reserved extents, in ascending order.
     pub extents: Vec<SavedExtent>,
 }
 
@@ -63,11 +63,11 @@ pub struct SavedExtent {
     pub kind: u8,
 }
 
-/// Why a state was not restored. Those about an extent have its index.
+/// Reason why a state was not restored. Variants about an extent contain its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// It was saved by a version that this one does not know.
+    /// It was saved with an unknown version.
     Version(u32),
     /// The space ends before it begins.
     NoExtent {
@@ -76,9 +76,9 @@ pub enum RestoreError {
         /// Last byte.
         last: u64,
     },
-    /// There can be no such space.
+    /// No space can have this geometry.
     Geometry(GeometryError),
-    /// There are more extents than any space can have.
+    /// It has more extents than a space can hold.
     TooMany(usize),
     /// The extent ends before it begins.
     Empty(usize),
@@ -90,9 +90,9 @@ pub enum RestoreError {
     OutOfOrder(usize),
     /// The extent overlaps the one before it.
     Overlap(usize),
-    /// There is no such kind.
+    /// The kind has an unknown number.
     Kind(usize, u8),
-    /// There is no memory for the nodes.
+    /// Out of memory for the nodes.
     NoMemory,
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for RestoreError {
 impl Error for RestoreError {}
 
 impl State {
-    /// The version that is saved, and the only one that is restored.
+    /// The version that is saved, and the only one that can be restored.
     pub const VERSION: u32 = 1;
 
     fn extent(&self) -> Result<Extent<Iova>, RestoreError> {
@@ -132,7 +132,7 @@ impl State {
     }
 }
 
-/// As many nodes as there are extents, if a tree can have that many.
+/// The number of nodes for the extents, if a tree can hold so many.
 fn count(extents: usize) -> Result<usize, RestoreError> {
     let fits = extents <= NodeId::COUNT_MAX;
     fits.then_some(extents)
@@ -140,8 +140,8 @@ fn count(extents: usize) -> Result<usize, RestoreError> {
 }
 
 impl<S: Storage<Standard>> Space<Standard, S> {
-    /// The space that was saved as `state`, over `nodes`, all of which are in no tree. What was
-    /// granted is [`Unclaimed`](Kind::Unclaimed) until somebody [claims](Self::claim) it.
+    /// Restores the space saved as `state`, over `nodes`, none of which may be in a tree. Granted
+    /// extents become [`Unclaimed`](Kind::Unclaimed) until their owners [claim](Self::claim) them.
     ///
     /// # Errors
     /// See [`RestoreError`].
@@ -150,14 +150,14 @@ impl<S: Storage<Standard>> Space<Standard, S> {
     /// If a node of `nodes` is in a tree.
     ///
     /// # Cost
-    /// O(n log n); as many nodes as extents, all of them obtained before the first one is used.
+    /// O(n log n); one node per extent, all of them obtained before the first one is used.
     pub fn restore(state: &State, nodes: S) -> Result<Self, RestoreError> {
         Self::restore_with_config(state, nodes)
     }
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// A restored space with any configuration; otherwise as [`restore`](Space::restore).
+    /// A restored space with any configuration; otherwise the same as [`restore`](Space::restore).
     ///
     /// # Errors
     /// See [`RestoreError`].
@@ -186,7 +186,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         Ok(space)
     }
 
-    /// A saved extent in granules, and what it is restored as; `before` is the one before it.
+    /// A saved extent in granules and its kind after restoration; `before` is the extent before it.
     fn validate(
         &self,
         index: usize,
@@ -208,12 +208,12 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
     }
 
-    /// The space as data. What lies in a quarantine or a magazine is reserved like anything else:
-    /// whoever restores the space finds it among the [leaks](Self::unclaimed) unless these were
-    /// emptied before.
+    /// Saves the space as data. Extents in a quarantine or a magazine are saved as reserved ones.
+    /// Empty these first; otherwise the extents are among the [leaks](Self::unclaimed) of the
+    /// restored space.
     ///
     /// # Errors
-    /// [`NoMemory`] if there is none for the list of extents.
+    /// [`NoMemory`] if the list of extents cannot be allocated.
     ///
     /// # Cost
     /// O(n), one allocation.

@@ -1,4 +1,4 @@
-//! Summary of a subtree for a search: where it begins, where it ends, and a measure of its gaps.
+//! Summary of a subtree for the search: its first and last address, and a measure of its gaps.
 //! Without its lowest bit the default measure is that of `iommu_gas`, the largest gap.
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use super::spare::Link;
 use crate::rbtree::Blank;
 use crate::rbtree::{Augment, Side};
 
-/// Something that lies at `start..=last`. Both stay what they are while it is in a tree.
+/// An item at `start..=last`. Both must stay constant while it is in a tree.
 pub trait Ranged {
     /// First address.
     fn start(&self) -> u64;
@@ -20,8 +20,8 @@ pub trait Ranged {
     fn last(&self) -> u64;
 }
 
-/// A reserved extent, in granules of a device's address space. Its last address is kept, not its
-/// end: an extent may reach the last granule of 64 bits.
+/// A reserved extent, in granules of a device's address space. It stores the last granule instead
+/// of the end, because an extent may reach the last granule of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
     /// First granule.
@@ -57,36 +57,36 @@ impl Link for Reserved {
     }
 }
 
-/// What is known of a set of gaps. It makes a monoid of them: `NONE` is neutral, `join` associates
-/// and commutes. A set meets a need exactly if one of its gaps does: a search that follows `meets`
-/// downwards arrives.
+/// Summary of a set of gaps. Measures form a commutative monoid: `NONE` is neutral, `join` is
+/// associative and commutative. A set meets a need if and only if one of its gaps does, so a search
+/// that descends along `meets` always arrives.
 pub trait Measure: Copy + PartialEq + Debug {
-    /// Of no gap.
+    /// Measure of no gap.
     const NONE: Self;
 
-    /// Of one gap of `len` granules at `start`; `len` may be 0.
+    /// Measure of one gap of `len` granules at `start`; `len` may be 0.
     fn of(start: u64, len: u64) -> Self;
 
-    /// Of the gaps of both.
+    /// Measure of the union of two sets of gaps.
     #[must_use]
     fn join(self, other: Self) -> Self;
 
-    /// Whether one of the gaps may hold what is needed; never no where one does.
+    /// Returns true if one of the gaps may satisfy the need; never false if one does.
     fn meets(self, need: &Need) -> bool;
 
-    /// Whether one gap may hold what is needed: what its measure says.
+    /// Returns true if one gap may satisfy the need, as judged by its measure.
     #[inline(always)]
     fn gap_meets(start: u64, len: u64, need: &Need) -> bool {
         Self::of(start, len).meets(need)
     }
 
-    /// Length of the largest gap; where that is 2^63 or more, one less than 2^63.
+    /// Length of the largest gap; 2^63 - 1 if it is longer.
     fn longest(self) -> u64;
 
-    /// For how many powers of two, from 1 granule on, [`starts`](Self::starts) knows an answer.
+    /// Number of powers of two, from 1 granule on, that [`starts`](Self::starts) supports.
     const ORDERS: u32 = 0;
 
-    /// At how many granules `1 << order` granules may start.
+    /// Number of granules at which `1 << order` granules may start.
     ///
     /// # Panics
     /// If `order` is not less than [`ORDERS`](Self::ORDERS).
@@ -95,20 +95,21 @@ pub trait Measure: Copy + PartialEq + Debug {
     }
 }
 
-/// The largest gap, and whether it holds the largest block that its length allows: twice the
-/// length, and one more if a gap of at least the same power of two, 2^m, has 2^m granules that
-/// start at a multiple of 2^m.
+/// The largest gap, plus one bit for the largest aligned block. The value is twice the length of
+/// the largest gap, plus one if some gap contains an aligned block of 2^m granules. Here 2^m is the
+/// largest power of two not above that length, and a block is aligned if it starts at a multiple of
+/// 2^m.
 ///
-/// One bit is enough for all blocks. A gap of 2^m granules or more, and fewer than twice as many,
-/// surely has a block of half of 2^m, and none of more than 2^m.
+/// One bit is enough for all blocks. A gap with at least 2^m and fewer than 2^(m+1) granules always
+/// contains an aligned block of half of 2^m, and none larger than 2^m.
 ///
-/// Lengths of 2^63 granules and more count as one less than that: no two gaps are so long.
+/// Lengths of 2^63 granules and more count as 2^63 - 1: no two gaps are so long.
 ///
 /// # Cost
-/// The bit takes no memory: a node has 64 bytes. Beside a measure of the length alone it takes a
-/// third more instructions for a change of the tree by address (896 for 677, 65,536 extents), half
-/// as many more for a search and a release together (3,357 for 2,218, 10,000 extents), and a
-/// quarter to two fifths more time; about one augmentation in a hundred more.
+/// The bit takes no memory: a node has 64 bytes. The costs compare with a measure of the length
+/// alone. A change of the tree by address takes a third more instructions (896 for 677, 65,536
+/// extents). A search and a release together take half as many more (3,357 for 2,218, 10,000
+/// extents). Time grows by a quarter to two fifths; augmentations by about one in a hundred.
 impl Measure for u64 {
     const NONE: Self = 0;
 
@@ -123,7 +124,8 @@ impl Measure for u64 {
     #[inline(always)]
     fn join(self, other: Self) -> Self {
         let (high, low) = (self.max(other), self.min(other));
-        // Less than the lower one only if the highest bit of both is the same, and cancelled.
+        // The xor is less than the lower value only if both have the same highest bit, which
+        // cancels.
         let is_same_power = (high ^ low) < low;
         high | (low & u64::from(is_same_power))
     }
@@ -133,7 +135,7 @@ impl Measure for u64 {
         self >= select_unpredictable(self & 1 == 1, need.with_block, need.without_block)
     }
 
-    /// A length is enough or too little, but where a block is asked for.
+    /// Without an aligned block in the need, the length alone decides.
     #[inline(always)]
     fn gap_meets(start: u64, len: u64, need: &Need) -> bool {
         let is_block = need.with_block != need.without_block;
@@ -149,31 +151,31 @@ impl Measure for u64 {
     }
 }
 
-/// The greatest length that the default measure tells from others.
+/// The greatest length that the default measure can represent exactly.
 pub(super) const LONGEST: u64 = u64::MAX >> 1;
 
-/// Orders extents by their last address, and knows of each subtree where it begins, where it ends
-/// and the measure of the gaps between neighbours in it.
+/// Orders extents by their last address. Each subtree's summary holds its first address, its last
+/// address and the measure of the gaps between neighbours in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gaps<M = u64, T = Reserved>(PhantomData<(M, T)>);
 
-/// What a node keeps about one side.
+/// Data that a node keeps about one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapHalf<M = u64> {
     /// Far edge of that side: on the left the first address of the subtree, on the right the last.
     pub edge: u64,
-    /// Of the gaps on that side, the one next to the node included.
+    /// Measure of the gaps on that side, including the one next to the node.
     pub gap: M,
 }
 
-/// What is known of a subtree.
+/// Summary of a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapSummary<M = u64> {
     /// Least start.
     pub first: u64,
     /// Greatest last address.
     pub last: u64,
-    /// Of the gaps between two neighbours of the subtree.
+    /// Measure of the gaps between neighbours of the subtree.
     pub gap: M,
 }
 
@@ -199,12 +201,12 @@ impl<M: Measure, T: Ranged> Augment for Gaps<M, T> {
 
     #[inline(always)]
     fn half(item: &T, side: Side, below: &GapSummary<M>) -> GapHalf<M> {
-        // Selected, not branched: a walk mispredicts every other branch on the side.
+        // Selected, not branched: a walk would mispredict every second branch on the side.
         let is_left = matches!(side, Side::Left);
         let edge = select_unpredictable(is_left, below.first, below.last);
         let before = select_unpredictable(is_left, below.last, item.last());
         let end = select_unpredictable(is_left, item.start(), below.first);
-        // Wrapping: that a tree is out of order is for `check` to say, not for this to stop.
+        // Wrapping: `check` reports a tree out of order; this must not panic on one.
         let len = end.wrapping_sub(before).wrapping_sub(1);
         GapHalf {
             edge,
@@ -248,7 +250,7 @@ mod tests {
         (0..16).rev().find(holds)
     }
 
-    /// What the measure says of it.
+    /// The largest block that the measure reports.
     fn told(measure: u64) -> Option<u32> {
         let order = measure.longest().checked_ilog2()?;
         Some(if measure & 1 == 1 { order } else { order - 1 })

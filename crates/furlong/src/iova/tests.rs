@@ -1,4 +1,4 @@
-//! Places drawn at random, and what `check` finds.
+//! Tests of random places, and of the defects that `check` reports.
 #![forbid(unsafe_code)]
 
 use std::vec::Vec;
@@ -40,7 +40,7 @@ fn ragged<C: super::Config>() -> VecSpace<C> {
     space
 }
 
-/// How often each start is drawn, against the starts that suit the request.
+/// Compares how often each start is drawn with the starts that suit the request.
 fn chi_squared<C: super::Config>(request: &Request, draws: u32) -> (f64, usize) {
     let mut space = ragged::<C>();
     let mut random = Random::new(bits(7));
@@ -130,7 +130,7 @@ fn the_one_gap_among_ten_thousand_that_are_nearly_large_enough_is_found() {
         space.release(grant).unwrap();
     }
     assert_eq!((random.rejections(), random.walks()), (0, 0));
-    // No power of two: most attempts fail in gaps that are too small, and all gaps are counted.
+    // Not a power of two: most attempts fail in gaps that are too small, then all gaps are counted.
     for _ in 0..50 {
         let grant = space
             .reserve(&Request::new(15).align(2), &mut random)
@@ -178,7 +178,7 @@ fn an_aligned_run_is_found_among_gaps_misaligned_by_one() {
     type Aligned = Custom<Runs<8>, Checked, Tally>;
     let mut space = Space::<Aligned, _>::with_config(extent(0, 1 << 20), 1, Vec::new()).unwrap();
     for at in 0..4000u64 {
-        // 32 free from 1 behind a multiple of 16: 17 from the multiple on where step is 3000.
+        // 32 free from 1 after a multiple of 16; 33 free, from the multiple on, at step 3000.
         let cut = u64::from(at != 3000);
         let _ = space.reserve_at(extent(at * 64, 1 + cut)).unwrap();
         let _ = space

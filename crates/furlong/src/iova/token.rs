@@ -9,12 +9,12 @@ use super::tag::Tag;
 use crate::addr::{Extent, Iova};
 use crate::rbtree::NodeId;
 
-/// A released extent that the device may still reach: its translation is gone, but the device's TLB
-/// may remember it.
+/// A released extent that the device may still reach: its translation is removed, but the device's
+/// TLB may still cache it.
 ///
-/// Nobody has the extent and nobody can get it: it stays reserved until the token is redeemed,
-/// which is to be done after a flush of the device's TLB. Releasing takes the [`Grant`], so nothing
-/// can map what is released:
+/// Nobody owns the extent, and it stays reserved until the token is redeemed. Redeem it after a
+/// flush of the device's TLB. Releasing consumes the [`Grant`], so a released extent cannot be
+/// mapped:
 ///
 /// ```compile_fail,E0382
 /// # use furlong::addr::{Extent, Iova};
@@ -29,24 +29,24 @@ use crate::rbtree::NodeId;
 /// # quarantine.redeem(token, &mut space).unwrap();
 /// ```
 ///
-/// It is not `Copy`: an extent is not freed twice. A token that is dropped leaks its extent, which
-/// stays reserved for good and is counted as outstanding.
+/// It is not `Copy`, so an extent is not freed twice. A dropped token leaks its extent, which stays
+/// reserved for good and counts as outstanding.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "an extent whose token is dropped is never free again"]
 pub struct Token(Parked);
 
-/// What a token stands for.
+/// The contents of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parked {
     pub(super) at: NodeId,
     pub(super) tag: Tag,
     pub(super) start: Iova,
-    /// Not below `start`.
+    /// At least `start`.
     pub(super) last: Iova,
 }
 
 impl Token {
-    /// Of what a grant stands for, which from now on belongs to `tag`.
+    /// A token for the grant's extent, which now belongs to `tag`.
     #[inline]
     pub(super) fn of(grant: &Grant, tag: Tag) -> Self {
         Self(Parked {
@@ -72,7 +72,7 @@ impl Token {
         self.0
     }
 
-    /// What is still reserved: whole granules.
+    /// The extent, which is still reserved: whole granules.
     #[must_use]
     pub fn extent(&self) -> Extent<Iova> {
         self.0.extent()
@@ -85,7 +85,7 @@ impl Parked {
         Extent::from_last(self.start, self.last).expect("it was an extent")
     }
 
-    /// The grant again, for the owner that its tag names.
+    /// Rebuilds the grant, for the owner in its tag.
     #[inline]
     pub(super) fn into_grant(self) -> Grant {
         let extent = self.extent();
@@ -98,23 +98,23 @@ impl Parked {
     }
 }
 
-/// Says which tokens a quarantine held when it was sealed: those that a flush which begins later
-/// makes good.
+/// Identifies the tokens in a quarantine at the time of the seal. A flush that begins later allows
+/// their redemption.
 ///
 /// Dropping it changes nothing: the tokens stay in the quarantine.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "flush the device's TLB, then redeem it"]
 pub struct Sealed {
-    /// Of the quarantine.
+    /// Tag of the quarantine.
     pub(super) tag: Tag,
-    /// Which of a domain's.
+    /// Index of the domain's CPU; 0 for a plain quarantine.
     pub(super) cpu: usize,
-    /// Tokens that had been pushed by then, ever.
+    /// Total number of tokens pushed before the seal.
     pub(super) end: u64,
 }
 
-/// The token is not of here, or its extent was released or cut by its address meanwhile. It comes
-/// back; nothing has changed.
+/// The token belongs to another quarantine, or its extent was released or cut by its address
+/// meanwhile. The token is returned; nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StaleToken(pub Token);
 
@@ -126,8 +126,8 @@ impl fmt::Display for StaleToken {
 
 impl Error for StaleToken {}
 
-/// Another quarantine was sealed, or its tokens are of another space. It comes back; nothing has
-/// changed.
+/// Another quarantine made the seal, or its tokens belong to another space. The seal is returned;
+/// nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StaleSeal(pub Sealed);
 
@@ -139,12 +139,12 @@ impl fmt::Display for StaleSeal {
 
 impl Error for StaleSeal {}
 
-/// Why a token was not taken into quarantine. It comes back; nothing has changed.
+/// Reason why a token was not quarantined. The token is returned; nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub enum QuarantineError {
-    /// There is no place left: seal, flush, redeem.
+    /// No slot is free: seal, flush, redeem.
     Full(Token),
-    /// It was released elsewhere.
+    /// Another quarantine or domain made it.
     Stale(Token),
 }
 

@@ -1,4 +1,4 @@
-//! `check()`: walks every invariant of a map and names the one that is broken.
+//! `check()`: verifies every invariant of a map and returns the broken one.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -14,12 +14,12 @@ use crate::rbtree::{self, NodeId, Store};
 pub enum BrokenMap {
     /// This entry ends before it begins, or overlaps the one before.
     Overlap(NodeId),
-    /// Something is wrong with the tree.
+    /// The tree is broken.
     Tree(rbtree::Broken<NodeId>),
     /// This entry has no value, or has one and is not in the map.
     Value(NodeId),
-    /// The list of free nodes is not one of all nodes that are in no tree: it has this many of them
-    /// before it ends or goes wrong.
+    /// The free list does not hold exactly the unlinked nodes: it holds this many of them before it
+    /// ends or goes wrong.
     Free(usize),
 }
 
@@ -39,8 +39,8 @@ impl Error for BrokenMap {}
 impl<V, S: Store<Entries<V>>, C: rbtree::Config> Check for Map<V, S, C> {
     type Broken = BrokenMap;
 
-    /// O(n) time, and stack as deep as the tree. Where code of the user's has panicked in a change,
-    /// what [`Map::recover`] makes anew is not asked for.
+    /// O(n) time, and stack as deep as the tree. If user code has panicked in a change, the state
+    /// that [`Map::recover`] repairs is skipped.
     fn check(&self) -> Result<(), BrokenMap> {
         self.tree.check().map_err(BrokenMap::Tree)?;
         let mut next = Some(0);
@@ -80,7 +80,7 @@ mod tests {
         NodeId::from_index(index).unwrap()
     }
 
-    /// What `check` says of a map with the nodes 0 and 2 in it and 1 free, after `harm`.
+    /// Result of `check` on a map with nodes 0 and 2 linked and node 1 free, after `harm`.
     fn broken(harm: impl FnOnce(&mut VecMap<u32>)) -> BrokenMap {
         let extent = |start| Extent::from_len(Iova::new(start), 10).unwrap();
         let mut map: VecMap<u32> = Map::new(Vec::new());

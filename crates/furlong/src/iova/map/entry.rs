@@ -1,4 +1,4 @@
-//! What the nodes of a map hold, and how they are ordered.
+//! Items of a map's nodes, and their order.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -11,17 +11,17 @@ use crate::rbtree::{Augment, Node, Side};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entries<V>(PhantomData<fn() -> V>);
 
-/// An entry of a [`Map`](super::Map); one that is not in the map has no value.
+/// An entry of a [`Map`](super::Map); a free one has no value.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<V> {
-    /// First address; where the entry is free, the next free one.
+    /// First address; in a free entry, the index of the next free one.
     pub(super) start: u64,
     pub(super) last: u64,
     pub(super) value: Option<V>,
 }
 
 impl<V> Entry<V> {
-    /// An entry that is in no map, to make [`MapNode`]s of.
+    /// A free entry, for making [`MapNode`]s.
     #[must_use]
     pub const fn free() -> Self {
         Self {

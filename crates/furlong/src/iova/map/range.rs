@@ -1,5 +1,5 @@
-//! Taking a range out of a map: refused where it would cut an entry, or with every entry that it
-//! touches, or exactly.
+//! Removal of a range from a map: whole entries only, or every entry that overlaps it, or exactly
+//! the range.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -9,8 +9,8 @@ use super::{Entries, Map};
 use crate::addr::{Address, Extent, Iova};
 use crate::rbtree::{self, NoMemory, NodeId, Store};
 
-/// Nodes that [`Map::cut_range`] needs at most: one, where it cuts the middle out of an entry. So
-/// does an insertion; nothing else needs any.
+/// Nodes that [`Map::cut_range`] needs at most. It needs one if it cuts the middle out of an entry.
+/// An insertion needs one, too; no other operation needs any.
 pub const CUT_RANGE_NODES: usize = 1;
 
 /// The range would cut this entry; nothing has changed.
@@ -26,16 +26,17 @@ impl fmt::Display for Straddles {
 impl Error for Straddles {}
 
 impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
-    /// Removes all entries in `range` and hands each to `removed`, in ascending order. Returns how
-    /// many there were, which may be none. Entries are removed whole or not at all: what
-    /// virtio-iommu and VFIO ask of UNMAP.
+    /// Removes all entries in `range` and passes each to `removed`, in ascending order. Returns
+    /// their number, which may be 0. Entries are removed whole or not at all, as virtio-iommu and
+    /// VFIO specify for UNMAP.
     ///
     /// # Errors
-    /// [`Straddles`] names an entry that is only partly in the range, the lowest one; nothing has
+    /// [`Straddles`] contains the lowest entry that is only partly in the range; nothing has
     /// changed, and `removed` was not called.
     ///
     /// # Cost
-    /// O(log n), and for each entry an amortised O(1) and an O(log n) climb at worst; no node.
+    /// O(log n), plus amortised O(1) for each entry, with a climb of O(log n) in the worst case. No
+    /// node.
     pub fn unmap_range(
         &mut self,
         range: Extent<Iova>,
@@ -49,12 +50,12 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         }
     }
 
-    /// Removes every entry of which an address is in `range`, whole, and hands each to `removed`,
-    /// in ascending order. Returns how many there were. This is for caches, where too much gone
-    /// costs a miss: what vhost does with an invalidation.
+    /// Removes every entry that overlaps `range`, whole, and passes each to `removed`, in ascending
+    /// order. Returns their number. This suits caches, where removing too much only costs a miss,
+    /// as in vhost's invalidation.
     ///
     /// # Cost
-    /// As [`unmap_range`](Self::unmap_range).
+    /// Same as [`unmap_range`](Self::unmap_range).
     pub fn invalidate_range(
         &mut self,
         range: Extent<Iova>,
@@ -72,17 +73,18 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         count
     }
 
-    /// Removes exactly `range` and hands each piece to `removed`, in ascending order. Returns how
-    /// many there were. An entry that straddles an end of the range is cut: `split` makes two
-    /// values of one, the first for as many bytes from its start as it is told, the second for the
-    /// rest. (Where `split` panics, the entry that it was to split is gone.)
+    /// Removes exactly `range` and passes each piece to `removed`, in ascending order. Returns
+    /// their number. An entry that straddles an end of the range is cut: `split` receives a value
+    /// and a number of bytes, and returns the value for that many bytes from the start and the
+    /// value for the rest. If `split` panics, the entry that it was to split is lost.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed, and neither function was called.
     ///
     /// # Cost
-    /// As [`unmap_range`](Self::unmap_range), and the same again for an entry that is cut. It needs
-    /// one node where it cuts the middle out of an entry, and else none: [`CUT_RANGE_NODES`].
+    /// Same as [`unmap_range`](Self::unmap_range), and as much again for each entry that is cut. It
+    /// needs one node if it cuts the middle out of an entry, and none otherwise:
+    /// [`CUT_RANGE_NODES`].
     ///
     /// # Example
     /// ```
@@ -113,7 +115,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         let mut count = 0;
         while let Some(at) = next {
             let mut part = self.extent(at);
-            // The node behind it: where what is left of the entry goes.
+            // The node after it, before which the remainders of the entry are inserted.
             let behind = self.tree.next(at);
             next = self.next_in(at, range);
             let mut value = self.unlink(at);
@@ -133,7 +135,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         Ok(count)
     }
 
-    /// Removes all entries and hands each to `removed`, in ascending order.
+    /// Removes all entries and passes each to `removed`, in ascending order.
     ///
     /// # Cost
     /// O(n), no allocation.
@@ -147,7 +149,7 @@ impl<V, S: Store<Entries<V>>, C: rbtree::Config> Map<V, S, C> {
         }
     }
 
-    /// The node behind `at`, if it has an address of `range`.
+    /// The node after `at`, if it overlaps `range`.
     fn next_in(&self, at: NodeId, range: Extent<Iova>) -> Option<NodeId> {
         let next = self.tree.next(at);
         next.filter(|next| self.tree.item(*next).start <= range.last().raw())

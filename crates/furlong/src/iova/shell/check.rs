@@ -1,4 +1,4 @@
-//! `check()`: walks every invariant of a domain and names the one that is broken.
+//! `check()`: verifies every invariant of a domain and returns the broken one.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -18,25 +18,24 @@ use crate::iova::{BrokenSpace, ChunkSpace};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenDomain {
-    /// D1: something is wrong with the space.
+    /// D1: the space is broken.
     Space(BrokenSpace),
-    /// D2: this extent is in a magazine or in quarantine, and not reserved by its node.
+    /// D2: this extent is in a magazine or in quarantine, but its node does not reserve it.
     Unreserved(Extent<Iova>),
     /// D3: this extent is in magazines or in quarantine twice.
     Twice(Extent<Iova>),
-    /// D4: an extent in a magazine of this order starts at no multiple of its length.
+    /// D4: an extent in a magazine of this order does not start at a multiple of its length.
     Askew(usize),
-    /// D5: a depot of this order has more magazines than it may, or among the full ones one that is
-    /// not.
+    /// D5: the depot of this order exceeds its limit, or has a magazine on the wrong stack.
     Depot(usize),
-    /// D6: fewer tokens are outstanding than there are in quarantine.
+    /// D6: fewer tokens are outstanding than are in quarantine.
     Count {
         /// Tokens that were issued and not redeemed.
         outstanding: u64,
         /// Tokens in quarantine.
         quarantined: u64,
     },
-    /// There is no memory to check with.
+    /// Out of memory for the check itself.
     NoMemory,
 }
 
@@ -65,8 +64,8 @@ impl Error for BrokenDomain {}
 impl<F: Flush, C: DomainConfig> Check for Domain<F, C> {
     type Broken = BrokenDomain;
 
-    /// Every lock, a CPU's or a depot's together with the tree's: exact while nobody else works on
-    /// the domain. O(n), and memory for a byte a node.
+    /// Takes every lock; a CPU's or a depot's is held together with the tree's. The result is exact
+    /// if no other thread uses the domain. O(n), and a byte of memory per node.
     fn check(&self) -> Result<(), BrokenDomain> {
         let nodes = self.with_space(|space| {
             space.check().map_err(BrokenDomain::Space)?;
@@ -121,7 +120,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(())
     }
 
-    /// An extent that is kept is reserved by its node, which nothing else is kept for.
+    /// Checks that a cached extent is reserved by its node, and that the node occurs only once.
     fn check_kept(&self, parked: &Parked, kept: &mut [bool]) -> Result<(), BrokenDomain> {
         let holds = |space: &ChunkSpace<C::Space>| space.holds(&parked.into_grant());
         if !self.with_space(holds) {

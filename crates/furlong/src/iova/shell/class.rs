@@ -1,4 +1,4 @@
-//! Size classes: what magazines keep, and which requests they may serve.
+//! Size classes: the extents that magazines hold, and the requests that they may serve.
 #![forbid(unsafe_code)]
 
 use crate::addr::{Address, Extent, Iova};
@@ -6,7 +6,7 @@ use crate::iova::query;
 use crate::iova::tag::{CLASS_BITS, Tag};
 use crate::iova::{Guard, Request, Split};
 
-/// Size classes: 1, 2, 4, 8, 16 and 32 granules, as Linux's `IOVA_RANGE_CACHE_MAX_SIZE` has it.
+/// Number of size classes: 1, 2, 4, 8, 16 and 32 granules, as Linux's `IOVA_RANGE_CACHE_MAX_SIZE`.
 pub const CLASSES: usize = 6;
 
 const _: () = assert!(
@@ -30,7 +30,7 @@ impl Class {
         }
     }
 
-    /// All of them.
+    /// All classes.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         (0..CLASSES).filter_map(Self::of_order)
     }
@@ -40,8 +40,8 @@ impl Class {
         self.0 as usize
     }
 
-    /// Bytes of its extents in granules of `1 << shift` bytes, less one; `None` where they do not
-    /// fit 64 bits.
+    /// Bytes of its extents, less one, in granules of `1 << shift` bytes; `None` if they exceed 64
+    /// bits.
     #[inline(always)]
     pub(super) fn mask(self, shift: u32) -> Option<u64> {
         let order = u32::from(self.0);
@@ -50,13 +50,13 @@ impl Class {
 }
 
 impl Tag {
-    /// The same owner's, of a class.
+    /// The same owner's tag for a class.
     #[inline(always)]
     pub(super) fn with_class(self, class: Class) -> Self {
         Self(self.0 | (class.order() as u32 + 1))
     }
 
-    /// The class, if it is of one.
+    /// The class, if the tag has one.
     #[inline(always)]
     pub(super) fn class(self) -> Option<Class> {
         let order = (self.0 & ((1 << CLASS_BITS) - 1)).checked_sub(1)?;
@@ -64,28 +64,28 @@ impl Tag {
     }
 }
 
-/// A request that an extent of a size class can serve: which class, and which of its extents.
+/// A request that an extent of a size class can serve: the class and the suitable starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) class: Class,
     /// Bytes of its extents, less one.
     mask: u64,
-    /// Where in the extent data begins.
+    /// Offset of the data in the extent.
     offset: u64,
-    /// From the start of the extent to the last byte of data.
+    /// Offset of the last byte of data in the extent.
     tail: u64,
-    /// The least start.
+    /// The lowest suitable start.
     low: u64,
-    /// The greatest start.
+    /// The highest suitable start.
     top: u64,
-    /// Starts in this open stretch do not suit.
+    /// Starts strictly between these two do not suit.
     excluded: Option<(u64, u64)>,
 }
 
 impl Wanted {
-    /// `None` for a request that is to be left to the tree: one that makes no sense, that is larger
-    /// than the `classes` smallest classes, that wants guards, or more alignment or less boundary
-    /// than the length of its class.
+    /// `None` for a request that only the tree can serve. Such a request is invalid, exceeds the
+    /// `classes` smallest classes, has guards, or has an alignment above or a boundary below its
+    /// class's length.
     #[inline]
     pub(super) fn new(request: &Request, shift: u32, classes: usize) -> Option<Self> {
         if request.size == 0 || request.offset >= 1 << shift || !request.align.is_power_of_two() {
@@ -100,7 +100,7 @@ impl Wanted {
         if !plain || !request.boundary.is_none_or(spans) {
             return None;
         }
-        // An offset and a size of less than 64 granules: no overflow.
+        // Offset and size are below 64 granules: no overflow.
         let tail = request.offset + (request.size - 1);
         let wanted = Self {
             class,
@@ -117,7 +117,7 @@ impl Wanted {
         }
     }
 
-    /// The same with data wholly at or below `lowaddr` or above `highaddr`.
+    /// The same for data wholly at or below `lowaddr` or above `highaddr`.
     fn without(mut self, lowaddr: Iova, highaddr: Iova) -> Option<Self> {
         let above = highaddr.raw().checked_add(1);
         let below = lowaddr.raw().checked_sub(self.tail);
@@ -130,7 +130,7 @@ impl Wanted {
         Some(self)
     }
 
-    /// Whether an extent of the class that starts there will do.
+    /// True if an extent of the class that starts there suits the request.
     #[inline(always)]
     pub(super) fn suits(&self, start: Iova) -> bool {
         let start = start.raw();

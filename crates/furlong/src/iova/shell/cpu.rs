@@ -10,33 +10,33 @@ use super::magazine::{Entry, Shelf};
 use super::traffic::{DomainCounters, Event};
 use crate::iova::ring::{Ring, TokenSlot};
 
-/// Keeps a value out of others' cache lines: two, since some processors fetch lines in pairs.
+/// Keeps a value in cache lines of its own: two lines, since some processors fetch them in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Padded<T>(pub(super) T);
 
-/// Where freed extents go.
+/// Destination of freed extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sink {
-    /// The magazines, for those of a class, and the tree for others.
+    /// The magazines for extents of a class, and the tree for others.
     Magazines,
-    /// The tree, where anybody can get them.
+    /// The tree, from which every CPU can reserve.
     Tree,
 }
 
-/// What a CPU has: magazines of each size class, and tokens that wait for a flush.
+/// A CPU's share: magazines of each size class, and tokens that wait for a flush.
 #[derive(Debug)]
 pub(super) struct Part<K> {
     pub(super) shelves: [Shelf; CLASSES],
     pub(super) ring: Ring<Box<[TokenSlot]>>,
-    /// Tokens that were issued here and redeemed here; only the sums over all CPUs say something.
+    /// Tokens issued and redeemed on this CPU; only the sums over all CPUs are meaningful.
     pub(super) issued: u64,
     pub(super) redeemed: u64,
     pub(super) counters: K,
 }
 
 impl<K: DomainCounters> Part<K> {
-    /// An empty one whose quarantine holds so many tokens; `None` if there is no memory.
+    /// An empty part with a quarantine of this many tokens; `None` if out of memory.
     pub(super) fn try_new(quarantine: usize, high_water: usize) -> Option<Self> {
         let mut slots = Vec::new();
         slots.try_reserve_exact(quarantine).ok()?;
@@ -64,9 +64,9 @@ impl<K: DomainCounters> Part<K> {
         self.shelves[class.order()].put(entry)
     }
 
-    /// Takes tokens with numbers below `end` out of quarantine, as redeemed: those of a class into
-    /// the magazines if they may, the others into `handful`, until that is full. Returns one that
-    /// was to go into a magazine and found no place.
+    /// Removes tokens with numbers below `end` from quarantine, as redeemed, until `handful` is
+    /// full. Tokens of a class go into the magazines if `sink` permits, the others into `handful`.
+    /// Returns the first one for which the magazines had no room.
     pub(super) fn redeem_below(
         &mut self,
         end: u64,

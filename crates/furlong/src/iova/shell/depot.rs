@@ -1,14 +1,14 @@
-//! The magazines of one size class that no CPU has.
+//! The magazines of one size class that no CPU holds.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 
 use super::magazine::{Magazine, Shelf};
 
-/// The magazines of one size class that no CPU has, full ones and empty ones.
+/// The magazines of one size class that no CPU holds, full ones and empty ones.
 ///
-/// There are at most `limit` of both together: a full one that is taken leaves an empty one, and an
-/// empty one that is taken leaves a full one, so neither stack allocates after its making.
+/// Together they are at most `limit`. Taking a full one returns an empty one and vice versa, so
+/// neither stack allocates after `try_reserve`.
 #[derive(Debug)]
 pub(super) struct Depot {
     full: Vec<Magazine>,
@@ -16,19 +16,19 @@ pub(super) struct Depot {
     limit: usize,
 }
 
-/// What a CPU with two full magazines gets from the depot.
+/// Result for a CPU with two full magazines.
 #[derive(Debug)]
 pub(super) enum Stowed {
-    /// An empty magazine, for the older of its two.
+    /// An empty magazine has replaced the older of its two.
     Room,
-    /// Nothing, for there is no empty magazine; its older one, if it had one, stays in the depot.
+    /// No empty magazine was available; the CPU's older one, if any, stays in the depot.
     NoEmpty,
-    /// Its older magazine back, for the depot is full.
+    /// The depot is full: the CPU's older magazine is returned.
     Overflow(Magazine),
 }
 
 impl Depot {
-    /// One that can keep none.
+    /// A depot without room.
     pub(super) const fn new() -> Self {
         Self {
             full: Vec::new(),
@@ -37,7 +37,7 @@ impl Depot {
         }
     }
 
-    /// Makes room for `limit` magazines; `None` if there is no memory.
+    /// Makes room for `limit` magazines; `None` if out of memory.
     pub(super) fn try_reserve(&mut self, limit: usize) -> Option<()> {
         self.full.try_reserve_exact(limit).ok()?;
         self.empty.try_reserve_exact(limit).ok()?;
@@ -49,7 +49,7 @@ impl Depot {
         self.full.len() + self.empty.len() < self.limit
     }
 
-    /// How many full ones there are, and how many empty ones.
+    /// Number of full magazines, and number of empty ones.
     pub(super) fn len(&self) -> (usize, usize) {
         (self.full.len(), self.empty.len())
     }
@@ -67,7 +67,8 @@ impl Depot {
         &mut self.full
     }
 
-    /// Gives a CPU without entries a full magazine for an empty one; whether there was any.
+    /// Gives a CPU without entries a full magazine for an empty one; returns false if there is
+    /// none.
     pub(super) fn refill(&mut self, shelf: &mut Shelf) -> bool {
         let Some(full) = self.full.pop() else {
             return false;
@@ -99,10 +100,10 @@ impl Depot {
         Stowed::NoEmpty
     }
 
-    /// Keeps a magazine that is full or empty, if there is room for it.
+    /// Keeps a magazine that is full or empty, if there is room.
     ///
     /// # Errors
-    /// It comes back if there is none.
+    /// The magazine is returned if there is no room.
     pub(super) fn keep(&mut self, magazine: Magazine) -> Result<(), Magazine> {
         debug_assert!(magazine.is_empty() || magazine.is_full());
         if !magazine.is_some() || !self.has_room() {
@@ -117,7 +118,7 @@ impl Depot {
         Ok(())
     }
 
-    /// Takes a full magazine out for good.
+    /// Removes a full magazine permanently.
     pub(super) fn take_full(&mut self) -> Option<Magazine> {
         self.full.pop()
     }

@@ -1,5 +1,5 @@
-//! The shared allocator of a device's addresses: a space under a lock, and what keeps most callers
-//! away from that lock.
+//! The shared allocator of a device's addresses: a space under a lock, with caches in front of the
+//! lock.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -17,27 +17,28 @@ use crate::iova::{ChunkSpace, Config, Space, SpaceNode, Standard, Storage};
 use crate::rbtree::{ChunkTable, NoMemory, Off};
 use crate::sync::{Cpu, Lock, LockGuard, OneCpu, RawLock, SpinLock};
 
-/// What may differ between two domains. The numbers are Linux's.
+/// Type parameters and limits of a domain. The default numbers are Linux's.
 pub trait DomainConfig {
     /// The configuration of the space.
     type Space: Config;
     /// The lock of the tree, of each class's depot and of each CPU's part.
     type Lock: RawLock + Default;
-    /// Says which CPU this is.
+    /// Returns the number of the current CPU.
     type Cpu: Cpu;
-    /// What is counted.
+    /// The event counters.
     type Counters: DomainCounters;
 
-    /// How many size classes have magazines, from single granules on; at most [`CLASSES`]. With 0
-    /// all goes to the tree, and nothing is rounded up.
+    /// Number of size classes with magazines, from single granules on; at most [`CLASSES`]. With 0,
+    /// everything comes from the tree and nothing is rounded up.
     const CLASSES: usize = CLASSES;
     /// Extents in a magazine, at least 1.
     const MAGAZINE: usize = 127;
-    /// Magazines of a class that no CPU has, at most: Linux's bound until 2023.
+    /// Upper limit on the magazines of a class that no CPU holds: Linux's bound until 2023.
     const DEPOT: usize = 32;
-    /// Released extents that wait for a flush on a CPU, at most. With 0 each one is flushed for.
+    /// Upper limit on the released extents that wait for a flush on a CPU. With 0 each release
+    /// flushes.
     const QUARANTINE: usize = 256;
-    /// From how many on a flush is due.
+    /// Number of waiting extents from which a flush is due.
     const HIGH_WATER: usize = 192;
 }
 
@@ -60,50 +61,48 @@ where
 
 /// Device addresses for many CPUs.
 ///
-/// Three layers on a [`Space`](crate::iova::Space): *tokens*, which keep a released extent until
-/// the device has forgotten it; a *quarantine* a CPU, in which they wait for one flush together;
-/// and *magazines*, in which small extents go from hand to hand without the tree, as Linux's
-/// `iova.c` has them after Bonwick.
+/// Three layers on a [`Space`](crate::iova::Space). *Tokens* keep a released extent reserved until
+/// the device's TLB is flushed. A *quarantine* on each CPU collects them for one flush. *Magazines*
+/// recycle small extents without the tree, as in Linux's `iova.c` after Bonwick.
 ///
 /// # Magazines
-/// They keep extents of 1, 2, 4 .. 32 granules, which start at a multiple of their length. A
-/// request of up to 32 granules is rounded up to one of those, and the whole of it is reserved and
-/// given back, since the grant knows it. Served this way are requests without guards whose
-/// alignment is at most that length and whose boundary, if any, is at least that; window and
-/// exclusion choose among what is there, from the latest on. All others go to the tree, and what
-/// they reserve goes back there. An extent in a magazine stays reserved in the tree.
+/// They hold extents of 1, 2, 4 .. 32 granules, which start at a multiple of their length. A
+/// request of up to 32 granules is rounded up to one of those. The whole extent is reserved and
+/// released, since the grant records it. Magazines serve requests without guards whose alignment is
+/// at most that length and whose boundary, if any, is at least that length. Window and exclusion
+/// select among the cached extents, latest first. All other requests are served by the tree, and
+/// their extents return to it. An extent in a magazine stays reserved in the tree.
 ///
-/// Each CPU has two magazines a class; a depot a class keeps up to [`DomainConfig::DEPOT`] full and
-/// empty ones. With the standard numbers that is at most 24 KiB a CPU and 390 KiB a domain. Where
-/// there is no memory for a magazine, its extents go to the tree.
+/// Each CPU has two magazines per class; one depot per class keeps up to [`DomainConfig::DEPOT`]
+/// full and empty ones. With the standard numbers that is at most 24 KiB a CPU and 390 KiB a
+/// domain. If memory for a magazine runs out, its extents are freed in the tree.
 ///
 /// # Order under pressure
-/// The CPU's own magazines, the depot, the tree: first for an extent of the class, then for the
-/// request as it is, not rounded up. If it has neither, it is asked again after a flush of every
-/// quarantine into the tree, and once more after all magazines have gone into the tree. A request
-/// is refused only if none of these has a place for it; extents that another CPU is moving at that
-/// moment are not seen.
+/// A request tries the CPU's own magazines, the depot, and then the tree: first for an extent of
+/// the class, then for the request as it is, not rounded up. If these fail, it retries after a
+/// flush of every quarantine into the tree, and again after all magazines were drained into the
+/// tree. A request is refused only if none of these has a place for it. Extents that another CPU is
+/// moving at that moment are not seen.
 ///
 /// # Locks
-/// A CPU's, a depot's, the tree's; where two are held they were taken in this order. Under none of
-/// them memory is obtained or freed, and [`Flush::flush`] is called under none. Small moves are
-/// made under the first two. Under the tree's at most one search, or [`DomainConfig::MAGAZINE`]
-/// releases.
+/// A CPU's lock, a depot's lock, the tree's lock: if two are held, they were taken in this order.
+/// No memory is obtained or freed under any of them, and [`Flush::flush`] is called with none held.
+/// Under the first two, small moves are made. Under the tree's lock, at most one search or
+/// [`DomainConfig::MAGAZINE`] releases are made.
 ///
 /// # Memory
 /// Nodes live in chunks of [`CHUNK_NODES`](crate::rbtree::CHUNK_NODES), 16 KiB, and never move. A
-/// reservation that finds no node obtains and fills one chunk with no lock held, and adds it under
-/// the tree's: no node is copied. The table of chunks, a word each, doubles when it is full.
-/// [`prepare`](Self::prepare) does all that in advance.
+/// reservation that finds no free node obtains and fills one chunk with no lock held, and adds it
+/// under the tree's lock. No node is copied. The table of chunks has a word per chunk and doubles
+/// when it is full. [`prepare`](Self::prepare) does all that in advance.
 ///
 /// # Panics of the caller's code
 /// A lock, a [`Flush`], a [`Cpu`], counters, a measure and a policy's closure may panic. No lock
-/// stays held, what the domain keeps is in order, and it can be used as before. A grant or a token
-/// that was given to the call is gone: its extent stays reserved and has leaked, a token's is
-/// counted among the [outstanding](Self::outstanding). Where extents were on their way to the tree,
-/// counters or a measure that panic leak up to a [`DomainConfig::MAGAZINE`] of them. An extent that
-/// has leaked is reserved in the space that [`into_space`](Self::into_space) returns, and can be
-/// released there by its address.
+/// stays held, the domain's data stays consistent, and the domain stays usable. A grant or a token
+/// passed to the call is lost: its extent stays reserved and has leaked. A lost token still counts
+/// as [outstanding](Self::outstanding). If counters or a measure panic while extents move to the
+/// tree, up to [`DomainConfig::MAGAZINE`] of these leak. A leaked extent is reserved in the space
+/// that [`into_space`](Self::into_space) returns, and can be released there by its address.
 ///
 /// # Example
 /// ```
@@ -142,31 +141,31 @@ pub struct Domain<F, C: DomainConfig = Shared> {
     pub(super) shift: u32,
 }
 
-/// Something under a lock, in cache lines of its own.
+/// A value under a lock, in cache lines of its own.
 pub(super) type Locked<C, T> = Padded<Lock<<C as DomainConfig>::Lock, T>>;
 
-/// What is under the tree's lock.
+/// Data under the tree's lock.
 pub(super) struct Root<C: DomainConfig> {
     pub(super) space: ChunkSpace<C::Space>,
     pub(super) counters: C::Counters,
 }
 
-/// What is under a depot's lock.
+/// Data under a depot's lock.
 pub(super) struct Store<C: DomainConfig> {
     pub(super) depot: Depot,
     pub(super) counters: C::Counters,
 }
 
-/// There is no memory for a domain: what was to become of one.
+/// Error of [`Domain::new`]: out of memory. Returns the arguments.
 pub struct NoDomain<F, C: DomainConfig, S = Vec<SpaceNode<<C as DomainConfig>::Space>>>
 where
     S: Storage<C::Space>,
 {
-    /// The space, as it was.
+    /// The space, unchanged.
     pub space: Space<C::Space, S>,
-    /// How its device would have been flushed.
+    /// The device's flush.
     pub flush: F,
-    /// What would have said which CPU it is.
+    /// The source of CPU numbers.
     pub cpu: C::Cpu,
 }
 
@@ -184,26 +183,26 @@ impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Display for NoDomain<F, C, S
 
 impl<F, C: DomainConfig, S: Storage<C::Space>> core::error::Error for NoDomain<F, C, S> {}
 
-/// A CPU's part, locked.
+/// A locked part of a CPU.
 pub(super) type PartGuard<'a, C> =
     LockGuard<'a, <C as DomainConfig>::Lock, Part<<C as DomainConfig>::Counters>>;
 
 impl<F: Flush> Domain<F> {
-    /// A domain for `cpus` CPUs over a space; what is reserved in that stays so, and its grants are
-    /// good here.
+    /// A domain for `cpus` CPUs over a space. Existing reservations stay, and their grants are
+    /// valid here.
     ///
-    /// Magazines are obtained when they are needed; see [`stock`](Self::stock). All who call count
-    /// as one CPU; [`with_config`](Self::with_config) takes what says which one a caller is on.
+    /// Magazines are obtained on demand; see [`stock`](Self::stock). All callers count as one CPU;
+    /// [`with_config`](Self::with_config) takes a [`Cpu`] that tells them apart.
     ///
-    /// The space may have its nodes anywhere; they are copied into chunks, which never move.
-    /// Memory for more of them is left behind: see [`prepare`](Self::prepare).
+    /// The space may have its nodes in any storage; they are copied into chunks, which never move.
+    /// Spare memory of the old storage is not kept: see [`prepare`](Self::prepare).
     ///
     /// # Shapes
-    /// `cpus` is at least 1; numbers of CPUs beyond are taken modulo it.
+    /// `cpus` is at least 1; larger CPU numbers are taken modulo `cpus`.
     ///
     /// # Errors
-    /// [`NoDomain`], with what was given, if there is no memory for the nodes, the quarantines and
-    /// the depots.
+    /// [`NoDomain`], with the arguments, if out of memory for the nodes, the quarantines or the
+    /// depots.
     ///
     /// # Panics
     /// If `cpus` is 0.
@@ -218,11 +217,11 @@ impl<F: Flush> Domain<F> {
 }
 
 impl<F: Flush, C: DomainConfig> Domain<F, C> {
-    /// A domain with any configuration; otherwise as [`new`](Domain::new).
+    /// A domain with any configuration; otherwise the same as [`new`](Domain::new).
     ///
     /// # Errors
-    /// [`NoDomain`], with what was given, if there is no memory for the nodes, the quarantines and
-    /// the depots.
+    /// [`NoDomain`], with the arguments, if out of memory for the nodes, the quarantines or the
+    /// depots.
     ///
     /// # Panics
     /// If `cpus` is 0.
@@ -298,14 +297,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }))
     }
 
-    /// Makes sure that the next `nodes` reservations in the tree obtain no memory.
+    /// Ensures that the next `nodes` reservations in the tree obtain no memory.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     ///
     /// # Cost
     /// Chunks of [`CHUNK_NODES`](crate::rbtree::CHUNK_NODES) nodes are obtained and filled with no
-    /// lock held. Under the tree's, a word a chunk is written.
+    /// lock held. Under the tree's lock, one word per chunk is written.
     pub fn prepare(&self, nodes: usize) -> Result<(), NoMemory> {
         loop {
             let (room, table) = {
@@ -319,11 +318,11 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }
     }
 
-    /// Puts empty magazines into the depot of each class until there are `magazines`, or
-    /// [`DomainConfig::DEPOT`], so that releasing obtains none as long as there are some.
+    /// Puts empty magazines into the depot of each class until it has `magazines`, or
+    /// [`DomainConfig::DEPOT`]. As long as some are left, a release obtains no memory.
     ///
     /// # Errors
-    /// [`NoMemory`]: those that were obtained stay.
+    /// [`NoMemory`]: magazines already obtained stay.
     pub fn stock(&self, magazines: usize) -> Result<(), NoMemory> {
         for class in Class::all().take(C::CLASSES) {
             let store = &self.depots[class.order()].0;
@@ -363,50 +362,52 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 
     /// Lends the space to `look`, under the tree's lock. Extents in magazines and in quarantine are
-    /// reserved in it. `look` must not ask the domain for anything: it would wait for the lock that
-    /// it is under. If it panics, the lock is released.
+    /// reserved in it. `look` must not call the domain: it would deadlock on this lock. If it
+    /// panics, the lock is released.
     pub fn with_space<T>(&self, look: impl FnOnce(&ChunkSpace<C::Space>) -> T) -> T {
         look(&self.tree.0.lock().space)
     }
 
-    /// The space, with everything that was cached or in quarantine freed, after a last flush. What
-    /// is granted or stands for an outstanding token stays reserved; the grants are good there.
+    /// Converts the domain to its space, after a last flush that frees all cached and quarantined
+    /// extents. Extents with a grant or an outstanding token stay reserved; the grants are valid
+    /// there.
     pub fn into_space(self) -> ChunkSpace<C::Space> {
         self.drain_all();
         self.tree.0.into_inner().space
     }
 
-    /// How the device is flushed.
+    /// The device's flush.
     pub fn flusher(&self) -> &F {
         &self.flush
     }
 
-    /// How many CPUs have a part.
+    /// Number of CPUs with a part.
     pub fn cpus(&self) -> usize {
         self.parts.len()
     }
 
-    /// How many tokens were issued and not redeemed: those in quarantine, those in other hands, and
-    /// those that were dropped, whose extents have leaked.
+    /// Number of tokens issued and not redeemed: those in quarantine, those held by callers, and
+    /// dropped ones, whose extents have leaked.
     ///
     /// # Cost
-    /// Every CPU's lock, one after the other: exact while nobody releases or redeems.
+    /// Every CPU's lock, one after the other: exact if no thread releases or redeems meanwhile.
     pub fn outstanding(&self) -> u64 {
         self.sum(|part| part.issued.wrapping_sub(part.redeemed))
     }
 
-    /// How many tokens are in quarantine.
+    /// Number of tokens in quarantine.
     ///
     /// # Cost
-    /// As [`outstanding`](Self::outstanding).
+    /// Same as [`outstanding`](Self::outstanding).
     pub fn quarantined(&self) -> u64 {
         self.sum(|part| part.ring.len() as u64)
     }
 
-    /// How many extents are in magazines, the depots' included.
+    /// Number of extents in magazines, including the depots' magazines.
     ///
     /// # Cost
-    /// Every lock but the tree's, one after the other: exact while nobody reserves or frees.
+    /// Every lock but the tree's, one after the other: exact if no thread reserves or frees
+    /// meanwhile.
     pub fn cached(&self) -> u64 {
         let rounds = |magazine: &Magazine| magazine.entries().len() as u64;
         let held = self.sum(|part| {
@@ -420,7 +421,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         held + kept.sum::<u64>()
     }
 
-    /// How many full magazines and how many empty ones the depots have, together.
+    /// Numbers of full and of empty magazines in all depots.
     pub fn depot_len(&self) -> (usize, usize) {
         let lens = self.depots[..C::CLASSES]
             .iter()
@@ -428,7 +429,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         lens.fold((0, 0), |sum, len| (sum.0 + len.0, sum.1 + len.1))
     }
 
-    /// What has been counted so far, everywhere.
+    /// The sum of all counters.
     pub fn counters(&self) -> C::Counters {
         let mut sum = C::Counters::default();
         for part in &self.parts {

@@ -1,4 +1,4 @@
-//! Taking extents out of magazines and quarantines into the tree, where anybody can get them.
+//! Draining: moves extents from magazines and quarantines into the tree, for all CPUs to use.
 #![forbid(unsafe_code)]
 
 use super::class::Class;
@@ -8,11 +8,11 @@ use super::flush::Flush;
 use super::magazine::Shelf;
 
 impl<F: Flush, C: DomainConfig> Domain<F, C> {
-    /// Frees in the tree all that one CPU has, its quarantine after a flush, and says how many
-    /// extents that were: for a CPU that is taken away. If it runs on it may be used as before.
+    /// Frees in the tree all extents that one CPU holds, its quarantine after a flush, and returns
+    /// their number. For a CPU that is taken offline; if it still runs, it may be used as before.
     ///
     /// # Cost
-    /// A flush if anything waits for one; a release a token and extent, at most
+    /// A flush if any token waits for one; a release per token and extent, at most
     /// [`DomainConfig::MAGAZINE`] of them under one lock.
     pub fn drain_cpu(&self, cpu: usize) -> usize {
         if cpu >= self.parts.len() {
@@ -30,11 +30,11 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         freed + self.unload(cpu)
     }
 
-    /// Frees in the tree all that is in any quarantine, after a flush, and in any magazine, and
-    /// says how many extents that were. Magazines of the depots stay there, empty.
+    /// Frees in the tree all extents in any quarantine, after a flush, and in any magazine. Returns
+    /// their number. The depots keep their magazines, empty.
     ///
     /// # Cost
-    /// As [`drain_cpu`](Self::drain_cpu), for all.
+    /// Same as [`drain_cpu`](Self::drain_cpu), for all CPUs.
     pub fn drain_all(&self) -> usize {
         self.flush_all(Sink::Tree) + self.drain_magazines()
     }
@@ -47,7 +47,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         held.chain(kept).sum()
     }
 
-    /// Frees what the magazines of a CPU hold. Their memory goes outside the lock.
+    /// Frees the extents in a CPU's magazines. The magazines' memory is freed outside the lock.
     fn unload(&self, cpu: usize) -> usize {
         let mut freed = 0;
         for class in Class::all().take(C::CLASSES) {
@@ -63,10 +63,10 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         freed
     }
 
-    /// Frees what the full magazines of a depot hold; they stay there, empty.
+    /// Frees the extents in the full magazines of a depot, which keeps them empty.
     fn empty_depot(&self, class: Class) -> usize {
         let mut freed = 0;
-        // Others may bring more meanwhile: those are not waited for.
+        // Bounded, because other CPUs may add full magazines meanwhile.
         for _ in 0..C::DEPOT {
             let full = self.depots[class.order()].0.lock().depot.take_full();
             let Some(mut full) = full else { break };

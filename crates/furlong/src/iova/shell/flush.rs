@@ -1,18 +1,18 @@
-//! How a domain makes its device forget.
+//! The device's TLB, as a domain flushes it.
 #![forbid(unsafe_code)]
 
-/// How a domain makes its device forget: its translations' cache, for all devices that use them.
+/// Flushes the translation cache of a domain, for all devices that use it.
 pub trait Flush {
-    /// Invalidates the whole TLB. When it returns, the device uses no translation that was taken
-    /// down before the call.
+    /// Invalidates the whole TLB. When it returns, the device uses no translation that was removed
+    /// before the call.
     ///
     /// It is called with no lock of the domain held, possibly from several CPUs at once, and may
-    /// wait. It may use the same domain. What may flush calls it again then: a reservation where
-    /// the domain is out of addresses, a release into a full quarantine, a flush, draining. An
-    /// implementation that does any of these bounds the depth itself.
+    /// wait. It may use the same domain. An operation that may flush then recurses: a reservation
+    /// in a domain out of addresses, a release into a full quarantine, a flush, a drain. An
+    /// implementation that uses any of these must bound the depth itself.
     ///
-    /// If it panics, what waited for the flush waits for the next one, and a token in the hands of
-    /// the call that flushed has leaked.
+    /// If it panics, the waiting tokens wait for the next flush, and a token passed to the flushing
+    /// call has leaked.
     fn flush(&self);
 }
 
@@ -29,7 +29,7 @@ impl<F: Flush + ?Sized> Flush for alloc::sync::Arc<F> {
     }
 }
 
-/// Nothing remembers translations: addresses of a guest's memory or of its devices' registers.
+/// No device caches translations: for addresses of a guest's memory or of its devices' registers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTlb;
 

@@ -4,11 +4,10 @@
 use crate::iova::ring::TokenSlot;
 use crate::iova::token::{Parked, Token};
 
-/// How many extents at most are freed while the tree's lock is held once, apart from a magazine.
+/// Upper limit on the extents freed under one hold of the tree's lock, apart from a magazine.
 const HANDFUL: usize = 32;
 
-/// A few tokens between two locks, on the stack: they come from under a CPU's lock, and go to the
-/// tree under its.
+/// A few tokens on the stack, on their way from a CPU's lock to the tree's lock.
 #[derive(Debug)]
 pub(super) struct Handful {
     tokens: [TokenSlot; HANDFUL],
@@ -27,7 +26,7 @@ impl Handful {
         self.len == HANDFUL
     }
 
-    /// Adds a token, for which there is room.
+    /// Adds a token; there must be room.
     pub(super) fn add(&mut self, token: Token) {
         self.tokens[self.len] = TokenSlot::of(token);
         self.len += 1;

@@ -37,8 +37,8 @@ impl Entry {
     }
 }
 
-/// A stack of freed extents of one size class. Without memory, as [`NONE`](Self::NONE), it is empty
-/// and full.
+/// A stack of freed extents of one size class. Without memory, as in [`NONE`](Self::NONE), it is
+/// both empty and full.
 #[derive(Debug)]
 pub(super) struct Magazine {
     entries: Vec<Entry>,
@@ -50,14 +50,14 @@ impl Magazine {
         entries: Vec::new(),
     };
 
-    /// An empty one for `rounds` extents; `None` if there is no memory.
+    /// An empty magazine for `rounds` extents; `None` if out of memory.
     pub(super) fn try_new(rounds: usize) -> Option<Self> {
         let mut entries = Vec::new();
         entries.try_reserve_exact(rounds).ok()?;
         Some(Self { entries })
     }
 
-    /// Whether it has memory.
+    /// True if it has memory.
     #[inline]
     pub(super) fn is_some(&self) -> bool {
         self.entries.capacity() > 0
@@ -78,7 +78,7 @@ impl Magazine {
     }
 
     /// # Errors
-    /// The entry comes back if the magazine is full; it never allocates.
+    /// The entry is returned if the magazine is full; it never allocates.
     #[inline]
     pub(super) fn put(&mut self, entry: Entry) -> Result<(), Entry> {
         if self.is_full() {
@@ -88,13 +88,13 @@ impl Magazine {
         Ok(())
     }
 
-    /// Takes the last one.
+    /// Removes the last entry.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Entry> {
         self.entries.pop()
     }
 
-    /// Takes the last one that suits, which without limits is the last one.
+    /// Removes the last entry that suits; without limits that is the last one.
     #[inline]
     pub(super) fn take_suiting(&mut self, wanted: &Wanted) -> Option<Entry> {
         let last = self.entries.last()?;
@@ -112,8 +112,8 @@ impl Magazine {
     }
 }
 
-/// A CPU's two magazines of one size class. That there are two keeps a CPU which reserves and frees
-/// by turns at the edge of one from going to the depot each time.
+/// A CPU's two magazines of one size class. With a single one, a CPU that reserves and frees
+/// alternately at its limit would visit the depot each time.
 #[derive(Debug)]
 pub(super) struct Shelf {
     loaded: Magazine,
@@ -126,7 +126,7 @@ impl Shelf {
         previous: Magazine::NONE,
     };
 
-    /// Whether there is nothing to take.
+    /// True if both magazines are empty.
     pub(super) fn is_empty(&self) -> bool {
         self.loaded.is_empty() && self.previous.is_empty()
     }
@@ -140,7 +140,7 @@ impl Shelf {
     }
 
     /// # Errors
-    /// The entry comes back if both magazines are full.
+    /// The entry is returned if both magazines are full.
     #[inline]
     pub(super) fn put(&mut self, entry: Entry) -> Result<(), Entry> {
         if self.loaded.is_full() && !self.previous.is_full() {
@@ -149,7 +149,7 @@ impl Shelf {
         self.loaded.put(entry)
     }
 
-    /// Takes the latest one that suits.
+    /// Removes the latest suitable entry.
     #[inline]
     pub(super) fn take(&mut self, wanted: &Wanted) -> Option<Entry> {
         if self.loaded.is_empty() && !self.previous.is_empty() {
@@ -159,16 +159,16 @@ impl Shelf {
         found.or_else(|| self.previous.take_suiting(wanted))
     }
 
-    /// Puts an empty magazine in the place of two full ones' older, which is returned.
+    /// Replaces the older of two full magazines with an empty one, and returns it.
     pub(super) fn exchange_full(&mut self, empty: Magazine) -> Magazine {
         let loaded = core::mem::replace(&mut self.loaded, empty);
         core::mem::replace(&mut self.previous, loaded)
     }
 
-    /// Puts a full magazine in the place of one of two empty ones, which is returned.
+    /// Replaces one of two empty magazines with a full one, and returns it.
     pub(super) fn exchange_empty(&mut self, full: Magazine) -> Magazine {
         let loaded = core::mem::replace(&mut self.loaded, full);
-        // The one with memory stays, so that what is freed next has a place.
+        // Keep the magazine with memory, so that the next freed extent has room.
         if self.previous.is_some() {
             loaded
         } else {
@@ -176,7 +176,7 @@ impl Shelf {
         }
     }
 
-    /// Takes the older magazine out and leaves none.
+    /// Removes the older magazine and leaves none.
     pub(super) fn take_previous(&mut self) -> Magazine {
         core::mem::replace(&mut self.previous, Magazine::NONE)
     }

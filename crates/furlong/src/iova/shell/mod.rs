@@ -1,41 +1,41 @@
 //! The shared shell of a space.
 //!
 //! # What it is
-//! [`Domain`] puts a [`Space`](crate::iova::Space) under a lock, for many CPUs, and keeps most of
-//! them away from that lock: what they free goes into *magazines*, stacks of extents that a CPU
-//! hands out again without the tree. And it keeps what is released out of everybody's hands until
-//! the device has forgotten it.
+//! [`Domain`] puts a [`Space`](crate::iova::Space) under a lock, for many CPUs, and keeps most
+//! operations away from that lock. Freed extents go into *magazines*, stacks of extents from which
+//! a CPU reserves again without the tree. Released extents cannot be reserved until the device's
+//! TLB has been flushed.
 //!
 //! # Words
 //! - **token**: a released extent that the device may still reach; it is **redeemed**, which frees
 //!   the extent, after a flush of the device's TLB.
-//! - **quarantine**: where tokens wait for a flush; to **seal** it is to say which tokens the next
-//!   flush is for.
+//! - **quarantine**: a queue of tokens that wait for a flush; to **seal** it is to fix the tokens
+//!   that the next flush covers.
 //! - **class**: a power of two of granules, up to 32; its extents start at a multiple of their
 //!   length.
-//! - **magazine**: a stack of freed extents of one class; **shelf**: a CPU's two of one class;
-//!   **depot**: the full and the empty ones of a class that no CPU has.
-//! - **part**: what a CPU has of a domain, under a lock of its own.
+//! - **magazine**: a stack of freed extents of one class; **shelf**: a CPU's two magazines of one
+//!   class; **depot**: the full and the empty magazines of a class that no CPU holds.
+//! - **part**: a CPU's share of a domain, under a lock of its own.
 //!
 //! # Invariants
-//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
+//! [`Check::check`](crate::check::Check::check) verifies them and returns the broken one
 //! ([`BrokenDomain`]).
-//! - D1: the space holds its own.
-//! - D2: what is in a magazine or in quarantine is reserved in the tree, by the node that is noted
-//!   beside it.
+//! - D1: the invariants of the space hold.
+//! - D2: an extent in a magazine or in quarantine is reserved in the tree, by the node recorded
+//!   with it.
 //! - D3: no extent is in magazines or in quarantine twice.
 //! - D4: an extent in a magazine starts at a multiple of its length.
-//! - D5: a depot has at most [`DomainConfig::DEPOT`] magazines, each of them full or empty, and
-//!   knows which.
-//! - D6: tokens issued and not redeemed are at least those in quarantine.
-//! - D7: a token is freed only after a flush that began when it had been released. The tests hold
-//!   this one; nothing that could be walked shows it.
+//! - D5: a depot has at most [`DomainConfig::DEPOT`] magazines, and each is on the stack of full
+//!   ones or of empty ones that it belongs to.
+//! - D6: at least as many tokens are outstanding (issued and not redeemed) as are in quarantine.
+//! - D7: a token is redeemed only after a flush that began after its release. `check` cannot see
+//!   this one; tests cover it.
 //!
 //! # Files
-//! - `domain`: the type, its configuration, what it tells; `reservation`, `redemption`, `drain`:
+//! - `domain`: the type, its configuration, its statistics; `reservation`, `redemption`, `drain`:
 //!   its operations.
-//! - `class`: size classes and the requests that they serve; `magazine`, `depot`: where their
-//!   extents lie.
+//! - `class`: size classes and the requests that they serve; `magazine`, `depot`: storage of their
+//!   extents.
 //! - `cpu`: a CPU's part; `handful`: tokens between two locks; `flush`: the device's TLB.
 //! - `traffic`: counters; `check`: the invariants.
 //!
@@ -46,10 +46,10 @@
 //!   rounds, a depot of 32 magazines (until 2023), pops that respect a limit.
 //! - Linux `drivers/iommu/dma-iommu.c`, `queue_iova`: 256 released ranges a CPU wait for one flush.
 //!
-//! What differs from Linux: an extent's node is noted beside it, so nothing is searched for when it
-//! goes back to the tree; a request that its class has no room for is tried as it is; the depot
-//! keeps empty magazines too; and a release names its extent by a grant, whose class cannot differ
-//! from the one that was reserved.
+//! Differences from Linux: an extent's node is recorded with it, so its return to the tree needs no
+//! search. A request that does not fit at its class's size is retried at its own size. The depot
+//! keeps empty magazines too. A release takes a grant, whose class always equals the one that was
+//! reserved.
 #![forbid(unsafe_code)]
 
 mod check;

@@ -13,15 +13,15 @@ use crate::iova::ring::Level;
 use crate::iova::token::{Parked, Sealed, StaleSeal, StaleToken, Token};
 use crate::iova::{Grant, Stale};
 
-/// CPUs whose quarantines one flush empties.
+/// Number of CPUs whose quarantines one flush empties.
 const SPAN: usize = 64;
 
 impl<F: Flush, C: DomainConfig> Domain<F, C> {
-    /// Releases what a grant stands for, whose translation the caller has taken down. Nobody has it
-    /// from now on, and nobody gets it before the token is redeemed.
+    /// Turns a grant into a token. The caller has removed the grant's translation. From now on
+    /// nobody owns the extent, and it cannot be reserved before the token is redeemed.
     ///
     /// # Errors
-    /// The grant comes back if another domain or another space made it; nothing has changed.
+    /// The grant is returned if another domain or another space made it; nothing has changed.
     ///
     /// # Cost
     /// O(1), the CPU's lock.
@@ -32,14 +32,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(token)
     }
 
-    /// Frees the extent of a token. The caller has flushed the device's TLB since it was released.
+    /// Frees the extent of a token. The caller has flushed the device's TLB since its release.
     ///
     /// # Errors
-    /// The token comes back if it was released elsewhere; nothing has changed.
+    /// The token is returned if it was released elsewhere; nothing has changed.
     ///
     /// # Cost
-    /// O(1) with the CPU's lock if there is room in its magazines. Else one lock more, and at worst
-    /// a [`DomainConfig::MAGAZINE`] of releases under the tree's lock.
+    /// O(1) with the CPU's lock if there is room in its magazines. Otherwise one more lock, and in
+    /// the worst case [`DomainConfig::MAGAZINE`] releases under the tree's lock.
     #[inline]
     pub fn redeem(&self, token: Token) -> Result<(), StaleToken> {
         if !token.parked().tag.is_with(self.tag) {
@@ -49,14 +49,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(())
     }
 
-    /// Releases and frees at once: for a device that has never seen the translation, or has
-    /// forgotten it already.
+    /// Releases and frees at once, for a device that has never seen the translation or no longer
+    /// caches it.
     ///
     /// # Errors
-    /// The grant comes back if another domain or another space made it; nothing has changed.
+    /// The grant is returned if another domain or another space made it; nothing has changed.
     ///
     /// # Cost
-    /// As [`redeem`](Self::redeem).
+    /// Same as [`redeem`](Self::redeem).
     #[inline]
     pub fn release_flushed(&self, grant: Grant) -> Result<(), Stale> {
         let token = self.token(grant)?;
@@ -64,15 +64,15 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(())
     }
 
-    /// Releases what a grant stands for, whose translation the caller has taken down, and lets it
-    /// wait on this CPU for the next flush.
+    /// Releases a grant's extent, whose translation the caller has removed, and queues it on this
+    /// CPU until the next flush.
     ///
-    /// Where the CPU's quarantine is full, this flushes: [`Flush::flush`] is called, with no lock
-    /// held, and all that waited on this CPU becomes free. At [`Level::High`] a flush is due, which
-    /// the caller may leave to somebody who can wait.
+    /// If the CPU's quarantine is full, this flushes: [`Flush::flush`] is called with no lock held,
+    /// and all extents queued on this CPU become free. At [`Level::High`] a flush is due; a caller
+    /// that cannot wait may leave it to another thread.
     ///
     /// # Errors
-    /// The grant comes back if another domain or another space made it; nothing has changed.
+    /// The grant is returned if another domain or another space made it; nothing has changed.
     ///
     /// # Cost
     /// O(1), the CPU's lock; a flush every [`DomainConfig::QUARANTINE`] calls.
@@ -82,14 +82,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(self.keep(token, 1))
     }
 
-    /// Lets a token wait on this CPU for the next flush; otherwise as
+    /// Queues a token on this CPU until the next flush; otherwise the same as
     /// [`release_later`](Self::release_later).
     ///
     /// # Errors
-    /// The token comes back if it was released elsewhere; nothing has changed.
+    /// The token is returned if it was released elsewhere; nothing has changed.
     ///
     /// # Cost
-    /// As [`release_later`](Self::release_later).
+    /// Same as [`release_later`](Self::release_later).
     pub fn quarantine(&self, token: Token) -> Result<Level, StaleToken> {
         if !token.parked().tag.is_with(self.tag) {
             return Err(StaleToken(token));
@@ -97,8 +97,8 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(self.keep(token, 0))
     }
 
-    /// Says which tokens wait on this CPU, for a caller that flushes the device itself. A flush
-    /// that begins after this makes them good; those that come later wait for another.
+    /// Marks the tokens that wait on this CPU, for a caller that flushes the device itself. A flush
+    /// that begins after this allows their redemption; later tokens wait for another flush.
     ///
     /// # Cost
     /// O(1), the CPU's lock.
@@ -115,15 +115,15 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }
     }
 
-    /// Frees the extents of the tokens that waited when it was sealed, and says how many that were.
-    /// The caller has flushed the device's TLB since.
+    /// Frees the extents of the tokens that waited at the seal, and returns their number. The
+    /// caller has flushed the device's TLB since.
     ///
     /// # Errors
-    /// The seal comes back if it is another domain's; nothing has changed.
+    /// The seal is returned if it belongs to another domain; nothing has changed.
     ///
     /// # Cost
-    /// O(1) a token and the CPU's lock once, if there is room in the magazines; else as
-    /// [`redeem`](Self::redeem) for one in [`DomainConfig::MAGAZINE`].
+    /// O(1) per token and the CPU's lock once, if there is room in the magazines; otherwise the
+    /// cost of a [`redeem`](Self::redeem) for one token in [`DomainConfig::MAGAZINE`].
     pub fn redeem_sealed(&self, sealed: Sealed) -> Result<usize, StaleSeal> {
         if sealed.tag != self.tag {
             return Err(StaleSeal(sealed));
@@ -131,11 +131,11 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(self.redeem_below(sealed.cpu, sealed.end, Sink::Magazines))
     }
 
-    /// Flushes the device's TLB if anything waits for that on any CPU, frees what waited when the
-    /// flush began, and says how many extents that were.
+    /// Flushes the device's TLB if a token waits on any CPU. Frees the extents that waited when the
+    /// flush began, and returns their number.
     ///
     /// # Cost
-    /// Every CPU's lock, and a flush every 64 CPUs.
+    /// Every CPU's lock, and one flush per 64 CPUs.
     pub fn flush(&self) -> usize {
         self.flush_all(Sink::Magazines)
     }
@@ -163,7 +163,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         freed
     }
 
-    /// Flushes with no lock held, counted on a CPU.
+    /// Flushes with no lock held, and counts the flush on a CPU.
     pub(super) fn flush_device(&self, cpu: usize) {
         self.flush.flush();
         self.part(cpu).counters.count(Event::Flush, 1);
@@ -188,7 +188,8 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         pushed.unwrap_or_else(|token| self.flush_for(cpu, &token))
     }
 
-    /// Flushes for a CPU whose quarantine is full. The token in hand was released before the flush.
+    /// Flushes for a CPU whose quarantine is full. `token` was released before the flush, so it is
+    /// freed too.
     #[cold]
     #[inline(never)]
     fn flush_for(&self, cpu: usize, token: &Token) -> Level {
@@ -199,7 +200,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Level::Low
     }
 
-    /// Frees the tokens with numbers below `end` of a CPU's quarantine, and says how many.
+    /// Frees the tokens with numbers below `end` of a CPU's quarantine, and returns their number.
     pub(super) fn redeem_below(&self, cpu: usize, end: u64, sink: Sink) -> usize {
         let mut freed = 0;
         loop {
@@ -236,7 +237,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }
     }
 
-    /// Frees an extent for which a CPU's magazines have no room.
+    /// Frees an extent that does not fit in a CPU's magazines.
     #[cold]
     #[inline(never)]
     fn stow(&self, cpu: usize, class: Class, entry: Entry) {
@@ -270,7 +271,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }
     }
 
-    /// Puts an extent into a CPU's magazines, of which an empty one becomes one if need be.
+    /// Puts an extent into a CPU's magazines; if they are full, `empty` replaces one of them.
     fn load(&self, cpu: usize, class: Class, entry: Entry, empty: Magazine) {
         let mut part = self.part(cpu);
         let left = match part.put(class, entry) {
@@ -283,7 +284,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         };
         drop(part);
         if left.is_some() {
-            // Another caller on this CPU has made room meanwhile, too.
+            // Another caller on this CPU has made room meanwhile, or the replaced magazine is full.
             self.put_away(class, left);
         }
     }
@@ -296,7 +297,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }
     }
 
-    /// Frees all extents of a magazine in the tree, and says how many.
+    /// Frees all extents of a magazine in the tree, and returns their number.
     pub(super) fn empty_into_tree(&self, class: Class, magazine: &mut Magazine) -> usize {
         let count = magazine.entries().len();
         if count > 0 {
@@ -306,14 +307,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
                 let released = root.space.release(token.parked().into_grant());
                 debug_assert!(released.is_ok(), "what is cached is reserved");
             }
-            // Last: counters are the caller's, and where they panic nothing is on its way.
+            // Counted last: the caller's counters may panic, and by now no extent is in transit.
             root.counters.count(Event::TreeVisit, 1);
             root.counters.count(Event::Drained, count as u64);
         }
         count
     }
 
-    /// Frees extents in the tree, under one lock.
+    /// Frees extents in the tree, under one hold of its lock.
     fn free_in_tree<'a>(&self, parked: impl Iterator<Item = &'a Parked>) {
         let mut parked = parked.peekable();
         if parked.peek().is_some() {

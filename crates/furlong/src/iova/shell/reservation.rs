@@ -1,4 +1,4 @@
-//! Reserving in a domain: who is asked in which order.
+//! Reservation in a domain: magazines, depot, tree, and relief under pressure.
 #![forbid(unsafe_code)]
 
 use super::class::Wanted;
@@ -11,9 +11,9 @@ use crate::addr::{Extent, Iova};
 use crate::iova::{ChunkSpace, Grant, Policy, Request, ReserveAtError, ReserveError, Sided};
 
 impl<F: Flush, C: DomainConfig> Domain<F, C> {
-    /// Reserves what `request` asks for: an extent from a magazine that suits, or a place in the
-    /// tree that `policy` chooses. Where the place matters, as for randomisation, take
-    /// [`place`](Self::place): here a policy that promises one does not compile.
+    /// Reserves space for `request`: a suitable extent from a magazine, or a place in the tree that
+    /// `policy` chooses. If the place matters, as for randomisation, use [`place`](Self::place): a
+    /// policy that promises a place does not compile here.
     ///
     /// ```compile_fail,E0277
     /// # use furlong::addr::{Extent, Iova};
@@ -30,11 +30,11 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// and the magazines drained.
     ///
     /// # Cost
-    /// From the CPU's own magazines O(1), with one lock; a request that a window limits looks at
-    /// 254 extents at most. From the depot one lock more. Else as
+    /// From the CPU's own magazines O(1), with one lock; a request with a window inspects at most
+    /// 254 extents. From the depot, one lock more. Otherwise the cost of
     /// [`Space::reserve`](crate::iova::Space::reserve), at most twice: for an extent of the class,
-    /// and for the request as it is. After a refusal as many releases as extents are freed, and
-    /// that once more after each of the two steps.
+    /// and for the request as it is. After a refusal, a release for each extent freed, and the
+    /// search again after each of the two steps.
     #[inline]
     pub fn reserve<P: Sided>(&self, request: &Request, policy: P) -> Result<Grant, ReserveError> {
         if let Some(wanted) = Wanted::new(request, self.shift, C::CLASSES) {
@@ -48,14 +48,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         self.reserve_elsewhere(request, policy, Effort::Everything)
     }
 
-    /// The same without a flush and without draining: for a window that is preferred and may be
-    /// full, such as the low 4 GiB, before a larger one is asked for.
+    /// The same without a flush and without draining. It suits a preferred window that may be full,
+    /// such as the low 4 GiB, before the caller tries a larger one.
     ///
     /// # Errors
     /// See [`ReserveError`]; nothing has changed.
     ///
     /// # Cost
-    /// As [`reserve`](Self::reserve), and no more after a refusal.
+    /// Same as [`reserve`](Self::reserve), and no more after a refusal.
     pub fn try_reserve<P: Sided>(
         &self,
         request: &Request,
@@ -72,15 +72,15 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }
     }
 
-    /// Reserves what `request` asks for at the place that `policy` chooses among all that are free
-    /// in the tree; magazines are left alone unless there is none. What is reserved this way goes
-    /// back to the tree.
+    /// Reserves space for `request` at the place that `policy` chooses among all that are free in
+    /// the tree. Magazines are drained only if there is none. The extent returns to the tree when
+    /// it is freed.
     ///
     /// # Errors
-    /// As [`reserve`](Self::reserve).
+    /// Same as [`reserve`](Self::reserve).
     ///
     /// # Cost
-    /// As [`Space::reserve`](crate::iova::Space::reserve), with one lock, and after a refusal O(n
+    /// Same as [`Space::reserve`](crate::iova::Space::reserve), with one lock; after a refusal O(n
     /// log n).
     pub fn place<P: Policy>(
         &self,
@@ -92,14 +92,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(self.unclassed(grant))
     }
 
-    /// Reserves exactly `extent`. What is reserved this way goes back to the tree.
+    /// Reserves exactly `extent`. The extent returns to the tree when it is freed.
     ///
     /// # Errors
     /// See [`ReserveAtError`]; nothing is reserved. If the extent is occupied, the quarantines have
     /// been flushed and the magazines drained.
     ///
     /// # Cost
-    /// O(log n) with one lock, and after a refusal O(n log n).
+    /// O(log n) with one lock; after a refusal O(n log n).
     pub fn reserve_at(&self, extent: Extent<Iova>) -> Result<Grant, ReserveAtError> {
         let attempt = || {
             let reserve = |space: &mut ChunkSpace<C::Space>| space.reserve_at(extent);
@@ -115,10 +115,10 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         Ok(self.unclassed(grant))
     }
 
-    /// What the CPU's own magazines do not have.
+    /// Reserves from the depot or the tree, after the CPU's own magazines.
     ///
-    /// It is given no more than it needs, so that what the caller has made of the request can stay
-    /// in registers.
+    /// It recomputes `Wanted` instead of taking it as an argument, so that the caller's copy can
+    /// stay in registers.
     #[inline(never)]
     fn reserve_elsewhere<P: Policy>(
         &self,
@@ -137,7 +137,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
                 let (start, at) = (grant.extent.start(), grant.at);
                 return Ok(self.grant(wanted, Entry { start, at }));
             }
-            // A place for the request as it is needs less than one for its class.
+            // The request at its own size needs less room than an extent of its class.
             let grant = self.attempt(request, &mut policy)?;
             Ok(self.unclassed(grant))
         })
@@ -154,12 +154,12 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }
     }
 
-    /// Fetches a magazine from the depot, if the CPU has nothing at all of the class.
+    /// Fetches a magazine from the depot, if the CPU has no extent of the class.
     fn refill(&self, wanted: &Wanted) -> Option<Entry> {
         let mut part = self.part(self.here());
         let shelf = &mut part.shelves[wanted.class.order()];
         if !shelf.is_empty() {
-            // What is there does not suit, or has come meanwhile.
+            // The cached extents do not suit, or arrived meanwhile.
             return None;
         }
         let mut store = self.depots[wanted.class.order()].0.lock();
@@ -181,14 +181,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         }
     }
 
-    /// A grant of the tree's, as this domain's of no class.
+    /// Converts a grant of the tree to one of this domain, without a class.
     fn unclassed(&self, mut grant: Grant) -> Grant {
         grant.tag = self.tag;
         grant
     }
 
-    /// Tries again after a flush that freed anything, and after the magazines were drained, as long
-    /// as pressure is the reason for the refusal.
+    /// Retries after a flush that freed anything, and again after the magazines were drained, as
+    /// long as the refusal is due to pressure.
     fn under_pressure<E>(
         &self,
         mut attempt: impl FnMut() -> Result<Grant, E>,
@@ -216,8 +216,8 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         self.with_room(reserve, ReserveError::NoMemory)
     }
 
-    /// Calls `reserve` under the tree's lock when there is room for a node. Memory for more is
-    /// obtained before the lock is taken again.
+    /// Calls `reserve` under the tree's lock once a free node is available. Memory for more nodes
+    /// is obtained without the lock.
     fn with_room<T, E>(
         &self,
         mut reserve: impl FnMut(&mut ChunkSpace<C::Space>) -> Result<T, E>,
@@ -239,7 +239,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 }
 
-/// How much is done for a request that the tree has no place for.
+/// Effort for a request that finds no place in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effort {
     /// Nothing.
@@ -248,7 +248,7 @@ enum Effort {
     Everything,
 }
 
-/// Whether more room or memory could help.
+/// True if more room or memory could help.
 fn is_pressure(error: &ReserveError) -> bool {
     matches!(
         error,

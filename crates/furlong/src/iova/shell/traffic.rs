@@ -1,9 +1,9 @@
-//! Counts of what a domain does: exact, and free when they are off.
+//! Event counts of a domain: exact, and free when they are off.
 #![forbid(unsafe_code)]
 
 use crate::rbtree::Off;
 
-/// What a domain counts.
+/// Events that a domain counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
@@ -20,12 +20,12 @@ pub enum Event {
 }
 
 /// Counts the events of a domain. Each lock has counters of its own beside it, so counting shares
-/// no cache line; they are summed when they are read.
+/// no cache line; reads sum them.
 pub trait DomainCounters: Default {
-    /// It happened so many times.
+    /// Adds `times` occurrences of `event`.
     fn count(&mut self, event: Event, times: u64);
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     fn absorb(&mut self, other: &Self);
 }
 
@@ -43,7 +43,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// How often it has happened.
+    /// Number of occurrences of an event.
     #[must_use]
     pub fn count_of(&self, event: Event) -> u64 {
         self.counts[event as usize]
