@@ -1,4 +1,4 @@
-//! A chain that a writer fills, to be retired in one go.
+//! A chain of objects that a writer fills and retires at once.
 
 use core::ptr::NonNull;
 
@@ -10,9 +10,8 @@ use super::{
 /// Objects that were or will be unlinked together, on their way to [`Rcu::retire`].
 ///
 /// A writer fills it under its lock, and retires it there or later with one atomic operation,
-/// however many objects are in it. It allocates nothing: the objects are linked through their
-/// heads. Dropped with objects in it, it leaks them, since readers may hold them: no harm but
-/// memory.
+/// regardless of its size. It allocates nothing: the objects are linked through their heads. A
+/// batch dropped with objects in it leaks them, since readers may still hold them.
 ///
 /// [`Rcu::retire`]: super::Rcu::retire
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch with nothing in it.
+    /// An empty batch.
     pub const fn new() -> Self {
         Self {
             chain: Chain::EMPTY,
@@ -36,22 +35,22 @@ impl Batch {
         self.len
     }
 
-    /// Whether there is nothing in it.
+    /// Returns true if the batch is empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Adds the object that `head` is in; `reclaim` will be called with `head`.
+    /// Adds the object that contains `head`; `reclaim` will be called with `head`.
     ///
     /// # Safety
     ///
     /// - `head` is alive, in no batch, and stays valid until `reclaim` is called with it. The
-    ///   pointer may be used for all of the object that `reclaim` uses: it was made from a pointer
-    ///   to the object, not from a reference to the head alone.
-    /// - By the time the batch is retired the object has been unlinked: a reader that enters
-    ///   later cannot reach it.
-    /// - Every reader that can reach the object holds a guard that the one to which the batch is
-    ///   retired [covers](super::Rcu::covers).
+    ///   pointer may be used for the whole part of the object that `reclaim` uses: it was made from
+    ///   a pointer to the object, not from a reference to the head alone.
+    /// - By the time the batch is retired the object has been unlinked: a reader that enters later
+    ///   cannot reach it.
+    /// - Every reader that can reach the object holds a guard that [`covers`](super::Rcu::covers)
+    ///   accepts in the [`Rcu`](super::Rcu) to which the batch is retired.
     /// - After the grace period `reclaim` may be called once with `head`, on any thread that is
     ///   allowed to reclaim there.
     ///
@@ -59,15 +58,15 @@ impl Batch {
     ///
     /// O(1); two words are written.
     pub unsafe fn push(&mut self, head: NonNull<RcuHead>, reclaim: ReclaimFn) {
-        // SAFETY: the caller's promises are those that the chain asks for.
+        // SAFETY: the caller's promises are exactly those of `Chain::push`.
         unsafe { self.chain.push(head, reclaim) };
         self.len += 1;
     }
 
-    /// Takes one object out again, for implementers of [`Rcu`](super::Rcu), and for writers that
-    /// give an unlinking up.
+    /// Removes one object, for implementers of [`Rcu`](super::Rcu) and for writers that abandon an
+    /// unlinking.
     ///
-    /// The order is not promised.
+    /// The order is unspecified.
     pub fn pop(&mut self) -> Option<NonNull<RcuHead>> {
         let head = self.chain.pop()?;
         self.len -= 1;

@@ -16,13 +16,13 @@ use super::{batch::Batch, head::RcuHead};
 
 /// A value on the heap together with the head that retiring it needs.
 ///
-/// Until it is put into a structure it is like a box. Retiring it then cannot fail.
+/// Outside a structure it behaves like a box. Retiring it cannot fail.
 pub struct RcuBox<T> {
     block: NonNull<Block<T>>,
     owns: PhantomData<Block<T>>,
 }
 
-/// What is allocated. The head is first: a pointer to it is one to the block.
+/// The allocated block. The head is first: a pointer to it is also one to the block.
 #[repr(C)]
 pub(super) struct Block<T> {
     head: RcuHead,
@@ -35,16 +35,16 @@ unsafe impl<T: Send> Send for RcuBox<T> {}
 unsafe impl<T: Sync> Sync for RcuBox<T> {}
 
 impl<T> RcuBox<T> {
-    /// `value` on the heap. Out of memory, it does what `Box::new` does.
+    /// Moves `value` to the heap. Out of memory, it acts as `Box::new` does.
     pub fn new(value: T) -> Self {
         Self::try_new(value).unwrap_or_else(|_| handle_alloc_error(Layout::new::<Block<T>>()))
     }
 
-    /// `value` on the heap.
+    /// Moves `value` to the heap.
     ///
     /// # Errors
     ///
-    /// The value, if there is no memory.
+    /// Returns the value if out of memory.
     pub fn try_new(value: T) -> Result<Self, T> {
         // SAFETY: a block is not of size zero, for it has a head.
         let memory = unsafe { alloc(Layout::new::<Block<T>>()) };
@@ -64,19 +64,19 @@ impl<T> RcuBox<T> {
         })
     }
 
-    /// The value, off the heap.
+    /// Moves the value off the heap.
     pub fn into_inner(self) -> T {
         // SAFETY: `into_raw` gives up the only owner, and the block was allocated by the global
         // allocator with its layout.
         unsafe { Box::from_raw(self.into_raw().as_ptr()) }.value
     }
 
-    /// Gives the block up for its address, which a structure of this library keeps.
+    /// Releases ownership of the block; a structure of this library stores its address.
     pub(crate) fn into_address(self) -> NonNull<()> {
         self.into_raw().cast()
     }
 
-    /// Takes the block back.
+    /// Takes ownership of the block again.
     ///
     /// # Safety
     ///
@@ -86,7 +86,7 @@ impl<T> RcuBox<T> {
         unsafe { Self::from_raw(address.cast()) }
     }
 
-    /// The value of a block that is not owned here.
+    /// The value of a block that another owner holds.
     ///
     /// # Safety
     ///
@@ -109,14 +109,14 @@ impl<T> RcuBox<T> {
         unsafe { batch.push(block.cast(), Block::<T>::reclaim) };
     }
 
-    /// Gives the block up.
+    /// Releases ownership of the block.
     pub(super) fn into_raw(self) -> NonNull<Block<T>> {
         let block = self.block;
         core::mem::forget(self);
         block
     }
 
-    /// Takes the block back.
+    /// Takes ownership of the block again.
     ///
     /// # Safety
     ///
@@ -130,7 +130,7 @@ impl<T> RcuBox<T> {
 }
 
 impl<T> Block<T> {
-    /// The value of a block that is not owned here.
+    /// The value of a block that another owner holds.
     ///
     /// # Safety
     ///
@@ -141,7 +141,7 @@ impl<T> Block<T> {
         &block.value
     }
 
-    /// Reclaims the block whose head this is.
+    /// Reclaims the block that contains this head.
     ///
     /// # Safety
     ///

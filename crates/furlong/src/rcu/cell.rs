@@ -11,8 +11,8 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 
 /// A value that readers use without waiting while a writer puts another in its place.
 ///
-/// `R` is the domain, or a reference or an `Arc` to it. The replaced value is retired there;
-/// whoever polls the domain drops it after the grace period.
+/// `R` is the domain, or a reference or an `Arc` to it. The replaced value is retired there; a call
+/// that polls the domain drops it after the grace period.
 ///
 /// # Example
 ///
@@ -48,7 +48,7 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 pub struct RcuCell<T, R: Rcu> {
     block: AtomicPtr<Block<T>>,
     rcu: R,
-    /// Owns a box, and is `Send` and `Sync` only as said below.
+    /// Owns a box; `Send` and `Sync` only as declared below.
     owns: PhantomData<*const T>,
 }
 
@@ -69,11 +69,11 @@ impl<T, R: Rcu> RcuCell<T, R> {
         }
     }
 
-    /// The value as it is now; it stays until the guard is dropped.
+    /// The current value, which stays valid until the guard is dropped.
     ///
     /// # Panics
     ///
-    /// If the guard is not one of this cell's domain.
+    /// If the guard does not belong to this cell's domain.
     ///
     /// # Cost
     ///
@@ -93,11 +93,11 @@ impl<T, R: Rcu> RcuCell<T, R> {
         unsafe { Block::value(block) }
     }
 
-    /// Puts `value` in, and retires what was there.
+    /// Stores `value`, and retires the old value.
     ///
     /// # Cost
     ///
-    /// One exchange, and what [`Rcu::retire`] costs. Waits for nobody.
+    /// One exchange, and the cost of [`Rcu::retire`]. Never waits.
     pub fn replace(&self, value: RcuBox<T>)
     where
         T: Send + 'static,
@@ -109,7 +109,7 @@ impl<T, R: Rcu> RcuCell<T, R> {
         let old = unsafe { NonNull::new_unchecked(old) };
         let mut batch = Batch::new();
         // SAFETY: the exchange took the block out, for one caller, and readers that enter later do
-        // not reach it. Those who reach it hold guards that `rcu` covers, as `load` checks. The
+        // not reach it. Readers that reach it hold guards that `rcu` covers, as `load` checks. The
         // pointer is good for the whole block. It is dropped on any thread, for `T: Send`, and at
         // any time, for `T: 'static`.
         unsafe { batch.push(old.cast(), Block::<T>::reclaim) };
@@ -124,7 +124,7 @@ impl<T, R: Rcu> RcuCell<T, R> {
 
 impl<T, R: Rcu> Drop for RcuCell<T, R> {
     fn drop(&mut self) {
-        // Relaxed: `&mut self` was handed here with all that happened before.
+        // Relaxed: `&mut self` orders everything that happened before.
         let block = self.block.load(Ordering::Relaxed);
         // SAFETY: never null, for it came from a `NonNull`.
         let block = unsafe { NonNull::new_unchecked(block) };

@@ -1,19 +1,19 @@
-//! Retired heads, linked to each other.
+//! Linked heads of retired objects.
 
 use core::{mem, ptr::NonNull};
 
 use super::head::{RcuHead, ReclaimFn};
 
-/// Heads in a row, all owned by this chain (I4). Dropped with heads in it, it leaks their objects.
+/// Linked heads, all owned by this chain (I4). A chain dropped with heads leaks their objects.
 #[derive(Debug)]
 pub(super) struct Chain {
     first: Option<NonNull<RcuHead>>,
-    /// The last head if it is known. A chain out of the inbox does not know it.
+    /// The last head, if known. A chain from the inbox does not know it.
     last: Option<NonNull<RcuHead>>,
 }
 
-// SAFETY: a chain owns its heads, and who pushed them promised that their objects may be reclaimed
-// on any thread.
+// SAFETY: a chain owns its heads, and their pushers promised that the objects may be reclaimed on
+// any thread.
 unsafe impl Send for Chain {}
 
 impl Chain {
@@ -23,7 +23,7 @@ impl Chain {
         last: None,
     };
 
-    /// The heads from `first` on, to the one without a next.
+    /// The heads from `first` to the one without a successor.
     ///
     /// # Safety
     ///
@@ -45,11 +45,11 @@ impl Chain {
         self.first
     }
 
-    /// Puts `head` in front.
+    /// Inserts `head` at the front.
     ///
     /// # Safety
     ///
-    /// As for [`Batch::push`](super::Batch::push).
+    /// Same as for [`Batch::push`](super::Batch::push).
     pub(super) unsafe fn push(&mut self, head: NonNull<RcuHead>, reclaim: ReclaimFn) {
         // SAFETY: the caller promises a living head that is in no other chain.
         unsafe { RcuHead::prepare(head, reclaim) };
@@ -59,7 +59,7 @@ impl Chain {
         });
     }
 
-    /// Takes the head in front; it is the caller's now.
+    /// Removes the head at the front; the caller owns it from now on.
     pub(super) fn pop(&mut self) -> Option<NonNull<RcuHead>> {
         let head = self.first?;
         // SAFETY: the head is this chain's (I4).
@@ -70,7 +70,7 @@ impl Chain {
         Some(head)
     }
 
-    /// Puts all heads of `front` before the ones here.
+    /// Inserts all heads of `front` before the ones here.
     ///
     /// # Cost
     ///
@@ -81,16 +81,16 @@ impl Chain {
         } else if let Some(last) = front.find_last() {
             // SAFETY: the head is the last of `front`, which is ours (I4).
             unsafe { RcuHead::set_next(last, self.first) };
-            // What was here stays behind, and so does its last head, known or not.
+            // The heads here follow those of `front`, so `last` is unchanged, known or not.
             self.first = front.first;
         }
     }
 
-    /// Puts what is linked from `next` on behind the heads here, without owning it.
+    /// Links the last head here to `next`, without owning `next`.
     ///
     /// # Safety
     ///
-    /// The chain's owner points it elsewhere, or gives it away with `into_first`, before any other
+    /// The chain's owner links it elsewhere, or gives it away with `into_first`, before any other
     /// use of it.
     pub(super) unsafe fn point_last_at(&mut self, next: Option<NonNull<RcuHead>>) {
         if let Some(last) = self.find_last() {
@@ -99,7 +99,7 @@ impl Chain {
         }
     }
 
-    /// Splits off the `max` heads in front, or all there are.
+    /// Splits off the `max` heads at the front, or all of them if there are fewer.
     ///
     /// # Cost
     ///
@@ -123,7 +123,7 @@ impl Chain {
         front
     }
 
-    /// The last head, walking to it if it is not known.
+    /// The last head; walks to it if it is not known.
     fn find_last(&mut self) -> Option<NonNull<RcuHead>> {
         if self.last.is_some() {
             return self.last;

@@ -1,4 +1,4 @@
-//! The contract between structures that retire and whoever reclaims.
+//! The contract between structures that retire and callers that reclaim.
 
 use core::{error::Error, fmt, ops::ControlFlow};
 
@@ -6,95 +6,95 @@ use super::batch::Batch;
 
 /// Read-copy-update, as the structures of this library use it.
 ///
-/// A structure keeps a value of this type, often a reference or an `Arc`, asks
-/// [`covers`](Rcu::covers) of every guard that it is shown, and hands what it unlinks to
-/// [`retire`](Rcu::retire). Its users enter as the implementation has it (a [`Reader`], a CPU, a
-/// kernel's own `rcu_read_lock`), and call [`poll`](Rcu::poll) where freeing suits them, never
-/// under a lock that a drop function takes.
+/// A structure keeps a value of this type, often a reference or an `Arc`. It checks every guard
+/// with [`covers`](Rcu::covers), and passes unlinked objects to [`retire`](Rcu::retire). Its users
+/// enter in the implementation's own way (a [`Reader`], a CPU, a kernel's own `rcu_read_lock`).
+/// They call [`poll`](Rcu::poll) at a convenient time, never under a lock that a drop function
+/// takes.
 ///
-/// A kernel implements the trait over what it has. `retire` pops the heads and queues them, or
-/// queues the batch as a whole with one `call_rcu`; `advance` and `reclaim` do nothing if the
-/// kernel drives grace periods itself; the callback calls [`RcuHead::reclaim`].
+/// A kernel implements the trait over its own primitives. `retire` pops the heads and queues them,
+/// or queues the batch as a whole with one `call_rcu`. `advance` and `reclaim` do nothing if the
+/// kernel drives grace periods itself. The callback calls [`RcuHead::reclaim`].
 ///
 /// # Safety
 ///
-/// Whoever implements the trait promises that
+/// An implementer promises:
 ///
-/// - an object in a batch is reclaimed by [`RcuHead::reclaim`], once, and for every guard that
-///   `covers` says yes to one of two holds: the guard was dropped before, and all that its owner
-///   did under it happened before the reclaiming; or its owner sees, from the making of the guard
-///   on, whatever happened before the call of `retire`;
-/// - when `elapsed` says yes to a [`Period`], the same holds with the yes in place of the
-///   reclaiming, and `snapshot` in place of `retire`;
-/// - when `is_quiet` says yes, the same holds with the yes in place of the reclaiming, and its call
-///   in place of `retire`;
+/// - An object in a batch is reclaimed by [`RcuHead::reclaim`], once. For every guard that `covers`
+///   accepts, one of two holds. Either the guard was dropped before, and everything that its owner
+///   did under it happened before the reclaiming. Or its owner sees, from the creation of the guard
+///   on, everything that happened before the call of `retire`.
+/// - When `elapsed` returns true for a [`Period`], the same holds with this return in place of the
+///   reclaiming, and `snapshot` in place of `retire`.
+/// - When `is_quiet` returns true, the same holds with this return in place of the reclaiming, and
+///   its call in place of `retire`.
 /// - `barrier` returns `Ok` only when every object that was retired before the call has been
 ///   reclaimed.
 ///
 /// [`Reader`]: super::Reader
 /// [`RcuHead::reclaim`]: super::RcuHead::reclaim
 pub unsafe trait Rcu {
-    /// The proof that a reader is inside. It may mean that preemption is off.
+    /// Proof that a reader is inside. In some implementations it means that preemption is off.
     type Guard<'r>;
 
-    /// Whether `guard` holds up what is retired here. A structure refuses other guards.
+    /// Returns true if `guard` delays the reclaiming of objects retired here. A structure refuses
+    /// other guards.
     fn covers(&self, guard: &Self::Guard<'_>) -> bool;
 
-    /// Takes over objects that were unlinked; each is reclaimed after a grace period.
+    /// Takes unlinked objects; each is reclaimed after a grace period.
     ///
-    /// Waits for nobody and allocates nothing, may be called under any lock, inside a guard and in
-    /// a drop function.
+    /// Neither waits nor allocates. May be called under any lock, inside a guard and in a drop
+    /// function.
     fn retire(&self, batch: Batch);
 
-    /// The period that is over when all who are inside now have left.
+    /// The period that is over when all readers inside now have left.
     ///
-    /// For those who keep unlinked things themselves. It does not start a grace period; asking
-    /// [`elapsed`](Rcu::elapsed) and [`advance`](Rcu::advance) in turn does.
+    /// For callers that keep unlinked objects themselves. It does not start a grace period;
+    /// alternating calls of [`elapsed`](Rcu::elapsed) and [`advance`](Rcu::advance) do.
     fn snapshot(&self) -> Period;
 
-    /// Whether `period`, which came from here, is over. If not, the next grace period is wanted
-    /// even if nothing was retired.
+    /// Returns true if `period`, which came from here, is over. If not, it requests the next grace
+    /// period, even if nothing was retired.
     fn elapsed(&self, period: Period) -> bool;
 
-    /// Whether nobody is inside, as far as can be said at once. What the caller has unlinked before
-    /// it may then use again: no reader has it.
+    /// Returns true if a quick look finds no reader inside. The caller may then reuse objects that
+    /// it unlinked before the call: no reader holds them.
     ///
-    /// For those who keep unlinked things themselves. An implementation that would have to look for
-    /// long says no.
+    /// For callers that keep unlinked objects themselves. An implementation whose look would take
+    /// long returns false.
     fn is_quiet(&self) -> bool {
         false
     }
 
-    /// Does what can be done now, without waiting, for the grace period to end and the next to
-    /// start. Calls no drop function.
+    /// Ends the grace period if possible and starts the next, without waiting. Calls no drop
+    /// function.
     fn advance(&self) -> Progress;
 
-    /// Calls the drop functions of up to `max` objects whose grace period is over; returns how
-    /// many. What another caller has already taken is not waited for.
+    /// Calls the drop functions of up to `max` objects whose grace period is over; returns their
+    /// number. Does not wait for objects that another caller has already taken.
     fn reclaim(&self, max: usize) -> usize;
 
-    /// Advances and reclaims: what a user calls after releasing its lock.
+    /// Advances and reclaims. A user calls it after releasing its lock.
     fn poll(&self, max: usize) -> usize {
         self.advance();
         self.reclaim(max)
     }
 
-    /// Waits until all that was retired before has been reclaimed, and reclaims what is ready.
+    /// Waits until all objects retired before have been reclaimed, and reclaims ready ones itself.
     ///
     /// For tear-down. It calls `pause` whenever it has to wait: [`spin`], `yield_now` (feature
-    /// `std`), or a closure that sleeps, or gives up by breaking.
-    ///
+    /// `std`), or a closure that sleeps, or that gives up with `Break`.
     /// # Errors
     ///
-    /// [`BarrierError`]; what was reclaimed by then stays reclaimed, and the rest stays retired.
+    /// [`BarrierError`]; objects already reclaimed stay so, and the rest stays retired.
     ///
     /// [`spin`]: super::spin
     fn barrier(&self, pause: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError>;
 
-    /// Objects that were retired and not yet reclaimed.
+    /// Number of objects that were retired and not yet reclaimed.
     ///
-    /// Nothing bounds it but the caller: one who sees it too high can refuse, reclaim or wait.
-    /// Beside other threads it is a snapshot.
+    /// Only the caller bounds it: on a high value it can refuse, reclaim or wait. If other threads
+    /// are active, the value is a snapshot.
     fn pending(&self) -> usize;
 }
 
@@ -114,28 +114,28 @@ impl Period {
     }
 }
 
-/// What [`Rcu::advance`] found.
+/// Result of [`Rcu::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Nothing is retired or wanted.
     Idle,
-    /// Another caller is at it.
+    /// Another caller is advancing.
     Busy,
     /// A grace period runs and waits for this many readers.
     Waiting {
         /// Readers that were inside when it began and have not left since.
         readers: usize,
     },
-    /// A grace period ended; what it waited for is ready. The next may have begun.
+    /// A grace period ended; its objects are ready. The next may have begun.
     Ended,
 }
 
-/// Why a barrier did not end.
+/// Reason why a barrier did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierError {
     /// The caller is a reader and inside a guard: it would wait for itself. Nothing has changed.
     InsideGuard,
-    /// `pause` broke off.
+    /// `pause` returned `Break`.
     GaveUp,
 }
 
@@ -150,7 +150,7 @@ impl fmt::Display for BarrierError {
 
 impl Error for BarrierError {}
 
-// SAFETY: everything is forwarded, and the promises are about calls and guards, not about who
+// SAFETY: everything is forwarded, and the promises concern calls and guards, not the type that
 // forwards them.
 unsafe impl<R: Rcu> Rcu for &R {
     type Guard<'r> = R::Guard<'r>;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::sync::const_unless_loom;
 
-/// How a kernel says on which CPU it is, and stays there.
+/// Kernel interface that pins the caller to its CPU and returns the CPU's number.
 ///
 /// # Safety
 ///
@@ -21,7 +21,7 @@ use crate::sync::const_unless_loom;
 ///   dropped their pins and guards when they return to it;
 /// - this context runs nowhere else.
 ///
-/// And what a CPU did under one pin happens before what it does under a later one.
+/// Also, all accesses that a CPU makes under one pin happen before those under a later one.
 pub unsafe trait CurrentCpu {
     /// Holds the caller to its CPU: preemption or interrupts are off.
     type Pin;
@@ -30,10 +30,10 @@ pub unsafe trait CurrentCpu {
     fn pin(&self) -> (usize, Self::Pin);
 }
 
-/// An [`Rcu`] whose readers are CPUs; nobody registers.
+/// An [`Rcu`] whose readers are CPUs, without registration.
 ///
-/// The CPU with number n has slot n. A guard that is forgotten holds everything up for good, as
-/// forgetting to turn preemption on again does.
+/// The CPU with number n has slot n. A forgotten guard delays all reclaiming for good, like a
+/// missing call to re-enable preemption.
 ///
 /// # Example
 ///
@@ -101,13 +101,13 @@ impl<C: CurrentCpu, S: SlotStore> PerCpu<C, S> {
         }
     }
 
-    /// Goes inside on the current CPU, which the guard pins. Also from interrupt handlers,
+    /// Enters on the current CPU, which the guard pins. Also usable from interrupt handlers,
     /// non-maskable ones included.
     ///
     /// # Panics
     ///
-    /// If the CPU's number is not less than the number of slots, or if `usize::MAX` guards are
-    /// open on it.
+    /// If the CPU's number is not less than the number of slots, or if `usize::MAX` guards are open
+    /// on it.
     ///
     /// # Cost
     ///
@@ -140,8 +140,8 @@ fn no_such_cpu(number: usize, slots: usize) -> ! {
     panic!("CPU {number} has no reader slot: there are {slots}");
 }
 
-// SAFETY: as for `Domain`. `CurrentCpu` promises that each slot has one writer at a time, and
-// handlers that come to their end inside it, which is what slots ask for.
+// SAFETY: as for `Domain`. `CurrentCpu` promises that each slot has one writer at a time, apart
+// from handlers that finish before the interrupted writer continues. Slots require no more.
 unsafe impl<C: CurrentCpu, S: SlotStore> Rcu for PerCpu<C, S> {
     type Guard<'r> = CpuGuard<'r, C::Pin>;
 
@@ -198,7 +198,7 @@ impl<C, S: SlotStore> fmt::Debug for PerCpu<C, S> {
     }
 }
 
-/// The current CPU is inside, and pinned, for as long as this lives.
+/// Proof that the current CPU is inside, and pinned, for the guard's lifetime.
 #[must_use = "the section ends as soon as the guard is dropped"]
 pub struct CpuGuard<'r, P> {
     slot: &'r ReaderSlot,
@@ -206,7 +206,7 @@ pub struct CpuGuard<'r, P> {
     /// Dropped after `drop` has left the slot.
     #[expect(dead_code, reason = "held for its drop")]
     pin: P,
-    /// Not `Send`: the slot is written where it was entered.
+    /// Not `Send`: only the context that entered may write the slot.
     here: PhantomData<*const ()>,
 }
 

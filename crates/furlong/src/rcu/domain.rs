@@ -1,4 +1,4 @@
-//! The domain: readers with slots of their own, and what was retired among them.
+//! The domain: readers with slots of their own, and their retired objects.
 
 use core::{error::Error, fmt, ops::ControlFlow};
 
@@ -12,20 +12,20 @@ use super::{
 };
 use crate::sync::const_unless_loom;
 
-/// An implementation of [`Rcu`] for threads, or whatever else can hold a [`Reader`].
+/// An implementation of [`Rcu`] for threads, or other owners of a [`Reader`].
 ///
-/// It needs no allocator, no operating system and no thread-local storage. `S` is where its slots
-/// are, 128 bytes a reader; how many there are is the number of readers at a time.
+/// It needs no allocator, no operating system and no thread-local storage. `S` stores its slots,
+/// 128 bytes a reader; their number limits the number of readers at a time.
 ///
-/// Dropped, it reclaims all that is pending: no reader can be left, for readers borrow it.
+/// A dropped domain reclaims all pending objects: readers borrow the domain, so none can be left.
 ///
 /// # Cost
 ///
-/// To enter and to leave are wait-free: a few loads and stores and one fence, all on the reader's
-/// own line, and no fence when nested. To retire is one addition and one
-/// compare-and-exchange for a whole batch. To advance is to look at each slot that was ever
-/// claimed. Walks through retired objects happen in `advance` if earlier ones have not been
-/// reclaimed yet, each object once; and in `reclaim`, where each is dropped.
+/// Entering and leaving are wait-free: a few loads and stores and one fence, all on the reader's
+/// own cache lines, and no fence when nested. Retiring is one addition and one compare-and-exchange
+/// for a whole batch. Advancing reads each slot that was ever claimed. If earlier objects have not
+/// been reclaimed yet, `advance` walks through the newly ready ones, each object once; `reclaim`
+/// walks through the objects that it drops.
 ///
 /// # Example
 ///
@@ -79,7 +79,7 @@ impl Default for Domain {
 
 impl<S: SlotStore> Domain<S> {
     const_unless_loom! {
-        /// A domain whose readers have `slots`.
+        /// A domain whose readers use `slots`.
         ///
         /// # Example
         ///
@@ -97,13 +97,13 @@ impl<S: SlotStore> Domain<S> {
     }
 
     const_unless_loom! {
-        /// A domain all of whose slots are looked at, claimed or not.
+        /// A domain that inspects all of its slots, claimed or not.
         pub(super) const fn with_all_slots_used(slots: S) -> Self {
             Self { core: Core::new(usize::MAX), slots }
         }
     }
 
-    /// A reader, with a slot of its own until it is dropped.
+    /// Registers a reader, with a slot of its own until it is dropped.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl<S: SlotStore> Domain<S> {
     ///
     /// # Cost
     ///
-    /// O(slots), once for a thread's life.
+    /// O(slots), once per thread.
     pub fn register(&self) -> Result<Reader<'_>, NoFreeSlot> {
         let slots = self.slots();
         let slot = self
@@ -121,7 +121,7 @@ impl<S: SlotStore> Domain<S> {
         Ok(Reader::new(slot, &self.core, slots))
     }
 
-    /// The number of readers that there can be at a time.
+    /// The maximum number of readers at a time.
     pub fn capacity(&self) -> usize {
         self.slots().len()
     }
@@ -156,7 +156,7 @@ unsafe impl<S: SlotStore> Rcu for Domain<S> {
         self.core.elapsed(period)
     }
 
-    /// Looks at every slot that was ever claimed, up to the first reader who is inside.
+    /// Reads every slot that was ever claimed, up to the first reader that is inside.
     fn is_quiet(&self) -> bool {
         self.core.is_quiet(self.slots())
     }
@@ -182,7 +182,7 @@ unsafe impl<S: SlotStore> Rcu for Domain<S> {
 
 impl<S: SlotStore> Drop for Domain<S> {
     fn drop(&mut self) {
-        // Once is enough: who could retire from a drop function would need a reference to this.
+        // Once is enough: a drop function that retires here would need a reference to this.
         let all = self.core.take_all();
         // SAFETY: readers and their guards borrow the domain, and so do the references that they
         // hand out: none is left.
@@ -199,10 +199,10 @@ impl<S: SlotStore> fmt::Debug for Domain<S> {
     }
 }
 
-/// Every slot of the domain has a reader.
+/// All slots of the domain are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoFreeSlot {
-    /// How many there are.
+    /// Number of slots.
     pub slots: usize,
 }
 

@@ -6,12 +6,12 @@ use crate::sync::{UnsafeCell, const_unless_loom};
 
 /// The function that reclaims a retired object, given its head.
 ///
-/// It is called once, at a time and in a thread or interrupt that whoever reclaims has chosen.
+/// It is called once, at a time and in a thread or interrupt that the reclaiming caller chooses.
 pub type ReclaimFn = unsafe fn(NonNull<RcuHead>);
 
-/// What an object has inside it so that it can be retired: a link and a function, two words.
+/// The field that makes an object retirable: a link and a function, two words.
 ///
-/// While the object is in use the head means nothing. Readers may hold shared references to the
+/// While the object is in use the head has no meaning. Readers may hold shared references to the
 /// whole object, head included, while a writer retires it: the two words are in cells.
 pub struct RcuHead {
     link: UnsafeCell<Link>,
@@ -38,9 +38,9 @@ impl RcuHead {
         }
     }
 
-    /// Calls the reclaim function of the object that `head` is in.
+    /// Calls the reclaim function of the object that contains `head`.
     ///
-    /// For implementers of [`Rcu`](super::Rcu), who got the head from
+    /// For implementers of [`Rcu`](super::Rcu), which get the head from
     /// [`Batch::pop`](super::Batch::pop).
     ///
     /// # Safety
@@ -48,22 +48,22 @@ impl RcuHead {
     /// The head was popped from a batch and has not been reclaimed since, and a grace period that
     /// began after the batch was retired is over. The object must not be used again.
     pub unsafe fn reclaim(head: NonNull<Self>) {
-        // SAFETY: the object is alive, for the function that ends its life is called below.
+        // SAFETY: the object is alive, since the function that ends its life is only called below.
         let this = unsafe { head.as_ref() };
         let reclaim = this.link.with(|link| {
             // SAFETY: the caller owns the head, so nothing writes the link.
             unsafe { (*link).reclaim }
         });
         // SAFETY: the function and the head came together in `Batch::push`, whose caller promised
-        // that the one may be called with the other after a grace period, from any thread.
+        // that the function may be called with the head after a grace period, from any thread.
         unsafe { reclaim(head) };
     }
 
-    /// Makes `head` the only one of its chain, to be reclaimed by `reclaim`.
+    /// Makes `head` a chain of its own, with `reclaim` as its reclaim function.
     ///
     /// # Safety
     ///
-    /// The head is alive and the caller's alone (I4).
+    /// The head is alive and owned by the caller alone (I4).
     pub(super) unsafe fn prepare(head: NonNull<Self>, reclaim: ReclaimFn) {
         // SAFETY: the caller promises that the head is alive.
         let this = unsafe { head.as_ref() };
@@ -82,7 +82,7 @@ impl RcuHead {
     ///
     /// # Safety
     ///
-    /// The head is alive and the caller's alone (I4).
+    /// The head is alive and owned by the caller alone (I4).
     pub(super) unsafe fn next(head: NonNull<Self>) -> Option<NonNull<Self>> {
         // SAFETY: the caller promises that the head is alive.
         let this = unsafe { head.as_ref() };
@@ -92,11 +92,11 @@ impl RcuHead {
         })
     }
 
-    /// Puts `next` after this head.
+    /// Links `next` after this head.
     ///
     /// # Safety
     ///
-    /// The head is alive and the caller's alone (I4).
+    /// The head is alive and owned by the caller alone (I4).
     pub(super) unsafe fn set_next(head: NonNull<Self>, next: Option<NonNull<Self>>) {
         // SAFETY: the caller promises that the head is alive.
         let this = unsafe { head.as_ref() };

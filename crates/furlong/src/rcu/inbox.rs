@@ -1,4 +1,4 @@
-//! Where batches wait for the next grace period to take them.
+//! The inbox: batches that wait for the next grace period.
 
 use core::ptr::{self, NonNull};
 
@@ -8,9 +8,10 @@ use crate::sync::{
     const_unless_loom,
 };
 
-/// A stack of retired heads. Anyone pushes; who advances takes all of it.
+/// A stack of retired heads. Any thread pushes; the thread that advances takes all of it.
 ///
-/// Nobody takes a single head, so a head that comes back at the same address does no harm.
+/// No thread pops a single head, so a head that is pushed again at the same address (ABA) does no
+/// harm.
 #[derive(Debug)]
 pub(super) struct Inbox {
     /// Owns (I4) the heads from here on.
@@ -24,18 +25,18 @@ impl Inbox {
         }
     }
 
-    /// Puts all of `chain` in. Lock-free: it tries again only when somebody else got through.
+    /// Pushes all of `chain`. Lock-free: it retries only if another thread succeeded.
     pub(super) fn push(&self, mut chain: Chain) {
         let Some(first) = chain.first() else { return };
         // Relaxed: the address is only compared and stored, never followed.
         let mut top = self.top.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the chain is given away below, or pointed elsewhere first.
+            // SAFETY: the chain is given away below, or linked elsewhere first.
             unsafe { chain.point_last_at(NonNull::new(top)) };
-            // Release, `inbox-push`: pairs with `inbox-take`. The links, and whatever the writer
-            // did to the objects and to unlink them, happens before the grace period. A push that
-            // lands on another's heads continues the release sequence of that other push, so the
-            // taker sees those links too. A failed attempt learns an address and may be relaxed.
+            // Release, `inbox-push`: pairs with `inbox-take`. The links, the writer's accesses to
+            // the objects and their unlinking happen before the grace period. A push on top of
+            // another's heads continues the release sequence of that other push, so the taker sees
+            // those links too. A failed attempt only reads an address and may be relaxed.
             match self.top.compare_exchange_weak(
                 top,
                 first.as_ptr(),
@@ -50,19 +51,19 @@ impl Inbox {
         let _ = chain.into_first();
     }
 
-    /// Whether there is nothing to take.
+    /// True if the inbox is empty.
     pub(super) fn is_empty(&self) -> bool {
-        // Relaxed: a look only. A push that happened before is seen, for the word is the same.
+        // Relaxed: only a hint. A push that happened before is seen, since it is the same word.
         self.top.load(Ordering::Relaxed).is_null()
     }
 
-    /// Takes all there is.
+    /// Takes all heads.
     pub(super) fn take(&self) -> Chain {
-        // Acquire, `inbox-take`: pairs with `inbox-push`. The keeper's fence, which follows, would
-        // do; but then nobody could take without one.
+        // Acquire, `inbox-take`: pairs with `inbox-push`. The keeper's fence that follows would
+        // suffice; but then every taker would need one.
         let first = self.top.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: the heads were pushed as chains, each linked to what was below it at the
-        // successful exchange; the swap makes them ours, and `inbox-push` is seen.
+        // SAFETY: the heads were pushed as chains, each linked to the heads below it at the
+        // successful exchange. The swap makes them ours, and `inbox-push` is seen.
         unsafe { Chain::from_first(NonNull::new(first)) }
     }
 }

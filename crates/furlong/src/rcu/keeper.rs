@@ -1,4 +1,4 @@
-//! The grace period: when it begins, whom it waits for, when it ends.
+//! The grace period: its start, its stragglers, its end.
 #![forbid(unsafe_code)]
 
 use core::mem;
@@ -17,44 +17,44 @@ use crate::sync::{
     const_unless_loom,
 };
 
-/// All that a domain has beside its slots.
+/// The state of a domain apart from its slots.
 ///
-/// What retiring threads write lies in lines of its own, away from what readers of the period and
-/// reclaiming threads use.
+/// Words that retiring threads write lie in cache lines of their own, apart from those that callers
+/// of `elapsed` and reclaiming threads use.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) retired: Retired,
     /// Odd while a grace period runs (I7). Written by the keeper.
     period: AtomicUsize,
-    /// The number of a period that somebody asked about and that was not over.
+    /// The number of a requested period that was not over.
     wanted: AtomicUsize,
-    /// Slots from here on were never claimed.
+    /// Slots from this index on were never claimed.
     used: AtomicUsize,
     pub(super) keeper: TryLock<Keeper>,
     pub(super) hands: Hands,
 }
 
-/// What retiring writes.
+/// Words that retiring writes.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Retired {
     pub(super) inbox: Inbox,
-    /// I5.
+    /// Number of pending objects (I5).
     pub(super) pending: AtomicUsize,
 }
 
-/// The state of the grace period, worked on by one caller at a time.
+/// The state of the grace period, used by one caller at a time.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    /// Objects that the running grace period is for.
+    /// Objects of the running grace period.
     waiting: Chain,
     /// Objects whose grace period is over.
     pub(super) ready: Chain,
-    /// Whether a grace period runs.
+    /// True while a grace period runs.
     running: bool,
-    /// Slots that the running grace period looks at.
+    /// Number of slots that the running grace period inspects.
     slots: usize,
-    /// Which of the two hands takes objects out; the barrier changes it.
+    /// Index of the hand through which lots are taken; the barrier switches it.
     pub(super) hand: usize,
 }
 
@@ -83,8 +83,8 @@ impl Core {
         if batch.is_empty() {
             return;
         }
-        // Relaxed: a count. It goes up before the objects can be reclaimed, for `inbox-push` and
-        // `inbox-take` lie between, so it never falls below zero.
+        // Relaxed: a count. It is incremented before the objects can be reclaimed, since
+        // `inbox-push` and `inbox-take` come between, so it never falls below zero.
         self.retired
             .pending
             .fetch_add(batch.len(), Ordering::Relaxed);
@@ -96,28 +96,30 @@ impl Core {
         self.retired.pending.load(Ordering::Relaxed)
     }
 
-    /// Finds a slot that no reader has, and claims it.
+    /// Finds a free slot, and claims it.
     pub(super) fn claim<'d>(&self, slots: &'d [ReaderSlot]) -> Option<&'d ReaderSlot> {
         let index = slots.iter().position(ReaderSlot::claim)?;
         // Relaxed, `used-raise`: the reader's next `reader-fence` publishes it. If that comes
-        // before `keeper-fence`, the keeper looks far enough; if not, it need not look.
+        // before `keeper-fence`, the keeper inspects enough slots; if not, it need not inspect this
+        // one.
         self.used.fetch_max(index + 1, Ordering::Relaxed);
         Some(&slots[index])
     }
 
     pub(super) fn snapshot(&self) -> Period {
         // SeqCst, `snapshot-fence`: pairs with `keeper-fence`. If the keeper's comes first, the
-        // load below sees its period, and the next one is asked for. If it comes later, then all
+        // load below sees its period, and the snapshot names the next one. If it comes later, all
         // that happened before the snapshot is seen by readers that the keeper does not wait for.
         fence(Ordering::SeqCst);
         // Relaxed: the fence orders it.
         end_after(self.period.load(Ordering::Relaxed))
     }
 
-    /// The period at whose end all that was retired before is ready. `None` if somebody advances.
+    /// The period at whose end all objects retired before are ready. `None` if another caller
+    /// advances.
     ///
-    /// It asks for more than `snapshot` does: that the inbox is taken later. Somebody who has taken
-    /// it, and not yet raised the number, must not be believed; hence the lock.
+    /// It needs more than `snapshot`: the inbox must be taken later. A concurrent caller may have
+    /// taken the inbox without having raised the number yet, hence the lock.
     pub(super) fn snapshot_for_barrier(&self) -> Option<Period> {
         let _keeper = self.keeper.try_lock()?;
         // Relaxed: only the keeper writes it.
@@ -125,20 +127,21 @@ impl Core {
     }
 
     pub(super) fn elapsed(&self, period: Period) -> bool {
-        // Acquire: pairs with `period-end`; all sections that it waited for happened before.
+        // Acquire: pairs with `period-end`; all sections of readers that it waited for happened
+        // before.
         let number = self.period.load(Ordering::Acquire);
         if is_over(period.number(), number) {
             return true;
         }
-        // Relaxed: a wish, looked at by whoever advances next. Of two wishes the last one stands,
-        // and the other is made again when its owner asks again.
+        // Relaxed: a request, read by the next caller that advances. Of two requests the last one
+        // stays; the owner of the other repeats it with its next call.
         self.wanted.store(period.number(), Ordering::Relaxed);
         false
     }
 
     pub(super) fn is_quiet(&self, slots: &[ReaderSlot]) -> bool {
-        // SeqCst, `quiet-fence`: pairs with `reader-fence`, see there. What is asked about was
-        // unlinked by the caller, before.
+        // SeqCst, `quiet-fence`: pairs with `reader-fence`, see there. The caller unlinked its
+        // objects before this fence.
         fence(Ordering::SeqCst);
         // Relaxed: pairs with `used-raise`, ordered by the fences.
         let used = self.used.load(Ordering::Relaxed).min(slots.len());
@@ -166,7 +169,8 @@ impl Core {
         }
     }
 
-    /// Begins a grace period for all that is in the inbox, if anything is, or if one is wanted.
+    /// Begins a grace period for all objects in the inbox, if there are any, or if one is
+    /// requested.
     fn start(&self, keeper: &mut Keeper, slots: &[ReaderSlot]) -> bool {
         // Relaxed: only the keeper writes it.
         let number = self.period.load(Ordering::Relaxed);
@@ -179,8 +183,8 @@ impl Core {
         keeper.running = true;
         // Relaxed: `keeper-fence` publishes it to `snapshot`.
         self.period.store(number.wrapping_add(1), Ordering::Relaxed);
-        // SeqCst, `keeper-fence`: pairs with `reader-fence`, see there, and `snapshot-fence`. What
-        // was unlinked before it happened before, by `inbox-push` and `inbox-take`.
+        // SeqCst, `keeper-fence`: pairs with `reader-fence`, see there, and `snapshot-fence`.
+        // Unlinking of the objects taken happened before it, by `inbox-push` and `inbox-take`.
         fence(Ordering::SeqCst);
         // Relaxed: pairs with `used-raise`, ordered by the fences.
         keeper.slots = self.used.load(Ordering::Relaxed).min(slots.len());
@@ -188,7 +192,7 @@ impl Core {
         true
     }
 
-    /// Ends the grace period if no straggler is left; returns how many there are.
+    /// Ends the grace period if no straggler is left; returns the number of stragglers.
     fn finish(&self, keeper: &mut Keeper, slots: &[ReaderSlot]) -> usize {
         let looked_at = &slots[..keeper.slots];
         let readers = looked_at.iter().filter(|slot| slot.is_straggler()).count();
@@ -204,14 +208,15 @@ impl Core {
         readers
     }
 
-    /// Sets the period's number, for tests that let it come round.
+    /// Sets the period's number, for tests of its wrap-around.
     #[cfg(all(test, not(loom)))]
     pub(super) fn set_period(&self, number: usize) {
         self.period.store(number, Ordering::SeqCst);
         self.wanted.store(number, Ordering::SeqCst);
     }
 
-    /// All that is retired, whatever its grace period. For the domain's end, when no reader is.
+    /// All retired objects, regardless of their grace periods. For the end of the domain, when no
+    /// reader exists.
     pub(super) fn take_all(&mut self) -> Chain {
         let mut all = self.retired.inbox.take();
         let keeper = self.keeper.get_mut();
@@ -221,13 +226,13 @@ impl Core {
     }
 }
 
-/// The end of the first grace period that begins after `number` was read. If one runs (odd) it may
-/// have begun before, so it is the one after.
+/// The end of the first grace period that begins after `number` was read. If one runs (odd), it may
+/// have begun before, so the result is the end of the one after.
 fn end_after(number: usize) -> Period {
     Period::from_number(number.wrapping_add(3) & !1)
 }
 
-/// Whether `period` is over at `number`: right if they lie less than half of all numbers apart.
+/// True if `period` is over at `number`; correct if they are less than half the number range apart.
 fn is_over(period: usize, number: usize) -> bool {
     number.wrapping_sub(period) <= usize::MAX / 2
 }

@@ -1,4 +1,4 @@
-//! Calling drop functions: lots, and how a barrier knows that they are done.
+//! Lots: calls of drop functions, and the barrier's wait for them.
 
 use core::ops::ControlFlow;
 
@@ -14,10 +14,10 @@ use crate::sync::{
     const_unless_loom,
 };
 
-/// How many lots are in somebody's hand, counted in one of two places.
+/// Number of lots in progress, counted in one of two counters (hands).
 ///
-/// Lots are taken out through one hand. A barrier makes the other hand the one in use, and waits
-/// until the old one is empty: it is not held up by lots that are taken later.
+/// Lots are taken through one hand. A barrier switches to the other hand, and waits until the old
+/// one is empty, so lots taken later do not delay it.
 #[derive(Debug)]
 pub(super) struct Hands([AtomicUsize; 2]);
 
@@ -29,7 +29,7 @@ impl Hands {
     }
 
     fn take(&self, hand: usize) {
-        // Relaxed: done under the keeper's lock, where the barrier changes hands.
+        // Relaxed: done under the keeper's lock, where the barrier switches hands.
         self.0[hand].fetch_add(1, Ordering::Relaxed);
     }
 
@@ -47,11 +47,11 @@ impl Hands {
 
 /// Objects whose grace period is over, on their way to their drop functions (I6).
 ///
-/// Dropped, it calls what is left: also while a panic of one of them unwinds.
+/// On drop, it reclaims the rest, also while a panic of a drop function unwinds.
 pub(super) struct Lot<'d> {
     chain: Chain,
     core: &'d Core,
-    /// The hand it is in; none at the domain's end, when nobody could wait.
+    /// The hand that counts it; `None` at the domain's end, when no barrier can wait.
     hand: Option<usize>,
     reclaimed: usize,
 }
@@ -59,7 +59,7 @@ pub(super) struct Lot<'d> {
 impl<'d> Lot<'d> {
     /// # Safety
     ///
-    /// A grace period is over for everything in `chain`, which was retired to `core`, or no reader
+    /// All objects in `chain` were retired to `core`, and their grace period is over or no reader
     /// is left.
     pub(super) unsafe fn new(chain: Chain, core: &'d Core, hand: Option<usize>) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl<'d> Lot<'d> {
         }
     }
 
-    /// Calls all drop functions; returns how many.
+    /// Calls all drop functions; returns their number.
     pub(super) fn run(mut self) -> usize {
         self.run_rest();
         self.reclaimed
@@ -78,10 +78,10 @@ impl<'d> Lot<'d> {
 
     fn run_rest(&mut self) {
         while let Some(head) = self.chain.pop() {
-            // Counted first: the function of this one is not called again if it panics.
+            // Counted first: a function that panics is not called again.
             self.reclaimed += 1;
-            // SAFETY: popped, so it is reclaimed once. A grace period is over, or there are no
-            // readers, as `new` was promised.
+            // SAFETY: popped, so it is reclaimed once. Its grace period is over, or there are no
+            // readers, by the contract of `new`.
             unsafe { RcuHead::reclaim(head) };
         }
     }
@@ -120,8 +120,8 @@ impl Core {
         Some(unsafe { Lot::new(chain, self, Some(hand)) })
     }
 
-    /// Takes all that is ready, and changes hands. `None` if the keeper is at work, or if another
-    /// barrier still waits for the hand that would be next.
+    /// Takes all ready objects, and switches hands. `None` if the keeper is locked, or if another
+    /// barrier still waits for the next hand.
     fn take_for_barrier(&self) -> Option<(Lot<'_>, usize)> {
         let mut keeper = self.keeper.try_lock()?;
         let old = keeper.hand;
@@ -137,9 +137,9 @@ impl Core {
         Some((lot, old))
     }
 
-    /// See [`Rcu::barrier`](super::Rcu::barrier). What was retired before is in the inbox, in the
-    /// keeper or in a hand. After one whole grace period it is ready or in a hand; then this takes
-    /// what is ready, and waits for the hand.
+    /// See [`Rcu::barrier`](super::Rcu::barrier). An object retired before is in the inbox, in the
+    /// keeper or in a hand. After one whole grace period it is ready or in a hand. Then this takes
+    /// all ready objects, and waits for the old hand.
     pub(super) fn barrier(
         &self,
         slots: &[ReaderSlot],
@@ -156,7 +156,7 @@ impl Core {
             }
         };
         while !self.elapsed(period) {
-            // The second asking repeats the wish, should another have replaced it.
+            // Re-check: another request may have replaced ours.
             if self.advance(slots) != Progress::Ended || !self.elapsed(period) {
                 wait_or_give_up()?;
             }

@@ -2,18 +2,18 @@
 //!
 //! # What it is
 //!
-//! A structure whose readers take no lock has one question left: when may a removed piece be
-//! freed? Here a writer unlinks the piece, puts it into a [`Batch`] through the [`RcuHead`] inside
-//! it, and hands the batch to [`Rcu::retire`], which allocates nothing and waits for nobody. Once
-//! every reader that could have seen the piece has left, [`Rcu::reclaim`] calls the function that
-//! frees it, where the caller says so: after its lock was released, in an idle loop, at the end of
-//! a system call.
+//! Readers of a lock-free structure may still hold a piece after it was unlinked, so it cannot be
+//! freed at once. Here a writer unlinks the piece and puts it into a [`Batch`] through the
+//! [`RcuHead`] inside it. It hands the batch to [`Rcu::retire`], which neither allocates nor waits.
+//! Once every reader that could have seen the piece has left, [`Rcu::reclaim`] calls the function
+//! that frees it. The caller chooses the moment: after its lock was released, in an idle loop, at
+//! the end of a system call.
 //!
-//! [`Rcu`] is the contract, for a kernel to implement over what it has (`call_rcu` and the like).
-//! [`Domain`] is our own implementation, `no_std`, without allocation and without thread-local
-//! storage: each reader brings a [`Reader`] that it registered. [`PerCpu`] is the same where a
-//! reader is a CPU with preemption off. Users of ordinary safe code take
-//! `RcuCell` (feature `alloc`).
+//! [`Rcu`] is the contract. A kernel can implement it over its own primitives (`call_rcu` and the
+//! like). [`Domain`] is our own implementation, `no_std`, without allocation and without
+//! thread-local storage: each reader holds a [`Reader`] that it registered. [`PerCpu`] is the same
+//! for readers that are CPUs with preemption off. Ordinary safe code uses `RcuCell` (feature
+//! `alloc`).
 //!
 //! ```
 //! # #[cfg(feature = "alloc")] {
@@ -34,76 +34,77 @@
 //! # }
 //! ```
 //!
-//! A `Domain` works so. Each reader has a slot of its own, 128 bytes, with a *sequence*: even
-//! outside, odd inside. To enter is to make it odd and to execute a fence; to leave is to make it
-//! even. To advance is to take all that was retired, execute a fence, note every odd sequence, and
-//! find, then or in a later call, that each noted sequence has changed. A reader never reads a
-//! line that a writer or another reader writes, except where somebody advances, or asks whether it
-//! is quiet, and looks at its slot. There is no epoch that could wrap: a sequence that comes round
-//! to the noted value only makes the grace period longer.
+//! A `Domain` gives each reader a slot of its own, 128 bytes, with a *sequence*: even outside, odd
+//! inside. To enter, a reader makes it odd and executes a fence; to leave, it makes it even. To
+//! advance, a caller takes all retired objects, executes a fence and notes every odd sequence. The
+//! grace period ends once each noted sequence has changed, in the same call or a later one. A
+//! reader never reads a cache line that a writer or another reader writes. Others read its slot
+//! only to advance or to test for quiet. No epoch can wrap: a sequence that wraps around to the
+//! noted value only makes the grace period longer.
 //!
-//! What goes wrong, and what happens then:
+//! Failure cases and their effects:
 //!
-//! | what | then |
+//! | event | effect |
 //! |---|---|
-//! | a reader stalls inside | nothing retired since it entered is freed; retiring goes on |
+//! | a reader stalls inside | nothing retired since it entered is freed; retiring continues |
 //! | a guard is forgotten | as above, until its [`Reader`] is dropped; with [`PerCpu`] for good |
-//! | a [`Reader`] is forgotten | its slot stays taken; outside a guard it holds nothing up |
-//! | a thread ends or panics | its guard and its reader are dropped like all it owns |
-//! | a drop function retires more | welcome: retiring takes no lock |
-//! | a drop function reclaims | it reclaims what is ready; keep it shallow, it is recursion |
+//! | a [`Reader`] is forgotten | its slot stays taken; outside a guard it delays nothing |
+//! | a thread ends or panics | its guard and its reader are dropped like all its values |
+//! | a drop function retires more | allowed: retiring takes no lock |
+//! | a drop function reclaims | it reclaims ready objects; keep it shallow, it is recursion |
 //! | a drop function panics | the rest of the lot is dropped; a second panic aborts |
 //! | [`barrier`](Rcu::barrier) inside a guard | [`Reader::barrier`] and [`PerCpu`] refuse |
-//! | a retired object owns an `Arc` of its domain | neither ends until somebody reclaims |
-//! | a domain is dropped with objects pending | they are reclaimed, there and then |
-//! | retired faster than reclaimed | memory is the caller's: [`pending`](Rcu::pending) counts |
+//! | a retired object owns an `Arc` of its domain | neither is freed until a caller reclaims |
+//! | a domain is dropped with objects pending | they are reclaimed in the drop |
+//! | retired faster than reclaimed | the caller must bound it: see [`pending`](Rcu::pending) |
 //!
 //! # Words
 //!
-//! - *reader*: who looks without a lock; *guard*: the proof that it is inside.
+//! - *reader*: a thread, task or CPU that reads without a lock; *guard*: the proof that it is
+//!   inside.
 //! - *retire*: to hand over an object that has been unlinked; *reclaim*: to call its drop function.
-//! - *grace period*: a stretch of time in which every reader has been outside at least once.
-//! - *period*: a [`Period`], the number that tells whether a grace period since some point is over.
-//! - *slot*, *sequence*: a reader's own line in the domain; its count of enters and leaves.
+//! - *grace period*: an interval in which every reader has been outside at least once.
+//! - *period*: a [`Period`], a number that identifies the end of a grace period.
+//! - *slot*, *sequence*: a reader's own cache lines in the domain; its count of enters and leaves.
 //! - *straggler*: a reader that was inside when the grace period began and has not left since.
-//! - *keeper*: the state of the grace period, worked on by one caller at a time, awaited by none.
-//! - *quiet*: said of a domain at a moment when no reader is inside.
-//! - *lot*: retired objects on their way to their drop functions.
+//! - *keeper*: the state of the grace period, behind a lock that is only tried, never waited for.
+//! - *quiet*: the state of a domain without a reader inside.
+//! - *lot*: retired objects taken out for their drop functions to be called.
 //!
 //! # Invariants
 //!
 //! - I1. A slot's sequence is odd from before the first load of an outermost section until after
 //!   its last load; only the slot's owner writes it.
 //! - I2. An object is reclaimed only after a grace period that began after it was retired.
-//! - I3. A grace period ends only when each slot was seen with an even sequence, or with another
-//!   than the odd one noted after the period's fence.
-//! - I4. Every head is in one chain, and one owner has that chain: a batch, the inbox, the keeper
+//! - I3. A grace period ends only when each slot was seen with an even sequence, or with a sequence
+//!   other than the odd one noted after the period's fence.
+//! - I4. Every head is in one chain, and each chain has one owner: a batch, the inbox, the keeper
 //!   (waiting or ready) or a lot.
-//! - I5. The number of pending objects is that of the objects in inbox, keeper and lots.
-//! - I6. A drop function is called with nothing of the domain taken: no lock, not the keeper.
-//! - I7. The period's number is odd exactly while a grace period runs, and never goes back.
+//! - I5. The number of pending objects equals the number of objects in inbox, keeper and lots.
+//! - I6. A drop function is called with nothing of the domain held: no lock, not the keeper.
+//! - I7. The period's number is odd exactly while a grace period runs, and never decreases.
 //!
 //! # Files
 //!
-//! - `contract.rs`: the trait [`Rcu`], and what its methods return.
+//! - `contract.rs`: the trait [`Rcu`], and the types that its methods return.
 //! - `head.rs`: the two words inside a retired object.
-//! - `chain.rs`: heads linked to each other; `batch.rs`: a chain that a writer fills.
-//! - `inbox.rs`: where batches wait for the next grace period.
-//! - `slot.rs`: a reader's line, its orderings, and where the slots are stored.
-//! - `keeper.rs`: the grace period. `lot.rs`: calling drop functions; the barrier's last step.
+//! - `chain.rs`: linked heads; `batch.rs`: a chain that a writer fills.
+//! - `inbox.rs`: batches that wait for the next grace period.
+//! - `slot.rs`: a reader's cache lines, their orderings, and the storage of slots.
+//! - `keeper.rs`: the grace period. `lot.rs`: calls of drop functions; the barrier's last step.
 //! - `domain.rs`: the domain; `reader.rs`: its readers; `cpu.rs`: readers that are CPUs.
-//! - `boxed.rs`, `cell.rs`: the safe face, for values on the heap.
-//! - `pause.rs`: what to do while a barrier waits.
+//! - `boxed.rs`, `cell.rs`: the safe interface, for values on the heap.
+//! - `pause.rs`: the functions to call while a barrier waits.
 //!
 //! # Sources
 //!
 //! - P. McKenney and J. Slingwine, "Read-Copy Update: Using Execution History to Solve Concurrency
 //!   Problems" (1998): the idea, and quiescent states.
-//! - Linux 6.12, `kernel/rcu/tree.c` and `rcu.h`: per-CPU counters whose parity says "inside" and
-//!   whose change says "was outside"; the odd and even grace-period number and its cookies
+//! - Linux 6.12, `kernel/rcu/tree.c` and `rcu.h`: per-CPU counters whose parity means "inside" and
+//!   whose change means "was outside"; the odd and even grace-period number and its cookies
 //!   (`get_state_synchronize_rcu`, `poll_state_synchronize_rcu`); `rcu_barrier`.
-//! - crossbeam-epoch 0.9, `internal.rs`, and seize 0.5, `raw/collector.rs`: where the fences go,
-//!   and what to do with guards that are forgotten.
+//! - crossbeam-epoch 0.9, `internal.rs`, and seize 0.5, `raw/collector.rs`: the places of the
+//!   fences, and the treatment of forgotten guards.
 //! - ISO C++20, [atomics.order] and [atomics.fences]: the rules that the arguments use.
 
 mod batch;

@@ -5,11 +5,12 @@ use core::{cell::Cell, fmt, marker::PhantomData, ops::ControlFlow};
 
 use super::{contract::BarrierError, keeper::Core, slot::ReaderSlot};
 
-/// One reader of a [`Domain`](super::Domain): a thread, a task, whatever enters and leaves.
+/// One reader of a [`Domain`](super::Domain): a thread, a task, or any other user that enters and
+/// leaves.
 ///
-/// It may go to another thread between two guards (`Send`), but is not shared (not `Sync`).
-/// Dropped, it gives its slot back; a guard that was forgotten ends then. A reader that is itself
-/// forgotten keeps its slot.
+/// It may move to another thread between two guards (`Send`), but is not shared (not `Sync`). On
+/// drop it returns its slot, which also ends forgotten guards. A reader that is itself forgotten
+/// keeps its slot.
 ///
 /// ```compile_fail,E0277
 /// # static RCU: furlong::rcu::Domain = furlong::rcu::Domain::new();
@@ -27,7 +28,7 @@ pub struct Reader<'d> {
 }
 
 impl<'d> Reader<'d> {
-    /// `slot` has been claimed for this reader.
+    /// Makes a reader of `slot`, which has been claimed for it.
     pub(super) fn new(slot: &'d ReaderSlot, core: &'d Core, slots: &'d [ReaderSlot]) -> Self {
         Self {
             slot,
@@ -37,13 +38,13 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Goes inside: what the reader then reaches stays until the guard is dropped.
+    /// Enters: objects that the reader then reaches stay valid until the guard is dropped.
     ///
     /// Guards of one reader nest and may be dropped in any order; the section ends with the last.
     ///
     /// # Panics
     ///
-    /// If `usize::MAX` guards of this reader are open: so many were forgotten.
+    /// If `usize::MAX` guards of this reader are open, which takes a leak of guards.
     ///
     /// # Cost
     ///
@@ -58,7 +59,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Whether a guard of this reader is open.
+    /// Returns true if a guard of this reader is open.
     pub fn is_inside(&self) -> bool {
         self.slot.depth() != 0
     }
@@ -68,7 +69,7 @@ impl<'d> Reader<'d> {
     /// # Errors
     ///
     /// [`BarrierError::InsideGuard`] if a guard of this reader is open or was forgotten;
-    /// [`BarrierError::GaveUp`] if `pause` broke off.
+    /// [`BarrierError::GaveUp`] if `pause` returned `Break`.
     pub fn barrier(&self, pause: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError> {
         if self.is_inside() {
             return Err(BarrierError::InsideGuard);
@@ -79,8 +80,8 @@ impl<'d> Reader<'d> {
 
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
-        // Guards borrow the reader, and references to objects the guards: none is left but what
-        // was forgotten, and that nobody can use.
+        // Guards borrow the reader, and references to objects borrow the guards. So only forgotten
+        // guards can be left, and no one can use those.
         self.slot.release();
     }
 }
@@ -93,7 +94,7 @@ impl fmt::Debug for Reader<'_> {
     }
 }
 
-/// A reader is inside for as long as this lives.
+/// Proof that a reader is inside, for the guard's lifetime.
 ///
 /// It stays on its thread:
 ///
@@ -107,7 +108,7 @@ impl fmt::Debug for Reader<'_> {
 pub struct Guard<'r> {
     slot: &'r ReaderSlot,
     core: &'r Core,
-    /// Not `Send`: the slot is written where it was entered.
+    /// Not `Send`: only the thread that entered may write the slot.
     here: PhantomData<*const ()>,
 }
 

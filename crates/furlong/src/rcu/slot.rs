@@ -1,4 +1,4 @@
-//! A reader's line: its sequence, the orderings that make it work, and where slots are stored.
+//! A reader's slot: its sequence, the memory orderings of enter and exit, and the storage of slots.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]
@@ -9,28 +9,29 @@ use crate::sync::{
     const_unless_loom,
 };
 
-/// What a domain keeps about one reader.
+/// A domain's record of one reader.
 ///
-/// It fills 128 bytes, two lines, since some processors fetch lines in pairs. The reader writes
-/// `sequence`, `depth` and `fenced`; who advances reads the sequence and writes `noted`.
+/// It fills 128 bytes, two cache lines, since some processors fetch lines in pairs. The reader
+/// writes `sequence`, `depth` and `fenced`; the thread that advances reads `sequence` and writes
+/// `noted`.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct ReaderSlot {
     /// Odd inside, even outside (I1).
     sequence: AtomicUsize,
-    /// Guards that are open.
+    /// Number of open guards.
     depth: AtomicUsize,
-    /// Whether a fence was executed since the sequence became odd: nested guards need no other.
+    /// True if a fence was executed since the sequence became odd; nested guards need no other.
     fenced: AtomicBool,
-    /// Whether a reader has the slot.
+    /// True if a reader owns the slot.
     claimed: AtomicBool,
-    /// The odd sequence of a straggler, else zero. Belongs to the keeper.
+    /// The odd sequence of a straggler, else zero. Written by the keeper.
     noted: AtomicUsize,
 }
 
 impl ReaderSlot {
     const_unless_loom! {
-        /// A slot that no reader has.
+        /// A free slot.
         pub const fn new() -> Self {
             Self {
                 sequence: AtomicUsize::new(0),
@@ -42,38 +43,39 @@ impl ReaderSlot {
         }
     }
 
-    /// `N` slots that no reader has.
+    /// `N` free slots.
     #[cfg(not(loom))]
     pub const fn array<const N: usize>() -> [Self; N] {
         [const { Self::new() }; N]
     }
 
-    /// `N` slots that no reader has.
+    /// `N` free slots.
     #[cfg(loom)]
     pub fn array<const N: usize>() -> [Self; N] {
         core::array::from_fn(|_| Self::new())
     }
 
     /// Opens a guard. Only the slot's owner calls it, or a handler that interrupts the owner and
-    /// has closed all its guards when it returns.
+    /// closes all its guards before it returns.
     ///
-    /// Wait-free: no loop. The depth goes up first, so that no handler leaves on behalf of the
-    /// owner. A handler that comes in before the fence finds `fenced` false and does for itself
-    /// what the owner has not done yet; the owner then does it again, with the same odd number.
+    /// Wait-free: no loop. The depth is incremented first, so that no handler makes the owner's
+    /// sequence even. A handler that interrupts before the fence finds `fenced` false and completes
+    /// the owner's remaining steps for itself. The owner then repeats them, with the same odd
+    /// number.
     ///
     /// # Panics
     ///
-    /// If `usize::MAX` guards are open: so many were forgotten.
+    /// If `usize::MAX` guards are open, which takes a leak of guards.
     #[inline]
     pub(super) fn enter(&self) {
         self.enter_with(|_| ());
     }
 
-    /// `enter`, calling `gap` wherever a handler could come in. Tests do something there.
+    /// `enter`, calling `gap` at each point where a handler could interrupt. Tests use it.
     #[inline(always)]
     pub(super) fn enter_with(&self, mut gap: impl FnMut(Step)) {
-        // Relaxed, here and for `fenced` and `sequence` below: only the owner writes these words,
-        // and its own handlers, which the compiler fences keep in program order.
+        // Relaxed, here and for `fenced` and `sequence` below: only the owner and its own handlers
+        // write these words, and the compiler fences keep their accesses in program order.
         let depth = self.depth.load(Ordering::Relaxed);
         let Some(deeper) = depth.checked_add(1) else {
             too_deep()
@@ -88,32 +90,33 @@ impl ReaderSlot {
         gap(Step::Other);
         let sequence = self.sequence.load(Ordering::Relaxed);
         gap(Step::Other);
-        // Release, `slot-enter`: pairs with `slot-look`. Whoever sees that a later section has
-        // begun must see that the earlier one is over, with all that it read; this store comes
-        // after it in the same thread.
+        // Release, `slot-enter`: pairs with `slot-look`. A thread that sees the start of a later
+        // section must see that the earlier one is over, with all its reads; they precede this
+        // store in the same thread.
         self.sequence.store(sequence | 1, Ordering::Release);
         gap(Step::Other);
-        // SeqCst, `reader-fence`: pairs with `keeper-fence`, and with `quiet-fence` as well.
-        // One of the two comes first. If it is the reader's, the keeper, which looks afterwards,
-        // sees the odd sequence and waits for this section. If it is the keeper's, the reader,
-        // which loads afterwards, sees everything that was unlinked before the keeper took it.
+        // SeqCst, `reader-fence`: pairs with `keeper-fence`, and with `quiet-fence` as well. One of
+        // the two comes first. If it is the reader's, the keeper's later loads see the odd
+        // sequence, and it waits for this section. If it is the keeper's, the reader's later loads
+        // see everything that was unlinked before the keeper took it.
         fence(Ordering::SeqCst);
         gap(Step::Fence);
         self.fenced.store(true, Ordering::Relaxed);
     }
 
-    /// Closes a guard; see `enter` for who may call it.
+    /// Closes a guard; see `enter` for the permitted callers.
     ///
-    /// Wait-free. The depth goes down first. A handler that comes in afterwards enters and leaves
-    /// as if there were no owner: under the odd sequence if that is still fenced, else with a fence
-    /// of its own. The owner then finds the sequence even, or stores the number of an end that has
-    /// passed, which is even as well. A number that comes again only makes a grace period longer.
+    /// Wait-free. The depth is decremented first. A handler that interrupts afterwards enters and
+    /// leaves as if there were no owner: under the odd sequence if that is still fenced, else with
+    /// a fence of its own. The owner then finds the sequence even, or stores the number of an end
+    /// that has already happened, which is even as well. A repeated number only makes a grace
+    /// period longer.
     #[inline]
     pub(super) fn exit(&self) {
         self.exit_with(|_| ());
     }
 
-    /// `exit`, calling `gap` wherever a handler could come in. Tests do something there.
+    /// `exit`, calling `gap` at each point where a handler could interrupt. Tests use it.
     #[inline(always)]
     pub(super) fn exit_with(&self, mut gap: impl FnMut(Step)) {
         // Relaxed: as in `enter`. There is a guard, so the depth is not zero.
@@ -137,8 +140,8 @@ impl ReaderSlot {
         let sequence = self.sequence.load(Ordering::Relaxed);
         gap(Step::Other);
         if !sequence.is_multiple_of(2) {
-            // Release, `slot-exit`: pairs with `slot-look`. What the section read was read before
-            // anyone who sees the end reclaims it.
+            // Release, `slot-exit`: pairs with `slot-look`. All reads of the section precede the
+            // reclaiming by any thread that sees this end.
             self.sequence
                 .store(sequence.wrapping_add(1), Ordering::Release);
         }
@@ -153,13 +156,13 @@ impl ReaderSlot {
         }
     }
 
-    /// Sets the sequence as nobody but a test does.
+    /// Sets the sequence, for tests only.
     #[cfg(all(test, not(loom)))]
     pub(super) fn set_sequence(&self, sequence: usize) {
         self.sequence.store(sequence, Ordering::SeqCst);
     }
 
-    /// The sequence, for tests that look at it.
+    /// The sequence, for tests only.
     #[cfg(all(test, not(loom)))]
     pub(super) fn sequence(&self) -> usize {
         self.sequence.load(Ordering::SeqCst)
@@ -172,48 +175,49 @@ impl ReaderSlot {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Gives the slot to the caller, unless somebody has it.
+    /// Claims the slot for the caller, unless it is taken.
     pub(super) fn claim(&self) -> bool {
-        // Relaxed: a look only, so that the lines of other readers are not written.
+        // Relaxed: a read-only check first, so that the lines of other readers are not written.
         if self.claimed.load(Ordering::Relaxed) {
             return false;
         }
-        // Acquire: pairs with `slot-release`; the owner before has written its last sequence.
-        // A failed attempt learns nothing and may be relaxed.
+        // Acquire: pairs with `slot-release`; the previous owner has written its last sequence. A
+        // failed attempt reads nothing else and may be relaxed.
         self.claimed
             .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Gives the slot back. Guards that were forgotten end here.
+    /// Frees the slot. Forgotten guards end here.
     pub(super) fn release(&self) {
-        // Relaxed: the owner's own word; the store to `claimed` publishes it to the next.
+        // Relaxed: the owner's own word; the store to `claimed` publishes it to the next owner.
         self.depth.store(0, Ordering::Relaxed);
         self.leave(|_| ());
         // Release, `slot-release`: pairs with the exchange in `claim`.
         self.claimed.store(false, Ordering::Release);
     }
 
-    /// Whether no section is going on that has begun before the caller's fence.
+    /// True if no section that began before the caller's fence is still open.
     #[inline]
     pub(super) fn is_outside(&self) -> bool {
         // Acquire, `slot-look`: pairs with `slot-exit`, as in `note`.
         self.sequence.load(Ordering::Acquire).is_multiple_of(2)
     }
 
-    /// Notes whether the reader is inside, at the start of a grace period.
+    /// Notes the sequence of a reader that is inside, at the start of a grace period.
     pub(super) fn note(&self) {
-        // Acquire, `slot-look`: pairs with `slot-exit` and `slot-enter`. Sections that are seen
-        // to be over happened before what the keeper does next.
+        // Acquire, `slot-look`: pairs with `slot-exit` and `slot-enter`. Sections that are seen as
+        // over happened before the keeper's next steps.
         let sequence = self.sequence.load(Ordering::Acquire);
         if !sequence.is_multiple_of(2) {
-            // Relaxed: belongs to the keeper, whose lock orders it. It is even where nothing is
-            // stored, for the last grace period ended, and the line of an idle reader stays clean.
+            // Relaxed: belongs to the keeper, whose lock orders it. If nothing is stored, it is
+            // already zero, since the last grace period ended; and the line of an idle reader stays
+            // clean.
             self.noted.store(sequence, Ordering::Relaxed);
         }
     }
 
-    /// Whether the reader has not left the section that was noted.
+    /// True if the reader has not left the noted section.
     pub(super) fn is_straggler(&self) -> bool {
         // Relaxed, here and below: belongs to the keeper, whose lock orders it.
         let noted = self.noted.load(Ordering::Relaxed);
@@ -229,12 +233,12 @@ impl ReaderSlot {
     }
 }
 
-/// What `enter` and `exit` have just done, where a handler could come in.
+/// The step just completed by `enter` or `exit`, at a point where a handler could interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The fence of a section that begins.
+    /// The fence at the start of a section.
     Fence,
-    /// Anything else.
+    /// Any other step.
     Other,
 }
 
@@ -250,12 +254,12 @@ fn too_deep() -> ! {
     panic!("usize::MAX guards of one reader are open: guards are being forgotten in a loop");
 }
 
-/// Where a domain has its slots: an array inside it, memory that it was lent for good, or a box.
+/// Storage of a domain's slots: an array inside it, memory lent to it for good, or a box.
 ///
 /// Two domains never share slots, so a borrow has to be exclusive. The trait is sealed: a domain
 /// relies on getting the same slots each time.
 pub trait SlotStore: sealed::Sealed {
-    /// The slots, always the same.
+    /// The slots; every call returns the same ones.
     fn slots(&self) -> &[ReaderSlot];
 }
 
@@ -283,7 +287,7 @@ mod sealed {
     use super::Box;
     use super::ReaderSlot;
 
-    /// Closed to others: implementations are relied on.
+    /// Closed to other crates, because domains rely on the implementations.
     pub trait Sealed {}
 
     impl<const N: usize> Sealed for [ReaderSlot; N] {}

@@ -1,4 +1,4 @@
-//! The barrier: what it waits for, and what it refuses.
+//! The barrier: its waits and its refusals.
 #![forbid(unsafe_code)]
 
 use std::{
@@ -103,8 +103,8 @@ fn a_barrier_waits_for_readers_on_other_threads() {
     });
 }
 
-/// Retires an object whose drop function, run on another thread, says that it has begun, and
-/// returns when it is told. The barrier is to wait for it although nothing is ready any more.
+/// Retires an object whose drop function, run on another thread, reports its start and returns on a
+/// signal. The barrier must wait for it although nothing is ready any more.
 #[test]
 fn a_barrier_waits_for_drop_functions_that_run_elsewhere_but_not_for_later_ones() {
     let (rcu, tally) = (Arc::new(small()), Tally::default());
@@ -122,7 +122,7 @@ fn a_barrier_waits_for_drop_functions_that_run_elsewhere_but_not_for_later_ones(
         scope.spawn(|| rcu.poll(usize::MAX));
         has_begun.recv().unwrap();
         assert_eq!(rcu.barrier(give_up_after(2)), Err(BarrierError::GaveUp));
-        // What is retired and taken now goes through the other hand.
+        // Objects retired and taken now use the other hand.
         retire(&*rcu, 1, &tally);
         assert_eq!(rcu.poll(usize::MAX), 1);
         // A second barrier has to wait for the same drop function, too.

@@ -1,4 +1,4 @@
-//! The safe face.
+//! The safe interface.
 #![forbid(unsafe_code)]
 
 use std::{boxed::Box, format, panic::AssertUnwindSafe, sync::Arc, vec};

@@ -1,4 +1,4 @@
-//! What is reclaimed, and when.
+//! Reclamation: the objects and the times.
 #![forbid(unsafe_code)]
 
 use std::boxed::Box;
@@ -107,7 +107,8 @@ fn a_stalled_reader_does_not_stop_others_from_retiring() {
         assert_eq!(rcu.poll(usize::MAX), 0);
     }
     drop(guard);
-    // Those of the first grace period, and the rest with the next, which no reader holds up.
+    // The objects of the first grace period, and the rest with the next one, which no reader
+    // delays.
     assert_eq!(rcu.poll(usize::MAX), 100);
 }
 
@@ -138,7 +139,7 @@ fn reclaim_takes_no_more_than_it_was_asked_for() {
     assert_eq!(rcu.reclaim(0), 0);
     assert_eq!(rcu.reclaim(3), 3);
     assert_eq!((tally.get(), rcu.pending()), (3, 4));
-    // More become ready behind those that are left.
+    // More objects become ready behind those that are left.
     retire(&rcu, 2, &tally);
     assert_eq!(rcu.advance(), Progress::Ended);
     assert_eq!(rcu.reclaim(5), 5);

@@ -1,4 +1,5 @@
-//! Somebody else's implementation: a kernel that has `call_rcu` and drives grace periods itself.
+//! An implementation outside the library: a kernel with `call_rcu` that drives grace periods
+//! itself.
 
 use std::{
     ops::ControlFlow,
@@ -13,7 +14,7 @@ use std::{
 use super::{Object, Tally};
 use crate::rcu::{BarrierError, Batch, Period, Progress, Rcu, RcuBox, RcuCell, RcuHead};
 
-/// A pretended kernel: one CPU, on which a grace period is over whenever nobody is inside.
+/// A model kernel: one CPU, on which a grace period is over whenever no reader is inside.
 #[derive(Default)]
 struct Kernel {
     inside: AtomicUsize,
@@ -40,7 +41,7 @@ impl Kernel {
         PreemptionOff(self)
     }
 
-    /// What the timer does.
+    /// The timer interrupt.
     fn tick(&self) {
         if self.inside.load(Ordering::SeqCst) != 0 {
             return;
@@ -48,13 +49,13 @@ impl Kernel {
         self.ticks.fetch_add(1, Ordering::SeqCst);
         let callbacks = core::mem::take(&mut *self.callbacks.lock().unwrap());
         for Callback(head) in callbacks {
-            // SAFETY: popped in `retire`, called once; nobody is inside, on the one CPU.
+            // SAFETY: popped in `retire`, called once; no reader is inside, on the one CPU.
             unsafe { RcuHead::reclaim(head) };
         }
     }
 }
 
-// SAFETY: callbacks are called only while nobody is inside, on the one thread that there is.
+// SAFETY: callbacks are called only while no reader is inside, on the only thread.
 unsafe impl Rcu for Kernel {
     type Guard<'r> = PreemptionOff<'r>;
 

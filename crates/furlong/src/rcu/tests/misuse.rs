@@ -23,7 +23,7 @@ fn a_forgotten_guard_holds_up_until_its_reader_is_dropped() {
     assert_eq!(rcu.poll(usize::MAX), 0);
     drop(reader);
     assert_eq!(rcu.poll(usize::MAX), 1);
-    // The slot starts afresh for its next reader.
+    // The slot is reset for its next reader.
     let next = rcu.register().unwrap();
     assert!(!next.is_inside());
     let guard = next.enter();
@@ -98,7 +98,7 @@ fn a_drop_function_may_advance_and_reclaim() {
     }
     rcu.retire(batch);
     assert_eq!(rcu.advance(), Progress::Ended);
-    // One here, and each calls for one more.
+    // One here, and each reclaims one more.
     assert_eq!(rcu.reclaim(1), 1);
     assert_eq!((tally.get(), rcu.pending()), (3, 0));
 }

@@ -24,7 +24,7 @@ use std::{
 
 use super::{Batch, Domain, Rcu, RcuHead, ReaderSlot};
 
-/// Counts what was reclaimed.
+/// Counts reclaimed objects.
 #[derive(Clone, Default)]
 struct Tally(Arc<AtomicUsize>);
 
@@ -34,7 +34,7 @@ impl Tally {
     }
 }
 
-/// An object with a head that is not its first field, and something to do when it is reclaimed.
+/// An object with a head that is not its first field, and a closure to call when it is reclaimed.
 struct Object {
     tally: Tally,
     head: RcuHead,
@@ -47,7 +47,7 @@ impl Object {
         Self::push_then(batch, tally, || ());
     }
 
-    /// As `push`, and calls `then` when it is reclaimed.
+    /// Same as `push`, and calls `then` when the object is reclaimed.
     fn push_then(batch: &mut Batch, tally: &Tally, then: impl FnOnce() + Send + 'static) {
         let object = Self {
             tally: tally.clone(),
@@ -58,7 +58,7 @@ impl Object {
         // SAFETY: the box's memory is live; this only computes an address in it.
         let head = unsafe { &raw mut (*object).head };
         let head = NonNull::new(head).unwrap();
-        // SAFETY: the object is boxed, in no structure, owned by nobody else, and `Send`; the
+        // SAFETY: the object is boxed, in no structure, has no other owner, and is `Send`; the
         // pointer was made from the object's.
         unsafe { batch.push(head, Self::reclaim) };
     }

@@ -55,7 +55,7 @@ fn periods_without_readers_end_at_the_first_asking_and_are_equal_until_then() {
 #[test]
 fn the_number_comes_round_without_harm() {
     let (rcu, tally) = (small(), Tally::default());
-    // Two grace periods before the numbers are used up.
+    // Two grace periods before the numbers wrap around.
     rcu.core().set_period(usize::MAX - 3);
     for _ in 0..6 {
         let period = rcu.snapshot();

@@ -1,4 +1,4 @@
-//! Slots: handlers that come in anywhere, and sequences that come round.
+//! Slots: handlers that interrupt at every point, and sequences that wrap around.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -32,10 +32,11 @@ impl Watched {
         }
     }
 
-    /// Enters and leaves, with handlers that do the same in one gap, themselves interrupted in one.
+    /// Enters and leaves. Handlers that do the same interrupt it in one gap, and are interrupted in
+    /// one gap themselves.
     ///
-    /// `path` holds, for each level, in which gap the handlers come in; gaps are counted over enter
-    /// and exit together. Returns how many gaps the outermost call had.
+    /// `path` holds the handlers' gap for each level; gaps are counted over enter and exit
+    /// together. Returns the number of gaps of the outermost call.
     fn interrupted(&self, path: &[usize]) -> usize {
         let mut gaps = 0;
         let mut gap = |step| {
@@ -112,7 +113,7 @@ fn a_sequence_that_came_round_to_the_noted_number_only_delays() {
     noted.enter();
     noted.note();
     noted.exit();
-    // What 2^64 sections later would look like: another section with the same number.
+    // The state 2^64 sections later: another section with the same number.
     noted.set_sequence(4);
     noted.enter();
     assert!(noted.is_straggler());

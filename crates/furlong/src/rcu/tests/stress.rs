@@ -1,6 +1,7 @@
-//! Many threads at once. What they reach must be alive, and all must be reclaimed once.
+//! Many threads at once. Values that they reach must be alive, and each must be reclaimed once.
 //!
-//! Run under AddressSanitizer these find what is freed too early; the loom models find why.
+//! Under AddressSanitizer these tests find values that are freed too early; the loom models find
+//! the reason.
 #![forbid(unsafe_code)]
 
 use std::{
@@ -50,8 +51,8 @@ impl Drop for Value {
     }
 }
 
-/// Two cells that a writer sets to the same number one after the other. A reader that looks at the
-/// second, then at the first, holds both, and the first is never behind.
+/// Two cells that a writer sets to the same number one after the other. A reader that loads the
+/// second and then the first holds both, and the first is never older.
 fn read(rcu: &Domain<[ReaderSlot; 4]>, cells: &[RcuCell<Value, &Domain<[ReaderSlot; 4]>>; 2]) {
     let reader = rcu.register().unwrap();
     for round in 0..ROUNDS {
@@ -79,7 +80,7 @@ fn readers_writers_and_reclaimers_at_once_reach_only_what_is_alive() {
         let next = Lock::new(SpinLock::new(), 0);
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
-            // Readers come and go, so that slots change hands.
+            // Readers register anew, so that slots change owners.
             let readers = [(); 3].map(|()| {
                 scope.spawn(|| {
                     read(&rcu, &cells);
