@@ -1,4 +1,5 @@
-//! Addresses and extents: one type a space, half-open ranges, right at 0 and at the last byte.
+//! Addresses and extents: one type per address space, half-open ranges, correct at 0 and at the
+//! last byte.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -10,24 +11,24 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A number that names a place in one address space.
+/// A number that names a location in one address space.
 pub trait Address: sealed::Sealed + Copy + Ord + fmt::Debug {
     /// The address whose number is `raw`.
     fn from_raw(raw: u64) -> Self;
     /// The number.
     fn raw(self) -> u64;
 
-    /// The address `len` further on; `None` beyond the last one.
+    /// The address `len` above; `None` beyond the last one.
     fn checked_add(self, len: u64) -> Option<Self> {
         self.raw().checked_add(len).map(Self::from_raw)
     }
 
-    /// The address `len` before; `None` below 0.
+    /// The address `len` below; `None` below 0.
     fn checked_sub(self, len: u64) -> Option<Self> {
         self.raw().checked_sub(len).map(Self::from_raw)
     }
 
-    /// Whether the address is a multiple of `align`, a power of two.
+    /// Returns true if the address is a multiple of `align`, a power of two.
     fn is_aligned(self, align: u64) -> bool {
         debug_assert!(align.is_power_of_two(), "an alignment is a power of two");
         self.raw() & (align - 1) == 0
@@ -113,11 +114,10 @@ address!(
     "pfn:"
 );
 
-/// A stretch of one address space, not empty, from its first to its last address.
+/// A non-empty range of one address space, from its first to its last address.
 ///
-/// It is half-open where ends are spoken of, and keeps the last address, so that an extent may
-/// reach the end of the space: its `end` is then `None`. Extents are in the order of where they
-/// begin.
+/// Its interface is half-open where it uses ends. It stores the last address, so that an extent may
+/// reach the end of the space; its `end` is then `None`. Extents are ordered by their starts.
 ///
 /// # Example
 /// ```
@@ -143,7 +143,7 @@ impl<A: Address> Extent<A> {
         (start <= last).then_some(Self { start, last })
     }
 
-    /// The same of two that are known to be in order.
+    /// The same for addresses known to be in order.
     #[cfg(feature = "alloc")]
     pub(crate) fn in_order(start: A, last: A) -> Self {
         debug_assert!(start <= last);
@@ -173,7 +173,7 @@ impl<A: Address> Extent<A> {
         self.last
     }
 
-    /// The first address behind it; `None` where it ends with the space.
+    /// The first address after it; `None` if it ends with the space.
     pub fn end(&self) -> Option<A> {
         self.last.checked_add(1)
     }
@@ -183,28 +183,28 @@ impl<A: Address> Extent<A> {
         (self.last.raw() - self.start.raw()).checked_add(1)
     }
 
-    /// Never: an extent has at least one address.
+    /// Always false: an extent has at least one address.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Whether `address` is in it.
+    /// Returns true if `address` is in the extent.
     pub fn contains(&self, address: A) -> bool {
         self.start <= address && address <= self.last
     }
 
-    /// Whether an address is in both.
+    /// Returns true if the extents share an address.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.start <= other.last && other.start <= self.last
     }
 
-    /// What is in both.
+    /// The addresses in both extents.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         Self::from_last(self.start.max(other.start), self.last.min(other.last))
     }
 
-    /// The two parts below `at` and from `at` on; `None` if one of them would be empty.
+    /// The parts below `at` and from `at` on; `None` if one of them would be empty.
     pub fn split_at(&self, at: A) -> Option<(Self, Self)> {
         let below = Self::from_last(self.start, at.checked_sub(1)?)?;
         Some((below, Self::from_last(at, self.last)?))
@@ -217,8 +217,8 @@ impl<A: Address> fmt::Debug for Extent<A> {
     }
 }
 
-/// The `Debug` of an error that gives a value back: why and where, but not the value, which need
-/// not have one.
+/// Implements `Debug` for an error that returns a value: reason and extent, but not the value,
+/// whose type may lack `Debug`.
 pub(crate) fn debug_without_value<A: Address>(
     f: &mut fmt::Formatter<'_>,
     why: &str,

@@ -1,17 +1,17 @@
-//! `check()`: every structure can walk all its invariants and name the one that is broken.
+//! `check()`: every structure can verify all its invariants and return the broken one.
 #![forbid(unsafe_code)]
 
 /// A structure that can check itself.
 ///
 /// A broken invariant is a defect of this library or of an unsafe caller, never a consequence of
-/// bad input; `check` is for tests, for debug builds, and for a kernel that wants to know.
+/// bad input. `check` is for tests, debug builds, and kernels that verify their own state.
 pub trait Check {
-    /// What is broken, and where.
+    /// The broken invariant, and its place.
     type Broken: core::error::Error;
 
-    /// Walks every invariant.
+    /// Verifies every invariant.
     ///
     /// # Errors
-    /// The first broken one in the order of the walk.
+    /// The first broken invariant found.
     fn check(&self) -> Result<(), Self::Broken>;
 }

@@ -1,10 +1,11 @@
 //! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
 //!
-//! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it
-//! [`rbtree`], augmented trees, and [`maple`], ranges in a B-tree with readers that never wait;
-//! then the systems. Who has one of these already begins with its guide:
+//! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it are two
+//! ordered structures: [`rbtree`], augmented trees, and [`maple`], ranges in a B-tree whose readers
+//! never wait. Above those are the systems. Already using an equivalent of one? Begin with its
+//! guide:
 //!
-//! | system | what it is | what stands for what |
+//! | system | what it is | replacement table |
 //! |---|---|---|
 //! | [`iova`] | allocator of device addresses | [guide](guides::iova) |
 //! | [`phys`] | table of physical segments | [guide](guides::phys) |
@@ -15,12 +16,13 @@
 //! [`maple`], [`phys`], [`bounce`] and [`malloc`] need atomics of 64 bits, [`malloc`] pointers of
 //! as many, and [`vmspace`] needs `alloc`.
 //!
-//! Features: `alloc` (default) adds structures that own their memory; `std` adds what needs an
-//! operating system, and `linux` the part of it that needs no more than the C library; `lock_api`
-//! takes its locks; `allocator-api2` gives the allocator to collections of that crate; `serde`
-//! serialises saved states. Without any the library works over memory that the caller hands in.
+//! Features: `alloc` (default) adds structures that own their memory. `std` adds all parts that
+//! need an operating system, and `linux` those that need only the C library. `lock_api` adapts that
+//! crate's locks. `allocator-api2` offers the allocator to that crate's collections. `serde`
+//! serialises saved states. Without any feature the library works over memory that the caller
+//! passes in.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
-// Labels with the feature that an item needs, where documents are made for readers elsewhere.
+// On docs.rs, labels each item with the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]

@@ -1,4 +1,5 @@
-//! Alignment, and extents at both ends of the address space, for all inputs.
+//! Properties of alignment, and of extents at both ends of the address space, proved for all
+//! inputs.
 #![forbid(unsafe_code)]
 
 use super::{Address, Extent, Iova};
@@ -31,7 +32,7 @@ fn is_multiple(word: u64, align: u64) -> bool {
     word & (align - 1) == 0
 }
 
-/// Two words as an extent: from the smaller to the greater.
+/// Two words as an extent, from the smaller to the greater.
 fn between(a: u64, b: u64) -> Option<Extent<Iova>> {
     Extent::from_last(Iova::new(a.min(b)), Iova::new(a.max(b)))
 }
@@ -58,8 +59,8 @@ pub fn align_up_is_the_least(x: &Input) -> bool {
     }
 }
 
-/// An extent of a length has that length and begins where it should; it is refused exactly if it
-/// would be empty or run over the last address.
+/// An extent of a length has that length and begins where it should. It is refused if and only if
+/// it would be empty or extend past the last address.
 pub fn a_length_gives_its_extent(x: &Input) -> bool {
     let (start, len) = (x[0], x[1]);
     let fits = len > 0 && len - 1 <= u64::MAX - start;
@@ -73,8 +74,8 @@ pub fn a_length_gives_its_extent(x: &Input) -> bool {
     }
 }
 
-/// A half-open extent has the addresses from its start to before its end; it is refused exactly if
-/// there are none.
+/// A half-open extent contains the addresses from its start to before its end. It is refused if and
+/// only if there are none.
 pub fn an_end_gives_its_extent(x: &Input) -> bool {
     let (start, end, address) = (x[0], x[1], x[2]);
     match Extent::from_end(Iova::new(start), Iova::new(end)) {
@@ -86,7 +87,7 @@ pub fn an_end_gives_its_extent(x: &Input) -> bool {
     }
 }
 
-/// Two extents overlap if an address is in both, and then the greater start is.
+/// Two extents overlap if and only if the greater start is in both.
 pub fn what_overlaps_shares_an_address(x: &Input) -> bool {
     let (Some(a), Some(b)) = (between(x[0], x[1]), between(x[2], x[3])) else {
         return false;
@@ -95,7 +96,7 @@ pub fn what_overlaps_shares_an_address(x: &Input) -> bool {
     a.overlaps(&b) == (a.contains(start) && b.contains(start)) && a.overlaps(&b) == b.overlaps(&a)
 }
 
-/// An address is in the intersection exactly if it is in both. The fourth word is a distance.
+/// An address is in the intersection if and only if it is in both. The fourth word is a distance.
 pub fn intersection_is_what_is_in_both(x: &Input) -> bool {
     let (Some(a), address) = (between(x[0], x[1]), Iova::new(x[3])) else {
         return false;
@@ -110,8 +111,8 @@ pub fn intersection_is_what_is_in_both(x: &Input) -> bool {
     }
 }
 
-/// Each address of an extent is in exactly one of the two parts; a split is refused exactly if a
-/// part would be empty.
+/// Each address of an extent is in exactly one of the two parts. A split is refused if and only if
+/// a part would be empty.
 pub fn a_split_keeps_every_address(x: &Input) -> bool {
     let (Some(extent), at, address) = (between(x[0], x[1]), Iova::new(x[2]), Iova::new(x[3]))
     else {

@@ -22,7 +22,7 @@ pub use loom::{
     },
 };
 
-/// Nothing: loom's threads are not interrupted by handlers of their own, which is all that a
-/// compiler fence orders.
+/// Does nothing: a compiler fence only orders a thread with its own interrupt handlers, and loom's
+/// threads have none.
 #[cfg(loom)]
 pub fn compiler_fence(_: Ordering) {}

@@ -1,8 +1,8 @@
-//! A cell whose accesses loom sees.
+//! A cell whose accesses loom tracks.
 //!
 //! [`UnsafeCell`] is `core`'s with the interface of loom's: a pointer is lent to a closure, or held
-//! for as long as a [`MutPtr`] lives. Under loom two accesses that no ordering separates, of which
-//! one writes, fail the model.
+//! for the lifetime of a [`MutPtr`]. Under loom, two unordered accesses of which one writes fail
+//! the model.
 #![forbid(unsafe_code)]
 
 #[cfg(loom)]
@@ -13,7 +13,7 @@ pub use real::{MutPtr, UnsafeCell};
 
 #[cfg(not(loom))]
 mod real {
-    /// `core::cell::UnsafeCell`, reached through closures.
+    /// `core::cell::UnsafeCell`, accessed through closures.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
@@ -24,7 +24,7 @@ mod real {
             Self(core::cell::UnsafeCell::new(value))
         }
 
-        /// The value, out of the cell.
+        /// Moves the value out of the cell.
         pub fn into_inner(self) -> T {
             self.0.into_inner()
         }
@@ -53,7 +53,7 @@ mod real {
     pub struct MutPtr<T>(*mut T);
 
     impl<T> MutPtr<T> {
-        /// Lends the pointer to `f`. What is made of it must not outlive this `MutPtr`.
+        /// Lends the pointer to `f`. References made from it must not outlive this `MutPtr`.
         #[inline]
         pub fn with<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
             f(self.0)

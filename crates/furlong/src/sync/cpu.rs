@@ -1,19 +1,19 @@
-//! On which CPU a caller is.
+//! The number of the current CPU.
 #![forbid(unsafe_code)]
 
-/// How a kernel says on which CPU it is.
+/// Kernel interface that returns the number of the current CPU.
 ///
-/// The shared shells of this library ask once a call, and begin with what they keep for that CPU.
-/// The number only has to be good most of the time: what a CPU has is under a lock, or atomic, so a
-/// caller that has been moved meanwhile works on another's, correctly. Numbers beyond those that
-/// there are, are taken modulo their count; an operating system's threads can bring any small
-/// number that differs between those that run at the same time.
+/// The shared shells of this library call it once per operation, and begin with their data of that
+/// CPU. The number need not stay correct: the data of a CPU is under a lock, or atomic, so a caller
+/// that has migrated meanwhile works on another CPU's data, correctly. Numbers out of range are
+/// taken modulo the count. In a user-space program, any small number suits that differs between
+/// threads running at the same time.
 pub trait Cpu {
     /// The number of the current CPU, from 0.
     fn number(&self) -> usize;
 }
 
-/// All callers are the same.
+/// Treats all callers as one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OneCpu;
 

@@ -1,10 +1,11 @@
-//! Cache lines of one's own.
+//! Padding to separate cache lines.
 #![forbid(unsafe_code)]
 
-/// Bytes that two CPUs had better not share: two lines, since some processors fetch them in pairs.
+/// Size of a region that two CPUs should not share: two lines, since some processors fetch them in
+/// pairs.
 pub(crate) const LINE: usize = 128;
 
-/// Keeps a value out of others' cache lines.
+/// Keeps a value in cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Padded<T>(pub(crate) T);

@@ -11,19 +11,20 @@ use super::{MutPtr, UnsafeCell};
 
 /// A lock without a value.
 ///
-/// The shared shells of this library take their lock as a type that implements this trait, so that
-/// a kernel brings its own: one that turns interrupts or preemption off, a ticket lock, a lock of
-/// the operating system. What has to be put back at the end (saved flags, a preemption guard)
-/// travels as the [`Token`](RawLock::Token).
+/// The shared shells of this library take their lock as a type that implements this trait. So a
+/// kernel can use its own: one that turns interrupts or preemption off, a ticket lock, a lock of
+/// the operating system. State to restore at the end (saved flags, a preemption guard) is carried
+/// by the [`Token`](RawLock::Token).
 ///
 /// # Safety
 ///
-/// Whoever implements the trait promises that
+/// An implementer promises:
 ///
-/// - from the return of `lock` to the call of `unlock` with its token, no other call of `lock` on
-///   the same lock returns, in any thread or interrupt handler;
-/// - what happened before a call of `unlock` happens before the return of every later `lock`;
-/// - moving the lock while it is not held changes nothing.
+/// - From the return of `lock` to the call of `unlock` with its token, no other call of `lock` on
+///   the same lock returns, in any thread or interrupt handler.
+/// - Everything that happened before a call of `unlock` happens before the return of every later
+///   `lock`.
+/// - Moving the lock while it is not held changes nothing.
 ///
 /// # Example
 ///
@@ -59,15 +60,15 @@ use super::{MutPtr, UnsafeCell};
 /// assert_eq!(*PAGES.lock(), 3);
 /// ```
 pub unsafe trait RawLock {
-    /// What [`lock`](RawLock::lock) hands out and [`unlock`](RawLock::unlock) takes back.
+    /// State that [`lock`](RawLock::lock) returns and [`unlock`](RawLock::unlock) takes back.
     type Token<'a>
     where
         Self: 'a;
 
-    /// Takes the lock, waiting as long as another holds it.
+    /// Takes the lock, waiting while it is held.
     ///
-    /// It should not panic: a call that lets go of a lock for a while takes it again on every way
-    /// out, and a panic there may end the program.
+    /// It should not panic: a call that releases a lock temporarily takes it again on every exit
+    /// path, and a panic there may abort the program.
     fn lock(&self) -> Self::Token<'_>;
 
     /// Releases the lock.
@@ -90,7 +91,7 @@ pub struct Held<'a, L: RawLock> {
 }
 
 impl<'a, L: RawLock> Held<'a, L> {
-    /// Takes `raw`, waiting as long as another holds it.
+    /// Takes `raw`, waiting while it is held.
     #[inline]
     pub fn lock(raw: &'a L) -> Self {
         let token = ManuallyDrop::new(raw.lock());
@@ -107,7 +108,7 @@ impl<L: RawLock> Drop for Held<'_, L> {
     fn drop(&mut self) {
         // SAFETY: the token is taken here only, and nothing uses it after `drop`.
         let token = unsafe { ManuallyDrop::take(&mut self.token) };
-        // SAFETY: the token is the one that `raw.lock()` returned in `lock`, on this thread, for
+        // SAFETY: the token is the one that `raw.lock()` returned in `lock`, on this thread, since
         // this type is not `Send`.
         unsafe { self.raw.unlock(token) };
     }
@@ -150,7 +151,7 @@ impl<L, T> Lock<L, T> {
         }
     }
 
-    /// The value, without the lock: the borrow shows that nobody has it.
+    /// The value, without locking: the exclusive borrow shows that the lock is free.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.with_mut(|value| {
             // SAFETY: `&mut self` excludes every other access for as long as the result lives.
@@ -158,14 +159,14 @@ impl<L, T> Lock<L, T> {
         })
     }
 
-    /// The value; the lock is gone.
+    /// The value; consumes the lock.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
 impl<L: RawLock, T> Lock<L, T> {
-    /// Takes the lock, waiting as long as another holds it.
+    /// Takes the lock, waiting while it is held.
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, L, T> {
         let held = Held::lock(&self.raw);
@@ -222,7 +223,7 @@ impl<L: RawLock, T: fmt::Debug> fmt::Debug for LockGuard<'_, L, T> {
 
 #[cfg(all(feature = "std", not(loom)))]
 // SAFETY: a std mutex excludes and orders. Its guard is the token: dropping it unlocks, and it is
-// not `Send`. Poisoning is passed over, for a structure is whole after every call of its own.
+// not `Send`. Poisoning is ignored, since a structure is consistent after each of its own calls.
 unsafe impl RawLock for std::sync::Mutex<()> {
     type Token<'a> = std::sync::MutexGuard<'a, ()>;
 

@@ -2,8 +2,8 @@
 
 use super::RawLock;
 
-/// Any lock that the crate `lock_api` knows, those of `parking_lot` and `spin` and many a kernel's
-/// own, as a [`RawLock`].
+/// Any lock of the crate `lock_api`, such as those of `parking_lot`, `spin` and many kernels, as a
+/// [`RawLock`].
 ///
 /// # Example
 /// ```
@@ -17,7 +17,7 @@ use super::RawLock;
 pub struct LockApi<R>(R);
 
 impl<R: ::lock_api::RawMutex> LockApi<R> {
-    /// A lock that nobody holds.
+    /// An unlocked lock.
     pub const fn new() -> Self {
         Self(R::INIT)
     }
@@ -29,8 +29,8 @@ impl<R: ::lock_api::RawMutex> Default for LockApi<R> {
     }
 }
 
-// SAFETY: whoever implements `lock_api::RawMutex` promises that one caller at a time holds it, and
-// that one sees what the one before did, for `lock_api::Mutex` lends its value on that; that one
+// SAFETY: an implementer of `lock_api::RawMutex` promises mutual exclusion, and that a holder sees
+// the effects of the previous one, since `lock_api::Mutex` lends its value on that basis. That type
 // owns its raw mutex and may be moved while it is not held.
 unsafe impl<R: ::lock_api::RawMutex> RawLock for LockApi<R> {
     type Token<'a>
@@ -58,10 +58,10 @@ mod tests {
     use super::LockApi;
     use crate::sync::Lock;
 
-    /// The simplest lock that the crate knows.
+    /// The simplest lock for the crate's trait.
     struct Flag(AtomicBool);
 
-    // SAFETY: one exchange wins the flag, and only its winner gives it back.
+    // SAFETY: one exchange wins the flag, and only its winner releases it.
     unsafe impl ::lock_api::RawMutex for Flag {
         const INIT: Self = Self(AtomicBool::new(false));
         type GuardMarker = ::lock_api::GuardNoSend;

@@ -1,21 +1,21 @@
-//! What several threads share: atomics, cells and locks, for everything above.
+//! Synchronisation: atomics, cells and locks for all other modules.
 //!
 //! # What it is
 //!
-//! The one place that says `core` or `loom`. Code that uses [`atomic`], [`UnsafeCell`], [`fence`]
-//! and [`spin_loop`] from here runs on the real types, and under `--cfg loom` on loom's, where a
-//! model explores every interleaving and every value that a weak load may return. Only outside
-//! loom are the constructors `const`.
+//! The one place that chooses between `core` and `loom`. Code that uses [`atomic`], [`UnsafeCell`],
+//! [`fence`] and [`spin_loop`] from here runs on the real types. Under `--cfg loom` it runs on
+//! loom's, where a model explores every interleaving and every value that a weak load may return.
+//! The constructors are `const` only outside loom.
 //!
-//! Beside them the locks: [`RawLock`], which the caller's lock implements so that the shared shells
-//! of this library can run under it, [`Lock`], a value under such a lock, [`SpinLock`], the
-//! simplest one, and [`TryLock`], which is taken or found taken but never waited for. And [`Cpu`],
-//! by which a kernel says where it runs.
+//! It also has the locks. [`RawLock`] is implemented by the caller's lock, so that the shared
+//! shells of this library can use it. [`Lock`] is a value under such a lock. [`SpinLock`] is the
+//! simplest one. [`TryLock`] is only tried, never waited for. Through [`Cpu`] a kernel returns the
+//! number of the current CPU.
 //!
 //! # Words
 //!
 //! - *raw lock*: a lock without a value; two methods, `lock` and `unlock`.
-//! - *token*: what `lock` returns and `unlock` takes back: saved interrupt flags, a preemption
+//! - *token*: the result of `lock`, passed back to `unlock`: saved interrupt flags, a preemption
 //!   guard, or nothing.
 //!
 //! # Invariants
@@ -29,15 +29,15 @@
 //! # Files
 //!
 //! - `atomic.rs`: atomics, fences and the spin hint, of `core` or of loom.
-//! - `cell.rs`: the cell whose accesses loom sees.
-//! - `cpu.rs`: on which CPU a caller is.
-//! - `line.rs`: cache lines of one's own.
+//! - `cell.rs`: the cell whose accesses loom tracks.
+//! - `cpu.rs`: the number of the current CPU.
+//! - `line.rs`: padding to separate cache lines.
 //! - `lock.rs`: the raw-lock trait, its guard, and a value under a lock.
-//! - `serial.rs`: numbers that tell things apart.
+//! - `serial.rs`: unique numbers.
 //! - `lock_api.rs`: locks of that crate as raw locks.
-//! - `spin.rs`: a lock that spins.
+//! - `spin.rs`: a spin lock.
 //! - `try_lock.rs`: a lock that is never waited for.
-//! - `under.rs`: a value under a lock that another structure has.
+//! - `under.rs`: a value protected by a lock elsewhere.
 //!
 //! # Sources
 //!

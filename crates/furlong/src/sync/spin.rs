@@ -1,4 +1,4 @@
-//! A lock that spins.
+//! A spin lock.
 
 use super::{
     RawLock,
@@ -7,9 +7,9 @@ use super::{
 
 /// One word and a loop: the simplest [`RawLock`].
 ///
-/// It is neither fair nor aware of interrupts. A kernel brings its own lock; where an operating
-/// system may take the CPU from the holder, a lock that sleeps is the better choice
-/// (`std::sync::Mutex<()>` is a [`RawLock`] under the feature `std`).
+/// It is neither fair nor aware of interrupts. A kernel should use its own lock. If an operating
+/// system may preempt the holder, a lock that sleeps is the better choice (`std::sync::Mutex<()>`
+/// is a [`RawLock`] under the feature `std`).
 #[derive(Debug)]
 pub struct SpinLock {
     held: AtomicBool,
@@ -17,7 +17,7 @@ pub struct SpinLock {
 
 impl SpinLock {
     const_unless_loom! {
-        /// A lock that nobody holds.
+        /// An unlocked lock.
         pub const fn new() -> Self {
             Self { held: AtomicBool::new(false) }
         }
@@ -37,14 +37,14 @@ unsafe impl RawLock for SpinLock {
 
     #[inline]
     fn lock(&self) {
-        // Acquire: pairs with `spin-unlock`; all that the last holder did is seen. A failed attempt
-        // learns nothing and may be relaxed.
+        // Acquire: pairs with `spin-unlock`; all effects of the last holder are seen. A failed
+        // attempt reads nothing else and may be relaxed.
         while self
             .held
             .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
             .is_err()
         {
-            // Relaxed: only waits for a better moment, reading a line that stays shared.
+            // Relaxed: only waits until the lock looks free, reading a line that stays shared.
             while self.held.load(Ordering::Relaxed) {
                 spin_loop();
             }

@@ -53,7 +53,7 @@ fn a_std_mutex_is_a_raw_lock_and_a_panicking_holder_does_not_poison_it() {
 fn held_releases_the_raw_lock_when_it_is_dropped() {
     let raw = SpinLock::new();
     drop(Held::lock(&raw));
-    // Would spin for ever if the first guard had not released.
+    // Would spin forever if the first guard had not released.
     drop(Held::lock(&raw));
 }
 

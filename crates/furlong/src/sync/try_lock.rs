@@ -10,10 +10,10 @@ use super::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// A value that one at a time may work on, and that everyone else finds taken.
+/// A value that one caller at a time may use; every other caller finds it taken.
 ///
-/// For work that somebody has to do but nobody has to wait for. It is safe to try from an interrupt
-/// handler: the handler finds the lock taken by the code that it interrupted, and goes on.
+/// For work that one caller must do but none must wait for. It is safe to try from an interrupt
+/// handler: if the interrupted code holds the lock, the handler finds it taken and continues.
 ///
 /// # Example
 ///
@@ -38,7 +38,7 @@ unsafe impl<T: Send> Sync for TryLock<T> {}
 
 impl<T> TryLock<T> {
     const_unless_loom! {
-        /// A lock around `value` that nobody has taken.
+        /// A lock around `value` that is not taken.
         pub const fn new(value: T) -> Self {
             Self { taken: AtomicBool::new(false), value: UnsafeCell::new(value) }
         }
@@ -48,15 +48,15 @@ impl<T> TryLock<T> {
     ///
     /// # Cost
     ///
-    /// One compare-and-exchange, and none while the lock is seen to be taken.
+    /// One compare-and-exchange, and none if the lock is seen to be taken.
     #[inline]
     pub fn try_lock(&self) -> Option<TryGuard<'_, T>> {
-        // Relaxed: a look only; the exchange decides.
+        // Relaxed: a read-only check; the exchange decides.
         if self.taken.load(Ordering::Relaxed) {
             return None;
         }
-        // Acquire: pairs with `try-unlock`; what the last holder wrote is seen. A failed attempt
-        // learns nothing and may be relaxed.
+        // Acquire: pairs with `try-unlock`; all writes of the last holder are seen. A failed
+        // attempt reads nothing else and may be relaxed.
         self.taken
             .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
             .ok()?;
@@ -66,7 +66,7 @@ impl<T> TryLock<T> {
         })
     }
 
-    /// The value, without the lock: the borrow shows that nobody has it.
+    /// The value, without locking: the exclusive borrow shows that the lock is free.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.with_mut(|value| {
             // SAFETY: `&mut self` excludes every other access for as long as the result lives.
@@ -81,10 +81,10 @@ impl<T> fmt::Debug for TryLock<T> {
     }
 }
 
-/// Access to the value of a [`TryLock`]; dropping it gives the lock back.
+/// Access to the value of a [`TryLock`]; dropping it releases the lock.
 #[must_use = "the lock is given back as soon as this is dropped"]
 pub struct TryGuard<'a, T> {
-    // Fields are dropped in this order: the access ends before the lock is given back.
+    // Fields are dropped in this order: the access ends before the lock is released.
     value: MutPtr<T>,
     #[expect(dead_code, reason = "held for its drop")]
     hold: Hold<'a>,
@@ -106,8 +106,8 @@ impl<T> Deref for TryGuard<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         self.value.with(|value| {
-            // SAFETY: the cell lives in the lock that `hold` borrows; as long as that is taken
-            // only this guard makes references to the value, shared ones from `&self`.
+            // SAFETY: the cell lives in the lock that `hold` borrows; while that is taken only this
+            // guard makes references to the value, shared ones from `&self`.
             unsafe { &*value }
         })
     }

@@ -1,4 +1,4 @@
-//! A value under a lock that another structure has.
+//! A value protected by a lock elsewhere.
 
 use core::{
     fmt,
@@ -8,7 +8,7 @@ use core::{
 
 use super::{MutPtr, UnsafeCell};
 
-/// A value for whoever holds a certain lock, which is elsewhere.
+/// A value for the holder of a certain lock, which is stored elsewhere.
 pub(crate) struct Under<T>(UnsafeCell<T>);
 
 // SAFETY: `lend` gives one thread at a time access to the value, which therefore only has to be
@@ -16,7 +16,7 @@ pub(crate) struct Under<T>(UnsafeCell<T>);
 unsafe impl<T: Send> Sync for Under<T> {}
 
 impl<T> Under<T> {
-    /// `value`, which nobody has yet.
+    /// `value`, not yet lent.
     pub(crate) fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
     }
@@ -25,8 +25,8 @@ impl<T> Under<T> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock that goes with the value, takes it once, and drops what is
-    /// returned before it releases the lock.
+    /// The caller holds the lock that protects the value, takes the value only once, and drops the
+    /// result before it releases the lock.
     #[inline]
     pub(crate) unsafe fn lend(&self) -> Lent<'_, T> {
         Lent {
@@ -36,7 +36,7 @@ impl<T> Under<T> {
     }
 }
 
-/// A value that is lent for as long as a lock is held.
+/// A value that is lent while a lock is held.
 pub struct Lent<'a, T> {
     value: MutPtr<T>,
     of: PhantomData<&'a Under<T>>,
@@ -48,8 +48,8 @@ impl<T> Deref for Lent<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         self.value.with(|value| {
-            // SAFETY: while the lock is held only this makes references to the value, as `lend`
-            // was promised, shared ones from `&self`.
+            // SAFETY: while the lock is held only this makes references to the value, by the
+            // contract of `lend`, shared ones from `&self`.
             unsafe { &*value }
         })
     }
