@@ -1,7 +1,7 @@
 //! Nodes in an array that the caller provides: indices instead of pointers, no allocation.
 //!
-//! With an item of two words and halves of two words each, a node is 60 bytes; a node is aligned to
-//! 64 bytes, so that every step of a search or of a walk touches one cache line and no more.
+//! With an item of two words and halves of two words each, a node is 60 bytes. A node is aligned to
+//! 64 bytes, so that every step of a search or of a walk touches exactly one cache line.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -20,13 +20,13 @@ use super::{Augment, Nodes, Place, Ranks, Side, Slots};
 #[repr(transparent)]
 pub struct NodeId(u32);
 
-/// No node, where a child's index stands; the root's place.
+/// Absent node, in place of a child's index; also the root's place.
 const NONE: u32 = u32::MAX;
 /// The place of a node that is in no tree.
 const UNLINKED: u32 = u32::MAX - 1;
 
 impl NodeId {
-    /// Nodes that an arena can have: a place keeps one bit for the side.
+    /// Maximum number of nodes of an arena: a place uses one bit for the side.
     pub const COUNT_MAX: usize = (UNLINKED >> 1) as usize;
 
     /// The name of the node at `index`; `None` from [`COUNT_MAX`](Self::COUNT_MAX).
@@ -73,31 +73,32 @@ impl fmt::Debug for NodeId {
 pub struct Node<A: Augment> {
     item: A::Item,
     halves: [Half<A>; 2],
-    /// The left child's index and the right one's. They are bytes because a search loads both at
-    /// once and then selects, and a change stores one of them.
+    /// The left and the right child's index. They are bytes because a search loads both at once and
+    /// then selects, while a change stores one of them.
     children: [u8; 8],
     /// `parent << 1 | side`, or one of the two constants above.
     place: u32,
     /// Keeps `ranks` off a multiple of four. There, the compiler would load four bytes where one
-    /// has just been stored, which a processor cannot forward: it would wait for the store.
+    /// has just been stored. A processor cannot forward such a store, so the load would wait for
+    /// it.
     _odd: u8,
     ranks: Ranks,
-    /// The owner's; see [`RbTree::mark`](super::RbTree::mark).
+    /// The owner's mark; see [`RbTree::mark`](super::RbTree::mark).
     mark: u8,
 }
 
 impl<A: Augment> Node<A> {
-    /// Where in a node its ranks are.
+    /// Offset of the ranks in a node.
     #[cfg(all(test, feature = "alloc"))]
     pub(super) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
 
-    /// What the node holds.
+    /// The node's item.
     #[cfg(all(test, feature = "alloc"))]
     pub(super) const fn item(&self) -> &A::Item {
         &self.item
     }
 
-    /// A node that is in no tree.
+    /// A node in no tree.
     pub fn new(item: A::Item) -> Self {
         let halves = Side::BOTH.map(|side| A::empty(&item, side));
         Self {
@@ -112,11 +113,12 @@ impl<A: Augment> Node<A> {
     }
 }
 
-/// Nodes in an array of the caller's: a `Vec`, a boxed or a borrowed slice of [`Node`]s, or any
-/// other [`Slots`].
+/// Nodes in the caller's array: a `Vec`, a boxed or a borrowed slice of [`Node`]s, or any other
+/// [`Slots`].
 ///
 /// # Panics
-/// Whatever takes a [`NodeId`], here and in a tree, if the array has no node of that name.
+/// Every function that takes a [`NodeId`], here and in a tree, if the array has no node of that
+/// name.
 #[derive(Debug)]
 pub struct Arena<A: Augment, S> {
     nodes: S,
@@ -128,7 +130,7 @@ pub struct Arena<A: Augment, S> {
 pub type VecArena<A> = Arena<A, Vec<Node<A>>>;
 
 impl<A: Augment, S: Slots<A>> Arena<A, S> {
-    /// An arena over `nodes`, all of which are in no tree.
+    /// An arena over `nodes`, none of which may be in a tree.
     ///
     /// # Panics
     /// If there are more than [`NodeId::COUNT_MAX`], or one of them is in a tree.
@@ -145,7 +147,7 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
         }
     }
 
-    /// The caller's array back.
+    /// Returns the caller's array.
     pub fn into_inner(self) -> S {
         self.nodes
     }
@@ -155,7 +157,7 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
         self.nodes.count()
     }
 
-    /// Whether there are no nodes at all.
+    /// Returns true if the arena has no nodes at all.
     pub fn is_empty(&self) -> bool {
         self.nodes.count() == 0
     }
@@ -165,10 +167,10 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
         (0..self.len()).map(|index| NodeId(index as u32))
     }
 
-    /// Gives an unlinked node another item and returns the one that it had.
+    /// Replaces the item of an unlinked node and returns the old item.
     ///
     /// # Errors
-    /// The item comes back if the node is linked: nothing has changed.
+    /// The item is returned if the node is linked; nothing has changed.
     pub fn replace(&mut self, at: NodeId, item: A::Item) -> Result<A::Item, A::Item> {
         if self.is_linked(at) {
             return Err(item);
@@ -179,7 +181,7 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
         ))
     }
 
-    /// An arena over nodes that may be in a tree: copies of another arena's.
+    /// An arena over nodes that may be in a tree: copies of another arena's nodes.
     #[cfg(feature = "alloc")]
     pub(super) const fn linked(nodes: S) -> Self {
         Self {
@@ -222,7 +224,7 @@ impl<A: Augment, S: Clone> Clone for Arena<A, S> {
         }
     }
 
-    /// As the array's own: a `Vec` that is large enough is kept.
+    /// Same as the array's own: a `Vec` that is large enough is reused.
     fn clone_from(&mut self, source: &Self) {
         self.nodes.clone_from(&source.nodes);
     }

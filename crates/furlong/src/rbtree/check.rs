@@ -1,4 +1,4 @@
-//! `check()`: walks every invariant and names the one that is broken.
+//! `check()`: verifies every invariant and returns the broken one.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -15,7 +15,7 @@ use super::{Config, Nodes, RbTree, Side};
 pub enum Broken<R> {
     /// I1: the root has a parent.
     RootHasParent(R),
-    /// I2: a child does not name the node, and the side on which it is, as its place.
+    /// I2: a child's place is not its parent and its side.
     Parent(R),
     /// I3: keys do not ascend.
     Order(R),
@@ -23,7 +23,7 @@ pub enum Broken<R> {
     Rank(R),
     /// I5: a leaf has a rank other than 0.
     Leaf(R),
-    /// I6: a half is not what its child's subtree makes it.
+    /// I6: a half is not the value computed from its child's subtree.
     Half(R, Side),
     /// I7: the number of linked nodes is not the tree's length.
     Length(usize),
@@ -48,8 +48,8 @@ impl<R: fmt::Debug> core::error::Error for Broken<R> {}
 impl<N: Nodes, C: Config> Check for RbTree<N, C> {
     type Broken = Broken<N::Ref>;
 
-    /// O(n) time, and stack as deep as the tree. Of an [interrupted](RbTree::is_interrupted) tree
-    /// ranks and halves are not asked for.
+    /// O(n) time, and stack as deep as the tree. In an [interrupted](RbTree::is_interrupted) tree
+    /// ranks and halves are skipped.
     fn check(&self) -> Result<(), Broken<N::Ref>> {
         let mut last = None;
         let mut len = 0;
@@ -102,7 +102,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         Ok(left)
     }
 
-    /// Checks one side of `at` and returns the rank which that side gives it.
+    /// Checks one side of `at` and returns the rank of `at` computed from that side.
     fn check_side(
         &self,
         at: N::Ref,

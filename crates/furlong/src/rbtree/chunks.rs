@@ -10,43 +10,42 @@ use core::ops::DerefMut;
 use super::store::Sealed;
 use super::{Arena, Augment, Config, NoMemory, Node, NodeId, RbTree, Slots, Store};
 
-/// Nodes of a chunk, which is one allocation: 16 KiB where a node has 64 bytes.
+/// Nodes of a chunk, which is one allocation: 16 KiB if a node has 64 bytes.
 ///
-/// It is small, because whoever grows fills one; and the table of all chunks is small beside them,
-/// because it has a word for each.
+/// A chunk is small because every growth fills one. The table of all chunks is small beside them,
+/// with a word for each.
 pub const CHUNK_NODES: usize = 256;
 
-/// Chunks that an arena can have.
+/// Maximum number of chunks of an arena.
 const CHUNKS_MAX: usize = NodeId::COUNT_MAX / CHUNK_NODES;
 
 type Chunk<A> = Box<[Node<A>; CHUNK_NODES]>;
 
-/// An item for nodes that are not in use.
+/// A default item, for unused nodes.
 pub trait Blank: Copy {
-    /// The item.
+    /// The default item.
     const BLANK: Self;
 }
 
-/// Nodes in chunks of [`CHUNK_NODES`], which stay where they are: growth obtains a chunk and copies
-/// no node.
+/// Nodes in chunks of [`CHUNK_NODES`], which never move: growth obtains a chunk and copies no node.
 ///
 /// # Cost
-/// From an index to its node there is one load more than in a `Vec`: a pointer from the table of
-/// chunks. The table doubles when it is full, and has 64 KiB where there are two million nodes.
+/// Access to a node by its index takes one load more than in a `Vec`: a pointer from the table of
+/// chunks. The table doubles when it is full, and has 64 KiB for two million nodes.
 #[derive(Debug)]
 pub struct Chunks<A: Augment, T = Vec<Chunk<A>>> {
     table: T,
-    /// Nodes in use; those behind them are blank.
+    /// Number of nodes in use; the nodes after them are blank.
     len: usize,
     nodes: PhantomData<A>,
 }
 
-/// Memory for more nodes of [`Chunks`], obtained before a lock is taken; and what is left of it
-/// afterwards, to be freed without the lock.
+/// Memory for more nodes of [`Chunks`], obtained before a lock is taken. It also carries the unused
+/// rest afterwards, to be freed without the lock.
 #[must_use = "memory is freed where this is dropped, which should not be under a lock"]
 pub struct Growth<A: Augment> {
     fresh: Vec<Chunk<A>>,
-    /// Room for the chunks that there were and the fresh ones; none where there was room already.
+    /// A table with room for the old and the fresh chunks; empty if the current table has room.
     table: Vec<Chunk<A>>,
 }
 
@@ -58,7 +57,7 @@ impl<A: Augment> fmt::Debug for Growth<A> {
     }
 }
 
-/// How many chunks there are, and for how many the table has room: what [`Growth`] has to know.
+/// Length and capacity of the table of chunks: the input of [`growth`](Self::growth).
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkTable {
     len: usize,
@@ -66,14 +65,14 @@ pub struct ChunkTable {
 }
 
 impl ChunkTable {
-    /// Memory for so many nodes more.
+    /// Obtains memory for `nodes` more nodes.
     ///
     /// # Errors
-    /// [`NoMemory`]: what was obtained is free again.
+    /// [`NoMemory`]: memory already obtained has been freed.
     ///
     /// # Cost
-    /// It obtains and fills a chunk for each [`CHUNK_NODES`] nodes, and a table where the one that
-    /// there is has no room.
+    /// It obtains and fills a chunk for each [`CHUNK_NODES`] nodes, and a new table if the current
+    /// one has no room.
     pub fn growth<A>(self, nodes: usize) -> Result<Growth<A>, NoMemory>
     where
         A: Augment<Item: Blank>,
@@ -109,7 +108,7 @@ fn chunk<A: Augment<Item: Blank>>() -> Result<Chunk<A>, NoMemory> {
 }
 
 impl<A: Augment> Chunks<A> {
-    /// No node, and no memory.
+    /// No nodes, and no memory.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -119,12 +118,12 @@ impl<A: Augment> Chunks<A> {
         }
     }
 
-    /// How many nodes there is memory for.
+    /// Number of nodes that fit in the memory.
     pub fn capacity(&self) -> usize {
         self.table.len() * CHUNK_NODES
     }
 
-    /// For how many chunks there is room.
+    /// The size of the table of chunks.
     pub fn table(&self) -> ChunkTable {
         ChunkTable {
             len: self.table.len(),
@@ -132,13 +131,13 @@ impl<A: Augment> Chunks<A> {
         }
     }
 
-    /// Takes over memory that was obtained elsewhere, as much as the table has room for, and
-    /// returns the rest. With this a tree under a lock grows, and what allocates, fills and frees
-    /// is outside.
+    /// Adds memory that was obtained elsewhere, as much as the table has room for, and returns the
+    /// rest. With this a tree under a lock can grow while all allocation, filling and freeing stays
+    /// outside.
     ///
     /// # Cost
-    /// O(1) a chunk, and a copy of the table, a word a chunk, where that is replaced. No node is
-    /// copied; it neither allocates nor frees.
+    /// O(1) a chunk, and a copy of the table, a word a chunk, if it is replaced. No node is copied;
+    /// it neither allocates nor frees.
     pub fn grow_with(&mut self, growth: Growth<A>) -> Growth<A> {
         let Growth {
             mut fresh,
@@ -154,10 +153,10 @@ impl<A: Augment> Chunks<A> {
         Growth { fresh, table }
     }
 
-    /// Copies of `nodes` under their names.
+    /// Copies `nodes` under the same names.
     ///
     /// # Errors
-    /// [`NoMemory`] for the chunks.
+    /// [`NoMemory`] if the chunks cannot be allocated.
     pub(crate) fn copied<S: Slots<A>>(nodes: &S) -> Result<Self, NoMemory>
     where
         A: Augment<Item: Blank> + Copy,
@@ -235,7 +234,7 @@ impl<A: Augment<Item: Blank> + Copy, S: Slots<A>, C: Config> RbTree<Arena<A, S>,
     /// The same tree over copies of its nodes in chunks, under the same names.
     ///
     /// # Errors
-    /// The tree comes back if there is no memory; nothing has changed.
+    /// The tree is returned if out of memory; nothing has changed.
     pub(crate) fn into_chunks(self) -> Result<RbTree<Arena<A, Chunks<A>>, C>, Self> {
         match Chunks::copied(self.nodes.store()) {
             Ok(chunks) => Ok(RbTree {
@@ -254,7 +253,7 @@ impl<A: Augment, C: Config> RbTree<Arena<A, Chunks<A>>, C> {
         self.nodes.store()
     }
 
-    /// Takes memory over for more nodes; see [`Chunks::grow_with`].
+    /// Adds memory for more nodes; see [`Chunks::grow_with`].
     pub fn grow_with(&mut self, growth: Growth<A>) -> Growth<A> {
         self.nodes.store_mut().grow_with(growth)
     }
@@ -338,7 +337,7 @@ mod tests {
         assert_eq!(chunks.capacity(), 2 * CHUNK_NODES);
     }
 
-    /// What an arena says of so many nodes, none of which is there.
+    /// Panic message of an arena that claims `len` nodes without having any.
     fn said_of(len: usize) -> String {
         let chunks = Chunks::<ByNumber> {
             len,

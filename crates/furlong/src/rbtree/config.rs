@@ -1,19 +1,19 @@
-//! The one configuration parameter of a tree.
+//! Configuration of a tree.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 
 use super::{Checked, Counters, Off, Propagation};
 
-/// What may differ between two trees over the same nodes.
+/// Type parameters of a tree, independent of its nodes.
 pub trait Config {
-    /// When halves are recomputed.
+    /// Rule for the recomputation of halves.
     type Propagation: Propagation;
-    /// Whether work is counted.
+    /// Work counters, or none.
     type Counters: Counters;
 }
 
-/// [`Checked`] propagation, nothing counted.
+/// [`Checked`] propagation, no counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 

@@ -5,11 +5,11 @@ use core::cell::Cell;
 
 /// Counts the work of a tree.
 pub trait Counters: Default {
-    /// A node's halves were recomputed.
+    /// Counts a recomputation of a node's halves.
     fn augmentation(&self);
-    /// A node changed places with its child.
+    /// Counts a rotation of a node with its child.
     fn rotation(&self);
-    /// A search looked at a node.
+    /// Counts a node visited by a search.
     fn visit(&self);
 }
 
@@ -26,7 +26,7 @@ impl Counters for Off {
     fn visit(&self) {}
 }
 
-/// Counts everything.
+/// Counts all events.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     augmentations: Cell<u64>,
@@ -35,19 +35,19 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nodes whose halves were recomputed, once a node and walk, whether one half or both.
+    /// Number of recomputed nodes, counted once a node and walk, for one half or both.
     #[must_use]
     pub fn augmentations(&self) -> u64 {
         self.augmentations.get()
     }
 
-    /// Single rotations; a double rotation counts two.
+    /// Number of single rotations; a double rotation counts two.
     #[must_use]
     pub fn rotations(&self) -> u64 {
         self.rotations.get()
     }
 
-    /// Nodes that searches looked at.
+    /// Number of nodes visited by searches.
     #[must_use]
     pub fn visits(&self) -> u64 {
         self.visits.get()

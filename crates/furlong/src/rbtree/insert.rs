@@ -21,7 +21,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         Ok(())
     }
 
-    /// The node below which `key` belongs, and on which side; `None` in an empty tree.
+    /// The node below which `key` belongs, and the side; `None` in an empty tree.
     #[inline(always)]
     fn find_place(&self, key: Key<N>) -> Result<Place<N::Ref>, InsertError<N::Ref>> {
         let Some(mut at) = self.head.root else {
@@ -44,7 +44,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Links `new` as a leaf at a place where there is none.
+    /// Links `new` as a leaf at an empty place.
     #[inline(always)]
     pub(super) fn link(&mut self, place: Place<N::Ref>, new: N::Ref) {
         let item = self.nodes.item(new, INTERNAL);
@@ -65,8 +65,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.nodes.set_child(parent, side, Some(new), INTERNAL);
         self.head.is_interrupted = true;
         self.counters.augmentation();
-        // A new node always counts as changed: what it kept from an earlier life may equal a
-        // leaf's.
+        // A new node always counts as changed: its old halves may happen to equal a leaf's.
         self.grow(new, summary, !C::Propagation::AT_ROTATION);
         if C::Propagation::AT_ROTATION {
             self.climb(self.nodes.place(new), self.nodes.summary(new));
@@ -74,7 +73,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.head.is_interrupted = false;
     }
 
-    /// Walks up from `new`, a leaf where there was none. Where `walks`, its `summary` is new too.
+    /// Rebalances from `new`, a fresh leaf, upwards. If `walks`, halves are updated with its
+    /// `summary` on the way.
     #[inline(always)]
     fn grow(&mut self, new: N::Ref, mut summary: Summary<N::Augment>, mut walks: bool) {
         let mut at = new;
@@ -108,8 +108,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// `child`, on `side` of `at`, has the rank of `at`, and the other child is two below: one
-    /// rotation, single or double, puts ranks in order. Returns the node that is then on top, and
+    /// `child`, on `side` of `at`, has the rank of `at`, and the other child is two below. One
+    /// rotation, single or double, restores the ranks. Returns the node that is then on top, and
     /// its summary. Nodes up to `reached` have been counted.
     #[inline(always)]
     fn rotate_after_insert(
@@ -141,7 +141,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         (top, self.rotate_twice(at, side, child, top))
     }
 
-    /// Counts a node that is recomputed, unless that `is_counted`.
+    /// Counts a recomputed node, unless `is_counted`.
     #[inline(always)]
     fn count_unless(&self, is_counted: bool) {
         if !is_counted {

@@ -14,9 +14,9 @@ use super::augment::Half;
 use super::nodes::{Internal, Sealed};
 use super::{Augment, Nodes, Place, Ranks, Side};
 
-/// The part of a struct by which it hangs in a tree.
+/// The links of one tree inside a struct.
 ///
-/// It is made of cells, so that a tree changes it while the struct is only shared.
+/// They are cells, so that a tree changes them while the struct is only shared.
 pub struct Links<A: Augment> {
     children: [Cell<Option<NonNull<A::Item>>>; 2],
     parent: Cell<Option<NonNull<A::Item>>>,
@@ -27,7 +27,7 @@ pub struct Links<A: Augment> {
 }
 
 impl<A: Augment> Links<A> {
-    /// Of a struct that is in no tree.
+    /// Links of a struct in no tree.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -40,7 +40,7 @@ impl<A: Augment> Links<A> {
         }
     }
 
-    /// Whether the struct is in a tree.
+    /// Returns true if the struct is in a tree.
     pub fn is_linked(&self) -> bool {
         self.linked.get()
     }
@@ -60,12 +60,15 @@ impl<A: Augment> fmt::Debug for Links<A> {
     }
 }
 
-/// Says where in a struct its [`Links`] are: several trees can thread through one struct.
+/// Locates the [`Links`] in a struct: one struct can be in several trees.
 ///
 /// # Safety
-/// `links` returns, for as long as an item is in a tree of this kind or may be put into one, the
-/// same field inside that very item; no two implementations return the same field. It does not
-/// panic. A tree follows the pointers that it finds there.
+/// - While an item is in a tree of this kind or may be put into one, `links` returns the same field
+///   inside that very item.
+/// - No two implementations return the same field.
+/// - `links` does not panic.
+///
+/// A tree follows the pointers in that field.
 ///
 /// ```compile_fail,E0200
 /// # use furlong::rbtree::{Augment, Linked, Links, Side};
@@ -90,33 +93,33 @@ pub unsafe trait Linked: Augment + Sized {
     fn links(item: &Self::Item) -> &Links<Self>;
 }
 
-/// Names a struct that hangs or may hang in a tree.
+/// Names a struct that is or may be in a tree.
 pub struct Pinned<T>(NonNull<T>);
 
 impl<T> Pinned<T> {
     /// Names the struct at `item`.
     ///
-    /// A name is a pointer that safe code may copy, keep, and give to any function. Whoever makes
-    /// one therefore decides who gets to see it: names come back from every search, step and
-    /// iteration of the tree, and out of [`Iter`](super::Iter) and [`Cursor`](super::Cursor).
+    /// A name is a pointer that safe code may copy, keep, and pass to any function. So the maker of
+    /// a name decides which code can see it: every search, step and iteration of the tree returns
+    /// names, and so do [`Iter`](super::Iter) and [`Cursor`](super::Cursor).
     ///
     /// # Safety
-    /// All of this is promised for the struct at `item`, until no copy of the name can be used any
-    /// more and the struct is in no tree. A copy that is kept, compared and dropped is not used; it
-    /// is used when it is given to a function of a tree or of [`Nodes`].
+    /// The caller promises all of this for the struct at `item`, until no copy of the name can be
+    /// used any more and the struct is in no tree. A copy that is only kept, compared and dropped
+    /// does not count as used; passing it to a function of a tree or of [`Nodes`] does.
     /// - The struct stays at this address and is not dropped, and there is no `&mut` to it.
     ///   References that a tree has lent out end before that: they borrow the tree, so a tree that
     ///   can be changed has lent none.
-    /// - Only one thread at a time uses a tree that the struct is in, or a name of the struct.
-    /// - Every function that the name is given to belongs to the one tree that the struct is in, or
-    ///   is put into; [`Nodes`] apart, whose functions read. With the assertions of debug builds a
-    ///   tree that would change a struct of another one panics.
-    /// - The struct counts as in its tree until that has removed it or was cleared, whatever
-    ///   [`is_linked`](Links::is_linked) says. When a tree is dropped or forgotten with structs in
-    ///   it, no name of them is ever used again, though they themselves may be dropped.
+    /// - Only one thread at a time uses a tree that contains the struct, or a name of the struct.
+    /// - Every function that receives the name belongs to the one tree that the struct is in, or is
+    ///   put into. Functions of [`Nodes`], which only read, are exempt. With the assertions of
+    ///   debug builds, a tree that would change a struct of another one panics.
+    /// - The struct counts as in its tree until that has removed it or was cleared, regardless of
+    ///   [`is_linked`](Links::is_linked). When a tree is dropped or forgotten with structs in it,
+    ///   no name of them is ever used again, though the structs themselves may be dropped.
     ///
-    /// The owner of a tree can keep these promises if he shows neither names nor the tree to
-    /// others: removes before he drops, and lends out what `RbTree::item` returns.
+    /// The owner of a tree can keep these promises by hiding both the names and the tree: remove a
+    /// struct before its drop, and lend out only the references that `RbTree::item` returns.
     #[inline]
     pub const unsafe fn new(item: NonNull<T>) -> Self {
         Self(item)
@@ -128,13 +131,13 @@ impl<T> Pinned<T> {
         self.0
     }
 
-    /// The struct, for as long as the caller says.
+    /// The struct, for a lifetime that the caller chooses.
     #[inline(always)]
     const fn get<'a>(self) -> &'a T {
-        // SAFETY: the name is being used, or the struct is in a tree, and the caller of `new` has
-        // promised that it is there, does not move and is only shared until then. Those who lend
-        // the reference out bind it to the tree (`RbTree::item`), and no other code of this file
-        // keeps it.
+        // SAFETY: the name is being used, or the struct is in a tree. The caller of `new` has
+        // promised that until then it exists, does not move and is only shared. Code that lends the
+        // reference out binds it to the tree (`RbTree::item`), and no other code of this file keeps
+        // it.
         unsafe { self.0.as_ref() }
     }
 }
@@ -168,7 +171,7 @@ impl<T> fmt::Debug for Pinned<T> {
     }
 }
 
-/// Nodes in the caller's own structs; the tree itself keeps nothing but the root.
+/// Nodes in the caller's own structs; the tree itself stores only the root.
 ///
 /// # Example
 /// ```
@@ -215,8 +218,8 @@ impl<T> fmt::Debug for Pinned<T> {
 /// assert!(tasks.iter().all(|task| !task.links.is_linked()));
 /// ```
 ///
-/// A reference to a struct borrows the tree that it was had through, so that the tree cannot give
-/// the struct up meanwhile:
+/// A reference to a struct borrows the tree that it came from, so that the tree cannot release the
+/// struct meanwhile:
 /// ```compile_fail,E0502
 /// # use furlong::rbtree::{Intrusive, Linked, Pinned, RbTree};
 /// fn take_out<A: Linked>(tree: &mut RbTree<Intrusive<A>>, at: Pinned<A::Item>) -> &A::Item {
@@ -225,7 +228,7 @@ impl<T> fmt::Debug for Pinned<T> {
 ///     item
 /// }
 /// ```
-/// and there is none to be had without a tree:
+/// and without a tree no reference can be obtained:
 /// ```compile_fail,E0061
 /// # use furlong::rbtree::{Intrusive, Linked, Nodes, Pinned};
 /// fn forever<A: Linked>(nodes: &'static Intrusive<A>, at: Pinned<A::Item>) -> &'static A::Item {
@@ -234,9 +237,9 @@ impl<T> fmt::Debug for Pinned<T> {
 /// ```
 ///
 /// # Threads
-/// A tree of these is not `Send`: what is in it is reached from wherever that is. Where the structs
-/// are `Sync`, and the tree and their links are used under one lock only, its owner may say so with
-/// an `unsafe impl Send` for a struct of his around the tree, which then stands in a
+/// A tree of these is not `Send`: its structs stay reachable from the thread that owns them. Its
+/// owner may wrap the tree in a struct with an `unsafe impl Send`, if the structs are `Sync` and
+/// the tree and their links are used under one lock only. The wrapper can then be in a
 /// [`Lock`](crate::sync::Lock), also a static one.
 #[derive(Debug)]
 pub struct Intrusive<A>(PhantomData<fn() -> A>);
@@ -380,13 +383,14 @@ mod tests {
 
     type Tree = RbTree<Intrusive<ById>>;
 
-    /// What becomes of a struct in one tree whose name is given to another.
+    /// Passes the name of a struct in one tree to another tree.
     fn mixed_up(misdeed: fn(&mut Tree, Pinned<Task>)) {
         let tasks = [1, 2, 3].map(|id| Task(id, Links::new()));
         let [mut tree, mut other] = [(); 2].map(|()| Tree::new(Intrusive::new()));
         for task in &tasks {
-            // SAFETY: the tasks outlive both trees, do not move, and are only shared. That a name
-            // is given to the wrong tree is what has to be found out, before that follows it.
+            // SAFETY: the tasks outlive both trees, do not move, and are only shared. The name
+            // given to the wrong tree is the mistake that the other tree must detect before it
+            // follows the name.
             let name = unsafe { Pinned::new(NonNull::from(task)) };
             tree.insert(name).expect("it is in no tree");
         }

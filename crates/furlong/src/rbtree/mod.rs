@@ -1,42 +1,45 @@
 //! Augmented rank-balanced trees: the ordered structure under [`iova`](crate::iova).
 //!
 //! # What it is
-//! A weak AVL tree whose nodes keep a summary of what is below them (an [`Augment`] of the user's:
-//! the largest gap, a count, a maximum), so that a search can pass by whole subtrees. It allocates
-//! nothing and moves nothing: nodes live in an [`Arena`], an array of the caller's with indices for
-//! names, or inside the caller's own structs ([`Intrusive`]). Both are [`Nodes`], the one trait
-//! over which the algorithm is written, once, with left and right as a [`Side`].
+//! A weak AVL tree whose nodes keep a summary of the subtrees below them, so that a search can skip
+//! whole subtrees. The user defines the summary as an [`Augment`]: the largest gap, a count, a
+//! maximum. The tree allocates nothing and moves nothing. Nodes live in an [`Arena`], the caller's
+//! array with indices as names, or inside the caller's own structs ([`Intrusive`]). Both are
+//! [`Nodes`], the one trait over which the algorithm is written. It is written once for both
+//! directions, with left and right as a [`Side`].
 //!
 //! # Words
-//! - **rank**: an integer a node, kept as the differences to its children only ([`Ranks`]).
-//! - **half**: what a node keeps about one of its sides; **summary**: what its two halves and its
-//!   item make of its subtree. Summaries are handed up in registers and kept nowhere.
-//! - **augmentation**: recomputing a node's halves; **propagation**: when, and how far up.
-//! - **place**: the parent of a node and the side on which it is.
+//! - **rank**: an integer per node; a node stores only the differences to its children ([`Ranks`]).
+//! - **half**: the data that a node keeps about one of its sides; **summary**: computed for a
+//!   subtree from the root's two halves and its item. Summaries are passed up in registers and
+//!   never stored.
+//! - **augmentation**: the recomputation of a node's halves; **propagation**: the rule for when to
+//!   do it and how far up.
+//! - **place**: the parent of a node and its side below that parent.
 //!
 //! # Invariants
-//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
+//! [`Check::check`](crate::check::Check::check) verifies them and returns the broken one
 //! ([`Broken`]).
 //! - I1: the root has no parent.
-//! - I2: every child names its node, and the side on which it is, as its place.
+//! - I2: every child's place is its parent and its side.
 //! - I3: keys ascend strictly in order.
-//! - I4: the rank differences on both sides are one or two and give the node one rank.
+//! - I4: the rank differences on both sides are one or two and give the node the same rank.
 //! - I5: a leaf has rank 0.
-//! - I6: every half is what the child's subtree makes of it.
+//! - I6: every half is the value computed from the child's subtree.
 //! - I7: the tree's length is the number of linked nodes.
 //!
-//! I1, I2, I3 and I7 hold whenever code of the user's runs. Where that panics in a change, I4 to I6
-//! are left to the [next change](RbTree::recover), and `check` does not ask for them.
+//! I1, I2, I3 and I7 hold whenever user code runs. If user code panics during a change, I4 to I6
+//! stay broken until the [next change](RbTree::recover) repairs them, and `check` skips them.
 //!
 //! # Files
-//! - `tree`: the type and its operations; `config`, `counters`: what may differ, what is counted.
-//! - `augment`: the trait of the user's; `propagation`: the seam and its three arms.
-//! - `nodes`: the link trait; `arena`, `intrusive`: the two places where nodes live; `store`,
-//!   `chunks`: arrays that may grow, and one that does without moving a node.
-//! - `insert`, `remove`: rebalancing; `walk`: the one walk after it; `work`: the steps of all
+//! - `tree`: the type and its operations; `config`, `counters`: its type parameters, work counters.
+//! - `augment`: the user's trait; `propagation`: the seam and its three arms.
+//! - `nodes`: the link trait; `arena`, `intrusive`: the two kinds of node storage; `store`,
+//!   `chunks`: arrays that may grow, and one that grows without moving a node.
+//! - `insert`, `remove`: rebalancing; `walk`: the walk after it; `work`: the steps shared by all
 //!   three.
-//! - `recover`: what a panic of the user's code has left, made whole.
-//! - `search`, `iter`, `cursor`: looking and moving; `check`: the invariants.
+//! - `recover`: repair after a panic of user code.
+//! - `search`, `iter`, `cursor`: searching and moving; `check`: the invariants.
 //! - `side`, `ranks`: left and right; rank differences.
 //!
 //! # Sources
@@ -47,9 +50,9 @@
 //!   [`Propagation`].
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c`: the summary first, last, largest gap.
 //!
-//! What differs from them: a node keeps halves instead of its own summary, so no walk reads a
-//! sibling; a node knows its side; and a rotation leaves its work to the walk, which does it in
-//! passing.
+//! Differences from them: a node keeps halves instead of its own summary, so no walk reads a
+//! sibling. A node stores its side. A rotation leaves its recomputation to the walk, which does it
+//! on the way.
 #![deny(unsafe_code)]
 
 mod arena;

@@ -1,4 +1,4 @@
-//! The link trait: what the algorithm asks of the place where nodes live.
+//! The link trait: the interface between the algorithm and the storage of nodes.
 #![forbid(unsafe_code)]
 
 use core::fmt::Debug;
@@ -7,7 +7,7 @@ use core::hint::select_unpredictable;
 use super::augment::{Half, Summary};
 use super::{Augment, Ranks, Side};
 
-/// The parent of a node and on which side of it the node is; `None` for the root.
+/// The parent of a node and the node's side below it; `None` for the root.
 pub type Place<R> = Option<(R, Side)>;
 
 mod sealed {
@@ -15,19 +15,19 @@ mod sealed {
 }
 pub(super) use sealed::Sealed;
 
-/// Permission to change links and to reach items without the tree that holds them. Code outside
-/// this module can neither name nor make one: a link that a caller sets could lead an
-/// [`Intrusive`](super::Intrusive) tree into memory that is gone.
+/// Permission to change links and to access items without the tree that holds them. Code outside
+/// this module can neither name nor make one: a link set by a caller could lead an
+/// [`Intrusive`](super::Intrusive) tree into freed memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Internal(());
 
 /// The permission, for the tree's own algorithm.
 pub(super) const INTERNAL: Internal = Internal(());
 
-/// Where nodes live: an [`Arena`](super::Arena) of slots, or the caller's own structs
+/// Storage of nodes: an [`Arena`](super::Arena) of slots, or the caller's own structs
 /// ([`Intrusive`](super::Intrusive)). The tree's algorithm exists once, over this trait.
 ///
-/// It can be read and used as a bound; only this module implements it, and only a tree changes
+/// It can be read and used as a bound. Only this module implements it, and only a tree changes
 /// links. Every method is a few loads or stores.
 ///
 /// ```compile_fail,E0061
@@ -39,27 +39,27 @@ pub(super) const INTERNAL: Internal = Internal(());
 pub trait Nodes: Sealed {
     /// Order and augmentation.
     type Augment: Augment;
-    /// Names a node. The tree never moves an item from one node to another, so a name stays good
-    /// for as long as the caller keeps the node.
+    /// Names a node. The tree never moves an item from one node to another, so a name stays valid
+    /// as long as the caller keeps the node.
     type Ref: Copy + Eq + Debug;
     /// The same nodes through local references, see [`view`](Nodes::view).
     type View<'a>: Nodes<Augment = Self::Augment, Ref = Self::Ref>
     where
         Self: 'a;
 
-    /// Borrows the nodes for one change. The compiler keeps a view's addresses in registers, where
-    /// it would have to load them again after every store through a longer-lived owner.
+    /// Borrows the nodes for one change. The compiler keeps a view's addresses in registers; with a
+    /// longer-lived owner it would reload them after every store.
     #[doc(hidden)]
     fn view(&mut self, by: Internal) -> Self::View<'_>;
 
-    /// The node's item, which callers reach through their tree alone: a reference must not outlive
-    /// the borrow of the tree that its node is in.
+    /// The node's item, which callers access through their tree alone: a reference must not outlive
+    /// the borrow of the node's tree.
     #[doc(hidden)]
     fn item(&self, at: Self::Ref, by: Internal) -> &<Self::Augment as Augment>::Item;
 
     /// The child on `side`.
     fn child(&self, at: Self::Ref, side: Side) -> Option<Self::Ref>;
-    /// Sets the child on `side`; not that child's parent.
+    /// Sets the child on `side`, but not that child's place.
     #[doc(hidden)]
     fn set_child(&mut self, at: Self::Ref, side: Side, child: Option<Self::Ref>, by: Internal);
 
@@ -69,22 +69,22 @@ pub trait Nodes: Sealed {
     #[doc(hidden)]
     fn set_ranks(&mut self, at: Self::Ref, ranks: Ranks, by: Internal);
 
-    /// The parent, and on which side of it the node is; `None` for the root. The node itself keeps
-    /// the side: a walk knows where it goes before the parent's cache line has come.
+    /// The parent, and the node's side below it; `None` for the root. The node itself stores the
+    /// side, so a walk knows its direction before the parent's cache line has arrived.
     fn place(&self, at: Self::Ref) -> Place<Self::Ref>;
-    /// Sets the place, and with it that the node is linked.
+    /// Sets the place, which also marks the node as linked.
     #[doc(hidden)]
     fn set_place(&mut self, at: Self::Ref, place: Place<Self::Ref>, by: Internal);
 
-    /// Whether the node is in a tree.
+    /// Returns true if the node is in a tree.
     fn is_linked(&self, at: Self::Ref) -> bool;
     /// Marks the node as being in no tree.
     #[doc(hidden)]
     fn set_unlinked(&mut self, at: Self::Ref, by: Internal);
 
-    /// What the node keeps about `side`.
+    /// The node's half on `side`.
     fn half(&self, at: Self::Ref, side: Side) -> Half<Self::Augment>;
-    /// Sets what the node keeps about `side`.
+    /// Sets the node's half on `side`.
     #[doc(hidden)]
     fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<Self::Augment>, by: Internal);
 
@@ -95,7 +95,7 @@ pub trait Nodes: Sealed {
     }
 
     /// The right child if `right`, else the left one, without a branch: a search would mispredict
-    /// every other one.
+    /// every second one.
     #[inline(always)]
     fn child_if(&self, at: Self::Ref, right: bool) -> Option<Self::Ref> {
         select_unpredictable(
@@ -105,26 +105,26 @@ pub trait Nodes: Sealed {
         )
     }
 
-    /// The child of a node that has one at most.
+    /// The child of a node that has at most one.
     #[inline(always)]
     fn only_child(&self, at: Self::Ref) -> Option<Self::Ref> {
         self.child(at, Side::Left).or(self.child(at, Side::Right))
     }
 
-    /// Whether the node has no child.
+    /// Returns true if the node has no child.
     #[inline(always)]
     fn is_leaf(&self, at: Self::Ref) -> bool {
         self.child(at, Side::Left).is_none() && self.child(at, Side::Right).is_none()
     }
 
-    /// The summary of the node's subtree, from what the node itself keeps.
+    /// The summary of the node's subtree, computed from the node's own data.
     #[inline(always)]
     fn summary(&self, at: Self::Ref) -> Summary<Self::Augment> {
         let [left, right] = Side::BOTH.map(|side| self.half(at, side));
         Self::Augment::join(self.item(at, INTERNAL), &left, &right)
     }
 
-    /// What the half of `at` on `side` should be, read from the child there.
+    /// The correct half of `at` on `side`, computed from the child there.
     #[inline(always)]
     fn fresh_half(&self, at: Self::Ref, side: Side) -> Half<Self::Augment> {
         let item = self.item(at, INTERNAL);

@@ -7,18 +7,19 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// When halves are recomputed.
+/// Rule for the recomputation of halves.
 pub trait Propagation: sealed::Sealed {
-    /// Whether ranks are mended first, by a walk in which rotations recompute the nodes that they
-    /// move, and all halves after it. If not, what is below a rotation is in order before it.
+    /// If true, a first walk restores ranks, with rotations that recompute the nodes they move, and
+    /// a second walk recomputes all halves. If false, the halves below a rotation are up to date
+    /// before it.
     const AT_ROTATION: bool;
 
-    /// Whether the walk goes on above a node whose summary has `changed` or not.
+    /// Returns true if the walk continues above a node whose summary has or has not `changed`.
     fn climb(changed: bool) -> bool;
 }
 
-/// Every rotation recomputes, and the walk goes to the root: FreeBSD's `sys/tree.h` before
-/// 7f2ec173e, and what trees without a check still do.
+/// Every rotation recomputes, and the walk continues to the root: FreeBSD's `sys/tree.h` before
+/// 7f2ec173e, and other trees without a check today.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Eager;
 
@@ -26,7 +27,7 @@ pub struct Eager;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deferred;
 
-/// Every node once, and only as far as something changes: FreeBSD's `RB_AUGMENT_CHECK`.
+/// Every node once, and only until a summary stays the same: FreeBSD's `RB_AUGMENT_CHECK`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checked;
 

@@ -1,10 +1,10 @@
-//! Rank differences of a node: the balance of the tree, two bits a node.
+//! Rank differences of a node: the balance of the tree, two bits per node.
 #![forbid(unsafe_code)]
 
 use super::Side;
 
-/// On which sides of a node the child's rank is less by two, and not by one. A missing child has
-/// rank -1, a leaf rank 0, and no difference is anything but one or two.
+/// The sides of a node on which the child's rank is less by two instead of by one. A missing child
+/// has rank -1, a leaf rank 0, and every difference is one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Ranks(u8);
@@ -22,24 +22,24 @@ impl Ranks {
         Self(if long { Self::bit(side) } else { 0 })
     }
 
-    /// Whether the difference on `side` is two.
+    /// Returns true if the difference on `side` is two.
     #[inline(always)]
     #[must_use]
     pub const fn is_long(self, side: Side) -> bool {
         self.0 & Self::bit(side) != 0
     }
 
-    /// The same with the difference on `side` one (`false`) or two (`true`).
+    /// The same with the difference on `side` set to one (`false`) or two (`true`).
     #[inline(always)]
     #[must_use]
     pub const fn with(self, side: Side, long: bool) -> Self {
         Self(self.0 & (Self::LONG.0 - Self::bit(side)) | Self::on(side, long).0)
     }
 
-    /// What becomes of a node whose child on `side` has lost a rank. A node that `is_leaf` has
-    /// become one by that.
+    /// The effect on a node when its child on `side` loses a rank; `is_leaf` if the node has become
+    /// a leaf by that.
     ///
-    /// The answer is looked up and not worked out: no branch of a removal is harder to predict.
+    /// It is a table look-up instead of branches: no branch of a removal is harder to predict.
     #[inline(always)]
     #[must_use]
     pub(super) const fn after_loss(self, side: Side, is_leaf: bool) -> AfterLoss {
@@ -54,7 +54,7 @@ impl Ranks {
     }
 }
 
-/// What becomes of a node by the loss of a rank below it, see [`Ranks::after_loss`].
+/// Effect on a node of the loss of a rank below it, see [`Ranks::after_loss`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AfterLoss(u8);
 
@@ -64,26 +64,26 @@ impl AfterLoss {
     /// The child is three below, its sibling one below.
     const LEANS: u8 = 2 << 2;
 
-    /// The node's differences.
+    /// The node's new differences.
     #[inline(always)]
     pub(super) const fn ranks(self) -> Ranks {
         Ranks(self.0 & Ranks::LONG.0)
     }
 
-    /// Whether the node keeps its rank: nothing changes above it.
+    /// True if the node keeps its rank: nothing changes above it.
     #[inline(always)]
     pub(super) const fn keeps(self) -> bool {
         self.0 & Self::KEEPS != 0
     }
 
-    /// Whether the child is three below, and its sibling one: the sibling decides.
+    /// True if the child is three below, and its sibling one: the sibling decides.
     #[inline(always)]
     pub(super) const fn leans(self) -> bool {
         self.0 & Self::LEANS != 0
     }
 }
 
-/// The sixteen answers of [`Ranks::after_loss`], four bits each.
+/// The sixteen results of [`Ranks::after_loss`], four bits each.
 const AFTER_LOSS: u64 = {
     let mut answers = 0;
     let mut case = 0;

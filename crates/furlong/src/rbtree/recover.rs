@@ -1,7 +1,7 @@
-//! Recovery from a panic of the user's code in the middle of a change.
+//! Recovery from a panic of user code in the middle of a change.
 //!
-//! Links are whole then ([`Work`](super::work::Work) says why); ranks and halves are made anew, and
-//! for that the nodes are put into a new shape of the same order.
+//! Links are intact then ([`Work`](super::work::Work) explains the reason). Ranks and halves are
+//! recomputed; for that the nodes are put into a new shape with the same order.
 #![forbid(unsafe_code)]
 
 use super::augment::Summary;
@@ -9,24 +9,25 @@ use super::nodes::INTERNAL;
 use super::{Augment, Config, Nodes, Ranks, RbTree, Side};
 
 impl<N: Nodes, C: Config> RbTree<N, C> {
-    /// Whether code of the user's (an [`Augment`], [`Counters`](super::Counters), the closure of
-    /// [`update`](RbTree::update)) has panicked in a change, and nothing has
-    /// [recovered](Self::recover) the tree since. Every node is in the tree or out of it, and all
-    /// that reads keys is right; what nodes keep about their sides is out of date.
+    /// Returns true if user code has panicked in a change and the tree was not
+    /// [recovered](Self::recover) since. User code is an [`Augment`],
+    /// [`Counters`](super::Counters), or the closure of [`update`](RbTree::update). Every node is
+    /// in the tree or out of it, and operations that only read keys are correct; the halves are out
+    /// of date.
     #[inline]
     pub const fn is_interrupted(&self) -> bool {
         self.head.is_interrupted
     }
 
-    /// Makes anew what a panic in a change has left undone. Every change does so first; this lets
-    /// the caller choose when.
+    /// Repairs the tree after a panic in a change. Every change does so first; this method lets the
+    /// caller choose when.
     ///
     /// # Panics
-    /// With the user's code, which computes every half; the tree stays
+    /// If user code, which computes every half, panics again; the tree stays
     /// [interrupted](Self::is_interrupted).
     ///
     /// # Cost
-    /// O(1) if nothing has panicked, else O(n). No allocation, and stack for O(log n) calls.
+    /// O(1) if nothing has panicked, else O(n). No allocation; recursion of depth O(log n).
     #[inline]
     pub fn recover(&mut self) {
         if self.head.is_interrupted {
@@ -62,8 +63,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     }
 }
 
-/// Makes a row of a tree: nodes in order, each the right child of the one before. Returns the
-/// first. Places are left as they are.
+/// Turns a tree into a row: nodes in order, each the right child of the one before. Returns the
+/// first. Places stay unchanged.
 fn stretch<N: Nodes>(nodes: &mut N, root: N::Ref) -> N::Ref {
     let mut first = root;
     let mut last = None;
@@ -87,7 +88,7 @@ fn stretch<N: Nodes>(nodes: &mut N, root: N::Ref) -> N::Ref {
 }
 
 /// Makes a tree of the first `count` nodes of a row, and leaves the others in it. A subtree of n
-/// nodes has rank log2 n, rounded down. The place of the root is the caller's to set.
+/// nodes has rank log2 n, rounded down. The caller sets the place of the root.
 fn shape<N: Nodes>(nodes: &mut N, count: usize, row: &mut Option<N::Ref>) -> Option<N::Ref> {
     if count == 0 {
         return None;
@@ -97,7 +98,7 @@ fn shape<N: Nodes>(nodes: &mut N, count: usize, row: &mut Option<N::Ref>) -> Opt
     let root = (*row)?;
     *row = nodes.child(root, Side::Right);
     let right = shape(nodes, counts[1], row);
-    // One more than the rank of a subtree of so many nodes.
+    // One more than the rank of a subtree of `count` nodes.
     let height = |count: usize| count.checked_ilog2().map_or(0, |log| log + 1);
     let mut ranks = Ranks::SHORT;
     for (side, child) in Side::BOTH.into_iter().zip([left, right]) {

@@ -1,10 +1,10 @@
 //! Removal of a node that the caller names: no search.
 //!
-//! What a removal costs is branches that nobody can predict: which children there are, how far the
-//! heir is, where ranks and where summaries stop changing. So what can be selected is selected, and
-//! there are two walks where one would do: halves as far as they must change in any case, then
-//! ranks, whose walk reads nothing but ranks and places, then the halves above. Each knows before
-//! the other has ended where it goes.
+//! The main cost of a removal is unpredictable branches: the number of children, the distance to
+//! the heir, the nodes at which ranks and summaries stop changing. So values are selected where
+//! possible. There are also two walks where one would do: halves as far as they must change in any
+//! case, then ranks, whose walk reads only ranks and places, then the halves above. Each walk knows
+//! its path before the other has ended.
 #![forbid(unsafe_code)]
 
 use core::hint::select_unpredictable;
@@ -14,17 +14,17 @@ use super::nodes::INTERNAL;
 use super::work::Work;
 use super::{Augment, Config, Counters, Nodes, NotLinked, Propagation, Ranks, Side};
 
-/// Where a rank is lost: the subtree of `at` on `side` has one less than it had.
+/// The place of a lost rank: the subtree of `at` on `side` has one rank less than before.
 #[derive(Clone, Copy, Debug)]
 struct Loss<R> {
     at: R,
     side: Side,
-    /// Whether `at` has become a leaf, if its other side is long.
+    /// True if `at` has become a leaf, provided that its other side is long.
     is_leaf: bool,
 }
 
-/// A rotation that is due: the child of `at` on `side` is three below, and `sibling`, the other
-/// one, is one below and has a child one below itself.
+/// A pending rotation: the child of `at` on `side` is three below; `sibling`, the other child, is
+/// one below and has a child one below itself.
 #[derive(Clone, Copy, Debug)]
 struct Turn<R> {
     at: R,
@@ -33,7 +33,7 @@ struct Turn<R> {
 }
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
-    /// Takes the node `old` out of the tree.
+    /// Removes the node `old` from the tree.
     #[inline(always)]
     pub(super) fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
         if !self.nodes.is_linked(old) {
@@ -54,14 +54,14 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         Ok(())
     }
 
-    /// Counts `old` out, to which no link leads any more.
+    /// Unlinks `old`, to which no link leads any more, and adjusts the length.
     #[inline(always)]
     fn leave(&mut self, old: N::Ref) {
         self.nodes.set_unlinked(old, INTERNAL);
         self.head.len -= 1;
     }
 
-    /// Takes out `old`, which has at most the one `child`.
+    /// Removes `old`, which has at most the one `child`.
     #[inline(always)]
     fn splice(&mut self, old: N::Ref, child: Option<N::Ref>) {
         let Some((at, side)) = self.nodes.place(old) else {
@@ -83,8 +83,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.mend(loss, at, before, after);
     }
 
-    /// Takes out `old`, which has two children, by putting `right` into its place, which has no
-    /// left child.
+    /// Removes `old`, which has two children, by putting `right`, which has no left child, into its
+    /// place.
     #[inline(always)]
     fn replace_by_child(&mut self, old: N::Ref, left: N::Ref, right: N::Ref) {
         self.inherit(right, old, left);
@@ -103,8 +103,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.mend(loss, right, self.nodes.summary(old), after);
     }
 
-    /// Takes out `old`, which has two children, by putting the next node into its place, which is
-    /// the leftmost one below `right`.
+    /// Removes `old`, which has two children, by putting the next node into its place: the leftmost
+    /// one below `right`.
     #[inline(always)]
     fn replace_by_next(&mut self, old: N::Ref, left: N::Ref, right: N::Ref) {
         let (mut at, mut heir) = (old, right);
@@ -137,7 +137,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.mend(loss, heir, self.nodes.summary(old), after);
     }
 
-    /// Puts `heir` where `old` is, with its rank and its `left` child.
+    /// Puts `heir` into the place of `old`, with its rank and its `left` child.
     #[inline(always)]
     fn inherit(&mut self, heir: N::Ref, old: N::Ref, left: N::Ref) {
         self.attach(heir, Side::Left, Some(left));
@@ -145,7 +145,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.nodes.set_ranks(heir, self.nodes.ranks(old), INTERNAL);
     }
 
-    /// Puts `child` into the place of `gone`, which is on `side` of `at`. There is no branch on
+    /// Puts `child` into the place of `gone`, which is on `side` of `at`. It does not branch on
     /// whether there is a child.
     #[inline(always)]
     fn close(
@@ -157,16 +157,15 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     ) -> Loss<N::Ref> {
         self.nodes.set_child(at, side, child, INTERNAL);
         let is_some = child.is_some();
-        // `gone` stands for the child that is not there: its place is to be set by the caller
-        // anyhow.
+        // `gone` stands in for a missing child: the caller sets its place later anyhow.
         let below = select_unpredictable(is_some, child.unwrap_or(gone), gone);
         self.nodes.set_place(below, Some((at, side)), INTERNAL);
-        // A leaf that is gone had rank 0, and a node one above it has no child that is two below.
+        // A removed leaf had rank 0, and a node one above it has no child that is two below.
         let is_leaf = !is_some;
         Loss { at, side, is_leaf }
     }
 
-    /// The half that `at` should have on `side`, after [`close`](Self::close) and with links whole.
+    /// The correct half of `at` on `side`, after [`close`](Self::close) and with links intact.
     #[inline(always)]
     fn closed_half(
         &self,
@@ -176,15 +175,15 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         child: Option<N::Ref>,
     ) -> Half<N::Augment> {
         let is_some = child.is_some();
-        // `gone` stands for the child that is not there: what comes of its summary is not taken.
+        // `gone` stands in for a missing child: the half computed from its summary is not selected.
         let below = select_unpredictable(is_some, child.unwrap_or(gone), gone);
         let full = self.half_of(at, side, &self.nodes.summary(below));
         let empty = N::Augment::empty(self.nodes.item(at, INTERNAL), side);
         select_unpredictable(is_some, full, empty)
     }
 
-    /// Mends ranks from `loss` on, and the halves above `reached`, whose summary was `before` and
-    /// is `after`: up to there halves are in order.
+    /// Restores ranks from `loss` on, and the halves above `reached`, whose summary was `before`
+    /// and is now `after`. Up to `reached`, halves are up to date.
     #[inline(always)]
     fn mend(
         &mut self,
@@ -193,10 +192,11 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         before: Summary<N::Augment>,
         after: Summary<N::Augment>,
     ) {
-        // Asked here and not at the branch below, the three parts of a summary make one branch.
+        // Computed here and not in the branch below, so that comparing the three parts of a summary
+        // makes one branch.
         let climbs = C::Propagation::climb(after != before);
         if let Some(turn) = self.settle(loss) {
-            // Not inlined, so a view goes by value: see `Nodes::view`.
+            // A view by value, since `turn` is not inlined: see `Nodes::view`.
             let work = Work::<'_, _, C> {
                 nodes: self.nodes.view(INTERNAL),
                 head: self.head,
@@ -208,7 +208,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Mends ranks from `loss` up. Returns the rotation by which that ends, if it does.
+    /// Restores ranks from `loss` up. Returns the final rotation, if one is needed.
     #[inline(always)]
     fn settle(&mut self, loss: Loss<N::Ref>) -> Option<Turn<N::Ref>> {
         let Loss {
@@ -237,9 +237,9 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Does `turn`, and mends the halves above `reached`, if its summary has changed to `after`.
-    /// Below the turn halves must be in order first: if they are not yet, the walk does it in
-    /// passing. `from` is where all of this began.
+    /// Does `turn`, and updates the halves above `reached`, if its summary has changed to `after`.
+    /// Halves below the turn must be up to date first; if they are not yet, the walk rotates in
+    /// passing. `from` is the node of the original loss.
     #[inline(never)]
     fn turn(
         mut self,
@@ -263,7 +263,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         if !is_passed {
             self.counters.augmentation();
         }
-        // The summary of the place stays what it is.
+        // A rotation does not change the summary of its place.
         let top = self.rotate_after_remove(turn);
         if let Some(after) = after {
             let at = if reached == turn.at { top } else { reached };
@@ -271,7 +271,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Whether `node` is on the way from `from` up to `to`.
+    /// True if `node` is on the path from `from` up to `to`.
     #[inline(always)]
     fn is_between(&self, node: N::Ref, mut from: N::Ref, to: N::Ref) -> bool {
         while from != node {
@@ -283,7 +283,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         true
     }
 
-    /// Mends ranks from `loss` on, rotating on the way, and then halves.
+    /// Restores ranks from `loss` on, rotating on the way, and then halves.
     #[inline(always)]
     fn mend_at_rotation(&mut self, loss: Loss<N::Ref>) {
         if let Some(turn) = self.settle(loss) {
@@ -296,8 +296,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.climb(self.nodes.place(at), summary);
     }
 
-    /// One rotation, single or double, ends what [`settle`](Self::settle) began.
-    /// Returns the node that is then on top.
+    /// The single or double rotation that completes [`settle`](Self::settle). Returns the node that
+    /// is then on top.
     #[inline(always)]
     fn rotate_after_remove(&mut self, turn: Turn<N::Ref>) -> N::Ref {
         let Turn { at, side, sibling } = turn;
@@ -332,8 +332,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         sibling
     }
 
-    /// Counts the node that a rotation puts on top, unless a walk of its own comes by and counts
-    /// it.
+    /// Counts the node that a rotation puts on top, unless a separate walk visits and counts it.
     #[inline(always)]
     fn count_top(&self) {
         if !C::Propagation::AT_ROTATION {

@@ -34,8 +34,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         self.first_not(|at| at <= key)
     }
 
-    /// The first node for whose key `is_before` does not hold, where it holds for none after one
-    /// for which it does not.
+    /// The first node whose key does not satisfy `is_before`, which must be monotone: false for all
+    /// keys after one for which it is false.
     #[inline(always)]
     fn first_not(&self, is_before: impl Fn(Key<N>) -> bool) -> Option<N::Ref> {
         let mut found = None;
@@ -65,7 +65,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         self.edge(Side::Right)
     }
 
-    /// The node after `at`; `None` from the last one, and from a node in no tree.
+    /// The node after `at`; `None` after the last one, and for a node in no tree.
     ///
     /// # Cost
     /// O(log n), and O(1) on average over a whole iteration.
@@ -73,10 +73,10 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         self.step(at, Side::Right)
     }
 
-    /// The node before `at`; `None` from the first one, and from a node in no tree.
+    /// The node before `at`; `None` before the first one, and for a node in no tree.
     ///
     /// # Cost
-    /// As [`next`](Self::next).
+    /// Same as [`next`](Self::next).
     pub fn prev(&self, at: N::Ref) -> Option<N::Ref> {
         self.step(at, Side::Left)
     }

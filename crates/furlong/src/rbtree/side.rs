@@ -7,9 +7,9 @@ use core::ops::Not;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Side {
-    /// Where the smaller keys are.
+    /// The side of the smaller keys.
     Left = 0,
-    /// Where the greater keys are.
+    /// The side of the greater keys.
     Right = 1,
 }
 

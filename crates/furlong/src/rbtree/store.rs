@@ -1,4 +1,4 @@
-//! Arrays of nodes, and those that may grow.
+//! Arrays of nodes, fixed or growable.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -11,7 +11,7 @@ use alloc::{boxed::Box, vec::Vec};
 use super::NodeId;
 use super::{Augment, Node};
 
-/// There is no memory for more nodes; nothing has changed.
+/// Out of memory for more nodes; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
 
@@ -28,12 +28,11 @@ mod sealed {
 }
 pub(super) use sealed::Sealed;
 
-/// Nodes by their index, for an [`Arena`](super::Arena): every array of [`Node`]s, and whatever
-/// else finds a node by its index in O(1).
+/// Nodes by their index, for an [`Arena`](super::Arena): every array of [`Node`]s, and any other
+/// storage that finds a node by its index in O(1).
 ///
-/// Only this module implements it. Code of the caller's, such as the `DerefMut` of an array, runs
-/// when nodes are [borrowed](Self::view) for a change, before the first link is written, and not
-/// during it.
+/// Only this module implements it. The caller's code, such as the `DerefMut` of an array, runs only
+/// when nodes are [borrowed](Self::view) for a change, before the first link is written.
 pub trait Slots<A: Augment>: Sealed<A> {
     /// The same nodes through a local reference; see [`view`](Self::view).
     type View<'a>: Slots<A>
@@ -53,7 +52,7 @@ pub trait Slots<A: Augment>: Sealed<A> {
     /// If there is none.
     fn node(&self, index: usize) -> &Node<A>;
 
-    /// The node at `index`, to be changed.
+    /// The node at `index`, mutable.
     ///
     /// # Panics
     /// If there is none.
@@ -90,18 +89,18 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Slots<A> for S {
     }
 }
 
-/// [`Slots`] that may become more.
+/// [`Slots`] that can grow.
 pub trait Store<A: Augment>: Slots<A> {
-    /// Makes room for `more` nodes at least; those that are there keep their indices.
+    /// Makes room for at least `more` nodes; existing nodes keep their indices.
     ///
     /// # Errors
     /// [`NoMemory`], always from an array that cannot grow.
     ///
     /// # Cost
-    /// O(1) amortised; where memory has to be moved, O(n).
+    /// O(1) amortised; O(n) if memory has to be moved.
     fn try_reserve(&mut self, more: usize) -> Result<(), NoMemory>;
 
-    /// Puts a node behind the others, for which there is room.
+    /// Appends a node; there must be room.
     ///
     /// # Errors
     /// [`NoMemory`] if there is no room.

@@ -1,4 +1,4 @@
-//! What the specification cannot see: broken trees, and a caller's mistakes.
+//! Tests beyond the specification: broken trees, and a caller's mistakes.
 #![forbid(unsafe_code)]
 
 use super::nodes::INTERNAL;
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::check::Check;
 
-/// Numbers, and how many of them are on each side.
+/// Numbers, with the count of nodes on each side.
 #[derive(Clone, Copy, Debug)]
 struct Count;
 
@@ -41,7 +41,7 @@ fn id(index: usize) -> NodeId {
     NodeId::from_index(index).expect("tests have few nodes")
 }
 
-/// Nodes 0 to 6, linked as a full tree with 3 for a root, and node 7 unlinked.
+/// Nodes 0 to 6, linked as a full tree with root 3, and node 7 unlinked.
 fn full() -> Tree {
     let mut tree: Tree = RbTree::new((0..8).collect());
     for index in [3, 1, 5, 0, 2, 4, 6] {
@@ -52,7 +52,7 @@ fn full() -> Tree {
     tree
 }
 
-/// What `check` says of a full tree that `harm` has been done to.
+/// Result of `check` on a full tree after `harm`.
 fn broken(harm: impl FnOnce(&mut Tree)) -> Broken<NodeId> {
     let mut tree = full();
     harm(&mut tree);
@@ -279,19 +279,21 @@ fn an_eager_rotation_counts_the_node_that_goes_down() {
         tree.insert(id(index)).expect("it is not linked");
     }
     assert_eq!(tree.counters().rotations(), 1);
-    // Three leaves; one walk of one node; one of one node, after a rotation that counts one.
+    // Three leaves; one walk of one node; another walk of one node, after a rotation that counts
+    // one.
     assert_eq!(tree.counters().augmentations(), 3 + 1 + (1 + 1));
 }
 
 #[test]
 fn a_node_that_only_leans_keeps_its_rank() {
-    // Below the root 5 becomes a leaf of rank 0, then 1.
+    // Below the root, 5 becomes a leaf of rank 0, then 1 does.
     let mut tree = full();
     for index in [4, 6, 0, 2] {
         tree.remove(id(index)).expect("it is linked");
     }
     assert_eq!(tree.nodes.ranks(id(3)), Ranks::LONG);
-    // The root's heir is its child, which has but one itself and the other one of the root.
+    // The root's heir is its child, which has a single child and inherits the other child of the
+    // root.
     let mut tree = full();
     for index in [0, 2, 4, 3] {
         tree.remove(id(index)).expect("it is linked");
@@ -373,7 +375,7 @@ fn an_array_takes_nodes_while_there_is_room_and_no_longer() {
         assert_eq!(*tree.item(id(index)), index as u64);
     }
     assert_eq!((tree.push(1), tree.nodes().len()), (Err(NoMemory), room));
-    // What is no larger comes back; the nodes keep their names in what is.
+    // A memory that is not larger is returned; in a larger one the nodes keep their names.
     tree.insert(id(1)).expect("it is not linked");
     let back = tree.grow_into(Vec::with_capacity(room));
     assert_eq!((back.capacity(), tree.capacity()), (room, room));

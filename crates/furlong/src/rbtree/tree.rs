@@ -20,8 +20,8 @@ pub(super) type Item<N> = <<N as Nodes>::Augment as Augment>::Item;
 
 /// An augmented rank-balanced (weak AVL) tree over nodes that live in `N`.
 ///
-/// It allocates nothing, moves no item, and names nodes by `N::Ref`. Without removals it is an AVL
-/// tree of height at most 1.44 log2 n, with removals at most 2 log2 n.
+/// It allocates nothing, moves no item, and names nodes by `N::Ref`. Its height is at most 1.44
+/// log2 n without removals (an AVL tree), and at most 2 log2 n with removals.
 ///
 /// # Example
 /// The largest gap between neighbouring extents, kept up to date:
@@ -47,7 +47,7 @@ pub struct RbTree<N: Nodes, C: Config = Standard> {
     pub(super) counters: C::Counters,
 }
 
-/// Why a node was not inserted; nothing has changed.
+/// Reason why a node was not inserted; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertError<R> {
     /// The node is in a tree already.
@@ -67,7 +67,7 @@ impl<R: fmt::Debug> fmt::Display for InsertError<R> {
 
 impl<R: fmt::Debug> core::error::Error for InsertError<R> {}
 
-/// Why nothing was done: the node is in no tree.
+/// The node is in no tree; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotLinked;
 
@@ -79,11 +79,11 @@ impl fmt::Display for NotLinked {
 
 impl core::error::Error for NotLinked {}
 
-/// What is said of a node that this tree must not touch.
+/// Message for a node that belongs to another tree.
 const ELSEWHERE: &str = "the node is in another tree";
 
 /// Runs one change on a view of the nodes. A macro, because the view must be a local of the
-/// function that the compiler inlines the change into.
+/// function into which the compiler inlines the change.
 macro_rules! change {
     ($tree:ident, |$work:ident| $change:expr) => {{
         let mut $work = Work::<'_, _, C> {
@@ -96,7 +96,7 @@ macro_rules! change {
 }
 
 impl<N: Nodes> RbTree<N> {
-    /// An empty tree over nodes none of which is in a tree.
+    /// An empty tree over nodes, none of which may be in a tree.
     pub const fn new(nodes: N) -> Self {
         Self {
             nodes,
@@ -107,7 +107,7 @@ impl<N: Nodes> RbTree<N> {
 }
 
 impl<N: Nodes, C: Config> RbTree<N, C> {
-    /// An empty tree with any configuration, over nodes none of which is in a tree.
+    /// An empty tree with any configuration, over nodes, none of which may be in a tree.
     pub fn with_config(nodes: N) -> Self {
         Self {
             nodes,
@@ -130,9 +130,9 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         change!(self, |work| work.insert(new))
     }
 
-    /// Links `new` just before `next`, or as the last node where there is no `next`: for a caller
-    /// that has found the place by a search of its own. That keys ascend is the caller's to know;
-    /// [`check`](crate::check::Check::check) names it where they do not.
+    /// Links `new` just before `next`, or as the last node if `next` is `None`. For a caller that
+    /// has found the place by its own search. The caller must ensure that keys ascend;
+    /// [`check`](crate::check::Check::check) reports a violation.
     ///
     /// # Errors
     /// [`Linked`](InsertError::Linked) if `new` is in a tree; nothing has changed.
@@ -141,7 +141,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// If `next` is in no tree.
     ///
     /// # Cost
-    /// As [`insert`](Self::insert), without its search.
+    /// Same as [`insert`](Self::insert), without its search.
     #[inline]
     pub fn insert_before(
         &mut self,
@@ -151,11 +151,11 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         self.insert_beside(next, Side::Left, new)
     }
 
-    /// Links `new` just after `previous`, or as the first node where there is no `previous`.
-    /// Everything else is as with [`insert_before`](Self::insert_before).
+    /// Links `new` just after `previous`, or as the first node if `previous` is `None`. Otherwise
+    /// the same as [`insert_before`](Self::insert_before).
     ///
     /// # Errors
-    /// As [`insert_before`](Self::insert_before).
+    /// Same as [`insert_before`](Self::insert_before).
     ///
     /// # Panics
     /// If `previous` is in no tree.
@@ -190,18 +190,18 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         Ok(())
     }
 
-    /// Links `new` as the outermost node on a side of the subtree of `edge`, or as the only one of
-    /// an empty tree where that is `None`: for a caller whose own search has ended above the place.
-    /// That keys ascend is the caller's to know, as with [`insert_before`](Self::insert_before).
+    /// Links `new` as the outermost node on a side of the subtree of `edge`, or as the only node of
+    /// an empty tree if `edge` is `None`. For a caller whose own search has ended above the place.
+    /// The caller must ensure that keys ascend, as for [`insert_before`](Self::insert_before).
     ///
     /// # Errors
     /// [`Linked`](InsertError::Linked) if `new` is in a tree; nothing has changed.
     ///
     /// # Panics
-    /// If the node of `edge` is in no tree, or there is none and the tree is not empty.
+    /// If the node of `edge` is in no tree, or `edge` is `None` and the tree is not empty.
     ///
     /// # Cost
-    /// As [`insert`](Self::insert), whose search begins at `edge`.
+    /// Same as [`insert`](Self::insert), with a search that begins at `edge`.
     #[inline]
     pub fn insert_at_edge(
         &mut self,
@@ -218,21 +218,21 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         });
         assert!(place.is_some() || self.is_empty(), "the tree is not empty");
         if let Some((at, side)) = place.filter(|_| self.head.is_interrupted) {
-            // Recovery changes the shape, in which the search has ended: it comes second.
+            // Recovery changes the shape in which the search ended, so `place` is found first.
             return self.insert_beside(Some(at), side, new);
         }
         change!(self, |work| work.link(place, new));
         Ok(())
     }
 
-    /// Takes `old` out of the tree. It keeps its item and its name, and so do all others.
+    /// Removes `old` from the tree. All nodes keep their items and names.
     ///
     /// # Errors
     /// [`NotLinked`] if it is in no tree; nothing has changed.
     ///
     /// # Cost
     /// No search; amortised O(1) changes of the shape, at most two rotations; the walk to the root
-    /// is O(log n) at worst; no allocation.
+    /// is O(log n) in the worst case; no allocation.
     #[inline]
     pub fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
         debug_assert!(!self.nodes.is_linked(old) || self.has(old), "{ELSEWHERE}");
@@ -240,8 +240,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         change!(self, |work| work.remove(old))
     }
 
-    /// Recomputes what the tree keeps about `at`, whose item has changed in a part that the
-    /// augmentation reads. Its key must still be between those of its neighbours.
+    /// Recomputes the summaries for `at`, whose item has changed in a part that the augmentation
+    /// reads. Its key must still be between those of its neighbours.
     ///
     /// # Errors
     /// [`NotLinked`] if it is in no tree; nothing has changed.
@@ -258,14 +258,14 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         Ok(())
     }
 
-    /// Whether a linked node is in this tree and no other one. A walk to the root: it is for
-    /// assertions of debug builds alone.
+    /// True if a linked node is in this tree and no other one. It walks to the root, so only
+    /// assertions of debug builds call it.
     fn has(&self, at: N::Ref) -> bool {
         let up = |at: &N::Ref| self.nodes.place(*at).map(|(parent, _)| parent);
         core::iter::successors(Some(at), up).last() == self.head.root
     }
 
-    /// Takes every node out of the tree.
+    /// Unlinks every node of the tree.
     ///
     /// # Cost
     /// O(n), no allocation, no recomputation.
@@ -293,8 +293,8 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         &self.nodes
     }
 
-    /// The nodes back, and no tree. [`clear`](Self::clear) it first: what is linked stays so for
-    /// good, and no tree takes it again.
+    /// Returns the nodes and drops the tree. [`clear`](Self::clear) it first: linked nodes stay
+    /// linked for good, and no tree accepts them again.
     pub fn into_nodes(self) -> N {
         self.nodes
     }
@@ -305,7 +305,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         self.nodes.item(at, INTERNAL)
     }
 
-    /// Whether a node is in the tree.
+    /// Returns true if a node is in the tree.
     #[inline]
     pub fn is_linked(&self, at: N::Ref) -> bool {
         self.nodes.is_linked(at)
@@ -317,14 +317,13 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         self.head.len
     }
 
-    /// Whether no node is linked.
+    /// Returns true if no node is linked.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.head.len == 0
     }
 
-    /// The root, where a search of the caller's own begins; see [`Nodes::child`] and
-    /// [`Nodes::half`].
+    /// The root, for a search written by the caller; see [`Nodes::child`] and [`Nodes::half`].
     #[inline]
     pub const fn root(&self) -> Option<N::Ref> {
         self.head.root
@@ -336,7 +335,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         &self.counters
     }
 
-    /// The summary of the whole tree; `None` when it is empty.
+    /// The summary of the whole tree; `None` if it is empty.
     ///
     /// # Cost
     /// O(1).
@@ -358,12 +357,12 @@ where
     C: Config,
 {
     /// Changes the item of a node. The key of a linked node may change as long as it stays between
-    /// those of its neighbours: the node stays where it is.
+    /// those of its neighbours: the node keeps its place.
     ///
     /// # Panics
-    /// If the key has left its place between those of its neighbours: the order is broken, and
-    /// [`check`](crate::check::Check::check) says so. If `change` panics, what it has done to the
-    /// item stays, and the tree is [interrupted](Self::is_interrupted).
+    /// If the key has left its place between those of its neighbours; the order is broken, and
+    /// [`check`](crate::check::Check::check) reports it. If `change` panics, its effects on the
+    /// item stay, and the tree is [interrupted](Self::is_interrupted).
     ///
     /// # Cost
     /// O(log n) if it is linked.
@@ -382,14 +381,14 @@ where
         done
     }
 
-    /// Whether the key of a linked node is between those of its neighbours.
+    /// True if the key of a linked node is between those of its neighbours.
     fn is_in_order(&self, at: NodeId) -> bool {
         let key = self.nodes.key(at);
         self.prev(at).is_none_or(|prev| self.nodes.key(prev) < key)
             && self.next(at).is_none_or(|next| key < self.nodes.key(next))
     }
 
-    /// A byte of a node, 0 at first, that is the caller's: it stands where padding would be.
+    /// The caller's byte of a node, initially 0; it is stored in padding.
     #[inline(always)]
     pub fn mark(&self, at: NodeId) -> u8 {
         self.nodes.mark(at)
@@ -401,10 +400,10 @@ where
         self.nodes.set_mark(at, mark);
     }
 
-    /// Gives a node that is in no tree another item and returns the one that it had.
+    /// Replaces the item of a node that is in no tree and returns the old item.
     ///
     /// # Errors
-    /// The item comes back if the node is linked; nothing has changed.
+    /// The item is returned if the node is linked; nothing has changed.
     pub fn replace(&mut self, at: NodeId, item: A::Item) -> Result<A::Item, A::Item> {
         self.nodes.replace(at, item)
     }
@@ -416,18 +415,18 @@ where
     S: Store<A>,
     C: Config,
 {
-    /// Makes room for `more` nodes that [`push`](Self::push) can then add.
+    /// Makes room for `more` nodes, which [`push`](Self::push) can then add.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     ///
     /// # Cost
-    /// As [`Store::try_reserve`].
+    /// Same as [`Store::try_reserve`].
     pub fn try_reserve(&mut self, more: usize) -> Result<(), NoMemory> {
         self.nodes.store_mut().try_reserve(more)
     }
 
-    /// Adds a node that is in no tree and returns its name. It allocates nothing.
+    /// Adds a node in no tree and returns its name. It allocates nothing.
     ///
     /// # Errors
     /// [`NoMemory`] if there is no room for it; nothing has changed.
@@ -440,15 +439,15 @@ where
 
 #[cfg(feature = "alloc")]
 impl<A: Augment, C: Config> RbTree<VecArena<A>, C> {
-    /// How many nodes there is memory for, those that are there included.
+    /// Number of nodes that fit in the memory, existing ones included.
     pub fn capacity(&self) -> usize {
         self.nodes.store().capacity()
     }
 
-    /// Moves the nodes into `memory`, which was obtained elsewhere, and returns the memory where
-    /// they were: with this a tree under a lock grows, and what allocates and frees is outside.
-    /// Nodes keep their names. What `memory` holds is dropped; if it is no larger than what there
-    /// is, it comes back and nothing has changed.
+    /// Moves the nodes into `memory`, which was obtained elsewhere, and returns the old memory.
+    /// With this a tree under a lock can grow while all allocation and freeing stays outside. Nodes
+    /// keep their names. The contents of `memory` are dropped. If it is not larger than the current
+    /// array, it is returned and nothing else has changed.
     ///
     /// # Cost
     /// O(nodes), a plain copy; it neither allocates nor frees.
@@ -475,8 +474,8 @@ where
         }
     }
 
-    /// Copies nodes into those that are there: a tree is restored without allocating. If a `Clone`
-    /// of the user's panics, the tree is empty.
+    /// Copies nodes into the existing ones, so that a tree is restored without allocating. If a
+    /// user's `Clone` panics, the tree is empty.
     fn clone_from(&mut self, source: &Self) {
         self.head = Head::EMPTY;
         self.nodes.clone_from(&source.nodes);

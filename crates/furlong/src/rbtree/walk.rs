@@ -1,13 +1,13 @@
 //! The walk from a change towards the root.
 //!
-//! Below the place where the walk stands everything is final, so a rotation can recompute the nodes
-//! that it moves when it happens, and each node on the way is recomputed once. Ranks are in order
-//! after O(1) steps on average; halves are mended for as long as a summary has changed, which is
-//! the user's affair. Where none changes any more the [`Checked`](super::Checked) propagation ends
-//! the walk.
+//! Everything below the current node of the walk is final. So a rotation can recompute the nodes
+//! that it moves at once, and each node on the way is recomputed once. Ranks are correct after O(1)
+//! steps on average. Halves are updated as long as a summary changes, which depends on the user's
+//! augmentation. When none changes any more, the [`Checked`](super::Checked) propagation ends the
+//! walk.
 //!
-//! On which side of its parent a node is, nobody can predict. So what depends on the side is
-//! selected, here as in an [`Augment`] that knows its costs, and not branched on.
+//! The side of a node below its parent is unpredictable. So values that depend on the side are
+//! selected instead of branched on, here and in any [`Augment`] written for speed.
 #![forbid(unsafe_code)]
 
 use super::augment::{Half, Summary};
@@ -16,7 +16,7 @@ use super::work::Work;
 use super::{Augment, Config, Counters, Nodes, Place, Propagation, Side};
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
-    /// The walk where ranks are in order: from a node at `place`, whose `summary` has changed.
+    /// The walk once ranks are correct: from a node at `place`, whose `summary` has changed.
     #[inline(always)]
     pub(super) fn climb(&mut self, mut place: Place<N::Ref>, mut summary: Summary<N::Augment>) {
         while let Some((at, side)) = place {

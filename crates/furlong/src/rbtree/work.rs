@@ -7,13 +7,13 @@ use super::augment::{Half, Summary};
 use super::nodes::INTERNAL;
 use super::{Augment, Config, Counters, Nodes, Side};
 
-/// All of a tree but its nodes.
+/// The state of a tree apart from its nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Head<R> {
     pub(super) root: Option<R>,
     pub(super) len: usize,
-    /// Whether a change has begun and not ended: code of the user's has panicked in it. Links are
-    /// whole then, ranks and halves are not.
+    /// True from the start to the end of a change; if it stays true, user code panicked in it. Then
+    /// links are intact, but ranks and halves are not.
     pub(super) is_interrupted: bool,
 }
 
@@ -27,10 +27,10 @@ impl<R> Head<R> {
 
 /// A tree during one change: a view of its nodes, and its head.
 ///
-/// Wherever code of the user's runs in a change (an [`Augment`], [`Counters`]) links are whole:
-/// every linked node is reached from the root once, names its place, and is counted; the node that
-/// is removed is not linked. So a panic there leaves a tree that can be walked, and
-/// [`recover`](super::RbTree::recover) makes the rest anew.
+/// Whenever user code (an [`Augment`], [`Counters`]) runs during a change, links are intact. Every
+/// linked node is reached from the root once, has the right place, and is counted; the removed node
+/// is not linked. So a panic there leaves a tree that can be walked, and
+/// [`recover`](super::RbTree::recover) recomputes the rest.
 pub(super) struct Work<'c, N: Nodes, C: Config> {
     pub(super) nodes: N,
     pub(super) head: &'c mut Head<N::Ref>,
@@ -38,7 +38,7 @@ pub(super) struct Work<'c, N: Nodes, C: Config> {
 }
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
-    /// Puts `child` on `side` of `parent`, both ways.
+    /// Links `child` on `side` of `parent`, in both directions.
     #[inline(always)]
     pub(super) fn attach(&mut self, parent: N::Ref, side: Side, child: Option<N::Ref>) {
         self.nodes.set_child(parent, side, child, INTERNAL);
@@ -47,7 +47,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
     }
 
-    /// Puts `new` where `old` is.
+    /// Puts `new` into the place of `old`.
     #[inline(always)]
     pub(super) fn replace(&mut self, old: N::Ref, new: Option<N::Ref>) {
         let place = self.nodes.place(old);
@@ -61,8 +61,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     }
 
     /// A single rotation: puts `child`, which is on `side` of `at`, into the place of `at`, and
-    /// `at` below it. Rank differences and counting are the caller's affair. Returns the summary of
-    /// the place, in which the half of `at` on the other side must be right.
+    /// `at` below it. The caller sets rank differences and counts the recomputation. Returns the
+    /// summary of the place; the half of `at` on the other side must be up to date.
     #[inline(always)]
     pub(super) fn rotate(&mut self, at: N::Ref, side: Side, child: N::Ref) -> Summary<N::Augment> {
         let inner = self.nodes.child(child, !side);
@@ -74,8 +74,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.put_half(child, !side, self.half_of(child, !side, &below))
     }
 
-    /// A double rotation: puts `top`, the child of `child` that faces away from `side`, where
-    /// `child` is on `side` of `at`, above both of them. Returns the summary of the place.
+    /// A double rotation. `child` is on `side` of `at`, and `top` is the child of `child` on the
+    /// other side; puts `top` above both of them. Returns the summary of the place.
     #[inline(always)]
     pub(super) fn rotate_twice(
         &mut self,
@@ -99,7 +99,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.put_half(top, !side, self.half_of(top, !side, &off))
     }
 
-    /// Sets the half of `at` on `side`; returns the summary of `at`, which then costs no load.
+    /// Sets the half of `at` on `side`; returns the summary of `at`, which costs no further load.
     #[inline(always)]
     pub(super) fn put_half(
         &mut self,
@@ -109,7 +109,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     ) -> Summary<N::Augment> {
         let [left, right] = Side::BOTH.map(|side| self.nodes.half(at, side));
         self.nodes.set_half(at, side, half, INTERNAL);
-        // Selected, as the walk's documentation says.
+        // Selected, not branched; see `walk.rs`.
         let is_left = side == Side::Left;
         let left = select_unpredictable(is_left, half, left);
         let right = select_unpredictable(is_left, right, half);
