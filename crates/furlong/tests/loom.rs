@@ -1,7 +1,6 @@
-//! Loom models of `sync` and `rcu`; `ci/loom.sh` runs them, and says with how many
-//! preemptions.
+//! Loom models of `sync` and `rcu`; `ci/loom.sh` runs them, and states the bound on preemptions.
 //!
-//! A model proves little if it cannot fail. Each ordering that the code argues was weakened by
+//! A model that cannot fail proves little. Each ordering that the code justifies was weakened by
 //! hand, one at a time, and each rule below was broken; these models failed:
 //!
 //! | weakened or broken | models that then fail |
@@ -19,7 +18,7 @@
 //! | `used-raise` one slot short | node, register, later, slot, ready, period, cell |
 //! | `inbox-push` relaxed | node, two, period, barrier, cell |
 //! | `period-end`, or the load that pairs with it, relaxed | period |
-//! | a snapshot during a grace period content with its end | period |
+//! | a snapshot during a grace period names its end | period |
 //! | `hand-down` or `hand-look` relaxed | barrier |
 //! | a barrier that does not wait for the hand | barrier |
 //! | a barrier that takes its period without the keeper's lock | barrier |
@@ -27,10 +26,10 @@
 //! | the spin lock's exchange or `spin-unlock` relaxed | locks |
 //! | `cell-put` without its release or its acquire, or its load relaxed | cell |
 //!
-//! `inbox-take` relaxed is not seen by any, and cannot be: `keeper-fence`, which follows, acquires
+//! No model detects a relaxed `inbox-take`, and none can: `keeper-fence`, which follows, acquires
 //! as well.
 //!
-//! The names stand for: *node* `a_node_is_reclaimed_..`, *register* `readers_that_register_..`,
+//! Meaning of the names: *node* `a_node_is_reclaimed_..`, *register* `readers_that_register_..`,
 //! *later* `a_later_section_..`, *again* `what_was_unlinked_is_used_again_..`, *slot*
 //! `a_slot_that_changes_..`, *two* `what_two_threads_..`, *ready* `what_one_thread_made_ready_..`,
 //! *period* `when_a_period_is_over_..`, *barrier* `after_a_barrier_..`, *cell*
@@ -54,8 +53,8 @@ use orders::{body, model};
 const ALIVE: usize = 1;
 const GONE: usize = 2;
 
-/// An object that is never freed, so that a model that fails does no harm: to reclaim it is to
-/// write to it. Loom sees if a reader may do that at the same time.
+/// An object that is never freed, so that a failing model does no harm: reclaiming it is a write to
+/// it. Loom detects a reader that may access it at the same time.
 #[repr(C)]
 struct Node {
     head: RcuHead,
@@ -74,12 +73,12 @@ impl Node {
     }
 
     fn state(&self) -> usize {
-        // SAFETY: loom fails the model if anything writes at the same time.
+        // SAFETY: loom fails the model on any concurrent write.
         self.state.with(|state| unsafe { *state })
     }
 
     fn set(&self, value: usize) {
-        // SAFETY: loom fails the model if there is any other access at the same time.
+        // SAFETY: loom fails the model on any other concurrent access.
         self.state.with_mut(|state| unsafe { *state = value });
     }
 
@@ -99,7 +98,7 @@ struct World<const SLOTS: usize> {
 }
 
 impl<const SLOTS: usize> World<SLOTS> {
-    /// The first node is linked.
+    /// A world with the first node linked.
     fn new() -> Arc<Self> {
         let world = Arc::new(Self {
             rcu: Domain::with_slots(ReaderSlot::array()),
@@ -115,14 +114,14 @@ impl<const SLOTS: usize> World<SLOTS> {
         (&raw const self.nodes[index]).cast_mut()
     }
 
-    /// A reader that may go to another thread of the model.
+    /// A reader that may move to another thread of the model.
     fn reader(self: &Arc<Self>) -> Reader<'static> {
         // SAFETY: each thread has an `Arc` of the world, which it drops after its reader.
         let world: &'static Self = unsafe { &*Arc::as_ptr(self) };
         world.rcu.register().unwrap()
     }
 
-    /// Enters, and looks at what is linked.
+    /// Enters, and reads the linked node.
     fn read(&self, reader: &Reader<'_>) {
         let _guard = reader.enter();
         // Acquire: pairs with the stores in `new` and `unlink`.
@@ -162,7 +161,7 @@ impl<const SLOTS: usize> World<SLOTS> {
     }
 }
 
-/// A reader, a writer that unlinks and retires, and a third who advances and reclaims.
+/// A reader, a writer that unlinks and retires, and a third thread that advances and reclaims.
 #[test]
 fn a_node_is_reclaimed_only_when_no_reader_reaches_it() {
     let make = || {
@@ -202,8 +201,8 @@ fn readers_that_register_meanwhile_are_waited_for() {
     model(make, |_| ());
 }
 
-/// The keeper notes the first section and next sees the second one, which tells it that the first
-/// is over.
+/// The keeper notes the first section and next sees the second one, which shows that the first is
+/// over.
 #[test]
 fn a_later_section_tells_that_the_earlier_one_is_over() {
     let make = || {
@@ -222,7 +221,7 @@ fn a_later_section_tells_that_the_earlier_one_is_over() {
     model(make, |_| ());
 }
 
-/// A reader ends, and gives its only slot to another, while a node is retired and reclaimed.
+/// A reader ends, and its only slot goes to another, while a node is retired and reclaimed.
 #[test]
 fn a_slot_that_changes_hands_protects_its_next_reader() {
     fn read_if_there_is_a_slot(world: &World<1>) {
@@ -244,7 +243,7 @@ fn a_slot_that_changes_hands_protects_its_next_reader() {
     model(make, |_| ());
 }
 
-/// Readers that register meanwhile, and a writer that uses what it has unlinked again at once.
+/// Readers that register meanwhile, and a writer that reuses an unlinked node at once.
 #[test]
 fn what_was_unlinked_is_used_again_only_where_nobody_is_inside() {
     fn register_and_read(world: &World<2>) {
@@ -267,7 +266,7 @@ fn what_was_unlinked_is_used_again_only_where_nobody_is_inside() {
     model(make, |world| assert!(world.rcu.is_quiet()));
 }
 
-/// Two threads retire what they wrote to, and a third reclaims.
+/// Two threads retire nodes that they wrote to, and a third reclaims.
 #[test]
 fn what_two_threads_retire_is_reclaimed_once_as_they_left_it() {
     fn write_and_retire<const INDEX: usize>(world: &World<0>) {
@@ -289,8 +288,8 @@ fn what_two_threads_retire_is_reclaimed_once_as_they_left_it() {
     });
 }
 
-/// One thread advances beside a reader, and another reclaims: what the first one learnt of the
-/// reader is good for the second.
+/// One thread advances beside a reader, and another reclaims: the first one's observation of the
+/// reader also holds for the second.
 #[test]
 fn what_one_thread_made_ready_another_reclaims() {
     let make = || {
@@ -312,8 +311,8 @@ fn what_one_thread_made_ready_another_reclaims() {
     model(make, |_| ());
 }
 
-/// A writer keeps the node itself and asks for a period, while another one retires and advances,
-/// so that a grace period may be running already.
+/// A writer keeps the node itself and requests a period. Another one retires and advances, so that
+/// a grace period may be running already.
 #[test]
 fn when_a_period_is_over_no_reader_reaches_what_was_unlinked_before() {
     let make = || {
@@ -341,8 +340,8 @@ fn when_a_period_is_over_no_reader_reaches_what_was_unlinked_before() {
     model(make, |_| ());
 }
 
-/// A barrier beside another who advances and reclaims, and who may have begun a grace period for an
-/// earlier node, or have the node in its hand.
+/// A barrier beside another thread that advances and reclaims. That thread may have begun a grace
+/// period for an earlier node, or have the node in its hand.
 #[test]
 fn after_a_barrier_what_was_retired_before_is_reclaimed() {
     let make = || {
@@ -372,7 +371,7 @@ fn after_a_barrier_what_was_retired_before_is_reclaimed() {
     model(make, |_| ());
 }
 
-/// A value that its maker writes to before it is put in, and that is written to when it is dropped.
+/// A value that its maker writes to before it is stored, and that is written to when it is dropped.
 struct Value(UnsafeCell<usize>);
 
 // SAFETY: loom checks every access to the cell.
@@ -386,7 +385,7 @@ impl Value {
     }
 
     fn set(&self, state: usize) {
-        // SAFETY: loom fails the model if there is any other access at the same time.
+        // SAFETY: loom fails the model on any other concurrent access.
         self.0.with_mut(|value| unsafe { *value = state });
     }
 }
@@ -399,7 +398,7 @@ impl Drop for Value {
 
 type ValueCell = RcuCell<Value, Arc<Domain<[ReaderSlot; 1]>>>;
 
-/// One puts a value in, another replaces that and reclaims it, a third reads.
+/// One thread stores a value, another replaces it and reclaims it, a third reads.
 #[test]
 fn a_cell_publishes_its_value_whole_and_drops_it_whole() {
     let make = || {
@@ -409,7 +408,7 @@ fn a_cell_publishes_its_value_whole_and_drops_it_whole() {
                 let reader = cell.rcu().register().unwrap();
                 let guard = reader.enter();
                 let value = cell.load(&guard);
-                // SAFETY: loom fails the model if anything writes at the same time.
+                // SAFETY: loom fails the model on any concurrent write.
                 assert_eq!(value.0.with(|value| unsafe { *value }), ALIVE);
             }),
             body(|cell: &ValueCell| cell.replace(Value::boxed())),
@@ -423,7 +422,7 @@ fn a_cell_publishes_its_value_whole_and_drops_it_whole() {
     model(make, |_| ());
 }
 
-/// Two threads count under each kind of lock; a count that is lost or raced for fails.
+/// Two threads count under each kind of lock; a lost count or a data race fails.
 #[test]
 fn locks_exclude_and_order() {
     struct Locks {

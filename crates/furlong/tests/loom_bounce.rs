@@ -1,5 +1,5 @@
-//! Loom models of what CPUs share in a pool of bounce buffers; `ci/loom.sh` runs them, and
-//! says with how many preemptions.
+//! Loom models of the state that CPUs share in a pool of bounce buffers; `ci/loom.sh` runs them,
+//! and states the bound on preemptions.
 //!
 //! Words of two slots make segments of four, so that a run may cross the words of its segment.
 //!
@@ -7,15 +7,16 @@
 //!
 //! | broken | models that then fail |
 //! |---|---|
-//! | a run is given back without `Release` | owner |
+//! | a run is freed without `Release` | owner |
 //! | a run is taken without `Acquire` | owner |
-//! | the low word is not given back where the high one is gone | across |
-//! | one who waits does not settle | waits |
-//! | what is left of a quota is read, not exchanged | quota |
-//! | whoever ends a mapping by its address does not ask whether another was quicker | twice |
-//! | all begin in the first segment of an area | apart |
+//! | the low word is not freed when taking the high one fails | across |
+//! | a waiter does not settle | waits |
+//! | the rest of a quota is read, not exchanged | quota |
+//! | an end of a mapping by address does not check whether another was faster | twice |
+//! | all CPUs begin in the first segment of an area | apart |
 //!
-//! The names stand for: *owner* `a_slot_has_one_owner_..`, *across* `runs_across_words_..`, *waits*
+//! Meaning of the names: *owner* `a_slot_has_one_owner_..`, *across* `runs_across_words_..`,
+//! *waits*
 //! `one_who_waits_is_woken_..`, *quota* `one_who_waits_for_its_quota_..`, *twice* `one_of_two_..`,
 //! *apart* `cpus_that_share_an_area_begin_apart_..`.
 #![cfg(loom)]
@@ -47,7 +48,7 @@ type Small<A, U> = Custom<AreaFirst, A, ZeroNothing, U, SpinLock, Off>;
 type Free = LockFree<2>;
 type Under = Locked<SpinLock, 4>;
 
-/// A block: real memory, and for each slot what loom watches its use by.
+/// A block: real memory, and for each slot a cell in which loom tracks its use.
 struct Block {
     device: u64,
     start: NonNull<u8>,
@@ -77,10 +78,10 @@ impl Drop for Block {
     }
 }
 
-/// Memory whose copies are uses of slots that loom sees.
+/// Memory whose copies are uses of slots that loom tracks.
 struct Watched(std::sync::Mutex<Vec<Block>>);
 
-// SAFETY: blocks are under a lock; loom watches who uses their slots.
+// SAFETY: blocks are under a lock; loom checks the uses of their slots.
 unsafe impl Send for Watched {}
 // SAFETY: as above.
 unsafe impl Sync for Watched {}
@@ -155,7 +156,7 @@ impl<A: Area, U: Cpu + Default + Send + Sync> World<A, U> {
         })
     }
 
-    /// Maps so many slots, anywhere.
+    /// Maps `slots` slots, anywhere.
     fn map(&self, slots: usize) -> Option<Iova> {
         let (at, len) = (PhysAddr::new(0), slots * SLOT as usize);
         // SAFETY: originals are not touched.
@@ -179,7 +180,7 @@ impl<A: Area, U: Cpu + Default + Send + Sync> World<A, U> {
         }
     }
 
-    /// Nothing is mapped, nothing is lost.
+    /// Checks that nothing is mapped and nothing is lost.
     fn is_whole(&self) {
         self.pool.check().unwrap();
         assert_eq!(self.pool.free_slots(), self.pool.slots());
@@ -192,7 +193,7 @@ fn segment() -> Plan {
     Plan::new(4, 1)
 }
 
-/// Two threads go through the same two places.
+/// Two threads use the same two slots in turn.
 fn make_owners<A: Area>() -> Start<World<A>, 2> {
     let world = World::new(&Plan::new(2, 1));
     let twice = || {
@@ -214,7 +215,7 @@ fn a_slot_has_one_owner_at_a_time_under_a_lock() {
     model(make_owners::<Under>, World::is_whole);
 }
 
-/// A run across both words of a segment, and others in each of them.
+/// A run across both words of a segment, and runs within each of them.
 fn make_across<A: Area>() -> Start<World<A>, 2> {
     let world = World::<A>::new(&segment());
     let threads = [
@@ -236,7 +237,8 @@ fn runs_across_words_take_both_or_none() {
     model(make_across::<Free>, World::is_whole);
 }
 
-/// Two CPUs share an area of two segments. Each has what fits into one of its own.
+/// Two CPUs share an area of two segments. Each finds room for everything that fits into one of its
+/// own.
 fn make_apart<A: Area>() -> Start<World<A, ThreadCpu>, 2> {
     let threads = [0, 1].map(|cpu| {
         body(move |world: &World<A, ThreadCpu>| {
@@ -261,7 +263,7 @@ fn cpus_that_share_an_area_begin_apart_under_a_lock() {
     model(make_apart::<Under>, World::is_whole);
 }
 
-/// The segment of the first is full, who looks into that of the other.
+/// The first CPU's segment is full, so it searches the other CPU's segment.
 fn make_beyond<A: Area>() -> Start<World<A, ThreadCpu>, 2> {
     let world = World::<A, ThreadCpu>::new(&Plan::new(8, 1));
     let near = world.map(4).unwrap();
@@ -288,7 +290,7 @@ fn cpus_that_share_an_area_take_what_is_free_elsewhere_under_a_lock() {
     model(make_beyond::<Under>, World::is_whole);
 }
 
-/// Two end one mapping, and the first of them maps for another device what he got back.
+/// Two threads end one mapping; the winner maps the freed slot for another device.
 fn make_twice<A: Area>() -> Start<World<A>, 2> {
     let world = World::<A>::new(&Plan::new(1, 1));
     let at = world.map(1).unwrap();
@@ -323,7 +325,7 @@ fn one_of_two_who_end_a_mapping_is_told_that_there_is_none_under_a_lock() {
     model(make_twice::<Under>, World::is_whole);
 }
 
-/// A thread of the model that sleeps.
+/// A sleeping thread of the model.
 struct Sleeper(loom::thread::Thread);
 
 impl Wake for Sleeper {
@@ -332,7 +334,7 @@ impl Wake for Sleeper {
     }
 }
 
-/// Sleeps until the future is done; a model in which nobody wakes this thread fails.
+/// Sleeps until the future is done; a model in which this thread is never woken fails.
 fn sleep_until<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Sleeper(loom::thread::current())));
@@ -344,8 +346,8 @@ fn sleep_until<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// One waits for as many slots as another gives back, who had them last of `RUNS` mappings that
-/// fill the pool.
+/// One thread waits for as many slots as another frees. These slots belonged to the last of `RUNS`
+/// mappings that fill the pool.
 fn make_waiter<A: Area, const SLOTS: usize, const RUNS: usize>() -> Start<World<A>, 2> {
     let world = World::<A>::new(&Plan::new(SLOTS * RUNS, 1));
     let mut runs = [(); RUNS].map(|()| Some(world.map(SLOTS).unwrap()));
@@ -384,7 +386,7 @@ fn one_who_waits_is_woken_from_another_segment_under_a_lock() {
     model(make_waiter::<Under, 4, 2>, World::is_whole);
 }
 
-/// There is room, but the device has all that it may: only what it gives back itself helps.
+/// There is room, but the device has used its whole quota: only its own unmapping helps.
 fn make_quota() -> Start<World<Free>, 2> {
     let world = World::<Free>::limited(&segment(), Limits::new().quota(1));
     let held = world.map(1).unwrap();
@@ -403,7 +405,7 @@ fn one_who_waits_for_its_quota_is_woken() {
     model(make_quota, World::is_whole);
 }
 
-/// Of two who wait the first gives up, perhaps after it was woken.
+/// The first of two waiters gives up, perhaps after it was woken.
 fn make_line() -> Start<World<Free>, 2> {
     let world = World::<Free>::new(&Plan::new(1, 1));
     let held = world.map(1).unwrap();
@@ -432,7 +434,7 @@ fn a_place_in_line_that_is_given_up_is_passed_on() {
     explore(&builder, make_line, World::is_whole);
 }
 
-/// A block is put to sleep while somebody maps.
+/// A block is put to sleep while another thread maps.
 fn make_sleeper<A: Area>() -> Start<World<A>, 2> {
     let plan = Plan::new(1, 1).growth(Growth::Deferred).blocks(2);
     let world = World::<A>::new(&plan.patience(1));

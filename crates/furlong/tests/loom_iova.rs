@@ -1,19 +1,19 @@
-//! Loom models of what CPUs share in a domain of device addresses; `ci/loom.sh` runs them, and
-//! says with how many preemptions.
+//! Loom models of the state that CPUs share in a domain of device addresses; `ci/loom.sh` runs
+//! them, and states the bound on preemptions.
 //!
 //! Each rule below was broken by hand, one at a time; these models failed:
 //!
 //! | broken | models that then fail |
 //! |---|---|
-//! | what is redeemed does not end where it was sealed | flush, seal |
-//! | `flush` looks for the end after the device's flush | flush |
-//! | who finds the quarantine full seals after the flush | full |
-//! | a magazine that is not needed any more is dropped | room |
-//! | a magazine for which the depot has no room is taken as empty | depot, room |
+//! | redemption does not end at the seal | flush, seal |
+//! | `flush` reads the end after the device's flush | flush |
+//! | the flush for a full quarantine seals after flushing the device | full |
+//! | a magazine that is no longer needed is dropped | room |
+//! | a magazine for which the depot has no room is treated as empty | depot, room |
 //! | an extent is put into two places | the first that frees |
-//! | a magazine is fetched for one that is not empty | fetch |
+//! | a magazine is fetched in place of a non-empty one | fetch |
 //!
-//! The names stand for: *depot* `an_extent_that_crosses_..`, *room* `two_that_make_room_..`,
+//! Meaning of the names: *depot* `an_extent_that_crosses_..`, *room* `two_that_make_room_..`,
 //! *flush* `a_flush_frees_..`, *seal* `a_seal_by_hand_..`, *full* `what_comes_while_..`, *fetch*
 //! `a_magazine_that_is_fetched_..`.
 #![cfg(loom)]
@@ -54,26 +54,26 @@ impl<const QUARANTINE: usize> DomainConfig for Least<QUARANTINE> {
     const HIGH_WATER: usize = QUARANTINE;
 }
 
-/// What the machine knows of a page.
+/// The machine's state of a page.
 struct Page {
-    /// Somebody has it.
+    /// The page has an owner.
     held: Note,
     /// A translation leads to it.
     mapped: AtomicBool,
-    /// The device's TLB has a copy of that.
+    /// The device's TLB caches that translation.
     cached: Note,
 }
 
-/// The machine: translations, and a device that fetches those that it can at once.
+/// The machine: translations, and a device that fetches each possible translation at once.
 ///
-/// Relaxed, for what one thread sees of another it owes to the locks of the domain. What is mapped
-/// is loom's, so that a flush may come before or after it ends; the rest is noted past loom.
+/// Relaxed: visibility between threads must come from the locks of the domain. `mapped` is a loom
+/// atomic, so that a flush may come before or after an unmapping; the other fields bypass loom.
 struct Machine(Vec<Page>);
 
 impl Flush for Machine {
     fn flush(&self) {
         for page in &self.0 {
-            // Relaxed: see the type. What is still mapped the device would fetch again.
+            // Relaxed: see the type. A page that is still mapped would be fetched again.
             if !page.mapped.load(Ordering::Relaxed) {
                 page.cached.store(false, Ordering::SeqCst);
             }
@@ -95,7 +95,7 @@ impl Machine {
         &self.0[(grant.iova().raw() / PAGE) as usize]
     }
 
-    /// Maps a page that was granted: nobody may have it, and the device must not remember it.
+    /// Maps a granted page: it must have no owner, and the device must not cache it.
     fn map(&self, grant: &Grant) {
         let page = self.page(grant);
         assert!(!page.held.load(Ordering::SeqCst), "handed out twice");
@@ -113,7 +113,7 @@ impl Machine {
         page.held.store(false, Ordering::SeqCst);
     }
 
-    /// Pages that the device remembers and nobody has.
+    /// Number of pages that the device caches and nobody owns.
     fn remembered(&self) -> u64 {
         let stale =
             |page: &&Page| page.cached.load(Ordering::SeqCst) && !page.held.load(Ordering::SeqCst);
@@ -132,7 +132,7 @@ impl<const QUARANTINE: usize> World<QUARANTINE> {
         let space = VecSpace::new(extent, PAGE, Vec::new()).unwrap();
         let machine = Arc::new(Machine::new(pages));
         let domain = Domain::with_config(space, Arc::clone(&machine), ThreadCpu, 2).unwrap();
-        // Growth is not what is modelled.
+        // Growth is not part of the model.
         domain.prepare(PAGES).unwrap();
         Arc::new(Self { domain, machine })
     }
@@ -143,7 +143,7 @@ impl<const QUARANTINE: usize> World<QUARANTINE> {
         grant
     }
 
-    /// Reserves as many pages as there are, up to so many, and releases them.
+    /// Reserves up to `PAGES` pages, as many as are available, and releases them.
     fn have_and_release<const PAGES: usize>(&self) {
         let grants = [(); PAGES].map(|()| {
             let grant = self.domain.try_reserve(&Request::new(PAGE), Lowest).ok()?;
@@ -170,19 +170,20 @@ impl<const QUARANTINE: usize> World<QUARANTINE> {
         let _ = self.domain.release_later(grant).unwrap();
     }
 
-    /// What is left is in order, and nothing was lost.
+    /// Checks that the remaining state is consistent, and that nothing was lost.
     fn is_whole(&self) {
         self.domain.check().unwrap();
         let quarantined = self.domain.quarantined();
         assert_eq!(self.domain.outstanding(), quarantined);
         let reserved = self.domain.with_space(ChunkSpace::len) as u64;
         assert_eq!(reserved, self.domain.cached() + quarantined);
-        // What the device still remembers waits: all else may be had.
+        // Every page that the device still caches is in quarantine.
         assert!(self.machine.remembered() <= quarantined);
     }
 }
 
-/// One CPU frees beyond what its magazines and the depot hold, another reserves beyond what it has.
+/// One CPU frees more than its magazines and the depot hold, another reserves more than its own
+/// hold.
 #[test]
 fn an_extent_that_crosses_the_depot_has_one_owner() {
     fn make() -> Start<World, 2> {
@@ -203,7 +204,7 @@ fn an_extent_that_crosses_the_depot_has_one_owner() {
     model(make, World::is_whole);
 }
 
-/// Two threads free on the same CPU, where neither has room: both bring a magazine.
+/// Two threads free on the same CPU, whose magazines have no room: both bring one.
 #[test]
 fn two_that_make_room_on_one_cpu_lose_nothing() {
     fn make() -> Start<World, 2> {
@@ -220,7 +221,7 @@ fn two_that_make_room_on_one_cpu_lose_nothing() {
     model(make, World::is_whole);
 }
 
-/// A CPU is taken away while somebody still frees on it.
+/// A CPU is drained while another thread still frees on it.
 #[test]
 fn a_drain_beside_others_loses_and_doubles_nothing() {
     fn make() -> Start<World, 2> {
@@ -243,7 +244,7 @@ fn a_drain_beside_others_loses_and_doubles_nothing() {
     model(make, World::is_whole);
 }
 
-/// One releases twice, another flushes and would have what became free.
+/// One thread releases twice, another flushes and tries to reserve the freed extents.
 #[test]
 fn a_flush_frees_what_was_pushed_before_it_was_sealed() {
     fn make() -> Start<World, 2> {
@@ -266,7 +267,7 @@ fn a_flush_frees_what_was_pushed_before_it_was_sealed() {
     model(make, World::is_whole);
 }
 
-/// The same by a caller that flushes the device itself.
+/// The same with a caller that flushes the device itself.
 #[test]
 fn a_seal_by_hand_covers_what_was_there() {
     fn make() -> Start<World, 2> {
@@ -289,8 +290,8 @@ fn a_seal_by_hand_covers_what_was_there() {
     model(make, World::is_whole);
 }
 
-/// A quarantine that is full is flushed for by whoever finds it so; somebody else may empty it
-/// meanwhile, and release one that this flush came too early for.
+/// The thread that finds a quarantine full flushes for it. Another thread may empty it meanwhile,
+/// and release an extent for which this flush came too early.
 #[test]
 fn what_comes_while_another_flushes_for_a_full_quarantine_waits() {
     fn make() -> Start<World<1>, 2> {
@@ -311,8 +312,8 @@ fn what_comes_while_another_flushes_for_a_full_quarantine_waits() {
     model(make, World::is_whole);
 }
 
-/// A CPU fetches a magazine from the depot because both of its own are empty, and gets something
-/// meanwhile.
+/// A CPU fetches a magazine from the depot because both of its own are empty, and one of them
+/// receives an extent meanwhile.
 #[test]
 fn a_magazine_that_is_fetched_displaces_nothing() {
     fn make() -> Start<World, 2> {

@@ -1,25 +1,25 @@
-//! Loom models of what the heaps of an allocator exchange; `ci/loom.sh` runs them, with up to three
-//! preemptions.
+//! Loom models of the exchange between the heaps of an allocator; `ci/loom.sh` runs them, with up
+//! to three preemptions.
 //!
 //! Each rule below was broken by hand, one at a time; these models failed:
 //!
 //! | broken | models that then fail |
 //! |---|---|
 //! | a sender posts without `Release` | owner, hands |
-//! | a sender does not look whether the heap has ended | ends, both, adopted |
-//! | it looks without a fence between | ends, both, adopted |
-//! | who gives a latch back does not look at the queue | ends, adopted |
-//! | it looks without a fence between, in `unlock_heap`, in `tidy_ended` | ends, adopted; both |
+//! | a sender does not check whether the heap has ended | ends, both, adopted |
+//! | it checks without a fence between | ends, both, adopted |
+//! | releasing a latch does not check the queue | ends, adopted |
+//! | it checks without a fence between, in `unlock_heap`, in `tidy_ended` | ends, adopted; both |
 //! | a span in the queue of another heap is not passed on | adopted, hands |
 //! | a span without an owner keeps its `posted`, or loses it outside the pool's latch | hands |
-//! | an ended heap is taken without a second look at its state | over |
+//! | an ended heap is taken without a second check of its state | over |
 //! | a span is adopted without the old owner's latch | adopted |
-//! | a stack's top is moved without `Release`, or looked at without `Acquire` | kept |
-//! | a full stack is emptied by more than it has | renewed |
-//! | the link of a spare chunk is as one of those that are put aside | aside |
-//! | a chunk is put aside without `Release`, or looked at without `Acquire` | again |
-//!
-//! The names stand for: *owner* `.._to_a_running_owner`, *ends* `.._while_its_heap_ends_..`, *both*
+//! | a stack's top is moved without `Release`, or read without `Acquire` | kept |
+//! | more blocks are taken from a full stack than it has | renewed |
+//! | the link of a spare chunk looks like the link of one put aside | aside |
+//! | a chunk is put aside without `Release`, or read without `Acquire` | again |
+//! Meaning of the names: *owner* `.._to_a_running_owner`, *ends* `.._while_its_heap_ends_..`,
+//! *both*
 //! `one_of_two_senders_..`, *adopted* `.._while_its_span_is_adopted_..`,
 //! *over* `.._is_taken_over_..`, *hands* `a_span_that_changes_hands_..`, *kept*
 //! `.._is_not_found_among_those_kept`, *renewed* `.._while_another_policy_comes_..`, *aside*
@@ -36,8 +36,8 @@ use orders::{body, model};
 
 type Shared = &'static World;
 
-/// Two that free blocks of one word, and an owner that collects in between: none is lost, and what
-/// was written to a block comes before its next use.
+/// Two threads free blocks of one word, and the owner collects in between. No block is lost, and
+/// every write to a block comes before its next use.
 #[test]
 fn blocks_of_two_senders_come_back_to_a_running_owner() {
     model(
@@ -55,7 +55,7 @@ fn blocks_of_two_senders_come_back_to_a_running_owner() {
     );
 }
 
-/// Nobody calls afterwards: a heap that ends and a sender see each other.
+/// No call follows: an ending heap and a sender must see each other.
 #[test]
 fn a_block_that_is_freed_while_its_heap_ends_is_not_left_in_the_queue() {
     model(
@@ -69,8 +69,8 @@ fn a_block_that_is_freed_while_its_heap_ends_is_not_left_in_the_queue() {
     );
 }
 
-/// One of two that free blocks of an ended heap finds the latch taken, and leaves its block to the
-/// other.
+/// One of two threads that free blocks of an ended heap finds the latch taken, and leaves its block
+/// to the other.
 #[test]
 fn one_of_two_senders_tidies_an_ended_heap_for_both() {
     model(
@@ -87,7 +87,7 @@ fn one_of_two_senders_tidies_an_ended_heap_for_both() {
     );
 }
 
-/// A sender that saw the old owner brings the span to it, and it is passed on.
+/// A sender that saw the old owner posts the span to it, and it is passed on.
 #[test]
 fn a_block_that_is_freed_while_its_span_is_adopted_comes_to_the_new_owner() {
     model(
@@ -118,7 +118,7 @@ fn an_ended_heap_is_taken_over_by_one_of_two() {
             world.end_heap(0);
             let begin = |world: &Shared| {
                 if world.begin().is_some() {
-                    // It has the heap to itself.
+                    // This thread owns the heap exclusively.
                     world.collect_into(0);
                     world.free_remotely(0, 0, 0b01);
                 }
@@ -133,8 +133,8 @@ fn an_ended_heap_is_taken_over_by_one_of_two() {
     );
 }
 
-/// The last blocks of a span are found between a sender's two steps, and the span becomes another
-/// heap's: whose blocks it has from then on come to that one.
+/// The last blocks of a span are found between a sender's two steps, and the span moves to another
+/// heap. Blocks that it has from then on belong to that heap.
 #[test]
 fn a_span_that_changes_hands_between_a_senders_steps_loses_no_block_of_its_next_owner() {
     model(
@@ -156,7 +156,7 @@ fn a_span_that_changes_hands_between_a_senders_steps_loses_no_block_of_its_next_
             world.collect_into(0);
             world.collect_into(1);
             let expected = match world.state(0).1 {
-                // It was retired, and renewed or not.
+                // The span was retired, and possibly renewed.
                 Some(1) => 0b0100,
                 _ => 0b1111,
             };
@@ -165,8 +165,9 @@ fn a_span_that_changes_hands_between_a_senders_steps_loses_no_block_of_its_next_
     );
 }
 
-/// A thread that frees a block which looks free asks whether its owner keeps it: not a block that
-/// the owner has given out, wherever its stack goes meanwhile.
+/// A thread that frees a block which looks free checks whether the owner keeps it in its stack. A
+/// block that the owner has handed out must not be found there, wherever the stack's top moves
+/// meanwhile.
 #[test]
 fn a_block_in_use_is_not_found_among_those_kept() {
     model(
@@ -177,7 +178,7 @@ fn a_block_in_use_is_not_found_among_those_kept() {
             shelf.free(two);
             let owner = body(move |shelf: &Shelf| {
                 shelf.hand(shelf.allocate());
-                // Where the block was that was handed over.
+                // The slot of the block that was handed over is reused.
                 shelf.free(three);
                 // The stack is renewed.
                 shelf.allocate();
@@ -195,7 +196,7 @@ fn a_block_in_use_is_not_found_among_those_kept() {
     );
 }
 
-/// The chunk that a block was taken from is spare, and so is the one that led on to it.
+/// The chunk that a block was taken from is spare, and so is the one linked before it.
 #[test]
 fn a_block_in_use_is_not_found_among_those_put_aside() {
     model(
@@ -221,7 +222,7 @@ fn a_block_in_use_is_not_found_among_those_put_aside() {
     );
 }
 
-/// A full chunk is put aside where a block was taken from before.
+/// A full chunk is put aside in the place from which a block was taken before.
 #[test]
 fn a_block_in_use_is_not_found_in_a_chunk_that_is_filled_again_and_put_aside() {
     model(
@@ -245,7 +246,7 @@ fn a_block_in_use_is_not_found_in_a_chunk_that_is_filled_again_and_put_aside() {
     );
 }
 
-/// The answer of the policy is in the stack's shape: a heap follows another one when it renews the
+/// The policy's answer is part of the stack's shape: a heap follows a new policy when it renews the
 /// stack, with all its blocks.
 #[test]
 fn a_stack_is_renewed_while_another_policy_comes_and_loses_no_block() {

@@ -1,10 +1,10 @@
 //! Loom models of a tree with readers beside its writer, with nodes of three slots; `ci/loom.sh`
 //! runs them.
 //!
-//! In each, one thread looks twice for one index while another carries out changes of one kind.
-//! What is found must be one of the states that the index goes through, and the second look must
-//! not find an earlier one than the first. What the look finds is an object whose end is a write
-//! that loom sees: a reader that still had it would fail the model.
+//! In each, one thread looks up one index twice while another makes changes of one kind. Each
+//! result must be one of the states that the index goes through, and the second must not be earlier
+//! than the first. The result is an object whose drop is a write that loom tracks: a reader still
+//! using it would fail the model.
 //!
 //! Each rule below was broken by hand, one at a time; these models failed:
 //!
@@ -15,12 +15,12 @@
 //! | `slot-replace` relaxed | replaced |
 //! | `link-publish` relaxed | erased, shrinks, copied, split, merged, over, at once, keeps |
 //! | more than one word of a slot stored where it stands (I8) | shrinks, put back |
-//! | the last index of a slot not looked at again | taken |
+//! | the last index of a slot not checked again | taken |
 //! | an entry dropped, not retired | replaced, erased, shrinks, behind, over, at once |
-//! | nodes used again before their readers have left | copied, over, again |
+//! | nodes reused before their readers have left | copied, over, again |
 //! | `block-leave` relaxed, or the fence of `block-end` left out | block |
 //!
-//! The names are words of those of the models.
+//! The names are words of the models' names.
 #![cfg(loom)]
 
 use std::{
@@ -56,7 +56,7 @@ impl Number {
 
     fn get(&self) -> u32 {
         self.0.with(|number| {
-            // SAFETY: it is written only when nobody reads it any more, which is what is tested.
+            // SAFETY: it is written only when no reader is left, which is the property under test.
             unsafe { *number }
         })
     }
@@ -71,7 +71,7 @@ impl Clone for Number {
 impl Drop for Number {
     fn drop(&mut self) {
         self.0.with_mut(|number| {
-            // SAFETY: the owner drops it; loom says whether that is so.
+            // SAFETY: the owner drops it; loom checks that it does so alone.
             unsafe { *number = u32::MAX };
         });
     }
@@ -85,13 +85,13 @@ fn extent(start: u64, last: u64) -> Extent<VirtAddr> {
     Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).unwrap()
 }
 
-/// What a model consists of.
+/// Definition of a model.
 #[derive(Clone, Copy)]
 struct Model {
-    /// First index, last index and number of what is there at first.
+    /// First index, last index and number of each initial entry.
     entries: &'static [(u64, u64, u32)],
     change: fn(&Map),
-    /// The index that is looked for, and what it goes through.
+    /// The index to look up, and its successive states.
     index: u64,
     states: &'static [Option<u32>],
 }
@@ -132,7 +132,7 @@ impl Model {
         map.rcu().poll(usize::MAX);
     }
 
-    /// Explores every order of the two, whichever is spawned first.
+    /// Explores every order of the two, with either one spawned first.
     fn run(self) {
         for reader_first in [true, false] {
             let mut builder = loom::model::Builder::new();
@@ -447,10 +447,10 @@ fn a_counted_reference_that_a_reader_has_cloned_outlives_the_entry() {
 /// The heap, with blocks of two of a model's leaves.
 struct Blocks;
 
-/// Pieces of memory that were too large for one leaf.
+/// Number of allocations that were too large for one leaf.
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: the heap promises as much.
+// SAFETY: the heap makes the same promises.
 unsafe impl Source for Blocks {
     const BLOCK: usize = 320;
 
@@ -460,7 +460,7 @@ unsafe impl Source for Blocks {
     }
 
     unsafe fn free(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's promise.
         unsafe { Heap::free(memory, layout) };
     }
 }
@@ -482,7 +482,7 @@ fn a_block_goes_back_with_the_last_of_its_nodes_whoever_reclaims_that() {
             .unwrap();
         rcu.poll(usize::MAX);
         rcu.poll(usize::MAX);
-        // Where nobody is inside they would be kept.
+        // Without a reader inside they would be reused.
         let reader = rcu.register().unwrap();
         let guard = reader.enter();
         assert!(copied.lock().erase_range(extent(0, u64::MAX)).is_ok());

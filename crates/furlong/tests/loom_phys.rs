@@ -1,15 +1,15 @@
 //! Loom models of `phys`: lookups beside plugs and unplugs; `ci/loom.sh` runs them.
 //!
 //! Frames have small sections here (see `direct/geometry.rs`), so that every change of the index's
-//! shape happens within a few frames. Every descriptor is dropped by a write that loom sees: a
-//! reader that still had it would fail the model.
+//! shape happens within a few frames. Every descriptor is dropped by a write that loom tracks: a
+//! reader still using it would fail the model.
 //!
 //! Each ordering that readers of the index rely on was weakened once, and each pair of stores
-//! swapped: a model failed, by an assertion or by an address that there is not. What no model can
-//! show is that a table above 1 TiB, a top, a middle one or a page, is seen as it was made: it is
-//! made of atomic words, and loom lets every thread read what an atomic word was created with. Nor
-//! does loom watch the plain memory of runs and cells; there a reader fails by the entry that they
-//! lead to.
+//! swapped. A model failed, by an assertion or by a nonexistent address. One property is beyond any
+//! model: that a table above 1 TiB (a top, a middle one or a page) is seen as initialised. It
+//! consists of atomic words, and loom lets every thread read the initial value of an atomic word.
+//! Nor does loom track the plain memory of runs and cells; there a reader fails at the entry that
+//! they lead to.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use furlong::{
 };
 use loom::thread;
 
-/// A descriptor whose reads and whose drop loom sees.
+/// A descriptor whose reads and drop loom tracks.
 struct Page(UnsafeCell<u64>);
 
 const DROPPED: u64 = u64::MAX;
@@ -38,14 +38,14 @@ impl Descriptor for Page {
 
 impl Page {
     fn frame(&self) -> u64 {
-        // SAFETY: loom fails the model if anything writes at the same time.
+        // SAFETY: loom fails the model on any concurrent write.
         self.0.with(|frame| unsafe { *frame })
     }
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: loom fails the model if there is any other access at the same time.
+        // SAFETY: loom fails the model on any other concurrent access.
         self.0.with_mut(|frame| unsafe { *frame = DROPPED });
     }
 }
@@ -53,8 +53,8 @@ impl Drop for Page {
 type Config = Custom<Direct, SpinLock, Domain<[ReaderSlot; 1]>>;
 type Table = SegmentTable<Page, Config, 4>;
 
-/// Frames of a section, frames that have one leaf without sections, and the first high frame, as
-/// small as they are here.
+/// Frames of a section, frames covered by one leaf without sections, and the first high frame, with
+/// the small geometry of these models.
 const SECTION: u64 = 128;
 const NEAR: u64 = 2 * SECTION;
 const HIGH: u64 = 8 * SECTION;
@@ -63,7 +63,7 @@ fn frames(start: u64, end: u64) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).unwrap()
 }
 
-/// A table that has started with these segments.
+/// A table started with these segments.
 fn table(segments: &[(u64, u64)]) -> Arc<Table> {
     let domain = Domain::with_slots(ReaderSlot::array());
     let table = Table::with_config(SpinLock::new(), domain);
@@ -77,15 +77,15 @@ fn table(segments: &[(u64, u64)]) -> Arc<Table> {
     Arc::new(table)
 }
 
-/// A reader that may go to another thread of the model.
+/// A reader that may move to another thread of the model.
 fn reader(table: &Arc<Table>) -> Reader<'static> {
     // SAFETY: each thread has an `Arc` of the table, which it drops after its reader.
     let table: &'static Table = unsafe { &*Arc::as_ptr(table) };
     table.rcu().register().unwrap()
 }
 
-/// Looks for frames that stay, and for frames that may come or go, of segments that begin where it
-/// says; whatever is found is right.
+/// Looks up frames that stay, and frames that may come or go, each with the start of its segment;
+/// every result found must be right.
 fn look(table: &Table, reader: &Reader<'_>, stay: &[u64], change: &[(u64, u64)]) {
     let guard = reader.enter();
     let view = table.read(&guard);
@@ -103,7 +103,7 @@ fn look(table: &Table, reader: &Reader<'_>, stay: &[u64], change: &[(u64, u64)])
     }
 }
 
-/// Removes what was isolated, if the reader has left; else leaves it isolated.
+/// Removes an isolated segment, if the reader has left; else leaves it isolated.
 fn remove(writer: &mut Segments<'_, Page, Config, 4>, isolated: Isolated) {
     let mut isolated = isolated;
     for _ in 0..2 {
@@ -114,14 +114,14 @@ fn remove(writer: &mut Segments<'_, Page, Config, 4>, isolated: Isolated) {
     }
 }
 
-/// A reader looks while a writer makes a change.
+/// A reader looks up frames while a writer makes a change.
 fn beside(
     segments: &'static [(u64, u64)],
     stay: &'static [u64],
     change: &'static [(u64, u64)],
     write: fn(&mut Segments<'_, Page, Config, 4>),
 ) {
-    // Loom explores from the order that it meets first, and what it reaches depends on that.
+    // Loom explores from the order that it meets first, and its coverage depends on that.
     for reader_first in [true, false] {
         loom::model(move || {
             let table = table(segments);
@@ -226,7 +226,7 @@ fn a_frame_stays_found_while_sections_take_the_place_of_one_leaf() {
 fn a_frame_stays_found_while_there_come_more_sections() {
     const FAR: u64 = 2 * NEAR;
     const BEFORE: &[(u64, u64)] = &[(0, 2), (NEAR, NEAR + 2)];
-    // One that stays at a time: both together take three times as long.
+    // One staying frame at a time: both together take three times as long.
     for stay in [&[1], &[NEAR + 1]] {
         beside(BEFORE, stay, &[(FAR + 1, FAR)], |writer| {
             writer.plug(frames(FAR, FAR + 2)).unwrap();

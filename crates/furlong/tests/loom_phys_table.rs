@@ -1,8 +1,7 @@
-//! Loom models of `phys`: what stands around the index. Descriptors that are made late, the start,
-//! and handles of segments that come and go, beside a reader.
+//! Loom models of `phys` apart from the index: descriptors that are made late, the start, and
+//! handles of segments that come and go, beside a reader.
 //!
-//! Sections are small here (see `direct/geometry.rs`). Every access to a descriptor is one that
-//! loom sees.
+//! Sections are small here (see `direct/geometry.rs`). Loom tracks every access to a descriptor.
 #![cfg(loom)]
 
 use std::mem::MaybeUninit;
@@ -16,7 +15,7 @@ use furlong::{
 };
 use loom::thread;
 
-/// A descriptor whose making, reads and drop loom sees.
+/// A descriptor whose creation, reads and drop loom tracks.
 struct Page(UnsafeCell<u64>);
 
 // SAFETY: loom checks every access to the cell.
@@ -25,7 +24,7 @@ unsafe impl Sync for Page {}
 impl Descriptor for Page {
     fn of_frame(frame: Pfn) -> Self {
         let page = Self(UnsafeCell::new(0));
-        // SAFETY: nobody else has it.
+        // SAFETY: it is not shared yet.
         page.0.with_mut(|it| unsafe { *it = frame.raw() });
         page
     }
@@ -33,14 +32,14 @@ impl Descriptor for Page {
 
 impl Page {
     fn frame(&self) -> u64 {
-        // SAFETY: loom fails the model if anything writes at the same time.
+        // SAFETY: loom fails the model on any concurrent write.
         self.0.with(|frame| unsafe { *frame })
     }
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: loom fails the model if there is any other access at the same time.
+        // SAFETY: loom fails the model on any other concurrent access.
         self.0.with_mut(|frame| unsafe { *frame = u64::MAX });
     }
 }
@@ -60,14 +59,14 @@ fn table() -> Arc<Table> {
     Arc::new(table)
 }
 
-/// A reader that may go to another thread of the model.
+/// A reader that may move to another thread of the model.
 fn reader(table: &Arc<Table>) -> Reader<'static> {
     // SAFETY: each thread has an `Arc` of the table, which it drops after its reader.
     let table: &'static Table = unsafe { &*Arc::as_ptr(table) };
     table.rcu().register().unwrap()
 }
 
-/// A reader looks while a writer writes, from either beginning.
+/// A reader looks up frames while a writer writes, with either one spawned first.
 fn beside(make: fn() -> Arc<Table>, look: fn(&Table, &Reader<'_>), write: fn(&mut Writer<'_>)) {
     for reader_first in [true, false] {
         loom::model(move || {
@@ -93,7 +92,7 @@ fn beside(make: fn() -> Arc<Table>, look: fn(&Table, &Reader<'_>), write: fn(&mu
     }
 }
 
-/// What is found of a frame is its own.
+/// Checks that a descriptor found for a frame is that frame's own.
 fn look_for(table: &Table, reader: &Reader<'_>, frame: u64) {
     let guard = reader.enter();
     let view = table.read(&guard);
@@ -112,7 +111,7 @@ fn a_page_of_a_section_that_is_being_made_is_found_whole_or_not() {
     fn make() -> Arc<Table> {
         let table = table();
         let mut writer = table.lock();
-        // Of one block with the hosted range, so that the way leads through the segment.
+        // In the same block as the hosted range, so that the path goes through the segment.
         writer.plug(frames(0, 1)).unwrap();
         writer.start().unwrap();
         plug_hosted(&mut writer, frames(1, 17));
@@ -152,7 +151,7 @@ fn a_page_of_a_frame_that_is_being_plugged_is_found_whole_or_not() {
     });
 }
 
-/// Removes what was isolated, if the reader has left; else leaves it isolated.
+/// Removes an isolated segment, if the reader has left; else leaves it isolated.
 fn remove(writer: &mut Writer<'_>, isolated: Isolated) -> bool {
     let mut isolated = isolated;
     for _ in 0..2 {
@@ -173,7 +172,7 @@ fn a_grace_period_that_others_drive_is_not_taken_for_that_of_an_isolation() {
         table
     }
     fn look(table: &Table, reader: &Reader<'_>) {
-        // As somebody may who retires things of his own in the same domain.
+        // As another user of the domain may do that retires objects of its own.
         for _ in 0..3 {
             table.rcu().advance();
         }

@@ -1,21 +1,21 @@
 //! Loom models of faults beside changes of a space, with nodes of three slots; `ci/loom.sh` runs
 //! them.
 //!
-//! In each, one thread faults on a page: it looks the area up without a lock, fills the page table
-//! under the table's lock and, still under it, asks whether the area is what it was; if not it
-//! takes out again what it has filled. Another thread changes the space and empties the page table
-//! afterwards. Whatever the order, what is in the table at the end is what is mapped. What a fault
-//! sees of an area is of one state, and the area's value ends with a write that loom sees: a fault
-//! that still had it would fail the model.
+//! In each, one thread faults on a page. It looks the area up without a lock and fills the page
+//! table under the table's lock. Still under it, it checks that the area is unchanged; if not, it
+//! removes the entry that it filled. Another thread changes the space and empties the page table
+//! afterwards. In every order, the final table holds exactly the mapped pages. A fault sees an area
+//! in a single state, and the area's value is dropped by a write that loom tracks: a fault still
+//! using it would fail the model.
 //!
 //! Each rule below was broken by hand, one at a time; these models failed:
 //!
 //! | broken | models that then fail |
 //! |---|---|
-//! | a fault does not ask (a model shows it) | unmapped, cut, protected, replaced, moved |
-//! | it asks for the extent, not for the record | protected, replaced |
+//! | a fault does not check (a model shows it) | unmapped, cut, protected, replaced, moved |
+//! | it checks the extent, not the record | protected, replaced |
 //!
-//! The names are words of those of the models.
+//! The names are words of the models' names.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Number {
 
     fn get(&self) -> u32 {
         self.0.with(|number| {
-            // SAFETY: it is written only when nobody reads it any more, which is what is tested.
+            // SAFETY: it is written only when no reader is left, which is the property under test.
             unsafe { *number }
         })
     }
@@ -60,7 +60,7 @@ impl Clone for Number {
 impl Drop for Number {
     fn drop(&mut self) {
         self.0.with_mut(|number| {
-            // SAFETY: the owner drops it; loom says whether that is so.
+            // SAFETY: the owner drops it; loom checks that it does so alone.
             unsafe { *number = u32::MAX };
         });
     }
@@ -98,15 +98,15 @@ fn map(space: &Space, first: u64, pages: u64, number: u32) {
     assert!(mapped.is_ok());
 }
 
-/// What a model consists of.
+/// Definition of a model.
 #[derive(Clone, Copy)]
 struct Model {
-    /// First page, pages and object of what is there at first.
+    /// First page, number of pages and object of each initial area.
     areas: &'static [(u64, u64, u32)],
     change: fn(&Space),
-    /// The page that the fault is for.
+    /// The page of the fault.
     page: u64,
-    /// Whether the fault asks if its area is what it was.
+    /// True if the fault checks that its area is unchanged.
     asks: bool,
 }
 
@@ -157,7 +157,7 @@ impl Model {
         world.space.rcu().poll(usize::MAX);
     }
 
-    /// Explores every order of the two, whichever is spawned first.
+    /// Explores every order of the two, with either one spawned first.
     fn run(self) {
         for fault_first in [true, false] {
             let mut builder = loom::model::Builder::new();

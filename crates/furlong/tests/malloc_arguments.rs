@@ -1,5 +1,5 @@
-//! Arguments that no request can have: each safe entry refuses them, and none hangs, panics or
-//! hands out what does not fit, whatever the hardening.
+//! Invalid arguments: each safe entry refuses them. None hangs, panics or returns a block that does
+//! not fit, under any hardening.
 
 use std::alloc::Layout;
 
@@ -19,7 +19,7 @@ allocators::allocators! {
     Kept, KeptThread, KEPT: Checked, Inlined, Batched;
 }
 
-/// Sizes at every border: of classes, units, what an arena can have, and what a pointer can say.
+/// Sizes at every border: of classes, of units, of an arena's limit, and of `isize::MAX`.
 fn sizes() -> Vec<usize> {
     let borders = [32, 1024, 8192, 65_536, 32 << 16, isize::MAX.cast_unsigned()];
     let around = borders.into_iter().flat_map(|border| {
@@ -39,7 +39,7 @@ fn sizes() -> Vec<usize> {
         .collect()
 }
 
-/// All powers of two, what is next to them, and what lies between.
+/// All powers of two, their neighbours, and values between.
 fn aligns() -> Vec<usize> {
     let powers = (0..usize::BITS).map(|shift| 1 << shift);
     let others = powers.clone().flat_map(|power: usize| {
@@ -53,8 +53,8 @@ fn aligns() -> Vec<usize> {
     powers.chain(others).chain([0, usize::MAX]).collect()
 }
 
-/// Whether an answer is right: nothing, where there can be nothing, and an aligned block where
-/// memory is not what is missing.
+/// Returns true if a result is right: null if no block can exist, and an aligned block if memory
+/// suffices.
 fn is_right(block: *mut u8, size: usize, align: usize) -> bool {
     if Layout::from_size_align(size, align).is_err() {
         return block.is_null();
@@ -67,7 +67,7 @@ fn is_right(block: *mut u8, size: usize, align: usize) -> bool {
     }
 }
 
-/// Asks an allocator and a zone for everything, and gives it back.
+/// Requests everything from an allocator and a zone, and frees it.
 fn every_entry_refuses<C: Config>(malloc: &'static Malloc<C>) {
     let zone = Zone::new(malloc).expect("there is memory");
     for size in sizes() {
@@ -80,7 +80,7 @@ fn every_entry_refuses<C: Config>(malloc: &'static Malloc<C>) {
                     malloc.allocate_aligned(size, align)
                 };
                 assert!(is_right(block, size, align), "{what}: {block:?}");
-                // SAFETY: null, or nobody uses it.
+                // SAFETY: null, or no longer used.
                 unsafe { malloc.free(block) };
                 let block = if zeroed {
                     zone.allocate_zeroed(size, align)
@@ -90,14 +90,14 @@ fn every_entry_refuses<C: Config>(malloc: &'static Malloc<C>) {
                 let start = block.map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr);
                 assert!(is_right(start, size, align), "{what}: {block:?} of a zone");
                 if let Some(block) = block {
-                    // SAFETY: the zone's, and nobody uses it.
+                    // SAFETY: the zone's, and no longer used.
                     unsafe { zone.free(block) };
                 }
             }
         }
         let block = malloc.allocate(size);
         assert!(is_right(block, size, 16), "{size}: {block:?}");
-        // SAFETY: null, or nobody uses it.
+        // SAFETY: null, or no longer used.
         unsafe { malloc.free(block) };
     }
     drop(zone);
@@ -106,7 +106,7 @@ fn every_entry_refuses<C: Config>(malloc: &'static Malloc<C>) {
     assert_eq!(malloc.statistics().used_blocks, 0);
 }
 
-/// Also that a good size is what its block has.
+/// Also checks that a good size is the size of its block.
 #[test]
 fn no_size_and_no_alignment_gets_what_does_not_fit() {
     every_entry_refuses(&PLAIN);
@@ -114,7 +114,7 @@ fn no_size_and_no_alignment_gets_what_does_not_fit() {
     every_entry_refuses(&SEALED);
 }
 
-/// The same through collections' allocators, whose arguments are a layout.
+/// The same through the allocators of collections, whose arguments are layouts.
 #[test]
 fn layouts_that_are_too_large_are_refused_by_every_face() {
     let zone = Zone::new(&FACED).expect("there is memory");
@@ -134,7 +134,7 @@ fn layouts_that_are_too_large_are_refused_by_every_face() {
     assert_eq!(FACED.statistics().used_blocks, 0);
 }
 
-/// What is asked for a block of a good size is all of it.
+/// A block requested with a good size has exactly that size.
 fn good_sizes_fill_blocks<C: Config>(malloc: &'static Malloc<C>) {
     for size in sizes() {
         let good = malloc.good_size(size);
@@ -150,13 +150,13 @@ fn good_sizes_fill_blocks<C: Config>(malloc: &'static Malloc<C>) {
             assert_eq!(usable, good, "{size}");
         }
         for block in [block, other] {
-            // SAFETY: null, or nobody uses it.
+            // SAFETY: null, or no longer used.
             unsafe { malloc.free(block) };
         }
     }
 }
 
-/// Limits of zero, of everything, and the least above the most: the allocator goes on.
+/// Limits of zero, of everything, and minima above maxima: the allocator keeps working.
 #[test]
 fn any_profile_can_be_followed_at_any_time() {
     let ends = [0, 1, usize::MAX];
@@ -180,7 +180,7 @@ fn any_profile_can_be_followed_at_any_time() {
                 let blocks: Vec<_> = (0..300).map(|at| KEPT.allocate(at * 300)).collect();
                 for block in blocks {
                     assert!(!block.is_null());
-                    // SAFETY: nobody uses it.
+                    // SAFETY: no longer used.
                     unsafe { KEPT.free(block) };
                 }
                 KEPT.check().expect("every invariant holds");

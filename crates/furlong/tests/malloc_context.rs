@@ -1,5 +1,5 @@
-//! Calls of the system, or looks at the current heap, that are not made by a pinned caller: in a
-//! kernel an interrupt would come between, and wait for a latch whose holder it has interrupted.
+//! System calls, or accesses to the current heap, by a caller that is not pinned. In a kernel an
+//! interrupt could come between, and wait for a latch whose holder it has interrupted.
 
 use std::{
     cell::Cell,
@@ -24,7 +24,7 @@ thread_local! {
     static HEAP: Cell<&'static Heap> = const { Cell::new(Heap::vacant()) };
 }
 
-/// How often something was called, and how often by a caller who was not pinned.
+/// Number of calls of each function, and number of those by an unpinned caller.
 static CALLS: Mutex<BTreeMap<&str, (usize, usize)>> = Mutex::new(BTreeMap::new());
 
 fn note(what: &'static str) {
@@ -42,10 +42,10 @@ impl Drop for Pin {
     }
 }
 
-/// A heap a thread, for the one allocator of these parts that it asks.
+/// A heap per thread, for the one allocator of these parts that the thread uses.
 struct Watched<H>(PhantomData<H>);
 
-// SAFETY: a variable of the thread's, which holds what was put there.
+// SAFETY: a variable of the thread, which keeps the value stored there.
 unsafe impl<H: Hardening> CurrentHeap for Watched<H> {
     type Pin = Pin;
 
@@ -66,7 +66,7 @@ unsafe impl<H: Hardening> CurrentHeap for Watched<H> {
     }
 }
 
-/// Linux, whose mappings do not grow where they are, and whose third one is the first to move.
+/// Linux, except that its mappings do not grow in place, and only the third and later ones move.
 struct Noted(AtomicUsize);
 
 // SAFETY: as Linux, which may refuse both.
@@ -112,7 +112,7 @@ unsafe impl PageSource for Noted {
         unsafe { Linux.guard(start, len) };
     }
 
-    /// A round is due at each look.
+    /// A purge round is due at each call.
     fn now_ms(&self) -> u64 {
         note("now_ms");
         self.0.fetch_add(1, Ordering::SeqCst) as u64 * 10_000
@@ -142,19 +142,19 @@ impl<H: Hardening> Config for Parts<H> {
     };
 }
 
-// SAFETY: each is asked by threads of its own, which ask no other one.
+// SAFETY: each is used by its own threads, which use no other one.
 static CHECKED: Malloc<Parts<Checked>> = unsafe { Malloc::new(Noted(AtomicUsize::new(0))) };
 // SAFETY: as above.
 static SECURE: Malloc<Parts<Secure>> = unsafe { Malloc::new(Noted(AtomicUsize::new(0))) };
 
 const SIZES: [usize; 8] = [1, 100, 2000, 30_000, 65_000, 200_000, 3 << 20, 9 << 20];
 
-/// Asks an allocator for everything that it has.
+/// Exercises every part of an allocator.
 fn ask<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
     let mut blocks = Vec::new();
     for size in SIZES.iter().cycle().take(400) {
         let block = malloc.allocate_aligned(*size, 64);
-        // SAFETY: it is live, and the answer takes its place.
+        // SAFETY: it is live, and the result replaces it.
         let longer = unsafe { malloc.resize(block, size * 5 / 2, 64) };
         assert!(!longer.is_null());
         blocks.push(longer);
@@ -164,7 +164,7 @@ fn ask<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
             let free = move || {
                 for block in all {
                     let block = std::ptr::with_exposed_provenance_mut(block);
-                    // SAFETY: it is live, and nobody uses it any more.
+                    // SAFETY: it is live, and no longer used.
                     unsafe { malloc.free(block) };
                 }
                 malloc.end_thread();
@@ -181,7 +181,7 @@ fn ask<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
 
 #[test]
 fn the_system_is_asked_by_pinned_callers_only() {
-    // Who is pinned at any moment is seen where nothing else is to be seen.
+    // Pins are counted where nothing else changes.
     let pins = |ask: fn()| {
         let before = PINNED_EVER.get();
         ask();

@@ -1,5 +1,5 @@
-//! A program with threads that forks while they allocate: the child has a whole allocator, without
-//! anybody having asked for that.
+//! A program with threads forks while they allocate: the child has a consistent allocator, without
+//! any call by the program.
 #![cfg(target_os = "linux")]
 
 mod allocators;
@@ -17,7 +17,7 @@ allocators::allocators! {
 
 const COUNT: usize = 40;
 
-/// Blocks whose every way goes by a latch: of each class more than a heap keeps, and large ones.
+/// Blocks whose paths all take a latch: of each class more than a heap keeps, and large ones.
 fn churn(until: impl Fn() -> bool) -> bool {
     loop {
         for size in [16, 700, 5000, 40_000, 150_000, 900_000] {
@@ -28,7 +28,7 @@ fn churn(until: impl Fn() -> bool) -> bool {
                 }
                 // SAFETY: a block of this size.
                 unsafe { block.write_bytes(7, 16) };
-                // SAFETY: it is live, and nobody uses it any more.
+                // SAFETY: it is live, and no longer used.
                 unsafe { FORKS.free(block) };
             }
         }
@@ -38,19 +38,19 @@ fn churn(until: impl Fn() -> bool) -> bool {
     }
 }
 
-/// How a child of this process ends that allocates; 0 is well.
+/// Exit status of a child of this process that allocates; 0 is success.
 fn fork_and_wait() -> i32 {
-    // SAFETY: the child does nothing but ask the allocator.
+    // SAFETY: the child only calls the allocator.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
-        // SAFETY: no contract. A child that waits for a latch is ended by it.
+        // SAFETY: no contract. It ends a child that waits for a latch.
         unsafe { libc::alarm(20) };
         let code = i32::from(!churn(|| true));
         // SAFETY: no contract.
         unsafe { libc::_exit(code) };
     }
     let mut status = -1;
-    // SAFETY: a child of this process, and a place for how it ended.
+    // SAFETY: a child of this process, and a place for its status.
     unsafe { libc::waitpid(pid, &raw mut status, 0) };
     status
 }

@@ -1,5 +1,5 @@
-//! Memory that runs out at any call, and callers that free what they must not: the answer is null
-//! or a stop, and never a block that is somebody else's.
+//! Memory that runs out at any call, and callers that free invalid blocks. The result is null or a
+//! stop, and never a block that belongs to another.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -13,14 +13,14 @@ use furlong::malloc::{
     thread_heap,
 };
 
-/// Linux, whose `fail_at`-th call of map, and all later ones, are refused; it panics where it
-/// should stop the program.
+/// Linux, except that the `fail_at`-th call of `map` and all later ones fail; it panics instead of
+/// stopping the program.
 struct Failing {
     fail_at: usize,
     calls: AtomicUsize,
 }
 
-// SAFETY: as Linux; less often.
+// SAFETY: as Linux; it succeeds less often.
 unsafe impl PageSource for Failing {
     fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
@@ -41,7 +41,7 @@ unsafe impl PageSource for Failing {
         unsafe { Linux.purge(start, len) }
     }
 
-    /// The same one each time: what a test finds it finds again.
+    /// The same number each time, so that a test is reproducible.
     fn random(&self) -> u64 {
         0x9e37_79b9_7f4a_7c15
     }
@@ -51,7 +51,7 @@ unsafe impl PageSource for Failing {
     }
 }
 
-// A thread of a test has one allocator in its life.
+// A thread of a test uses one allocator in its life.
 thread_heap!(OfThread);
 
 struct Parts;
@@ -64,7 +64,7 @@ impl Config for Parts {
     type Tier = Batched;
 }
 
-/// Runs a test with an allocator of its own, in a thread that has the room to make one.
+/// Runs a test with its own allocator, in a thread with enough stack to construct one.
 fn with<T: Send>(fail_at: usize, test: impl FnOnce(&'static Malloc<Parts>) -> T + Send) -> T {
     let run = || {
         let source = Failing {
@@ -73,9 +73,9 @@ fn with<T: Send>(fail_at: usize, test: impl FnOnce(&'static Malloc<Parts>) -> T 
         };
         let place = Linux.map(size_of::<Malloc<Parts>>(), 4096);
         let place = place.expect("there are 3 MiB of addresses").cast();
-        // SAFETY: fresh pages; the thread is new, and asks no other one in its life.
+        // SAFETY: fresh pages; the thread is new, and uses no other allocator in its life.
         unsafe { Malloc::new_at(place, source) };
-        // SAFETY: it was made there, for ever.
+        // SAFETY: it was made there, and is never freed.
         test(unsafe { place.as_ref() })
     };
     thread::scope(|scope| {
@@ -107,7 +107,7 @@ fn memory_that_ends_at_any_call_gives_null_and_changes_nothing() {
                 // SAFETY: it is live.
                 let longer = unsafe { malloc.resize(block, size * 3 + 1, 16) };
                 let now = if longer.is_null() { block } else { longer };
-                // SAFETY: as long as before, at least.
+                // SAFETY: at least as long as before.
                 let bytes = unsafe { std::slice::from_raw_parts(now, size) };
                 assert!(bytes.iter().all(|byte| *byte == 7));
                 held.push(now);
@@ -133,7 +133,7 @@ fn memory_that_ends_at_any_call_gives_null_and_changes_nothing() {
     );
 }
 
-/// A zone and a cache of objects over memory that ends: what they could not have they did not take.
+/// A zone and a cache of objects over memory that runs out: a failed request takes nothing.
 #[test]
 fn a_zone_whose_memory_ends_at_any_call_refuses_and_gives_everything_back() {
     let mut refused = 0;
@@ -167,7 +167,7 @@ fn a_zone_whose_memory_ends_at_any_call_refuses_and_gives_everything_back() {
     assert!(refused > 20, "only {refused} met the end of memory");
 }
 
-/// What an allocator says to the second part of a test, after the first went well.
+/// The misuse that an allocator reports for a misdeed, if it does.
 fn stopped_by(misdeed: impl FnOnce(&'static Malloc<Parts>) + Send) -> Option<Misuse> {
     with(usize::MAX, |malloc| {
         let done = catch_unwind(AssertUnwindSafe(|| misdeed(malloc)));
@@ -178,7 +178,7 @@ fn stopped_by(misdeed: impl FnOnce(&'static Malloc<Parts>) + Send) -> Option<Mis
 
 /// Frees an address.
 fn free(malloc: &'static Malloc<Parts>, block: *mut u8) {
-    // SAFETY: nobody uses it; where it is no block, the allocator has to find that out.
+    // SAFETY: it is no longer used; if it is no block, the allocator must detect that.
     unsafe { malloc.free(block) };
 }
 
@@ -249,7 +249,7 @@ fn a_pointer_from_elsewhere_stops_the_program() {
 fn a_wrong_size_stops_the_program() {
     let stop = stopped_by(|malloc| {
         let block = malloc.allocate(100);
-        // SAFETY: live, and not used any more.
+        // SAFETY: live, and no longer used.
         unsafe { malloc.free_sized(block, 5000) };
     });
     assert_eq!(stop, Some(Misuse::WrongSize));
@@ -261,20 +261,20 @@ fn a_block_of_another_heap_that_a_zone_frees_stops_the_program() {
         let stop = stopped_by(move |malloc| {
             let zone = Zone::new(malloc).expect("there is memory");
             let block = malloc.try_allocate(size, 16).expect("there is memory");
-            // SAFETY: it is live, but not of this zone, which has to find that out.
+            // SAFETY: it is live, but not of this zone, which must detect that.
             unsafe { zone.free(block) };
         });
         assert_eq!(stop, Some(Misuse::Foreign), "{size}");
     }
 }
 
-/// What looks free by its content is not taken for free: only the records count.
+/// A block whose content looks like a free one's is not treated as free: only the records count.
 #[test]
 fn a_block_with_a_copy_of_a_free_blocks_words_is_freed() {
     let stop = stopped_by(|malloc| {
         let (one, two) = (malloc.allocate(64), malloc.allocate(64));
         free(malloc, one);
-        // SAFETY: one is free, which a wrong program may read; two is live.
+        // SAFETY: `one` is free, which a wrong program may read; `two` is live.
         unsafe { two.copy_from_nonoverlapping(one, 64) };
         free(malloc, two);
         assert_eq!(malloc.statistics().used_blocks, 0);

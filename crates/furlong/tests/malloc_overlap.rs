@@ -12,7 +12,7 @@ use furlong::malloc::{
     Batched, Checked, Config, Inlined, Malloc, NoHardening, Outlined, PerCall, Profile, Secure,
 };
 
-/// Random numbers that depend on the seed alone.
+/// Random numbers that depend only on the seed.
 struct Random(u64);
 
 impl Random {
@@ -38,14 +38,14 @@ impl Random {
     }
 }
 
-/// A block that the model has: its first and last bytes carry a pattern of its own.
+/// A block of the model: its first and last bytes carry a pattern of its own.
 struct Held {
     block: *mut u8,
     size: usize,
     pattern: u8,
 }
 
-// SAFETY: whoever has it has the block.
+// SAFETY: its holder owns the block.
 unsafe impl Send for Held {}
 
 const EDGE: usize = 192;
@@ -129,11 +129,11 @@ fn resize<C: Config>(malloc: &'static Malloc<C>, held: &mut Held, random: &mut R
 
 fn free<C: Config>(malloc: &'static Malloc<C>, held: &Held) {
     held.holds(held.size);
-    // SAFETY: a block of this allocator's, which nobody uses any more.
+    // SAFETY: a block of this allocator, no longer used.
     unsafe { malloc.free(held.block) };
 }
 
-/// So many random operations on up to `slots` blocks.
+/// Runs `steps` random operations on up to `slots` blocks.
 fn stream<C: Config>(malloc: &'static Malloc<C>, seed: u64, steps: usize, slots: usize) {
     let mut random = Random(seed);
     let mut held: Vec<Held> = Vec::new();
@@ -192,7 +192,7 @@ fn small_caches_change_nothing_but_the_work() {
     stream(&SMALL, 21, 40_000, 600);
 }
 
-/// Objects of their own mappings come and go; what is kept of them is neither lost nor shared.
+/// Objects with their own mappings come and go; kept mappings are neither lost nor shared.
 #[test]
 fn huge_objects_are_made_of_kept_ones_and_are_zero_when_asked() {
     let mut random = Random(41);
@@ -209,7 +209,7 @@ fn huge_objects_are_made_of_kept_ones_and_are_zero_when_asked() {
         held.push(Held::new(block, size, random.next() as u8));
         if held.len() > 6 {
             let at = random.below(held.len());
-            // The last bytes are written, so that a kept mapping has something to forget.
+            // The last bytes are written, so that a kept mapping has contents to clear.
             free(&HUGE, &held.swap_remove(at));
         }
         if random.below(3) == 0 {
@@ -226,8 +226,8 @@ fn huge_objects_are_made_of_kept_ones_and_are_zero_when_asked() {
     assert_eq!(HUGE.statistics().dirty_bytes, 0);
 }
 
-/// Threads that free what others allocated; each ends with blocks of its own still in use, twice
-/// over, so that heaps are taken over.
+/// Threads that free blocks of others. Each ends with blocks of its own still in use, in several
+/// rounds, so that heaps are taken over.
 #[test]
 fn blocks_freed_by_other_threads_come_back() {
     for round in 0..4 {
@@ -255,7 +255,7 @@ fn blocks_freed_by_other_threads_come_back() {
                 }));
             }
             drop(senders);
-            // The scope would wait for what they do, but not for the end of their heaps.
+            // The scope would wait for their closures, but not for the end of their heaps.
             for thread in threads {
                 thread.join().expect("what it asserts holds");
             }

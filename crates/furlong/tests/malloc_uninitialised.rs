@@ -1,8 +1,9 @@
 //! Blocks that their holders leave uninitialised, all or in part, as safe code may: nothing in the
-//! allocator depends on what is there.
+//! allocator depends on their contents.
 //!
-//! Valgrind's memcheck runs the first test in `ci/memcheck.sh`; the second one asks the compiler's
-//! own sanitizer, which knows what a program never wrote though the machine has a value there.
+//! Valgrind's memcheck runs the first test in `ci/memcheck.sh`. The second one uses the compiler's
+//! own sanitizer, which tracks bytes that a program never wrote even if the machine has a value
+//! there.
 #![forbid(unsafe_code)]
 
 mod allocators;
@@ -22,7 +23,7 @@ allocators::allocators! {
     Sealed, SealedThread, SEALED: Secure, Inlined, Batched;
 }
 
-/// A block of which nothing is written.
+/// Frees blocks in which nothing was written.
 fn leave<const LEN: usize, C: Config>(malloc: &'static Malloc<C>) {
     let global = Global::new(malloc);
     let zone = Zone::new(malloc).expect("there is memory");
@@ -56,14 +57,15 @@ fn blocks_that_nobody_wrote_to_are_freed() {
     leave_all_sizes(&LOOKED);
 }
 
-/// Apart from the others: memcheck takes the bytes before a seal for a decision, though those of
-/// the contents are shifted out of it, and does not know that what was purged is zeros.
+/// Separate from the others because of two false positives of memcheck. It treats a load of the
+/// bytes before a seal as a decision, although the content bits are shifted out. It also does not
+/// know that purged memory is zero.
 #[test]
 fn sealed_blocks_that_nobody_wrote_to_are_freed() {
     leave_all_sizes(&SEALED);
 }
 
-/// What has a sanitizer of this kind.
+/// Only for targets with such a sanitizer.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 #[test]
 fn no_decision_of_the_allocator_rests_on_what_a_holder_left() {
@@ -71,7 +73,8 @@ fn no_decision_of_the_allocator_rests_on_what_a_holder_left() {
     use std::{env, process::Command};
 
     const PROGRAM: &str = include_str!("compiler/left_blocks.rs");
-    // Rust's own library is as it comes; the program has nothing of it that writes to memory.
+    // The standard library is not instrumented; the program uses no part of it that writes to
+    // memory.
     let arguments = [
         "--emit=link",
         "-Copt-level=1",
@@ -99,8 +102,8 @@ fn no_decision_of_the_allocator_rests_on_what_a_holder_left() {
     assert!(freed.status.success(), "{}", said(&freed));
 }
 
-/// The sanitizer follows each bit, and so does not mind a load of a word of which those bits that
-/// nobody wrote are shifted out, as those before a seal are. The language does.
+/// The sanitizer follows each bit. So it accepts a load of a word whose unwritten bits are shifted
+/// out, such as those before a seal. The language does not.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 #[test]
 fn the_first_word_of_a_block_is_read_by_no_load_of_the_compilers() {
@@ -135,7 +138,8 @@ fn the_first_word_of_a_block_is_read_by_no_load_of_the_compilers() {
     let built = built.expect("rustc runs where cargo does");
     assert!(built.status.success(), "{}", compiler::said(&built));
     let code = fs::read_to_string(folder.join("loads.ll")).expect("it was just written");
-    // The body of a function, and whether it has a load and an instruction of the allocator's own.
+    // Finds a function's body; returns whether it has a load and an instruction of the allocator's
+    // own.
     let reads = |name: &str| {
         let begins = format!("@{name}(");
         let mut functions = code.split("\ndefine ").skip(1);

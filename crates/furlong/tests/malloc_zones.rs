@@ -1,5 +1,5 @@
-//! Zones and caches of objects that lose a block, keep one too long, or take one of somebody else:
-//! what they have is what their holders have, also in another thread and in a forked process.
+//! Zones and caches of objects that lose a block, keep one too long, or take a foreign one. Their
+//! records match their holders' blocks, also in another thread and in a forked process.
 
 mod allocators;
 
@@ -33,13 +33,13 @@ fn fill<C: Config>(zone: &Zone<C>) -> Vec<(NonNull<u8>, usize)> {
     SIZES.map(block).to_vec()
 }
 
-/// Frees blocks that are as they were filled.
+/// Frees blocks that still have their filled contents.
 fn free<C: Config>(zone: &Zone<C>, blocks: Vec<(NonNull<u8>, usize)>) {
     for (block, size) in blocks {
         // SAFETY: a block of this size, all of which was written.
         let bytes = unsafe { std::slice::from_raw_parts(block.as_ptr(), size) };
         assert!(bytes.iter().all(|byte| *byte == 7), "{size}");
-        // SAFETY: it came from this zone, and nobody uses it any more.
+        // SAFETY: it came from this zone, and is no longer used.
         unsafe { zone.free(block) };
     }
 }
@@ -75,10 +75,10 @@ fn a_zone_goes_on_in_another_thread_and_ends_in_a_third() {
 fn a_zone_goes_on_in_a_forked_process_and_no_thread_takes_its_heap() {
     let zone = Zone::new(&FORKED).expect("there is memory");
     let blocks = fill(&zone);
-    // What a child does.
-    // SAFETY: nothing is asked between the two.
+    // The steps of a forked child.
+    // SAFETY: no call comes between the two.
     unsafe { FORKED.before_fork() };
-    // SAFETY: there is no child, but this is the only thread with a heap, too.
+    // SAFETY: there is no child, but as in one this is the only thread with a heap.
     unsafe { FORKED.after_fork_in_child() };
     let zones_before = FORKED.statistics().zones;
     let taken = addresses(&blocks);
@@ -86,7 +86,7 @@ fn a_zone_goes_on_in_a_forked_process_and_no_thread_takes_its_heap() {
         let block = FORKED.allocate(48);
         let same_span = |other: &usize| other >> 16 == block.addr() >> 16;
         assert!(!taken.iter().any(same_span), "a span of the zone's");
-        // SAFETY: it is live, and nobody uses it any more.
+        // SAFETY: it is live, and no longer used.
         unsafe { FORKED.free(block) };
     });
     other.join().expect("what it asserts holds");
@@ -97,14 +97,14 @@ fn a_zone_goes_on_in_a_forked_process_and_no_thread_takes_its_heap() {
     FORKED.check().expect("every invariant holds");
 }
 
-/// What a thread leaves behind has room for more, which a zone must not use: it would take what is
-/// in use there with it.
+/// A heap left behind by a thread has room for more, which a zone must not use: the zone's end
+/// would take the blocks still in use there with it.
 #[test]
 fn a_zone_takes_nothing_of_a_thread_that_has_ended() {
     let left = thread::spawn(|| {
         let blocks: Vec<_> = (0..100).map(|_| LEFT.allocate(48)).collect();
         for block in &blocks[1..] {
-            // SAFETY: it is live, and nobody uses it any more.
+            // SAFETY: it is live, and no longer used.
             unsafe { LEFT.free(*block) };
         }
         blocks[0].expose_provenance()
@@ -118,7 +118,7 @@ fn a_zone_takes_nothing_of_a_thread_that_has_ended() {
     }
     drop(zone);
     assert_eq!(LEFT.statistics().used_blocks, 1);
-    // SAFETY: the one that is live.
+    // SAFETY: the live block.
     unsafe { LEFT.free(std::ptr::with_exposed_provenance_mut(left)) };
     assert_eq!(LEFT.statistics().used_blocks, 0);
 }
@@ -140,7 +140,7 @@ fn zones_that_come_and_go_need_no_more_than_one() {
     );
 }
 
-/// Counts how many of it there are.
+/// Counts its live instances.
 struct Alive<'a>(&'a AtomicUsize, [u64; 5]);
 
 impl<'a> Alive<'a> {
@@ -193,11 +193,11 @@ fn an_object_that_comes_back_from_its_pointer_is_the_same() {
     let [one, two] = ["one", "two"].map(|text| cache.make(String::from(text)));
     let [one, two] = [one, two].map(|object| object.expect("there is memory").into_raw());
     assert_eq!(cache.len(), 2);
-    // SAFETY: it came from this cache, and comes back once.
+    // SAFETY: it came from this cache, and is returned once.
     let one = unsafe { cache.from_raw(one) };
     assert_eq!((&**one, cache.len()), ("one", 2));
     drop(one);
-    // SAFETY: as above. What it says is its own.
+    // SAFETY: as above.
     drop(unsafe { cache.from_raw(two) }.into_inner());
     assert!(cache.is_empty());
 }

@@ -1,5 +1,5 @@
-//! A terabyte of memory is plugged into a `const` static table at boot: without an allocator, its
-//! bookkeeping inside itself, of which at most 0.02 % of the terabyte is ever touched before a
+//! A terabyte of memory is plugged into a `const` static table at boot, without an allocator and
+//! with its bookkeeping inside itself. At most 0.02 % of the terabyte is ever touched before a
 //! frame is used.
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 
@@ -14,14 +14,14 @@ use furlong::addr::{Address, Extent, Pfn, PhysAddr};
 use furlong::check::Check;
 use furlong::phys::{Descriptor, SegmentId, SegmentTable, UnplugError};
 
-/// The heap, which counts what the thread asks of it.
+/// The heap, which counts the thread's allocations.
 struct Counting;
 
 thread_local! {
     static ASKED: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: the system's allocator does it all; a cell without a drop function is always there.
+// SAFETY: the system's allocator does everything; a cell without a drop function always exists.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ASKED.set(ASKED.get() + 1);
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static HEAP: Counting = Counting;
 
-/// A page descriptor of 64 bytes, as kernels have them.
+/// A page descriptor of 64 bytes, as kernels have.
 struct Page {
     frame: Pfn,
     users: AtomicU64,
@@ -78,16 +78,16 @@ unsafe extern "C" {
 
 const PROT_NONE: c_int = 0;
 const PROT_READ_WRITE: c_int = 1 | 2;
-/// Private, anonymous, and nothing set aside for it.
+/// Private, anonymous, without reserving swap.
 const MAP_RESERVED: c_int = 0x2 | 0x20 | 0x4000;
 const MADV_NOHUGEPAGE: c_int = 15;
 
-/// The memory of a terabyte, as its owner sees it: addresses, behind which there is nothing yet.
+/// A terabyte of memory as its owner sees it: addresses without memory behind them yet.
 struct Terabyte(NonNull<c_void>);
 
 impl Terabyte {
     fn reserve() -> Self {
-        // SAFETY: a fresh mapping, wherever the system wants it.
+        // SAFETY: a fresh mapping, wherever the system places it.
         let start = unsafe { mmap(std::ptr::null_mut(), TIB, PROT_NONE, MAP_RESERVED, -1, 0) };
         assert_ne!(
             start.addr(),
@@ -99,10 +99,10 @@ impl Terabyte {
         Self(NonNull::new(start).expect("a mapping is not at 0"))
     }
 
-    /// The first `len` bytes, to be written.
+    /// The first `len` bytes, writable.
     fn front(&self, len: usize) -> &'static mut [MaybeUninit<u8>] {
         let len = len.next_multiple_of(PAGE);
-        // SAFETY: a part of the mapping, which nobody has.
+        // SAFETY: a part of the mapping, not in use.
         let done = unsafe { mprotect(self.0.as_ptr(), len, PROT_READ_WRITE) };
         assert_eq!(done, 0, "the system lends {len} bytes without having them");
         let bytes = NonNull::slice_from_raw_parts(self.0.cast(), len);
@@ -110,7 +110,7 @@ impl Terabyte {
         unsafe { &mut *bytes.as_ptr() }
     }
 
-    /// Bytes of the first `len` that have memory behind them.
+    /// Number of bytes of the first `len` that are resident.
     fn resident(&self, len: usize) -> usize {
         let mut pages = vec![0_u8; len.div_ceil(PAGE)];
         // SAFETY: a part of the mapping, and a byte for each of its pages.
@@ -124,7 +124,7 @@ fn terabyte_at(start: u64) -> Extent<Pfn> {
     Extent::from_len(Pfn::new(start), (TIB / PAGE) as u64).expect("not empty")
 }
 
-/// Plugs a terabyte that begins with frame `start`, and looks at what that takes.
+/// Plugs a terabyte that begins with frame `start`, and measures its memory use.
 fn plugged(table: &'static SegmentTable<Page>, start: u64) -> (Terabyte, SegmentId, usize) {
     let memory = Terabyte::reserve();
     let range = terabyte_at(start);

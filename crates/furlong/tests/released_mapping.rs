@@ -1,5 +1,5 @@
-//! A mapping that was released cannot be used: the compiler itself is asked, with the one line that
-//! uses it and without.
+//! A mapping that was released cannot be used: the compiler itself is run, with and without the one
+//! line that uses it.
 #![forbid(unsafe_code)]
 
 mod compiler;
@@ -7,7 +7,7 @@ mod compiler;
 use compiler::{Compiler, said};
 
 /// A driver that maps, unmaps and releases, through a domain and through a quarantine of its own.
-/// Where it says `USE`, the line under test goes.
+/// Each `USE` marks a place for the line under test.
 const DRIVER: &str = r#"
 use furlong::addr::Iova;
 use furlong::iova::{Domain, Grant, Lowest, NoTlb, Quarantine, Request, TokenSlot, VecSpace};
@@ -37,7 +37,7 @@ pub fn through_a_quarantine(space: &mut VecSpace, quarantine: &mut Quarantine<Ve
 }
 "#;
 
-/// Each with the line that uses what was moved away.
+/// Each place, with a line that uses a moved value there.
 const USES: [(&str, &str); 5] = [
     ("USE_DOMAIN", "map(grant.iova());"),
     ("USE_LATER", "map(grant.iova());"),
@@ -46,7 +46,7 @@ const USES: [(&str, &str); 5] = [
     ("REDEEM_TWICE", "let again = domain.redeem(token);"),
 ];
 
-/// The driver with one line in its place, and nothing in the others.
+/// The driver with one line in its place, and nothing in the other places.
 fn driver(place: &str, line: &str) -> String {
     let with = DRIVER.replace(place, line);
     let places = USES.iter().map(|(place, _)| place);

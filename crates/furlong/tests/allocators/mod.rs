@@ -1,5 +1,5 @@
-//! Allocators of their own for each test: heaps of two must not meet in one thread, and what one
-//! counts is its own.
+//! Separate allocators for each test: heaps of two must not meet in one thread, and the counts of
+//! one must be its own.
 #![forbid(unsafe_code)]
 
 /// A type, its thread's heap, its static and its hardening, gate and tier.

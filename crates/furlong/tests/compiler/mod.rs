@@ -1,4 +1,4 @@
-//! The compiler itself, asked by tests: the library as its users have it, and programs over it.
+//! The compiler, as run by tests: it compiles the library as users do, and programs over it.
 //!
 //! The library is compiled without its dependencies, so with the feature `alloc` at most.
 #![forbid(unsafe_code)]
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The library, compiled in a folder of its own, and how programs over it are compiled.
+/// The library, compiled in a folder of its own, and the arguments for programs over it.
 pub(crate) struct Compiler {
     folder: PathBuf,
     built: PathBuf,
@@ -15,8 +15,8 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// Compiles the library with these arguments, which programs have, too: as far as checks go
-    /// with `--emit=metadata`, and to be linked with `--emit=link`.
+    /// Compiles the library with these arguments, which programs get too. `--emit=metadata`
+    /// suffices for checks; linking needs `--emit=link`.
     pub(crate) fn new(of: &str, arguments: &[&'static str]) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(of);
         fs::create_dir_all(&folder).expect("the folder for tests can be written to");
@@ -36,8 +36,8 @@ impl Compiler {
     }
 
     fn rustc(&self, arguments: &[&str]) -> Command {
-        // The compiler that the toolchain file of this repository names. Flags whose names may
-        // change yet are for what only tests do.
+        // The compiler named by the toolchain file of this repository. Flags whose names may still
+        // change are only used by tests.
         let mut rustc = Command::new("rustc");
         rustc.env("RUSTC_BOOTSTRAP", "1");
         rustc.current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -66,7 +66,7 @@ impl Compiler {
     }
 }
 
-/// The compiler's words.
+/// The compiler's messages.
 pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
