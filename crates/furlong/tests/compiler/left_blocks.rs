@@ -1,5 +1,5 @@
-//! A program that frees blocks of which it says that they are uninitialised, under each hardening.
-//! With an argument it reads one of them, which the sanitizer has to see.
+//! A program that frees blocks which it marks as uninitialised, under each hardening. With an
+//! argument it reads one of them, which the sanitizer must detect.
 #![no_main]
 
 use core::ffi::{c_int, c_void};
@@ -14,16 +14,16 @@ use furlong::malloc::{
 unsafe extern "C" {
     fn mmap(at: *mut c_void, len: usize, may: c_int, how: c_int, of: c_int, at: i64) -> *mut u8;
     fn abort() -> !;
-    /// Of the sanitizer: nobody has written here.
+    /// A function of the sanitizer: marks memory as uninitialised.
     fn __msan_poison(start: *const c_void, len: usize);
 }
 
 struct Pages;
 
-// SAFETY: fresh pages, for ever.
+// SAFETY: fresh pages, never unmapped.
 unsafe impl PageSource for Pages {
     fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
-        // SAFETY: a private mapping of no file, where the system wants it.
+        // SAFETY: a private mapping of no file, wherever the system places it.
         let start = unsafe { mmap(ptr::null_mut(), len + align, 3, 0x22, -1, 0) };
         NonNull::new(start.wrapping_add(start.align_offset(align)))
     }
@@ -44,14 +44,14 @@ unsafe impl PageSource for Pages {
     }
 }
 
-/// The one thread's heap, for one hardening.
+/// The heap of the only thread, for one hardening.
 struct One<H>(PhantomData<H>);
 
 macro_rules! allocators {
     ($($hardening:ident: $heap:ident, $malloc:ident, $parts:ident;)*) => {$(
         static $heap: AtomicPtr<Heap> = AtomicPtr::new(ptr::null_mut());
 
-        // SAFETY: there is one thread.
+        // SAFETY: there is only one thread.
         unsafe impl CurrentHeap for One<$hardening> {
             type Pin = ();
 
@@ -59,7 +59,7 @@ macro_rules! allocators {
 
             fn get() -> &'static Heap {
                 let heap = $heap.load(Ordering::SeqCst);
-                // SAFETY: null, or a heap, and these live for ever.
+                // SAFETY: null, or a heap, and heaps are never freed.
                 unsafe { heap.as_ref() }.unwrap_or(Heap::vacant())
             }
 
@@ -78,7 +78,7 @@ macro_rules! allocators {
             type Tier = Batched;
         }
 
-        // SAFETY: no other allocator has its heaps there.
+        // SAFETY: no other allocator stores its heaps there.
         static $malloc: Malloc<$parts> = unsafe { Malloc::new(Pages) };
     )*};
 }
@@ -89,7 +89,7 @@ allocators! {
     Secure: SECURE_HEAP, SECURE, Sealed;
 }
 
-/// A block that its holder left as it left its own memory.
+/// An uninitialised block.
 fn left<C: Config>(malloc: &'static Malloc<C>, size: usize) -> *mut u8 {
     let block = malloc.allocate(size);
     if !block.is_null() {
@@ -103,7 +103,7 @@ fn leave<C: Config>(malloc: &'static Malloc<C>) {
     let mut size = 1;
     while size < 1 << 20 {
         for _ in 0..20 {
-            // SAFETY: a live block, which nobody uses afterwards.
+            // SAFETY: a live block, not used afterwards.
             unsafe { malloc.free(left(malloc, size)) };
             let block = left(malloc, size);
             // SAFETY: as above.
@@ -121,7 +121,7 @@ extern "C" fn main(arguments: c_int, _: *const *const u8) -> c_int {
     leave(&CHECKED);
     leave(&SECURE);
     if arguments > 1 {
-        // SAFETY: a block of this size; that it is uninitialised is what is asked for.
+        // SAFETY: a block of this size; the read of uninitialised memory is the purpose.
         let read = unsafe { left(&CHECKED, 8).read_volatile() };
         return c_int::from(read > 7);
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use loom::thread;
 
-/// What a thread of a model does.
+/// The code of one thread of a model.
 pub(crate) type Body<W> = Box<dyn FnOnce(&W)>;
 
-/// What a model starts from: what its threads share, and what each does.
+/// The initial state of a model: the threads' shared data, and the code of each thread.
 pub(crate) type Start<W, const N: usize> = (Arc<W>, [Body<W>; N]);
 
 /// A [`Body`] of a closure.
@@ -19,12 +19,12 @@ pub(crate) fn body<W>(run: impl FnOnce(&W) + 'static) -> Body<W> {
 /// Runs a model once for each order in which its threads can be spawned.
 ///
 /// Loom explores from the order that it meets first, and goes back only to the last access of a
-/// word that conflicts with the present one, so what it reaches depends on that order.
+/// word that conflicts with the present one. So its coverage depends on that order.
 pub(crate) fn model<W: 'static, const N: usize>(make: fn() -> Start<W, N>, at_the_end: fn(&W)) {
     explore(&loom::model::Builder::new(), make, at_the_end);
 }
 
-/// The same as `builder` has it.
+/// The same with the settings of `builder`.
 pub(crate) fn explore<W: 'static, const N: usize>(
     builder: &loom::model::Builder,
     make: fn() -> Start<W, N>,

@@ -1,5 +1,5 @@
-//! What is closed, each with the program that would compile if it were not: sealed traits, whose
-//! implementations unsafe code or an algorithm relies on, and functions of a tree's own.
+//! Closed interfaces, each with a program that would compile if it were open: sealed traits, whose
+//! implementations unsafe code or an algorithm relies on, and a tree's own functions.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::compiler::{Compiler, said};
 use crate::sources;
 
-/// Each sealed trait, and what only this library has: a trait that no other can implement.
+/// Each sealed trait, with the private trait that it requires.
 const SEALED: &[(&str, &str)] = &[
     ("addr::Address", "Sealed"),
     ("bounce::Area", "Slots"),
@@ -34,7 +34,7 @@ const SEALED: &[(&str, &str)] = &[
     ("vmspace::Mode", "Sealed"),
 ];
 
-/// An implementation of a trait that says nothing: its items are missing, and its seal.
+/// An empty implementation of a trait: its items are missing, and so is its seal.
 fn implementation(of: &str) -> String {
     let (parameters, arguments) = match of {
         "maple::Edit" => (
@@ -48,7 +48,7 @@ fn implementation(of: &str) -> String {
     format!("pub struct Mine; impl{parameters} furlong::{of}{arguments} for Mine {{}}")
 }
 
-/// Programs on what is a tree's own, with a part of what the compiler says of each.
+/// Programs that use a tree's own functions, with a part of the compiler's message for each.
 const OWN: &[(&str, &str)] = &[
     ("nodes.view();", "takes 1 argument but 0"),
     ("nodes.item(at);", "takes 2 arguments but 1"),
@@ -69,7 +69,7 @@ const OWN: &[(&str, &str)] = &[
         "let side = furlong::rbtree::Side::Left; nodes.set_half(at, side, nodes.half(at, side));",
         "takes 4 arguments but 3",
     ),
-    // The permission that they want is neither made by a default nor by a conversion.
+    // The required permission can be made neither by a default nor by a conversion.
     (
         "fn call<N, R, T: Default>(set: fn(&mut N, R, T), nodes: &mut N, at: R) {
             set(nodes, at, T::default());
@@ -86,14 +86,14 @@ const OWN: &[(&str, &str)] = &[
     ),
 ];
 
-/// Programs with a name that there is not.
+/// Programs that use a nonexistent name.
 const NAMES: &[(&str, &str)] = &[
     ("use furlong::rbtree::Internal;", "no `Internal` in"),
     ("use furlong::rbtree::INTERNAL;", "no `INTERNAL` in"),
     ("use furlong::rbtree::nodes::Internal;", "is private"),
 ];
 
-/// A reference to a struct that hangs in a tree, kept while the tree gives it up.
+/// A reference to a struct in a tree, kept while the tree releases the struct.
 const KEPT: &str = "
     use furlong::rbtree::{Intrusive, Linked, Pinned, RbTree};
     pub fn take<A: Linked>(tree: &mut RbTree<Intrusive<A>>, at: Pinned<A::Item>) -> &A::Item {
@@ -102,8 +102,8 @@ const KEPT: &str = "
         item
     }";
 
-/// Compiles programs, each in a module and on a line of its own, and holds the compiler to what it
-/// is to say of each.
+/// Compiles programs, each in a module and on a line of its own, and checks the compiler's message
+/// for each.
 fn each_is_refused(compiler: &Compiler, name: &str, programs: &[(String, String)]) {
     let text: String = programs
         .iter()
@@ -131,7 +131,7 @@ fn every_sealed_trait_has_its_row() {
 fn what_is_sealed_is_implemented_by_nobody_else() {
     let compiler = Compiler::new("sealed", &["--emit=metadata"]);
     let programs = SEALED.iter().map(|(of, seal)| {
-        // The path of the trait that is private, up to the type that it is missing for.
+        // The path of the private trait, up to the type that lacks it.
         (implementation(of), format!("::{seal}"))
     });
     let programs: Vec<_> = programs.collect();

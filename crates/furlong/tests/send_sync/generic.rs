@@ -1,4 +1,4 @@
-//! Types that are what their parts are, and types that stay where they were made.
+//! Types whose `Send` and `Sync` follow their parts, and types bound to their thread.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova, VirtAddr};
@@ -8,11 +8,11 @@ use furlong::{bounce, iova, malloc, maple, phys, rbtree, rcu, sync, vmspace};
 use crate::{Both, No, None, Row, Seen, Sent, row};
 
 const BOTH: (bool, bool) = (true, true);
-/// It may go to another thread, and is used by one at a time.
+/// It may move to another thread, but only one thread uses it at a time.
 const SEND: (bool, bool) = (true, false);
-/// Others may see it, but it stays.
+/// Other threads may use it, but it does not move.
 const SYNC: (bool, bool) = (false, true);
-/// It stays where it is, and nobody else sees it.
+/// Only its own thread may use it.
 const NEITHER: (bool, bool) = (false, false);
 
 type Rows = Vec<(Row, (bool, bool))>;
@@ -68,7 +68,7 @@ fn layer_0() -> Rows {
     ]
 }
 
-/// A processor's number, for what asks for one.
+/// A CPU number, for types that need one.
 type Cpu = sync::OneCpu;
 
 fn rcu_types() -> Rows {
@@ -94,7 +94,7 @@ fn rcu_types() -> Rows {
     ]
 }
 
-/// What a node keeps: nothing.
+/// A node with empty halves.
 struct Summed;
 
 impl rbtree::Augment for Summed {
@@ -114,7 +114,7 @@ impl rbtree::Augment for Summed {
     fn join(_: &Both, (): &(), (): &()) {}
 }
 
-/// What hangs in a tree by its own links.
+/// An item that is in a tree by its own links.
 type Hung = Both;
 
 struct Adapted;
@@ -344,7 +344,7 @@ fn systems() -> Rows {
 
 furlong::malloc::thread_heap!(Thread);
 
-/// An allocator's parts.
+/// The parts of an allocator.
 struct Parts;
 
 impl malloc::Config for Parts {
@@ -355,7 +355,7 @@ impl malloc::Config for Parts {
     type Tier = malloc::Batched;
 }
 
-/// What an area holds: a value that one thread at a time may have.
+/// The value of an area, for one thread at a time.
 #[derive(Clone)]
 struct Held(Sent);
 

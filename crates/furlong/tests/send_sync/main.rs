@@ -1,5 +1,5 @@
-//! `Send` and `Sync` of every public type, as a table: what a type must be, and what it must not.
-//! And what is closed to other crates.
+//! `Send` and `Sync` of every public type, as a table of required and forbidden properties. Also
+//! the interfaces closed to other crates.
 #![forbid(unsafe_code)]
 
 mod closed;
@@ -16,8 +16,8 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 
-/// Asks whether a type has a trait: an item of its own hides the one of the trait `No`, and is
-/// there only if the type has it.
+/// Determines whether a type has a trait: an inherent item hides the one of the trait `No`, and
+/// exists only if the type has the trait.
 struct Is<T: ?Sized>(PhantomData<T>);
 
 trait No {
@@ -41,7 +41,7 @@ type Sent = Cell<u64>;
 type Seen = MutexGuard<'static, u64>;
 type None = Rc<u64>;
 
-/// A type's path from the library, and whether it is `Send` and `Sync`.
+/// A type's path in the library, and two flags: `Send` and `Sync`.
 type Row = (&'static str, bool, bool);
 
 /// A row of the table.

@@ -1,9 +1,9 @@
-//! Types that anybody may have: both `Send` and `Sync`.
+//! Types without restrictions: both `Send` and `Sync`.
 #![forbid(unsafe_code)]
 
 use crate::{Row, row};
 
-/// A row each.
+/// One row per type.
 pub(crate) const ROWS: &[Row] = &[
     row!("bounce::Access", furlong::bounce::Access),
     row!("bounce::AreaFirst", furlong::bounce::AreaFirst),

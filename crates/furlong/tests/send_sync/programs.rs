@@ -1,5 +1,5 @@
-//! For each `unsafe impl` of `Send` and `Sync`: the program that would be unsound without its
-//! bound, which does not compile; or why there is none.
+//! For each `unsafe impl` of `Send` and `Sync`: a program that would be unsound without the impl's
+//! bound, and does not compile. If there is no such program, the reason.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use crate::compiler::{Compiler, said};
 use crate::sources;
 
-/// Why an impl is right, or what shows that it is.
+/// Justification of an impl.
 enum Shown {
-    /// It has no bound, as it has no value of a caller's.
+    /// It has no bound, since it contains no value of a caller.
     NoBound(&'static str),
-    /// This program compiles with the first type in the place of `T`, and not with the second.
+    /// This program compiles with the first type in place of `T`, but not with the second.
     Program(&'static str, &'static str, &'static str),
 }
 
@@ -19,7 +19,7 @@ use Shown::{NoBound, Program};
 
 const OWN_MEMORY: &str = "it owns memory in which there is nothing of a caller's";
 
-/// The counters of a pool, which its blocks have in rows and tables.
+/// The counters of a pool, which its blocks store in rows and tables.
 const COUNTERS: &str = "
     #[derive(Default)]
     struct Mine(T);
@@ -87,7 +87,7 @@ const SENT_LOCK: &str = "
     }";
 
 const BOTH: &str = "u64";
-/// Good for one thread at a time; for all at once; for none but its own.
+/// Usable by one thread at a time; by all at once; only by its own.
 const SENT: &str = "std::cell::Cell<u64>";
 const SEEN: &str = "std::sync::MutexGuard<'static, u64>";
 const NONE: &str = "std::rc::Rc<u64>";
@@ -246,7 +246,7 @@ fn every_unsafe_impl_has_its_entry() {
     assert!(!IMPLS.iter().any(|(_, _, shown)| why(shown)));
 }
 
-/// A crate of all programs, each in a module, a line of its own for what comes before it.
+/// A crate of all programs, each in a module; its preamble is on a line of its own.
 fn crate_of(pick: fn(&'static str, &'static str) -> &'static str) -> String {
     let programs = IMPLS
         .iter()
@@ -262,7 +262,7 @@ fn crate_of(pick: fn(&'static str, &'static str) -> &'static str) -> String {
     programs.collect()
 }
 
-/// All at once, for the compiler takes most of its time to read the library.
+/// All at once, because the compiler spends most of its time on reading the library.
 #[test]
 fn programs_that_would_be_unsound_do_not_compile() {
     let compiler = Compiler::new("send_sync", &["--emit=metadata"]);

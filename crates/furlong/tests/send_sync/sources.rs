@@ -1,4 +1,4 @@
-//! The public types and the unsafe impls of the library, as its sources have them.
+//! The public types and the unsafe impls of the library, read from its sources.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ mod lexer;
 
 use lexer::lines;
 
-/// What only tests and documents see.
+/// Modules for tests and documents only.
 const NOT_OF_THE_LIBRARY: [&str; 4] = ["tests", "guides", "proofs", "under_loom"];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -72,8 +72,7 @@ pub(crate) fn unsafe_impls() -> BTreeSet<(String, String)> {
     found
 }
 
-/// The public traits whose bounds are a trait that other crates cannot name, as paths from the
-/// library.
+/// The public traits bounded by a trait that other crates cannot name, as paths from the library.
 pub(crate) fn sealed_traits() -> BTreeSet<String> {
     let seals = ["Sealed", "sealed", "Choose", "Policy", "Arm", "Beside"];
     let mut found = BTreeSet::new();
@@ -120,7 +119,7 @@ pub(crate) fn public_types() -> BTreeSet<String> {
     found
 }
 
-/// The names that a module has in `pub use`, or in its only file.
+/// The names that a module exports with `pub use`, or has in its only file.
 fn exported(sources: &[(String, Vec<String>)], module: &str) -> BTreeSet<String> {
     let only = format!("{module}.rs");
     let root = format!("{module}/mod.rs");

@@ -1,4 +1,4 @@
-//! Each thread of a loom model says on which CPU it is.
+//! Assigns a CPU number to each thread of a loom model.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -19,7 +19,7 @@ impl Cpu for ThreadCpu {
     }
 }
 
-/// The calling thread is on this CPU from now on.
+/// Puts the calling thread on this CPU from now on.
 pub(crate) fn on_cpu(cpu: usize) {
     CPU.with(|number| number.set(cpu));
 }

@@ -1,9 +1,9 @@
-//! What the documents promise is there: commands, links, licences, a place for the next release.
+//! Checks that documents are right about commands, links, licences, and the next release.
 #![forbid(unsafe_code)]
 
 use super::tree::{File, Finding, Tree, places};
 
-/// The README has one command to run and one to test, and the checks take the latter from it.
+/// The README has one command to run and one to test, and the checks use the latter.
 pub(crate) fn two_commands(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let text = |path: &str| tree.file(path).map_or("", |file| file.text.as_str());
@@ -47,7 +47,7 @@ pub(crate) fn commands(tree: &Tree) -> Vec<Finding> {
                 .into_iter()
                 .filter(|path| !tree.exists(path))
             {
-                // A verb may have a folder where others have a file.
+                // A verb may be a folder instead of a file.
                 if !tree.exists(path.trim_end_matches(".rs")) {
                     found.push(file.finding(line, format!("{command:?} needs {path}")));
                 }
@@ -57,7 +57,7 @@ pub(crate) fn commands(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// What stands between backticks or on the lines of a code block, each with its line.
+/// The texts between backticks or on the lines of a code block, each with its line.
 fn quoted(file: &File) -> Vec<(usize, &str)> {
     let mut block = false;
     let mut found = Vec::new();
@@ -161,7 +161,7 @@ pub(crate) fn changelog(tree: &Tree) -> Vec<Finding> {
     )]
 }
 
-/// Both licences, whole.
+/// Both licences, complete.
 pub(crate) fn licences(tree: &Tree) -> Vec<Finding> {
     let parts = [
         (

@@ -1,21 +1,21 @@
-//! Imports point down: which module of the library may use which, which crate may use which.
+//! Imports point down: the modules of the library and the crates that each may use.
 #![forbid(unsafe_code)]
 
 use super::functions::closing;
 use super::lexer::words;
 use super::tree::{File, Finding, Tree, places};
 
-/// What any other module of the library may use, each with what it may use itself.
+/// Modules that any other module of the library may use, each with the modules that it may use.
 const LAYER_0: &[(&str, &[&str])] = &[
     ("addr", &["check", "proofs"]),
     ("check", &[]),
     ("sync", &[]),
     ("rcu", &["check", "sync"]),
-    // For tests and proofs alone: what a property is, and the list of all of them.
+    // For tests and proofs alone: the definition of a property, and the list of all of them.
     ("proofs", &["addr", "bounce", "iova", "malloc", "phys"]),
 ];
 
-/// What stands above layer 0, each with what it may use beside it. No system uses another.
+/// Modules above layer 0, each with the others that it may use. No system uses another.
 const ABOVE: &[(&str, &[&str])] = &[
     ("rbtree", &[]),
     ("maple", &[]),
@@ -26,7 +26,7 @@ const ABOVE: &[(&str, &[&str])] = &[
     ("malloc", &[]),
 ];
 
-/// Each crate with those of this workspace that it may use, in tests too.
+/// Each crate with the crates of this workspace that it may use, in tests too.
 const CRATES: &[(&str, &[&str])] = &[
     ("furlong", &[]),
     ("furlong-spec", &["furlong"]),
@@ -48,14 +48,14 @@ const FEATURES: &[&str] = &[
     "serde",
 ];
 
-/// What every manifest has.
+/// Entries required in every manifest.
 const EVERYWHERE: &[&str] = &[
     "license.workspace = true",
     "[lints]\nworkspace = true",
     "description = ",
 ];
 
-/// What a registry shows of a crate or finds it by.
+/// Entries that a registry displays or searches.
 const SHOWN: &[&str] = &[
     "repository.workspace = true",
     "readme = ",
@@ -74,7 +74,7 @@ fn find<'a>(table: &'a [(&str, &[&str])], name: &str) -> Option<&'a [&'a str]> {
         .map(|(_, allowed)| *allowed)
 }
 
-/// Whether a module of the library may use another; none where the tables do not know it.
+/// True if a module of the library may use another; `None` if the tables lack the module.
 fn may_use(module: &str, used: &str) -> Option<bool> {
     let low = LAYER_0.iter().any(|(name, _)| *name == used);
     let itself = module == used;
@@ -85,7 +85,7 @@ fn may_use(module: &str, used: &str) -> Option<bool> {
     }
 }
 
-/// Modules of the library that use what is not below them.
+/// Modules of the library that use a module not below them.
 pub(crate) fn modules(tree: &Tree) -> Vec<Finding> {
     let names: Vec<&str> = tree
         .names_in(LIBRARY)
@@ -127,7 +127,7 @@ fn module_of(file: &File) -> &str {
 }
 
 /// The first names of all paths that start at the crate's root (`crate::a`, `crate::{a, b}`, or
-/// enough `super::` to get there), each with its line.
+/// enough `super::` to reach it), each with its line.
 fn root_paths(file: &File) -> Vec<(usize, String)> {
     let code = file.code();
     let depth = depth_of(file);
@@ -156,7 +156,7 @@ fn root_paths(file: &File) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Where the first names of a group of imports stand; its brace opens at `open`.
+/// Positions of the first names in a group of imports; its brace opens at `open`.
 fn firsts(code: &str, open: usize) -> Vec<usize> {
     let mut depth = 0;
     let mut fresh = false;
@@ -177,13 +177,13 @@ fn firsts(code: &str, open: usize) -> Vec<usize> {
     found
 }
 
-/// How many `super` lead from the module in this file to the crate's root.
+/// Number of `super` from the module in this file to the crate's root.
 fn depth_of(file: &File) -> usize {
     let below = file.path.strip_prefix(LIBRARY).unwrap_or_default();
     below.trim_end_matches("/mod.rs").split('/').count()
 }
 
-/// Crates that use what is not below them, or that the table does not know.
+/// Crates that use a crate not below them, or that the table lacks.
 pub(crate) fn crates(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for name in tree.names_in("crates/") {
@@ -203,7 +203,7 @@ pub(crate) fn crates(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Features of the library beyond those agreed on.
+/// Features of the library beyond the permitted ones.
 pub(crate) fn features(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.file("crates/furlong/Cargo.toml") else {
         return vec![Finding::at("crates/furlong/Cargo.toml", "is missing")];
@@ -216,7 +216,8 @@ pub(crate) fn features(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// What every crate takes from the workspace, and what a registry shows of those that it is given.
+/// Manifests that lack an entry: those from the workspace, and for published crates those of a
+/// registry.
 pub(crate) fn manifests(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for name in tree.names_in("crates/") {
@@ -233,7 +234,7 @@ pub(crate) fn manifests(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// The keys of the sections of a manifest whose names are wanted, each with its line.
+/// The keys of the wanted sections of a manifest, each with its line.
 fn entries(file: &File, wanted: impl Fn(&str) -> bool) -> Vec<(usize, &str)> {
     let mut inside = false;
     let mut found = Vec::new();

@@ -1,13 +1,13 @@
-//! Every experiment says what it asks before anything is measured.
+//! Every experiment states its question before anything is measured.
 #![forbid(unsafe_code)]
 
 use super::systems::SYSTEMS;
 use super::tree::{Finding, Tree, places};
 
-/// Those that race no system.
+/// Experiments that compare no system.
 const OTHERS: &[&str] = &["tree-order", "lab-honesty"];
 
-/// What an experiment's README has among its headings.
+/// Headings required in an experiment's README.
 const HEADINGS: &[&str] = &[
     "question",
     "prediction",
@@ -46,7 +46,7 @@ pub(crate) fn folders(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Plans that name another experiment than the folder they lie in.
+/// Plans that name another experiment than their folder does.
 pub(crate) fn plans(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for name in names(tree) {

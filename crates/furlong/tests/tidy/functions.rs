@@ -17,7 +17,7 @@ pub(crate) struct Function {
     pub(crate) is_test: bool,
 }
 
-/// Every function that has a body, methods and inner functions too.
+/// Every function with a body, including methods and inner functions.
 pub(crate) fn functions(file: &File) -> Vec<Function> {
     let code = file.code();
     let line_of = |at: usize| 1 + code[..at].matches('\n').count();
@@ -43,7 +43,7 @@ pub(crate) fn functions(file: &File) -> Vec<Function> {
     found
 }
 
-/// Where the body of a function opens whose name ends at `from`; none for a mere signature.
+/// Position of the body of a function whose name ends at `from`; `None` for a mere signature.
 fn body(code: &str, from: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in code[from..].char_indices() {
@@ -58,7 +58,7 @@ fn body(code: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// The brace that closes the one at `open`, or the end of the text.
+/// Position of the brace that closes the one at `open`, or the end of the text.
 pub(crate) fn closing(code: &str, open: usize) -> usize {
     let mut depth = 0;
     for (at, c) in code[open..].char_indices() {
@@ -74,7 +74,7 @@ pub(crate) fn closing(code: &str, open: usize) -> usize {
     code.len()
 }
 
-/// Whether the attributes right above line `first` have `#[test]`.
+/// True if the attributes right above line `first` include `#[test]`.
 fn is_test(file: &File, first: usize) -> bool {
     let above = file.lines()[..first].iter().rev().skip(1);
     above

@@ -1,12 +1,12 @@
-//! Habits that the house does without: silenced lints, glob imports, unstable features, tests that
-//! nobody can search for.
+//! Forbidden habits: silenced lints, glob imports, unstable features, tests whose names cannot be
+//! searched for.
 #![forbid(unsafe_code)]
 
 use super::functions::{closing, functions};
 use super::lexer::{has_word, words};
 use super::tree::{File, Finding, Tree, places};
 
-/// The attributes of a file, each with its first line, its line ends taken out.
+/// The attributes of a file, each with its first line and without line ends.
 fn attributes(file: &File) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut open = false;
@@ -72,7 +72,7 @@ pub(crate) fn unstable_features(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Macros that write tests.
+/// Macros that generate tests.
 pub(crate) fn tests_from_macros(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.ending(".rs") {
@@ -90,7 +90,7 @@ pub(crate) fn tests_from_macros(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Code that was put out of use by a comment.
+/// Code disabled by a comment.
 pub(crate) fn dead_code(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.ending(".rs") {

@@ -1,10 +1,10 @@
-//! What must not stay in the tree: work left open, and places and tools of somebody's machine. The
-//! patterns are put together here, so that this file does not hold them.
+//! Leftovers that must not stay in the tree: open work, and places and tools of a single machine.
+//! The patterns are assembled here, so that this file does not contain them.
 #![forbid(unsafe_code)]
 
 use super::tree::{Finding, Tree, places};
 
-/// Each with what is wrong about it.
+/// Each pattern with its defect.
 const OPEN_WORK: &[(&str, &str)] = &[
     (concat!("to", "do!("), "left open"),
     (concat!("unimple", "mented!("), "left open"),
@@ -48,7 +48,7 @@ pub(crate) fn open_work(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Names of places and tools that are none of the project's business, in any file.
+/// Names of places and tools unrelated to the project, in any file.
 pub(crate) fn foreign_places(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files() {

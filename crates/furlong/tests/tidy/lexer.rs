@@ -1,5 +1,5 @@
-//! Splits Rust text into what is code and what is said about it, line by line, so that no rule
-//! mistakes a string or a comment for code. Columns are kept: what is left out is blank.
+//! Splits Rust text into code and comments, line by line, so that no rule mistakes a string or a
+//! comment for code. Columns are kept: removed text becomes blank.
 #![forbid(unsafe_code)]
 
 /// One line of a Rust file.
@@ -12,7 +12,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Nothing but a comment.
+    /// True if the line holds only a comment.
     pub(crate) fn is_comment(&self) -> bool {
         self.code.trim().is_empty() && !self.comment.is_empty()
     }
@@ -135,7 +135,7 @@ impl Lexer {
         }
     }
 
-    /// Lengths of the prefix (`r`, `br`, `cr`) and of the hashes where a raw string begins.
+    /// Lengths of the prefix (`r`, `br`, `cr`) and of the hashes at the start of a raw string.
     fn raw_start(&self) -> Option<(usize, usize)> {
         let before = self.at.checked_sub(1).map(|at| self.chars[at]);
         if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
@@ -149,7 +149,7 @@ impl Lexer {
         (rest.get(hashes) == Some(&'"')).then_some((prefix.len(), hashes))
     }
 
-    /// Length of the character literal that begins here; a lifetime is none.
+    /// Length of the character literal that begins here; `None` for a lifetime.
     fn character(&self) -> Option<usize> {
         if !self.sees("'") {
             return None;
@@ -210,7 +210,7 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a line of code has this identifier.
+/// True if a line of code has this identifier.
 pub(crate) fn has_word(code: &str, word: &str) -> bool {
     words(code).any(|(_, found)| found == word)
 }

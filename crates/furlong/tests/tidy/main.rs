@@ -1,7 +1,7 @@
-//! The rules of this house that a machine can see, held against the whole repository.
+//! The machine-checkable rules of the style guide, applied to the whole repository.
 //!
-//! Each rule is a function from the tree to its findings. Here it meets the repository; beside its
-//! definition it meets a sample that breaks it, so that no rule is one that cannot fail.
+//! Each rule is a function from the tree to its findings. Here it is applied to the repository;
+//! beside its definition, to a sample that breaks it, so that every rule can fail.
 #![forbid(unsafe_code)]
 
 mod documents;

@@ -1,11 +1,11 @@
-//! The scripts of the checks: each stops at the first error, and each step that is called exists.
+//! The scripts of the checks: each stops at the first error, and each called step exists.
 #![forbid(unsafe_code)]
 
 use super::tree::{Finding, Tree, places};
 
 const RUN: &str = ".ci/run";
 
-/// Scripts that would go on after an error.
+/// Scripts that would continue after an error.
 pub(crate) fn strict(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let scripts = tree.under("ci/").filter(|file| file.path.ends_with(".sh"));
@@ -24,7 +24,7 @@ pub(crate) fn strict(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Steps that `.ci/run` calls and that have no script, and scripts that nobody calls.
+/// Steps that `.ci/run` calls without a script, and scripts that are never called.
 pub(crate) fn steps(tree: &Tree) -> Vec<Finding> {
     let Some(run) = tree.file(RUN) else {
         return vec![Finding::at(RUN, "is missing")];

@@ -1,13 +1,14 @@
-//! A newcomer finds any of the five systems by its one word, and its module begins with words.
+//! Each of the five systems can be found by its one word, and its module begins with an
+//! explanation.
 #![forbid(unsafe_code)]
 
 use super::lexer::has_word;
 use super::tree::{Finding, Tree, places};
 
-/// One word each.
+/// The word of each system.
 pub(crate) const SYSTEMS: &[&str] = &["iova", "phys", "vmspace", "bounce", "malloc"];
 
-/// What the docs of a system's module have, in this order.
+/// Headings in the docs of a system's module, in this order.
 const HEADINGS: &[&str] = &[
     "# What it is",
     "# Words",
@@ -16,7 +17,7 @@ const HEADINGS: &[&str] = &[
     "# Sources",
 ];
 
-/// Words that begin an item that does something.
+/// Keywords of items with logic.
 const LOGIC: &[&str] = &[
     "fn",
     "struct",
@@ -30,8 +31,8 @@ const LOGIC: &[&str] = &[
     "union",
 ];
 
-/// Modules of the library that lie in a folder and whose `mod.rs` has logic; for the systems and
-/// the trees under them also those that do not explain themselves.
+/// Modules of the library in a folder whose `mod.rs` has logic. For the systems and the trees under
+/// them, also those that lack a heading.
 pub(crate) fn roots(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for name in tree.names_in("crates/furlong/src/") {
@@ -67,8 +68,8 @@ pub(crate) fn roots(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Systems that have some of the places that bear their word and lack others. A module alone is a
-/// system that has begun; with the first of the other places it must have all.
+/// Systems that exist in some of the places named by their word but not in all. A module alone is a
+/// system under construction; with the first of the other places it must have all.
 pub(crate) fn words(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for word in SYSTEMS {
@@ -103,7 +104,7 @@ pub(crate) fn words(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Atomics that do not come from `sync`, so that loom would not see them.
+/// Atomics that do not come from `sync`, so that loom could not track them.
 pub(crate) fn atomics(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let library = tree

@@ -1,4 +1,4 @@
-//! The repository as the rules see it: paths, texts, and the findings about them.
+//! The repository as input of the rules: paths, texts, and the findings about them.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -14,7 +14,7 @@ use super::lexer::{Line, lines};
 pub(crate) struct File {
     /// From the root, with `/`.
     pub(crate) path: String,
-    /// Empty where the file is not text.
+    /// Empty if the file is not text.
     pub(crate) text: String,
     split: OnceLock<Vec<Line>>,
 }
@@ -28,12 +28,12 @@ impl File {
         }
     }
 
-    /// The lines of a Rust file, code told from comments.
+    /// The lines of a Rust file, split into code and comments.
     pub(crate) fn lines(&self) -> &[Line] {
         self.split.get_or_init(|| lines(&self.text))
     }
 
-    /// The whole code, comments and the contents of strings blanked.
+    /// The whole code, with comments and the contents of strings blanked.
     pub(crate) fn code(&self) -> String {
         self.lines()
             .iter()
@@ -41,7 +41,7 @@ impl File {
             .collect()
     }
 
-    /// A finding here.
+    /// A finding in this file.
     pub(crate) fn finding(&self, line: usize, what: impl Into<String>) -> Finding {
         Finding {
             path: self.path.clone(),
@@ -51,11 +51,11 @@ impl File {
     }
 }
 
-/// What a rule objects to.
+/// A violation of a rule.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Finding {
     path: String,
-    /// From 1; 0 where the file as a whole is meant.
+    /// From 1; 0 for the file as a whole.
     line: usize,
     what: String,
 }
@@ -82,7 +82,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Where the findings are, for the tests of the rules.
+/// The places of the findings, for the tests of the rules.
 pub(crate) fn places(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(Finding::place).collect()
 }
@@ -129,12 +129,12 @@ impl Tree {
         self.files.iter()
     }
 
-    /// Those whose path ends like this.
+    /// The files whose path ends with `end`.
     pub(crate) fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = &'a File> {
         self.files().filter(move |file| file.path.ends_with(end))
     }
 
-    /// Those whose path begins like this.
+    /// The files whose path begins with `start`.
     pub(crate) fn under<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a File> {
         self.files()
             .filter(move |file| file.path.starts_with(start))
@@ -145,7 +145,7 @@ impl Tree {
         self.files().find(|file| file.path == path)
     }
 
-    /// Whether there is such a file or folder.
+    /// True if this file or folder exists.
     pub(crate) fn exists(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let inside = |file: &File| {
@@ -156,7 +156,7 @@ impl Tree {
         path.is_empty() || self.files().any(|file| file.path == path || inside(file))
     }
 
-    /// The names right below a folder (which ends in `/`), each once, in order.
+    /// The names directly below a folder (which ends in `/`), each once, in order.
     pub(crate) fn names_in(&self, folder: &str) -> Vec<&str> {
         let below = self
             .files()
@@ -168,7 +168,7 @@ impl Tree {
     }
 }
 
-/// What git knows and what it would add; none where there is no git or no clone.
+/// The files that git tracks or would add; `None` without git or outside of a clone.
 fn tracked(root: &Path) -> Option<Vec<String>> {
     let arguments = [
         "ls-files",
@@ -192,7 +192,7 @@ fn tracked(root: &Path) -> Option<Vec<String>> {
     (out.status.success() && !paths.is_empty()).then_some(paths)
 }
 
-/// Every file but what builds leave, for a source archive.
+/// Every file except build outputs, for a source archive.
 fn walk(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];

@@ -1,7 +1,7 @@
-//! The files of the façades that may have `unsafe`: what stands behind others' names.
+//! The adapter files that may have `unsafe`: they implement foreign interfaces.
 #![forbid(unsafe_code)]
 
-/// Each with why it must.
+/// Each file with its reason.
 pub(crate) const UNSAFE_IN_ADAPTERS: &[(&str, &str)] = &[
     ("crates/furlong-adapters/src/virtio.rs", "a foreign trait"),
     (

@@ -1,7 +1,7 @@
-//! The files of the C interface that may have `unsafe`: exporting a function needs the word.
+//! The files of the C interface that may have `unsafe`: exporting a function requires it.
 #![forbid(unsafe_code)]
 
-/// Each with why it must.
+/// Each file with its reason.
 pub(crate) const UNSAFE_IN_C: &[(&str, &str)] = &[
     (
         "crates/furlong-c/src/bounce.rs",

@@ -1,7 +1,7 @@
-//! The files of the hostile caller that may have `unsafe`: the code that it attacks from is safe.
+//! The files of the hostile caller that may have `unsafe`; the attacking code itself is safe.
 #![forbid(unsafe_code)]
 
-/// Each with why it must.
+/// Each file with its reason.
 pub(crate) const UNSAFE_IN_HOSTILE: &[(&str, &str)] = &[
     (
         "crates/furlong-spec/src/hostile/policies.rs",

@@ -1,7 +1,7 @@
-//! The files of the example kernel that may have `unsafe`: below it there is only the machine.
+//! The files of the example kernel that may have `unsafe`: below them is only the machine.
 #![forbid(unsafe_code)]
 
-/// Each with why it must.
+/// Each file with its reason.
 pub(crate) const UNSAFE_IN_KERNEL: &[(&str, &str)] = &[
     ("examples/kernel/src/boot.rs", "where the loader jumps to"),
     (

@@ -1,7 +1,7 @@
-//! The files of the allocator that may have `unsafe`: it is memory by its address.
+//! The files of the allocator that may have `unsafe`: they access memory by its address.
 #![forbid(unsafe_code)]
 
-/// Each with why it must.
+/// Each file with its reason.
 pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
     (
         "crates/furlong/src/malloc/allocator.rs",

@@ -1,7 +1,7 @@
-//! The files around other people's implementations that may have `unsafe`.
+//! The files around third-party implementations that may have `unsafe`.
 #![forbid(unsafe_code)]
 
-/// Each with why it must.
+/// Each file with its reason.
 pub(crate) const UNSAFE_IN_PEERS: &[(&str, &str)] = &[
     (
         "crates/furlong-peers/examples/buddy_malloc.rs",

@@ -1,7 +1,7 @@
-//! Where the specification has `unsafe`, and why.
+//! The files of the specification that may have `unsafe`.
 #![forbid(unsafe_code)]
 
-/// Files of the specification that may have `unsafe`, and why they must.
+/// Each file with its reason.
 pub(super) const UNSAFE_IN_SPEC: &[(&str, &str)] = &[
     (
         "crates/furlong-spec/src/maple/metered.rs",

@@ -1,4 +1,5 @@
-//! Where `unsafe` may stand, and what must stand beside it and beside each memory ordering.
+//! Rules about the permitted places of `unsafe`, and the comments required beside it and beside
+//! each memory ordering.
 #![forbid(unsafe_code)]
 
 use super::lexer::{Line, has_word, words};
@@ -13,7 +14,7 @@ use super::unsafe_spec::UNSAFE_IN_SPEC;
 
 mod samples;
 
-/// Every file that may have `unsafe`, and why it must. All others forbid it.
+/// Every file that may have `unsafe`, with its reason. All others forbid it.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/furlong/src/maple/block.rs",
@@ -315,7 +316,8 @@ fn forbidden_but(tree: &Tree, listed: &[&str]) -> Vec<Finding> {
             }
             continue;
         }
-        // What a module forbids, those below it cannot have: around a listed file none can be.
+        // A module's attribute applies to its children, so no module around a listed file can
+        // forbid.
         let included = included(file);
         let parent = listed.iter().any(|path| {
             let is_included = included.iter().any(|file| is_parent(file, path));
@@ -332,7 +334,7 @@ fn forbidden_but(tree: &Tree, listed: &[&str]) -> Vec<Finding> {
     found
 }
 
-/// Files that a program of a crate has from another folder of it.
+/// Files of another folder of the crate that a program includes.
 fn included(file: &File) -> Vec<String> {
     let Some((crate_folder, _)) = file.path.rsplit_once("/examples/") else {
         return Vec::new();
@@ -343,7 +345,7 @@ fn included(file: &File) -> Vec<String> {
     paths.map(|path| format!("{crate_folder}/{path}")).collect()
 }
 
-/// Whether the module in `file` is one of those around the module in `path`.
+/// True if the module in `file` encloses the module in `path`.
 fn is_parent(file: &str, path: &str) -> bool {
     let folder = ["mod.rs", "lib.rs", "main.rs"]
         .iter()
@@ -355,7 +357,7 @@ fn is_parent(file: &str, path: &str) -> bool {
     folder.ends_with('/') && path != file && path.starts_with(&folder)
 }
 
-/// Whether the attribute is among those at the head of the file.
+/// True if the attribute is among those at the head of the file.
 fn begins_with_forbid(file: &File) -> bool {
     let code = file
         .lines()
@@ -379,7 +381,7 @@ pub(crate) fn safety_comments(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Whether this line claims that something unsafe is right: a block or an implementation.
+/// True if this line makes a claim of soundness: an unsafe block or implementation.
 fn claims(code: &str) -> bool {
     words(code)
         .filter(|(_, word)| *word == "unsafe")
@@ -389,8 +391,8 @@ fn claims(code: &str) -> bool {
         })
 }
 
-/// Atomic orderings weaker than `SeqCst` that do not say what they pair with; `Relaxed` may say by
-/// its own name why it pairs with nothing.
+/// Atomic orderings weaker than `SeqCst` whose comments do not name a partner. For `Relaxed`, a
+/// comment that names it and explains the lack of a partner suffices.
 pub(crate) fn orderings(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.ending(".rs") {
@@ -411,7 +413,7 @@ pub(crate) fn orderings(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// The orderings named in this line of code that want a partner.
+/// The orderings in this line of code that need a partner.
 fn weak(code: &str) -> Vec<&str> {
     let imports = code.trim_start().starts_with("use ") && has_word(code, "Ordering");
     let names = words(code).filter(|(at, word)| {
@@ -447,8 +449,8 @@ fn said_above(lines: &[Line], at: usize) -> String {
     said
 }
 
-/// The comments from the head of the function that a line is in down to that line: `Relaxed` may be
-/// explained once for all of a function's own words.
+/// The comments from the head of the line's function down to the line: `Relaxed` may be explained
+/// once for all of a function's own words.
 fn said_in_function(lines: &[Line], at: usize) -> String {
     let head = lines[..at]
         .iter()

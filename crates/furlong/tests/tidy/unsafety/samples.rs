@@ -1,4 +1,4 @@
-//! What is found, and what is none of it.
+//! Samples that break the rules, and samples that do not.
 #![forbid(unsafe_code)]
 
 use super::{FORBID, forbidden_but, is_parent, orderings, safety_comments};
