@@ -1,10 +1,10 @@
 //! Allocator of device addresses: tracks the reserved extents and finds gaps for new ones.
 //!
 //! # What it is
-//! The allocator of a device's address space, for IOMMU drivers, for hypervisors that place memory
-//! and registers in a guest's space, and for drivers in user space. It finds a gap for any size and
-//! window in O(log n), aligned to its size or not. It places a grant low, high, near a hint, in the
-//! smallest gap or at random. It honours the constraints of a bus: alignment, offset, excluded
+//! The allocator of a device's address space. Its users are IOMMU drivers, hypervisors that place
+//! memory and registers in a guest's space, and drivers in user space. It finds a gap for any size
+//! and window in O(log n), aligned to its size or not. It places a grant low, high, near a hint, in
+//! the smallest gap or at random. It honours the constraints of a bus: alignment, offset, excluded
 //! addresses, boundaries and guards.
 //!
 //! It comes in layers, each usable without the next:

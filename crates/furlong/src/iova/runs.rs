@@ -7,7 +7,7 @@ use super::{Measure, Need};
 /// multiple of it.
 ///
 /// A search with one of these alignments, no guard before it and no boundary then visits O(log n)
-/// nodes for any size, and finds the lowest or the highest place exactly. The default measure does
+/// nodes for any size. It finds the lowest or the highest place exactly. The default measure does
 /// so only if the size equals the alignment. A node has `2 (N - 1)` words more than with the
 /// default measure.
 ///

@@ -15,7 +15,7 @@ use super::Side;
 /// A summary must be a function of the *sequence* of items in the subtree, regardless of the
 /// subtree's shape. Examples are its least or greatest key, a count, a maximum, the largest gap
 /// between neighbours. (The height of a subtree is no such function.) Then a rotation does not
-/// change the summary of its place, and the [`Checked`](super::Checked) propagation may stop where
+/// change the summary of its place. The [`Checked`](super::Checked) propagation may stop where
 /// nothing changes.
 ///
 /// Its functions may panic, and any result is safe: a wrong one makes searches miss and `check`

@@ -104,9 +104,9 @@ impl<T> Pinned<T> {
     /// names, and so do [`Iter`](super::Iter) and [`Cursor`](super::Cursor).
     ///
     /// # Safety
-    /// The caller promises all of this for the struct at `item`, until no copy of the name can be
-    /// used any more and the struct is in no tree. A copy that is only kept, compared and dropped
-    /// does not count as used; passing it to a function of a tree or of [`Nodes`] does.
+    /// The caller promises all of this for the struct at `item`. It holds until no copy of the name
+    /// can be used any more and the struct is in no tree. A copy that is only kept, compared and
+    /// dropped does not count as used; passing it to a function of a tree or of [`Nodes`] does.
     /// - The struct stays at this address and is not dropped, and there is no `&mut` to it.
     ///   References that a tree has lent out end before that: they borrow the tree, so a tree that
     ///   can be changed has lent none.
@@ -118,8 +118,9 @@ impl<T> Pinned<T> {
     ///   [`is_linked`](Links::is_linked). When a tree is dropped or forgotten with structs in it,
     ///   no name of them is ever used again, though the structs themselves may be dropped.
     ///
-    /// The owner of a tree can keep these promises by hiding both the names and the tree: remove a
-    /// struct before its drop, and lend out only the references that `RbTree::item` returns.
+    /// The owner of a tree can keep these promises by hiding both the names and the tree. It
+    /// removes a struct before dropping it, and lends out only the references that `RbTree::item`
+    /// returns.
     #[inline]
     pub const unsafe fn new(item: NonNull<T>) -> Self {
         Self(item)
@@ -238,8 +239,8 @@ impl<T> fmt::Debug for Pinned<T> {
 ///
 /// # Threads
 /// A tree of these is not `Send`: its structs stay reachable from the thread that owns them. Its
-/// owner may wrap the tree in a struct with an `unsafe impl Send`, if the structs are `Sync` and
-/// the tree and their links are used under one lock only. The wrapper can then be in a
+/// owner may wrap it in a struct with an `unsafe impl Send`. This is sound if the structs are
+/// `Sync` and the tree and their links are used under one lock only. The wrapper can then be in a
 /// [`Lock`](crate::sync::Lock), also a static one.
 #[derive(Debug)]
 pub struct Intrusive<A>(PhantomData<fn() -> A>);

@@ -2,9 +2,9 @@
 //!
 //! The main cost of a removal is unpredictable branches: the number of children, the distance to
 //! the heir, the nodes at which ranks and summaries stop changing. So values are selected where
-//! possible. There are also two walks where one would do: halves as far as they must change in any
-//! case, then ranks, whose walk reads only ranks and places, then the halves above. Each walk knows
-//! its path before the other has ended.
+//! possible. There are also two walks where one would do. Halves come first as far as they must
+//! change in any case. Then come ranks, whose walk reads only ranks and places, then the halves
+//! above. Each walk knows its path before the other has ended.
 #![forbid(unsafe_code)]
 
 use core::hint::select_unpredictable;

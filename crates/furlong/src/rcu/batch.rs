@@ -45,8 +45,8 @@ impl Batch {
     /// # Safety
     ///
     /// - `head` is alive, in no batch, and stays valid until `reclaim` is called with it. The
-    ///   pointer may be used for the whole part of the object that `reclaim` uses: it was made from
-    ///   a pointer to the object, not from a reference to the head alone.
+    ///   pointer may be used for every part of the object that `reclaim` uses. So it must be made
+    ///   from a pointer to the object, not from a reference to the head alone.
     /// - By the time the batch is retired the object has been unlinked: a reader that enters later
     ///   cannot reach it.
     /// - Every reader that can reach the object holds a guard that [`covers`](super::Rcu::covers)

@@ -21,8 +21,8 @@
 //! # Invariants
 //!
 //! - I1. Between the return of [`RawLock::lock`] and the call of [`RawLock::unlock`] no other
-//!   `lock` of the same raw lock returns; what happened before an `unlock` happened before the
-//!   return of the next `lock`.
+//!   `lock` of the same raw lock returns. Everything before an `unlock` happens before the return
+//!   of the next `lock`.
 //! - I2. A guard never leaves the thread that locked: guards are not `Send`, because a token may
 //!   belong to a CPU.
 //!

@@ -78,11 +78,11 @@ where
 /// domain. If memory for a magazine runs out, its extents are freed in the tree.
 ///
 /// # Order under pressure
-/// A request tries the CPU's own magazines, the depot, and then the tree: first for an extent of
-/// the class, then for the request as it is, not rounded up. If these fail, it retries after a
-/// flush of every quarantine into the tree, and again after all magazines were drained into the
-/// tree. A request is refused only if none of these has a place for it. Extents that another CPU is
-/// moving at that moment are not seen.
+/// A request tries the CPU's own magazines, the depot, and then the tree. In the tree it tries an
+/// extent of the class first, then the request as it is, not rounded up. If these fail, it retries
+/// after a flush of every quarantine into the tree, and again after all magazines were drained into
+/// the tree. A request is refused only if none of these has a place for it. Extents that another
+/// CPU is moving at that moment are not seen.
 ///
 /// # Locks
 /// A CPU's lock, a depot's lock, the tree's lock: if two are held, they were taken in this order.
