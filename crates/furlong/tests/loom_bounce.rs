@@ -346,8 +346,8 @@ fn sleep_until<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// One thread waits for as many slots as another frees. These slots belonged to the last of `RUNS`
-/// mappings that fill the pool.
+/// One thread waits for `SLOTS` slots. Another ends the last of `RUNS` mappings of that size, which
+/// fill the pool.
 fn make_waiter<A: Area, const SLOTS: usize, const RUNS: usize>() -> Start<World<A>, 2> {
     let world = World::<A>::new(&Plan::new(SLOTS * RUNS, 1));
     let mut runs = [(); RUNS].map(|()| Some(world.map(SLOTS).unwrap()));

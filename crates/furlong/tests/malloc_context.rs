@@ -181,7 +181,7 @@ fn ask<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
 
 #[test]
 fn the_system_is_asked_by_pinned_callers_only() {
-    // Pins are counted where nothing else changes.
+    // These calls may leave no trace in `CALLS`, so their pins are counted.
     let pins = |ask: fn()| {
         let before = PINNED_EVER.get();
         ask();

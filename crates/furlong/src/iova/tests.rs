@@ -178,7 +178,7 @@ fn an_aligned_run_is_found_among_gaps_misaligned_by_one() {
     type Aligned = Custom<Runs<8>, Checked, Tally>;
     let mut space = Space::<Aligned, _>::with_config(extent(0, 1 << 20), 1, Vec::new()).unwrap();
     for at in 0..4000u64 {
-        // 32 free from 1 after a multiple of 16; 33 free, from the multiple on, at step 3000.
+        // Free are 2..=31 of each 64, and 1..=32 at 3000: nowhere 16 from a multiple of 32.
         let cut = u64::from(at != 3000);
         let _ = space.reserve_at(extent(at * 64, 1 + cut)).unwrap();
         let _ = space

@@ -49,8 +49,8 @@ impl Batch {
     ///   from a pointer to the object, not from a reference to the head alone.
     /// - By the time the batch is retired the object has been unlinked: a reader that enters later
     ///   cannot reach it.
-    /// - Every reader that can reach the object holds a guard that [`covers`](super::Rcu::covers)
-    ///   accepts in the [`Rcu`](super::Rcu) to which the batch is retired.
+    /// - Every reader that can reach the object holds a guard that the [`Rcu`](super::Rcu) to which
+    ///   the batch is retired [covers](super::Rcu::covers).
     /// - After the grace period `reclaim` may be called once with `head`, on any thread that is
     ///   allowed to reclaim there.
     ///
