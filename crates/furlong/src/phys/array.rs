@@ -1,5 +1,5 @@
-//! Arm `array`: a static array of segments and a strategy to search it, as `uvm_physseg.c` has it
-//! without `UVM_HOTPLUG`.
+//! Arm `array`: a static array of segments with a search strategy, as in `uvm_physseg.c` without
+//! `UVM_HOTPLUG`.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -11,11 +11,11 @@ use super::lookup::{Arm, Change, Found, Site};
 use super::segment::Frames;
 use super::truth::{Piece, rebuild};
 
-/// At most `M` segments in an array, searched as `S` has it. What is isolated keeps a place, so
-/// that it can be taken back.
+/// An array of at most `M` segments, searched by strategy `S`. Isolated frames keep their slots, so
+/// that an abort always has room.
 pub struct Array<S = BinarySearch, const M: usize = 32>(PhantomData<S>);
 
-/// How an [`Array`] is ordered and searched.
+/// Order and search algorithm of an [`Array`].
 pub trait Strategy: sealed::Order {}
 
 impl<S: sealed::Order> Strategy for S {}
@@ -24,32 +24,32 @@ mod sealed {
     use super::Frames;
 
     pub trait Order {
-        /// Whether `a` stands before `b` in the array.
+        /// True if `a` precedes `b` in the array.
         fn is_before(a: Frames, b: Frames) -> bool;
 
-        /// How many segments an array of `room` may have.
+        /// The most segments that an array of `room` slots may hold.
         fn limit(room: usize) -> usize {
             room
         }
 
-        /// The position of the piece with `frame`. Calls `seen` for each piece looked at.
+        /// The position of the piece with `frame`. Calls `seen` for each piece it looks at.
         fn search<D>(pieces: &[super::Piece<D>], frame: u64, seen: impl FnMut()) -> Option<usize>;
     }
 }
 
-/// `VM_PHYSSEG_MAX == 1`: there is one segment, and one comparison.
+/// `VM_PHYSSEG_MAX == 1`: one segment, one comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Contiguous;
 
-/// `VM_PSTRAT_BSEARCH`: sorted by frames, halved by comparisons that branch.
+/// `VM_PSTRAT_BSEARCH`: sorted by frames, binary search with branches.
 #[derive(Clone, Copy, Debug)]
 pub struct BinarySearch;
 
-/// `VM_PSTRAT_RANDOM`: looked through from the front.
+/// `VM_PSTRAT_RANDOM`: linear search from the front.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear;
 
-/// `VM_PSTRAT_BIGFIRST`: sorted by size, large ones first, looked through from the front.
+/// `VM_PSTRAT_BIGFIRST`: sorted by size, largest first, linear search from the front.
 #[derive(Clone, Copy, Debug)]
 pub struct BigFirst;
 
@@ -123,7 +123,7 @@ impl sealed::Order for BigFirst {
     }
 }
 
-/// The array of an [`Array`].
+/// The storage of an [`Array`].
 pub struct Pieces<D, const M: usize> {
     pieces: [Piece<D>; M],
     len: usize,

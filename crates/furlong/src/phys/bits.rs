@@ -1,15 +1,15 @@
-//! Bits in a row: which places are in use.
+//! A bitmap of used places.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
 
-/// How many words so many bits take.
+/// Words that a bitmap of `bits` bits takes.
 pub(super) const fn words_for(bits: usize) -> usize {
     bits.div_ceil(64)
 }
 
-/// The first run of `len` clear bits among the first `room`, looked for from `from` on; else how
-/// long the longest one is.
+/// The first run of `len` clear bits in `from..room`; otherwise the length of the longest run as
+/// the error.
 pub(super) fn clear_run(
     words: &[Cell<u64>],
     from: usize,
@@ -28,8 +28,8 @@ pub(super) fn clear_run(
     Err(longest)
 }
 
-/// The first bit from `from` on, below `room`, that is not as all those of `same` are; `room` if
-/// there is none.
+/// The first bit in `from..room` that differs from the bits of `same`, which are all 0 or all 1;
+/// `room` if there is none.
 fn next_change(words: &[Cell<u64>], from: usize, room: usize, same: u64) -> usize {
     let mut at = from;
     while at < room {
@@ -50,13 +50,13 @@ pub(super) fn mark(words: &[Cell<u64>], from: usize, len: usize, set: bool) {
     }
 }
 
-/// How many of the bits `from..from + len` are set.
+/// The number of set bits in `from..from + len`.
 pub(super) fn count(words: &[Cell<u64>], from: usize, len: usize) -> usize {
     let ones = |(word, mask): (&Cell<u64>, u64)| (word.get() & mask).count_ones() as usize;
     masks(words, from, len).map(ones).sum()
 }
 
-/// The words that have some of the bits, and which.
+/// The words that contain bits of `from..from + len`, each with a mask of those bits.
 fn masks(words: &[Cell<u64>], from: usize, len: usize) -> impl Iterator<Item = (&Cell<u64>, u64)> {
     let end = from + len;
     let words_end = if len == 0 { 0 } else { end.div_ceil(64) };

@@ -1,4 +1,4 @@
-//! Stealing frames at boot, before there is a page allocator that could be asked.
+//! Stealing frames at boot, before there is a page allocator.
 #![forbid(unsafe_code)]
 
 use super::error::StealError;
@@ -8,8 +8,8 @@ use super::{Config, Descriptor, Node, SegmentId};
 use crate::addr::Pfn;
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// Takes a frame from the edge of a segment where that is an available frame: its front, else
-    /// its back. A segment whose last frame it was is gone.
+    /// Takes an available frame from the edge of a segment: from its front, otherwise from its
+    /// back. A segment that loses its last frame is gone.
     ///
     /// # Errors
     /// [`StealError`]; nothing has changed.
@@ -24,8 +24,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
     }
 
-    /// Takes the first available frame of a segment, wherever it is. Below it and above it all
-    /// frames stay in the table.
+    /// Takes the first available frame of a segment, also from its middle. The frames below and
+    /// above stay in the table.
     ///
     /// # Errors
     /// [`StealError`]; nothing has changed.
@@ -34,8 +34,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         self.take_frame(frames, avail.start)
     }
 
-    /// Takes a frame from the first free list that has one: from an edge if there is one to be had,
-    /// else from wherever one is available.
+    /// Takes a frame from the first free list that has one: from an edge if possible, otherwise
+    /// from the middle of a segment.
     ///
     /// # Errors
     /// [`StealError`]; nothing has changed.

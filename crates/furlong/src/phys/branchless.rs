@@ -1,9 +1,9 @@
-//! Arm `array-branchless`: the best that a sorted array can do.
+//! Arm `array-branchless`: the fastest search of a sorted array.
 //!
-//! The starts stand alone, eight a cache line, and are halved by a load, a comparison and a
-//! selection each time, without a branch that depends on the frame and without a test of bounds.
-//! Hit or miss is a selection too. Filling them up to a power of two saves two instructions a step,
-//! but brings the first steps of all lookups into the same few sets of a cache.
+//! The starts form an array of their own, eight per cache line. Each step of the binary search is a
+//! load, a comparison and a conditional move: no branch depends on the frame, and there are no
+//! bounds checks. Hit or miss is a conditional move, too. Padding the array to a power of two would
+//! save two instructions per step, but map the first steps of all lookups to a few cache sets.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -29,20 +29,20 @@ pub struct Sorted<D> {
 
 struct Rest<D> {
     end: u64,
-    /// The same, or 0 if there are no descriptors.
+    /// Equal to `end`, or 0 if there are no descriptors.
     pages_end: u64,
     pages: Pages<D>,
     index: u32,
 }
 
 impl<D> Sorted<D> {
-    /// The last piece that does not begin behind `frame`, or the first one.
+    /// The last piece that starts at or below `frame`, or the first piece if there is none.
     #[inline(always)]
     fn search(&self, frame: u64, mut seen: impl FnMut()) -> Option<(u64, &Rest<D>)> {
         let mut left = self.starts.as_slice();
         while left.len() > 1 {
-            // Both have the same length, so that only where it begins is selected; the length, and
-            // with it the number of steps, does not depend on the frame.
+            // Both halves have the same length, so only the start is selected. The length, and with
+            // it the number of steps, does not depend on the frame.
             let half = left.len() / 2;
             let (low, high) = (&left[..left.len() - half], &left[half..]);
             seen();
@@ -52,7 +52,7 @@ impl<D> Sorted<D> {
         Some((*left.first()?, self.rest.get(at / size_of::<u64>())?))
     }
 
-    /// Makes room for so many pieces altogether.
+    /// Makes room for `most` pieces in total.
     pub(super) fn reserve(&mut self, most: usize) -> Result<(), Refusal> {
         let Self { starts, rest } = self;
         let more = most.saturating_sub(starts.len());

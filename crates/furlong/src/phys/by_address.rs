@@ -1,18 +1,18 @@
-//! Things in the order of their addresses, each with a number, its room: the lowest one with enough
-//! room, and the one at an address, are found in O(log n).
+//! A search tree of items by address. Each item has a number, its room. The lowest item with enough
+//! room and the item at an address are found in O(log n).
 //!
-//! A treap whose links lie in the things themselves, so that it takes no memory. The priority of a
-//! thing is a hash of its address; O(log n) is what that gives on average.
+//! The tree is a treap whose links are inside the items, so it takes no memory. An item's priority
+//! is a hash of its address; O(log n) is therefore an average.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
 
-/// The links of a thing.
+/// The links of an item.
 pub(super) struct Links<T> {
-    /// Below it in the tree: those with lower addresses, and those with higher ones.
+    /// Children: the one with lower addresses, and the one with higher ones.
     sides: [Cell<Option<NonNull<T>>>; 2],
     room: Cell<usize>,
-    /// The most room of it and of all below it in the tree.
+    /// Summary: the largest room in the subtree of this item.
     most: Cell<usize>,
 }
 
@@ -20,7 +20,7 @@ const LOW: usize = 0;
 const HIGH: usize = 1;
 
 impl<T> Links<T> {
-    /// Of a thing with so much room, in no tree.
+    /// Links of an item with this room, in no tree.
     pub(super) const fn new(room: usize) -> Self {
         Self {
             sides: [const { Cell::new(None) }; 2],
@@ -34,14 +34,14 @@ impl<T> Links<T> {
     }
 }
 
-/// A thing with links.
+/// An item with links.
 pub(super) trait Placed: Sized {
     fn links(&self) -> &Links<Self>;
 }
 
 type Place<T> = Option<NonNull<T>>;
 
-/// The tree. It does not own the things in it.
+/// The tree. It does not own its items.
 pub(super) struct ByAddress<T> {
     root: Place<T>,
 }
@@ -62,11 +62,11 @@ fn priority<T>(at: NonNull<T>) -> u64 {
 }
 
 impl<T: Placed> ByAddress<T> {
-    /// A thing of the tree, or one that is about to come into it.
+    /// An item of the tree, or one that is about to be inserted.
     pub(super) fn at(&self, at: NonNull<T>) -> &T {
         #[cfg(all(test, not(loom), feature = "alloc"))]
         tests::LOOKED_AT.set(tests::LOOKED_AT.get() + 1);
-        // SAFETY: things in the tree are there, as `insert` was promised.
+        // SAFETY: items in the tree are valid, as the caller of `insert` promised.
         unsafe { at.as_ref() }
     }
 
@@ -78,7 +78,7 @@ impl<T: Placed> ByAddress<T> {
         self.at(at).links().sides[side].get()
     }
 
-    /// Puts `below` on a side of `at`.
+    /// Sets a child of `at` and updates its summary.
     fn set_side(&self, at: NonNull<T>, side: usize, below: Place<T>) {
         let links = self.at(at).links();
         links.sides[side].set(below);
@@ -88,11 +88,11 @@ impl<T: Placed> ByAddress<T> {
             .set(sides[LOW].max(sides[HIGH]).max(links.room()));
     }
 
-    /// Adds a thing.
+    /// Inserts an item.
     ///
     /// # Safety
-    /// It is in no tree, and stays there, where nobody makes a unique reference to its links, until
-    /// it is removed.
+    /// The item is in no tree. It stays in place until it is removed, and nobody makes a unique
+    /// reference to its links before that.
     pub(super) unsafe fn insert(&mut self, thing: NonNull<T>) {
         self.set_side(thing, LOW, None);
         self.set_side(thing, HIGH, None);
@@ -113,7 +113,7 @@ impl<T: Placed> ByAddress<T> {
         top
     }
 
-    /// What is below an address, and what is above it.
+    /// Splits a subtree into the items below an address and those at or above it.
     fn split(&self, top: Place<T>, by: NonNull<T>) -> (Place<T>, Place<T>) {
         let Some(top) = top else { return (None, None) };
         if top < by {
@@ -127,7 +127,7 @@ impl<T: Placed> ByAddress<T> {
         }
     }
 
-    /// Two trees, of which all of one is below the other, as one.
+    /// Merges two trees; all items of `low` are below those of `high`.
     fn join(&self, low: Place<T>, high: Place<T>) -> Place<T> {
         let (Some(under), Some(over)) = (low, high) else {
             return low.or(high);
@@ -143,14 +143,14 @@ impl<T: Placed> ByAddress<T> {
         }
     }
 
-    /// Takes a thing out; nothing happens if it is not in the tree.
+    /// Removes an item; does nothing if it is not in the tree.
     pub(super) fn remove(&mut self, thing: NonNull<T>) {
         self.root = self.changed(self.root, thing, &|at| {
             self.join(self.side(at, LOW), self.side(at, HIGH))
         });
     }
 
-    /// A thing of the tree has so much room now.
+    /// Sets the room of an item in the tree.
     pub(super) fn set_room(&mut self, thing: NonNull<T>, room: usize) {
         self.root = self.changed(self.root, thing, &|at| {
             self.at(at).links().room.set(room);
@@ -159,7 +159,7 @@ impl<T: Placed> ByAddress<T> {
         });
     }
 
-    /// The tree below `top` in which something else stands in the place of a thing.
+    /// The subtree of `top` with `thing` replaced by the result of `change`.
     fn changed(
         &self,
         top: Place<T>,
@@ -176,12 +176,12 @@ impl<T: Placed> ByAddress<T> {
         Some(top)
     }
 
-    /// The most room of all.
+    /// The largest room of all items.
     pub(super) fn most_room(&self) -> usize {
         self.most(self.root)
     }
 
-    /// The lowest one with so much room. Things without any are not found.
+    /// The lowest item with at least `room`. Items without room are never found.
     pub(super) fn with_room(&self, room: usize) -> Place<T> {
         let room = room.max(1);
         let mut next = self.root.filter(|root| self.most(Some(*root)) >= room);
@@ -198,7 +198,7 @@ impl<T: Placed> ByAddress<T> {
         None
     }
 
-    /// The last one that is not above an address, and the first one above it.
+    /// The last item at or below an address, and the first one above it.
     pub(super) fn around(&self, addr: usize) -> [Place<T>; 2] {
         let (mut found, mut next) = ([None, None], self.root);
         while let Some(at) = next {
@@ -209,7 +209,7 @@ impl<T: Placed> ByAddress<T> {
         found
     }
 
-    /// All of them, in the order of their addresses.
+    /// All items, in ascending order of their addresses.
     pub(super) fn iter(&self) -> impl Iterator<Item = NonNull<T>> + use<'_, T> {
         let next = |at: &NonNull<T>| self.around(at.addr().get())[1];
         core::iter::successors(self.around(0)[1], next)
@@ -224,7 +224,7 @@ pub(super) mod tests {
     use super::{ByAddress, Links, Placed, priority};
 
     std::thread_local! {
-        /// Things that this thread has looked at.
+        /// The number of items that this thread has visited.
         pub(in super::super) static LOOKED_AT: Cell<u64> = const { Cell::new(0) };
     }
 
@@ -236,7 +236,7 @@ pub(super) mod tests {
         }
     }
 
-    /// How deep the tree is below a thing.
+    /// The depth of a subtree.
     fn depth(tree: &ByAddress<Thing>, at: Option<NonNull<Thing>>) -> usize {
         at.map_or(0, |at| {
             let deeper = [0, 1].map(|side| depth(tree, tree.side(at, side)));
@@ -244,7 +244,8 @@ pub(super) mod tests {
         })
     }
 
-    /// Things below one of a higher priority, which is what keeps the tree from growing deep.
+    /// Asserts the heap order, which keeps the tree shallow: no item has a lower priority than its
+    /// children.
     fn assert_heap(tree: &ByAddress<Thing>, at: Option<NonNull<Thing>>) {
         let Some(at) = at else { return };
         for below in [0, 1].map(|side| tree.side(at, side)) {

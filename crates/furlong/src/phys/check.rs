@@ -1,4 +1,4 @@
-//! `check()`: walks every invariant of a table and names the one that is broken.
+//! `check()`: walks every invariant of a table and names the broken one.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -14,42 +14,43 @@ use crate::check::Check;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenTable {
-    /// I1: this segment is empty, beyond the frames that there can be, or not above the one before.
+    /// I1: this segment is empty, has too high frames, or is not above the one before it.
     Order(SegmentId),
-    /// I2: of this segment more is available than it has, or its hint is beyond that.
+    /// I2: the available frames of this segment are not all in it, or its hint is beyond them.
     Avail(SegmentId),
-    /// I3: this entry is not, once, a segment in order or a dead one in the list.
+    /// I3: this entry is neither live and in the order once, nor dead and in the free list once.
     Entry(u32),
-    /// I4: these isolated frames are not all of one segment, or overlap those before.
+    /// I4: these isolated frames are not all in one segment, or overlap those before them.
     Isolated(Pfn),
-    /// I4: so many isolations are counted that will leave two segments, and so many will.
+    /// I4: the count of isolations that will split a segment is wrong.
     Splits {
-        /// Counted.
+        /// The table's counter.
         counted: usize,
-        /// Isolations with frames of their segment below and above.
+        /// The isolations that have frames of their segment below and above them.
         found: usize,
     },
-    /// I5: so many frames are counted as managed, and so many are.
+    /// I5: the count of managed frames is wrong.
     Managed {
-        /// Counted.
+        /// The table's counter.
         counted: u64,
-        /// Available frames of segments with descriptors.
+        /// The available frames of segments with descriptors.
         found: u64,
     },
-    /// I6: lookups find this frame where it is not to be found, or find something else.
+    /// I6: lookups of this frame return a wrong result.
     Lookup(Pfn),
-    /// I7: the descriptors of this segment are not in a slab, or not marked as used there.
+    /// I7: the descriptors of this segment are not in a slab, or not marked used there.
     Descriptors(SegmentId),
-    /// I9: frames from this one on host bookkeeping that are not the first of a segment, or are
+    /// I9: the hosting frames from this one on are not the first ones of a segment, or are
     /// available.
     Host(Pfn),
-    /// I8: slabs count so many descriptors as used, mark so many, and segments have so many.
+    /// I8: the slabs' counters, their bits and the segments disagree about the used descriptors.
     Slabs {
-        /// Counted.
+        /// The slabs' counters.
         counted: u64,
-        /// Marked.
+        /// The marked bits.
         marked: u64,
-        /// Frames of segments with descriptors, and places of calls that have let go of the lock.
+        /// Frames of segments with descriptors, and places held by calls that have dropped the
+        /// lock.
         found: u64,
     },
 }
@@ -90,7 +91,7 @@ impl Error for BrokenTable {}
 impl<D, C: Config, const N: usize> Check for Segments<'_, D, C, N> {
     type Broken = BrokenTable;
 
-    /// O(segments + frames / 64), and a lookup for each border of what is found.
+    /// O(segments + frames / 64), and some lookups at each boundary.
     fn check(&self) -> Result<(), BrokenTable> {
         self.check_order()?;
         self.check_entries()?;
@@ -102,7 +103,7 @@ impl<D, C: Config, const N: usize> Check for Segments<'_, D, C, N> {
 }
 
 impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// I1 and I2.
+    /// Checks I1 and I2.
     fn check_order(&self) -> Result<(), BrokenTable> {
         let mut end = 0;
         for index in self.core.order.as_slice() {
@@ -120,7 +121,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(())
     }
 
-    /// I3: as many as there ever were are in order or in the list, and none is in both or twice.
+    /// Checks I3: every entry in use is once in the order or once in the free list.
     fn check_entries(&self) -> Result<(), BrokenTable> {
         let order = self.core.order.as_slice();
         let dead = self.core.dead_len as usize;
@@ -140,7 +141,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(())
     }
 
-    /// I4.
+    /// Checks I4.
     fn check_isolated(&self) -> Result<(), BrokenTable> {
         let mut end = 0;
         for hidden in self.core.hidden.as_slice() {
@@ -163,7 +164,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
     }
 
-    /// I5, I7 and I8.
+    /// Checks I5, I7 and I8.
     fn check_counts(&self) -> Result<(), BrokenTable> {
         let order = self.core.order.as_slice();
         let avail = order.iter().map(|index| self.all.get(*index).avail().len());
@@ -193,7 +194,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(())
     }
 
-    /// I9.
+    /// Checks I9.
     fn check_hosts(&self) -> Result<(), BrokenTable> {
         for (host, _) in self
             .core
@@ -216,7 +217,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(())
     }
 
-    /// I6, at every border of what is found, and in every block of 64 frames around one.
+    /// Checks I6 at every boundary between found and other frames, for the 64-frame blocks around
+    /// it.
     fn check_lookups(&self) -> Result<(), BrokenTable> {
         let mut done = 0;
         for (position, index) in self.core.order.as_slice().iter().enumerate() {
@@ -244,8 +246,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         self.check_frame(u64::MAX)
     }
 
-    /// The blocks on both sides of an edge, from `done` on; the answer is how far that is, for the
-    /// edges come in order.
+    /// Checks the blocks on both sides of an edge, from frame `done` on. Edges come in ascending
+    /// order; the result is the `done` of the next call.
     fn check_around(&self, edge: u64, done: u64) -> Result<u64, BrokenTable> {
         let block = edge & !63;
         let end = block + 65;

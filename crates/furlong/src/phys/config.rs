@@ -1,4 +1,4 @@
-//! The one configuration parameter of a table.
+//! The configuration of a table.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -7,19 +7,19 @@ use super::{Direct, Lookup};
 use crate::rcu::{Domain, Rcu};
 use crate::sync::{RawLock, SpinLock};
 
-/// What may differ between two tables.
+/// The parameters of a table.
 pub trait Config {
-    /// How a frame's segment and descriptor are found.
+    /// The structure that finds a frame's segment and descriptor.
     type Lookup: Lookup;
-    /// What keeps writers apart.
+    /// The lock between writers.
     type Lock: RawLock;
-    /// What knows when readers have left.
+    /// The read-copy-update scheme: it tells when readers have left.
     type Rcu: Rcu;
     /// The page size is 2 to this power, in bytes.
     const PAGE_BITS: u32;
 }
 
-/// [`Direct`], a spin lock, a domain of its own for 64 readers, pages of 4 KiB.
+/// [`Direct`], a spin lock, an own domain for 64 readers, pages of 4 KiB.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 

@@ -1,17 +1,17 @@
-//! What a table keeps about each frame.
+//! The record that a table keeps for each frame.
 #![forbid(unsafe_code)]
 
 use crate::addr::Pfn;
 
-/// A page descriptor: what the table's user wants to know about a frame.
+/// A page descriptor: the user's record for a frame.
 ///
-/// Readers share descriptors, so what changes in one is atomic or under a lock of its own. A
-/// descriptor has a size of one byte at least, so that each has its own address.
+/// Readers share descriptors, so a field that changes is atomic or under a lock of its own. A
+/// descriptor has a size of at least one byte, so that each has its own address.
 pub trait Descriptor: Send + Sync + Sized {
-    /// The descriptor of `frame`, made when the frame gets one.
+    /// Makes the descriptor of `frame`.
     fn of_frame(frame: Pfn) -> Self;
 
-    /// Whether the frame may not be unplugged now. Asked when nobody finds the frame any more.
+    /// True if the frame must not be unplugged now. Called after lookups have stopped finding it.
     fn is_pinned(&self) -> bool {
         false
     }

@@ -1,43 +1,42 @@
-//! Arm `direct`: a table of tables, by frame number. Constant time, readers beside a writer.
+//! Arm `direct`: a table of tables, indexed by frame number. Constant time, readers beside a
+//! writer.
 //!
-//! Frames are grouped in *sections* of 4,096, and what is known about a section stands in one of
-//! two forms.
-//! - A *cell*, where one stretch of one segment is found in it, or nothing: the stretch, its
-//!   segment, and *base*, where the descriptor of frame 0 would be, so that that of frame `f` is
-//!   `f` strides further on. Sections that are one segment's alone share a cell, and so do empty
-//!   ones.
-//! - A *leaf*, where there is more to say: 64 *blocks* of 64 frames, of three words each. *valid*:
-//!   bit `i` says whether frame `i` is found. *base*, as above; one base serves all segments with
-//!   descriptors in the same slab. *runs*: which segments the frames belong to.
+//! Frames are grouped in *sections* of 4,096. A section has one of two forms.
+//! - A *cell*, if lookups find at most one run of frames of one segment in it. The cell has the
+//!   run, its segment, and a *base*: the address at which the descriptor of frame 0 would be, so
+//!   that the descriptor of frame `f` is `f` strides further on. Sections that lie wholly in one
+//!   segment share a cell, and so do empty ones.
+//! - A *leaf* otherwise: 64 *blocks* of 64 frames, of three words each. *valid*: bit `i` is set if
+//!   frame `i` is found. *base*: as above; one base serves all segments with descriptors in the
+//!   same slab. *runs*: the segments of the frames.
 //!
-//! 1 or 8,161 fragments are looked up by the same few instructions, and hit or miss is a selection,
-//! not a branch.
+//! A lookup takes the same few instructions with 1 fragment and with 8,161, and hit or miss is a
+//! conditional move, not a branch.
 //!
-//! There are three ways to a section, one for each kind of table.
-//! - *near*: a table that begins with few frames, below 2^18 (1 GiB), has one leaf for all.
-//! - *low*: any other has a *word* for each section, in one array. When a table outgrows its near
-//!   leaf, words lead into it.
-//! - *wide*: where there are frames from 2^28 (1 TiB) on, the words of all frames stand in *pages*
-//!   of 32, which there are where there is memory, under *middle tables* of 2,048 pages, under a
-//!   *top*. All frames go the same way, low ones too: two ways would be a coin that a processor
-//!   cannot foretell. Where there is no memory the way leads through an empty page to the empty
-//!   cell.
+//! A section is reached in one of three ways, one for each kind of table.
+//! - *near*: a table that begins with few frames, below 2^18 (1 GiB), has one leaf for all of them.
+//! - *low*: any other table has an array with a *word* for each section. When a table outgrows its
+//!   near leaf, words lead into that leaf.
+//! - *wide*: a table with frames from 2^28 (1 TiB) on has the words of all frames in *pages* of 32,
+//!   which exist where there is memory. Above them are *middle tables* of 2,048 pages, and a *top*.
+//!   Low frames take the same way: two ways would mean a branch that the processor mispredicts.
+//!   Where there is no memory, the way leads through an empty page to the empty cell.
 //!
-//! A page lookup loads the limit and the way, and then the cell, or valid and base. Where base says
-//! that there is more to it, because segments of one block have descriptors in different slabs or
-//! in none, the lookup goes on through runs and the segment.
+//! A page lookup loads the limit and the way, and then the cell, or valid and base. A null base
+//! means that segments of one block have descriptors in different slabs or have none. The lookup
+//! then continues through runs and the segment.
 //!
 //! # Memory
 //!
-//! A table of pointers takes 512 bytes for 64 frames. This takes, to the byte but for the
-//! allocator, which rounds up to 8, and what has more than 264 bytes to 64:
+//! A table of pointers takes 512 bytes for 64 frames. This arm takes the bytes below, exactly,
+//! except that the allocator rounds up to 8, and pieces of more than 264 bytes to 64:
 //!
 //! | bytes | for each |
 //! |---|---|
 //! | 24 | block of the near leaf, from frame 0 to the highest; up to an eighth more after growth |
 //! | 16 | leaf |
-//! | 1,552 | section with two stretches or more that is not near |
-//! | 32 | section with one stretch that is not all of it; table with sections |
+//! | 1,552 | section with two runs or more that is not near |
+//! | 32 | section with one run that is not all of it; table with sections |
 //! | 32 | segment that has whole sections, and 32 for those without descriptors |
 //! | 8 | section from frame 0 to the highest, rounded up to a power of two; not in a wide table |
 //! | 256 | 512 MiB with a segment, in a wide table; and 256 for the empty page |
@@ -46,20 +45,21 @@
 //! | 8 + 2 n | block with n segments, two in one octet of frames, or with indices over 15 apart |
 //! | 8 + 4 n | such a block with an index above 65,535 |
 //!
-//! So 32 segments of 8 frames take 112 bytes, 1/18 of a table of pointers; 256 MiB in 8,161
-//! fragments 24,640 bytes, 1/21; a terabyte in one segment 512 KiB and three cells.
+//! Examples: 32 segments of 8 frames take 112 bytes, 1/18 of a table of pointers. 256 MiB in 8,161
+//! fragments take 24,640 bytes, 1/21. A terabyte in one segment takes 512 KiB and three cells.
 //!
 //! # Order of changes
 //!
-//! Readers never look twice, so each word must be right by itself. The writer
-//! - publishes a cell, a leaf, runs, or a longer array by one store when it is complete, and gives
-//!   the old one back after a grace period; a cell never changes;
-//! - publishes sections before it takes the near leaf's limit away, and goes on with that leaf's
-//!   blocks: who still looks there sees what the others see;
-//! - publishes the top before it takes the limit of the array of words away. The array says from
-//!   then on what was so at that moment: whoever still looks there had come by then;
-//! - stores runs, then base, and then sets valid bits; to take frames out it clears valid bits, and
-//!   changes base and runs only after a grace period: who saw a bit finds its base and its runs.
+//! Readers never retry, so each word must be right by itself. The writer
+//! - publishes a complete cell, leaf, runs, or longer array by one store, and frees the old one
+//!   after a grace period; a cell never changes;
+//! - publishes sections before it clears the near leaf's limit, and continues to use that leaf's
+//!   blocks: a reader that still uses the leaf sees current data;
+//! - publishes the top before it clears the limit of the array of words. From then on the array is
+//!   frozen: a reader that still uses it entered before that moment;
+//! - stores runs, then base, and then sets valid bits. To take frames out it clears valid bits, and
+//!   changes base and runs only after a grace period: a reader that saw a bit finds its base and
+//!   its runs.
 
 mod cell;
 pub(super) mod geometry;
@@ -219,7 +219,7 @@ impl Beside for Direct {
 #[inline(always)]
 fn find_in<D>(block: &Block<D>, frame: u64, mut seen: impl FnMut()) -> Found {
     seen();
-    // Acquire: pairs with `block-valid`; the runs that the bit speaks of are seen.
+    // Acquire: pairs with `block-valid`; the runs that belong to a set bit are seen.
     let valid = block.valid.load(Ordering::Acquire);
     let at = frame % BLOCK_FRAMES;
     Found {
@@ -228,24 +228,24 @@ fn find_in<D>(block: &Block<D>, frame: u64, mut seen: impl FnMut()) -> Found {
     }
 }
 
-/// What a page lookup reads of a block: valid, and base.
+/// The two words of a block that a page lookup reads: valid and base.
 #[inline(always)]
 fn words_of<D>(block: &Block<D>) -> (u64, *mut D) {
-    // Acquire: pairs with `block-valid`; the base and the runs that the bit speaks of are seen.
+    // Acquire: pairs with `block-valid`; the base and the runs that belong to a set bit are seen.
     let valid = block.valid.load(Ordering::Acquire);
-    // Acquire: pairs with `block-base`; the descriptors are seen as they were made.
+    // Acquire: pairs with `block-base`; the descriptors are seen initialised.
     let base = block.base.load(Ordering::Acquire);
     (valid, base)
 }
 
-/// The descriptor of a frame, if it is valid; without a branch.
+/// The descriptor of a frame if `is_valid`, selected without a branch.
 #[inline(always)]
 fn select<D>(is_valid: bool, frame: u64, base: *mut D) -> Option<NonNull<D>> {
     let page = base.wrapping_add(frame as usize);
     NonNull::new(select_unpredictable(is_valid, page, core::ptr::null_mut()))
 }
 
-/// The page of a frame to which base does not lead: through its segment.
+/// The page of a frame whose base is null, through its segment.
 #[cold]
 #[inline(never)]
 fn elsewhere<D>(
@@ -255,6 +255,6 @@ fn elsewhere<D>(
     seen: impl FnMut(),
 ) -> Option<NonNull<D>> {
     let Found { is_found, index } = Direct::find(root, frame, seen);
-    // An entry that was not found may be of a segment whose descriptors are gone.
+    // If the frame was not found, the entry may be that of a segment whose descriptors are gone.
     is_found.then(|| all.get(index).page(frame))?
 }

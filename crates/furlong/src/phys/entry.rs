@@ -1,4 +1,4 @@
-//! What is kept about a segment, and where: the first `N` in an array, the others in chunks that
+//! Entries: the bookkeeping of segments. The first `N` are in an array, the others in chunks that
 //! never move, so that readers may follow an index at any time.
 
 use core::alloc::Layout;
@@ -14,12 +14,12 @@ use crate::addr::{Extent, Pfn};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::const_unless_loom;
 
-/// A segment. Only the writer writes; readers read `start` and `generation`, which stand together,
-/// `pages` and `slab`.
+/// A segment. Only the writer writes. Readers read `start` and `generation`, which are
+/// adjacent, and `pages` and `slab`.
 #[repr(C)]
 pub(super) struct Entry<D> {
     start: AtomicU64,
-    /// Odd while the segment lives.
+    /// Odd while the segment is alive.
     generation: AtomicU32,
     node: AtomicU32,
     end: AtomicU64,
@@ -27,11 +27,12 @@ pub(super) struct Entry<D> {
     avail_end: AtomicU64,
     hint: AtomicU64,
     user: AtomicU64,
-    /// Where the descriptor of frame 0 would be: that of frame f is f strides further on.
+    /// The address at which the descriptor of frame 0 would be; that of frame f is f strides
+    /// further on.
     pages: AtomicPtr<D>,
-    /// The slab of the descriptors; null where there are none.
+    /// The slab of the descriptors; null if there are none.
     slab: AtomicPtr<()>,
-    /// Words of the lookup structure's own.
+    /// Words for the lookup structure.
     marks: [AtomicPtr<()>; 2],
 }
 
@@ -60,8 +61,8 @@ impl<D> Entry<D> {
 
 impl<D> Entry<D> {
     pub(super) fn start(&self) -> u64 {
-        // Relaxed: an offset counts from a start of some moment of the call, and the writer reads
-        // its own words.
+        // Relaxed: a reader's offset counts from the start at some moment of its call, and the
+        // writer reads its own words.
         self.start.load(Ordering::Relaxed)
     }
 
@@ -74,8 +75,8 @@ impl<D> Entry<D> {
     }
 
     pub(super) fn set_frames(&self, frames: Frames) {
-        // Relaxed: the index publishes an entry; a start that moves only moves forward, and who
-        // reads the old one has an answer of an earlier moment.
+        // Relaxed: the index publishes an entry. A start that moves only moves forward, and a
+        // reader of the old one has an answer of an earlier moment.
         self.start.store(frames.start, Ordering::Relaxed);
         self.end.store(frames.end, Ordering::Relaxed);
     }
@@ -124,10 +125,10 @@ impl<D> Entry<D> {
         self.node.store(node.0, Ordering::Relaxed);
     }
 
-    /// Where the descriptor of frame 0 would be; `None` if there are no descriptors.
+    /// The address at which the descriptor of frame 0 would be; `None` if there are no descriptors.
     pub(super) fn pages(&self) -> Option<Pages<D>> {
-        // Acquire: pairs with `entry-slab`; `pages` is seen. Who comes through the index sees it
-        // anyway, for that is published later; who comes with a handle has nothing else.
+        // Acquire: pairs with `entry-slab`; `pages` is seen. A reader that comes through the index
+        // sees it anyway, as that is published later. One with a handle needs the pairing.
         let slab = self.slab.load(Ordering::Acquire);
         // Relaxed: as above.
         (!slab.is_null()).then(|| Pages::at(self.pages.load(Ordering::Relaxed)))
@@ -145,8 +146,8 @@ impl<D> Entry<D> {
         self.slab.store(slab, Ordering::Release);
     }
 
-    /// Only `frames` of it are left. What is available of them stays so, and the hint stays where
-    /// it pointed to, if that is left.
+    /// Shrinks the segment to `frames`. What is available of them stays available. The hint keeps
+    /// its frame if that frame is left.
     pub(super) fn shrink(&self, frames: Frames) {
         let avail = self.avail();
         let hint = avail.start + self.hint();
@@ -176,12 +177,12 @@ impl<D> Entry<D> {
         }
     }
 
-    /// What it has of a slab, if it has descriptors.
+    /// The segment's share of a slab, if it has descriptors.
     pub(super) fn share(&self) -> Option<Share<D>> {
         Share::of(self.pages()?, self.slab(), self.frames())
     }
 
-    /// There are no descriptors.
+    /// Records that there are no descriptors.
     pub(super) fn forget_pages(&self) {
         // Relaxed: no index leads here.
         self.slab.store(core::ptr::null_mut(), Ordering::Relaxed);
@@ -197,14 +198,14 @@ impl<D> Entry<D> {
         self.marks[which].store(mark, Ordering::Relaxed);
     }
 
-    /// There are no marks.
+    /// Clears the marks.
     pub(super) fn forget_marks(&self) {
         for which in 0..2 {
             self.set_mark(which, core::ptr::null_mut());
         }
     }
 
-    /// The descriptor of `frame`, which the segment has, if it has been made.
+    /// The descriptor of `frame`, which must be in the segment, if it has been made.
     pub(super) fn page(&self, frame: u64) -> Option<NonNull<D>> {
         self.pages_at(frame)?.of(frame)
     }
@@ -215,18 +216,18 @@ impl<D> Entry<D> {
     }
 
     pub(super) fn generation(&self) -> u32 {
-        // Relaxed: the index publishes an entry after it came to life, and it does not die while
-        // a reader that found it is inside.
+        // Relaxed: the index publishes an entry after it came to life, and the entry does not die
+        // while a reader that found it is inside.
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// From dead to alive and back: handles of before are stale.
+    /// Changes from dead to alive, or back. Older handles are stale then.
     pub(super) fn turn(&self) {
         // Relaxed: as in `generation`.
         let next = self.generation().wrapping_add(1);
         self.generation.store(next, Ordering::Relaxed);
-        // Release, `entry-turn`: pairs with the fence in `still_lives`; who sees another word that
-        // is written from now on sees the generation too.
+        // Release, `entry-turn`: pairs with the fence in `still_lives`; a reader that sees any word
+        // written from now on sees the generation, too.
         fence(Ordering::Release);
     }
 
@@ -241,13 +242,13 @@ impl<D> Entry<D> {
     }
 }
 
-/// Chunks double, so that there are few, and one more of them is enough for long.
+/// The most chunks. Each one doubles the number of entries.
 const CHUNKS: usize = 24;
 
 /// All entries, dead or alive, by index.
 pub(super) struct Entries<D, const N: usize> {
     first: [Entry<D>; N],
-    /// The chunk at `k` has the indices from `N << k` to `N << k + 1`.
+    /// Chunk `k` has the indices from `N << k` to `N << k + 1`.
     chunks: [AtomicPtr<Entry<D>>; CHUNKS],
 }
 
@@ -282,7 +283,7 @@ impl<D, const N: usize> Entries<D, N> {
     }
 }
 
-/// All entries, without their number in the type.
+/// All entries, without `N` in the type.
 pub struct All<'a, D> {
     first: &'a [Entry<D>],
     chunks: &'a [AtomicPtr<Entry<D>>],
@@ -297,7 +298,7 @@ impl<D> Clone for All<'_, D> {
 impl<D> Copy for All<'_, D> {}
 
 impl<'a, D> All<'a, D> {
-    /// The entry at `index`, which there is.
+    /// The entry at `index`, which must exist.
     #[inline]
     pub(super) fn get(self, index: u32) -> &'a Entry<D> {
         let at = index as usize;
@@ -310,18 +311,18 @@ impl<'a, D> All<'a, D> {
     fn in_chunk(self, at: usize) -> &'a Entry<D> {
         let first = self.first.len();
         let chunk = (at >> first.trailing_zeros()).ilog2();
-        // Acquire: pairs with `chunk-add`; the entries are seen as they were made, also by who
+        // Acquire: pairs with `chunk-add`; the entries are seen initialised, also by a reader that
         // comes with a handle and not through the index, which is published later.
         let start = self.chunks[chunk as usize].load(Ordering::Acquire);
         let start = NonNull::new(start).expect("an index comes from the table");
         // SAFETY: the chunk has `first << chunk` entries from this index on, and `at` is among
-        // them, for its highest bit says so.
+        // them: `chunk` is the position of its highest bit.
         let entry = unsafe { start.add(at - (first << chunk)) };
-        // SAFETY: chunks are given back with the table only, which `'a` borrows.
+        // SAFETY: chunks are freed only with the table, which `'a` borrows.
         unsafe { entry.as_ref() }
     }
 
-    /// How many entries there are; none beyond.
+    /// The number of entries.
     pub(super) fn count(self) -> usize {
         let first = self.first.len();
         // Relaxed: the writer's own words.
@@ -330,22 +331,22 @@ impl<'a, D> All<'a, D> {
         first << full.count()
     }
 
-    /// How many there can be at most.
+    /// The most entries that there can be.
     #[cfg(feature = "alloc")]
     pub(super) fn count_max(self) -> usize {
         self.first.len() << self.chunks.len()
     }
 
-    /// Adds a chunk: twice as many entries.
+    /// Adds a chunk, which doubles the number of entries.
     pub(super) fn grow(self, memory: &mut Memory) -> Result<(), NoMemory> {
         let count = self.count();
         let chunk = (count / self.first.len()).ilog2() as usize;
         let slot = self.chunks.get(chunk).ok_or(NoMemory)?;
         let start = memory.alloc(Self::layout(count)?)?.cast::<Entry<D>>();
         for at in 0..count {
-            // SAFETY: the chunk has room for so many.
+            // SAFETY: the chunk has room for `count` entries.
             let place = unsafe { start.add(at) };
-            // SAFETY: as above, and it is ours.
+            // SAFETY: as above, and the chunk is ours.
             unsafe { place.write(Entry::new()) };
         }
         // Release, `chunk-add`: pairs with the load in `in_chunk`.
@@ -357,7 +358,7 @@ impl<'a, D> All<'a, D> {
         Layout::array::<Entry<D>>(count).map_err(|_| NoMemory)
     }
 
-    /// What the next chunk takes.
+    /// Bytes of the next chunk.
     pub(super) fn next_chunk(self) -> usize {
         Self::layout(self.count()).map_or(0, Memory::footprint)
     }
@@ -369,14 +370,14 @@ impl<'a, D> All<'a, D> {
         SegmentId { index, generation }
     }
 
-    /// Whether all that was read of an entry since [`resolve`](Self::resolve) was of that segment.
+    /// True if everything read of an entry since [`resolve`](Self::resolve) was of that segment.
     pub(super) fn still_lives(self, id: SegmentId) -> bool {
         // Acquire: pairs with `entry-turn`.
         fence(Ordering::Acquire);
         self.get(id.index).generation() == id.generation
     }
 
-    /// The entry of a handle; `None` if that is stale or of another table.
+    /// The entry of a handle; `None` if the handle is stale or of another table.
     pub(super) fn resolve(self, id: SegmentId) -> Option<&'a Entry<D>> {
         if id.index as usize >= self.count() {
             return None;

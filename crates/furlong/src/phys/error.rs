@@ -1,4 +1,4 @@
-//! What is refused, one type an operation. After each of them nothing has changed.
+//! Refusals, one type per operation. After a refusal nothing has changed.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -9,28 +9,28 @@ use super::SegmentId;
 use super::segment::FRAME_BITS;
 use crate::addr::{Extent, Pfn};
 
-/// Why nothing was plugged; nothing has changed.
+/// Error of a plug; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlugError {
     /// A frame beyond 2^40, which no 52-bit address reaches.
     Beyond(Pfn),
-    /// This segment has some of the frames.
+    /// This segment already has some of the frames.
     Overlap(SegmentId),
     /// The available frames are reversed or not all in the segment.
     Avail {
         /// The first available frame.
         start: Pfn,
-        /// The frame behind the last one.
+        /// The frame after the last available one.
         end: Pfn,
     },
-    /// There is room for so many segments in this arm, and they are there.
+    /// The arm has room for this number of segments, and it is full.
     Full(usize),
-    /// There is no memory for what the table keeps about it.
+    /// No memory for the segment's bookkeeping.
     NoMemory,
-    /// The memory that came with it is too small, or not all in the range: so many bytes are
+    /// The hosting memory is too small, or reaches beyond the range: this number of bytes is
     /// needed.
     TooSmall(usize),
-    /// A range hosts its bookkeeping after the start only.
+    /// A range can host its bookkeeping only after the start.
     NotStarted,
 }
 
@@ -55,12 +55,13 @@ impl fmt::Display for PlugError {
 
 impl Error for PlugError {}
 
-/// Why no range that hosts its bookkeeping was plugged; nothing has changed.
+/// Error of a plug with hosted bookkeeping; nothing has changed.
 pub struct HostError {
-    /// Why.
+    /// The reason.
     pub cause: PlugError,
-    /// What was to host it. The table keeps it, as if it had been given to it, only where something
-    /// that it keeps for all segments has moved there; enough memory rules that out.
+    /// The hosting memory, returned. `None` if the table had to keep it as donated memory, because
+    /// data shared by all segments has moved there; with enough memory elsewhere that cannot
+    /// happen.
     pub memory: Option<&'static mut [MaybeUninit<u8>]>,
 }
 
@@ -78,31 +79,31 @@ impl fmt::Display for HostError {
 
 impl Error for HostError {}
 
-/// Why nothing was unplugged or isolated; nothing has changed.
+/// Error of an unplug or isolation; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnplugError {
     /// No segment has this frame.
     Unknown(Pfn),
     /// The frames begin in this segment and go beyond its end.
     Crosses(SegmentId),
-    /// They are all that there is.
+    /// They are all frames of the only segment.
     LastSegment,
-    /// Some of them are isolated already.
+    /// Some of them are already isolated.
     Isolated(Extent<Pfn>),
     /// This frame's descriptor is pinned.
     Pinned(Pfn),
-    /// Bookkeeping lies in these frames: descriptors of frames that would stay, or index, for which
-    /// there was no memory elsewhere.
+    /// These frames hold bookkeeping: descriptors of frames that would stay, or parts of the index
+    /// that had no other memory.
     Bookkeeping(Extent<Pfn>),
     /// Readers are inside: isolate, and remove later.
     Readers,
-    /// The table has not started: frames are unplugged in one step.
+    /// The table has not started: unplug in one step instead.
     NotStarted,
-    /// The frames were isolated in another table, or another token has been made for them.
+    /// The frames were isolated in another table, or a newer token exists for them.
     StaleToken,
-    /// A hole in the middle needs a second segment, and there is room for so many.
+    /// A hole in the middle needs a second segment, and all of this number of segments are in use.
     Full(usize),
-    /// There is no memory for the second segment that a hole in the middle needs.
+    /// No memory for the second segment that a hole in the middle needs.
     NoMemory,
 }
 
@@ -126,10 +127,10 @@ impl fmt::Display for UnplugError {
 
 impl Error for UnplugError {}
 
-/// Why isolated frames were not removed. They come back, isolated as before.
+/// Error of a removal, with the token. The frames stay isolated.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RemoveError {
-    /// Why.
+    /// The reason.
     pub cause: UnplugError,
     /// The frames.
     pub frames: super::Isolated,
@@ -143,8 +144,8 @@ impl fmt::Display for RemoveError {
 
 impl Error for RemoveError {}
 
-/// The frames were isolated in another table, or another token has been made for them. It comes
-/// back; nothing has changed.
+/// Error of an abort, with the token: the frames were isolated in another table, or a newer token
+/// exists for them. Nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StaleToken(pub super::Isolated);
 
@@ -160,14 +161,14 @@ impl fmt::Display for StaleToken {
 
 impl Error for StaleToken {}
 
-/// Why the table did not start; nothing has changed.
+/// Error of a start; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartError {
-    /// It has started before.
+    /// The table has already started.
     Started,
-    /// There is room for so many segments in this arm, and there are more.
+    /// The arm has room for this number of segments, and there are more.
     Full(usize),
-    /// There is no memory for descriptors and index.
+    /// No memory for descriptors and index.
     NoMemory,
 }
 
@@ -183,16 +184,16 @@ impl fmt::Display for StartError {
 
 impl Error for StartError {}
 
-/// Why no frame was stolen; nothing has changed.
+/// Error of a steal; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StealError {
     /// The table has started: its frames belong to the page allocator.
     Started,
-    /// No frame may be taken from there.
+    /// There is no frame to take.
     Nothing,
     /// It would be the last frame of the last segment.
     LastFrame,
-    /// There is no room for the second segment that a hole in the middle needs.
+    /// No room for the second segment that a hole in the middle needs.
     NoMemory,
     /// The handle is stale.
     Stale(SegmentId),
@@ -212,7 +213,7 @@ impl fmt::Display for StealError {
 
 impl Error for StealError {}
 
-/// Why a segment was not changed; nothing has changed.
+/// Error of a change to a segment's properties; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetError {
     /// The handle is stale.
@@ -235,12 +236,12 @@ impl fmt::Display for SetError {
 
 impl Error for SetError {}
 
-/// Why no descriptors were made; nothing has changed.
+/// Error of a request to make descriptors; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MakeError {
     /// No segment with descriptors has this frame.
     Unknown(Pfn),
-    /// There is no memory for the index.
+    /// No memory for the index.
     NoMemory,
 }
 
@@ -267,7 +268,7 @@ impl fmt::Display for Stale {
 
 impl Error for Stale {}
 
-/// There is no memory; nothing has changed.
+/// Out of memory; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
 
@@ -279,7 +280,7 @@ impl fmt::Display for NoMemory {
 
 impl Error for NoMemory {}
 
-/// What an index cannot take.
+/// Reasons for which an index refuses a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     Full(usize),

@@ -1,9 +1,9 @@
-//! Arm `flat`: a pointer a frame, from frame 0 to the highest: the limit of what a lookup can be,
-//! at 8 bytes a frame.
+//! Arm `flat`: a pointer per frame, from frame 0 to the highest. It is the limit for the speed of a
+//! lookup, at 8 bytes a frame.
 //!
-//! The table is reached as readers beside a writer would have to reach it, through a length and a
-//! pointer that may change, and a pointer in it by a load with Acquire. That is for pages; segments
-//! are found in a sorted array beside it, which the writer alone can use, and so is the whole arm.
+//! A lookup loads a length and a pointer that may change, and then an entry of the table with
+//! Acquire, as readers beside a writer would have to. That serves page lookups. Segments are found
+//! in a sorted array beside the table. Only the writer can use that array, and so the whole arm.
 #![forbid(unsafe_code)]
 
 use core::ptr::NonNull;
@@ -21,10 +21,10 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 #[derive(Clone, Copy, Debug)]
 pub struct Flat;
 
-/// The frames of the longest table: 512 MiB of pointers, for 256 GiB of memory.
+/// Frames of the longest table: 512 MiB of pointers, for 256 GiB of memory.
 const FRAMES_MAX: u64 = 1 << 26;
 
-/// A pointer a frame, and beside them the segments.
+/// A pointer per frame, and the segments.
 pub struct Table<D> {
     pages: Words<AtomicPtr<D>>,
     sorted: Sorted<D>,
@@ -63,7 +63,7 @@ impl Arm for Flat {
     ) -> Option<NonNull<D>> {
         seen();
         let place = table.pages.get(usize::try_from(frame).ok()?)?;
-        // Acquire: pairs with `flat-page`; the descriptor is seen as it was made.
+        // Acquire: pairs with `flat-page`; the descriptor is seen initialised.
         NonNull::new(place.load(Ordering::Acquire))
     }
 
@@ -118,7 +118,7 @@ impl Arm for Flat {
         site.private.sorted = Branchless::private();
     }
 
-    /// What pages are found by: a pointer a frame.
+    /// Bytes of the page table, a pointer per frame.
     fn bytes<D>((): &(), table: &Table<D>) -> usize {
         table.pages.bytes()
     }

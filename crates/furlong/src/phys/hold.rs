@@ -1,4 +1,4 @@
-//! The writer's access to what is under the lock, and how it is let go of for a while.
+//! The writer's access to the data under the lock, with a way to drop the lock for a while.
 #![forbid(unsafe_code)]
 
 use core::ops::{Deref, DerefMut};
@@ -7,18 +7,18 @@ use super::Config;
 use super::table::Core;
 use crate::sync::{Lock, LockGuard};
 
-/// What a lock is around.
+/// The lock with the data that it protects.
 pub(super) type Locked<'a, D, C, const N: usize> =
     Lock<<C as Config>::Lock, Core<D, <C as Config>::Lookup, N>>;
 
 type Guard<'a, D, C, const N: usize> =
     LockGuard<'a, <C as Config>::Lock, Core<D, <C as Config>::Lookup, N>>;
 
-/// Access to what is under the lock.
+/// Access to the data under the lock.
 pub(super) enum Hold<'a, D, C: Config, const N: usize> {
-    /// The guard is there but while the lock has been let go of.
+    /// The guard is `None` only while the lock is dropped.
     Locked(&'a Locked<'a, D, C, N>, Option<Guard<'a, D, C, N>>),
-    /// Nobody else is there, no reader either.
+    /// Exclusive access by `&mut`: there is no other writer, and no reader.
     Alone(&'a mut Core<D, C::Lookup, N>),
 }
 
@@ -47,12 +47,12 @@ impl<'a, D, C: Config, const N: usize> Hold<'a, D, C, N> {
         Self::Locked(lock, Some(lock.lock()))
     }
 
-    /// Whether there is access; not after a lock has panicked.
+    /// True if there is access. It is lost for good only if taking the lock again panics.
     pub(super) fn is_held(&self) -> bool {
         !matches!(self, Self::Locked(_, None))
     }
 
-    /// Runs `work` without the lock, and takes it again.
+    /// Runs `work` without the lock, then takes the lock again.
     pub(super) fn unlocked<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let _relock = Relock::let_go(self);
         work()

@@ -1,13 +1,13 @@
-//! Plugging memory that hosts its own bookkeeping: adding memory needs no memory.
+//! Plugging memory that hosts its own bookkeeping: adding memory needs no other memory.
 //!
-//! The descriptors of a hosted range lie in its first frames, and nothing else if there is another
-//! place: in memory that was given to the table, or on the heap. Where there is none, what the
-//! index and the table need goes there as well.
+//! The first frames of a hosted range hold its descriptors. If there is other memory, donated or
+//! from the heap, they hold nothing else. If there is none, data of the index and the table goes
+//! there, too.
 //!
-//! So a hosted range can be unplugged, whole or as what is left of it when the rest is gone, where
-//! its memory has nothing but its descriptors. One that has more of the table stays, as the first
-//! range does of a table without other memory:
-//! [`UnplugError::Bookkeeping`](super::UnplugError::Bookkeeping) says so.
+//! A hosted range can be unplugged, whole or its last remaining part, if its hosting memory holds
+//! only its own descriptors. A range that holds more of the table's data stays. So does the first
+//! range of a table without other memory. The error is
+//! [`UnplugError::Bookkeeping`](super::UnplugError::Bookkeeping).
 #![forbid(unsafe_code)]
 
 use core::mem::MaybeUninit;
@@ -28,9 +28,9 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N>
 where
     C::Lookup: Concurrent,
 {
-    /// How many bytes a range must host to be plugged by [`plug_hosted`](Self::plug_hosted):
-    /// descriptors, and at most 0.01 % of the range and some 100 KiB for all the rest. `None` for
-    /// frames that there cannot be.
+    /// Bytes that a range must host for [`plug_hosted`](Self::plug_hosted): its descriptors, and at
+    /// most 0.01 % of the range and some 100 KiB for everything else. `None` if a frame number is
+    /// too large.
     pub fn hosted_bytes(&self, frames: Extent<Pfn>) -> Option<usize> {
         let frames = Frames::new(frames)?;
         let descriptors = Slabs::<D>::footprint_late(frames)?;
@@ -38,19 +38,19 @@ where
         descriptors.checked_add(rest)
     }
 
-    /// Adds a segment whose first frames host what the table keeps about it: `memory` is those
-    /// frames, as the caller sees them, [`hosted_bytes`](Self::hosted_bytes) or more. They are not
-    /// available, and they leave the table with all that is left of the segment only; then
+    /// Adds a segment whose first frames host its bookkeeping. `memory` is the caller's mapping of
+    /// those frames, [`hosted_bytes`](Self::hosted_bytes) or more. The hosting frames are not
+    /// available. They leave the table only together with all that is left of the segment; then
     /// [`take_back`](Self::take_back) returns the memory.
     ///
-    /// Descriptors are made by [`make`](Self::make), section by section; until then lookups find
-    /// the segment of a frame, and no page. So the memory of descriptors is not touched before.
+    /// [`make`](Self::make) makes descriptors, one section at a time. Until then lookups find the
+    /// segment of a frame, but no page, and the descriptors' memory is not touched.
     ///
     /// # Errors
-    /// [`HostError`], with the memory; nothing has changed.
+    /// [`HostError`] with the memory; nothing has changed.
     ///
     /// # Cost
-    /// O(log n), a move of four bytes for each higher segment, and a word a section.
+    /// O(log n), a move of four bytes for each higher segment, and a word per section.
     pub fn plug_hosted(
         &mut self,
         plug: impl Into<Plug>,
@@ -74,7 +74,7 @@ where
         })
     }
 
-    /// What a hosted plug asks for, and the frames that host it.
+    /// Validates a hosted plug. Returns the request and the hosting frames.
     fn judge_hosted(&self, plug: Plug, len: usize) -> Result<(Wanted, Frames), PlugError> {
         if !self.core.started {
             return Err(PlugError::NotStarted);
@@ -113,12 +113,12 @@ where
         Ok(id)
     }
 
-    /// Makes the descriptors of the section of 4,096 frames that `frame` is in, as far as they
-    /// belong to the same slab, if they have not been made: lookups find them. Returns whether
-    /// there was something to be made.
+    /// Makes the descriptors of the 4,096-frame section that contains `frame`, if they are not made
+    /// yet: those that belong to the same slab. Lookups find them then. Returns true if there was
+    /// something to make.
     ///
     /// # Errors
-    /// [`MakeError`]; nothing has changed. Nor has it if [`Descriptor::of_frame`] panics.
+    /// [`MakeError`]; nothing has changed. The same if [`Descriptor::of_frame`] panics.
     ///
     /// # Cost
     /// O(log n), and at most 4,096 descriptors made.
@@ -159,7 +159,7 @@ where
         Ok(true)
     }
 
-    /// The descriptor of the frame that has `address`, made if it has not been.
+    /// The descriptor of the frame at `address`. Makes it if necessary.
     ///
     /// # Errors
     /// [`MakeError`]; nothing has changed.

@@ -1,4 +1,4 @@
-//! What has been unlinked and may still be in a reader's hands.
+//! The limbo: unlinked memory that waits for a grace period, because readers may still use it.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::row::Row;
 use crate::rcu::{Period, Rcu};
 
-/// Gives a chain of unlinked things back; see [`Limbo::put_chain`].
+/// Frees a chain of unlinked items; see [`Limbo::put_chain`].
 pub(super) type Release = unsafe fn(NonNull<u8>, &mut Memory);
 
 #[derive(Clone, Copy)]
@@ -20,11 +20,11 @@ enum Dead {
 #[derive(Clone, Copy)]
 struct Waiting {
     dead: Dead,
-    /// `None` until the change that unlinked it is over.
+    /// `None` until the end of the change that unlinked it.
     period: Option<Period>,
 }
 
-/// Things that wait for readers to leave.
+/// Items that wait for readers to leave.
 pub(super) struct Limbo {
     waiting: Row<Option<Waiting>, 8>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Limbo {
 unsafe impl Send for Limbo {}
 
 impl Limbo {
-    /// Bytes of a thing that waits.
+    /// Bytes of the list for each item.
     pub(super) const ITEM: usize = size_of::<Option<Waiting>>();
 
     pub(super) const fn new() -> Self {
@@ -42,31 +42,30 @@ impl Limbo {
         }
     }
 
-    /// Bytes that it takes to grow, beside twice those of what is reserved for.
+    /// Bytes for growth of the list, in addition to two `ITEM`s for each reserved item.
     pub(super) fn footprint(&self) -> usize {
         2 * self.waiting.as_slice().len() * Self::ITEM
     }
 
-    /// Makes room for `more` things.
+    /// Makes room for `more` items.
     pub(super) fn reserve(&mut self, memory: &mut Memory, more: usize) -> Result<(), NoMemory> {
         self.waiting.reserve(memory, more)
     }
 
-    /// Puts an unlinked piece of memory in, for which room was made.
+    /// Adds an unlinked piece of memory. There must be room for it.
     ///
     /// # Safety
-    /// It came from the table's memory with this layout. Only readers that are inside now can still
-    /// reach it.
+    /// The piece came from the table's memory with this layout. Only readers that are inside now
+    /// can still reach it.
     pub(super) unsafe fn put(&mut self, piece: NonNull<u8>, layout: Layout) {
         self.push(Dead::Piece(piece, layout));
     }
 
-    /// Puts unlinked things in that are linked to each other, with the function that gives them
-    /// back; room was made for one.
+    /// Adds a chain of unlinked items, with the function that frees it. There must be room for one.
     ///
     /// # Safety
     /// `release` may be called with `first` and the table's memory. Only readers that are inside
-    /// now can still reach them.
+    /// now can still reach the items.
     pub(super) unsafe fn put_chain(&mut self, first: NonNull<u8>, release: Release) {
         self.push(Dead::Chain(first, release));
     }
@@ -76,7 +75,7 @@ impl Limbo {
         self.waiting.push(Some(Waiting { dead, period }));
     }
 
-    /// The change is over: what it put in waits for those who are inside now.
+    /// Ends a change: the items that it added now wait for the readers that are inside.
     pub(super) fn stamp(&mut self, rcu: &impl Rcu) {
         let fresh = |waiting: &&mut Option<Waiting>| {
             waiting.is_some_and(|waiting| waiting.period.is_none())
@@ -88,7 +87,8 @@ impl Limbo {
         }
     }
 
-    /// Gives back what no reader has any more: all of it if there are none, as `alone` says.
+    /// Frees the items that no reader can have any more; all of them if `alone`: there are no
+    /// readers.
     pub(super) fn sweep(&mut self, memory: &mut Memory, rcu: &impl Rcu, alone: bool) {
         if self.waiting.as_slice().is_empty() {
             return;
@@ -99,18 +99,18 @@ impl Limbo {
             return;
         }
         rcu.advance();
-        // The oldest come first, and periods end in their order.
+        // The oldest items come first, and their grace periods end in order.
         let over = |waiting: &Option<Waiting>| {
             let period = waiting.and_then(|waiting| waiting.period);
             period.is_some_and(|period| rcu.elapsed(period))
         };
         let waiting = self.waiting.as_slice();
         let count = waiting.iter().take_while(|waiting| over(waiting)).count();
-        // SAFETY: their periods are over.
+        // SAFETY: their grace periods are over.
         unsafe { self.release_first(memory, count) };
     }
 
-    /// Gives everything back.
+    /// Frees everything.
     ///
     /// # Safety
     /// There are no readers.
@@ -120,20 +120,20 @@ impl Limbo {
         unsafe { self.release_first(memory, count) };
     }
 
-    /// How many things wait.
+    /// The number of waiting items.
     #[cfg(all(test, not(loom), feature = "alloc"))]
     pub(super) fn len(&self) -> usize {
         self.waiting.as_slice().len()
     }
 
     /// # Safety
-    /// No reader has the first `count` things any more.
+    /// No reader has the first `count` items any more.
     unsafe fn release_first(&mut self, memory: &mut Memory, count: usize) {
         for waiting in self.waiting.as_slice()[..count].iter().flatten() {
             match waiting.dead {
-                // SAFETY: as `put` was promised, and now nobody reaches it.
+                // SAFETY: as the caller of `put` promised, and now no reader reaches it.
                 Dead::Piece(piece, layout) => unsafe { memory.free(piece, layout) },
-                // SAFETY: as `put_chain` was promised, and now nobody reaches them.
+                // SAFETY: as the caller of `put_chain` promised, and now no reader reaches them.
                 Dead::Chain(first, release) => unsafe { release(first, memory) },
             }
         }

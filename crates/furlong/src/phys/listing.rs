@@ -1,4 +1,4 @@
-//! A table as text, a line a segment and one for each part of it.
+//! A table as text: a line for each segment and for each part of it.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -7,12 +7,12 @@ use super::writer::Segments;
 use super::{Config, Node, Segment};
 use crate::addr::{Address, Extent, Pfn};
 
-/// A table to be printed, in the manner of `/proc/iomem`: addresses with their last byte, in
-/// hexadecimal, and the parts of a segment below it. See [`Segments::listing`].
+/// Prints a table like `/proc/iomem`: addresses with their last byte, in hexadecimal, and the parts
+/// of a segment below it. See [`Segments::listing`].
 pub struct Listing<'s, 'a, D, C: Config, const N: usize>(&'s Segments<'a, D, C, N>);
 
 impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
-    /// All that there is to be said of the table, for people to read.
+    /// The table in a form for people to read.
     ///
     /// # Example
     /// ```

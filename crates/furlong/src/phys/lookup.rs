@@ -1,15 +1,15 @@
-//! Seam: how the segment and the descriptor of a frame are found.
+//! The trait of lookup structures: they find the segment and the descriptor of a frame.
 //!
-//! | arm | stands for |
+//! | arm | implementation |
 //! |---|---|
 //! | [`Array`] | the static array of `uvm_physseg.c` without `UVM_HOTPLUG`, with its strategies |
-//! | [`Branchless`] | the best that a sorted array can do |
+//! | [`Branchless`] | the fastest search of a sorted array |
 //! | [`Tree`] | `UVM_HOTPLUG`: a red-black tree keyed by the first frame |
 //! | [`Direct`] | ours: a table of tables, constant time, readers beside a writer |
-//! | [`Flat`] | a pointer a frame: the limit, at 8 bytes a frame |
+//! | [`Flat`] | a pointer per frame: the limit, at 8 bytes a frame |
 //!
-//! Every arm is built from the same truth, the table's segments in order, by the same two steps: a
-//! `prepare` that may fail and changes nothing that is seen, and an `update` that cannot fail.
+//! Every arm is built from the same data, the table's segments in order. Each change takes two
+//! steps: `prepare` may fail and changes nothing that lookups see; `update` cannot fail.
 //!
 //! [`Array`]: super::Array
 //! [`Branchless`]: super::Branchless
@@ -20,13 +20,13 @@
 
 pub(super) use arm::{Arm, Beside, Change, Found, Site};
 
-/// How the segment and the descriptor of a frame are found: one of the arms `Array`,
-/// `Branchless`, `Tree`, [`Direct`](super::Direct) and `Flat`. The trait is sealed.
+/// A lookup structure for segments and descriptors: one of the arms `Array`, `Branchless`, `Tree`,
+/// [`Direct`](super::Direct) and `Flat`. The trait is sealed.
 pub trait Lookup: Arm {}
 
 impl<L: Arm> Lookup for L {}
 
-/// An arm whose readers look while a writer changes it.
+/// An arm that readers can use while a writer changes it.
 pub trait Concurrent: Lookup + Beside {}
 
 impl<L: Lookup + Beside> Concurrent for L {}
@@ -41,8 +41,8 @@ mod arm {
     use super::super::segment::Frames;
     use super::super::truth::Truth;
 
-    /// Whether a segment was found, and the index of its entry: of any entry if not, so that nobody
-    /// has to branch before it is known what to do about it.
+    /// Hit or miss, and the index of the segment's entry. After a miss the index is that of any
+    /// entry, so that the caller can use it before it branches on the result.
     #[derive(Clone, Copy)]
     pub struct Found {
         pub(in super::super) is_found: bool,
@@ -59,7 +59,7 @@ mod arm {
         }
     }
 
-    /// All that an arm needs for a change.
+    /// Arguments of a change.
     pub struct Site<'a, L: Arm, D> {
         pub(in super::super) shared: &'a L::Shared<D>,
         pub(in super::super) private: &'a mut L::Private<D>,
@@ -68,41 +68,41 @@ mod arm {
         pub(in super::super) truth: Truth<'a, D>,
     }
 
-    /// What is about to happen to frames.
+    /// A change to frames.
     #[derive(Clone, Copy)]
     pub enum Change {
         /// They become a segment.
         Plug,
         /// They are isolated.
         Isolate,
-        /// They are of segments that are there, and found, or found otherwise.
+        /// They are in existing segments, and lookups shall find them, or find them differently.
         Refresh,
     }
 
-    /// What an arm does.
+    /// The operations of an arm.
     pub trait Arm: Sized {
-        /// What readers look at beside a writer.
+        /// The part that readers use beside a writer.
         type Shared<D>;
-        /// The rest.
+        /// The writer's part.
         type Private<D>;
-        /// What a lookup looks at.
+        /// The data of a lookup.
         type Reader<'a, D: 'a>: Copy;
 
-        /// An empty structure: the part that readers share.
+        /// An empty readers' part.
         fn shared<D>() -> Self::Shared<D>;
-        /// And the other part.
+        /// An empty writer's part.
         fn private<D>() -> Self::Private<D>;
 
-        /// What a lookup by the writer itself looks at.
+        /// The data for lookups by the writer itself.
         fn reader<'a, D>(
             shared: &'a Self::Shared<D>,
             private: &'a Self::Private<D>,
         ) -> Self::Reader<'a, D>;
 
-        /// The entry of the segment that has `frame`. Calls `seen` for each cell looked at.
+        /// The entry of the segment that has `frame`. Calls `seen` for each cell it looks at.
         fn find<D>(reader: Self::Reader<'_, D>, frame: u64, seen: impl FnMut()) -> Found;
 
-        /// The descriptor of `frame`. Calls `seen` for each cell looked at.
+        /// The descriptor of `frame`. Calls `seen` for each cell it looks at.
         fn page<D>(
             reader: Self::Reader<'_, D>,
             frame: u64,
@@ -110,28 +110,29 @@ mod arm {
             seen: impl FnMut(),
         ) -> Option<NonNull<D>>;
 
-        /// Makes room for a change of `frames` that comes next, and for all that isolated frames
-        /// can become after it, be they removed or taken back. Nothing is seen of it.
+        /// Allocates for a change of `frames` that follows, and for the removal or abort of all
+        /// isolations after it. Lookups see nothing of it.
         fn prepare<D>(
             site: &mut Site<'_, Self, D>,
             frames: Frames,
             change: Change,
         ) -> Result<(), Refusal>;
 
-        /// Brings `frames` up to date with the truth. There is room.
+        /// Updates the index of `frames` from the truth. Uses what `prepare` has allocated.
         fn update<D>(site: &mut Site<'_, Self, D>, frames: Frames);
 
-        /// Lookups beside the writer may begin.
+        /// Lets lookups beside the writer begin.
         fn open<D>(_: &mut Site<'_, Self, D>) {}
 
-        /// A segment has less frames now, or none, and lookups are up to date.
+        /// Called when a segment has fewer frames now, or none, and lookups are up to date.
         fn shrunk<D>(_: &mut Site<'_, Self, D>, _index: u32, _left: Frames) {}
 
-        /// A change is over: gives back what was prepared for more than one, and for the `held`
-        /// ones that isolated frames wait for.
+        /// Ends a change. Frees prepared memory beyond that for one change and for the `held`
+        /// isolations.
         fn settle<D>(_: &mut Site<'_, Self, D>, _held: usize) {}
 
-        /// Bytes that a change of `frames` may take, while `held` others are still to come.
+        /// The most bytes that a change of `frames` takes, beside what `held` isolations need
+        /// later.
         fn footprint<D>(
             _: &Self::Shared<D>,
             _: &Self::Private<D>,
@@ -141,16 +142,16 @@ mod arm {
             0
         }
 
-        /// Gives all memory back. There are no readers.
+        /// Frees all memory. There must be no readers.
         fn clear<D>(site: &mut Site<'_, Self, D>);
 
         /// Bytes that the structure takes now.
         fn bytes<D>(shared: &Self::Shared<D>, private: &Self::Private<D>) -> usize;
     }
 
-    /// An arm whose readers need nothing of what belongs to the writer.
+    /// An arm whose readers need nothing of the writer's part.
     pub trait Beside: Arm {
-        /// What a lookup beside a writer looks at.
+        /// The data for a lookup beside a writer.
         fn reader_beside<D>(shared: &Self::Shared<D>) -> Self::Reader<'_, D>;
     }
 }

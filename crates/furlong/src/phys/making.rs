@@ -1,4 +1,4 @@
-//! Descriptors between their slab and their segment: taken, made, dropped if that panics.
+//! Descriptors between their slab and their segment: making them, and dropping them after a panic.
 
 use core::ptr::NonNull;
 
@@ -9,11 +9,11 @@ use super::segment::Frames;
 use super::slab::{Slab, Slabs, State, is_made};
 use crate::addr::Pfn;
 
-/// Places in a row of a slab, taken from it and to be given back to it.
+/// Consecutive places taken from a slab, to be given back to it.
 #[must_use = "its places stay taken"]
 pub(super) struct Run<D> {
     pub(super) slab: NonNull<Slab<D>>,
-    /// Index of the first one.
+    /// Index of the first place.
     pub(super) from: usize,
     pub(super) len: usize,
 }
@@ -33,11 +33,11 @@ impl<D> Run<D> {
             from + frames.len() <= self.len as u64,
             "as many as were taken"
         );
-        // SAFETY: a slab lives as long as descriptors of it are used.
+        // SAFETY: a slab lives as long as its descriptors are used.
         let pages = unsafe { self.slab.as_ref() }.pages;
         Share {
             slab: self.slab,
-            // SAFETY: the slab has so many.
+            // SAFETY: the slab has this many places.
             pages: unsafe { pages.add(self.from + from as usize) },
             frames,
         }
@@ -45,24 +45,24 @@ impl<D> Run<D> {
 }
 
 impl<D> Run<D> {
-    /// These places are not used, and free.
+    /// Gives back some places, which have no descriptors.
     pub(super) fn skip(&self, from: u64, len: u64) {
-        // SAFETY: a slab lives as long as descriptors of it are used.
+        // SAFETY: a slab lives as long as its descriptors are used.
         let slab = unsafe { self.slab.as_ref() };
         slab.give(self.from + from as usize, len as usize);
     }
 }
 
-/// Descriptors that have been made, one share after the other, and are no segment's yet. Dropped,
-/// they are dropped: no lookup has found them. Their places are none of its business.
+/// New descriptors, one share after the other, that are not yet part of a segment. Its drop drops
+/// them: no lookup has found them. It does not give back their places.
 pub(super) struct Made<D, S: Iterator<Item = Share<D>> + Clone> {
     shares: S,
-    /// How many of them.
+    /// The number of descriptors made.
     done: u64,
 }
 
 impl<D, S: Iterator<Item = Share<D>> + Clone> Made<D, S> {
-    /// Makes the descriptors of all frames of shares in which there are none.
+    /// Makes the descriptors of all frames of shares that have none.
     pub(super) fn make(shares: S) -> Self
     where
         D: Descriptor,
@@ -71,9 +71,9 @@ impl<D, S: Iterator<Item = Share<D>> + Clone> Made<D, S> {
         for share in made.shares.clone() {
             for (at, frame) in (share.frames.start..share.frames.end).enumerate() {
                 let page = D::of_frame(Pfn::new(frame));
-                // SAFETY: there are as many descriptors as frames.
+                // SAFETY: there are as many places as frames.
                 let place = unsafe { share.pages.add(at) };
-                // SAFETY: the place was taken for it, and nobody looks at it yet.
+                // SAFETY: the place was taken for this descriptor, and nobody looks at it yet.
                 unsafe { place.write(page) };
                 made.done += 1;
             }
@@ -81,7 +81,7 @@ impl<D, S: Iterator<Item = Share<D>> + Clone> Made<D, S> {
         made
     }
 
-    /// They are segments' from now on.
+    /// Keeps the descriptors: they are part of segments from now on.
     pub(super) fn keep(self) {
         core::mem::forget(self);
     }
@@ -93,15 +93,15 @@ impl<D, S: Iterator<Item = Share<D>> + Clone> Drop for Made<D, S> {
             let len = share.frames.len().min(self.done);
             self.done -= len;
             let made = NonNull::slice_from_raw_parts(share.pages, len as usize);
-            // SAFETY: so many were made, and nobody has seen them.
+            // SAFETY: this number was made, and nobody has seen them.
             unsafe { made.drop_in_place() };
         }
     }
 }
 
 impl<D: Descriptor> Slabs<D> {
-    /// Makes the descriptors of a section, for the segments that have these shares of it, all of
-    /// one slab and in order. Returns from which frame to which they go.
+    /// Makes the descriptors of a section. The shares are those of its segments, all in one slab
+    /// and in order. Returns the range of frames that got descriptors.
     pub(super) fn make_section(
         &mut self,
         shares: impl Iterator<Item = Share<D>> + Clone,
@@ -126,11 +126,11 @@ impl<D: Descriptor> Slabs<D> {
     }
 }
 
-/// Descriptors that no segment has any more, to be dropped while no lock is held. Others may make
-/// those beside them meanwhile, in the sections at the two ends.
+/// Descriptors that no segment has any more, to be dropped without the lock. Meanwhile, other calls
+/// may make descriptors beside them, in the sections at the two ends.
 pub(super) struct Leaving<D> {
     share: Share<D>,
-    /// Whether those of the first section, and of the last, were made when they left.
+    /// True if those of the first section, and of the last one, were made when they left.
     ends: [bool; 2],
 }
 
@@ -144,7 +144,7 @@ impl<D> Leaving<D> {
     /// Drops those that were made.
     ///
     /// # Safety
-    /// Nobody looks at them any more, and their places are not used again before.
+    /// Nobody looks at them any more, and their places are not reused before this ends.
     pub(super) unsafe fn drop_all(self) {
         if !core::mem::needs_drop::<D>() {
             return;
@@ -164,14 +164,14 @@ impl<D> Leaving<D> {
     }
 }
 
-/// Parts of a share whose descriptors are dropped with it, if the drop of one of those before has
+/// The remaining parts of a share. Its drop drops their descriptors, after a descriptor's drop has
 /// panicked.
 struct Rest<I: Iterator<Item = Share<D>>, D>(I);
 
 impl<D, I: Iterator<Item = Share<D>>> Drop for Rest<I, D> {
     fn drop(&mut self) {
         for part in self.0.by_ref() {
-            // SAFETY: as in `drop_all`, which has not come to them.
+            // SAFETY: as in `drop_all`, which has not reached them.
             unsafe { part.as_slice().drop_in_place() };
         }
     }

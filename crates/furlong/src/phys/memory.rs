@@ -1,7 +1,7 @@
-//! Memory for what the table keeps: its own, which it was given or which comes from the heap; and
-//! where that has no room, the memory of ranges that host their own bookkeeping.
+//! The table's memory: its own, donated or from the heap; and if that is full, the memory of ranges
+//! that host their own bookkeeping.
 //!
-//! Who has a piece does not outlive the memory: both are fields of one table, memory the last one.
+//! No piece outlives the memory: its user and the memory are fields of one table, memory the last.
 
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
@@ -12,44 +12,44 @@ use super::error::NoMemory;
 use super::pool::{GRAIN, Pool, Released};
 use super::segment::Frames;
 
-/// The least that is asked of the heap at a time.
+/// Smallest request to the heap.
 #[cfg(feature = "alloc")]
 const HEAP_MIN: usize = 1 << 16;
-/// The most, but for a larger piece.
+/// Largest request to the heap, unless a piece is larger.
 #[cfg(feature = "alloc")]
 const HEAP_MAX: usize = 1 << 20;
 
 /// The memory of one table.
 pub(super) struct Memory {
     own: Pool,
-    /// Whether its own may grow on the heap.
+    /// True if its own memory may grow on the heap.
     on_heap: bool,
-    /// By where they are described. The room of each is the longest piece that it has room for; of
-    /// one that gets nothing more, none.
+    /// Hosts by the address of their header. The room of a host is the longest piece that fits; it
+    /// is 0 if the host is closed.
     hosts: ByAddress<Home>,
-    /// The host that what is not a range's own is put into, as long as it has room: that others can
-    /// leave.
+    /// The host that gets data shared by all ranges, as long as it has room. With one such host,
+    /// the other hosts can leave.
     store: Option<Host>,
-    /// Bytes of pieces that are out of hosts.
+    /// Bytes of allocated pieces in hosts.
     hosted_live: usize,
-    /// Hosts in which nothing is any more, and which nobody has taken back.
+    /// Empty hosts that the caller has not taken back.
     vacant: Option<Host>,
-    /// Allocations of its own until one fails, in tests.
+    /// Allocations of own memory until one fails, in tests.
     #[cfg(test)]
     pub(super) until_failure: Option<usize>,
 }
 
-/// The first frames of a range, which host what is kept about it. It is described there.
+/// Header of a host: the first frames of a range, with the range's bookkeeping. It is in the host.
 struct Home {
     links: Links<Home>,
-    /// In the list of vacant ones.
+    /// Link in the list of vacant hosts.
     next: Option<Host>,
     frames: Frames,
-    /// All that was handed in.
+    /// All of the memory that was handed in.
     start: NonNull<u8>,
     len: usize,
     pool: Pool,
-    /// Nothing more is put there, for the range is about to leave.
+    /// True if nothing more may be put there, because the range is about to leave.
     closed: bool,
 }
 
@@ -59,14 +59,14 @@ impl Placed for Home {
     }
 }
 
-/// Names the memory of a range that hosts its own bookkeeping.
+/// Reference to the memory of a range that hosts its own bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Host(NonNull<Home>);
 
 // SAFETY: it owns all that it points to.
 unsafe impl Send for Memory {}
 
-/// What is asked of the heap: a block of one size, or at least of another.
+/// A request to the heap: a block of `more` bytes, or at least of `need`.
 #[cfg(feature = "alloc")]
 pub(super) struct Wish {
     more: usize,
@@ -82,7 +82,7 @@ pub(super) struct Block {
 
 #[cfg(feature = "alloc")]
 impl Wish {
-    /// Asks the heap.
+    /// Allocates the block.
     pub(super) fn grant(self) -> Option<Block> {
         [self.more, self.need].into_iter().find_map(|size| {
             let layout = Layout::from_size_align(size, GRAIN).ok()?;
@@ -96,7 +96,7 @@ impl Wish {
 #[cfg(feature = "alloc")]
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: it was allocated so, and nobody has it.
+        // SAFETY: it was allocated with this layout, and nobody uses it.
         unsafe { alloc::alloc::dealloc(self.start.as_ptr(), self.layout) };
     }
 }
@@ -121,34 +121,34 @@ impl Memory {
         self.on_heap = true;
     }
 
-    /// Whether it has ever been given anything, or may take it from the heap.
+    /// True if it has ever been given memory, or may use the heap.
     pub(super) fn has_source(&self) -> bool {
         self.on_heap || !self.own.is_empty() || !self.hosts.is_empty()
     }
 
-    /// What a piece takes.
+    /// Bytes that a piece takes.
     pub(super) const fn footprint(layout: Layout) -> usize {
         Pool::footprint(layout)
     }
 
-    /// What `count` small pieces take, with the chunks that they are cut from.
+    /// Bytes that `count` small pieces take, with the chunks that they are cut from.
     pub(super) const fn small_footprint(layout: Layout, count: usize) -> usize {
         Pool::small_footprint(layout, count)
     }
 
-    /// Bytes of pieces that are out.
+    /// Bytes of allocated pieces.
     pub(super) fn live(&self) -> usize {
         self.own.live() + self.hosted_live
     }
 
-    /// Takes memory over for as long as the table lives; too little of it stays unused.
+    /// Takes memory over for as long as the table lives. A fragment that is too small stays unused.
     pub(super) fn donate(&mut self, memory: &'static mut [MaybeUninit<u8>]) {
         let len = memory.len();
-        // SAFETY: the memory is ours alone, and for ever.
+        // SAFETY: the memory is ours alone, for ever.
         unsafe { self.own.add_region(NonNull::from(memory).cast(), len, None) };
     }
 
-    /// A piece of memory, not initialised: of its own, else of what any range hosts.
+    /// Allocates uninitialised memory: from its own, or else from any host.
     pub(super) fn alloc(&mut self, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
         let own = if self.fails_now() {
             None
@@ -158,8 +158,9 @@ impl Memory {
         own.or_else(|| self.alloc_hosted(layout)).ok_or(NoMemory)
     }
 
-    /// From the host that was the last to have room, else the first one that has; what is small may
-    /// have room where nothing longer has, so that all are asked before it is refused.
+    /// Allocates from the last host that had room, or else from the first one with room. A small
+    /// piece may fit where no longer one does, so all hosts are tried before the request is
+    /// refused.
     fn alloc_hosted(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         let with_room = self.hosts.with_room(Pool::need(layout)).map(Host);
         for host in [self.store, with_room].into_iter().flatten() {
@@ -193,7 +194,7 @@ impl Memory {
         Some(piece)
     }
 
-    /// The room of a host is what it is.
+    /// Updates the room of a host in the tree.
     fn note_room(&mut self, host: Host) {
         let home = self.home(host);
         let room = if home.closed { 0 } else { home.pool.longest() };
@@ -211,11 +212,11 @@ impl Memory {
         self.own.take(layout)
     }
 
-    /// Takes a piece back.
+    /// Frees a piece.
     ///
     /// # Safety
-    /// It came from `alloc` or `alloc_in` of this memory with this layout, and nobody uses it any
-    /// more.
+    /// The piece came from `alloc` or `alloc_in` of this memory with this layout, and nobody uses
+    /// it any more.
     pub(super) unsafe fn free(&mut self, piece: NonNull<u8>, layout: Layout) {
         if self.own.has(piece) {
             // SAFETY: the caller's promise; no two pools have a byte in common.
@@ -223,18 +224,18 @@ impl Memory {
         }
         let [home, _] = self.hosts.around(piece.addr().get());
         let host = Host(home.expect("what is not its own is a host's"));
-        // SAFETY: as above, and a host's pieces lie between where it and the next are described.
+        // SAFETY: as above; a host's pieces lie between its header and that of the next host.
         unsafe { self.home_mut(host).pool.put(piece, layout) };
         self.hosted_live -= Pool::footprint(layout);
         self.note_room(host);
     }
 
-    /// What no longer belongs to the table, to be dropped when no lock is held.
+    /// Blocks that no longer belong to the table, to be dropped without the lock.
     pub(super) fn released(&mut self) -> Released {
         self.own.released()
     }
 
-    /// Whether nothing is on its way back to the heap.
+    /// True if no block is on its way back to the heap.
     #[cfg(all(test, not(loom), feature = "alloc"))]
     pub(super) fn has_released_nothing(&self) -> bool {
         self.own.has_released_nothing()
@@ -256,7 +257,7 @@ impl Memory {
         false
     }
 
-    /// Takes a block of the heap in which there is room for a piece, if there is one to be had.
+    /// Takes a block with room for a piece from the heap, if possible.
     #[cfg(feature = "alloc")]
     fn grow(&mut self, layout: Layout) {
         if self.on_heap
@@ -266,19 +267,19 @@ impl Memory {
         }
     }
 
-    /// Bytes in a row that a piece may need.
+    /// Contiguous bytes that a piece may need.
     pub(super) const fn need(layout: Layout) -> usize {
         Pool::need(layout)
     }
 
-    /// What would have to come from the heap so that there are so many bytes in a row.
+    /// The request to the heap that makes room for this many contiguous bytes, if one is needed.
     #[cfg(feature = "alloc")]
     pub(super) fn lacks(&self, bytes: usize) -> Option<Wish> {
         let lacks = self.on_heap && self.own.longest() < bytes;
         lacks.then(|| self.wish(bytes))
     }
 
-    /// More than is needed if it can be, so that blocks are few.
+    /// A request for more than the need if possible, so that there are few blocks.
     #[cfg(feature = "alloc")]
     fn wish(&self, bytes: usize) -> Wish {
         let need = bytes.saturating_add(GRAIN + Pool::OVERHEAD);
@@ -291,7 +292,7 @@ impl Memory {
     pub(super) fn add(&mut self, block: Block) {
         let Block { start, layout } = block;
         core::mem::forget(block);
-        // SAFETY: fresh from the heap, and nobody's.
+        // SAFETY: the block is fresh from the heap, and has no other user.
         unsafe { self.own.add_region(start, layout.size(), Some(layout)) };
     }
 
@@ -303,11 +304,11 @@ impl Memory {
 
 /// Ranges that host their own bookkeeping.
 impl Memory {
-    /// The bytes that a host must have beside those of its pieces.
+    /// Bytes that a host must have in addition to those of its pieces.
     pub(super) const HOST_OVERHEAD: usize =
         2 * align_of::<Home>() + size_of::<Home>() + Pool::OVERHEAD + GRAIN;
 
-    /// Takes over the memory of these frames, for what is kept about a range.
+    /// Takes over the memory of these frames, for the bookkeeping of their range.
     ///
     /// # Errors
     /// The memory, if it is too small.
@@ -334,13 +335,13 @@ impl Memory {
         };
         // SAFETY: the memory is longer than its head.
         let rest = unsafe { start.add(head) };
-        // SAFETY: what is behind the head is ours alone until it is taken back, with the pool.
+        // SAFETY: the memory behind the head is ours alone until it is taken back, with the pool.
         unsafe { home.pool.add_region(rest, len - head, None) };
         // SAFETY: the memory is longer.
         let host = Host(unsafe { start.add(skip) }.cast());
         // SAFETY: the memory is ours, aligned, and long enough.
         unsafe { host.0.write(home) };
-        // SAFETY: it stays there until it leaves.
+        // SAFETY: the header stays in place until the host is removed.
         unsafe { self.hosts.insert(host.0) };
         self.note_room(host);
         Ok(host)
@@ -352,7 +353,7 @@ impl Memory {
     }
 
     fn home(&self, host: Host) -> &Home {
-        // SAFETY: a host is in the list or was just taken out of it, and `self` is borrowed.
+        // SAFETY: a host is in the tree or was just removed from it, and `self` is borrowed.
         unsafe { host.0.as_ref() }
     }
 
@@ -361,7 +362,7 @@ impl Memory {
         unsafe { host.0.as_mut() }
     }
 
-    /// The frames of a host; none where its range is gone.
+    /// The frames of a host; none if its range is gone.
     pub(super) fn frames_of(&self, host: Host) -> Frames {
         self.home(host).frames
     }
@@ -371,24 +372,24 @@ impl Memory {
         self.hosts().map(|host| (self.home(host).frames, host))
     }
 
-    /// A piece of this host's memory.
+    /// Allocates a piece of this host's memory.
     pub(super) fn alloc_in(&mut self, host: Host, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
         self.take_in(host, layout).ok_or(NoMemory)
     }
 
-    /// Bytes of pieces that are out of a host.
+    /// Bytes of allocated pieces in a host.
     pub(super) fn live_in(&self, host: Host) -> usize {
         self.home(host).pool.live()
     }
 
-    /// Whether nothing more is put into a host but by name.
+    /// Closes or opens a host. A closed host only gets pieces from `alloc_in`.
     pub(super) fn set_closed(&mut self, host: Host, closed: bool) {
         self.home_mut(host).closed = closed;
         self.note_room(host);
     }
 
-    /// The range of a host is gone. If nothing is left there it can be taken back; else it stays
-    /// the table's own.
+    /// Ends a host, as its range is gone. An empty host can be taken back; any other stays the
+    /// table's own memory.
     pub(super) fn leave(&mut self, host: Host) {
         if self.hosts.around(host.0.addr().get())[0] != Some(host.0) {
             return;
@@ -403,7 +404,8 @@ impl Memory {
         self.vacant = Some(host);
     }
 
-    /// The memory of a host whose range was never there; `None` if something of others is in it.
+    /// Undoes `host` for a range that was not plugged. Returns the memory; `None` if other data is
+    /// in it.
     pub(super) fn undo_host(&mut self, host: Host) -> Option<&'static mut [MaybeUninit<u8>]> {
         self.leave(host);
         if self.vacant == Some(host) {
@@ -413,15 +415,15 @@ impl Memory {
         }
     }
 
-    /// The memory of a host that nothing is in any more: the caller's again.
+    /// The memory of an empty host, returned to the caller.
     pub(super) fn take_back(&mut self) -> Option<&'static mut [MaybeUninit<u8>]> {
         let host = self.vacant?;
         let home = self.home(host);
         let (next, start, len) = (home.next, home.start, home.len);
         self.vacant = next;
         let memory = NonNull::slice_from_raw_parts(start.cast(), len);
-        // SAFETY: it was handed in as such a slice, no piece of it is out, and the host is in no
-        // list any more.
+        // SAFETY: it was handed in as such a slice, no piece of it is allocated, and the host is in
+        // no list any more.
         Some(unsafe { &mut *memory.as_ptr() })
     }
 }

@@ -1,4 +1,4 @@
-//! Where descriptors are: by the number of their frame, and as a segment has them in a slab.
+//! Addresses of descriptors: by frame number, and as a segment's share of a slab.
 
 use core::ptr::NonNull;
 
@@ -7,11 +7,11 @@ use super::memory::Memory;
 use super::segment::Frames;
 use super::slab::{Slab, State, is_made};
 
-/// Where the descriptor of frame 0 would be: that of frame f is f strides further on. One value
-/// serves all segments whose descriptors lie in an array as their frames do in memory.
+/// The address at which the descriptor of frame 0 would be; that of frame f is f strides further
+/// on. Segments share one value if the distances of their descriptors are those of their frames.
 pub(super) struct Pages<D>(*mut D);
 
-// SAFETY: an address; only unsafe code makes a reference of it.
+// SAFETY: it is an address; only unsafe code makes a reference of it.
 unsafe impl<D: Sync> Send for Pages<D> {}
 // SAFETY: as above.
 unsafe impl<D: Sync> Sync for Pages<D> {}
@@ -39,7 +39,7 @@ impl<D> Pages<D> {
         self.0
     }
 
-    /// So that the descriptor of `frame` is at `page`.
+    /// The value for which the descriptor of `frame` is at `page`.
     pub(super) fn with(page: *mut D, frame: u64) -> Self {
         Self(page.wrapping_sub(frame as usize))
     }
@@ -51,7 +51,8 @@ impl<D> Pages<D> {
     }
 }
 
-/// Descriptors in a row of a slab, for frames in a row: what a segment has, or a part of it.
+/// Consecutive descriptors of a slab, for consecutive frames: those of a segment, or of a part of
+/// it.
 pub(super) struct Share<D> {
     pub(super) slab: NonNull<Slab<D>>,
     /// The descriptor of the first frame.
@@ -68,7 +69,7 @@ impl<D> Clone for Share<D> {
 impl<D> Copy for Share<D> {}
 
 impl<D> Share<D> {
-    /// What a segment has that keeps these.
+    /// The share of a segment with these pages and frames.
     pub(super) fn of(pages: Pages<D>, slab: *mut (), frames: Frames) -> Option<Self> {
         Some(Self {
             slab: NonNull::new(slab.cast())?,
@@ -77,7 +78,7 @@ impl<D> Share<D> {
         })
     }
 
-    /// As a segment keeps it.
+    /// The form in which a segment keeps it.
     pub(super) fn pages(&self) -> Pages<D> {
         Pages::with(self.pages.as_ptr(), self.frames.start)
     }
@@ -87,11 +88,11 @@ impl<D> Share<D> {
     }
 
     pub(super) fn header(&self) -> &Slab<D> {
-        // SAFETY: a slab lives as long as descriptors of it are used.
+        // SAFETY: a slab lives as long as its descriptors are used.
         unsafe { self.slab.as_ref() }
     }
 
-    /// What it has of these frames, which are some of its own.
+    /// The part of the share for these frames, which must be some of its own.
     pub(super) fn part(&self, frames: Frames) -> Self {
         assert!(
             self.frames.covers(frames) && !frames.is_empty(),
@@ -106,7 +107,7 @@ impl<D> Share<D> {
         }
     }
 
-    /// Whether nobody else has descriptors in the slab.
+    /// True if no other share has descriptors in the slab.
     pub(super) fn is_all(&self) -> bool {
         self.header().used.get() as u64 == self.frames.len()
     }
@@ -117,7 +118,7 @@ impl<D> Share<D> {
         parts.map_or(0, |parts| Memory::footprint(parts.all))
     }
 
-    /// Its parts, each of which is made or not; sections where descriptors are made late.
+    /// Its parts, each with all descriptors made or none: sections if the slab is made late.
     pub(super) fn sections(self) -> impl Iterator<Item = Self> {
         let is_late = matches!(self.header().state, State::Late(_));
         let Frames { start, end } = self.frames;
@@ -134,16 +135,16 @@ impl<D> Share<D> {
         parts.map(move |(start, end)| self.part(Frames { start, end }))
     }
 
-    /// Those parts that have been made.
+    /// The parts that have been made.
     pub(super) fn made(self) -> impl Iterator<Item = Self> {
         let is_made = |part: &Self| is_made::<D>(part.slab(), part.frames.start);
         self.sections().filter(is_made)
     }
 
-    /// The first frame whose descriptor has been made and is as `wanted`.
+    /// The first frame whose descriptor has been made and satisfies `wanted`.
     ///
     /// # Safety
-    /// No descriptor of it is dropped meanwhile.
+    /// None of its descriptors is dropped meanwhile.
     pub(super) unsafe fn find(self, wanted: impl Fn(&D) -> bool) -> Option<u64> {
         self.made().find_map(|part| {
             // SAFETY: they have been made; the caller's promise.

@@ -1,4 +1,4 @@
-//! Plugging: at boot a segment, at run time a segment with descriptors.
+//! Plugging: at boot a segment, later a segment with descriptors.
 #![forbid(unsafe_code)]
 
 use core::iter;
@@ -13,7 +13,7 @@ use super::writer::Segments;
 use super::{Config, Descriptor, Plug, SegmentId};
 use crate::addr::{Address, Pfn};
 
-/// A segment that passes every test, before anything is taken for it.
+/// A valid request, before anything is allocated for it.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) frames: Frames,
@@ -22,24 +22,25 @@ pub(super) struct Wanted {
 }
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// Adds a segment: an [extent](crate::addr::Extent) of frames, or a [`Plug`] that says more.
+    /// Adds a segment: an [extent](crate::addr::Extent) of frames, or a [`Plug`] with more
+    /// properties.
     ///
     /// At boot, before [`start`](Self::start), the frames get no descriptors. Afterwards they get
-    /// them from slabs that have room, or from a new one, and lookups find them.
+    /// them from slabs with room, or from a new slab, and lookups find them.
     ///
-    /// The lock is let go of while memory is taken from the heap and while descriptors are made,
-    /// and is held again when the call returns. Others may change the table meanwhile: what the
-    /// caller learned before may no longer be so, and of two that plug the same frames one is
-    /// refused. Do not call it while you hold another lock that is taken under this one.
+    /// The call drops the lock while it takes memory from the heap and while it makes descriptors,
+    /// and holds the lock again when it returns. Others may change the table meanwhile, so earlier
+    /// results may be outdated. Of two calls that plug the same frames, one is refused. Do not call
+    /// this while you hold another lock that is taken under this one.
     ///
     /// # Errors
-    /// [`PlugError`]; nothing has changed. Nor has it if [`Descriptor::of_frame`] panics. What was
-    /// made by then is dropped, once.
+    /// [`PlugError`]; nothing has changed. The same if [`Descriptor::of_frame`] panics: the
+    /// descriptors made so far are dropped, once.
     ///
     /// # Cost
-    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames;
-    /// without the lock a descriptor made for each frame. Where the descriptors come from a slab
-    /// that others share, a look at its places, 64 at a time.
+    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames.
+    /// Without the lock: a descriptor made for each frame. If the descriptors come from a shared
+    /// slab: a search of its bitmap, 64 places at a time.
     pub fn plug(&mut self, plug: impl Into<Plug>) -> Result<SegmentId, PlugError> {
         let plug = plug.into();
         let wanted = self.room_for(plug)?;
@@ -70,11 +71,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
     }
 
-    /// What is asked for, if it can be had, and room for all of it but the descriptors.
+    /// Validates a request and allocates everything but the descriptors.
     fn room_for(&mut self, plug: Plug) -> Result<Wanted, PlugError> {
         let mut wanted = self.judge(plug)?;
-        // Others may have changed everything while the heap was asked, but not without end: what
-        // is short after a second time is taken where it is needed.
+        // Others may have changed everything while the lock was dropped for the heap. After two
+        // tries, memory that is still missing is allocated under the lock.
         for _ in 0..2 {
             if !self.fetch_for(wanted.frames) {
                 break;
@@ -89,7 +90,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(wanted)
     }
 
-    /// Descriptors that go on from those of a neighbour, if they are free; else any.
+    /// Free descriptors that continue those of a neighbour, or else any.
     fn take_descriptors(&mut self, frames: Frames) -> Result<Run<D>, NoMemory> {
         let above = self.truth().position(frames.start);
         for position in [above.checked_sub(1), Some(above)].into_iter().flatten() {
@@ -103,7 +104,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         self.take_places(frames.len())
     }
 
-    /// Free places of a slab, or of a new one, which is put together without the lock.
+    /// Free places of a slab, or of a new one, which is built without the lock.
     pub(super) fn take_places(&mut self, len: u64) -> Result<Run<D>, NoMemory> {
         if let Some(run) = self.core.slabs.take(len) {
             return Ok(run);
@@ -138,7 +139,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         })
     }
 
-    /// The segment comes to life, with its descriptors.
+    /// Adds the segment to the table, with its descriptors.
     pub(super) fn link(&mut self, wanted: Wanted, share: Option<Share<D>>) -> SegmentId {
         let position = self.truth().position(wanted.frames.start);
         let index = self.take_entry();
@@ -159,10 +160,10 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 }
 
-/// Places in which there are no descriptors any more, or not yet: given back when it is dropped.
+/// Places that have no descriptors yet, or any more. Its drop gives them back.
 pub(super) struct Places<'s, 'a, D, C: Config, const N: usize> {
     pub(super) segments: &'s mut Segments<'a, D, C, N>,
-    /// `None` where they are a segment's.
+    /// `None` once they belong to a segment.
     run: Option<Run<D>>,
 }
 
@@ -173,7 +174,7 @@ impl<'s, 'a, D, C: Config, const N: usize> Places<'s, 'a, D, C, N> {
         Self { segments, run }
     }
 
-    /// They are a segment's from now on.
+    /// Leaves the places to a segment.
     fn keep(&mut self) -> &mut Segments<'a, D, C, N> {
         if let Some(run) = self.run.take() {
             self.segments.core.between -= run.len as u64;

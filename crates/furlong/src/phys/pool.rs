@@ -1,36 +1,36 @@
 //! Pieces of memory, carved from regions.
 //!
-//! Large pieces come first-fit from holes in the order of their addresses, whose neighbours merge
-//! when they come back; small ones from lists by size. Each takes O(log n) for n holes and regions.
-//! Nothing here is shared with readers.
+//! Large pieces come first-fit from holes in address order; neighbouring holes merge when a piece
+//! is freed. Small pieces come from free lists by size. Each operation takes O(log n) for n holes
+//! and regions. Nothing here is shared with readers.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::by_address::{ByAddress, Links, Placed};
 
-/// Large pieces are multiples of this, and start at multiples of it.
+/// Size unit and alignment of large pieces.
 pub(super) const GRAIN: usize = 64;
-/// Small pieces have at most so many bytes.
+/// Most bytes of a small piece.
 const SMALL_MAX: usize = 264;
-/// Small pieces come in sizes that differ by so many bytes, and are aligned to as many.
+/// Step between the size classes of small pieces, and their alignment.
 const STEP: usize = 8;
-/// What is cut into small pieces at a time.
+/// Bytes that are cut into small pieces at a time.
 const CHUNK: usize = 1024;
 
-/// A range that pieces are carved from. It is described at its own beginning.
+/// Header of a memory range that pieces are carved from. It is at the range's start.
 struct Region {
     links: Links<Region>,
-    /// Bytes, from this header on.
+    /// Bytes, including this header.
     len: usize,
-    /// Bytes of large pieces and of chunks that are out.
+    /// Bytes of allocated large pieces and chunks.
     live: usize,
-    /// How it came from the heap, if it did.
+    /// The layout of its heap allocation, if it came from the heap.
     heap: Option<Layout>,
 }
 
-/// A stretch of a region that is free: as many bytes as it has room. It is described at its own
-/// beginning.
+/// Header of a free stretch of a region. It is at the stretch's start; the room in its links is the
+/// stretch's length in bytes.
 struct Hole {
     links: Links<Hole>,
     region: NonNull<Region>,
@@ -48,13 +48,13 @@ impl Placed for Hole {
     }
 }
 
-/// A region that nothing is out of, on its way back to the heap.
+/// Header of an empty region that goes back to the heap.
 struct Gone {
     next: Option<NonNull<Gone>>,
     layout: Layout,
 }
 
-/// Regions on their way back to the heap, where they come when this is dropped: not under a lock.
+/// Regions that go back to the heap when this is dropped, which must be without a lock.
 pub(super) struct Released(Option<NonNull<Gone>>);
 
 // SAFETY: it owns the regions.
@@ -68,10 +68,10 @@ impl Drop for Released {
     fn drop(&mut self) {
         let mut next = self.0.take();
         while let Some(gone) = next {
-            // SAFETY: regions in the list are this one's, each described at its beginning.
+            // SAFETY: regions in the list belong to it, each with a header at its start.
             let header = unsafe { gone.read() };
             next = header.next;
-            // SAFETY: nothing uses it any more, and it came from the heap so.
+            // SAFETY: nothing uses the region any more, and it came from the heap with this layout.
             unsafe { to_heap(gone.cast(), header.layout) };
         }
     }
@@ -79,22 +79,22 @@ impl Drop for Released {
 
 const _: () = assert!(size_of::<Region>() <= GRAIN && size_of::<Hole>() <= GRAIN);
 
-/// A small piece that is free.
+/// Header of a free small piece.
 struct Link {
     next: Option<NonNull<Link>>,
 }
 
-/// Regions, and what is free of them.
+/// Regions, and their free memory.
 pub(super) struct Pool {
     holes: ByAddress<Hole>,
     small: [Option<NonNull<Link>>; SMALL_MAX / STEP + 1],
     regions: ByAddress<Region>,
     /// Regions that go back to the heap.
     released: Released,
-    /// The region from the heap that was the last to have nothing out. It is kept for what comes
-    /// next, unless another one follows it.
+    /// The region from the heap that became empty last. It is kept for later requests, until
+    /// another region becomes empty.
     idle: Option<NonNull<Region>>,
-    /// Bytes of pieces that are out, rounded.
+    /// Bytes of allocated pieces, rounded.
     live: usize,
 }
 
@@ -106,7 +106,7 @@ const fn is_small(layout: Layout) -> bool {
 }
 
 impl Pool {
-    /// The bytes that a region must have beside those of its pieces.
+    /// Bytes that a region must have in addition to those of its pieces.
     pub(super) const OVERHEAD: usize = 2 * GRAIN;
 
     pub(super) const fn new() -> Self {
@@ -124,12 +124,12 @@ impl Pool {
         self.regions.is_empty()
     }
 
-    /// The longest piece that there is room for.
+    /// The longest piece that fits.
     pub(super) fn longest(&self) -> usize {
         self.holes.most_room()
     }
 
-    /// Regions that are no longer needed, to be dropped when no lock is held.
+    /// Regions that are no longer needed, to be dropped without a lock.
     pub(super) fn released(&mut self) -> Released {
         core::mem::replace(&mut self.released, Released::NONE)
     }
@@ -143,13 +143,13 @@ impl Pool {
         self.live
     }
 
-    /// What a piece takes.
+    /// Bytes that a piece takes.
     pub(super) const fn footprint(layout: Layout) -> usize {
         let step = if is_small(layout) { STEP } else { GRAIN };
         layout.size().next_multiple_of(step)
     }
 
-    /// Bytes in a row that are enough for a piece.
+    /// Contiguous bytes that are enough for a piece.
     pub(super) const fn need(layout: Layout) -> usize {
         if is_small(layout) {
             return CHUNK;
@@ -158,17 +158,17 @@ impl Pool {
         layout.size().saturating_add(GRAIN - 1 + spare) & !(GRAIN - 1)
     }
 
-    /// What `count` small pieces take, with the chunks that they are cut from.
+    /// Bytes that `count` small pieces take, with the chunks that they are cut from.
     pub(super) const fn small_footprint(layout: Layout, count: usize) -> usize {
         count.div_ceil(CHUNK / Self::footprint(layout)) * CHUNK
     }
 
-    /// Takes over `len` bytes at `start`; too few of them stay unused. Those that were allocated as
-    /// `heap` go back to the heap.
+    /// Takes over `len` bytes at `start`; too few bytes stay unused. Memory from the heap, with
+    /// layout `heap`, goes back to the heap.
     ///
     /// # Safety
-    /// They are this pool's alone from now on, and valid for as long as it lives. Where they are
-    /// from the heap they are aligned to a grain.
+    /// The bytes belong to this pool alone from now on, and stay valid as long as it lives. Bytes
+    /// from the heap are aligned to `GRAIN`.
     pub(super) unsafe fn add_region(
         &mut self,
         start: NonNull<u8>,
@@ -192,15 +192,15 @@ impl Pool {
         };
         // SAFETY: the bytes are ours, aligned, and enough for a header.
         unsafe { region.write(header) };
-        // SAFETY: the region stays there until it is released.
+        // SAFETY: the region stays in place until it is released.
         unsafe { self.regions.insert(region) };
-        // SAFETY: the region has another grain at least.
+        // SAFETY: the region has at least one more grain.
         let first = unsafe { region.byte_add(GRAIN) };
         // SAFETY: the rest of the region is free.
         unsafe { self.put_hole(first.cast(), len - GRAIN, region) };
     }
 
-    /// A piece of memory, not initialised.
+    /// Allocates a piece, uninitialised.
     pub(super) fn take(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         debug_assert!(layout.size() > 0, "a piece of nothing is not asked for");
         let piece = if is_small(layout) {
@@ -212,15 +212,15 @@ impl Pool {
         Some(piece)
     }
 
-    /// Takes a piece back.
+    /// Frees a piece.
     ///
     /// # Safety
-    /// It came from `take` of this pool with this layout, and nobody uses it any more.
+    /// The piece came from `take` of this pool with this layout, and nobody uses it any more.
     pub(super) unsafe fn put(&mut self, piece: NonNull<u8>, layout: Layout) {
         let len = Self::footprint(layout);
         self.live -= len;
         if cfg!(debug_assertions) {
-            // So that whoever still has it finds what is wrong, and soon.
+            // Poison, so that a use after free soon shows.
             let size = layout.size().min(4096);
             // SAFETY: the caller's promise.
             unsafe { piece.write_bytes(0xdd, size) };
@@ -243,7 +243,7 @@ impl Pool {
         }
     }
 
-    /// A region goes back to the heap, if nothing of it is out: all of it is one hole.
+    /// Moves a region to the released ones if it is empty: all of it is one hole.
     fn release(&mut self, gone: NonNull<Region>) {
         let header = self.regions.at(gone);
         let (0, Some(layout)) = (header.live, header.heap) else {
@@ -257,7 +257,7 @@ impl Pool {
         self.regions.remove(gone);
         let gone = gone.cast::<Gone>();
         let next = self.released.0.replace(gone);
-        // SAFETY: nothing of it is out, and nothing finds it any more.
+        // SAFETY: nothing in it is allocated, and no tree has it any more.
         unsafe { gone.write(Gone { next, layout }) };
     }
 
@@ -277,7 +277,7 @@ impl Pool {
         let chunk = self.take_from_hole(layout)?;
         let size = class * STEP;
         for at in (0..CHUNK / size).rev() {
-            // SAFETY: the chunk has room for so many pieces.
+            // SAFETY: the chunk has room for this many pieces.
             let piece = unsafe { chunk.add(at * size) };
             // SAFETY: it is free and has room for a link.
             unsafe { self.put_small(piece, class) };
@@ -295,7 +295,7 @@ impl Pool {
         self.small[class] = Some(link);
     }
 
-    /// The first hole that is large enough gives up its front, or what an alignment needs.
+    /// Allocates from the lowest hole that is large enough: its front, or the first aligned part.
     fn take_from_hole(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         let len = layout.size().next_multiple_of(GRAIN);
         let hole = self.holes.with_room(Self::need(layout))?;
@@ -310,9 +310,9 @@ impl Pool {
             unsafe { self.put_hole(hole.cast(), skip, region) };
         }
         if skip + len < room {
-            // SAFETY: the hole goes on behind the piece.
+            // SAFETY: the hole continues after the piece.
             let rest = unsafe { piece.add(len) };
-            // SAFETY: what is behind the piece stays free.
+            // SAFETY: the bytes after the piece stay free.
             unsafe { self.put_hole(rest, room - skip - len, region) };
         }
         // SAFETY: the piece comes from this region.
@@ -320,10 +320,10 @@ impl Pool {
         Some(piece)
     }
 
-    /// Puts a hole in its place, merged with those that it abuts in the same region.
+    /// Adds a hole, merged with adjacent holes of the same region.
     ///
     /// # Safety
-    /// The bytes are free, in this region, and their number is a multiple of the grain.
+    /// The bytes are free, in this region, and their number is a multiple of `GRAIN`.
     unsafe fn put_hole(&mut self, start: NonNull<u8>, len: usize, region: NonNull<Region>) {
         let [front, behind] = self.holes.around(start.addr().get());
         let room = |hole: NonNull<Hole>| self.holes.at(hole).links.room();
@@ -345,7 +345,7 @@ impl Pool {
         let links = Links::new(len);
         // SAFETY: the bytes are free, and a grain has room for a hole's header.
         unsafe { hole.write(Hole { links, region }) };
-        // SAFETY: it stays there until it is removed, and nobody else knows it.
+        // SAFETY: the hole stays in place until it is removed, and has no other user.
         unsafe { self.holes.insert(hole) };
     }
 
@@ -354,7 +354,7 @@ impl Pool {
         region.expect("a piece comes from a region")
     }
 
-    /// Whether a piece of memory is in one of the regions.
+    /// True if a piece of memory is in one of the regions.
     pub(super) fn has(&self, piece: NonNull<u8>) -> bool {
         let [region, _] = self.regions.around(piece.addr().get());
         region.is_some_and(|region| {
@@ -380,14 +380,14 @@ impl Drop for Pool {
     }
 }
 
-/// Gives the block of a region back to the heap.
+/// Frees the heap block of a region.
 ///
 /// # Safety
-/// The region was allocated there so, and nobody uses it any more.
+/// The region was allocated there with this layout, and nobody uses it any more.
 #[cfg(feature = "alloc")]
 unsafe fn to_heap(region: NonNull<Region>, layout: Layout) {
-    // SAFETY: a region starts where its block does, whose alignment is the grain; the caller's
-    // promise.
+    // SAFETY: a region starts where its block does, because the block is aligned to the grain; the
+    // caller's promise.
     unsafe { alloc::alloc::dealloc(region.as_ptr().cast(), layout) };
 }
 
@@ -408,7 +408,7 @@ mod tests {
         let block = Layout::from_size_align(len, GRAIN).unwrap();
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc::alloc::alloc(block) }).unwrap();
-        // SAFETY: fresh from the heap.
+        // SAFETY: the block is fresh from the heap.
         unsafe { pool.add_region(start, len, Some(block)) };
     }
 
@@ -426,7 +426,7 @@ mod tests {
             out.push((piece, layout));
             if step % 3 == 0 {
                 let (piece, layout) = out.swap_remove(step * 7 % out.len());
-                // SAFETY: it came from there, and is used no more.
+                // SAFETY: it came from this pool, and is not used any more.
                 unsafe { pool.put(piece, layout) };
             }
         }
@@ -434,7 +434,7 @@ mod tests {
         let end = |(piece, layout): &(NonNull<u8>, Layout)| piece.addr().get() + layout.size();
         assert!(out.is_sorted_by(|one, next| end(one) <= next.0.addr().get()));
         for (piece, layout) in out {
-            // SAFETY: it came from there, and is used no more.
+            // SAFETY: it came from this pool, and is not used any more.
             unsafe { pool.put(piece, layout) };
         }
         assert_eq!(pool.live(), 0);
@@ -454,7 +454,7 @@ mod tests {
             "there is a piece in each region"
         );
         for piece in out {
-            // SAFETY: it came from there, and is used no more.
+            // SAFETY: it came from this pool, and is not used any more.
             unsafe { pool.put(piece, large) };
         }
         assert!(pool.take(large).is_some() && pool.take(large).is_none());

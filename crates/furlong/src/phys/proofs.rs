@@ -1,4 +1,4 @@
-//! Ranges of frames and bits in words, for all inputs.
+//! Properties of frame ranges and bitmaps, for all inputs.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -24,7 +24,7 @@ pub const PROPERTIES: &[Property] = &[
     ),
 ];
 
-/// Frames that an extent of page frame numbers has; none beyond the bits that frames have.
+/// `Frames` has the frames of its extent, and refuses numbers with more than [`FRAME_BITS`] bits.
 pub fn frames_are_the_extent(x: &Input) -> bool {
     let (start, last) = (x[0].min(x[1]), x[0].max(x[1]));
     let Some(extent) = Extent::from_last(Pfn::new(start), Pfn::new(last)) else {
@@ -40,7 +40,7 @@ pub fn frames_are_the_extent(x: &Input) -> bool {
     }
 }
 
-/// Frames from one word: a start of 20 bits, and a length of as many that may be 0.
+/// Frames from one word: a start of 20 bits, and a length of as many bits, possibly 0.
 fn frames(word: u64) -> Frames {
     let (start, len) = (word & 0xf_ffff, word >> 20 & 0xf_ffff);
     Frames {
@@ -49,7 +49,7 @@ fn frames(word: u64) -> Frames {
     }
 }
 
-/// A frame is in what two ranges share exactly if it is in both; if there is one, they overlap.
+/// A frame is in the meet of two ranges exactly if it is in both; then the ranges overlap.
 pub fn what_meets_is_in_both(x: &Input) -> bool {
     let (a, b, frame) = (frames(x[0]), frames(x[1]), x[2]);
     let both = a.contains(frame) && b.contains(frame);
@@ -57,7 +57,7 @@ pub fn what_meets_is_in_both(x: &Input) -> bool {
     meet.contains(frame) == both && (!both || a.overlaps(b)) && a.overlaps(b) != meet.is_empty()
 }
 
-/// A range that covers another has each of its frames; one that does not lacks an end of it.
+/// A range that covers another has each of its frames; one that does not lacks one of its ends.
 pub fn a_cover_has_every_frame(x: &Input) -> bool {
     let (a, b, frame) = (frames(x[0]), frames(x[1]), x[2]);
     if b.is_empty() {
@@ -69,13 +69,13 @@ pub fn a_cover_has_every_frame(x: &Input) -> bool {
     !a.contains(b.start) || !a.contains(b.end - 1)
 }
 
-/// Where a run of bits begins and how many it has, in two words.
+/// Start and length of a run of bits in two words.
 fn run(word: u64) -> (usize, usize) {
     let from = word as usize & 127;
     (from, (word >> 7) as usize & 127 & (127 - from))
 }
 
-/// Marking changes the bits of the run, all of them, and no other.
+/// Marking changes all bits of the run, and no others.
 pub fn marks_set_and_clear_their_bits(x: &Input) -> bool {
     let words = [Cell::new(x[0]), Cell::new(x[1])];
     let (from, len) = run(x[2]);
@@ -92,8 +92,8 @@ pub fn marks_set_and_clear_their_bits(x: &Input) -> bool {
     after == if inside { u64::from(set) } else { before }
 }
 
-/// A bit is counted exactly if it is in the run. Words with one bit are enough: a count adds up
-/// what each bit gives.
+/// A bit is counted exactly if it is in the run. Words with one bit are enough, as a count is the
+/// sum over the bits.
 pub fn a_count_is_of_its_bits(x: &Input) -> bool {
     let (from, len) = run(x[2]);
     let bit = x[3] as usize & 127;
@@ -102,7 +102,7 @@ pub fn a_count_is_of_its_bits(x: &Input) -> bool {
     count(&[one(0), one(1)], from, len) == usize::from(inside)
 }
 
-/// A run of one is the first clear bit from a place on.
+/// A clear run of length one is the first clear bit from a place on.
 pub fn the_first_clear_bit_is_found(x: &Input) -> bool {
     let words = [Cell::new(x[0]), Cell::new(x[1])];
     let (from, other) = (x[2] as usize & 127, x[3] as usize & 127);

@@ -1,23 +1,23 @@
-//! A row of small values that begins in a static array and moves to the table's memory when that is
-//! full.
+//! A list of small values that begins in an inline array and moves to the table's memory when the
+//! array is full.
 #![forbid(unsafe_code)]
 
 use super::error::NoMemory;
 use super::memory::Memory;
 use super::words::Words;
 
-/// Values in a row: the first `N` of them without an allocation.
+/// A list of values: the first `N` need no allocation.
 pub(super) struct Row<T, const N: usize> {
     inline: [T; N],
-    /// Where they are once there were more than `N`.
+    /// The storage once there were more than `N` values.
     moved: Words<T>,
     len: usize,
-    /// Stands where no value is.
+    /// Fills unused slots.
     fill: T,
 }
 
 impl<T: Copy, const N: usize> Row<T, N> {
-    /// An empty row; `fill` stands where no value is.
+    /// An empty list; `fill` fills unused slots.
     pub(super) const fn new(fill: T) -> Self {
         Self {
             inline: [fill; N],
@@ -31,7 +31,7 @@ impl<T: Copy, const N: usize> Row<T, N> {
         self.moved.room().max(N)
     }
 
-    /// The room that it will have when `more` values are reserved for.
+    /// The room after a `reserve` of `more` values.
     fn room_for(&self, more: usize) -> Option<usize> {
         let need = self.len.checked_add(more)?;
         let room = self.room();
@@ -52,7 +52,7 @@ impl<T: Copy, const N: usize> Row<T, N> {
         Ok(())
     }
 
-    /// Bytes that reserving for `more` values takes.
+    /// Bytes that a `reserve` of `more` values allocates.
     pub(super) fn footprint(&self, more: usize) -> usize {
         match self.room_for(more) {
             Some(room) if room == self.room() => 0,
@@ -83,7 +83,7 @@ impl<T: Copy, const N: usize> Row<T, N> {
         &mut self.all()[..len]
     }
 
-    /// Puts `value` at `at`, for which room was made.
+    /// Inserts `value` at `at`. There must be room.
     pub(super) fn insert(&mut self, at: usize, value: T) {
         let len = self.len;
         assert!(len < self.room() && at <= len, "room was made before");
@@ -104,14 +104,14 @@ impl<T: Copy, const N: usize> Row<T, N> {
         value
     }
 
-    /// Takes the last value out.
+    /// Removes the last value.
     pub(super) fn pop(&mut self) -> Option<T> {
         let last = *self.as_slice().last()?;
         self.len -= 1;
         Some(last)
     }
 
-    /// Takes the first `count` values out.
+    /// Removes the first `count` values.
     pub(super) fn remove_first(&mut self, count: usize) {
         self.as_mut_slice().copy_within(count.., 0);
         self.len -= count;

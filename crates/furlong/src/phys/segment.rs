@@ -1,18 +1,18 @@
-//! What goes in and what comes out: requests, handles, segments as they are at a moment.
+//! Arguments and results: plug requests, handles, snapshots of segments.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 use crate::addr::{Address, Extent, Pfn};
 
-/// Where the memory of a segment belongs: a free list, or a NUMA node.
+/// The free list or NUMA node of a segment's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node(pub u32);
 
-/// Names a segment for as long as it lives, however it shrinks; refused afterwards.
+/// Handle of a segment. It stays valid while the segment shrinks and is refused once it is gone.
 ///
-/// A restored table knows the handles of the one that was saved.
+/// A restored table accepts the handles of the saved one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SegmentId {
@@ -27,22 +27,22 @@ impl fmt::Debug for SegmentId {
     }
 }
 
-/// A segment as it is at a moment.
+/// A snapshot of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its name.
+    /// Its handle.
     pub id: SegmentId,
     /// All its frames.
     pub frames: Extent<Pfn>,
-    /// The frames in it that the page allocator may have; none where it is `None`.
+    /// The frames that the page allocator may use; `None` if there are none.
     pub avail: Option<Extent<Pfn>>,
-    /// The first frame of `avail`, or where an empty one stands.
+    /// The first frame of `avail`, or the position of an empty `avail`.
     pub avail_start: Pfn,
-    /// The first frame behind `avail`.
+    /// The frame after the last one of `avail`.
     pub avail_end: Pfn,
     /// Free list or NUMA node.
     pub node: Node,
-    /// Where, counted from the start of `avail`, the next search for contiguous pages begins.
+    /// Start of the next search for contiguous pages, in frames from the start of `avail`.
     pub start_hint: u64,
     /// The user's value.
     pub user: u64,
@@ -55,14 +55,14 @@ impl Segment {
         self.frames.last().raw() - self.frames.start().raw() + 1
     }
 
-    /// Never: a segment has at least one frame.
+    /// Always false: a segment has at least one frame.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 }
 
-/// What is plugged.
+/// A request to plug frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plug {
     pub(super) frames: Extent<Pfn>,
@@ -72,7 +72,7 @@ pub struct Plug {
 }
 
 impl Plug {
-    /// These frames, all available, of node 0, with user value 0.
+    /// A request for these frames: all available, node 0, user value 0.
     #[must_use]
     pub fn new(frames: Extent<Pfn>) -> Self {
         Self {
@@ -83,21 +83,21 @@ impl Plug {
         }
     }
 
-    /// Of these frames the page allocator may have `start..end` only, which may be empty.
+    /// Limits the frames that the page allocator may use to `start..end`, which may be empty.
     #[must_use]
     pub fn avail(mut self, start: Pfn, end: Pfn) -> Self {
         self.avail = Some((start, end));
         self
     }
 
-    /// Of this free list or NUMA node.
+    /// Sets the free list or NUMA node.
     #[must_use]
     pub fn node(mut self, node: Node) -> Self {
         self.node = node;
         self
     }
 
-    /// With this value of the user's.
+    /// Sets the user's value.
     #[must_use]
     pub fn user(mut self, user: u64) -> Self {
         self.user = user;
@@ -111,12 +111,12 @@ impl From<Extent<Pfn>> for Plug {
     }
 }
 
-/// Frames that nobody finds any more, on their way out of the table.
+/// Token for isolated frames: lookups no longer find them, and they can be removed or taken back.
 ///
-/// It is not `Copy`, and no other is valid for these frames: what it stands for is removed or
-/// aborted once, by the table that made it; any other table refuses it. Dropped, its frames stay
-/// isolated: nobody finds them, and they cannot be unplugged. They are not lost:
-/// [`Segments::isolated`] lists them and [`Segments::adopt`] makes another token.
+/// The token is not `Copy`, and only one is valid for these frames. Only the table that made it
+/// accepts it, for one remove or abort. If it is dropped, its frames stay isolated: lookups do not
+/// find them, and they cannot be unplugged. They are not lost: [`Segments::isolated`] lists them
+/// and [`Segments::adopt`] makes another token.
 ///
 /// [`Segments::isolated`]: super::Segments::isolated
 /// [`Segments::adopt`]: super::Segments::adopt
@@ -124,7 +124,7 @@ impl From<Extent<Pfn>> for Plug {
 #[must_use = "its frames stay isolated until it is removed or aborted"]
 pub struct Isolated {
     pub(super) frames: Extent<Pfn>,
-    /// No other isolation of any table has it.
+    /// Unique among all isolations of all tables.
     pub(super) serial: u64,
 }
 
@@ -136,20 +136,20 @@ impl Isolated {
     }
 }
 
-/// Frames `start..end`, inside: frames have 40 bits, so ends do not overflow.
+/// Frames `start..end`. Frame numbers have 40 bits, so `end` cannot overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frames {
     pub(super) start: u64,
     pub(super) end: u64,
 }
 
-/// Frames have numbers of so many bits: 52-bit addresses in pages of 4 KiB.
+/// Bits of a frame number: 52-bit addresses in pages of 4 KiB.
 pub const FRAME_BITS: u32 = 40;
 
 impl Frames {
     pub(super) const NONE: Self = Self { start: 0, end: 0 };
 
-    /// `None` if it reaches beyond [`FRAME_BITS`].
+    /// `None` if the extent reaches beyond [`FRAME_BITS`].
     pub(super) fn new(extent: Extent<Pfn>) -> Option<Self> {
         let end = extent.last().raw().checked_add(1)?;
         (end <= 1 << FRAME_BITS).then_some(Self {
@@ -166,7 +166,7 @@ impl Frames {
         self.end - self.start
     }
 
-    /// Its length; 0 where the start is not below the end.
+    /// The length; 0 if the start is not below the end.
     pub(super) fn checked_len(self) -> u64 {
         self.end.saturating_sub(self.start)
     }

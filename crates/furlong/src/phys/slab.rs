@@ -14,17 +14,17 @@ use super::pages::Share;
 use super::segment::Frames;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// An array of descriptors. It stands behind them in the same piece of memory, and what readers
-/// look at of it never changes.
+/// Header of an array of descriptors. It follows them in the same piece of memory. The fields that
+/// readers use never change.
 pub(super) struct Slab<D> {
-    /// No run of free descriptors is longer than its room.
+    /// The room is an upper bound for the longest run of free descriptors.
     links: Links<Slab<D>>,
     pub(super) pages: NonNull<D>,
-    /// Descriptors.
+    /// The number of descriptors.
     len: usize,
-    /// Those that a segment has.
+    /// The number of descriptors in use by segments.
     pub(super) used: Cell<usize>,
-    /// None of those below it are free.
+    /// No descriptor below this index is free.
     low: Cell<usize>,
     pub(super) state: State,
 }
@@ -35,11 +35,11 @@ impl<D> Placed for Slab<D> {
     }
 }
 
-/// What is known of a slab's descriptors.
+/// State of a slab's descriptors.
 pub(super) enum State {
-    /// A bit a descriptor: whether a segment has it, and it has been made.
+    /// A bit per descriptor, set if a segment uses it; its descriptor has been made then.
     Used(NonNull<[Cell<u64>]>),
-    /// All of it was one segment's, and what is given back is not used again.
+    /// The slab was made for one segment. Descriptors that are given back are not used again.
     Late(Late),
 }
 
@@ -48,11 +48,11 @@ pub(super) struct Late {
     pub(super) host: Host,
     /// The section of the first bit.
     first: u64,
-    /// A bit a section: whether its descriptors have been made.
+    /// A bit per section, set if its descriptors have been made.
     made: NonNull<[AtomicU64]>,
 }
 
-/// Where the parts of a slab stand in its piece.
+/// Layout of a slab's piece: offsets of the header and of the words.
 pub(super) struct Parts {
     pub(super) all: Layout,
     slab: usize,
@@ -60,7 +60,7 @@ pub(super) struct Parts {
 }
 
 impl<D> Slab<D> {
-    /// Of a slab with so many descriptors, and words of this type.
+    /// The layout for `len` descriptors and `words` words of type `W`.
     fn parts<W>(len: usize, words: usize) -> Result<Parts, NoMemory> {
         const { assert!(size_of::<D>() > 0, "a descriptor has an address of its own") };
         let parts = || {
@@ -79,10 +79,11 @@ impl<D> Slab<D> {
         }
     }
 
-    /// Puts a slab together in a piece for `parts`.
+    /// Builds a slab in a piece with layout `parts`.
     ///
     /// # Safety
-    /// The piece is for parts with so many descriptors and words of this type, and is nobody's.
+    /// The piece is for parts with `len` descriptors and `words` words of this type, and has no
+    /// user.
     unsafe fn build<W>(
         piece: NonNull<u8>,
         parts: &Parts,
@@ -90,10 +91,10 @@ impl<D> Slab<D> {
         word: impl Fn() -> W,
         state: impl FnOnce(NonNull<[W]>) -> State,
     ) -> NonNull<Self> {
-        // SAFETY: the words stand there in the piece.
+        // SAFETY: the words are at this offset of the piece.
         let first = unsafe { piece.add(parts.words) }.cast::<W>();
         for at in 0..words {
-            // SAFETY: there are so many.
+            // SAFETY: there are `words` of them.
             let place = unsafe { first.add(at) };
             // SAFETY: the piece is ours.
             unsafe { place.write(word()) };
@@ -106,7 +107,7 @@ impl<D> Slab<D> {
             low: Cell::new(0),
             state: state(NonNull::slice_from_raw_parts(first, words)),
         };
-        // SAFETY: the header stands there in the piece.
+        // SAFETY: the header is at this offset of the piece.
         let slab = unsafe { piece.add(parts.slab) }.cast::<Self>();
         // SAFETY: the piece is ours.
         unsafe { slab.write(header) };
@@ -121,12 +122,13 @@ impl<D> Slab<D> {
         }
     }
 
-    /// The first free run of `len` descriptors, or how long the longest one is.
+    /// The first free run of `len` descriptors; otherwise the length of the longest run as the
+    /// error.
     fn free_run(&self, len: usize) -> Result<usize, usize> {
         bits::clear_run(self.used_words(), self.low.get(), self.len, len)
     }
 
-    /// Free descriptors that can be taken.
+    /// The number of free descriptors that can be taken.
     fn free(&self) -> usize {
         match self.state {
             State::Used(_) => self.len - self.used.get(),
@@ -134,7 +136,7 @@ impl<D> Slab<D> {
         }
     }
 
-    /// Whether `from..from + len` are there, and nobody's.
+    /// True if the slab has `from..from + len`, all free.
     fn is_free(&self, from: usize, len: usize) -> bool {
         let is_inside = from.checked_add(len).is_some_and(|end| end <= self.len);
         let has_bits = matches!(self.state, State::Used(_));
@@ -151,7 +153,7 @@ impl<D> Slab<D> {
         }
     }
 
-    /// Those of `from..from + len` that were used are free.
+    /// Frees those of `from..from + len` that are in use.
     pub(super) fn give(&self, from: usize, len: usize) {
         let mut used = len;
         if let State::Used(_) = &self.state {
@@ -162,7 +164,7 @@ impl<D> Slab<D> {
         self.low.set(self.low.get().min(from));
     }
 
-    /// The host that it lies in, where its descriptors are made late.
+    /// The host that contains the slab, if its descriptors are made late.
     pub(super) fn host(&self) -> Option<Host> {
         match &self.state {
             State::Used(_) => None,
@@ -180,14 +182,14 @@ impl<D> Slab<D> {
 impl Late {
     fn word(&self, section: u64) -> (&AtomicU64, u64) {
         let at = section - self.first;
-        // SAFETY: they live as long as the slab, which has descriptors of a live segment.
+        // SAFETY: the words live as long as the slab, which has descriptors of a live segment.
         let words = unsafe { self.made.as_ref() };
         (&words[(at / 64) as usize], 1 << (at % 64))
     }
 
     fn is_made(&self, section: u64) -> bool {
         let (word, bit) = self.word(section);
-        // Acquire: pairs with `late-made`; the descriptors are seen as they were made.
+        // Acquire: pairs with `late-made`; the descriptors are seen initialised.
         word.load(Ordering::Acquire) & bit != 0
     }
 
@@ -200,11 +202,11 @@ impl Late {
     }
 }
 
-/// Whether the descriptor of `frame` in a slab has been made; `slab` is that of a live segment, as
+/// True if the descriptor of `frame` in a slab has been made. `slab` is that of a live segment, as
 /// its entry keeps it, or null.
 pub(super) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
-    // SAFETY: the slab lives as long as a segment has descriptors in it, and readers that found
-    // that segment are waited for.
+    // SAFETY: the slab lives as long as a segment has descriptors in it, and the writer waits for
+    // readers that found that segment.
     let slab = unsafe { slab.cast::<Slab<D>>().as_ref() };
     slab.is_some_and(|slab| match &slab.state {
         State::Used(_) => true,
@@ -222,13 +224,13 @@ pub(super) struct Blank<D> {
 }
 
 impl<D> Blank<D> {
-    /// The slab, of which the first places are taken. It is to be [added](Slabs::add).
+    /// Builds the slab and takes its first places. The caller [adds](Slabs::add) it.
     pub(super) fn build(self) -> Run<D> {
         let (slab, len) = (self.piece.cast(), self.len);
         let words = (self.room, bits::words_for(self.room));
-        // SAFETY: the piece was allocated for it, and is nobody else's.
+        // SAFETY: the piece was allocated for it, and has no other user.
         let slab = unsafe { Slab::build(slab, &self.parts, words, || Cell::new(0), State::Used) };
-        // SAFETY: just built.
+        // SAFETY: the slab was just built.
         unsafe { slab.as_ref() }.take(0, len);
         Run { slab, from: 0, len }
     }
@@ -236,7 +238,7 @@ impl<D> Blank<D> {
 
 /// All slabs.
 pub(super) struct Slabs<D> {
-    /// Those that may have room for others: no host's.
+    /// Slabs that may have room for other segments; none in hosts.
     open: ByAddress<Slab<D>>,
     hosted: ByAddress<Slab<D>>,
 }
@@ -267,7 +269,7 @@ impl<D> Slabs<D> {
         self.note_room(slab, usize::MAX);
     }
 
-    /// No run of a slab is longer than `longest`, and none than all that is free.
+    /// Updates a slab's room: at most `longest`, and at most the number of free descriptors.
     fn note_room(&mut self, slab: NonNull<Slab<D>>, longest: usize) {
         let header = self.open.at(slab);
         let room = header.free().min(longest);
@@ -284,9 +286,9 @@ impl<D> Slabs<D> {
         Run { slab, from, len }
     }
 
-    /// Gives a slab back of which nothing is used.
+    /// Frees an unused slab.
     fn remove(&mut self, memory: &mut Memory, slab: NonNull<Slab<D>>) {
-        // SAFETY: the slab is ours, and nobody else knows it any more.
+        // SAFETY: the slab is ours, and has no other user any more.
         let header = unsafe { slab.as_ref() };
         let host = header.host();
         match host {
@@ -294,7 +296,7 @@ impl<D> Slabs<D> {
             Some(_) => self.hosted.remove(slab),
         }
         if let Ok(parts) = header.parts_of() {
-            // SAFETY: allocated so, none of it is used, and no list has it.
+            // SAFETY: it was allocated with this layout, none of it is used, and no tree has it.
             unsafe { memory.free(header.pages.cast(), parts.all) };
         }
         if let Some(host) = host {
@@ -302,7 +304,7 @@ impl<D> Slabs<D> {
         }
     }
 
-    /// The parts of a slab with so many descriptors, and how many it has room for.
+    /// The layout of a slab for `len` descriptors, and the number for which it has room.
     fn parts_for(len: u64) -> Result<(Parts, usize), NoMemory> {
         let len = usize::try_from(len).map_err(|_| NoMemory)?;
         let room = len.checked_next_multiple_of(64).ok_or(NoMemory)?;
@@ -310,12 +312,12 @@ impl<D> Slabs<D> {
         Ok((parts, room))
     }
 
-    /// Bytes in a row that such a slab may need.
+    /// Contiguous bytes that such a slab may need.
     pub(super) fn need(len: u64) -> Result<usize, NoMemory> {
         Ok(Memory::need(Self::parts_for(len)?.0.all))
     }
 
-    /// Memory for such a slab.
+    /// Allocates such a slab.
     pub(super) fn blank(memory: &mut Memory, len: u64) -> Result<Blank<D>, NoMemory> {
         let (parts, room) = Self::parts_for(len)?;
         Ok(Blank {
@@ -331,7 +333,7 @@ impl<D> Slabs<D> {
         self.append(run.slab);
     }
 
-    /// `len` descriptors in a row that are free.
+    /// Takes `len` consecutive free descriptors.
     pub(super) fn take(&mut self, len: u64) -> Option<Run<D>> {
         let len = usize::try_from(len).ok()?;
         while let Some(slab) = self.open.with_room(len) {
@@ -343,8 +345,8 @@ impl<D> Slabs<D> {
         None
     }
 
-    /// Descriptors for `frames` where those of a segment with this share would go on to, if they
-    /// are free: one address then serves both segments.
+    /// Takes descriptors for `frames` at the distance from `share` that the frames have, if they
+    /// are free. One base address then serves both segments.
     pub(super) fn take_beside(&mut self, share: Share<D>, frames: Frames) -> Option<Run<D>> {
         let (header, slab) = (share.header(), share.slab);
         let first = header.index_of(share.pages) as u64;
@@ -359,7 +361,7 @@ impl<D> Slabs<D> {
         Some(self.take_from(slab, from, len))
     }
 
-    /// Of a slab for these frames whose descriptors are made late.
+    /// The layout of a slab for these frames whose descriptors are made late.
     fn late_parts(frames: Frames) -> Result<(Parts, u64, usize), NoMemory> {
         let first = frames.start >> SECTION_BITS;
         let sections = ((frames.end - 1) >> SECTION_BITS) - first + 1;
@@ -368,14 +370,14 @@ impl<D> Slabs<D> {
         Ok((Slab::<D>::parts::<AtomicU64>(len, words)?, first, words))
     }
 
-    /// Bytes that descriptors of frames take which are made late, and what is kept about them.
+    /// Bytes of a slab for these frames whose descriptors are made late.
     pub(super) fn footprint_late(frames: Frames) -> Option<usize> {
         let (parts, ..) = Self::late_parts(frames).ok()?;
         Memory::footprint(parts.all).checked_add(parts.all.align())
     }
 
-    /// Descriptors for `frames` in a slab of their own, in memory of a host, to be made section by
-    /// section.
+    /// Takes descriptors for `frames` in a slab of their own, in memory of a host. They are made
+    /// later, section by section.
     pub(super) fn take_late(
         &mut self,
         memory: &mut Memory,
@@ -386,16 +388,16 @@ impl<D> Slabs<D> {
         let len = frames.len() as usize;
         let piece = memory.alloc_in(host, parts.all)?;
         let state = |made| State::Late(Late { host, first, made });
-        // SAFETY: just allocated.
+        // SAFETY: the piece was just allocated.
         let slab = unsafe { Slab::build(piece, &parts, (len, words), || AtomicU64::new(0), state) };
         self.append(slab);
         Ok(self.take_from(slab, 0, len))
     }
 
-    /// Takes a run back in which there are no descriptors. A slab of which nothing is used goes.
+    /// Takes back a run without descriptors. Frees a slab that is unused then.
     ///
     /// # Cost
-    /// A bit for each descriptor, 64 at a time, and none where the slab goes.
+    /// A bit for each descriptor, 64 at a time; nothing if the slab is freed.
     pub(super) fn give_back(&mut self, memory: &mut Memory, run: Run<D>) {
         let Run { slab, from, len } = run;
         let header = self.open.at(slab);
@@ -407,12 +409,12 @@ impl<D> Slabs<D> {
         self.note_room(slab, usize::MAX);
     }
 
-    /// Some places of a run were [skipped](Run::skip).
+    /// Updates the room of the run's slab after places were [skipped](Run::skip).
     pub(super) fn note_skipped(&mut self, run: &Run<D>) {
         self.note_room(run.slab, usize::MAX);
     }
 
-    /// Whether a share lies in one of the slabs and is marked as used there.
+    /// True if a share lies in one of the slabs and is marked used there.
     pub(super) fn has(&self, share: &Share<D>) -> bool {
         let slab = share.slab;
         let header = share.header();
@@ -425,7 +427,7 @@ impl<D> Slabs<D> {
         is_inside && (words.is_empty() || bits::count(words, from, len) == len)
     }
 
-    /// Descriptors that segments have, as the slabs count them, and as their bits do.
+    /// The number of used descriptors: by the slabs' counters, and by their bits.
     pub(super) fn used(&self) -> (u64, u64) {
         let all = self.open.iter().chain(self.hosted.iter());
         all.fold((0, 0), |(used, marked), slab| {

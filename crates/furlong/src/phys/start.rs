@@ -13,15 +13,15 @@ use super::{Config, Descriptor};
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Ends boot: every frame gets a descriptor, all of them in one slab, and lookups find them.
-    /// From now on frames are not stolen, and segments are plugged with descriptors. Returns the
-    /// number of available frames.
+    /// From now on frames cannot be stolen, and new segments get descriptors. Returns the number of
+    /// available frames.
     ///
     /// # Errors
-    /// [`StartError`]; nothing has changed, and no descriptor was made. Nor has anything changed if
-    /// [`Descriptor::of_frame`] panics: what was made by then is dropped.
+    /// [`StartError`]; nothing has changed, and no descriptor was made. If [`Descriptor::of_frame`]
+    /// panics, nothing has changed either: the descriptors made so far are dropped.
     ///
     /// # Cost
-    /// O(frames), under the lock: it is what boot does once, with nobody beside it.
+    /// O(frames), under the lock: boot does it once, without contention.
     pub fn start(&mut self) -> Result<u64, StartError> {
         if self.core.started {
             return Err(StartError::Started);
@@ -32,11 +32,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 }
 
-/// A table whose segments have places for descriptors and an index, of which nothing is seen yet.
-/// Dropped, it has neither again.
+/// A table whose segments have places for descriptors and an index, both still unpublished. Its
+/// drop takes both away again.
 pub(super) struct Starting<'s, 'a, D, C: Config, const N: usize> {
     pub(super) segments: &'s mut Segments<'a, D, C, N>,
-    /// `None` where there are no segments, and when it is over.
+    /// `None` if there are no segments, and after `open`.
     run: Option<Run<D>>,
 }
 
@@ -67,7 +67,7 @@ impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N>
             done = at + frames.len();
         }
         self.segments.core.slabs.note_skipped(&run);
-        // For the highest segment first, so that nothing grows step by step.
+        // The highest segment first, so that the index grows once.
         if let Some(last) = self.segments.core.order.as_slice().last() {
             let frames = self.segments.all.get(*last).frames();
             C::Lookup::prepare(&mut self.segments.site(), frames, Change::Refresh)?;
@@ -82,7 +82,7 @@ impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N>
         Ok(self)
     }
 
-    /// Makes the descriptors, and lets lookups find them.
+    /// Makes the descriptors, and publishes them to lookups.
     pub(super) fn open(mut self) {
         let truth = self.segments.truth();
         let share = |index: &u32| truth.all.get(*index).share();
@@ -116,8 +116,8 @@ impl<D, C: Config, const N: usize> Drop for Starting<'_, '_, D, C, N> {
     }
 }
 
-/// The segments, and at which place of a slab the descriptors of each begin. Segments that share a
-/// block of 64 frames keep their distance, so that one address serves both; the places between them
+/// The segments, each with the place in a slab at which its descriptors begin. Segments that share
+/// a block of 64 frames keep their distance, so that one base serves both. The places between them
 /// are free for others.
 fn places<D>(truth: Truth<'_, D>) -> impl Iterator<Item = (u32, Frames, u64)> {
     let mut below: Option<(Frames, u64)> = None;

@@ -1,4 +1,4 @@
-//! A table as data: saved, restored elsewhere, with the handles of before.
+//! A table as data: saved and restored elsewhere, with its handles.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -12,16 +12,17 @@ use super::table::NO_ENTRY;
 use super::writer::Segments;
 use super::{Config, Descriptor, Node};
 
-/// A saved table: plain numbers, for whatever format the caller keeps them in. With the feature
+/// A saved table: plain numbers, in whatever format the caller stores them. With the feature
 /// `serde` it can be serialised.
 ///
-/// Nothing in it is trusted: [`Segments::restore`] refuses whatever no table could have saved.
+/// [`Segments::restore`] validates all of it and refuses a state that no table could have saved.
 ///
-/// What comes back: every segment with all its properties, every handle, live or stale, and those
-/// that will be given out next, which frames are isolated, and whether the table had started. What
-/// does not: the contents of descriptors, which [`Descriptor::of_frame`] makes anew, all of them at
-/// once; tokens of isolations, in whose place [`Segments::adopt`] makes others; and where the table
-/// kept its things, so that frames that hosted bookkeeping are ordinary ones, available to nobody.
+/// A state has every segment with all its properties, the isolated frames, and whether the table
+/// had started. It also has every handle, live or stale, and the order in which handles are reused.
+///
+/// A state lacks three things. [`Descriptor::of_frame`] makes the descriptors anew, all at once.
+/// [`Segments::adopt`] makes new tokens for isolations. Frames that hosted bookkeeping come back as
+/// ordinary frames that are not available.
 ///
 /// # Example
 /// ```
@@ -49,17 +50,17 @@ use super::{Config, Descriptor, Node};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State {
-    /// What the numbers mean: [`VERSION`](Self::VERSION).
+    /// The version of the format: [`VERSION`](Self::VERSION).
     pub version: u32,
-    /// The page size is 2 to this power, in bytes.
+    /// log2 of the page size in bytes.
     pub page_bits: u32,
-    /// Whether frames had descriptors.
+    /// True if frames had descriptors.
     pub started: bool,
     /// In ascending order.
     pub segments: Vec<SavedSegment>,
-    /// Handles of segments that are gone; the first is used again first.
+    /// Handles of segments that are gone, in the order in which they are used again.
     pub gone: Vec<SavedHandle>,
-    /// Stretches of frames that are isolated, in ascending order.
+    /// Isolated stretches of frames, in ascending order.
     pub isolated: Vec<SavedFrames>,
 }
 
@@ -71,11 +72,11 @@ pub struct SavedSegment {
     pub handle: SavedHandle,
     /// All its frames.
     pub frames: SavedFrames,
-    /// Those that the page allocator may have; may be empty.
+    /// Frames that the page allocator may use; may be empty.
     pub avail: SavedFrames,
     /// Free list or NUMA node.
     pub node: u32,
-    /// Where, counted from the first available frame, a search begins.
+    /// Start of the next search, in frames from the first available one.
     pub start_hint: u64,
     /// The user's value.
     pub user: u64,
@@ -85,9 +86,9 @@ pub struct SavedSegment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SavedHandle {
-    /// Which of all that there have ever been at a time.
+    /// The index of its entry.
     pub index: u32,
-    /// How often it has begun and ended: odd while the segment lives.
+    /// Number of times that the entry has come to life or died: odd while the segment is alive.
     pub generation: u32,
 }
 
@@ -97,7 +98,7 @@ pub struct SavedHandle {
 pub struct SavedFrames {
     /// The first frame.
     pub start: u64,
-    /// The frame behind the last one.
+    /// The frame after the last one.
     pub end: u64,
 }
 
@@ -114,22 +115,22 @@ impl SavedFrames {
     }
 }
 
-/// Why a state was not restored; nothing has changed. Those about a segment or an isolation have
-/// its position in the state.
+/// Error of a restore; nothing has changed. A `usize` for a segment or an isolation is its position
+/// in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The table has had segments, or has started.
     Used,
-    /// It was saved by a version that this one does not know.
+    /// The state has this version, which is not supported.
     Version(u32),
-    /// Its pages have 2 to this power of bytes, and those of this table do not.
+    /// The state has pages of 2 to this power bytes, and the table has others.
     PageBits(u32),
     /// There are more handles than any table can have.
     TooMany(usize),
-    /// This handle is there twice, or with a higher index than there are handles.
+    /// This handle occurs twice, or its index is not below the number of handles.
     Handle(SavedHandle),
-    /// A segment's generation is even, or that of a segment that is gone is odd.
+    /// The generation of a segment is even, or that of a segment that is gone is odd.
     Generation(SavedHandle),
     /// The segment ends before it begins.
     Empty(usize),
@@ -144,9 +145,9 @@ pub enum RestoreError {
     /// The isolation is empty, below the one before it, not all of one segment, or of a table that
     /// had not started.
     Isolated(usize),
-    /// There is room for so many segments in this arm, and there are more.
+    /// The arm has room for this number of segments, and there are more.
     Full(usize),
-    /// There is no memory for segments, descriptors and index.
+    /// No memory for segments, descriptors and index.
     NoMemory,
 }
 
@@ -200,7 +201,7 @@ impl State {
         live.chain(self.gone.iter().map(|handle| (*handle, false)))
     }
 
-    /// All that can be said without a table.
+    /// Checks everything that needs no table.
     fn validate(&self, page_bits: u32, handles_max: usize) -> Result<(), RestoreError> {
         if self.version != Self::VERSION {
             return Err(RestoreError::Version(self.version));
@@ -232,7 +233,8 @@ impl State {
         self.validate_isolated()
     }
 
-    /// Each index below their number is there once, with a generation of its sort.
+    /// Checks that each index below their number occurs once, with a generation of the right
+    /// parity.
     fn validate_handles(&self, handles_max: usize) -> Result<(), RestoreError> {
         let count = self.segments.len() + self.gone.len();
         if count > handles_max {
@@ -321,11 +323,10 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
 }
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// Makes a table that was never in use the one that was saved; see [`State`] for what that
-    /// means.
+    /// Restores a saved table into one that was never used; [`State`] lists what a state lacks.
     ///
     /// # Errors
-    /// [`RestoreError`]; nothing has changed. Nor has it if [`Descriptor::of_frame`] panics.
+    /// [`RestoreError`]; nothing has changed. The same if [`Descriptor::of_frame`] panics.
     ///
     /// # Cost
     /// O(n log n), and a descriptor made for each frame if the table had started.
@@ -349,7 +350,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(())
     }
 
-    /// The segments of a state come to life, and the handles of those that are gone.
+    /// Adds the segments of a state, and the handles of those that are gone.
     fn link_saved(&mut self, state: &State) {
         for saved in &state.segments {
             let entry = self.all.get(saved.handle.index);
@@ -372,7 +373,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 }
 
-/// Makes the table again one that was never in use, when it is dropped.
+/// Its drop resets the table to one that was never used.
 struct Undo<'s, 'a, D, C: Config, const N: usize>(&'s mut Segments<'a, D, C, N>);
 
 impl<D, C: Config, const N: usize> Drop for Undo<'_, '_, D, C, N> {

@@ -1,4 +1,4 @@
-//! The table: what readers share, and the rest under a lock.
+//! The table: the data that readers share, and the rest under a lock.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -63,32 +63,32 @@ pub struct SegmentTable<D, C: Config = Standard, const N: usize = 32> {
     pub(super) core: Lock<C::Lock, Core<D, C::Lookup, N>>,
 }
 
-/// What is under the lock.
+/// The data under the lock.
 pub(super) struct Core<D, L: Lookup, const N: usize> {
     /// Indices of live entries, in the order of their frames.
     pub(super) order: Row<u32, N>,
     /// In the order of their frames.
     pub(super) hidden: Row<Hidden, 2>,
-    /// How many isolations leave two segments when they are removed.
+    /// The number of isolations that will split their segment when they are removed.
     pub(super) splits: usize,
-    /// Entries that have ever been alive.
+    /// The number of entries that have ever been alive.
     pub(super) used: u32,
-    /// A dead entry, or [`NO_ENTRY`]; its user value is the index of another.
+    /// Head of the free list of entries, or [`NO_ENTRY`]. An entry's user value is the next index.
     pub(super) dead: u32,
     pub(super) dead_len: u32,
-    /// Whether there are descriptors and an index.
+    /// True if there are descriptors and an index.
     pub(super) started: bool,
-    /// Available frames that have descriptors.
+    /// The number of available frames that have descriptors.
     pub(super) managed: u64,
     pub(super) slabs: Slabs<D>,
-    /// Places of slabs that calls have which have let go of the lock.
+    /// The number of places of slabs that belong to calls which have dropped the lock.
     pub(super) between: u64,
     pub(super) index: L::Private<D>,
     pub(super) limbo: Limbo,
     pub(super) memory: Memory,
 }
 
-/// Where the list of dead entries ends.
+/// The end of the list of dead entries.
 pub(super) const NO_ENTRY: u32 = u32::MAX;
 
 impl<D, L: Lookup, const N: usize> Core<D, L, N> {
@@ -136,7 +136,7 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
         }
     }
 
-    /// How many of all entries no segment has.
+    /// The number of entries without a segment, of `all` entries.
     pub(super) fn unused_entries(&self, all: usize) -> usize {
         all - self.used as usize + self.dead_len as usize
     }
@@ -166,7 +166,7 @@ impl<D, const N: usize> Default for SegmentTable<D, Standard, N> {
 impl<D, K: RawLock, R: Rcu, const BITS: u32, const N: usize>
     SegmentTable<D, Custom<Direct, K, R, BITS>, N>
 {
-    /// An empty table under a lock of the caller's, whose readers hold guards of `rcu`.
+    /// An empty table with the caller's lock, whose readers hold guards of `rcu`.
     #[cfg(not(loom))]
     pub const fn with_parts(lock: K, rcu: R) -> Self {
         Self {
@@ -189,33 +189,32 @@ impl<D, C: Config, const N: usize> SegmentTable<D, C, N> {
         }
     }
 
-    /// Takes the lock: all that changes the table, and all that asks for more than a frame.
+    /// Takes the lock, for changes and for all queries about more than one frame.
     ///
-    /// Descriptors of segments that are [plugged](Segments::plug) and
-    /// [removed](Segments::remove) are made and dropped without it: these calls let it go and take
-    /// it again.
+    /// Descriptors are made by [`plug`](Segments::plug) and dropped by [`remove`](Segments::remove)
+    /// without the lock: these calls drop it and take it again.
     pub fn lock(&self) -> Segments<'_, D, C, N> {
         Segments::locked(self)
     }
 
-    /// The same without locking: the borrow shows that nobody else is there, no reader either, so
-    /// that no change waits for a grace period.
+    /// Access without the lock. The borrow shows that there is no other writer and no reader, so no
+    /// change waits for a grace period.
     pub fn get_mut(&mut self) -> Segments<'_, D, C, N> {
         Segments::alone(self)
     }
 
-    /// What knows when readers have left.
+    /// The read-copy-update scheme, with which readers register.
     pub fn rcu(&self) -> &C::Rcu {
         &self.rcu
     }
 
-    /// What a reader sees, as long as it is inside.
+    /// A reader's view of the table, valid inside the guard.
     ///
     /// # Panics
-    /// If the guard is not of this table's RCU.
+    /// If the guard belongs to another RCU domain.
     ///
     /// # Cost
-    /// One guard and one view serve any number of lookups.
+    /// Any number of lookups can use one guard and one view.
     #[inline]
     pub fn read<'g>(&'g self, guard: &'g <C::Rcu as Rcu>::Guard<'_>) -> View<'g, D, C>
     where

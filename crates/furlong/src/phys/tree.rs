@@ -1,4 +1,4 @@
-//! Arm `rbtree`: a balanced tree keyed by the first frame, as `UVM_HOTPLUG` has it.
+//! Arm `rbtree`: a balanced tree keyed by the first frame, as with `UVM_HOTPLUG`.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -15,7 +15,7 @@ use crate::rbtree::{Augment, NodeId, Nodes, RbTree, Side, VecArena};
 #[derive(Clone, Copy, Debug)]
 pub struct Tree;
 
-/// Pieces by their first frame; nothing is kept about subtrees.
+/// Pieces by their first frame, without augmentation.
 pub(super) struct ByStart<D>(PhantomData<D>);
 
 impl<D> Augment for ByStart<D> {
@@ -32,16 +32,16 @@ impl<D> Augment for ByStart<D> {
     fn join(_: &Piece<D>, (): &(), (): &()) {}
 }
 
-/// The tree, and its nodes that are not in use.
+/// The tree, and its unused nodes.
 pub struct Pieces<D> {
     tree: RbTree<VecArena<ByStart<D>>>,
-    /// A list through the `index` of their items.
+    /// Head of the free list, which is linked through the `index` of the items.
     unused: Option<NodeId>,
     unused_len: usize,
 }
 
 impl<D> Pieces<D> {
-    /// The node with `frame`. Calls `seen` for each node looked at.
+    /// The node with `frame`. Calls `seen` for each node it looks at.
     #[inline]
     fn search(&self, frame: u64, mut seen: impl FnMut()) -> Option<NodeId> {
         let nodes = self.tree.nodes();

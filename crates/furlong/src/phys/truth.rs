@@ -1,5 +1,4 @@
-//! What the table holds, for the lookup structures to be built from: the segments in order, and the
-//! frames that are isolated.
+//! The data from which lookup structures are built: the segments in order, and the isolated frames.
 #![forbid(unsafe_code)]
 
 use super::entry::All;
@@ -7,14 +6,14 @@ use super::pages::Pages;
 use super::segment::Frames;
 use crate::rcu::Period;
 
-/// Frames that are isolated.
+/// An isolation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hidden {
     pub(super) frames: Frames,
     pub(super) serial: u64,
-    /// Whether a call that has let go of the lock is about to remove them.
+    /// True while a call that has dropped the lock is about to remove them.
     pub(super) is_leaving: bool,
-    /// When it is over no reader has them.
+    /// The grace period after which no reader has them.
     pub(super) period: Option<Period>,
 }
 
@@ -27,7 +26,7 @@ impl Hidden {
     };
 }
 
-/// The segments and the isolated frames.
+/// The segments and the isolations.
 pub(super) struct Truth<'a, D> {
     pub(super) all: All<'a, D>,
     /// Indices of live entries, in the order of their frames.
@@ -44,11 +43,11 @@ impl<D> Clone for Truth<'_, D> {
 
 impl<D> Copy for Truth<'_, D> {}
 
-/// Frames that are found, all of one segment.
+/// A run of frames of one segment that lookups find.
 pub struct Piece<D> {
     pub(super) frames: Frames,
     pub(super) index: u32,
-    /// Where the descriptor of frame 0 would be.
+    /// The address at which the descriptor of frame 0 would be.
     pub(super) pages: Option<Pages<D>>,
 }
 
@@ -61,7 +60,7 @@ impl<D> Clone for Piece<D> {
 impl<D> Copy for Piece<D> {}
 
 impl<D> Piece<D> {
-    /// Nothing is found by it.
+    /// A piece in which nothing is found.
     pub(super) const NONE: Self = Self {
         frames: Frames::NONE,
         index: 0,
@@ -70,7 +69,7 @@ impl<D> Piece<D> {
 }
 
 impl<'a, D> Truth<'a, D> {
-    /// The position of the first segment that ends behind `frame`.
+    /// The position of the first segment that ends above `frame`.
     pub(super) fn position(self, frame: u64) -> usize {
         self.order
             .partition_point(|index| self.all.get(*index).frames().end <= frame)
@@ -100,7 +99,7 @@ impl<'a, D> Truth<'a, D> {
         &rest[..count]
     }
 
-    /// How many of the isolations of these frames, which are a segment's, will leave two segments.
+    /// The number of isolations that will split the segment with exactly these frames.
     ///
     /// # Cost
     /// O(log n).
@@ -124,8 +123,8 @@ impl<'a, D> Truth<'a, D> {
         &rest[..count]
     }
 
-    /// How many pieces there come to be at most while isolated frames, and `more` with them, are
-    /// removed or taken back.
+    /// The largest number of pieces that can exist while isolations, and also one of `more`, are
+    /// removed or aborted.
     ///
     /// # Cost
     /// O(n).
@@ -147,7 +146,7 @@ impl<'a, D> Truth<'a, D> {
                     count += 1;
                     is_found = true;
                 }
-                // What comes back is a piece of its own where nothing beside it is found.
+                // An aborted isolation becomes a piece of its own if nothing beside it is found.
                 let next = isolated.peek().map_or(whole.end, |next| next.start);
                 is_found = !is_found && end == next;
                 count += usize::from(is_found);
@@ -158,8 +157,8 @@ impl<'a, D> Truth<'a, D> {
         self.order.iter().map(of_one).sum()
     }
 
-    /// No less than [`pieces_to_come`](Self::pieces_to_come) with one more segment or isolation:
-    /// each of them makes a piece at most, and removing frames, or taking them back, makes no more.
+    /// An upper bound of [`pieces_to_come`](Self::pieces_to_come) with one more segment or
+    /// isolation: each of them makes at most one piece, and removing or aborting makes no more.
     ///
     /// # Cost
     /// O(1).
@@ -168,7 +167,7 @@ impl<'a, D> Truth<'a, D> {
         self.order.len() + self.hidden.len() + 1
     }
 
-    /// What is found of a segment, in order.
+    /// The pieces of a segment, in order.
     pub(super) fn pieces_of(self, index: u32) -> impl Iterator<Item = Piece<D>> + use<'a, D> {
         let entry = self.all.get(index);
         let (whole, pages) = (entry.frames(), entry.pages());
@@ -199,8 +198,8 @@ impl<'a, D> Truth<'a, D> {
     }
 }
 
-/// Brings a structure of pieces up to date for `frames`: a change cuts pieces and joins them.
-/// `take` takes one out that has some of these frames, and tells which it had; `put` puts one in.
+/// Updates the pieces of a structure for `frames`: a change cuts and joins pieces. `take` removes a
+/// piece that has some of the given frames and returns its range; `put` inserts a piece.
 pub(super) fn rebuild<D, S>(
     truth: Truth<'_, D>,
     frames: Frames,

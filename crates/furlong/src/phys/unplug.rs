@@ -1,4 +1,4 @@
-//! Unplugging: isolate, wait for readers to leave, remove; or abort.
+//! Unplugging: isolate, wait for readers to leave, then remove or abort.
 
 use super::error::{Refusal, RemoveError, StaleToken, UnplugError};
 use super::lookup::{Arm, Change};
@@ -15,24 +15,24 @@ use crate::addr::{Address, Extent, Pfn};
 use crate::rcu::{Period, Rcu};
 use crate::sync::unique;
 
-/// Tries of `unplug` to end a grace period for which nobody has to leave.
+/// Times that `unplug` tries to end a grace period for which no reader has to leave.
 const TRIES: usize = 3;
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// Takes frames out: a whole segment, its front, its back, or a hole in its middle, which
-    /// leaves two segments. The lower one keeps its handle, the upper one gets a new one; what is
-    /// available of them stays what it was.
+    /// Removes frames: a whole segment, its front, its back, or a hole in its middle. A hole leaves
+    /// two segments: the lower one keeps its handle, and the upper one gets a new one. Available
+    /// frames stay available.
     ///
-    /// Their descriptors are dropped, without the lock: as [`remove`](Self::remove) does. To wait
-    /// for readers, [`isolate`](Self::isolate) and `remove` instead.
+    /// The call drops their descriptors without the lock, like [`remove`](Self::remove). To wait
+    /// for readers, use [`isolate`](Self::isolate) and `remove` instead.
     ///
     /// # Errors
     /// [`UnplugError`]; nothing has changed. [`UnplugError::Readers`] if a reader is inside.
     ///
     /// # Cost
-    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames;
-    /// without the lock a descriptor asked and dropped for each frame. Where others have
-    /// descriptors in the same slab, a bit for each frame, 64 at a time.
+    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames.
+    /// Without the lock: a descriptor queried and dropped for each frame. If others have
+    /// descriptors in the same slab: a bit for each frame, 64 at a time.
     pub fn unplug(&mut self, frames: Extent<Pfn>) -> Result<(), UnplugError> {
         if !self.core.started {
             return self.unplug_at_boot(frames);
@@ -67,7 +67,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(())
     }
 
-    /// The frames as numbers, if a segment may lose them.
+    /// Validates an unplug.
     fn judge_unplug(&self, extent: Extent<Pfn>) -> Result<Judged, UnplugError> {
         let unknown = UnplugError::Unknown(extent.start());
         let index = self.truth().find(extent.start().raw()).ok_or(unknown)?;
@@ -105,12 +105,12 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// [`UnplugError`]; nothing has changed.
     ///
     /// # Cost
-    /// O(log n). All memory that removing them may need is taken here.
+    /// O(log n). Allocates everything that a removal or abort may need.
     pub fn isolate(&mut self, frames: Extent<Pfn>) -> Result<Isolated, UnplugError> {
         if !self.core.started {
             return Err(UnplugError::NotStarted);
         }
-        // What waits in a host for readers that have left is no reason for it to stay.
+        // Free what no reader needs any more, as memory waiting in a host would keep the host.
         self.sweep();
         let mut judged = self.judge_unplug(frames)?;
         if self.fetch_for(judged.frames) {
@@ -126,7 +126,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
     }
 
-    /// Lookups do not find these frames of a segment any more. Returns the isolation's number.
+    /// Hides these frames of a segment from lookups. Returns the isolation's serial number.
     pub(super) fn hide(&mut self, frames: Frames) -> Result<u64, Refusal> {
         if let Err(refusal) = self.prepare_isolation(frames) {
             self.settle();
@@ -152,7 +152,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(serial)
     }
 
-    /// Takes all that isolating these frames takes, and what removing them will.
+    /// Allocates for an isolation of these frames, and for its removal.
     fn prepare_isolation(&mut self, frames: Frames) -> Result<(), Refusal> {
         self.reserve_entries(usize::from(self.splits(frames)))?;
         let core = &mut *self.core;
@@ -160,32 +160,33 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         C::Lookup::prepare(&mut self.site(), frames, Change::Isolate)
     }
 
-    /// A host gets nothing more while it is about to leave.
+    /// Closes a host that is about to leave, or opens it again.
     fn close_host(&mut self, host: Option<Host>, closed: bool) {
         if let Some(host) = host {
             self.core.memory.set_closed(host, closed);
         }
     }
 
-    /// All frames of the segment that has some.
+    /// All frames of the segment that has these.
     fn whole(&self, frames: Frames) -> Frames {
         let index = self.truth().find(frames.start).expect("a segment has them");
         self.all.get(index).frames()
     }
 
-    /// The second phase: the frames leave the table, once no reader has them. Their descriptors are
-    /// dropped. It waits for nobody: while readers are inside it refuses, to be called again.
+    /// The second phase: removes the frames from the table once no reader has them, and drops their
+    /// descriptors. The call never waits: it is refused while readers are inside. Call it again
+    /// then.
     ///
-    /// The lock is let go of while descriptors are asked whether they are pinned, and while they
-    /// are dropped, and is held again when the call returns; see [`plug`](Self::plug). If
-    /// [`Descriptor::is_pinned`] panics the frames stay isolated, for [`adopt`](Self::adopt). If a
-    /// descriptor panics while it is dropped the frames are gone, and the others are dropped.
+    /// The call drops the lock while it queries and while it drops descriptors, and holds the lock
+    /// again when it returns; see [`plug`](Self::plug). If [`Descriptor::is_pinned`] panics, the
+    /// frames stay isolated, for [`adopt`](Self::adopt). If a descriptor panics while it is
+    /// dropped, the frames are gone, and the other descriptors are dropped.
     ///
     /// # Errors
     /// [`RemoveError`] with the frames, which stay isolated.
     ///
     /// # Cost
-    /// As [`unplug`](Self::unplug). Takes no memory.
+    /// Like [`unplug`](Self::unplug). Allocates nothing.
     pub fn remove(&mut self, isolated: Isolated) -> Result<(), RemoveError> {
         match self.take_out(&isolated) {
             Ok(Some(share)) => {
@@ -193,7 +194,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
                 let leaving = Leaving::new(share);
                 // SAFETY: lookups have not found them since they were isolated, and a grace period
                 // that began then is over, or there are no readers. No segment has them any more,
-                // and their places are given back after it.
+                // and their places are given back afterwards.
                 places.segments.unlocked(|| unsafe { leaving.drop_all() });
                 Ok(())
             }
@@ -208,12 +209,12 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
     }
 
-    /// The frames are no segment's any more. Returns what they had of a slab.
+    /// Takes the frames out of their segment. Returns their share of a slab.
     fn take_out(&mut self, isolated: &Isolated) -> Result<Option<Share<D>>, UnplugError> {
         let (_, share) = self.removable(isolated)?;
         if let Some(share) = share {
             let asking = Asking::new(self, isolated);
-            // SAFETY: nobody removes or takes back what is about to leave.
+            // SAFETY: frames that are about to leave cannot be removed or aborted by other calls.
             let find = || unsafe { share.find(Descriptor::is_pinned) };
             let pinned = asking.segments.unlocked(find);
             drop(asking);
@@ -221,7 +222,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
                 return Err(UnplugError::Pinned(Pfn::new(frame)));
             }
         }
-        // Others may have removed all other segments.
+        // Check again: others may have removed all other segments.
         let (position, share) = self.removable(isolated)?;
         let frames = self.core.hidden.as_slice()[position].frames;
         let whole = self.whole(frames);
@@ -254,7 +255,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         hidden.get(position).filter(is_it).map(|_| position)
     }
 
-    /// Where isolated frames stand, and what they have of a slab, if they can be removed now.
+    /// The position of an isolation that can be removed now, and its share of a slab.
     fn removable(&self, isolated: &Isolated) -> Result<(usize, Option<Share<D>>), UnplugError> {
         let position = self.hidden_position(isolated);
         let position = position.ok_or(UnplugError::StaleToken)?;
@@ -293,7 +294,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// [`StaleToken`] with the token; nothing has changed.
     ///
     /// # Cost
-    /// As [`isolate`](Self::isolate). Takes no memory.
+    /// Like [`isolate`](Self::isolate). Allocates nothing.
     pub fn abort(&mut self, isolated: Isolated) -> Result<(), StaleToken> {
         let Some(position) = self.hidden_position(&isolated) else {
             return Err(StaleToken(isolated));
@@ -311,9 +312,9 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(())
     }
 
-    /// Another token for the isolated stretch that has `frame`, in place of one that was lost; that
-    /// one is refused from now on. `None` if the frame is not isolated, or if a call that has let
-    /// go of the lock is just removing it.
+    /// Makes a new token for the isolation that has `frame`, in place of a lost one. The old token
+    /// is refused from now on. `None` if the frame is not isolated, or if a call that has dropped
+    /// the lock is about to remove it.
     ///
     /// # Cost
     /// O(log n).
@@ -330,8 +331,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Some(Isolated { frames, serial })
     }
 
-    /// Takes frames out of the segment that has them, and returns those for which lookups have to
-    /// find something else now. There is an entry for the part above.
+    /// Removes frames from their segment. Returns the frames whose lookups must change. There must
+    /// be an entry for the part above.
     pub(super) fn cut(&mut self, frames: Frames) -> Frames {
         let position = self.truth().position(frames.start);
         let index = self.core.order.as_slice()[position];
@@ -385,14 +386,14 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 }
 
 impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// Drops the descriptors of all segments: the table goes.
+    /// Drops the descriptors of all segments, at the end of the table.
     pub(super) fn drop_descriptors(&mut self) {
         debug_assert!(self.is_alone(), "nobody looks at a descriptor any more");
         let all = Ending(self);
         all.0.drop_some();
     }
 
-    /// Drops them all, if none panics.
+    /// Drops all descriptors, unless one panics.
     fn drop_some(&mut self) {
         while let Some(index) = self.core.order.pop() {
             let entry = self.all.get(index);
@@ -400,16 +401,16 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
                 continue;
             };
             entry.forget_pages();
-            // What gives the places back even if a drop panics.
+            // Its drop gives the places back, also after a panic.
             let _places = Places::new(self, Slabs::run_of(&share));
-            // SAFETY: whoever looks at a descriptor borrows the table, which is mutably borrowed;
-            // no segment has them any more.
+            // SAFETY: descriptors are borrowed from the table, which is mutably borrowed here; no
+            // segment has them any more.
             unsafe { Leaving::new(share).drop_all() };
         }
     }
 }
 
-/// A table that goes: after a panic the descriptors of other segments are dropped all the same.
+/// A table that ends. Its drop continues with the other segments after a panic.
 struct Ending<'s, 'a, D, C: Config, const N: usize>(&'s mut Segments<'a, D, C, N>);
 
 impl<D, C: Config, const N: usize> Drop for Ending<'_, '_, D, C, N> {
@@ -418,14 +419,13 @@ impl<D, C: Config, const N: usize> Drop for Ending<'_, '_, D, C, N> {
     }
 }
 
-/// What may be unplugged, and the host that goes with it.
+/// A valid unplug: its frames, and the host that leaves with them.
 struct Judged {
     frames: Frames,
     host: Option<Host>,
 }
 
-/// Isolated frames that are about to leave, while the lock is let go of: nobody gets another token
-/// for them.
+/// Marks an isolation as leaving while the lock is dropped: `adopt` makes no other token for it.
 struct Asking<'s, 'a, 'i, D: Descriptor, C: Config, const N: usize> {
     segments: &'s mut Segments<'a, D, C, N>,
     isolated: &'i Isolated,

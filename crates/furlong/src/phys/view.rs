@@ -1,4 +1,4 @@
-//! What lookups look at: a reader's view beside a writer, and the writer's own.
+//! Views for lookups: a reader's view beside a writer, and the writer's own.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -10,7 +10,7 @@ use crate::addr::{Address, Pfn, PhysAddr};
 
 type Reader<'a, D, C> = <<C as Config>::Lookup as Arm>::Reader<'a, D>;
 
-/// The table as lookups see it. Copy it freely; it lives as long as the reader's guard, or as the
+/// A view of the table for lookups. It is `Copy`, and lives as long as the reader's guard or the
 /// borrow of the writer's [`Segments`](super::Segments).
 pub struct View<'a, D, C: Config> {
     reader: Reader<'a, D, C>,
@@ -47,14 +47,14 @@ impl<'a, D, C: Config> View<'a, D, C> {
         )
     }
 
-    /// The segment that has `frame`, and the frame's offset in it; `None` if no segment has it, if
+    /// The segment that has `frame`, and the frame's offset in it. `None` if no segment has it, if
     /// it is isolated, and before the table has started.
     ///
-    /// Beside a writer the segment is one that had the frame at a moment of the call, and the
-    /// offset counts from where it began at that moment or a later one of the call.
+    /// Beside a writer, the segment had the frame at some moment of the call. The offset counts
+    /// from the segment's start at that moment or at a later one of the call.
     ///
     /// # Cost
-    /// As the arm has it; [`Direct`](super::Direct): O(1), wait-free, writes nothing.
+    /// That of the arm; [`Direct`](super::Direct): O(1), wait-free, no writes.
     #[inline]
     pub fn find(&self, frame: Pfn) -> Option<(SegmentId, u64)> {
         let Found { is_found, index } = C::Lookup::find(self.reader, frame.raw(), || ());
@@ -64,11 +64,10 @@ impl<'a, D, C: Config> View<'a, D, C> {
         is_found.then_some((SegmentId { index, generation }, offset))
     }
 
-    /// The descriptor of the frame that has `address`; `None` where [`find`](Self::find) finds
-    /// nothing.
+    /// The descriptor of the frame at `address`; `None` if [`find`](Self::find) finds nothing.
     ///
     /// # Cost
-    /// As [`find`](Self::find).
+    /// Like [`find`](Self::find).
     #[inline]
     pub fn page(&self, address: PhysAddr) -> Option<&'a D> {
         self.page_of(Pfn::new(address.raw() >> C::PAGE_BITS))
@@ -77,18 +76,18 @@ impl<'a, D, C: Config> View<'a, D, C> {
     /// The descriptor of `frame`.
     ///
     /// # Cost
-    /// As [`find`](Self::find).
+    /// Like [`find`](Self::find).
     #[inline]
     pub fn page_of(&self, frame: Pfn) -> Option<&'a D> {
         let page = C::Lookup::page(self.reader, frame.raw(), &self.all, || ())?;
-        // SAFETY: an arm finds descriptors that have been made. They are dropped after a grace
-        // period that began when no lookup found them any more, or by a writer that excludes
-        // lookups: after `'a`.
+        // SAFETY: an arm finds only initialised descriptors. They are dropped after a grace period
+        // that began when lookups stopped finding them, or by a writer that excludes lookups: in
+        // both cases after `'a`.
         Some(unsafe { page.as_ref() })
     }
 
-    /// The frame of a descriptor of the segment `id`; `None` if it is none of that segment's, or
-    /// the segment is gone.
+    /// The frame of a descriptor of the segment `id`. `None` if the descriptor is not one of that
+    /// segment's, or the segment is gone.
     ///
     /// # Cost
     /// O(1), wait-free.
@@ -101,14 +100,14 @@ impl<'a, D, C: Config> View<'a, D, C> {
         (is_its && self.all.still_lives(id)).then(|| Pfn::new(frame))
     }
 
-    /// How many cells of the index [`find`](Self::find) looks at for `frame`.
+    /// The number of index cells that [`find`](Self::find) looks at for `frame`.
     pub fn probes_of_find(&self, frame: Pfn) -> u64 {
         let mut probes = 0;
         C::Lookup::find(self.reader, frame.raw(), || probes += 1);
         probes
     }
 
-    /// How many cells of the index [`page`](Self::page) looks at for `address`.
+    /// The number of index cells that [`page`](Self::page) looks at for `address`.
     pub fn probes_of_page(&self, address: PhysAddr) -> u64 {
         let mut probes = 0;
         let frame = address.raw() >> C::PAGE_BITS;

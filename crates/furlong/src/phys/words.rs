@@ -1,4 +1,4 @@
-//! Arrays in the table's memory, which grow by being replaced.
+//! Arrays in the table's memory. To grow, an array is replaced by a longer copy.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -7,9 +7,9 @@ use super::error::NoMemory;
 use super::limbo::Limbo;
 use super::memory::Memory;
 
-/// An array of values that need no drop. It is given back by hand, to the memory that it came from.
+/// An array of values that need no drop. The owner frees it by hand, to the memory it came from.
 pub(super) struct Words<T> {
-    /// So many values, all of them written; dangling where there are none.
+    /// `room` values, all initialised; dangling if `room` is 0.
     start: NonNull<T>,
     room: usize,
 }
@@ -28,7 +28,7 @@ impl<T> Words<T> {
         }
     }
 
-    /// `room` words at `start`, made elsewhere.
+    /// `room` initialised words at `start`.
     pub(super) fn from_start(start: NonNull<T>, room: usize) -> Self {
         Self { start, room }
     }
@@ -46,7 +46,7 @@ impl<T> Words<T> {
 
     #[inline]
     pub(super) fn as_slice(&self) -> &[T] {
-        // SAFETY: so many values were written there, or there are none; `self` is borrowed.
+        // SAFETY: `room` values were written there, or `room` is 0; `self` is borrowed.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.room) }
     }
 
@@ -73,8 +73,8 @@ impl<T> Words<T> {
         Self::footprint(self.room)
     }
 
-    /// Replaces it by one with room for `room`: at first `make` says what is at each place.
-    /// Returns the old one, that readers may have.
+    /// Replaces the array by one of `room` values. `make` computes each value from the old array
+    /// and the position. Returns the old array, which readers may still use.
     pub(super) fn grow(
         &mut self,
         memory: &mut Memory,
@@ -83,7 +83,7 @@ impl<T> Words<T> {
     ) -> Result<Self, NoMemory> {
         let start = memory.alloc(Self::layout(room)?)?.cast::<T>();
         for at in 0..room {
-            // SAFETY: there is room for so many.
+            // SAFETY: the piece has room for `room` values.
             let place = unsafe { start.add(at) };
             // SAFETY: the memory is ours.
             unsafe { place.write(make(self, at)) };
@@ -92,17 +92,17 @@ impl<T> Words<T> {
     }
 
     /// # Safety
-    /// Only readers that are inside now can still reach it.
+    /// Nothing leads to the array any more, except in readers that are inside now.
     pub(super) unsafe fn retire(self, limbo: &mut Limbo) {
         if let Some(layout) = self.allocated() {
-            // SAFETY: it was allocated so; the caller's promise.
+            // SAFETY: it was allocated with this layout; the caller's promise.
             unsafe { limbo.put(self.start.cast(), layout) };
         }
     }
 
     pub(super) fn free(&mut self, memory: &mut Memory) {
         if let Some(layout) = self.allocated() {
-            // SAFETY: it was allocated so, and nobody has it.
+            // SAFETY: it was allocated with this layout, and nothing else uses it.
             unsafe { memory.free(self.start.cast(), layout) };
         }
         *self = Self::new();

@@ -1,4 +1,4 @@
-//! The writer's side: who may change the table, and what can be asked under the lock.
+//! The writer's side: the guard of the lock, with queries and simple changes.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -17,17 +17,17 @@ use super::view::View;
 use super::{Config, Node, Segment, SegmentId, SegmentTable};
 use crate::addr::{Address, Extent, Pfn};
 
-/// The segments of a table, to be changed and asked by one at a time.
+/// Exclusive access to the segments of a table, for changes and queries.
 ///
-/// Forgotten, it keeps the lock: nobody gets it any more. Whoever has the table alone
-/// ([`SegmentTable::get_mut`]) needs none, nor does the table's end.
+/// If it is forgotten, the lock stays taken for ever. [`SegmentTable::get_mut`] and the table's
+/// drop work all the same, as they do not take the lock.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct Segments<'a, D, C: Config, const N: usize> {
     pub(super) all: All<'a, D>,
     pub(super) shared: &'a <C::Lookup as Arm>::Shared<D>,
     pub(super) rcu: &'a C::Rcu,
     pub(super) core: Hold<'a, D, C, N>,
-    /// What goes back to the heap after the lock: fields are dropped in this order.
+    /// Blocks that go back to the heap after the lock: fields are dropped in this order.
     released: Released,
 }
 
@@ -56,8 +56,8 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         matches!(self.core, Hold::Alone(_))
     }
 
-    /// Runs `work` without the lock, which is held again afterwards, after a panic too. What was
-    /// learned before may have changed.
+    /// Runs `work` without the lock, and takes it again, also after a panic. The table may have
+    /// changed meanwhile.
     pub(super) fn unlocked<T>(&mut self, work: impl FnOnce() -> T) -> T {
         self.core.unlocked(work)
     }
@@ -70,9 +70,9 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         self.core.site(self.all, self.shared)
     }
 
-    /// What lookups see, without a guard: for as long as nothing is changed.
+    /// The writer's view for lookups, without a guard, until the next change.
     ///
-    /// The only way to look something up in an arm that readers cannot use beside a writer.
+    /// An arm that readers cannot use beside a writer has no other view.
     pub fn view(&self) -> View<'_, D, C> {
         View::new(C::Lookup::reader(self.shared, &self.core.index), self.all)
     }
@@ -88,14 +88,14 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         self.core.memory.donate(memory);
     }
 
-    /// Memory that hosted a range which has been unplugged: the caller's again. For each such range
-    /// once; before the memory itself is taken away, for it is still written on where it is.
+    /// Returns the memory that hosted an unplugged range to the caller, once for each such range.
+    /// Call it before the memory is physically removed, as its bookkeeping is still in it.
     pub fn take_back(&mut self) -> Option<&'static mut [MaybeUninit<u8>]> {
         self.sweep();
         self.core.memory.take_back()
     }
 
-    /// All stretches of frames that are isolated, in order.
+    /// All isolated stretches of frames, in order.
     pub fn isolated(&self) -> impl ExactSizeIterator<Item = Extent<Pfn>> {
         let hidden = self.core.hidden.as_slice().iter();
         hidden.map(|hidden| hidden.frames.extent().expect("no isolation is empty"))
@@ -125,12 +125,12 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         self.core.order.as_slice().len()
     }
 
-    /// Whether there are no segments.
+    /// True if there are no segments.
     pub fn is_empty(&self) -> bool {
         self.core.order.as_slice().is_empty()
     }
 
-    /// Whether frames have descriptors, and lookups find something.
+    /// True if the table has started: frames have descriptors, and lookups find them.
     pub fn is_started(&self) -> bool {
         self.core.started
     }
@@ -140,7 +140,8 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         self.core.managed
     }
 
-    /// The segment that has `frame`, isolated or not, at boot too, and the frame's offset in it.
+    /// The segment that has `frame`, and the frame's offset in it. Also at boot, and also if
+    /// isolated.
     ///
     /// # Cost
     /// O(log n).
@@ -214,7 +215,7 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         Ok(self.truth().position(entry.start()))
     }
 
-    /// All segments, in the order of their frames, from both ends.
+    /// All segments, in the order of their frames.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Segment> + ExactSizeIterator {
         let order = self.core.order.as_slice();
         order.iter().map(|index| segment(self.all, *index))
@@ -239,8 +240,8 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         Some((Pfn::new(first.start), Pfn::new(last.end - 1)))
     }
 
-    /// Says which frames of a segment the page allocator may have: `start..end`, half-open, which
-    /// may be empty. A start hint beyond them is cut to their number.
+    /// Sets the frames of a segment that the page allocator may use: `start..end`, half-open, which
+    /// may be empty. A larger start hint is reduced to their number.
     ///
     /// # Errors
     /// [`SetError`]; nothing has changed.
@@ -265,8 +266,8 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         Ok(())
     }
 
-    /// Sets where, counted from the first available frame, the next search for contiguous pages
-    /// begins.
+    /// Sets the start of the next search for contiguous pages, in frames from the first available
+    /// one.
     ///
     /// # Errors
     /// [`SetError`]; nothing has changed.
@@ -297,22 +298,22 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         Ok(())
     }
 
-    /// Bytes that the index takes: what lookups look at, without the segments themselves.
+    /// Bytes of the index, which lookups use; the segments themselves are not included.
     pub fn index_bytes(&self) -> usize {
         C::Lookup::bytes(self.shared, &self.core.index)
     }
 
-    /// Bytes that the table has in use of the memory that it was given or took from the heap:
-    /// index, further segments and descriptors.
+    /// Bytes of donated, hosted and heap memory that the table uses: index, further segments and
+    /// descriptors.
     pub fn memory_bytes(&self) -> usize {
         self.core.memory.live()
     }
 }
 
-/// Entries come to life and die.
+/// Allocation of entries.
 impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// Makes room for so many segments more, and for those that come of removing what is isolated.
-    /// Where there has never been any memory the static entries are all that there can be.
+    /// Makes room for `more` segments, and for those that removals of isolations will add. A table
+    /// that never had memory has only its static entries.
     pub(super) fn reserve_entries(&mut self, more: usize) -> Result<(), Refusal> {
         let wanted = more + self.core.splits;
         let core = &mut *self.core;
@@ -330,14 +331,14 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         room.map_err(|NoMemory| refusal)
     }
 
-    /// Whether these frames of a segment have others of it below and above.
+    /// True if the segment has frames both below and above these.
     pub(super) fn splits(&self, frames: Frames) -> bool {
         let index = self.truth().find(frames.start);
         let whole = index.map(|index| self.all.get(index).frames());
         whole.is_some_and(|whole| whole.start < frames.start && frames.end < whole.end)
     }
 
-    /// A dead entry, for which room was made, comes to life.
+    /// Takes an unused entry, for which there must be room.
     pub(super) fn take_entry(&mut self) -> u32 {
         let core = &mut *self.core;
         let index = if core.dead == NO_ENTRY {
@@ -362,8 +363,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         core.dead_len += 1;
     }
 
-    /// A change is over: nothing prepared is kept but what isolated frames will need, and what was
-    /// unlinked waits for those who are inside now.
+    /// Ends a change. Frees prepared memory beyond the needs of isolations. Memory that was
+    /// unlinked now waits for the readers that are inside.
     pub(super) fn settle(&mut self) {
         let held = self.core.hidden.as_slice().len();
         C::Lookup::settle(&mut self.site(), held);
@@ -372,8 +373,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         self.sweep();
     }
 
-    /// Gives back what no reader has any more. Each change does that by itself; call it to have the
-    /// memory back earlier.
+    /// Frees memory that no reader has any more. Each change does that by itself; call this to get
+    /// the memory back earlier.
     pub fn sweep(&mut self) {
         let alone = self.is_alone();
         let rcu = self.rcu;
@@ -382,10 +383,10 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 }
 
-/// Memory comes from the heap while nobody waits for the lock.
+/// Allocation from the heap, without the lock.
 impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
-    /// Takes memory from the heap for so many bytes in a row, if the table may and needs it.
-    /// Returns whether the lock was let go of. Where the heap has nothing, nothing happens.
+    /// Takes heap memory for `bytes` contiguous bytes, if the table may and needs it. Returns true
+    /// if the lock was dropped. If the heap has no memory, nothing changes.
     #[cfg(feature = "alloc")]
     pub(super) fn fetch(&mut self, bytes: usize) -> bool {
         let Some(wish) = self.core.memory.lacks(bytes) else {
@@ -403,7 +404,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         false
     }
 
-    /// The same for a change of these frames, its descriptors apart.
+    /// The same for a change of these frames, without its descriptors.
     pub(super) fn fetch_for(&mut self, frames: Frames) -> bool {
         match self.footprint(frames) {
             Some(bytes) => self.fetch(bytes),
@@ -411,7 +412,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         }
     }
 
-    /// Bytes that a change of these frames takes at most, its descriptors apart.
+    /// The most bytes that a change of these frames takes, without its descriptors.
     pub(super) fn footprint(&self, frames: Frames) -> Option<usize> {
         let core = &*self.core;
         let held = core.hidden.as_slice().len();
@@ -432,12 +433,12 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 }
 
-/// For what is rounded up.
+/// Reserve for rounding.
 const SLACK: usize = 1 << 14;
 
 impl<D, C: Config, const N: usize> Drop for Segments<'_, D, C, N> {
     fn drop(&mut self) {
-        // A lock that panics when it is taken again is not held here.
+        // If taking the lock again has panicked, it is not held here.
         if self.core.is_held() {
             self.released = self.core.memory.released();
         }

@@ -1,7 +1,7 @@
-//! Cells: what is known about a section in which one stretch of one segment is found, or nothing.
+//! Cells: sections in which lookups find one run of one segment, or nothing.
 //!
-//! A cell never changes: what is found of a section changes by another cell, or a leaf, in its
-//! place. So its words belong together, whenever a reader comes.
+//! A cell never changes. To change a section, the writer replaces its cell by another cell or by a
+//! leaf. A reader therefore always sees words that belong together.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -10,8 +10,8 @@ use super::super::memory::Memory;
 use super::leaf::{Base, Block};
 use super::runs::{SPARE_LAYOUT, Spares};
 
-/// Frames from `start` on are found, `len` of them, but no others. Shared by all sections that are
-/// one segment's alone, a cell says that all frames are.
+/// Says that exactly the frames `start..start + len` are found. In a shared cell, for sections that
+/// lie wholly in one segment, that range is all frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Cell<D> {
@@ -21,18 +21,18 @@ pub(super) struct Cell<D> {
     pub(super) base: *mut D,
     pub(super) index: u32,
     pub(super) kind: CellKind,
-    /// Whether it has the memory of a spare piece.
+    /// True if the cell is in a spare piece.
     is_spare: bool,
 }
 
-/// Whose a cell is.
+/// The users of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CellKind {
-    /// The table's, for all sections in which nothing is found.
+    /// All sections in which nothing is found.
     Empty,
-    /// A segment's.
+    /// All sections that lie wholly in one segment.
     Shared,
-    /// One section's.
+    /// One section.
     Own,
 }
 
@@ -43,20 +43,20 @@ const _: () = assert!(align_of::<Cell<u8>>() > TAG && align_of::<Block<u8>>() > 
 const _: () = assert!(size_of::<Cell<u8>>() <= SPARE_LAYOUT.size());
 const _: () = assert!(align_of::<Cell<u8>>() <= SPARE_LAYOUT.align());
 
-/// The cell that a word leads to, if it does not lead to blocks.
+/// The cell that a word leads to; `None` if it leads to blocks.
 #[inline(always)]
 pub(super) fn cell<'a, D>(word: *mut Block<D>) -> Option<&'a Cell<D>> {
-    // SAFETY: a word with the tag leads to a cell. Cells are given back after a grace period; the
-    // writer keeps those that it works with.
+    // SAFETY: a tagged word leads to a cell. Cells are freed after a grace period, and the writer
+    // keeps those that it works with.
     (word.addr() & TAG != 0).then(|| unsafe { &*place(word) })
 }
 
-/// Where the cell is that a word with the tag leads to.
+/// The address of the cell that a tagged word leads to.
 fn place<D>(word: *mut Block<D>) -> *mut Cell<D> {
     word.map_addr(|addr| addr & !TAG).cast()
 }
 
-/// Names a cell that is alive.
+/// Reference to a live cell.
 pub(super) struct CellRef<D>(NonNull<Cell<D>>);
 
 impl<D> Clone for CellRef<D> {
@@ -68,18 +68,18 @@ impl<D> Clone for CellRef<D> {
 impl<D> Copy for CellRef<D> {}
 
 impl<D> CellRef<D> {
-    /// Of a word that leads to one.
+    /// The cell of a word that leads to one.
     pub(super) fn of_word(word: *mut Block<D>) -> Option<Self> {
         let place = NonNull::new(place(word)).filter(|_| word.addr() & TAG != 0);
         place.map(Self)
     }
 
-    /// Of a word that leads to one, or null, as [`word`](Self::word) had it.
+    /// The cell of a mark: null, or a word from [`word`](Self::word).
     pub(super) fn of_mark(mark: *mut ()) -> Option<Self> {
         Self::of_word(mark.cast())
     }
 
-    /// The word that leads to it.
+    /// The word that leads to the cell.
     pub(super) fn word(self) -> *mut Block<D> {
         self.0
             .as_ptr()
@@ -88,11 +88,11 @@ impl<D> CellRef<D> {
     }
 
     pub(super) fn get<'a>(self) -> &'a Cell<D> {
-        // SAFETY: it is alive, and never changes.
+        // SAFETY: the cell is alive, and never changes.
         unsafe { self.0.as_ref() }
     }
 
-    /// A cell, in memory of its own or of a spare piece.
+    /// Makes a cell, in new memory or else in a spare piece.
     pub(super) fn new(cell: &Cell<D>, memory: &mut Memory, spares: &mut Spares) -> Self {
         let exact = memory.alloc(Layout::new::<Cell<D>>()).ok();
         let is_spare = exact.is_none();
@@ -102,7 +102,7 @@ impl<D> CellRef<D> {
         Self(place)
     }
 
-    /// Its memory, to be given back when nobody has it.
+    /// The cell's memory, to be freed when no reader has it.
     pub(super) fn piece(self) -> (NonNull<u8>, Layout) {
         let layout = if self.get().is_spare {
             SPARE_LAYOUT
@@ -117,16 +117,16 @@ impl<D> CellRef<D> {
     }
 
     /// # Safety
-    /// No reader has it, and nothing leads to it.
+    /// No reader has the cell, and nothing leads to it.
     pub(super) unsafe fn free(self, memory: &mut Memory) {
         let (piece, layout) = self.piece();
-        // SAFETY: it was allocated so; the caller's promise.
+        // SAFETY: it was allocated with this layout; the caller's promise.
         unsafe { memory.free(piece, layout) };
     }
 }
 
 impl<D> Cell<D> {
-    /// These frames of the segment at `index` are found.
+    /// A cell in which these frames of the segment at `index` are found.
     pub(super) fn new(kind: CellKind, (start, len): (u64, u64), base: *mut D, index: u32) -> Self {
         Self {
             start,
@@ -138,12 +138,12 @@ impl<D> Cell<D> {
         }
     }
 
-    /// Nothing is found.
+    /// A cell in which nothing is found.
     pub(super) fn empty() -> Self {
         Self::new(CellKind::Empty, (0, 0), Base::unused(), 0)
     }
 
-    /// Whether it says the same.
+    /// True if both cells say the same.
     pub(super) fn says(&self, other: &Self) -> bool {
         let said = |cell: &Self| (cell.start, cell.len, cell.base, cell.index, cell.kind);
         said(self) == said(other)

@@ -1,4 +1,4 @@
-//! Leaves: what is known about the blocks of a section, or of all near frames.
+//! Leaves: the blocks of a section, or of all near frames.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -8,10 +8,10 @@ use super::super::memory::Memory;
 use super::runs::{Runs, Starts};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// What is known about 64 frames.
+/// The index data of 64 frames.
 #[repr(C)]
 pub(super) struct Block<D> {
-    /// A bit for each frame that is found.
+    /// A set bit for each frame that is found.
     pub(super) valid: AtomicU64,
     /// See [`Base`].
     pub(super) base: AtomicPtr<D>,
@@ -30,7 +30,7 @@ impl<D> Block<D> {
 
     #[inline(always)]
     pub(super) fn runs(&self) -> Runs {
-        // Acquire: pairs with `block-runs`; what the word points to is seen.
+        // Acquire: pairs with `block-runs`; the piece that the word points to is seen.
         Runs(self.runs.load(Ordering::Acquire))
     }
 
@@ -39,7 +39,7 @@ impl<D> Block<D> {
         self.runs.store(runs.0, Ordering::Release);
     }
 
-    /// Becomes like a block of the writer's own.
+    /// Copies a block that belongs to the writer.
     pub(super) fn copy_from(&self, other: &Self) {
         // Relaxed: the writer's own words, and those of a leaf that is published later.
         let valid = other.valid.load(Ordering::Relaxed);
@@ -51,40 +51,40 @@ impl<D> Block<D> {
     }
 }
 
-/// Where the descriptor of frame 0 would be, or that it does not lead to all descriptors of the
-/// block's frames.
+/// The special values of a base: the address at which the descriptor of frame 0 would be, if one
+/// address leads to all descriptors of the block's frames.
 pub(super) struct Base;
 
 impl Base {
-    /// There are none, or in different slabs: they are asked for at the segment.
+    /// No common base: there are no descriptors, or they are in different slabs. Use the segment's.
     pub(super) const fn elsewhere<D>() -> *mut D {
         core::ptr::null_mut()
     }
 
-    /// There are no frames. To a lookup it is a base as any other.
+    /// The base of a block without frames. Lookups treat it as any other base.
     pub(super) const fn unused<D>() -> *mut D {
         core::ptr::without_provenance_mut(1)
     }
 }
 
-/// A leaf's own words, just below its blocks.
+/// A leaf's header, just below its blocks.
 struct Head<D> {
-    /// In the lists of spare and of retired leaves.
+    /// Link in the lists of spare and of retired leaves.
     next: Option<Leaf<D>>,
     blocks: u32,
     kind: Kind,
 }
 
-/// Whose a leaf is.
+/// Ownership of a leaf's runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One section's, or that of near frames, with the runs that it points to.
+    /// The leaf owns the runs that it points to.
     Own,
-    /// One of which another leaf has taken over the runs.
+    /// Another leaf has taken over the runs.
     Moved,
 }
 
-/// Names a leaf that is alive: by its blocks, so that a lookup has no way to go.
+/// Reference to a live leaf. It points to the blocks, so that a lookup needs no offset.
 pub(super) struct Leaf<D>(NonNull<Block<D>>);
 
 impl<D> Clone for Leaf<D> {
@@ -107,26 +107,26 @@ impl<D> Leaf<D> {
         self.0.as_ptr()
     }
 
-    /// The layout of a leaf, and where in it the blocks begin.
+    /// The layout of a leaf, and the offset of its blocks.
     fn layout(blocks: usize) -> Result<(Layout, usize), NoMemory> {
         let blocks = Layout::array::<Block<D>>(blocks).map_err(|_| NoMemory)?;
         let all = Layout::new::<Head<D>>().extend(blocks);
         all.map_err(|_| NoMemory)
     }
 
-    /// Bytes of a leaf with so many blocks.
+    /// Bytes of a leaf with `blocks` blocks.
     pub(super) fn footprint(blocks: usize) -> usize {
         Self::layout(blocks).map_or(0, |(layout, _)| Memory::footprint(layout))
     }
 
-    /// A leaf in which nothing is found.
+    /// Makes a leaf in which nothing is found.
     pub(super) fn new(memory: &mut Memory, blocks: usize) -> Result<Self, NoMemory> {
         let (layout, start) = Self::layout(blocks)?;
         let piece = memory.alloc(layout)?;
-        // SAFETY: the blocks begin there in the layout.
+        // SAFETY: the blocks begin at this offset of the layout.
         let leaf = Self(unsafe { piece.add(start) }.cast());
         for at in 0..blocks {
-            // SAFETY: the layout has room for so many blocks.
+            // SAFETY: the layout has room for `blocks` blocks.
             let place = unsafe { leaf.0.add(at) };
             // SAFETY: as above, and the memory is ours.
             unsafe { place.write(Block::new()) };
@@ -136,35 +136,35 @@ impl<D> Leaf<D> {
             blocks: blocks as u32,
             kind: Kind::Own,
         };
-        // SAFETY: the layout has room for it below the blocks.
+        // SAFETY: the layout has room for the header below the blocks.
         unsafe { leaf.head_place().write(head) };
         Ok(leaf)
     }
 
-    /// Gives its memory back, and that of its runs.
+    /// Frees the leaf and the runs that it owns.
     ///
     /// # Safety
-    /// No reader has it and nothing leads to it.
+    /// No reader has the leaf, and nothing leads to it.
     pub(super) unsafe fn free(self, memory: &mut Memory) {
         for block in self.all() {
             if let (Some((piece, layout)), Kind::Own) = (block.runs().piece(), self.kind()) {
-                // SAFETY: the runs were this leaf's alone.
+                // SAFETY: the runs belonged to this leaf only.
                 unsafe { memory.free(piece, layout) };
             }
         }
         let Ok((layout, start)) = Self::layout(self.blocks()) else {
             return;
         };
-        // SAFETY: the blocks begin there in the layout.
+        // SAFETY: the blocks begin at this offset of the layout.
         let piece = unsafe { self.0.cast::<u8>().sub(start) };
-        // SAFETY: it was allocated so, and nobody uses it any more.
+        // SAFETY: it was allocated with this layout, and nobody uses it any more.
         unsafe { memory.free(piece, layout) };
     }
 
-    /// Gives back a list of leaves.
+    /// Frees a list of leaves.
     ///
     /// # Safety
-    /// `first` is the first of a list of leaves that no reader has and nothing leads to.
+    /// `first` is the head of a list of leaves that no reader has and nothing leads to.
     pub(super) unsafe fn free_list(first: NonNull<u8>, memory: &mut Memory) {
         let mut next = Some(Self(first.cast()));
         while let Some(leaf) = next {
@@ -174,7 +174,7 @@ impl<D> Leaf<D> {
         }
     }
 
-    /// For the limbo; see [`free_list`](Self::free_list).
+    /// The leaf for the limbo; see [`free_list`](Self::free_list).
     pub(super) fn as_bytes(self) -> NonNull<u8> {
         self.0.cast()
     }
@@ -189,20 +189,20 @@ impl<D> Leaf<D> {
         Self::footprint(self.blocks()) + runs
     }
 
-    /// All blocks, asked for by the writer.
+    /// All blocks, for the writer.
     pub(super) fn all<'a>(self) -> &'a [Block<D>] {
-        // SAFETY: the leaf is alive and has so many blocks.
+        // SAFETY: the leaf is alive and has this number of blocks.
         unsafe { core::slice::from_raw_parts(self.0.as_ptr(), self.blocks()) }
     }
 
     #[inline]
     fn head_place(self) -> NonNull<Head<D>> {
-        // SAFETY: the head stands just below the blocks, as `layout` has it.
+        // SAFETY: the header is just below the blocks, by `layout`.
         unsafe { self.0.cast::<Head<D>>().sub(1) }
     }
 
     fn head<'a>(self) -> &'a Head<D> {
-        // SAFETY: the leaf is alive; only the writer, who asks, changes its head.
+        // SAFETY: the leaf is alive; only the writer, which calls this, changes its header.
         unsafe { self.head_place().as_ref() }
     }
 
@@ -219,12 +219,12 @@ impl<D> Leaf<D> {
     }
 
     pub(super) fn set_kind(self, kind: Kind) {
-        // SAFETY: the leaf is alive, and no reader looks at its head.
+        // SAFETY: the leaf is alive, and no reader looks at its header.
         unsafe { (*self.head_place().as_ptr()).kind = kind };
     }
 
     pub(super) fn set_next(self, next: Option<Self>) {
-        // SAFETY: the leaf is alive, and no reader looks at its head.
+        // SAFETY: the leaf is alive, and no reader looks at its header.
         unsafe { (*self.head_place().as_ptr()).next = next };
     }
 }

@@ -1,4 +1,4 @@
-//! The way from a frame to its section's cell or leaf, and what the writer keeps for itself.
+//! The way from a frame to its section's cell or leaf, and the writer's private data.
 
 use super::super::error::NoMemory;
 use super::super::limbo::Limbo;
@@ -13,22 +13,22 @@ use super::wide::{Top, Wide};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::const_unless_loom;
 
-/// A section's word: it leads to a cell, which its lowest bit says; or is where the block of frame
-/// 0 would be, so that that of any frame of the section is as many blocks further on as if there
+/// A section's word. With the lowest bit set it leads to a cell. Otherwise it is the address at
+/// which the block of frame 0 would be: a frame's block is at its index from there, as if there
 /// were no sections.
 pub(super) type Word<D> = AtomicPtr<Block<D>>;
 
-/// What the word of a section says whose blocks begin at `first`.
+/// The word of a section whose blocks begin at `first`.
 fn word_of<D>(section: usize, first: *mut Block<D>) -> *mut Block<D> {
     first.wrapping_sub(section * BLOCKS)
 }
 
-/// The block of a frame, from what its section's word says.
+/// The block of a frame, by the word of its section.
 #[inline(always)]
 pub(super) fn block<'a, D>(word: *mut Block<D>, frame: u64) -> &'a Block<D> {
     let block = word.wrapping_add(block_of(frame));
     // SAFETY: a word leads to a leaf that has all blocks of the section, or of near frames. Leaves
-    // are given back after a grace period; the writer keeps those that it works with.
+    // are freed after a grace period, and the writer keeps those that it works with.
     unsafe { &*block }
 }
 
@@ -36,42 +36,42 @@ pub(super) fn block<'a, D>(word: *mut Block<D>, frame: u64) -> &'a Block<D> {
 #[inline(always)]
 fn out_of_the_way() {}
 
-/// What readers look at.
+/// The readers' data.
 pub struct Root<D> {
-    /// Frames below it are in the near leaf, and there are no others; 0 where there are sections.
+    /// Frames below it are in the near leaf, and there are no others; 0 if there are sections.
     near_limit: AtomicU64,
     near: Word<D>,
-    /// Frames below it are in the words, and what these lead to; 0 in a wide table.
+    /// Frames below it have words in the array; 0 in a wide table.
     limit: AtomicU64,
     words: AtomicPtr<Word<D>>,
-    /// Frames below it are in the top; 0 but in a wide table.
+    /// Frames below it are found through the top; 0 unless the table is wide.
     wide_limit: AtomicU64,
     top: Top<D>,
 }
 
-/// What belongs to the writer.
+/// The writer's data.
 pub struct Private<D> {
-    /// Whether readers may look; until then nothing is published.
+    /// True once readers may look; until then nothing is published.
     pub(super) open: bool,
     /// The leaf of the frames from 0 on, in a table that began with few frames.
     pub(super) near: Option<Leaf<D>>,
-    /// Frames below it have words; 0 while the near leaf has all, and in a wide table.
+    /// Frames below it have words; 0 while the near leaf has all frames, and in a wide table.
     pub(super) limit: u64,
     words: Words<Word<D>>,
     pub(super) wide: Wide<D>,
-    /// The cell of all empty sections, once there can be one.
+    /// The cell of all empty sections, once it has been made.
     pub(super) empty: Option<CellRef<D>>,
-    /// Leaves with all blocks for a change that must not fail.
+    /// Spare leaves of a section, for changes that must not fail.
     pub(super) spare: Option<Leaf<D>>,
     pub(super) spare_len: usize,
     pub(super) spare_runs: Spares,
-    /// Leaves that the change has unlinked.
+    /// Leaves that the current change has unlinked.
     pub(super) retired: Option<Leaf<D>>,
-    /// Bytes of all that lookups can come to.
+    /// Bytes of everything that lookups can reach.
     pub(super) bytes: usize,
 }
 
-// SAFETY: it owns what it points to, of which only descriptors are shared with others.
+// SAFETY: it owns what it points to; of that, only descriptors are shared with others.
 unsafe impl<D: Send + Sync> Send for Private<D> {}
 
 impl<D> Root<D> {
@@ -88,24 +88,24 @@ impl<D> Root<D> {
         }
     }
 
-    /// Where the near leaf's blocks begin, if the frame is in it.
+    /// The start of the near leaf's blocks, if the frame is in it.
     #[inline(always)]
     pub(super) fn near(&self, frame: u64) -> Option<*mut Block<D>> {
         // Acquire: pairs with `root-near-limit`; the leaf that has all blocks below it is seen, or,
-        // where there are sections, what has to do with them.
+        // if there are sections, the data that leads to them.
         if frame < self.near_limit.load(Ordering::Acquire) {
-            // Acquire: pairs with `root-near`; the leaf is seen as it was made.
+            // Acquire: pairs with `root-near`; the leaf is seen initialised.
             return Some(self.near.load(Ordering::Acquire));
         }
         out_of_the_way();
         None
     }
 
-    /// What the word of a frame's section says, if it has one.
+    /// The word of a frame's section, if it has one.
     #[inline(always)]
     pub(super) fn word(&self, frame: u64, seen: &mut impl FnMut()) -> Option<*mut Block<D>> {
         // Acquire: pairs with `root-limit`; words for all frames below it are seen, or, in a wide
-        // table, what took their place.
+        // table, the top that replaced them.
         if frame >= self.limit.load(Ordering::Acquire) {
             // Acquire: pairs with `root-wide`; the top has room for all frames below it.
             if frame >= self.wide_limit.load(Ordering::Acquire) {
@@ -114,14 +114,14 @@ impl<D> Root<D> {
             return Some(self.top.word(frame, seen));
         }
         seen();
-        // Acquire: pairs with `root-words`; the words are seen as they were made.
+        // Acquire: pairs with `root-words`; the words are seen initialised.
         let words = self.words.load(Ordering::Acquire);
         // SAFETY: there are words for all sections below the limit, in this array and in every
         // later one.
         let word = unsafe { words.add((frame >> SECTION_BITS) as usize) };
-        // SAFETY: arrays of words are given back after a grace period.
+        // SAFETY: arrays of words are freed after a grace period.
         let word = unsafe { &*word };
-        // Acquire: pairs with `section-word`; the cell or leaf is seen as it was made.
+        // Acquire: pairs with `section-word`; the cell or leaf is seen initialised.
         Some(word.load(Ordering::Acquire))
     }
 }
@@ -143,13 +143,13 @@ impl<D> Private<D> {
         }
     }
 
-    /// Frames below it are in the near leaf.
+    /// The end of the frames in the near leaf.
     pub(super) fn near_end(&self) -> u64 {
         self.near
             .map_or(0, |leaf| leaf.blocks() as u64 * BLOCK_FRAMES)
     }
 
-    /// Lets readers see what there is.
+    /// Publishes the current structure to readers.
     pub(super) fn publish(&self, root: &Root<D>) {
         if !self.open {
             return;
@@ -162,7 +162,7 @@ impl<D> Private<D> {
         // Release, `root-wide`: pairs with the load in `word`, and comes after the top.
         root.wide_limit.store(wide_limit, Ordering::Release);
         // Release, `root-limit`: pairs with the load in `word`, and comes after the words, and
-        // after the top that takes their place. Who has seen the one before still finds the words.
+        // after the top that replaces them. A reader that saw the old limit still finds the words.
         root.limit.store(self.limit, Ordering::Release);
         let near = self.near.map_or(core::ptr::null_mut(), Leaf::as_ptr);
         // Release, `root-near`: pairs with the load in `near`.
@@ -170,7 +170,7 @@ impl<D> Private<D> {
         let has_sections = self.limit > 0 || wide_limit > 0;
         let near_limit = if has_sections { 0 } else { self.near_end() };
         // Release, `root-near-limit`: pairs with the load in `near`, and comes after the leaf, and
-        // after words that take its place.
+        // after words that replace it.
         root.near_limit.store(near_limit, Ordering::Release);
     }
 
@@ -184,7 +184,7 @@ impl<D> Private<D> {
         word.expect("the section was prepared")
     }
 
-    /// What the word says of a section that was prepared, and is not near.
+    /// The value of the word of a section that was prepared and is not near.
     pub(super) fn word(&self, section: u64) -> *mut Block<D> {
         // Relaxed: the writer's own word.
         self.place(section).load(Ordering::Relaxed)
@@ -197,19 +197,19 @@ impl<D> Private<D> {
         unsafe { Leaf::from_ptr(first) }.expect("words lead somewhere")
     }
 
-    /// Puts a leaf in the place of what a section has, for readers to see.
+    /// Publishes `leaf` as the new content of a section.
     pub(super) fn set_leaf(&self, section: u64, leaf: Leaf<D>) {
         self.set_word(section, word_of(section as usize, leaf.as_ptr()));
     }
 
-    /// The same with what leads to a cell.
+    /// Publishes `word` as the new word of a section.
     pub(super) fn set_word(&self, section: u64, word: *mut Block<D>) {
         // Release, `section-word`: pairs with the loads in `Root::word` and `Top::word`.
         self.place(section).store(word, Ordering::Release);
     }
 
-    /// Makes words for all sections below `sections`. Near ones lead into the near leaf, which has
-    /// all their blocks, the others to the empty cell, which there is.
+    /// Makes words for all sections below `sections`. Words of near sections lead into the near
+    /// leaf, which has all their blocks. The others lead to the empty cell, which must exist.
     pub(super) fn grow_words(
         &mut self,
         memory: &mut Memory,
@@ -229,15 +229,16 @@ impl<D> Private<D> {
         };
         let room = sections.next_power_of_two();
         let old = self.words.grow(memory, room, copy)?;
-        // SAFETY: the new one is published before the change is over; see `update::prepare`.
+        // SAFETY: the new array is published before the change ends; see `update::prepare`.
         unsafe { old.retire(limbo) };
         self.bytes = self.bytes + self.words.bytes() - before;
         self.limit = room as u64 * SECTION_FRAMES;
         Ok(())
     }
 
-    /// Makes pages for frames `start..end`, and if the table was not wide before, for all that
-    /// there is. `hidden` frames look like none, but may be taken back.
+    /// Makes pages for frames `start..end`, and for all existing sections if the table was not wide
+    /// before. Sections of `hidden` frames may have empty words, but an abort will need their
+    /// pages.
     pub(super) fn widen(
         &mut self,
         memory: &mut Memory,
@@ -260,14 +261,14 @@ impl<D> Private<D> {
             self.wide.use_it();
             self.bytes -= self.words.bytes();
             let words = core::mem::replace(&mut self.words, Words::new());
-            // SAFETY: the top is published before the change is over; see `update::prepare`.
+            // SAFETY: the top is published before the change ends; see `update::prepare`.
             unsafe { words.retire(limbo) };
             self.limit = 0;
         }
         Ok(())
     }
 
-    /// All that words lead to can be reached through pages.
+    /// Copies the array of words into pages, if `is_first`.
     fn move_words(
         &mut self,
         memory: &mut Memory,
@@ -292,7 +293,7 @@ impl<D> Private<D> {
             if word != empty {
                 self.wide.cover(memory, limbo, (start, start + 1), empty)?;
             }
-            // Where a try before this one ended for want of memory there may be a page already.
+            // An earlier try that ran out of memory may have left a page.
             if let Some(place) = self.wide.word(section as u64) {
                 // Relaxed: `root-wide` publishes it.
                 place.store(word, Ordering::Relaxed);
@@ -309,14 +310,14 @@ impl<D> Private<D> {
         low.chain(wide).filter(move |section| *section >= near)
     }
 
-    /// Gives the arrays back. There are no readers.
+    /// Frees the arrays. There must be no readers.
     pub(super) fn free_arrays(&mut self, memory: &mut Memory) {
         self.wide.free(memory);
         self.words.free(memory);
         (self.limit, self.bytes) = (0, 0);
     }
 
-    /// Bytes that words for frames up to `end` take at most, and pages for frames from `start` on.
+    /// The most bytes that words for frames up to `end` take, or pages for frames from `start` on.
     pub(super) fn words_footprint(&self, start: u64, end: u64) -> usize {
         if end <= LOW_FRAMES && !self.wide.is_used() {
             let sections = end.div_ceil(SECTION_FRAMES) as usize;
@@ -331,7 +332,7 @@ impl<D> Private<D> {
     }
 }
 
-/// What the word says of a section that is in the near leaf.
+/// The word of a section that is in the near leaf.
 fn near_word<D>(near: Option<Leaf<D>>, section: usize) -> Option<*mut Block<D>> {
     let near = near.filter(|leaf| section * BLOCKS < leaf.blocks());
     near.map(Leaf::as_ptr)

@@ -1,9 +1,9 @@
-//! Runs: which segments the frames of a block belong to, in one word.
+//! Runs: the segments to which the frames of a block belong, in one word.
 //!
-//! Where no octet of frames has two segments and their indices are near each other, the word is the
-//! least index, what each octet's is above it, and a tag. Else it is a tagged pointer to a piece of
-//! memory that never changes: a bit for each frame where a segment begins, and the segments'
-//! indices in order.
+//! The word is packed if no octet of frames has two segments and all indices are close together. It
+//! then has the lowest index, the offset of each octet's index from it, and a tag. Otherwise the
+//! word is a tagged pointer to a piece of memory that never changes. The piece has a bit for each
+//! frame at which a segment begins, and the segments' indices in order.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -13,42 +13,42 @@ use super::super::memory::Memory;
 use super::super::segment::Frames;
 use super::geometry::BLOCK_FRAMES;
 
-/// What the word points to, where it points: the starts. The indices follow.
+/// The first word of a piece: a bit for each frame at which a segment begins. Indices follow.
 pub(super) struct Starts(u64);
 
 const TAGS: usize = 0b11;
-/// Indices of 16 bits follow.
+/// A pointer: indices of 16 bits follow the starts.
 const SHORT: usize = 0b00;
-/// The word is all there is: tag, least index, and for each octet four bits to be added.
+/// Not a pointer: tag, lowest index, and for each octet a 4-bit offset to add.
 const INLINE: usize = 0b01;
-/// Indices of 32 bits follow.
+/// A pointer: indices of 32 bits follow the starts.
 const LONG: usize = 0b10;
-/// Indices of 32 bits follow, in a piece with room for all that there can be.
+/// A pointer: indices of 32 bits follow the starts, in a piece with room for 64 of them.
 const SPARE: usize = 0b11;
 
 /// The word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Runs(pub(super) *mut Starts);
 
-/// Frames of a block that have a place in the word.
+/// Frames that share one offset in a packed word.
 const OCTET: u64 = 8;
 const OCTETS: usize = (BLOCK_FRAMES / OCTET) as usize;
-/// Where the least index stands in the word, and the least index that has no room there.
+/// Position of the lowest index in a packed word, and the first index that does not fit.
 const LEAST_SHIFT: u32 = 2;
 const LEAST_END: u32 = 1 << 30;
-/// Where the octets stand in the word, and the bits that each has.
+/// Position of the octets' offsets in a packed word, and the bits of each.
 const RANKS_SHIFT: u32 = 32;
 const RANK_BITS: u32 = 4;
 const RANK_END: u32 = 1 << RANK_BITS;
 
-/// What a word should say: segments by their first frame in the block.
+/// The contents for a word: segments by their first frame in the block.
 pub(super) struct List {
     starts: u64,
     indices: [u32; BLOCK_FRAMES as usize],
     len: usize,
     /// The segment of each octet that has one.
     octets: [Option<u32>; OCTETS],
-    /// Whether an octet has two.
+    /// True if an octet has two segments.
     is_crowded: bool,
 }
 
@@ -63,7 +63,7 @@ impl List {
         }
     }
 
-    /// The segment at `index` has these frames of the block, counted from its first.
+    /// Adds the segment at `index`, which has these frames of the block, counted from its first.
     pub(super) fn push(&mut self, frames: Frames, index: u32) {
         self.starts |= 1 << frames.start;
         self.indices[self.len] = index;
@@ -78,7 +78,7 @@ impl List {
         &self.indices[..self.len]
     }
 
-    /// The word, if it has room for all.
+    /// The packed word, if everything fits.
     fn inline(&self) -> Option<usize> {
         let least = *self.indices().iter().min()?;
         let rank = |index: u32| index - least;
@@ -95,7 +95,7 @@ impl List {
     }
 }
 
-/// Room for 64 indices of 32 bits.
+/// A spare piece: the starts and 64 indices of 32 bits.
 pub(super) const SPARE_LAYOUT: Layout =
     match Layout::from_size_align(8 + 4 * BLOCK_FRAMES as usize, 8) {
         Ok(layout) => layout,
@@ -103,8 +103,7 @@ pub(super) const SPARE_LAYOUT: Layout =
     };
 
 impl Runs {
-    /// There are no segments: the word of the entry at 0, so that a lookup of a hole does as any
-    /// other does.
+    /// No segments. The word yields the entry at 0, so that a lookup of a hole runs like any other.
     pub(super) const NONE: Self = Self(core::ptr::without_provenance_mut(INLINE));
 
     fn tag(self) -> usize {
@@ -119,8 +118,8 @@ impl Runs {
         self.tag() != INLINE
     }
 
-    /// The segment of the frame at `at` in the block, if its valid bit was set; else one that there
-    /// has been, or the entry at 0.
+    /// The segment of the frame at `at` in the block, if its valid bit is set; otherwise one that
+    /// was there before, or the entry at 0.
     #[inline(always)]
     pub(super) fn segment(self, at: u64, seen: impl FnMut()) -> u32 {
         if self.tag() != INLINE {
@@ -134,14 +133,14 @@ impl Runs {
     #[inline(never)]
     fn segment_in_piece(self, at: u64, mut seen: impl FnMut()) -> u32 {
         seen();
-        // SAFETY: the word leads to a piece, as its tag says. The writer publishes it when it is
-        // complete, never changes it, and gives it back after a grace period.
+        // SAFETY: the tag says that the word leads to a piece. The writer publishes a complete
+        // piece, never changes it, and frees it after a grace period.
         let starts = unsafe { (*self.starts()).0 };
         let mask = starts & (u64::MAX >> (BLOCK_FRAMES - 1 - at));
         self.index((mask.count_ones() as usize).saturating_sub(1))
     }
 
-    /// The index at a position, of a piece that has it.
+    /// The index at a position of a piece.
     #[inline]
     fn index(self, position: usize) -> u32 {
         // SAFETY: the indices follow the starts in the same piece.
@@ -165,7 +164,7 @@ impl Runs {
             return None;
         }
         let start = NonNull::new(self.starts())?;
-        // SAFETY: as in `segment_in_piece`; or the caller has it alone.
+        // SAFETY: as in `segment_in_piece`; or the caller is its only user.
         let len = unsafe { start.as_ref() }.0.count_ones() as usize;
         let layout = match self.tag() {
             SHORT => Self::layout(len, 2),
@@ -185,7 +184,7 @@ impl Runs {
             .map_or(0, |(_, layout)| Memory::footprint(layout))
     }
 
-    /// Whether the word says what the list says.
+    /// True if the word says the same as the list.
     pub(super) fn says(self, list: &List) -> bool {
         if list.len == 0 {
             return self == Self::NONE;
@@ -196,13 +195,13 @@ impl Runs {
         if !self.is_piece() {
             return false;
         }
-        // SAFETY: as in `segment_in_piece`; the writer asks about what it has published.
+        // SAFETY: as in `segment_in_piece`; the writer calls this for a word that it has published.
         let starts = unsafe { (*self.starts()).0 };
         let same = |(position, index): (usize, &u32)| self.index(position) == *index;
         starts == list.starts && list.indices().iter().enumerate().all(same)
     }
 
-    /// A word that says what the list says. A piece comes from memory, or from the spare ones.
+    /// Encodes a list. A piece comes from memory, or else from the spares.
     pub(super) fn new(list: &List, memory: &mut Memory, spares: &mut Spares) -> Self {
         if list.len == 0 {
             return Self::NONE;
@@ -222,18 +221,18 @@ impl Runs {
             None => (spares.take(), SPARE),
         };
         let starts = piece.cast::<Starts>();
-        // SAFETY: the piece is ours, with room for it.
+        // SAFETY: the piece is ours, with room for the starts.
         unsafe { starts.write(Starts(list.starts)) };
         // SAFETY: as above.
         let indices = unsafe { starts.add(1) };
         for (position, index) in list.indices().iter().enumerate() {
             if tag == SHORT {
-                // SAFETY: the layout has room for so many indices of 16 bits.
+                // SAFETY: the layout has room for this number of indices of 16 bits.
                 let place = unsafe { indices.cast::<u16>().add(position) };
                 // SAFETY: as above, and the piece is ours.
                 unsafe { place.write(*index as u16) };
             } else {
-                // SAFETY: the layout has room for so many indices of 32 bits.
+                // SAFETY: the layout has room for this number of indices of 32 bits.
                 let place = unsafe { indices.cast::<u32>().add(position) };
                 // SAFETY: as above, and the piece is ours.
                 unsafe { place.write(*index) };
@@ -243,7 +242,7 @@ impl Runs {
     }
 }
 
-/// Pieces with room for anything, taken before a change that must not fail.
+/// Pieces of the largest size, allocated before a change that must not fail.
 pub(super) struct Spares {
     first: Option<NonNull<Spare>>,
     pub(super) len: usize,
@@ -264,12 +263,12 @@ impl Spares {
         }
     }
 
-    /// Bytes that `count` of them take, and a few smaller pieces.
+    /// Bytes that `count` spares take, and a few smaller pieces.
     pub(super) fn footprint(count: usize) -> usize {
         Memory::small_footprint(SPARE_LAYOUT, count) + 8 * Memory::small_footprint(SPARE_LAYOUT, 1)
     }
 
-    /// Sees to it that there are `wanted` at least.
+    /// Allocates spares until there are at least `wanted`.
     pub(super) fn fill(&mut self, memory: &mut Memory, wanted: usize) -> Result<(), NoMemory> {
         while self.len < wanted {
             let piece = memory.alloc(SPARE_LAYOUT)?.cast::<Spare>();
@@ -281,11 +280,11 @@ impl Spares {
         Ok(())
     }
 
-    /// Gives back all but `left`.
+    /// Frees all but `left` spares.
     pub(super) fn trim(&mut self, memory: &mut Memory, left: usize) {
         while self.len > left {
             let piece = self.take();
-            // SAFETY: it was taken from there in `fill`.
+            // SAFETY: it was allocated in `fill`.
             unsafe { memory.free(piece, SPARE_LAYOUT) };
         }
     }

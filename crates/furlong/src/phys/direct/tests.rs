@@ -1,4 +1,4 @@
-//! The pieces that a change takes, and that isolated frames will take.
+//! Spare pieces for one change, and for the isolated frames that will be removed or taken back.
 #![forbid(unsafe_code)]
 
 use super::update::{LEAVES, LEAVES_HELD, SPARES};
@@ -20,7 +20,7 @@ fn frames(start: u64, end: u64) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).unwrap()
 }
 
-/// Beyond the frames that have one leaf.
+/// Beyond the frames of a near leaf.
 const FAR: u64 = 1 << 18;
 
 #[test]
@@ -31,7 +31,7 @@ fn what_isolated_frames_will_take_is_kept_and_no_more_than_for_one_change_beside
     segments.grow_on_heap();
     segments.start().unwrap();
     segments.plug(frames(FAR, FAR + (10 << 12))).unwrap();
-    // Each is in the middle of a section that was its segment's alone: it takes a leaf.
+    // Each range is in the middle of a section that its segment had whole, so it takes a leaf.
     for held in 1..=8 {
         let start = FAR + (held << 12) + 100;
         drop(segments.isolate(frames(start, start + 10)).unwrap());
@@ -45,7 +45,7 @@ fn what_isolated_frames_will_take_is_kept_and_no_more_than_for_one_change_beside
             "{runs} for {held}"
         );
     }
-    // And goes when they go.
+    // The spares are freed together with the isolations.
     for held in (0..8).rev() {
         let isolated = segments.isolated().next().unwrap();
         let token = segments.adopt(isolated.start()).unwrap();

@@ -1,4 +1,4 @@
-//! The writer's side: room first, then every section of a change brought up to date.
+//! The writer's side: allocate first, then update every section of a change.
 
 use super::super::entry::Entry;
 use super::super::error::{NoMemory, Refusal};
@@ -17,18 +17,18 @@ use super::root::Private;
 use super::runs::{List, Runs, Spares};
 use crate::sync::atomic::Ordering;
 
-/// Leaves of sections that one change takes at most: at its two ends. Near frames take none.
+/// The most leaves that one change takes: for the sections at its two ends. Near frames need none.
 pub(super) const LEAVES: usize = 2;
-/// Leaves that removing isolated frames, or taking them back, takes at most: the same.
+/// The most leaves that removing or aborting an isolation takes: the same.
 pub(super) const LEAVES_HELD: usize = 2;
-/// Runs that one change makes at most: for the blocks at its two ends, and at the segment's end.
+/// The most runs that one change makes: for the blocks at its two ends and at the segment's end.
 const RUNS: usize = 3;
-/// Cells that one change makes at most: at these places, and two that a segment's whole sections
-/// share.
+/// The most cells that one change makes: at these three places, and two that a segment's whole
+/// sections share.
 const CELLS: usize = 5;
-/// Spare pieces that one change takes at most.
+/// The most spare pieces that one change takes.
 pub(super) const SPARES: usize = RUNS + CELLS;
-/// Things that one change unlinks at most: arrays, leaves as one list, leaves of a segment, runs.
+/// The most items that one change unlinks: arrays, leaves as one list, leaves of a segment, runs.
 const RETIRED: usize = 16;
 /// Blocks of the longest near leaf.
 const NEAR_BLOCKS: usize = block_of(NEAR_FRAMES);
@@ -39,7 +39,7 @@ pub(super) fn prepare<D>(
     frames: Frames,
     change: Change,
 ) -> Result<(), Refusal> {
-    // After an isolation there is one more that will be removed or taken back.
+    // An isolation will be removed or aborted later: hold spares for it, too.
     let held = site.truth.hidden.len() + usize::from(matches!(change, Change::Isolate));
     site.limbo.reserve(site.memory, RETIRED * (1 + held))?;
     let private = &mut *site.private;
@@ -60,7 +60,7 @@ pub(super) fn prepare<D>(
     Ok(())
 }
 
-/// Makes blocks, words, or pages for these frames.
+/// Makes blocks, words or pages for these frames.
 fn cover<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), NoMemory> {
     let near_end = site.private.near_end();
     if frames.end <= near_end {
@@ -70,7 +70,7 @@ fn cover<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), NoMemo
     let is_wide = site.private.wide.is_used();
     let before = near.map_or(0, Leaf::blocks);
     if !is_wide && limit == 0 && frames.end <= NEAR_FRAMES {
-        // Some more than are needed, so that few of many small changes take a copy.
+        // An eighth more than before, so that a series of small changes rarely copies the leaf.
         let more = (before + before / 8).min(NEAR_BLOCKS);
         let blocks = frames.end.div_ceil(BLOCK_FRAMES).max(more as u64);
         return lengthen(site, blocks as usize);
@@ -96,14 +96,14 @@ fn need_empty<D>(site: &mut Site<'_, Direct, D>) -> Result<(), NoMemory> {
         let cell = CellRef::new(&Cell::empty(), site.memory, &mut private.spare_runs);
         private.bytes += cell.bytes();
         private.empty = Some(cell);
-        // What it may have taken is there for what comes next.
+        // Refill: the cell may have taken a spare piece.
         let held = site.truth.hidden.len() + 1;
         private.spare_runs.fill(site.memory, SPARES * (1 + held))?;
     }
     Ok(())
 }
 
-/// Replaces the near leaf by one with so many blocks, if it has less.
+/// Replaces the near leaf by one with `blocks` blocks, if it has fewer.
 fn lengthen<D>(site: &mut Site<'_, Direct, D>, blocks: usize) -> Result<(), NoMemory> {
     let old = site.private.near;
     if old.map_or(0, Leaf::blocks) >= blocks {
@@ -124,16 +124,16 @@ fn lengthen<D>(site: &mut Site<'_, Direct, D>, blocks: usize) -> Result<(), NoMe
     Ok(())
 }
 
-/// Puts a leaf that nothing leads to any more with those that this change has unlinked.
+/// Adds a leaf that nothing leads to any more to the change's list of unlinked leaves.
 fn retire<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>) {
     leaf.set_next(site.private.retired);
     site.private.retired = Some(leaf);
 }
 
-/// Puts what the change has unlinked into the limbo.
+/// Puts the list of unlinked leaves into the limbo.
 fn flush<D>(site: &mut Site<'_, Direct, D>) {
     if let Some(first) = site.private.retired.take() {
-        // SAFETY: the list is of leaves that no word leads to any more.
+        // SAFETY: no word leads to a leaf of the list any more.
         unsafe { site.limbo.put_chain(first.as_bytes(), Leaf::<D>::free_list) };
     }
 }
@@ -154,13 +154,13 @@ pub(super) fn update<D>(site: &mut Site<'_, Direct, D>, frames: Frames) {
     flush(site);
 }
 
-/// What a section should have.
+/// The required form of a section.
 enum Want {
     /// The empty cell.
     Nothing,
-    /// That of the segment at this index.
+    /// The shared cell of the segment at this index.
     Shared(u32),
-    /// A cell that says that these frames of the segment at this index are found.
+    /// An own cell, in which these frames of the segment at this index are found.
     Stretch(u32, Frames),
     /// A leaf.
     Leaf,
@@ -229,7 +229,7 @@ fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frame
     }
 }
 
-/// Gives back a section's own cell, to which nothing leads any more.
+/// Retires a section's own cell, to which nothing leads any more.
 fn retire_cell<D>(site: &mut Site<'_, Direct, D>, cell: Option<CellRef<D>>) {
     let is_own = |cell: &CellRef<D>| cell.get().kind == CellKind::Own;
     if let Some(cell) = cell.filter(is_own) {
@@ -240,7 +240,7 @@ fn retire_cell<D>(site: &mut Site<'_, Direct, D>, cell: Option<CellRef<D>>) {
 fn put_cell<D>(site: &mut Site<'_, Direct, D>, cell: CellRef<D>) {
     site.private.bytes -= cell.bytes();
     let (piece, layout) = cell.piece();
-    // SAFETY: no word leads to it any more.
+    // SAFETY: no word leads to the cell any more.
     unsafe { site.limbo.put(piece, layout) };
 }
 
@@ -250,7 +250,7 @@ fn new_cell<D>(site: &mut Site<'_, Direct, D>, cell: &Cell<D>) -> CellRef<D> {
     cell
 }
 
-/// A section's own cell: the one that it has, if that says so.
+/// An own cell for a section: the current one if it says the same, otherwise a new one.
 fn own_cell<D>(
     site: &mut Site<'_, Direct, D>,
     old: Option<CellRef<D>>,
@@ -275,15 +275,15 @@ fn take_spare<D>(site: &mut Site<'_, Direct, D>) -> Leaf<D> {
     leaf
 }
 
-/// A segment's shared cells: for sections with descriptors, and for those without.
+/// Shared cells of a segment: one for sections with descriptors, one for those without.
 const SHARED: usize = 2;
 
-/// One of a segment's shared cells.
+/// One of a segment's shared cells, if it has been made.
 fn mark<D>(entry: &Entry<D>, which: usize) -> Option<CellRef<D>> {
     CellRef::of_mark(entry.mark(which))
 }
 
-/// The cell of sections that are this segment's alone, as the one that begins with `frame` is.
+/// The shared cell for the section that begins with `frame` and lies wholly in this segment.
 fn shared_cell<D>(site: &mut Site<'_, Direct, D>, index: u32, frame: u64) -> CellRef<D> {
     let entry = site.truth.all.get(index);
     let pages = entry.pages_at(frame);
@@ -302,15 +302,15 @@ fn base_of<D>(pages: Option<Pages<D>>) -> *mut D {
     pages.map_or(Base::elsewhere(), Pages::start)
 }
 
-/// What a block should have.
+/// The required words of a block.
 struct Wanted<D> {
     valid: u64,
     base: *mut D,
     runs: List,
 }
 
-/// What the block from `start` on should have, and how many of the segments `near` it end in it or
-/// below it.
+/// The required words of the block from `start` on. `near` are the indices of segments from there
+/// on; the second result is the number of them that end in this block or below it.
 fn wanted<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Wanted<D>, usize) {
     let whole = Frames {
         start,
@@ -349,7 +349,7 @@ fn wanted<D>(truth: Truth<'_, D>, near: &[u32], start: u64) -> (Wanted<D>, usize
     (Wanted { valid, base, runs }, done)
 }
 
-/// Brings the blocks of a leaf whose first frame is `first` up to date that have some of `frames`.
+/// Updates the blocks that have some of `frames`, in a leaf whose first frame is `first`.
 fn update_blocks<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, first: u64, frames: Frames) {
     let start = frames.start & !(BLOCK_FRAMES - 1);
     let end = frames.end.next_multiple_of(BLOCK_FRAMES);
@@ -361,7 +361,7 @@ fn update_blocks<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, first: u64, f
     }
 }
 
-/// The order of stores is argued in the module.
+/// Updates a block. The module's documentation explains the order of the stores.
 fn update_block<D>(site: &mut Site<'_, Direct, D>, block: &Block<D>, want: &Wanted<D>) {
     let old = block.runs();
     if !old.says(&want.runs) {
@@ -369,17 +369,17 @@ fn update_block<D>(site: &mut Site<'_, Direct, D>, block: &Block<D>, want: &Want
         block.set_runs(new);
         site.private.bytes = site.private.bytes + new.bytes() - old.bytes();
         if let Some((piece, layout)) = old.piece() {
-            // SAFETY: no word leads to it any more.
+            // SAFETY: no word leads to the piece any more.
             unsafe { site.limbo.put(piece, layout) };
         }
     }
-    // Release, `block-base`: pairs with the loads in `page` and `elsewhere`.
+    // Release, `block-base`: pairs with the load in `words_of`.
     block.base.store(want.base, Ordering::Release);
-    // Release, `block-valid`: pairs with the loads in `find`, `page` and `elsewhere`.
+    // Release, `block-valid`: pairs with the loads in `find_in` and `words_of`.
     block.valid.store(want.valid, Ordering::Release);
 }
 
-/// Whether frames make up a whole section, so that their segment has a shared cell.
+/// True if the frames include a whole section, so that their segment may have a shared cell.
 fn has_section(frames: Frames) -> bool {
     frames.start.div_ceil(SECTION_FRAMES) < frames.end / SECTION_FRAMES
 }
@@ -398,7 +398,7 @@ pub(super) fn shrunk<D>(site: &mut Site<'_, Direct, D>, index: u32, left: Frames
     entry.forget_marks();
 }
 
-/// Gives back the shared cells of all segments, once nothing leads to them any more.
+/// Frees the shared cells of all segments. Nothing may lead to them any more.
 pub(super) fn free_shared<D>(site: &mut Site<'_, Direct, D>) {
     for index in site.truth.order {
         let entry = site.truth.all.get(*index);
@@ -415,7 +415,7 @@ pub(super) fn settle<D>(site: &mut Site<'_, Direct, D>, held: usize) {
     trim(site, LEAVES + LEAVES_HELD * held, SPARES * (1 + held));
 }
 
-/// Gives spare leaves and runs back, but for so many.
+/// Frees all but `leaves` spare leaves and `runs` spare pieces.
 fn trim<D>(site: &mut Site<'_, Direct, D>, leaves: usize, runs: usize) {
     let private = &mut *site.private;
     private.spare_runs.trim(site.memory, runs);
@@ -451,7 +451,7 @@ pub(super) fn clear<D>(site: &mut Site<'_, Direct, D>) {
     for section in private.sections() {
         match CellRef::of_word(private.word(section)) {
             None => {
-                // SAFETY: there are no readers, and the words go next.
+                // SAFETY: there are no readers, and the words are freed next.
                 unsafe { private.leaf(section).free(site.memory) };
             }
             Some(cell) if cell.get().kind == CellKind::Own => {

@@ -1,5 +1,5 @@
-//! The words of a table with frames above 1 TiB: in pages, wherever there is memory, under middle
-//! tables, under a top. All frames are found the same way, without a branch between them.
+//! The words of a table with frames above 1 TiB: in pages where there is memory, under middle
+//! tables, under a top. All frames are found the same way, without a branch.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -16,12 +16,12 @@ use super::root::Word;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::const_unless_loom;
 
-/// Leads to a page: the words of sections in a row. Where there is no memory, to the empty page.
+/// Leads to a page, the words of consecutive sections; without memory there, to the empty page.
 type PageWord<D> = AtomicPtr<Word<D>>;
-/// Leads to a middle table, of pages. Where there is no memory, to the empty one.
+/// Leads to a middle table of pages; without memory there, to the empty one.
 type MiddleWord<D> = AtomicPtr<PageWord<D>>;
 
-/// What readers look at: leads to the top.
+/// The readers' data: leads to the top.
 pub(super) struct Top<D>(AtomicPtr<MiddleWord<D>>);
 
 impl<D> Top<D> {
@@ -31,28 +31,28 @@ impl<D> Top<D> {
         }
     }
 
-    /// What the word says of the section of a frame for which the top has room.
+    /// The word of the section of a frame for which the top has room.
     #[inline(always)]
     pub(super) fn word(&self, frame: u64, seen: &mut impl FnMut()) -> *mut Block<D> {
         seen();
-        // Acquire: pairs with `wide-top`; its words are seen as they were made.
+        // Acquire: pairs with `wide-top`; its words are seen initialised.
         let top = self.0.load(Ordering::Acquire);
-        // SAFETY: there is a word for all frames below the limit, here and in every later top.
+        // SAFETY: this top and every later one have a word for each frame below the limit.
         let place = unsafe { top.add((frame >> MIDDLE_FRAME_BITS) as usize) };
         seen();
-        // SAFETY: tops are given back after a grace period.
-        // Acquire: pairs with `top-middle`; the middle table is seen as it was made.
+        // SAFETY: tops are freed after a grace period.
+        // Acquire: pairs with `top-middle`; the middle table is seen initialised.
         let middle = unsafe { &*place }.load(Ordering::Acquire);
-        // SAFETY: a middle table has so many words.
+        // SAFETY: a middle table has `MIDDLE_PAGES` words.
         let place = unsafe { middle.add(page_in_middle(frame)) };
         seen();
         // SAFETY: middle tables live as long as the structure.
-        // Acquire: pairs with `middle-page`; the page is seen as it was made.
+        // Acquire: pairs with `middle-page`; the page is seen initialised.
         let page = unsafe { &*place }.load(Ordering::Acquire);
-        // SAFETY: a page has so many words.
+        // SAFETY: a page has `PAGE_SECTIONS` words.
         let word = unsafe { page.add(section_in_page(frame >> SECTION_BITS)) };
         // SAFETY: pages live as long as the structure.
-        // Acquire: pairs with `section-word`; the cell or leaf is seen as it was made.
+        // Acquire: pairs with `section-word`; the cell or leaf is seen initialised.
         unsafe { &*word }.load(Ordering::Acquire)
     }
 }
@@ -67,13 +67,13 @@ fn section_in_page(section: u64) -> usize {
     section as usize % PAGE_SECTIONS
 }
 
-/// What belongs to the writer.
+/// The writer's data.
 pub(super) struct Wide<D> {
     top: Words<MiddleWord<D>>,
-    /// What all lead to where there is no memory.
+    /// The empty middle table and the empty page, for ranges without memory.
     no_middle: Words<PageWord<D>>,
     no_page: Words<Word<D>>,
-    /// Whether the sections are found here.
+    /// True once sections are found here.
     is_used: bool,
     bytes: usize,
 }
@@ -101,8 +101,8 @@ impl<D> Wide<D> {
         self.bytes
     }
 
-    /// Lets readers see the top. Returns for which frames it has room, if they are to be looked for
-    /// there.
+    /// Publishes the top to readers. Returns the number of frames for which it has room; 0 if it is
+    /// not in use.
     pub(super) fn publish(&self, top: &Top<D>) -> u64 {
         if !self.is_used {
             return 0;
@@ -112,7 +112,7 @@ impl<D> Wide<D> {
         (self.top.room() as u64) << MIDDLE_FRAME_BITS
     }
 
-    /// Makes pages for frames `start..end`; sections without any lead to `empty`.
+    /// Makes pages for frames `start..end`. Their words lead to `empty` at first.
     pub(super) fn cover(
         &mut self,
         memory: &mut Memory,
@@ -161,7 +161,7 @@ impl<D> Wide<D> {
         };
         let old = self.top.grow(memory, room, copy)?;
         self.bytes = self.bytes + self.top.bytes() - before;
-        // SAFETY: the new one is published before the change is over; see `update::prepare`.
+        // SAFETY: the new top is published before the change ends; see `update::prepare`.
         unsafe { old.retire(limbo) };
         Ok(())
     }
@@ -203,9 +203,9 @@ impl<D> Wide<D> {
         (middle.as_ptr() != self.no_middle.as_ptr()).then_some(middle)
     }
 
-    /// What leads to the page of a frame, if there is a middle table.
+    /// The word that leads to the page of a frame, if there is a middle table.
     fn page_word(&self, frame: u64) -> Option<&PageWord<D>> {
-        // SAFETY: a middle table has so many words.
+        // SAFETY: a middle table has `MIDDLE_PAGES` words.
         let word = unsafe { self.middle(frame)?.add(page_in_middle(frame)) };
         // SAFETY: middle tables live as long as the structure.
         Some(unsafe { word.as_ref() })
@@ -218,27 +218,27 @@ impl<D> Wide<D> {
         (page.as_ptr() != self.no_page.as_ptr()).then_some(page)
     }
 
-    /// The word of a section for which there is a page.
+    /// The word of a section, if there is a page for it.
     pub(super) fn word(&self, section: u64) -> Option<&Word<D>> {
         let page = self.page(section << SECTION_BITS)?;
-        // SAFETY: a page has so many words.
+        // SAFETY: a page has `PAGE_SECTIONS` words.
         let word = unsafe { page.add(section_in_page(section)) };
         // SAFETY: pages live as long as the structure.
         Some(unsafe { word.as_ref() })
     }
 
-    /// First frames of the middle tables that there are.
+    /// First frames of the existing middle tables.
     fn middles(&self) -> impl Iterator<Item = u64> + use<'_, D> {
         let all = (0..self.top.room()).map(|at| (at as u64) << MIDDLE_FRAME_BITS);
         all.filter(|frame| self.middle(*frame).is_some())
     }
 
-    /// First frames of all pages that a middle table may have.
+    /// First frames of all possible pages of a middle table.
     fn pages_of(middle: u64) -> impl Iterator<Item = u64> {
         (0..MIDDLE_PAGES as u64).map(move |at| middle + (at << PAGE_FRAME_BITS))
     }
 
-    /// All sections for which there is a page.
+    /// All sections that have a page.
     pub(super) fn sections(&self) -> impl Iterator<Item = u64> + use<'_, D> {
         let pages = self.middles().flat_map(Self::pages_of);
         let pages = pages.filter(|frame| self.page(*frame).is_some());
@@ -246,7 +246,7 @@ impl<D> Wide<D> {
         pages.flat_map(move |frame| first(frame)..first(frame) + PAGE_SECTIONS as u64)
     }
 
-    /// Gives all arrays back. There are no readers.
+    /// Frees all arrays. There must be no readers.
     pub(super) fn free(&mut self, memory: &mut Memory) {
         for middle in self.middles() {
             for page in Self::pages_of(middle).filter_map(|frame| self.page(frame)) {
@@ -262,10 +262,10 @@ impl<D> Wide<D> {
         *self = Self::new();
     }
 
-    /// Bytes that pages for frames `start..end` take at most, with all above them.
+    /// The most bytes that pages for frames `start..end` take, with everything above them.
     pub(super) fn footprint(start: u64, end: u64) -> usize {
         let count = |bits: u32| (((end - 1) >> bits) - (start >> bits) + 1) as usize;
-        // One more of each: the empty ones.
+        // One more of each, for the empty ones.
         let pages = match Layout::array::<Word<D>>(PAGE_SECTIONS) {
             Ok(page) => Memory::small_footprint(page, count(PAGE_FRAME_BITS) + 1),
             Err(_) => return usize::MAX,

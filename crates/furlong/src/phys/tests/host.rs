@@ -113,7 +113,7 @@ fn too_little_memory_for_the_bookkeeping_is_refused_before_it_is_taken() {
     assert_eq!((segments.len(), segments.memory_bytes()), (0, 0));
 }
 
-/// Numbers in no order, below `end`.
+/// Random numbers below `end`.
 fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |end| {
@@ -134,7 +134,7 @@ fn what_a_range_hosts_is_enough_whatever_the_table_keeps() {
         table.lock().start().unwrap();
         let mut start = below(1 << 20);
         for step in 0..14 {
-            // What is unlinked while a reader is inside has to be kept.
+            // Memory that is unlinked while a reader is inside has to be kept.
             if step == 4 {
                 guard = Some(reader.enter());
             }

@@ -1,4 +1,4 @@
-//! Ranges that host their own bookkeeping, on their way out.
+//! Unplugging of ranges that host their own bookkeeping.
 #![forbid(unsafe_code)]
 
 use core::mem::MaybeUninit;
@@ -31,7 +31,7 @@ impl Descriptor for Page {
 type Writer<'a> = Segments<'a, Page, Standard, 4>;
 type Table = SegmentTable<Page, Standard, 4>;
 
-/// Plugs a range that hosts itself; where its memory is, and how much.
+/// Plugs a range that hosts itself. Returns the address and size of its memory.
 fn plug(segments: &mut Writer<'_>, range: Extent<Pfn>) -> (*const MaybeUninit<u8>, usize) {
     let need = segments.hosted_bytes(range).unwrap();
     let memory = lent(need);
@@ -51,7 +51,7 @@ fn table() -> Table {
     table
 }
 
-/// Removes what nobody is reading.
+/// Removes frames that nobody is reading.
 fn remove(segments: &mut Writer<'_>, mut isolated: Isolated) -> Result<(), UnplugError> {
     for _ in 0..8 {
         match segments.remove(isolated) {
@@ -92,8 +92,8 @@ fn a_range_that_hosts_itself_leaves_whole_and_its_memory_comes_back() {
     );
 }
 
-/// Things in trees by address that plugging 64 frames takes a look at, and unplugging them again,
-/// beside so many ranges that host themselves.
+/// The items of trees by address that plugging and unplugging 64 frames visits, with `hosts` ranges
+/// that host themselves in the table.
 fn looked_at_beside(hosts: u64) -> u64 {
     let table = table();
     let mut segments = table.lock();
@@ -116,8 +116,8 @@ fn looked_at_beside(hosts: u64) -> u64 {
 #[test]
 fn what_a_plug_and_an_unplug_look_at_hardly_grows_with_the_number_of_hosts() {
     let (few, many) = (looked_at_beside(100), looked_at_beside(2000));
-    // Twenty times as many make a tree that is by half as deep again; how deep a tree really is
-    // depends on where its things lie.
+    // With twenty times the hosts, a balanced tree is half as deep again. The depth of this tree
+    // depends on the addresses.
     assert!(few > 10 && many * 2 <= few * 5, "{few}, then {many}");
 }
 
@@ -192,8 +192,8 @@ fn a_pinned_frame_keeps_a_hosted_range() {
     segments.check().unwrap();
 }
 
-/// A table without any memory but that of its first range, which ends far up so that the index
-/// need not grow, and a second range below it.
+/// A table with no other memory than that of its first range, and a second range below. The first
+/// range ends at a high address, so that the index need not grow.
 fn hosted_only() -> Table {
     let table = Table::new();
     let mut segments = table.lock();
@@ -228,7 +228,7 @@ fn a_range_that_had_to_take_the_index_in_stays_too() {
     let mut segments = table.lock();
     segments.start().unwrap();
     plug(&mut segments, frames(0, 40_000));
-    // So far up that the first host has no room for the index.
+    // The address is so high that the first host has no room for the index.
     let far = frames(1 << 38, (1 << 38) + 400_000);
     plug(&mut segments, far);
     let refused = segments.unplug(far);

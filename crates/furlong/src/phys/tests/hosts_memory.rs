@@ -1,5 +1,5 @@
-//! The memory of hosts and of the heap, without a table: where a piece comes from, how many places
-//! are looked at for it, and what is given back.
+//! The memory of hosts and of the heap, without a table: the source of a piece, the number of nodes
+//! visited for it, and memory that is given back.
 #![forbid(unsafe_code)]
 
 use core::alloc::Layout;
@@ -17,7 +17,7 @@ fn bytes(size: usize) -> Layout {
     Layout::from_size_align(size, 8).unwrap()
 }
 
-/// A host with so many bytes for pieces.
+/// A host with `room` bytes for pieces.
 fn host(memory: &mut Memory, room: usize) -> Host {
     let frames = Frames { start: 0, end: 1 };
     let lent = lent(room + Memory::HOST_OVERHEAD);
@@ -28,7 +28,7 @@ fn host(memory: &mut Memory, room: usize) -> Host {
 fn a_small_piece_is_found_where_nothing_longer_has_room() {
     let mut memory = Memory::new();
     let [small, large] = [1 << 10, 1 << 14].map(|room| host(&mut memory, room));
-    // The first takes all that the smaller one has, of which most stays free.
+    // The first piece takes the smaller host's only chunk, most of which stays free.
     memory.set_closed(large, true);
     memory.alloc(bytes(16)).unwrap();
     memory.set_closed(large, false);
@@ -44,7 +44,7 @@ fn a_small_piece_is_found_where_nothing_longer_has_room() {
 #[test]
 fn all_of_what_is_given_but_a_header_can_be_taken_as_one_piece() {
     let mut memory = Memory::new();
-    // The header takes a grain of 64 bytes, and what begins nowhere in particular another one.
+    // The header takes a grain of 64 bytes, and an unaligned start up to another one.
     memory.donate(lent(1 << 13));
     let most = (1 << 13) - 2 * 64;
     assert_eq!(memory.alloc(bytes((1 << 13) + 1)).err(), Some(NoMemory));

@@ -1,4 +1,4 @@
-//! Every invariant broken once: `check` names it.
+//! Breaks every invariant once; `check` names it.
 #![forbid(unsafe_code)]
 
 use super::{Page, frames, table};
@@ -10,7 +10,7 @@ use crate::phys::{Branchless, BrokenTable, Custom, Direct, Segments};
 
 type Writer<'a> = Segments<'a, Page, Custom<Direct>, 4>;
 
-/// What `check` says of a table with segments 10..20 and 30..40 after something was broken.
+/// The error of `check` for a table with segments 10..20 and 30..40 after `damage`.
 fn broken_by(damage: impl FnOnce(&mut Writer<'_>)) -> BrokenTable {
     let table = table::<Direct>();
     let mut segments = table.lock();
@@ -85,7 +85,7 @@ fn a_lookup_that_finds_what_is_isolated_breaks_i6() {
     assert!(matches!(broken, BrokenTable::Lookup(_)), "{broken}");
 }
 
-/// A table of the sorted arm with these segments, of which lookups find others.
+/// The error of `check` for a table of the sorted arm with `segments`, whose lookups find `found`.
 fn lookups_wrong_about(segments: &[(u64, u64)], found: &[(u64, u64)]) -> Option<BrokenTable> {
     let table = table::<Branchless>();
     let mut writer = table.lock();
@@ -120,7 +120,7 @@ fn a_lookup_that_is_wrong_about_one_frame_at_an_edge_breaks_i6() {
         let wrong = Some(BrokenTable::Lookup(Pfn::new(frame)));
         assert_eq!(lookups_wrong_about(&one, &[found]), wrong);
     }
-    // Below a segment that begins with a block, and behind one that ends with a block.
+    // Below a segment that begins with a block, and above one that ends with a block.
     for (found, frame) in [((255, 320), 255), ((256, 321), 320), ((257, 320), 256)] {
         let wrong = Some(BrokenTable::Lookup(Pfn::new(frame)));
         assert_eq!(lookups_wrong_about(&[(256, 320)], &[found]), wrong);

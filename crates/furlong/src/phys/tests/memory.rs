@@ -1,4 +1,4 @@
-//! Memory that runs out, at every allocation in turn: refused, and nothing has changed.
+//! Memory that runs out, at every allocation in turn: the call is refused, and nothing has changed.
 #![forbid(unsafe_code)]
 
 use super::{Page, found, frames, lent, table};
@@ -12,8 +12,8 @@ use crate::phys::{
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 
 /// Repeats `change` on fresh tables made by `make`, with all allocations failing from the k-th on,
-/// for every k until none fails. Each refusal has to leave the table as it was; done afterwards,
-/// with memory, the change must not take more than it does without a refusal.
+/// for every k until none fails. Each refusal must leave the table unchanged. When it is retried
+/// with memory, the change must not take more memory than without a refusal.
 fn refuses_cleanly<L: Lookup>(make: fn() -> Table<L>, change: impl Fn(&Table<L>) -> bool) {
     let table = make();
     assert!(change(&table), "there is memory");
@@ -50,7 +50,7 @@ fn four_segments<L: Lookup>() -> Table<L> {
     table
 }
 
-/// Beyond the frames that have one leaf.
+/// Beyond the frames of a near leaf.
 const FAR: u64 = 1 << 18;
 
 /// The lowest segment has a whole section.
@@ -64,7 +64,7 @@ fn four_far_segments() -> Table<Direct> {
     table
 }
 
-/// They are found through pages, and have whole sections.
+/// Four segments with whole sections that are found through pages.
 fn four_high_segments() -> Table<Direct> {
     let table = table::<Direct>();
     table.lock().grow_on_heap();
@@ -86,7 +86,7 @@ fn started<L: Lookup>() -> Table<L> {
     table
 }
 
-/// Whether something was done, and not refused for want of memory.
+/// True if the call succeeded, false if it was refused for lack of memory.
 fn is_done<T, E: PartialEq + core::fmt::Debug>(result: Result<T, E>, no_memory: &E) -> bool {
     match result {
         Ok(_) => true,
@@ -108,7 +108,7 @@ fn a_start_without_memory_changes_nothing() {
     refuses_cleanly(four_segments::<Array<BinarySearch>>, start);
 }
 
-/// What a refusal keeps for the next try it does not take again.
+/// Memory that a refusal keeps for the next try is not allocated again.
 #[test]
 fn a_start_that_is_refused_again_takes_no_more_memory() {
     fn refused_twice<L: Lookup>(make: fn() -> Table<L>) {
@@ -125,7 +125,7 @@ fn a_start_that_is_refused_again_takes_no_more_memory() {
                 assert!(allocations > 0, "nothing was ever refused");
                 return;
             };
-            // With what the first one got it may come further.
+            // With the memory of the first try, this one may get further.
             let [second, third, fourth] = [(); 3].map(|()| refused());
             let all = [second, third, fourth];
             if all.iter().all(Option::is_some) {

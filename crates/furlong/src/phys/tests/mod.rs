@@ -1,4 +1,4 @@
-//! The table, by example.
+//! Tests of the table.
 #![forbid(unsafe_code)]
 
 mod host;
@@ -37,8 +37,8 @@ impl Descriptor for Page {
     }
 }
 
-/// Memory as the caller sees the first frames of a range, or what a table is given: nobody's for
-/// ever. It stays within reach of who looks for leaks.
+/// Memory that is never freed: the mapping of a range's first frames, or a donation. It stays
+/// reachable, so that leak checkers do not report it.
 fn lent(bytes: usize) -> &'static mut [MaybeUninit<u8>] {
     static ALL: Mutex<Vec<AtomicPtr<MaybeUninit<u8>>>> = Mutex::new(Vec::new());
     let memory = Box::leak(Box::<[u8]>::new_uninit_slice(bytes));

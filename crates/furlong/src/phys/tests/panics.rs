@@ -1,4 +1,4 @@
-//! Descriptors that panic when they are made, or dropped: nothing is lost, the table is whole.
+//! Descriptors that panic when they are made or dropped: nothing is lost, and the table is valid.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -13,9 +13,9 @@ use crate::rcu::Domain;
 use crate::sync::SpinLock;
 
 thread_local! {
-    /// Descriptors that are alive.
+    /// The number of live descriptors.
     static ALIVE: Cell<usize> = const { Cell::new(0) };
-    /// So many are made, or asked and dropped, before one panics.
+    /// The number of descriptors that are made or dropped before one panics.
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
@@ -54,8 +54,8 @@ fn table<L: Lookup>() -> Table<L> {
     table
 }
 
-/// Repeats `change` with a panic at the k-th step, for every k until none comes. After each the
-/// table is whole, has the descriptors that it should have, and the change can be done.
+/// Repeats `change` with a panic at the k-th step, for every k until none occurs. After each panic
+/// the table is valid and has the right descriptors, and the change succeeds when retried.
 fn survives<L: Lookup>(make: fn() -> Table<L>, change: fn(&Table<L>)) {
     for steps in 0.. {
         let before = ALIVE.get();

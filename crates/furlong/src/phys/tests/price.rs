@@ -1,4 +1,4 @@
-//! What the index of the direct arm takes, to the byte, as its documentation has it.
+//! The size of the direct arm's index, to the byte, as its documentation says.
 #![forbid(unsafe_code)]
 
 use super::{Page, frames};
@@ -26,7 +26,7 @@ fn bytes(table: &Table<Page>) -> usize {
     table.lock().index_bytes()
 }
 
-/// What is allocated in one piece of more than 264 bytes.
+/// Bytes of an allocation of more than 264 bytes.
 fn large(bytes: usize) -> usize {
     bytes.next_multiple_of(64)
 }
@@ -73,7 +73,7 @@ fn segments_of_a_block_with_indices_far_apart_take_a_piece() {
     let others = (1..=15).map(|at| (64 * at, 64 * at + 1));
     let table = started([(0, 3)].into_iter().chain(others));
     assert_eq!(bytes(&table), large(LEAF + 16 * BLOCK));
-    // This one has the index 16.
+    // This segment has the index 16.
     table.lock().plug(frames(8, 9)).unwrap();
     let piece = (8 + 2 * 2_usize).next_multiple_of(8);
     assert_eq!(bytes(&table), large(LEAF + 16 * BLOCK) + piece);
@@ -81,13 +81,13 @@ fn segments_of_a_block_with_indices_far_apart_take_a_piece() {
 
 #[test]
 fn sections_take_a_word_each_and_share_cells() {
-    // Two whole sections, a part of one above; and one below, all of it empty but a frame.
+    // Two whole sections and a part of one above; below, a section with one frame.
     let start = 1 << 18;
     let table = started([(4096, 4097), (start, start + 2 * 4096 + 1)]);
     let words = 128 * 8;
-    // Of what is empty, of the segment, and of two sections with a stretch.
+    // Cells: the empty one, the segment's shared one, and two of sections with one run.
     assert_eq!(bytes(&table), words + 4 * CELL);
-    // Two stretches take blocks.
+    // A section with two runs takes a leaf.
     table.lock().plug(frames(4200, 4201)).unwrap();
     assert_eq!(bytes(&table), words + 3 * CELL + large(SECTION));
     table.lock().unplug(frames(4200, 4201)).unwrap();
@@ -101,12 +101,12 @@ fn a_table_with_high_frames_takes_pages_where_there_is_memory() {
     let table = started([(5 * TIB + 7, 5 * TIB + 9)]);
     let (top, middles, pages) = (8 * 8, 2 * large(2048 * 8), 2 * 256);
     assert_eq!(bytes(&table), top + middles + pages + 2 * CELL);
-    // What was reached by one array is reached through pages.
+    // Sections that one array reached are now reached through pages.
     let table = started([(0, 1 << 16), (TIB / 4, TIB / 4 + 10)]);
     assert_eq!(bytes(&table), (TIB / 4096 / 2) as usize * 8 + 3 * CELL);
     table.lock().plug(frames(TIB, TIB + 1)).unwrap();
     table.lock().sweep();
-    // 512 MiB at 0, those at 256 GiB and at 1 TiB have pages, and there is one for none.
+    // The 512 MiB at 0, at 256 GiB and at 1 TiB have pages; the fourth page is the empty one.
     let (top, middles, pages) = (2 * 8, 3 * large(2048 * 8), 4 * 256);
     assert_eq!(bytes(&table), top + middles + pages + 4 * CELL);
 }

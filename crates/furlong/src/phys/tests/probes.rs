@@ -1,4 +1,4 @@
-//! How many cells each arm looks at to find a frame, as its kind of search has it.
+//! The number of cells that each arm looks at to find a frame, as its algorithm implies.
 #![forbid(unsafe_code)]
 
 use super::{Page, frames, table};
@@ -12,7 +12,7 @@ use crate::phys::{
 
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 
-/// A table that has started before these segments came, in this order.
+/// A table that started before these segments were plugged, in this order.
 fn plugged<L: Lookup>(segments: &[(u64, u64)]) -> Table<L> {
     let table = table::<L>();
     let mut writer = table.lock();
@@ -26,7 +26,7 @@ fn plugged<L: Lookup>(segments: &[(u64, u64)]) -> Table<L> {
     table
 }
 
-/// The cells that finding the segments of these frames takes, and finding their pages.
+/// The numbers of cells for finding the segments of these frames, and for finding their pages.
 fn probes<L: Lookup, const N: usize>(table: &Table<L>, of: [u64; N]) -> ([u64; N], [u64; N]) {
     let segments = table.lock();
     let view = segments.view();
@@ -35,7 +35,7 @@ fn probes<L: Lookup, const N: usize>(table: &Table<L>, of: [u64; N]) -> ([u64; N
     (find, page)
 }
 
-/// In the order of coming: the second, the first and the third of the frames.
+/// In the order of plugging: the second, the first and the third by address.
 const THREE: [(u64, u64); 3] = [(100, 110), (0, 50), (200, 1200)];
 /// A frame of each in that order, and one between the lower two.
 const OF_THREE: [u64; 4] = [105, 5, 300, 55];
@@ -81,16 +81,16 @@ fn a_pointer_a_frame_takes_one_look_for_a_page() {
 
 #[test]
 fn the_direct_arm_looks_at_a_cell_a_level_whatever_the_frame() {
-    // A block; none where no frame of the table comes to.
+    // A block; no cell for a frame above the table.
     let near = plugged::<Direct>(&THREE);
     assert_eq!(probes(&near, OF_THREE), ([1; 4], [1; 4]));
     assert_eq!(probes(&near, [1 << 30]), ([0], [0]));
-    // A word, and a block or what a section has instead.
+    // A word, and a block or a cell.
     let far = 1 << 20;
     let low = plugged::<Direct>(&[(0, 50), (far, far + 5000)]);
     let of = [5, 55, far, far + 4200, far - 1];
     assert_eq!(probes(&low, of), ([2; 5], [2; 5]));
-    // The top, a middle table and a page before it.
+    // In addition, the top, a middle table and a page.
     let high = 1 << 30;
     let wide = plugged::<Direct>(&[(0, 50), (high, high + 5000)]);
     let of = [5, 55, high, high + 4200, high / 2];

@@ -1,4 +1,4 @@
-//! Readers beside the writer, and handles of what is gone.
+//! Readers beside the writer, and stale handles.
 #![forbid(unsafe_code)]
 
 use super::{Page, frames, table};
@@ -107,7 +107,7 @@ fn a_guard_of_another_domain_is_refused() {
 fn frames_of_a_block_with_descriptors_in_many_slabs_have_their_own() {
     let table = started();
     let mut segments = table.lock();
-    // Others have the places that would be beside.
+    // Takes the places next to those of the first segment.
     segments.plug(frames(1000, 1028)).unwrap();
     for start in [103, 107, 113, 119] {
         segments.plug(frames(start, start + 3)).unwrap();
@@ -143,7 +143,7 @@ fn a_hole_that_is_plugged_again_has_its_descriptors_where_they_were() {
         segments.plug(frames(start, start + 10)).unwrap();
     }
     assert_eq!(places(&segments), before);
-    // What is not free there is taken elsewhere.
+    // If the places there are not free, the descriptors are elsewhere.
     segments.unplug(frames(20, 30)).unwrap();
     segments.unplug(frames(60, 70)).unwrap();
     segments.plug(frames(200, 210)).unwrap();

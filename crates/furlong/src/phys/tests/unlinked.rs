@@ -1,5 +1,5 @@
-//! Memory that a change has unlinked: a lookup that is on its way goes on in it, and it comes back
-//! when readers have left, all of it.
+//! Memory that a change has unlinked: a lookup in progress continues in it, and all of it is freed
+//! when readers have left.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -14,8 +14,8 @@ use crate::phys::{Custom, Direct, SegmentTable};
 
 type Table = SegmentTable<Page, Custom<Direct>, 4>;
 
-/// Looks a frame up both ways while `change` is made at the `step`-th cell that the lookup comes
-/// to. What is unlinked then is filled with rubbish as soon as it is free.
+/// Looks a frame up both ways, and makes `change` at the `step`-th cell that the lookup reaches.
+/// Memory that is unlinked then is filled with garbage as soon as it is freed.
 fn look(table: &Table, frame: u64, step: u32, change: impl Fn(&Table)) -> bool {
     let reader = table.rcu().register().unwrap();
     let guard = reader.enter();
@@ -60,7 +60,7 @@ fn started(segments: &[(u64, u64)]) -> Table {
     table
 }
 
-/// A frame that stays, segments, and others that come and go.
+/// A frame that stays, its segments, and other segments that come and go.
 type Case = (u64, &'static [(u64, u64)], &'static [(u64, u64)]);
 
 const FAR: u64 = 1 << 20;
@@ -75,13 +75,13 @@ const CASES: [Case; 7] = [
     ),
     // Runs in a piece of their own.
     (3, &[(0, 4), (5, 6)], &[(7, 8), (9, 10), (11, 12)]),
-    // A longer array of words, and pages that take its place.
+    // A longer array of words, and pages that replace it.
     (
         FAR + 3,
         &[(FAR, FAR + 4)],
         &[(FAR * 9, FAR * 9 + 1), (HIGH, HIGH + 9)],
     ),
-    // A cell of its own, and a leaf.
+    // An own cell, and a leaf.
     (
         FAR + 3,
         &[(FAR, FAR + 4)],
@@ -159,7 +159,7 @@ fn all_that_a_change_unlinked_comes_back_when_readers_have_left() {
 
 #[test]
 fn all_that_one_change_unlinked_comes_back_together() {
-    // The cells at both ends of a segment, which the others share no section with.
+    // Retires the cells at both ends of a segment; the other segments share no section with it.
     let range = (FAR + 100, FAR + 3 * 4096 - 100);
     let table = started(&[range]);
     let reader = table.rcu().register().unwrap();
@@ -191,7 +191,7 @@ fn places_below_those_that_were_taken_are_found_again() {
     let core = &mut *segments.core;
     core.slabs.give_back(&mut core.memory, run);
     let mut take = |len| segments.core.slabs.take(len).map(|run| run.from);
-    // There is no room for these below, and there is for those.
+    // The free run at the low places is too short for the first, and long enough for the second.
     assert_eq!(take(20), Some(low + 20));
     assert_eq!(take(10), Some(low));
 }

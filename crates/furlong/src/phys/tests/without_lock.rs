@@ -1,4 +1,4 @@
-//! Changes that let go of the lock: others come between, and nothing is lost.
+//! Changes that drop the lock: other changes come between, and nothing is lost.
 #![forbid(unsafe_code)]
 
 use core::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ type Table = SegmentTable<Page, Custom<Direct>, 8>;
 type Meddler = Box<dyn Fn(&'static str, u64)>;
 
 thread_local! {
-    /// What comes between, when a descriptor is made, asked or dropped by this thread.
+    /// Called when this thread makes, queries or drops a descriptor.
     static MEDDLER: RefCell<Option<Meddler>> = const { RefCell::new(None) };
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
@@ -47,7 +47,7 @@ impl Drop for Page {
     }
 }
 
-/// A table for ever, within reach of who looks for leaks: what comes between has it, too.
+/// A table that lives for ever, so that meddlers can use it, and stays reachable for leak checkers.
 fn table() -> &'static Table {
     static ALL: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
     let table: &Table = Box::leak(Box::new(Table::with_config(SpinLock::new(), Domain::new())));
@@ -60,7 +60,7 @@ fn table() -> &'static Table {
     table
 }
 
-/// Does `work` while others come between.
+/// Runs `work` with a meddler.
 fn between(meddler: impl Fn(&'static str, u64) + 'static, work: impl FnOnce()) {
     MEDDLER.set(Some(Box::new(meddler)));
     work();
