@@ -1,7 +1,7 @@
-//! The seam `area`: how the free slots of an area are shared.
+//! The trait of areas: how CPUs share the free slots of an area.
 //!
-//! Linux has a lock and a list of run lengths an area. Here both arms have a bitmap a segment; they
-//! take the same slots of the same pool, and differ in how a CPU keeps others from them.
+//! Linux has a lock and a list of run lengths per area. Both arms here have a bitmap per segment.
+//! They take the same slots of the same pool, and differ only in how they exclude other CPUs.
 #![forbid(unsafe_code)]
 
 use super::counters::Counters;
@@ -15,15 +15,15 @@ pub(super) mod sealed {
 
     /// The free slots of an area. Slots are numbered from 0 in the area.
     pub trait Slots: Sized + Send + Sync {
-        /// An area of this shape in which every slot is taken; `None` if there is no memory.
+        /// Makes an area of this shape in which every slot is taken; `None` if out of memory.
         fn try_new(shape: Shape, store: &Store) -> Option<Self>;
 
         /// Bytes that it takes from a store.
         fn footprint(shape: Shape) -> usize;
 
-        /// Takes the first run that does, from a segment on and then from the lowest one on; `from`
-        /// says where slot 0 is, and which segment. What was done with the slots by whoever had
-        /// them before happens before the return.
+        /// Takes the first run that satisfies `need`, from a segment to the last one and then from
+        /// the lowest one. `from` has the device address of slot 0, and the segment. Accesses to
+        /// the slots by their previous owner happen before the return.
         fn take<K: Counters>(
             &self,
             need: &Need,
@@ -32,26 +32,26 @@ pub(super) mod sealed {
             counters: &K,
         ) -> Taken;
 
-        /// Gives `len` slots back that were taken together and are in one segment.
+        /// Frees `len` slots that were taken together and are in one segment.
         fn give<K: Counters>(&self, slot: usize, len: u32, counters: &K);
 
         /// Takes exactly these slots, which are in one segment, if all of them are free.
         fn take_at(&self, slot: usize, len: u32) -> bool;
 
-        /// Whether there is a run that does, at this moment.
+        /// True if there is such a run at this moment.
         fn fits(&self, need: &Need, first: u64) -> bool;
 
-        /// Puts the caller into the order of all gives: of each one it sees what was given, or
-        /// whoever gives sees what the caller did before.
+        /// Enters the total order of all frees. Of each free, either the caller sees the slots, or
+        /// the freeing CPU sees the caller's earlier writes.
         fn settle(&self);
 
-        /// Takes every slot if all of them are free; else none is taken.
+        /// Takes every slot if all of them are free; otherwise takes none.
         fn close(&self) -> bool;
 
-        /// Gives every slot back that `close` took.
+        /// Frees every slot that `close` took.
         fn reopen(&self);
 
-        /// The same for an area that is new to whoever takes from it: no slot was taken yet.
+        /// Frees every slot of an area for first use, and resets the high-water mark.
         fn open(&self) {
             self.reopen();
             self.reset_high_water();
@@ -63,33 +63,33 @@ pub(super) mod sealed {
         /// The free slots of a segment.
         fn word(&self, segment: usize) -> u128;
 
-        /// How many slots were taken at a time, at most.
+        /// The largest number of slots that were taken at the same time.
         fn high_water(&self) -> usize;
 
-        /// Begins to count anew from what is taken now.
+        /// Restarts the high-water mark at the number of slots taken now.
         fn reset_high_water(&self);
     }
 }
 
-/// How the free slots of an area are shared. The trait is sealed: [`Locked`] and [`LockFree`].
+/// A way to share the free slots of an area. The trait is sealed: [`Locked`] and [`LockFree`].
 pub trait Area: sealed::Slots + 'static {
-    /// Slots of a segment, a power of two up to 128: no mapping is longer. Less than
-    /// [`SEGMENT`](super::SEGMENT) is for tests, in which borders are to be common.
+    /// Slots of a segment, a power of two up to 128; no mapping is longer. Values below
+    /// [`SEGMENT`](super::SEGMENT) are for tests, to make segment boundaries frequent.
     const SEGMENT: usize;
 }
 
-/// How many slots an area has, in how many segments.
+/// The size of an area: slots and segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Slots, a multiple of those of a segment.
+    /// Slots, a multiple of the segment's.
     pub(super) slots: usize,
-    /// Slots of a segment: less than the arm's only where the area has no more.
+    /// Slots of a segment: fewer than the arm's only if the area has no more.
     pub(super) segment: usize,
     pub(super) segments: usize,
 }
 
 impl Shape {
-    /// So many slots, in segments of a power of two of which they are a multiple.
+    /// An area of `slots` slots, a multiple of `segment`, which is a power of two.
     pub(super) const fn new(slots: usize, segment: usize) -> Self {
         Self {
             slots,
@@ -98,11 +98,11 @@ impl Shape {
         }
     }
 
-    /// The segment that is asked first in this turn: 0, 4, 2, 6, 1, 5, 3 and 7 of eight, and then 0
-    /// again. So those who share an area keep out of each other's cache lines, and each has as many
-    /// segments before it as there can be.
+    /// The segment at which a search begins in this turn: 0, 4, 2, 6, 1, 5, 3 and 7 of eight, and
+    /// then 0 again. CPUs that share an area therefore use different cache lines, and each has as
+    /// many segments before the next one's as possible.
     ///
-    /// These are the bits of the turn from behind, as many as the segments have a power of two.
+    /// It is the bit reversal of the turn, with log2(segments) bits.
     #[inline(always)]
     pub(super) fn begin(&self, turn: usize) -> usize {
         match turn {
@@ -118,19 +118,19 @@ impl Shape {
     }
 }
 
-/// What a search learns of full segments: it goes from a segment to the last one, and from the
-/// lowest that is not known to be full to where it began.
+/// The full segments that a search has seen. It visits the segments from `begin` to the last one,
+/// and then those from the lowest one that is not known to be full to `begin`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search {
     begin: usize,
-    /// Between `begin` and it all were full.
+    /// All segments from `begin` up to it were full.
     past: usize,
-    /// Below it all are full.
+    /// All segments below it are full.
     pub(super) lowest: usize,
 }
 
 impl Search {
-    /// From `begin` on, where all below `lowest` are full.
+    /// A search from `begin` on, if all segments below `lowest` are full.
     pub(super) fn new(begin: usize, lowest: usize) -> Self {
         let begin = begin.max(lowest);
         Self {
@@ -140,12 +140,12 @@ impl Search {
         }
     }
 
-    /// So many segments in their order.
+    /// The order in which it visits `segments` segments.
     pub(super) fn order(&self, segments: usize) -> impl Iterator<Item = usize> + use<> {
         (self.begin..segments).chain(self.lowest..self.begin)
     }
 
-    /// A segment was full: whether more is known now.
+    /// Records a full segment. Returns true if `lowest` has changed.
     pub(super) fn full(&mut self, segment: usize) -> bool {
         let before = self.lowest;
         self.past += usize::from(segment == self.past);
@@ -157,31 +157,31 @@ impl Search {
     }
 }
 
-/// Segment of a slot of an area, and its number there, where the arm's segments have `segment`
-/// slots. It is right in an area of fewer slots too, for that has one segment.
+/// The segment of a slot of an area, and its number there, if the arm's segments have `segment`
+/// slots. It is right for an area of fewer slots, too, as that has one segment.
 #[inline(always)]
 pub(super) const fn split(slot: usize, segment: usize) -> (usize, u32) {
     (slot / segment, (slot % segment) as u32)
 }
 
-/// How hard a search for a run tries.
+/// The effort of a search for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// It may pass over what was full when somebody last looked.
+    /// The search may skip segments that were full at the last look.
     First,
-    /// It looks everywhere.
+    /// The search looks at all segments.
     Thorough,
 }
 
-/// What came of taking a run: its first slot in the area, if there was one; and whether slots were
-/// taken and given back meanwhile, so that another may have missed them. One word, so that it stays
-/// in a register.
+/// The result of taking a run: its first slot in the area, if there was one. A flag tells that
+/// slots were taken and given back meanwhile, so that another CPU may have missed them. It is one
+/// word, so that it stays in a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken(u64);
 
 impl Taken {
     const ROLLED_BACK: u64 = 1 << 63;
-    /// A slot that no area has.
+    /// A slot number that no area has.
     const NONE: u64 = Self::ROLLED_BACK - 1;
 
     #[inline]
@@ -194,12 +194,13 @@ impl Taken {
         Self(Self::NONE)
     }
 
-    /// With slots that were given back meanwhile.
+    /// Sets the flag that slots were given back meanwhile.
     pub(super) const fn rolled_back_if(self, rolled_back: bool) -> Self {
         Self(self.0 | (rolled_back as u64) << 63)
     }
 
-    /// The same where the area begins at a slot: a run was taken.
+    /// Converts the slot of a taken run to the block's numbering, for an area that begins at
+    /// `begin`.
     #[inline]
     pub(super) const fn behind(self, begin: usize) -> Self {
         Self(self.0 + begin as u64)
@@ -258,7 +259,7 @@ mod tests {
         let mut search = Search::new(3, 0);
         assert!(![3, 4].map(|segment| search.full(segment)).contains(&true));
         assert!(search.full(0) && search.full(1) && search.lowest == 2);
-        // Of 3, 4 and 5 that is known already.
+        // That 3, 4 and 5 are full is then known already.
         let last = search.full(5);
         assert!(!last && search.full(2) && search.lowest == 6);
         // A gap ends it.

@@ -21,44 +21,44 @@ const DORMANT: u64 = u64::MAX;
 
 /// Contiguous memory, cut into areas and slots.
 ///
-/// A block is never dropped before its pool. Given back, it loses its memory and sleeps with every
-/// slot taken until it gets other memory; so nobody who looks at a block needs to fear for it.
+/// A block is dropped only with its pool. When its memory is given back, the block sleeps with
+/// every slot taken until it gets other memory. References to blocks therefore stay valid.
 pub(super) struct Block<C: Config> {
-    /// Where devices see slot 0. It changes only while every slot is taken.
+    /// The device address of slot 0. It changes only while every slot is taken.
     base: AtomicU64,
-    /// Where the CPU has slot 0; null while there is no memory.
+    /// The CPU address of slot 0; null while there is no memory.
     memory: AtomicPtr<u8>,
     shape: Shape,
-    /// Of all areas.
+    /// The slots of all areas.
     slots: usize,
-    /// Slot numbers, shifted by it, are area numbers; what is masked are those in the area.
+    /// A slot's number, shifted right by it, is its area; masked by `area_mask`, its number there.
     area_shift: u32,
     area_mask: usize,
-    /// There are so many areas, as an exponent of two.
+    /// log2 of the number of areas.
     areas_log: u32,
     parts: Row<Padded<Part<C>>>,
     pub(super) book: Book,
-    /// How often in a row the block was found empty.
+    /// The number of successive times that the block was found empty.
     pub(super) idle: AtomicU32,
 }
 
-/// What a block answers: what came of taking a run, and where devices see slot 0 if it has one.
+/// The result of taking a run from a block, with the device address of slot 0 if there is a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     pub(super) taken: Taken,
     pub(super) base: u64,
 }
 
-/// An area, and what is counted in it.
+/// An area, and its counters.
 struct Part<C: Config> {
     area: C::Area,
     counters: C::Counters,
 }
 
 impl<C: Config> Block<C> {
-    /// A block that sleeps; `None` if there is no memory for its records.
+    /// Makes a sleeping block; `None` if there is no memory for its records.
     pub(super) fn try_new(shape: Shape, areas: usize, store: &Store) -> Option<Self> {
-        // Of several areas each has a power of two of slots; one alone has all.
+        // Several areas have a power of two of slots each. A single area has all slots.
         let area_shift = match areas {
             1 => usize::BITS - 1,
             _ => shape.slots.trailing_zeros(),
@@ -90,10 +90,10 @@ impl<C: Config> Block<C> {
             + Book::footprint(shape.slots * areas)
     }
 
-    /// Where devices see slot 0; `None` while it sleeps.
+    /// The device address of slot 0; `None` while the block sleeps.
     #[inline]
     pub(super) fn base(&self) -> Option<u64> {
-        // Acquire: pairs with `block-wake`; whoever finds the address in use finds the memory.
+        // Acquire: pairs with `block-wake`; a CPU that sees the address sees the memory, too.
         let base = self.base.load(Ordering::Acquire);
         (base != DORMANT).then_some(base)
     }
@@ -117,7 +117,7 @@ impl<C: Config> Block<C> {
         self.slots as u64 * SLOT
     }
 
-    /// Slots that are free; none while it sleeps.
+    /// The number of free slots; 0 while the block sleeps.
     pub(super) fn free(&self) -> usize {
         self.parts.iter().map(|part| part.0.area.free()).sum()
     }
@@ -128,18 +128,18 @@ impl<C: Config> Block<C> {
         slot >> self.area_shift
     }
 
-    /// The areas and what is counted in each.
+    /// The areas, with their counters.
     pub(super) fn parts(&self) -> impl Iterator<Item = (&C::Area, &C::Counters)> {
         self.parts
             .iter()
             .map(|part| (&part.0.area, &part.0.counters))
     }
 
-    /// Takes a run for CPU `here` in the area so many steps from its own. What comes of it is a
-    /// slot of the block, and where devices see slot 0.
+    /// Takes a run for CPU `here` in the area that is `step` steps from its own. Returns a slot of
+    /// the block, and the device address of slot 0.
     ///
-    /// Its turn there, which says where in the area it begins, is how often the areas go round
-    /// until its number, and how far it comes: an area's own CPU has turn 0.
+    /// The CPU's turn in that area determines the segment at which the search begins. It is the
+    /// number of the CPU divided by the number of areas, plus `step`: an area's own CPU has turn 0.
     #[inline(always)]
     pub(super) fn take(&self, here: usize, step: usize, need: &Need, pass: Pass) -> Answer {
         let none = |taken| Answer { taken, base: 0 };
@@ -160,8 +160,8 @@ impl<C: Config> Block<C> {
         let Some(slot) = taken.slot() else {
             return none(taken);
         };
-        // The block may have slept meanwhile, and have other memory now; with a slot of it in hand
-        // it stays.
+        // The block may have slept meanwhile, and have other memory now. It cannot sleep while we
+        // have one of its slots, so check again.
         if self.base() != Some(base) {
             part.area.give(slot, need.slots, &part.counters);
             return none(Taken::none().rolled_back_if(true));
@@ -170,7 +170,7 @@ impl<C: Config> Block<C> {
         Answer { taken, base }
     }
 
-    /// Whether a run could be taken in some area now.
+    /// True if a run could be taken in some area now.
     pub(super) fn fits(&self, need: &Need) -> bool {
         let Some(base) = self.base().filter(|base| need.reaches(*base, self.bytes())) else {
             return false;
@@ -180,7 +180,7 @@ impl<C: Config> Block<C> {
         parts.any(|(number, part)| part.0.area.fits(need, first(number)))
     }
 
-    /// Whether a run could be taken if every slot were free.
+    /// True if a run could be taken if every slot were free.
     pub(super) fn could_fit(&self, need: &Need) -> bool {
         let Some(base) = self.base().filter(|base| need.reaches(*base, self.bytes())) else {
             return false;
@@ -194,22 +194,22 @@ impl<C: Config> Block<C> {
         self.parts.iter().for_each(|part| part.0.area.settle());
     }
 
-    /// Takes exactly these slots, if all of them are free: those of a pool that is restored.
+    /// Takes exactly these slots, if all of them are free, for a pool that is restored.
     #[cfg(feature = "alloc")]
     pub(super) fn take_at(&self, slot: usize, len: u32) -> bool {
         let part = &self.parts[self.area_of(slot)].0;
         part.area.take_at(slot & self.area_mask, len)
     }
 
-    /// Gives a run back.
+    /// Frees a run.
     #[inline]
     pub(super) fn give(&self, slot: usize, len: u32) {
         let part = &self.parts[self.area_of(slot)].0;
         part.area.give(slot & self.area_mask, len, &part.counters);
     }
 
-    /// Gives the sleeping block memory, and its slots to everybody. The memory is shared, zeroed
-    /// and of the block's size.
+    /// Gives the sleeping block memory, and frees its slots. The memory is shared, zeroed and of
+    /// the block's size.
     pub(super) fn wake(&self, backing: &Backing) {
         debug_assert!(self.base().is_none() && backing.len as u64 == self.bytes());
         // Relaxed: published by the store below.
@@ -217,7 +217,7 @@ impl<C: Config> Block<C> {
         let base = crate::addr::Address::raw(backing.device);
         // Release, `block-wake`: pairs with the load in `base`.
         self.base.store(base, Ordering::Release);
-        // Relaxed: a count for whoever tends the pool.
+        // Relaxed: a count for the caller of `tend`.
         self.idle.store(0, Ordering::Relaxed);
         self.parts.iter().for_each(|part| part.0.area.open());
     }
@@ -232,23 +232,23 @@ impl<C: Config> Block<C> {
             parts.for_each(|part| part.0.area.reopen());
             return Err(Busy);
         };
-        // Relaxed, twice: whoever takes a slot later finds it given by `wake`, and whoever asks for
-        // an address without having a slot is told nothing that lasts.
+        // Relaxed, twice: a CPU that takes a slot later gets it from `wake`. A CPU that reads the
+        // address without having a slot gets a value that may change at once.
         self.base.store(DORMANT, Ordering::Relaxed);
         self.memory.store(core::ptr::null_mut(), Ordering::Relaxed);
         Ok(backing)
     }
 
-    /// The memory; `None` while it sleeps.
+    /// The memory; `None` while the block sleeps.
     pub(super) fn backing(&self) -> Option<Backing> {
         let device = Iova::new(self.base()?);
-        // Relaxed: who has a slot, or tends the pool, has seen `block-wake`.
+        // Relaxed: a caller that has a slot, or tends the pool, has seen `block-wake`.
         let start = NonNull::new(self.memory.load(Ordering::Relaxed))?;
         let len = usize::try_from(self.bytes()).ok()?;
         Some(Backing { start, device, len })
     }
 
-    /// The slot at a device address, and where devices see slot 0.
+    /// The slot at a device address, and the device address of slot 0.
     #[inline]
     pub(super) fn slot_at(&self, at: u64) -> Option<(usize, u64)> {
         let base = self.base()?;
@@ -270,9 +270,9 @@ impl<C: Config> Block<C> {
         // SAFETY: the block has memory while a slot of it is taken, and has had all of its bytes
         // since `wake`; the run is in the block.
         let start = unsafe { memory.add(at) };
-        // SAFETY: not null, for it is in the block's memory.
+        // SAFETY: not null, as it is in the block's memory.
         let start = unsafe { NonNull::new_unchecked(start) };
-        // SAFETY: the memory is good for the CPU by the contract of `Memory`; the rest is the
+        // SAFETY: the memory is valid for the CPU by the contract of `Memory`; the rest is the
         // caller's promise.
         unsafe { Run::new(start, (len as usize) << SLOT_SHIFT) }
     }

@@ -1,4 +1,4 @@
-//! `check()`: walks every invariant of a pool and names the one that is broken.
+//! `check()`: walks every invariant of a pool and names the broken one.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -13,14 +13,14 @@ use super::run::bits;
 use super::slot::SLOT;
 use crate::check::Check;
 
-/// A broken invariant of a pool, numbered as in the module's documentation. Slots are numbered in
-/// their block.
+/// A broken invariant of a pool, numbered as in the module's documentation. Slot numbers count from
+/// the start of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenPool {
     /// I1: the slot is free and part of a mapping.
     FreeAndMapped(usize, usize),
-    /// I2: the slot is taken, and no mapping has it.
+    /// I2: the slot is taken, but no mapping has it.
     Lost(usize, usize),
     /// I3: the record at this slot does not describe its run.
     Record(usize, usize),
@@ -63,7 +63,7 @@ impl Error for BrokenPool {}
 impl<M: Memory, C: Config> Check for Pool<M, C> {
     type Broken = BrokenPool;
 
-    /// O(slots); exact while nobody maps or unmaps.
+    /// O(slots); exact while there are no maps and unmaps.
     fn check(&self) -> Result<(), BrokenPool> {
         for (index, block) in self.blocks.iter() {
             if block.base().is_none() {
@@ -94,7 +94,7 @@ fn is_apart(one: &Backing, other: &Backing) -> bool {
 
 fn check_slots<C: Config>(index: usize, block: &Block<C>) -> Result<(), BrokenPool> {
     let shape = block.shape();
-    // Where the last run that began ends.
+    // The end of the last run that began.
     let mut end = 0;
     for slot in 0..block.slots() {
         let in_area = slot % shape.slots;
@@ -139,7 +139,7 @@ mod tests {
         pool
     }
 
-    /// Takes a run of the first block and notes it with so many bytes.
+    /// Takes a run of the first block, with a record of `len` bytes.
     fn note(pool: &Pool<HeapMemory>, slot: usize, slots: u32, len: u32) {
         let block = pool.blocks.get(0).unwrap();
         (slot..slot + slots as usize).for_each(|slot| assert!(block.take_at(slot, 1)));
@@ -155,7 +155,7 @@ mod tests {
         block.book.open(slot, &entry);
     }
 
-    /// Gives every slot of the first block back, so that its memory is freed with the pool.
+    /// Frees every slot of the first block, so that its memory is freed with the pool.
     fn mend(pool: &Pool<HeapMemory>) {
         let block = pool.blocks.get(0).unwrap();
         for slot in 0..block.slots() {

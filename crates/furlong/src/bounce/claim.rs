@@ -1,4 +1,4 @@
-//! Mappings that nobody has since the pool was restored: claimed again, or found to be leaks.
+//! Mappings without an owner after a restore: claimed again, or reported as leaks.
 
 use super::block::Block;
 use super::config::Config;
@@ -14,23 +14,24 @@ use crate::addr::Iova;
 /// A mapping that was claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claimed {
-    /// Where the device sees the data.
+    /// The device address of the data.
     pub at: Iova,
     /// Bytes of data.
     pub len: usize,
-    /// Which way data goes.
+    /// The direction of the data.
     pub direction: Direction,
-    /// Whether it has an original, and is unmapped with `unmap_raw`; else it is deallocated.
+    /// True if it has an original and ends with `unmap_raw`; false if it ends with
+    /// `deallocate_raw`.
     pub has_original: bool,
 }
 
-/// A mapping that nobody has claimed since the pool was restored: a leak, once all have claimed
-/// their own.
+/// A mapping that is unclaimed since the pool was restored. It is a leak once every owner has
+/// claimed its own mappings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leak {
     /// The number of its device.
     pub device: u32,
-    /// Where the device sees the data.
+    /// The device address of the data.
     pub at: Iova,
     /// Bytes of data.
     pub len: usize,
@@ -39,13 +40,14 @@ pub struct Leak {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// Claims the mapping that begins at `at`, which was this device's before the pool was saved.
+    /// Claims the mapping that begins at `at` and belonged to this device when the pool was saved.
     ///
     /// # Errors
-    /// See [`Misuse`]; nothing has changed. What somebody has claimed is [`Misuse::Kind`].
+    /// See [`Misuse`]; nothing has changed. [`Misuse::Kind`] if it was claimed before.
     ///
     /// # Safety
-    /// If it has an original, the caller vouches for that as [`map_raw`](Self::map_raw) asks for.
+    /// If it has an original, the caller guarantees for it what [`map_raw`](Self::map_raw)
+    /// requires.
     pub unsafe fn claim(&self, device: &Device, at: Iova) -> Result<Claimed, Misuse> {
         let found = self.mapping_at(at)?;
         if found.entry.device != device.id() {
@@ -73,8 +75,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    /// Calls `leaked` with every mapping that nobody has claimed, in the order of blocks and slots,
-    /// transient ones last. Returns how many there are.
+    /// Calls `leaked` for every unclaimed mapping, in the order of blocks and slots, transient ones
+    /// last. Returns their number.
     ///
     /// # Cost
     /// A look at every slot.
@@ -112,11 +114,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Some((at, leak))
     }
 
-    /// Ends every mapping that nobody has claimed, without a copy, and hands each to `released`.
-    /// Returns how many there were.
+    /// Ends every unclaimed mapping, without a copy, and passes each to `released`. Returns their
+    /// number.
     ///
     /// # Safety
-    /// No device works in them any more.
+    /// No device uses them any more.
     pub unsafe fn release_unclaimed(&self, mut released: impl FnMut(Leak)) -> usize {
         let mut count = 0;
         let ended = |leak: Leak| {
@@ -140,7 +142,7 @@ impl Kind {
 }
 
 impl<C: Config> Block<C> {
-    /// The leak that a mapping is, if nobody has claimed it.
+    /// The mapping as a leak, if it is unclaimed.
     pub(super) fn leak(&self, slot: usize, entry: &Entry) -> Option<Leak> {
         let at = self.base()? + ((slot as u64) << SLOT_SHIFT) + u64::from(entry.offset);
         entry.kind.is_unclaimed().then_some(Leak {

@@ -1,4 +1,4 @@
-//! The one configuration parameter of a pool.
+//! The configuration of a pool.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -9,27 +9,27 @@ use super::order::{AreaFirst, Order};
 use super::zeroing::{ZeroPads, Zeroing};
 use crate::sync::{Cpu, OneCpu, RawLock, SpinLock};
 
-/// What may differ between two pools.
+/// The parameters of a pool.
 pub trait Config: 'static {
-    /// In which order areas are asked.
+    /// The order in which areas are searched.
     type Order: Order;
-    /// How the free slots of an area are shared.
+    /// The way to share the free slots of an area.
     type Area: Area;
-    /// When memory is zeroed.
+    /// The policy for zeroing memory.
     type Zeroing: Zeroing;
-    /// Says which CPU this is, and by it which area is asked first.
+    /// Returns the current CPU, which determines the area that is searched first.
     type Cpu: Cpu + Send + Sync;
-    /// The lock of what is off the path: transient blocks and those who wait.
+    /// The lock for the slow path: transient blocks and waiters.
     type Lock: RawLock + Default + Send + Sync;
-    /// What is counted.
+    /// The counters.
     type Counters: Counters;
 
-    /// Bytes of a page, a power of two of at least a slot: a run of as many starts at one, unless
-    /// its device says how it is to be aligned.
+    /// Bytes of a page, a power of two of at least a slot. A run of at least a page is aligned to
+    /// pages, unless its device has an alignment of its own.
     const PAGE: u64 = 4096;
 }
 
-/// Area-first, lock-free areas, zeroed pads, one CPU, nothing counted.
+/// Area-first, lock-free areas, zeroed pads, one CPU, no counters.
 pub type Standard = Custom;
 
 /// Any arms with any CPU, lock and counters.

@@ -1,12 +1,12 @@
-//! The only place that touches bounce memory: raw copies, bounds checked, no reference to it.
+//! The only code that accesses bounce memory: raw copies with bounds checks, and no references.
 //!
 //! A host may change the memory at any time. A Rust reference would promise that it does not, so
-//! none is made; each byte is copied once, and decisions are made on the copy.
+//! there is none. Each byte is copied once, and decisions are based on the copy.
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-/// The memory of a run whose owner lends it.
+/// The memory of a run, borrowed from its owner.
 pub(super) struct Run<'a> {
     start: NonNull<u8>,
     len: usize,
@@ -15,8 +15,8 @@ pub(super) struct Run<'a> {
 
 impl Run<'_> {
     /// # Safety
-    /// For the lifetime, which the caller chooses, `len` bytes from `start` are good for reading
-    /// and writing, no reference to them exists, and nobody else uses them but devices and hosts.
+    /// For the lifetime, which the caller chooses, `len` bytes from `start` are valid for reads and
+    /// writes. No reference to them exists, and only devices and hosts use them otherwise.
     pub(super) unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         Self {
             start,
@@ -25,13 +25,13 @@ impl Run<'_> {
         }
     }
 
-    /// Where `len` bytes at `at` are.
+    /// The address of `len` bytes at `at`.
     #[inline]
     fn part(&self, at: usize, len: usize) -> NonNull<u8> {
         if at > self.len || len > self.len - at {
             outside(at, len, self.len);
         }
-        // SAFETY: not beyond the run's end, as just seen.
+        // SAFETY: not beyond the run's end, as just checked.
         unsafe { self.start.add(at) }
     }
 
@@ -39,11 +39,11 @@ impl Run<'_> {
     #[inline]
     pub(super) fn zero(&self, at: usize, len: usize) {
         let part = self.part(at, len);
-        // SAFETY: in the run, which is good for writing.
+        // SAFETY: in the run, which is valid for writes.
         unsafe { part.write_bytes(0, len) };
     }
 
-    /// Zeroes what lies outside `len` bytes at `at`.
+    /// Zeroes everything outside `len` bytes at `at`.
     #[inline]
     pub(super) fn zero_around(&self, at: usize, len: usize) {
         if at > 0 {
@@ -59,12 +59,12 @@ impl Run<'_> {
     #[inline]
     pub(super) fn fill(&self, at: usize, from: &[u8]) {
         let part = self.part(at, from.len());
-        // SAFETY: `from` is good for reading; the part is in the run, which is good for writing,
-        // and no reference to it exists, so that they do not overlap.
+        // SAFETY: `from` is valid for reads. The part is in the run, which is valid for writes, and
+        // no reference to the run exists, so that they do not overlap.
         unsafe { part.copy_from_nonoverlapping(NonNull::from(from).cast(), from.len()) };
     }
 
-    /// Copies what is at `at` to `to`.
+    /// Copies the bytes at `at` to `to`.
     #[inline]
     pub(super) fn fetch(&self, at: usize, to: &mut [u8]) {
         let part = self.part(at, to.len());
@@ -80,7 +80,7 @@ impl Run<'_> {
     }
 }
 
-/// Stops a copy that would leave its run: a mistake of the pool's own.
+/// Panics instead of a copy that would leave its run, which would be a bug of the pool.
 #[cold]
 #[inline(never)]
 fn outside(at: usize, len: usize, run: usize) -> ! {

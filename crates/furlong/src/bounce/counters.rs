@@ -1,42 +1,42 @@
-//! Counts of what maps cost: exact, and free when they are off.
+//! Counters of the work that maps do: exact, and free of cost if they are off.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// What a pool counts.
+/// The events that a pool counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// An area was asked for a run.
+    /// An area was searched for a run.
     AreaProbed,
-    /// A slot was looked at: all slots of a segment, each time its bits were loaded.
+    /// A slot was looked at. Each load of a segment's bits counts all slots of the segment.
     SlotProbed,
-    /// An area's lock was held by somebody else.
+    /// An area's lock was held by another CPU.
     LockWait,
-    /// Somebody else changed the bits between a look and an exchange.
+    /// Another CPU changed the bits between a load and a compare-and-exchange.
     Retry,
-    /// No area had room: the pool was to grow, or had nothing.
+    /// No area had room: the pool had to grow, or had no run.
     Full,
     /// A transient block was obtained for one mapping.
     Transient,
 }
 
-/// Counts the events of a pool. Each area has counters of its own, in its own lines; they are
+/// Counts the events of a pool. Each area has its own counters, in its own cache lines. They are
 /// summed when they are read.
 pub trait Counters: Default + Send + Sync + 'static {
-    /// Whether anything is counted.
+    /// True if anything is counted.
     const ON: bool;
 
-    /// It happened so many times.
+    /// Adds `times` occurrences of an event.
     fn count(&self, event: Event, times: u64);
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     fn absorb(&mut self, other: &Self);
 }
 
-/// Counts nothing and costs nothing.
+/// Counts nothing, at no cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Off;
 
@@ -57,7 +57,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// How often it has happened.
+    /// The number of times that an event has occurred.
     #[must_use]
     pub fn count_of(&self, event: Event) -> u64 {
         // Relaxed: a number that orders nothing.

@@ -1,4 +1,4 @@
-//! A device: what it can reach, what its transfers must respect, how much it may have.
+//! A device: the addresses that it reaches, the rules for its buffers, and its quota.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -8,7 +8,7 @@ use super::slot::SLOT;
 use crate::addr::{Address, Iova};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
-/// What a device can reach and how its buffers must lie.
+/// The addresses that a device reaches, and the rules for its buffers.
 ///
 /// # Example
 /// ```
@@ -27,18 +27,18 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 pub struct Limits {
     /// The last address that the device can put on the bus.
     pub reach: Iova,
-    /// Low bits of the original's address that its place in the pool must share: `2^n - 1`.
+    /// Low address bits that a mapping must share with its original: `2^n - 1`.
     pub min_align_mask: u64,
-    /// What a run must start at a multiple of, less one: `2^n - 1`. Runs are rounded up to it.
+    /// The alignment of a run, less one: `2^n - 1`. Runs are rounded up to it.
     pub align_mask: u64,
-    /// What a run must not cross a multiple of, less one: `2^n - 1`.
+    /// The boundary that a run must not cross, less one: `2^n - 1`. Its multiples are boundaries.
     pub boundary_mask: u64,
-    /// Slots that the device may have at a time.
+    /// The most slots that the device may have at a time.
     pub quota: Option<u32>,
 }
 
 impl Limits {
-    /// None: the device reaches all addresses and takes everything.
+    /// No limits: the device reaches all addresses and has no rules.
     pub const fn new() -> Self {
         Self {
             reach: Iova::new(u64::MAX),
@@ -49,13 +49,13 @@ impl Limits {
         }
     }
 
-    /// With this last address.
+    /// Sets the last address.
     #[must_use]
     pub const fn reach(self, reach: Iova) -> Self {
         Self { reach, ..self }
     }
 
-    /// With these low bits of the original kept.
+    /// Sets the low address bits that are kept.
     #[must_use]
     pub const fn min_align_mask(self, min_align_mask: u64) -> Self {
         Self {
@@ -64,13 +64,13 @@ impl Limits {
         }
     }
 
-    /// With runs at multiples of this plus one.
+    /// Sets the alignment of runs, less one.
     #[must_use]
     pub const fn align_mask(self, align_mask: u64) -> Self {
         Self { align_mask, ..self }
     }
 
-    /// With runs that do not cross a multiple of this plus one.
+    /// Sets the boundary of runs, less one.
     #[must_use]
     pub const fn boundary_mask(self, boundary_mask: u64) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Limits {
         }
     }
 
-    /// With at most so many slots at a time.
+    /// Sets the most slots at a time.
     #[must_use]
     pub const fn quota(self, slots: u32) -> Self {
         Self {
@@ -95,14 +95,14 @@ impl Default for Limits {
     }
 }
 
-/// Why no device can have these limits.
+/// Error of a device's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitsError {
-    /// The mask of minimum alignment is no power of two less one.
+    /// The mask of minimum alignment is not a power of two less one.
     MinAlignMask(u64),
-    /// The mask of alignment is no power of two less one.
+    /// The mask of alignment is not a power of two less one.
     AlignMask(u64),
-    /// The mask of the boundary is no power of two less one, or less than a slot.
+    /// The mask of the boundary is not a power of two less one, or the boundary is below a slot.
     BoundaryMask(u64),
     /// The quota is 0: nothing could ever be mapped.
     NoQuota,
@@ -128,20 +128,20 @@ impl Error for LimitsError {}
 
 /// A device that maps through a pool.
 ///
-/// A number that the caller chooses tells it from others; whoever gives two devices one number
-/// lets each unmap what the other has mapped.
+/// A number that the caller chooses identifies it. Two devices with the same number can unmap each
+/// other's mappings.
 #[derive(Debug)]
 pub struct Device {
     id: u32,
     limits: Limits,
-    /// Slots that it has, if it has a quota.
+    /// The number of slots that it has, if it has a quota.
     used: AtomicU32,
-    /// The restricted pool that it belongs to.
+    /// The restricted pool that admitted it.
     pool: Option<u32>,
 }
 
 impl Device {
-    /// The device with this number and these limits.
+    /// A device with this number and these limits.
     ///
     /// # Errors
     /// See [`LimitsError`].
@@ -167,7 +167,7 @@ impl Device {
         })
     }
 
-    /// The same, allowed to use a restricted pool, and no other.
+    /// The same device, restricted to the pool with this tag.
     pub(super) fn restricted_to(self, pool: u32) -> Self {
         Self {
             pool: Some(pool),
@@ -186,14 +186,14 @@ impl Device {
         &self.limits
     }
 
-    /// How many slots it has; `None` without a quota, for then nobody counts.
+    /// The number of slots that it has; `None` without a quota, as they are not counted then.
     pub fn used(&self) -> Option<u32> {
         // Relaxed: a number that orders nothing.
         let used = self.used.load(Ordering::Relaxed);
         self.limits.quota.map(|_| used)
     }
 
-    /// Whether the device reaches `len` bytes from `start` on.
+    /// True if the device reaches all of the `len` bytes from `start` on.
     pub fn reaches(&self, start: Iova, len: u64) -> bool {
         let last = start.checked_add(len.saturating_sub(1));
         last.is_some_and(|last| last <= self.limits.reach)
@@ -204,7 +204,7 @@ impl Device {
         self.pool
     }
 
-    /// Takes `slots` of its quota; if there are not as many left, how many it has.
+    /// Takes `slots` of its quota. The error, if too few are left, is the number in use.
     #[inline]
     pub(super) fn charge(&self, slots: u32) -> Result<Charge<'_>, u32> {
         if let Some(quota) = self.limits.quota {
@@ -222,16 +222,16 @@ impl Device {
             .map(|_| ())
     }
 
-    /// Whether so many slots of its quota are left.
+    /// True if `slots` of its quota are left.
     pub(super) fn has_left(&self, slots: u32) -> bool {
-        // AcqRel, `quota-look`: pairs with `quota-refund`. All changes by read-modify-write are in
-        // one order: a refund before this one is seen, and one after it sees that the caller waits.
+        // AcqRel, `quota-look`: pairs with `quota-refund`. All read-modify-writes are in one order:
+        // a refund before this one is seen, and one after it sees that the caller waits.
         let used = self.used.fetch_add(0, Ordering::AcqRel);
         let quota = self.limits.quota.unwrap_or(u32::MAX);
         used.checked_add(slots).is_some_and(|used| used <= quota)
     }
 
-    /// Takes `slots` whatever the quota says: they are there.
+    /// Takes `slots`, even beyond the quota: the mapping already exists.
     pub(super) fn charge_anyway(&self, slots: u32) {
         if self.limits.quota.is_some() {
             // Relaxed: as in `charge`.
@@ -239,18 +239,18 @@ impl Device {
         }
     }
 
-    /// Gives back what was taken.
+    /// Gives slots back to the quota.
     #[inline]
     pub(super) fn refund(&self, slots: u32) {
         if self.limits.quota.is_some() {
-            // AcqRel, `quota-refund`: pairs with `quota-look`, before a look at who waits.
+            // AcqRel, `quota-refund`: pairs with `quota-look`, and comes before a look for waiters.
             self.used.fetch_sub(slots, Ordering::AcqRel);
         }
     }
 }
 
-/// Slots of a quota that were taken for a mapping; they go back if it does not come about, also
-/// because somebody's code panics on the way.
+/// Slots of a quota that were taken for a mapping. Its drop gives them back if the mapping fails,
+/// also by a panic of the user's code.
 #[must_use = "they go back as soon as this is dropped"]
 pub(super) struct Charge<'a> {
     device: &'a Device,
@@ -258,7 +258,7 @@ pub(super) struct Charge<'a> {
 }
 
 impl Charge<'_> {
-    /// The mapping has come about.
+    /// Keeps the slots: the mapping has succeeded.
     #[inline]
     pub(super) fn keep(self) {
         core::mem::forget(self);

@@ -1,32 +1,32 @@
-//! Which way data goes.
+//! Directions of data.
 #![forbid(unsafe_code)]
 
-/// Which way the data of a mapping goes.
+/// The direction of a mapping's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Direction {
-    /// The device reads what the CPU has written.
+    /// The CPU writes, and the device reads.
     ToDevice = 0,
-    /// The CPU reads what the device has written.
+    /// The device writes, and the CPU reads.
     FromDevice = 1,
     /// Both.
     Both = 2,
 }
 
 impl Direction {
-    /// Whether the device reads: what the CPU has written goes to the device when it is synced.
+    /// True if the device reads: a sync copies the CPU's writes to the device.
     #[inline]
     pub const fn reaches_device(self) -> bool {
         !matches!(self, Self::FromDevice)
     }
 
-    /// Whether the device writes: what it has written goes back to the CPU.
+    /// True if the device writes: its writes are copied back to the CPU.
     #[inline]
     pub const fn reaches_cpu(self) -> bool {
         !matches!(self, Self::ToDevice)
     }
 
-    /// The direction of this number.
+    /// The direction with this number.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             0 => Some(Self::ToDevice),

@@ -1,4 +1,4 @@
-//! What is refused, one type an operation. After each of them nothing has changed.
+//! Refusals, one type per operation. After a refusal nothing has changed.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -9,55 +9,55 @@ use super::direction::Direction;
 use super::plan::PlanError;
 use crate::addr::Iova;
 
-/// Why nothing was mapped.
+/// Error of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapError {
-    /// There are no bytes.
+    /// The size is 0.
     ZeroSize,
-    /// They do not fit a segment, aligned as the device asks for.
+    /// The bytes do not fit in a segment with the device's alignment.
     TooLarge {
         /// Bytes.
         len: usize,
-        /// How many fit wherever the original lies.
+        /// The number of bytes that fit for any address of the original.
         longest: u64,
     },
-    /// The device asks for runs at multiples of more than a segment.
+    /// The device's alignment is larger than a segment.
     Align(u64),
-    /// The run is longer than the device's boundary lets it be.
+    /// The run is longer than the device's boundary.
     CrossesBoundary {
         /// Bytes.
         len: usize,
-        /// What is not crossed, less one.
+        /// The boundary, less one.
         boundary_mask: u64,
     },
-    /// The device has as many slots as it may.
+    /// The device's quota has too few slots left.
     Quota {
-        /// Slots that it may have.
+        /// The quota in slots.
         quota: u32,
-        /// Slots that it has.
+        /// Slots in use.
         used: u32,
-        /// Slots that it wants beside them.
+        /// Slots that the mapping needs.
         wanted: u32,
     },
-    /// The device reaches no block, and there can be none that it does.
+    /// The device reaches no block, and growth cannot help. It has this last address.
     Unreachable(Iova),
     /// No area has such a run.
     Full {
         /// Slots of the run.
         wanted: u32,
-        /// Slots that are free, anywhere.
+        /// Free slots in all areas.
         free: usize,
     },
-    /// The pool is restricted and the device was not admitted, or it was admitted to another one.
+    /// The pool is restricted and has not admitted this device, or another pool has admitted it.
     NotAdmitted(u32),
-    /// There are as many waiting maps as there may be.
+    /// The limit of waiting maps has been reached.
     TooManyWaiters(usize),
-    /// There was no room before the time was over.
+    /// There was no room before the deadline.
     TimedOut,
 }
 
 impl MapError {
-    /// Whether room may come by waiting.
+    /// True if waiting may help.
     pub(super) fn passes(self) -> bool {
         matches!(self, Self::Quota { .. } | Self::Full { .. })
     }
@@ -100,24 +100,24 @@ impl fmt::Display for MapError {
 
 impl Error for MapError {}
 
-/// Why a mapping was not found by its address, or is not the caller's.
+/// Error of a call on a mapping: it was not found by its address, or is not the caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misuse {
-    /// Nothing is mapped there: it never was, or it has been unmapped.
+    /// Nothing is mapped at this address, or not any more.
     NotMapped(Iova),
-    /// The mapping begins elsewhere.
+    /// The mapping begins at another address, this one.
     NotStart(Iova),
-    /// Another device has mapped it.
+    /// The mapping belongs to another device, the one with this number.
     Foreign(u32),
-    /// It was mapped in another direction.
+    /// The mapping has another direction, this one.
     Direction(Direction),
-    /// A guard has it.
+    /// The mapping belongs to a guard.
     Guarded,
-    /// It has no original, or has one while none was expected, or was mapped by another call.
+    /// The mapping has an original where none is expected, or none, or was mapped by another call.
     Kind,
-    /// It has another original than the one that was pointed to.
+    /// The mapping has another original than the caller's.
     Original,
-    /// Nobody has claimed it since the pool was restored.
+    /// The mapping is unclaimed since the pool was restored.
     Unclaimed,
 }
 
@@ -138,18 +138,18 @@ impl fmt::Display for Misuse {
 
 impl Error for Misuse {}
 
-/// Why nothing was copied.
+/// Error of a sync; nothing was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncError {
-    /// The mapping is not the caller's.
+    /// The mapping was not found, or is not the caller's.
     Misuse(Misuse),
-    /// There are no bytes.
+    /// The size is 0.
     ZeroSize,
     /// Some of the bytes lie outside the mapping.
     Outside {
-        /// Where the mapping begins.
+        /// The device address of the mapping.
         start: Iova,
-        /// Its bytes.
+        /// Bytes of the mapping.
         len: usize,
     },
 }
@@ -174,20 +174,20 @@ impl fmt::Display for SyncError {
 
 impl Error for SyncError {}
 
-/// Why a pool did not grow.
+/// Error of growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowError {
-    /// Its plan lets it never grow.
+    /// The plan does not allow growth.
     Never,
-    /// It has as many blocks as it may.
+    /// The pool has the most blocks that it may have.
     Limit(usize),
-    /// There is no memory, not even for the smallest block.
+    /// No memory, not even for the smallest block.
     NoMemory,
-    /// The memory that was offered is misaligned, too small, out of reach or in use.
+    /// The memory obtained is misaligned, too small, out of reach or in use.
     Misplaced,
     /// The memory could not be shared with devices.
     NotShared,
-    /// Somebody else is at it.
+    /// Another CPU is growing the pool.
     Busy,
 }
 
@@ -206,14 +206,14 @@ impl fmt::Display for GrowError {
 
 impl Error for GrowError {}
 
-/// Why there is no pool.
+/// Error of making a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolError {
-    /// There can be none like that.
+    /// The plan is invalid.
     Plan(PlanError),
-    /// It has no first block.
+    /// The pool got no first block.
     Block(GrowError),
-    /// There is no memory for its tables.
+    /// No memory for the pool's tables.
     NoMemory,
 }
 
@@ -229,11 +229,11 @@ impl fmt::Display for PoolError {
 
 impl Error for PoolError {}
 
-/// There is no pool: what was to become of one.
+/// A pool could not be made; the error returns its memory source.
 pub struct NoPool<M> {
-    /// Why.
+    /// The reason.
     pub cause: PoolError,
-    /// Where its memory would have come from.
+    /// The memory source.
     pub memory: M,
 }
 
@@ -252,12 +252,12 @@ impl<M> fmt::Display for NoPool<M> {
 
 impl<M> Error for NoPool<M> {}
 
-/// The device has mappings alive: it comes back, and nothing has changed.
+/// The device still has mappings. The error returns it; nothing has changed.
 #[derive(Debug)]
 pub struct StillMapped {
     /// The device.
     pub device: Device,
-    /// Its mappings.
+    /// The number of its mappings.
     pub mappings: usize,
 }
 

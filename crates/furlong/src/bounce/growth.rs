@@ -1,4 +1,4 @@
-//! Further blocks: obtained on demand, given back when they stay empty.
+//! Further blocks: obtained on demand, and given back when they stay empty.
 #![forbid(unsafe_code)]
 
 use super::block::{Block, segment};
@@ -13,7 +13,7 @@ use super::store::Row;
 use crate::addr::Iova;
 use crate::sync::atomic::Ordering;
 
-/// Memory that a pool has just obtained; it is given back if nothing comes of it.
+/// Memory that a pool has just obtained. Its drop gives it back.
 pub(super) struct Obtained<'a, M: Memory, C: Config> {
     pool: &'a Pool<M, C>,
     /// Taken out once.
@@ -34,18 +34,18 @@ impl<M: Memory, C: Config> Drop for Obtained<'_, M, C> {
     }
 }
 
-/// What tending a pool came to.
+/// The result of tending a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tended {
-    /// Slots that the pool has grown by.
+    /// Slots added.
     pub grown: usize,
-    /// Slots that were given back.
+    /// Slots given back.
     pub given_back: usize,
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// Obtains a further block, which [may wait](Haste::MayWait): for a work queue, under no lock.
-    /// Returns its slots.
+    /// Obtains a further block. The call [may wait](Haste::MayWait), so it is for a work queue,
+    /// under no lock. Returns the block's slots.
     ///
     /// # Errors
     /// See [`GrowError`]; nothing has changed.
@@ -53,8 +53,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.grow_for(self.plan.reach, 1, Haste::MayWait)
     }
 
-    /// A further block that lies up to `reach`, and has room for a run of `slots`. Returns its
-    /// slots.
+    /// Obtains a further block below `reach`, with room for a run of `slots`. Returns its slots.
     pub(super) fn grow_for(
         &self,
         reach: Iova,
@@ -69,7 +68,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.add_block(size, min.max(slots as usize), reach, haste)
     }
 
-    /// Whether a further block may come that has room for a run of `slots`.
+    /// True if growth could add a block with room for a run of `slots`.
     pub(super) fn could_grow_for(&self, slots: u32) -> bool {
         let size = self.plan.block_slots;
         let may = self.plan.growth != Growth::Never && self.blocks() < self.plan.blocks;
@@ -82,17 +81,18 @@ impl<M: Memory, C: Config> Pool<M, C> {
             .map(|_| ())
     }
 
-    /// Does what can wait: grows if a map asked for it, and gives a block back that stays empty.
+    /// Does deferred work: grows if a map asked for it, and otherwise gives back a block that stays
+    /// empty.
     ///
-    /// A further block goes, the newest first, when it was found empty [`Plan::patience`] times in
-    /// a row and the others are at most half full without it, so that a load that comes and goes
-    /// does not make the pool shrink and grow by turns. One call gives back one block at most. A
-    /// block keeps its records, 32 bytes a slot, for the next time that the pool grows.
+    /// A further block is given back if it was found empty [`Plan::patience`] times in a row, and
+    /// the other blocks are at most half full. So a varying load does not make the pool shrink and
+    /// grow by turns. The newest block goes first, at most one per call. A block keeps its records,
+    /// 32 bytes a slot, for the next time that the pool grows.
     ///
     /// [`Plan::patience`]: super::Plan::patience
     pub fn tend(&self) -> Tended {
         let mut tended = Tended::default();
-        // Relaxed: a flag; what it is about is looked at anew.
+        // Relaxed: a flag; the state that it is about is read again.
         let wanted = self.wants_growth.swap(0, Ordering::Relaxed) != 0;
         if wanted && let Some(_alone) = self.growth.try_lock() {
             let (size, min) = (self.plan.block_slots, self.plan.block_min);
@@ -115,7 +115,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let mut gone = None;
         for (_, block) in awake {
             let empty = block.free() == block.slots();
-            // Relaxed, here and below: whoever tends has the lock of growth.
+            // Relaxed, here and below: the caller holds the lock of growth.
             let idle = block.idle.load(Ordering::Relaxed);
             let idle = if empty { idle.saturating_add(1) } else { 0 };
             block.idle.store(idle, Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         gone.map_or(0, |block| self.put_to_sleep(block))
     }
 
-    /// Takes the memory of an empty block away and gives it back; returns its slots.
+    /// Takes the memory of an empty block and gives it back. Returns the block's slots.
     fn put_to_sleep(&self, block: &Block<C>) -> usize {
         match block.sleep() {
             Ok(backing) => {
@@ -136,14 +136,14 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 block.slots()
             }
             Err(_) => {
-                // Somebody may have found the slots taken while this looked.
+                // Another CPU may have found the slots taken during the attempt.
                 self.notify(None);
                 0
             }
         }
     }
 
-    /// Adds a block of `slots` slots, or of half as many, and so on down to `min`.
+    /// Adds a block of `slots` slots; without memory for it, of half as many, and so on to `min`.
     fn add_block(
         &self,
         slots: usize,
@@ -161,7 +161,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
             let half = slots / 2;
             let areas = self.plan.areas_of(half.max(1), segment::<C>());
             let halves = half >= min.max(1) && plan::shape(half, areas, segment::<C>()).is_ok();
-            // There may be no place for another block, and a smaller one that sleeps.
+            // If there is no place for another block, a smaller one that sleeps may exist.
             let smaller = matches!(added, Err(GrowError::NoMemory | GrowError::Limit(_)));
             if !smaller || !halves {
                 return added;
@@ -190,25 +190,25 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Ok(slots)
     }
 
-    /// Puts a block into the table for which there is memory, and which has not got it yet.
+    /// Makes a block, obtains memory for it, and adds the block to the table, still without it.
     fn push_obtained(&self, wanted: &Wanted, slots: usize) -> Result<(usize, Backing), GrowError> {
         let undo = self.undo();
         let block = self.make_block(slots, self.plan.areas_of(slots, segment::<C>()))?;
         let obtained = self.obtain(wanted)?;
-        // Whoever makes the pool grow is alone: there still is a place.
+        // The caller holds the lock of growth, so the place is still free.
         let index = self.push(block)?;
         core::mem::forget(undo);
         Ok((index, obtained.keep()))
     }
 
-    /// Gives back what the store hands out from now on when it is dropped: after what is made of it
-    /// has gone, also by a panic.
+    /// Its drop rewinds the store to the current mark, also after a panic. Everything made from the
+    /// store since then must be gone.
     fn undo(&self) -> impl Drop + use<'_, M, C> {
         let mark = self.store.mark();
         OnDrop(move || self.store.rewind(mark))
     }
 
-    /// A block without memory, for which there is a place in the table.
+    /// Makes a block without memory, if there is a place for it in the table.
     fn make_block(&self, slots: usize, areas: usize) -> Result<Row<Block<C>>, GrowError> {
         if self.blocks.len() == self.blocks.capacity() {
             return Err(GrowError::Limit(self.blocks.capacity()));
@@ -226,13 +226,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
         pushed.map_err(|_| GrowError::Limit(self.blocks.capacity()))
     }
 
-    /// Puts a block without memory into the table; returns its number.
+    /// Adds a block without memory to the table. Returns its number.
     #[cfg(feature = "alloc")]
     pub(super) fn push_shaped(&self, slots: usize, areas: usize) -> Result<usize, GrowError> {
         self.push(self.make_block(slots, areas)?)
     }
 
-    /// Memory as wanted, shared and zeroed.
+    /// Obtains memory, shared and zeroed.
     pub(super) fn obtain(&self, wanted: &Wanted) -> Result<Obtained<'_, M, C>, GrowError> {
         let backing = self.memory().obtain(wanted).ok_or(GrowError::NoMemory)?;
         let fits = self.is_placed(&backing, wanted.len) && self.is_apart(&backing, wanted.reach);
@@ -256,8 +256,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    /// Shares memory, or makes it private. Where that panics it is not known who can see the
-    /// memory: it is lost on purpose, and counted.
+    /// Shares memory, or makes it private. If that panics, it is unknown whether the host can see
+    /// the memory. The memory is then leaked on purpose, and counted.
     pub(super) fn risked(
         &self,
         backing: Backing,
@@ -272,7 +272,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Whether memory lies up to `reach` and where no other block is.
+    /// True if memory is below `reach` and overlaps no other block.
     fn is_apart(&self, backing: &Backing, reach: Iova) -> bool {
         let Some(extent) = backing.extent() else {
             return false;
@@ -290,7 +290,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.leaked.fetch_add(slots, Ordering::Relaxed);
     }
 
-    /// Gives all memory back that nothing is mapped in. What is mapped stays a device's for good.
+    /// Gives back all blocks without mappings. Memory with mappings stays with its devices for
+    /// good.
     pub(super) fn put_all_to_sleep(&self) {
         for (_, block) in self.blocks.iter() {
             if block.base().is_some() {
@@ -299,7 +300,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// What a pool was to be made of.
+    /// Ends a pool that could not be made, and returns its memory source.
     pub(super) fn dissolve(mut self, cause: PoolError) -> NoPool<M> {
         self.put_all_to_sleep();
         let memory = self.memory.take();

@@ -1,4 +1,4 @@
-//! Mappings of slices: guards, in safe Rust.
+//! Mappings of slices by guards, in safe Rust.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -20,22 +20,22 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A borrowed buffer and which way its data goes.
+/// A borrowed buffer with the direction of its data.
 pub trait Buffer: sealed::Sealed {
-    /// Which way.
+    /// The direction.
     const DIRECTION: Direction;
 
     /// The bytes.
     fn bytes(&self) -> &[u8];
 
-    /// The bytes that the device's go to; empty if there are none.
+    /// The destination of the device's bytes; empty if there is none.
     fn room(&mut self) -> &mut [u8];
 }
 
 /// A buffer that the CPU may write while it is mapped.
 pub trait BufferMut: Buffer {}
 
-/// The device reads it.
+/// A buffer that the device reads.
 #[derive(Clone, Copy, Debug)]
 pub struct ToDevice<'a>(pub &'a [u8]);
 
@@ -55,7 +55,7 @@ impl Buffer for ToDevice<'_> {
     }
 }
 
-/// The device writes it.
+/// A buffer that the device writes.
 #[derive(Debug)]
 pub struct FromDevice<'a>(pub &'a mut [u8]);
 
@@ -77,7 +77,7 @@ impl Buffer for FromDevice<'_> {
 
 impl BufferMut for FromDevice<'_> {}
 
-/// The device reads and writes it.
+/// A buffer that the device reads and writes.
 #[derive(Debug)]
 pub struct Both<'a>(pub &'a mut [u8]);
 
@@ -99,11 +99,11 @@ impl Buffer for Both<'_> {
 
 impl BufferMut for Both<'_> {}
 
-/// A buffer that a device can reach, through its place in the pool.
+/// A buffer that is mapped for a device.
 ///
-/// The buffer stays borrowed: the CPU sees what the device has written after a
-/// [sync](Self::sync_for_cpu), or when the mapping ends. Dropping it copies back and unmaps. A
-/// guard that is forgotten keeps its slots for good; nothing is written to the buffer then.
+/// The buffer stays borrowed. The CPU sees the device's writes after a
+/// [sync](Self::sync_for_cpu), or when the mapping ends. Dropping the guard copies back and unmaps.
+/// A forgotten guard keeps its slots for good, and its buffer is not written.
 #[must_use = "it is unmapped as soon as this is dropped"]
 pub struct Mapped<'a, B: Buffer, M: Memory, C: Config = Standard> {
     pool: &'a Pool<M, C>,
@@ -114,18 +114,17 @@ pub struct Mapped<'a, B: Buffer, M: Memory, C: Config = Standard> {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// Maps a buffer for a device, and copies it there.
+    /// Maps a buffer for a device, and copies it into the pool.
     ///
-    /// The low bits of the buffer's address that the device asks for
-    /// ([`Limits::min_align_mask`](super::Limits::min_align_mask)) are those of the address that it
-    /// gets.
+    /// The device address has the low bits of the buffer's address that the device's
+    /// [`Limits::min_align_mask`](super::Limits::min_align_mask) selects.
     ///
     /// # Errors
     /// See [`MapError`]; nothing has changed.
     ///
     /// # Cost
-    /// One copy of the buffer, and two exchanges for map and unmap together where the CPU's own
-    /// area has room. O(segments of an area) there; nothing is obtained unless the pool grows.
+    /// One copy of the buffer, and two atomic exchanges for map and unmap together if the CPU's own
+    /// area has room. O(segments of an area) there. Nothing is allocated unless the pool grows.
     #[inline]
     pub fn map<'a, B: Buffer>(
         &'a self,
@@ -133,12 +132,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
         buffer: B,
     ) -> Result<Mapped<'a, B, M, C>, MapError> {
         let ask = Self::ask(&buffer);
-        // A guard is made in one place, so that it is not moved while the copy's stores drain.
+        // The guard is made in one place: a move would stall until the copy's stores have drained.
         let spot = self.reserve(device, &ask, |spot| spot)?;
         Ok(self.filled(device, buffer, spot))
     }
 
-    /// What is asked for a buffer.
+    /// The request for a buffer.
     #[inline]
     pub(super) fn ask<B: Buffer>(buffer: &B) -> Ask {
         let bytes = buffer.bytes();
@@ -150,7 +149,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// The guard of a run that is to hold a buffer.
+    /// Fills a run with a buffer, and makes its guard.
     #[inline]
     pub(super) fn filled<'a, B: Buffer>(
         &'a self,
@@ -174,24 +173,24 @@ impl<'a, B: Buffer, M: Memory, C: Config> Mapped<'a, B, M, C> {
         self.spot.as_ref().expect("a guard has its run")
     }
 
-    /// Where the device finds the first byte.
+    /// The device address of the first byte.
     #[inline]
     pub fn address(&self) -> Iova {
         self.spot().at
     }
 
-    /// Its bytes.
+    /// The number of bytes.
     #[expect(clippy::len_without_is_empty, reason = "nothing empty is mapped")]
     pub fn len(&self) -> usize {
         self.spot().len as usize
     }
 
-    /// The slots that it takes.
+    /// The number of slots that it takes.
     pub fn slots(&self) -> u32 {
         self.spot().slots
     }
 
-    /// The buffer, as the CPU has it.
+    /// The buffer, as the CPU sees it.
     pub fn original(&self) -> &[u8] {
         self.buffer.bytes()
     }
@@ -242,8 +241,8 @@ impl<'a, B: Buffer, M: Memory, C: Config> Mapped<'a, B, M, C> {
         }
     }
 
-    /// Unmaps, and copies back the first `written` bytes: what the device says that it has written.
-    /// Of what it says beyond the mapping nothing is believed.
+    /// Unmaps, and copies back the first `written` bytes, the number that the device reports. A
+    /// number beyond the mapping is cut to its length.
     pub fn finish(mut self, written: usize) {
         let len = self.len();
         self.fetch(0..written.min(len));
@@ -264,7 +263,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Mapped<'a, B, M, C> {
 }
 
 impl<B: BufferMut, M: Memory, C: Config> Mapped<'_, B, M, C> {
-    /// The buffer, to be written by the CPU; the device sees that after a
+    /// The buffer, for the CPU to write. The device sees the writes after a
     /// [sync](Mapped::sync_for_device), if it reads.
     pub fn original_mut(&mut self) -> &mut [u8] {
         self.buffer.room()
@@ -292,10 +291,10 @@ impl<B: Buffer, M: Memory, C: Config> fmt::Debug for Mapped<'_, B, M, C> {
     }
 }
 
-/// Memory that a device and the CPU share as long as it lives: a descriptor ring, a mailbox. It has
-/// no original, and is zeroed.
+/// Memory that a device and the CPU share for as long as it lives: a descriptor ring, a mailbox. It
+/// has no original, and is zeroed.
 ///
-/// One that is forgotten keeps its slots for good.
+/// A forgotten allocation keeps its slots for good.
 #[must_use = "it is given back as soon as this is dropped"]
 pub struct Allocation<'a, M: Memory, C: Config = Standard> {
     pool: &'a Pool<M, C>,
@@ -304,7 +303,7 @@ pub struct Allocation<'a, M: Memory, C: Config = Standard> {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// Memory without an original, aligned as the device asks for, zeroed.
+    /// Allocates memory without an original, aligned to the device's alignment, and zeroed.
     ///
     /// # Errors
     /// See [`MapError`]; nothing has changed.
@@ -335,12 +334,12 @@ impl<'a, M: Memory, C: Config> Allocation<'a, M, C> {
         self.spot.as_ref().expect("a guard has its run")
     }
 
-    /// Where the device finds the first byte: at a slot, at least.
+    /// The device address of the first byte, aligned to a slot at least.
     pub fn address(&self) -> Iova {
         self.spot().at
     }
 
-    /// Its bytes.
+    /// The number of bytes.
     #[expect(clippy::len_without_is_empty, reason = "nothing empty is allocated")]
     pub fn len(&self) -> usize {
         self.spot().len as usize
@@ -367,7 +366,7 @@ impl<'a, M: Memory, C: Config> Allocation<'a, M, C> {
         Ok(())
     }
 
-    /// Copies what is at byte `at` to `to`. A device may change it meanwhile: decide on the copy.
+    /// Copies the bytes at `at` to `to`. A device may change them meanwhile: decide on the copy.
     ///
     /// # Errors
     /// See [`SyncError`]; nothing was copied.

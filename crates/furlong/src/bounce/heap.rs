@@ -1,4 +1,4 @@
-//! Memory of a program: from the global allocator, every address its own.
+//! Memory for programs, from the global allocator, with identical addresses for CPU and device.
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
@@ -8,19 +8,19 @@ use super::memory::{Backing, Memory, Wanted};
 use super::slot::{SEGMENT, SLOT};
 use crate::addr::{Address, Iova, PhysAddr};
 
-/// Bytes that every block starts at a multiple of.
+/// Alignment of every block in bytes.
 const ALIGN: u64 = SEGMENT as u64 * SLOT;
 
-/// Memory of a program, for drivers in user space and for tests: blocks come from the global
-/// allocator, and a byte has its virtual address for the CPU, for the device and as an original.
+/// Memory for drivers in user space and for tests. Blocks come from the global allocator. A byte
+/// has its virtual address for the CPU, for the device and as an original.
 ///
-/// A physical address of [`map_raw`](super::Pool::map_raw) is then that of a pointer whose
-/// provenance was exposed.
+/// A physical address for [`map_raw`](super::Pool::map_raw) is then the address of a pointer with
+/// exposed provenance.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeapMemory(());
 
 impl HeapMemory {
-    /// All that the global allocator has.
+    /// The global allocator's memory.
     pub const fn new() -> Self {
         Self(())
     }
@@ -30,8 +30,8 @@ impl HeapMemory {
     }
 }
 
-// SAFETY: what is obtained comes from the global allocator with the layout with which it is freed,
-// and from nobody else; `read` and `write` are one copy each.
+// SAFETY: memory comes from the global allocator and is freed with the same layout; it has no other
+// user; `read` and `write` are one copy each.
 unsafe impl Memory for HeapMemory {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         let layout =
@@ -46,7 +46,7 @@ unsafe impl Memory for HeapMemory {
         };
         let last = device.checked_add(wanted.len as u64 - 1)?;
         if last > wanted.reach {
-            // SAFETY: obtained above, and nobody has it.
+            // SAFETY: obtained above, and without users.
             unsafe { self.free(backing) };
             return None;
         }
@@ -61,7 +61,7 @@ unsafe impl Memory for HeapMemory {
 
     unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
         let from = core::ptr::with_exposed_provenance::<u8>(from.raw() as usize);
-        // SAFETY: the caller vouches for both; bounce memory is no original, so they are apart.
+        // SAFETY: the caller guarantees both; bounce memory is no original, so they do not overlap.
         unsafe { from.copy_to_nonoverlapping(to.as_ptr(), len) };
     }
 

@@ -1,4 +1,4 @@
-//! An area without a lock: words of free slots, changed by one exchange each.
+//! An area without a lock: words of free slots, each changed by one compare-and-exchange.
 #![forbid(unsafe_code)]
 
 use super::area::sealed::Slots;
@@ -11,48 +11,48 @@ use super::store::{Row, Store};
 use crate::sync::LINE;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// An area that CPUs share without waiting for each other; segments of two words of `HALF` slots.
+/// An area that CPUs share without waiting for each other. A segment has two words of `HALF` slots.
 ///
-/// To take a run is one compare-and-exchange where it lies in one word, to give it back one
-/// addition of bits. A run across both words is taken from the low one first; where the high one is
-/// gone by then, the low one is given back.
+/// Taking a run in one word is one compare-and-exchange, and freeing it one atomic OR. A run across
+/// both words is taken from the low one first. If its slots in the high word are gone by then,
+/// those in the low word are given back.
 #[derive(Debug)]
 pub struct LockFree<const HALF: u32 = 64> {
     shape: Shape,
     segments: Row<Segment>,
-    /// Below it no segment had a free slot when somebody looked. A give and a look that meet may
-    /// leave it too high, which a thorough pass mends.
+    /// A hint: no segment below it had a free slot at the last look. A free that races with a
+    /// search may leave it too high; a thorough pass corrects it.
     lowest: AtomicUsize,
 }
 
-/// Full segments that each search passes over by a look at each. What is noted is that more of them
-/// are full, or all of an area: a note is taken back by the next give, and both take its line from
-/// every CPU that uses the area.
+/// Full segments that a search skips by looking at each. The hint is written only if it skips at
+/// least this many more, or the whole area. The next free writes it back, and each write takes its
+/// cache line from every CPU that uses the area.
 const PASSED: usize = 8;
 
 const _: () = assert!(align_of::<Segment>() == LINE);
 
 /// The words of a segment: low slots, high slots. CPUs that share an area begin in different
-/// segments, and so with lines of their own.
+/// segments, and so in different cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Segment {
     free: [AtomicU64; 2],
-    /// Slots that were taken at some time.
+    /// Slots that have ever been taken.
     touched: [AtomicU64; 2],
 }
 
-/// What came of trying to take a run.
+/// The result of an attempt to take a run.
 enum Attempt {
     Taken,
-    /// Somebody else was there first.
+    /// Another CPU was faster.
     Lost,
-    /// Somebody else was there first in the high word; the low word was given back.
+    /// Another CPU was faster in the high word; the low word was given back.
     RolledBack,
 }
 
 impl Segment {
-    /// Takes `run` out of the word that was seen as `seen`, and marks it.
+    /// Takes `run` from a word that was read as `seen`, and marks it as touched.
     #[inline]
     fn take_in_word(&self, half: usize, seen: u64, run: u64) -> bool {
         let taken = self.exchange(half, seen, run);
@@ -62,17 +62,17 @@ impl Segment {
         taken
     }
 
-    /// Takes `run` out of the word that was seen as `seen`.
+    /// Takes `run` from a word that was read as `seen`.
     #[inline]
     fn exchange(&self, half: usize, seen: u64, run: u64) -> bool {
-        // Acquire: pairs with `slots-give`; whoever had the slots before is done with them. A
+        // Acquire: pairs with `slots-give`; the previous owner of the slots is done with them. A
         // failed attempt learns nothing and may be relaxed.
         self.free[half]
             .compare_exchange(seen, seen & !run, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Takes a run across both words, of which the low one was seen as `seen`.
+    /// Takes a run across both words. The low word was read as `seen`.
     fn take_across(&self, seen: u64, [low, high]: [u64; 2]) -> Attempt {
         if !self.take_in_word(0, seen, low) {
             return Attempt::Lost;
@@ -93,7 +93,7 @@ impl Segment {
     #[inline]
     fn give(&self, half: usize, run: u64) {
         // Release, `slots-give`: pairs with the exchange that takes them next. Acquire: pairs with
-        // `slots-settle`; one who waits has said so before, or sees these slots.
+        // `slots-settle`; a waiter has announced itself before, or sees these slots.
         let before = self.free[half].fetch_or(run, Ordering::AcqRel);
         debug_assert!(before & run == 0, "a free slot is given back");
     }
@@ -114,7 +114,7 @@ impl<const HALF: u32> LockFree<HALF> {
         [low, (run >> HALF) as u64]
     }
 
-    /// The free slots of a segment and of its words, as they are seen.
+    /// The free slots of a segment, and its words, at this moment.
     #[inline]
     fn look(segment: &Segment) -> (u128, [u64; 2]) {
         // Relaxed: the exchange decides.
@@ -122,7 +122,7 @@ impl<const HALF: u32> LockFree<HALF> {
         (u128::from(words[0]) | u128::from(words[1]) << HALF, words)
     }
 
-    /// Takes `run` if the words still are as they were seen.
+    /// Takes `run` if the words have not changed since they were read.
     #[inline]
     fn attempt(segment: &Segment, seen: [u64; 2], run: u128) -> Attempt {
         let of = |taken| {
@@ -135,8 +135,8 @@ impl<const HALF: u32> LockFree<HALF> {
         }
     }
 
-    /// Takes the first run where it is in the first word that is not full, and nobody else is
-    /// there: the usual case. The search begins at segment `from`, and passes over few full ones.
+    /// Takes the first run if it is in the first word that is not full, without a race: the usual
+    /// case. The search begins at segment `from`, and skips few full ones.
     #[inline(always)]
     fn take_near<K: Counters>(
         &self,
@@ -162,7 +162,7 @@ impl<const HALF: u32> LockFree<HALF> {
         None
     }
 
-    /// Takes the lowest run of a word whose first slot is `begin`, and which was seen as `seen`.
+    /// Takes the lowest run of a word whose first slot is `begin` and which was read as `seen`.
     #[inline(always)]
     fn take_first<K: Counters>(
         &self,
@@ -181,13 +181,13 @@ impl<const HALF: u32> LockFree<HALF> {
         let alone = self.segments.len() == 1;
         // Relaxed, twice: hints.
         if seen == run && alone && segment.free[1 - half].load(Ordering::Relaxed) == 0 {
-            // All of the area is full now: who comes next need not look.
+            // The whole area is full now, so the next search need not look at it.
             self.lowest.store(1, Ordering::Relaxed);
         }
         Some(begin + start as usize)
     }
 
-    /// Takes the first run.
+    /// Takes the first run; the slow path.
     #[cold]
     #[inline(never)]
     fn take_far<K: Counters>(
@@ -235,8 +235,8 @@ impl<const HALF: u32> LockFree<HALF> {
         Taken::none().rolled_back_if(rolled_back)
     }
 
-    /// Notes that all segments below `lowest` are full, where that is known of those below `noted`,
-    /// if it is worth it. Returns below which it is noted then.
+    /// Updates the hint from `noted` to `lowest`, if that is worth a write. Returns the hint's new
+    /// value. All segments below `lowest` are full.
     fn note_full(&self, noted: usize, lowest: usize) -> usize {
         if lowest - noted < PASSED && lowest < self.shape.segments {
             return noted;
@@ -246,7 +246,7 @@ impl<const HALF: u32> LockFree<HALF> {
         lowest
     }
 
-    /// The words of a segment all of whose slots are free.
+    /// The words of a segment whose slots are all free.
     fn all(&self) -> [u64; 2] {
         Self::split(low_bits(self.shape.segment as u32))
     }
@@ -256,7 +256,7 @@ impl<const HALF: u32> LockFree<HALF> {
         segments.flat_map(|segment| [(segment, 0), (segment, 1)])
     }
 
-    /// Gives all words back that come before this one.
+    /// Frees the slots of the first `end` words.
     fn open_until(&self, end: usize) {
         let all = self.all();
         for (segment, half) in self.words().take(end) {
@@ -308,7 +308,7 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
         let (index, start) = split(slot, Self::SEGMENT);
         let segment = &self.segments[index];
         let [low, high] = Self::split(bits(start, len));
-        // The high word first: who finds the low one free and takes it then has both.
+        // The high word first: a CPU that then takes the low word finds both halves free.
         if high != 0 {
             segment.give(1, high);
         }
@@ -346,9 +346,9 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
 
     fn settle(&self) {
         for (segment, half) in self.words() {
-            // AcqRel, `slots-settle`: pairs with `slots-give`. All changes of a word by
-            // read-modify-write are in one order: a give before this one is seen, and one after it
-            // sees what the caller has done.
+            // AcqRel, `slots-settle`: pairs with `slots-give`. All read-modify-writes of a word are
+            // in one order: a free before this one is seen, and one after it sees the caller's
+            // earlier writes.
             segment.free[half].fetch_or(0, Ordering::AcqRel);
         }
     }
@@ -380,8 +380,8 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
         Self::look(&self.segments[segment]).0
     }
 
-    /// The slots that were taken at some time: since each CPU takes its first place, not many more
-    /// than were taken at one time by those who begin where it does.
+    /// The number of slots that have ever been taken. Each CPU takes its first run, so this is not
+    /// much more than the most slots taken at one time by CPUs that begin in the same segment.
     fn high_water(&self) -> usize {
         // Relaxed: a snapshot.
         let touched =

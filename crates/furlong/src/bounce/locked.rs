@@ -1,4 +1,4 @@
-//! An area under a lock: one holder at a time, plain words.
+//! An area under a lock, with plain words.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -13,31 +13,31 @@ use super::store::{Row, Store};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Lock, LockGuard, RawLock, SpinLock};
 
-/// An area under a lock `L`, as Linux has it; segments of `SEGMENT` slots.
+/// An area under a lock `L`, as in Linux; segments of `SEGMENT` slots.
 #[derive(Debug)]
 pub struct Locked<L = SpinLock, const SEGMENT: usize = { super::slot::SEGMENT }> {
     shape: Shape,
-    /// Somebody holds the lock; kept where waits are counted.
+    /// True while the lock is held; maintained only if waits are counted.
     held: AtomicBool,
-    /// Free slots: changed under the lock, and looked at by whoever thinks of taking it.
+    /// The number of free slots: changed under the lock, and read without it as a hint.
     free: AtomicUsize,
     state: Lock<L, State>,
 }
 
-/// What is under the lock.
+/// The data under the lock.
 #[derive(Debug)]
 struct State {
-    /// Free slots, a word a segment.
+    /// Free slots, a word per segment.
     segments: Row<u128>,
     /// No segment below it has a free slot.
     lowest: usize,
-    /// The least number of free slots so far.
+    /// The smallest number of free slots so far.
     least_free: usize,
 }
 
 impl State {
-    /// The first run where it is in the first half that is not full, which is the usual case: its
-    /// segment, its slot, and what is left free there. Segments have so many slots.
+    /// Finds the first run if it is in the first half that is not full, which is the usual case.
+    /// Returns its segment, its slot, and the free slots left in that segment.
     #[inline(always)]
     fn find_near(
         &self,
@@ -53,22 +53,22 @@ impl State {
             let left = free & !(u128::from(bits_low(start, need.slots)) << half);
             Some((index, begin + start as usize, left))
         };
-        // Called twice, so that the half is a constant in either call.
+        // Called twice, so that the half is a constant in each call.
         match free as u64 {
             0 => find(64),
             _ => find(0),
         }
     }
 
-    /// Takes the run that was found.
+    /// Takes a run that `find_near` has found.
     #[inline(always)]
     fn take_near(&mut self, index: usize, left: u128) {
         self.segments.as_mut()[index] = left;
-        // A full one need not be looked at again.
+        // A full segment need not be looked at again.
         self.lowest += usize::from(left == 0 && index == self.lowest);
     }
 
-    /// Takes the first run.
+    /// Takes the first run; the slow path.
     #[cold]
     #[inline(never)]
     fn take_far<K: Counters>(
@@ -100,7 +100,7 @@ impl State {
 }
 
 impl<L: RawLock, const SEGMENT: usize> Locked<L, SEGMENT> {
-    /// Whether somebody else holds the lock, where that is counted.
+    /// True if another CPU holds the lock and waits are counted.
     #[inline]
     fn must_wait<K: Counters>(&self) -> bool {
         // Relaxed, here and below: a note for a count; the lock itself orders.
@@ -128,14 +128,14 @@ impl<L: RawLock, const SEGMENT: usize> Locked<L, SEGMENT> {
         self.free.load(Ordering::Relaxed)
     }
 
-    /// Notes how many slots are free; the caller has the lock.
+    /// Sets the number of free slots; the caller has the lock.
     #[inline]
     fn note_free(&self, _under_lock: &mut State, free: usize) {
         // Relaxed: the lock orders.
         self.free.store(free, Ordering::Relaxed);
     }
 
-    /// Notes that so many of the free slots were taken.
+    /// Subtracts `len` taken slots from the free ones.
     #[inline]
     fn note_taken(&self, state: &mut State, len: u32) {
         let free = self.free_slots() - len as usize;
@@ -150,7 +150,7 @@ impl<L: RawLock, const SEGMENT: usize> Locked<L, SEGMENT> {
     }
 }
 
-/// The lock, with a note that it is held where waits are counted.
+/// The lock's guard. If waits are counted, it also maintains `held`.
 struct Counted<'a, L: RawLock, K: Counters> {
     state: LockGuard<'a, L, State>,
     held: &'a AtomicBool,
@@ -208,7 +208,7 @@ where
         let state = &mut *held.state;
         let slot = match state.find_near(Self::SEGMENT, need, from) {
             Some((index, slot, left)) => {
-                // First, for whoever counts may panic: nothing has been taken yet.
+                // First, as a counter may panic: nothing has been taken yet.
                 counters.count(Event::SlotProbed, self.shape.segment as u64);
                 state.take_near(index, left);
                 slot
@@ -237,7 +237,7 @@ where
             state.lowest = segment;
         }
         drop(held);
-        // Last, for whoever counts may panic: all has been given back.
+        // Last, as a counter may panic: everything has been given back.
         if waits {
             counters.count(Event::LockWait, 1);
         }

@@ -1,4 +1,4 @@
-//! Where bounce memory comes from, and how the originals of raw mappings are reached.
+//! The source of bounce memory, and access to the originals of raw mappings.
 
 use core::error::Error;
 use core::fmt;
@@ -7,24 +7,24 @@ use core::ptr::NonNull;
 use super::slot::SLOT;
 use crate::addr::{Address, Extent, Iova, PhysAddr};
 
-/// Memory of a block: where the CPU has it and where devices have it.
+/// Memory of a block, with its CPU address and its device address.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Backing {
-    /// The first byte, for the CPU.
+    /// The CPU address of the first byte.
     pub start: NonNull<u8>,
-    /// The first byte, for devices: a multiple of [`SLOT`].
+    /// The device address of the first byte: a multiple of [`SLOT`].
     pub device: Iova,
     /// Bytes, a multiple of [`SLOT`].
     pub len: usize,
 }
 
-// SAFETY: it only names memory, which by the contract of `Memory` is good in every thread.
+// SAFETY: it only names memory, which by the contract of `Memory` is valid in every thread.
 unsafe impl Send for Backing {}
-// SAFETY: as above; it has no interior.
+// SAFETY: as above; it has no interior mutability.
 unsafe impl Sync for Backing {}
 
 impl Backing {
-    /// What devices see of it; `None` if it is empty, misaligned or beyond 2^64.
+    /// Its device addresses; `None` if it is empty, misaligned or beyond 2^64.
     pub(super) fn extent(&self) -> Option<Extent<Iova>> {
         let len = self.len as u64;
         let whole = self.device.is_aligned(SLOT) && len.is_multiple_of(SLOT);
@@ -32,20 +32,20 @@ impl Backing {
     }
 }
 
-/// What a pool wants memory for.
+/// A pool's request for memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Bytes, a multiple of [`SLOT`].
     pub len: usize,
-    /// What the device address should be a multiple of, a power of two of at least a slot.
+    /// Desired alignment of the device address, a power of two of at least a slot.
     pub align: u64,
     /// The highest address that the last byte may have.
     pub reach: Iova,
-    /// How long it may take.
+    /// Permission to wait.
     pub haste: Haste,
 }
 
-/// How long obtaining memory may take.
+/// Permission to wait while memory is obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Haste {
     /// The caller may sleep.
@@ -54,7 +54,7 @@ pub enum Haste {
     Atomic,
 }
 
-/// Memory was not converted: it is not known who can see it.
+/// Error of a conversion between private and shared: it is unknown who can see the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotConverted;
 
@@ -66,42 +66,42 @@ impl fmt::Display for NotConverted {
 
 impl Error for NotConverted {}
 
-/// Where bounce memory comes from, and how the originals of raw mappings are reached.
+/// The source of bounce memory, with access to the originals of raw mappings.
 ///
 /// A kernel implements it over its allocator and its direct map. `HeapMemory` is an implementation
-/// for programs, [`RegionMemory`](super::RegionMemory) one for memory that was set aside.
+/// for programs, [`RegionMemory`](super::RegionMemory) one for reserved memory.
 ///
 /// # Safety
-/// Whoever implements the trait promises that
+/// The implementation guarantees that
 ///
-/// - memory that [`obtain`](Self::obtain) and [`adopt`](Self::adopt) return is good for reading
-///   and writing by the CPU, in every thread, from its start for its length, and is nobody else's
-///   until it is given to [`free`](Self::free), for as long as this value exists; devices and hosts
-///   may read and write it at any time;
+/// - memory from [`obtain`](Self::obtain) and [`adopt`](Self::adopt) is valid for reads and writes
+///   by the CPU, in every thread, from its start for its length. It has no other user until it is
+///   given to [`free`](Self::free), for as long as this value exists. Devices and hosts may read
+///   and write it at any time;
 /// - [`read`](Self::read) writes `len` bytes at `to` and nothing else, and [`write`](Self::write)
-///   reads nothing else than `len` bytes at `from`.
+///   reads `len` bytes at `from` and nothing else.
 pub unsafe trait Memory: Send + Sync {
-    /// Memory for a block; `None` if there is none.
+    /// Obtains memory for a block; `None` if there is none.
     fn obtain(&self, wanted: &Wanted) -> Option<Backing>;
 
-    /// The memory that an earlier run of the service had at `device`, to be used further; `None` if
-    /// it cannot be had.
+    /// The memory that an earlier run of the service had at `device`, for further use; `None` if it
+    /// is not available.
     fn adopt(&self, _device: Iova, _len: usize) -> Option<Backing> {
         None
     }
 
-    /// Takes memory back that came from here, for whatever use.
+    /// Frees memory that came from here, for any use.
     ///
     /// # Safety
-    /// `backing` is what `obtain` or `adopt` of this value returned, is private again if it was
+    /// `backing` was returned by `obtain` or `adopt` of this value. It is private again if it was
     /// shared, and nobody uses it any more.
     unsafe fn free(&self, backing: Backing);
 
-    /// Makes memory visible to devices whose host may see no other (a confidential guest decrypts
-    /// it). It is zeroed afterwards.
+    /// Makes memory visible to devices if their host sees no other memory (a confidential guest
+    /// decrypts it). The pool zeroes it afterwards.
     ///
     /// # Errors
-    /// [`NotConverted`] if the memory is as private as before; it is freed then.
+    /// [`NotConverted`] if the memory is still private; the pool frees it then.
     fn share(&self, _backing: &Backing) -> Result<(), NotConverted> {
         Ok(())
     }
@@ -109,8 +109,8 @@ pub unsafe trait Memory: Send + Sync {
     /// Makes memory private again.
     ///
     /// # Errors
-    /// [`NotConverted`] if that is not known: the pool leaks it on purpose, since nobody may use as
-    /// private what a host can read, and counts it.
+    /// [`NotConverted`] if it may still be shared. The pool then leaks it on purpose, and counts
+    /// it: a host could read data that other users consider private.
     fn unshare(&self, _backing: &Backing) -> Result<(), NotConverted> {
         Ok(())
     }
@@ -118,23 +118,23 @@ pub unsafe trait Memory: Send + Sync {
     /// Copies `len` bytes of an original to bounce memory.
     ///
     /// # Safety
-    /// The original is what a caller of [`Pool::map_raw`](super::Pool::map_raw) vouched for, and
-    /// `to` is good for writing `len` bytes.
+    /// A caller of [`Pool::map_raw`](super::Pool::map_raw) guarantees the original, and `to` is
+    /// valid for writes of `len` bytes.
     unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize);
 
     /// Copies `len` bytes of bounce memory to an original.
     ///
     /// # Safety
-    /// As for [`read`](Self::read), with `from` good for reading.
+    /// As for [`read`](Self::read), with `from` valid for reads.
     unsafe fn write(&self, to: PhysAddr, from: NonNull<u8>, len: usize);
 
-    /// The pool has become too small, and is to grow or to be given a call of
-    /// [`tend`](super::Pool::tend) when there is time for it: a kernel queues work here. Called
-    /// where a map found no room, perhaps under the caller's lock.
+    /// Reports that the pool has become too small and needs a call of [`tend`](super::Pool::tend),
+    /// or of `grow`. A kernel queues work here. The call comes from a map that found no room,
+    /// perhaps under the caller's lock.
     fn wants_tending(&self) {}
 }
 
-// SAFETY: everything is forwarded, and the promises are about the memory.
+// SAFETY: everything is forwarded, and the guarantees are about the memory.
 unsafe impl<M: Memory> Memory for &M {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         M::obtain(self, wanted)

@@ -1,32 +1,32 @@
-//! Bounce buffers: memory that a device can reach, for buffers that it cannot.
+//! Bounce buffers: memory that a device can access, for buffers that it cannot.
 //!
 //! # What it is
-//! A pool for devices that do not reach all memory, and for confidential guests, whose devices may
-//! reach none of it: a buffer is copied into the pool, the device works there, and what it has
-//! written is copied back. It serves many CPUs, each of which has an area of its own; it grows on
-//! demand and shrinks again; it holds each device to its limits and its quota; and it lets a device
-//! see nothing but what was meant for it.
+//! A pool of buffers for devices that do not reach all memory, and for confidential guests, whose
+//! devices may reach none of it. A buffer is copied into the pool, the device works there, and its
+//! writes are copied back. Each of many CPUs has an area of its own. The pool grows on demand and
+//! shrinks again. It enforces each device's limits and quota, and lets a device see only data that
+//! is meant for it.
 //!
-//! Programs and drivers map slices, and get guards ([`Pool::map`]); kernels map physical addresses
-//! ([`Pool::map_raw`]) over a [`Memory`] of their own, which also makes memory shared with a
-//! hypervisor. What a pool knows is kept on the heap, or, where there is none, in memory that is
-//! handed in ([`Pool::new_in`]), and [`RegionMemory`] is memory that was set aside.
+//! Programs and drivers map slices, and get guards ([`Pool::map`]). Kernels map physical addresses
+//! ([`Pool::map_raw`]) over a [`Memory`] of their own, which can also share memory with a
+//! hypervisor. The pool's bookkeeping is on the heap, or, without a heap, in memory from the caller
+//! ([`Pool::new_in`]). [`RegionMemory`] is a source of reserved memory.
 //!
 //! # Words
-//! - **slot**: 2 KiB of bounce memory; **run**: neighbouring slots that one mapping has.
-//! - **segment**: 128 slots, aligned in its area; no run crosses one, so 256 KiB is the most.
-//! - **area**: the segments that a CPU asks first, a power of two of them a block. CPUs that share
-//!   one, or come from another, begin in different segments of it.
-//! - **block**: contiguous memory, cut into areas. The first one is there from the beginning,
-//!   further ones come and go. Linux calls it a pool, hence the name of the order *pool-first*.
-//! - **transient block**: one for a single mapping, where no area had room.
-//! - **original**: the buffer for which a mapping stands in; **pad**: what of a run is outside the
-//!   mapping, in front of it or behind.
-//! - **map**, **sync**, **unmap**: to take a run and fill it, to copy one way, to give it back.
-//! - **direction**: which way data goes.
+//! - **slot**: 2 KiB of bounce memory; **run**: consecutive slots of one mapping.
+//! - **segment**: 128 slots, aligned in its area. No run crosses one, so 256 KiB is the maximum.
+//! - **area**: the segments that a CPU searches first; a block has a power of two of areas. CPUs
+//!   that share one, or come from another, begin in different segments of it.
+//! - **block**: contiguous memory, cut into areas. The first one exists from the beginning, further
+//!   ones come and go. Linux calls it a pool, hence the name of the order *pool-first*.
+//! - **transient block**: one for a single mapping, if no area had room.
+//! - **original**: the buffer that a mapping replaces; **pad**: the bytes of a run before and after
+//!   the mapping.
+//! - **map**, **sync**, **unmap**: to take a run and fill it, to copy one way, to free it.
+//! - **direction**: to the device, from it, or both.
 //!
 //! # Invariants
-//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
+//! [`Check::check`](crate::check::Check::check) walks them and names the broken one
 //! ([`BrokenPool`]).
 //! - I1: a slot of a mapping is not free.
 //! - I2: a slot that is not free belongs to a mapping.
@@ -36,28 +36,28 @@
 //! - I6: a block without memory has no free slot.
 //!
 //! # Files
-//! - `pool`: the type; `config`, `plan`: what may differ; `parameter`: the command line; `check`:
+//! - `pool`: the type; `config`, `plan`: its parameters; `parameter`: the command line; `check`:
 //!   the invariants; `state`, `claim`: a pool as data, saved, restored and claimed.
 //! - `guard`: mappings of slices; `raw`: by physical address; `pointer`: by a pointer; `waiting`,
-//!   `queue`: for room.
-//! - `reserve`: taking runs and giving them back; `spot`: a run in somebody's hands; `growth`,
-//!   `transient`: further blocks.
-//! - `device`, `direction`, `need`: what a mapping asks for; `run`: where a word of slots has it.
-//! - `order`, `area`: the seams, with their arms; `locked`, `lock_free`: what those of `area` are.
-//! - `block`, `record`, `table`, `store`: slots, who has them, and where all that is kept.
-//! - `memory`, `heap`, `region`: where memory comes from; `copy`: the only place that touches it;
-//!   `zeroing`: what is overwritten.
+//!   `queue`: waiting for room.
+//! - `reserve`: taking and freeing runs; `spot`: a run that is taken; `growth`, `transient`:
+//!   further blocks.
+//! - `device`, `direction`, `need`: a mapping's requirements; `run`: runs in a word of slots.
+//! - `order`, `area`: traits with several implementations; `locked`, `lock_free`: those of `area`.
+//! - `block`, `record`, `table`, `store`: slots, their mappings, and the storage of both.
+//! - `memory`, `heap`, `region`: sources of memory; `copy`: the only code that accesses it;
+//!   `zeroing`: the policy for overwriting it.
 //! - `counters`, `error`, `slot`.
 //!
 //! # Sources
-//! - Linux 6.12 `kernel/dma/swiotlb.c`: slots, segments, areas, which runs a mapping may have
+//! - Linux 6.12 `kernel/dma/swiotlb.c`: slots, segments, areas, the runs that a mapping may have
 //!   (`swiotlb_search_pool_area`), offsets (`swiotlb_align_offset`), both orders of search
 //!   (`swiotlb_find_slots`), transient pools, the parameter.
 //!
-//! What differs from Linux: free slots are a bitmap, not run lengths, so that taking and giving
-//! cost the same whatever is beside them; a mapping has one record with its exact length, so that
-//! no sync leaves it; pads are zeroed; nothing that CPUs share is counted; the first place is taken
-//! that does, not the next one after the last; and a pool shrinks.
+//! Differences from Linux: Free slots are a bitmap, not run lengths, so the cost of map and unmap
+//! does not depend on neighbouring slots. A mapping has one record with its exact length, so no
+//! sync leaves it. Pads are zeroed. CPUs share no counters. A search takes the first run that fits,
+//! not the next one after the last. The pool shrinks.
 
 mod area;
 mod block;

@@ -1,4 +1,4 @@
-//! What a mapping needs: how long a run, and where it may start.
+//! Requirements of a mapping: the length of its run, and the positions at which it may start.
 #![forbid(unsafe_code)]
 
 use super::device::Limits;
@@ -6,27 +6,27 @@ use super::run::{every, starts, starts_low, within};
 use super::slot::{SLOT, SLOT_SHIFT, slots_of};
 use crate::addr::{Address, PhysAddr};
 
-/// The run that a mapping needs. All rules are about addresses as the device sees them.
+/// The run that a mapping needs. All rules are about device addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Slots of the run, 1 to the segment's.
+    /// Slots of the run, from 1 to a segment's.
     pub(super) slots: u32,
     /// Bytes from the start of the run to the data.
     pub(super) offset: u32,
     /// Bytes of data.
     pub(super) len: u32,
-    /// A power of two of slots, as its exponent: what two starts differ by a multiple of.
+    /// log2 of the stride in slots: two possible starts differ by a multiple of the stride.
     stride_log: u32,
-    /// Low bits that the start of the run must have, and which bits those are.
+    /// Low address bits that the start of the run must have, and the mask of these bits.
     want: u64,
     mask: u64,
-    /// A power of two of slots that the run must not cross a multiple of.
+    /// The boundary in slots, a power of two; the run must not cross a multiple of it.
     boundary: u64,
     /// The last address that the device reaches.
     pub(super) reach: u64,
 }
 
-/// Why there can be no such run.
+/// Reasons for which no run is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoRun {
     Zero,
@@ -35,20 +35,21 @@ pub(super) enum NoRun {
     Boundary,
 }
 
-/// What of the original's address is kept, and what the run is aligned to beside.
+/// The constraints on a run's address.
 struct Rules {
-    /// Set bits are zero in the address of the run.
+    /// Address bits that must be zero.
     align: u64,
-    /// Set bits are those of the original, if there is one.
+    /// Address bits that must be those of the original, if there is one.
     keep: u64,
 }
 
 impl Need {
-    /// For `len` bytes that lie at `original`, or are to lie anywhere.
+    /// The requirements for `len` bytes, with an original at `original` or none.
     ///
-    /// The rules are those of Linux: the offset into the run keeps the low bits of the original
-    /// that the device asks for, as far as the run's own alignment does not; the run is rounded up
-    /// to that alignment; and if nothing is asked for, what is as long as a page starts at one.
+    /// The rules are those of Linux. The offset into the run keeps the low bits of the original
+    /// that the device's `min_align_mask` selects and that the run's own alignment does not cover.
+    /// The run is rounded up to its alignment. Without any alignment, a run of at least a page is
+    /// aligned to pages.
     #[inline(always)]
     pub(super) fn new(
         limits: &Limits,
@@ -66,7 +67,7 @@ impl Need {
         Self::ruled(limits, original, len, segment)
     }
 
-    /// The same for a device that asks for no alignment.
+    /// The requirements for a device without alignment.
     #[inline(always)]
     fn unruled(limits: &Limits, len: usize, page: u64, segment: usize) -> Result<Self, NoRun> {
         if len as u64 > segment as u64 * SLOT {
@@ -90,7 +91,7 @@ impl Need {
         })
     }
 
-    /// The same for a device that asks for some alignment.
+    /// The requirements for a device with alignment.
     #[inline]
     fn ruled(
         limits: &Limits,
@@ -134,15 +135,15 @@ impl Need {
         })
     }
 
-    /// Whether the device reaches all of a block.
+    /// True if the device reaches all of a block.
     #[inline]
     pub(super) fn reaches(&self, base: u64, bytes: u64) -> bool {
         base <= self.reach && bytes - 1 <= self.reach - base
     }
 
-    /// The lowest of the first up to 64 slots of a segment at which the run may start so that it
-    /// ends among them, if that takes no thought; slot 0 of the segment is at `first`, a multiple
-    /// of a slot. What it finds is what [`place`](Self::place) finds.
+    /// Fast path of [`place`](Self::place) for the first 64 slots of a segment, or fewer: the
+    /// lowest slot at which the run may start and end among them. `None` also if the need is not
+    /// simple. Slot 0 of the segment is at `first`, a multiple of a slot.
     #[inline(always)]
     pub(super) fn place_low(&self, free: u64, first: u64) -> Option<u32> {
         let phase = (self.want.wrapping_sub(first) & self.mask) >> SLOT_SHIFT;
@@ -155,7 +156,7 @@ impl Need {
         found.then(|| places.trailing_zeros())
     }
 
-    /// The lowest of the `free` slots of a segment at which the run may start; slot 0 of the
+    /// The lowest of the `free` slots of a segment at which the run may start. Slot 0 of the
     /// segment is at `first`, a multiple of a slot.
     pub(super) fn place(&self, free: u128, first: u64) -> Option<u32> {
         let (low, high) = (free as u64, (free >> 64) as u64);
@@ -171,7 +172,7 @@ impl Need {
         self.place_anywhere(free, first)
     }
 
-    /// The same without a look at the halves.
+    /// The general case, without the fast paths for the halves.
     fn place_anywhere(&self, free: u128, first: u64) -> Option<u32> {
         let phase = (self.want.wrapping_sub(first) & self.mask) >> SLOT_SHIFT;
         let mut places = starts(free, self.slots);
@@ -192,12 +193,12 @@ impl Need {
         (self.want >> SLOT_SHIFT) as u32
     }
 
-    /// What two starts differ by a multiple of, in bytes.
+    /// The stride in bytes: two possible starts differ by a multiple of it.
     pub(super) fn align(&self) -> u64 {
         SLOT << self.stride_log
     }
 
-    /// Slots of the boundary that is none.
+    /// The boundary in slots that means no boundary.
     const BOUNDLESS: u64 = (u64::MAX >> SLOT_SHIFT) + 1;
 }
 
@@ -211,7 +212,7 @@ impl Rules {
     }
 }
 
-/// The longest mapping that fits wherever its original lies.
+/// The longest mapping that fits for any address of its original.
 pub(super) fn longest(limits: &Limits, segment: usize) -> u64 {
     let pad = limits.min_align_mask.div_ceil(SLOT).saturating_mul(SLOT);
     (segment as u64 * SLOT).saturating_sub(pad)

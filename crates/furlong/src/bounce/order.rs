@@ -1,21 +1,21 @@
-//! The seam `order`: which area is asked next when this CPU's own one has no room.
+//! The trait of search orders: the next area if the CPU's own one has no room.
 //!
 //! With several blocks there are two ways through the grid of blocks and areas. Linux 6.12
 //! (`swiotlb_find_slots`, "swiotlb: reduce area lock contention for non-primary IO TLB pools")
-//! went over from the first to the second.
+//! changed from the first to the second.
 #![forbid(unsafe_code)]
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// In which order the areas of all blocks are asked.
+/// The order in which the areas of all blocks are searched.
 pub trait Order: sealed::Sealed + 'static {
     /// Calls `probe` with a block and a number of steps from the CPU's own area, each pair once,
-    /// until it answers.
+    /// until it returns a value.
     ///
     /// # Shapes
-    /// There are `blocks` blocks; `areas` says how many areas one has, at most `widest`.
+    /// There are `blocks` blocks; `areas` returns the number of areas of one, at most `widest`.
     fn search<T>(
         blocks: usize,
         widest: usize,
@@ -43,7 +43,7 @@ impl Order for PoolFirst {
 }
 
 /// The CPU's own area in all blocks, then the next area: Linux since the change. A block with fewer
-/// areas than there are steps is passed over, so none is asked twice.
+/// areas than steps is skipped, so no area is searched twice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AreaFirst;
 

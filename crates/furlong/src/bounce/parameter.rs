@@ -9,23 +9,23 @@ use super::plan::{BLOCK_MIN, Plan};
 use super::slot::SEGMENT;
 use crate::addr::Iova;
 
-/// Slots where none are asked for: 64 MiB.
+/// The default number of slots: 64 MiB.
 const SLOTS: usize = 32768;
 
-/// Whether buffers are bounced that a device reaches.
+/// The buffers that are bounced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Only those that it does not reach.
+    /// Only those that the device does not reach.
     #[default]
     Auto,
-    /// All: nobody but the pool is shared with the devices' host.
+    /// All: the devices' host shares no memory but the pool.
     Force,
     /// None: there is no pool.
     NoForce,
 }
 
 impl Mode {
-    /// Whether `len` bytes at `at` are to be mapped through the pool for a device.
+    /// True if `len` bytes at `at` are to be mapped through the pool for a device.
     pub fn bounces(self, device: &Device, at: Iova, len: u64) -> bool {
         match self {
             Self::Auto => !device.reaches(at, len),
@@ -35,11 +35,12 @@ impl Mode {
     }
 }
 
-/// What is asked for on a command line, in Linux's form: `slots[,areas][,force|noforce]`.
+/// A command-line parameter in Linux's form: `slots[,areas][,force|noforce]`.
 ///
 /// Each part may be left out, in this order: `512,4,force`, `force`, `,4`, `0x2000`. Numbers are
-/// decimal, hexadecimal after `0x`, octal after `0`. Slots are rounded up to whole segments, areas
-/// to a power of two, and slots then to a power of two that gives each area a segment.
+/// decimal, hexadecimal after `0x`, octal after `0`. Slots are rounded up to whole segments, and
+/// areas to a power of two. Then slots are rounded to a power of two that gives each area a
+/// segment.
 ///
 /// # Example
 /// ```
@@ -53,24 +54,24 @@ impl Mode {
 /// ```
 ///
 /// # Source
-/// Linux `setup_io_tlb_npages`, which passes over what it does not understand; here that is an
+/// Linux `setup_io_tlb_npages`, which ignores parts that it does not understand. Here they are an
 /// error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parameter {
     /// Slots, rounded up; `None` for the default.
     pub slots: Option<usize>,
-    /// Areas, a power of two; `None` for one a CPU.
+    /// Areas, a power of two; `None` for one per CPU.
     pub areas: Option<usize>,
-    /// Whether all is bounced, or nothing.
+    /// The buffers that are bounced.
     pub mode: Mode,
 }
 
-/// Why a parameter is not understood; each has the number of its part, from 0.
+/// Error of parsing a parameter. A field is the number of the part, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterError {
-    /// There is nothing.
+    /// The parameter is empty.
     Empty,
-    /// The part is no number of slots or areas, nor a mode, or it is not in its place.
+    /// The part is neither a number of slots or areas nor a mode, or it is out of place.
     Part(usize),
     /// The number is larger than any pool.
     TooLarge(usize),
@@ -89,10 +90,10 @@ impl fmt::Display for ParameterError {
 
 impl Error for ParameterError {}
 
-/// More than this is no number of slots: 2 TiB.
+/// The largest number of slots: 2 TiB.
 const LARGEST: usize = 1 << 30;
 
-/// A number as C writes it; `None` if it is none.
+/// A number as in C; `None` if the text is not a number.
 fn number(text: &str) -> Option<Result<usize, ()>> {
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
@@ -127,7 +128,7 @@ impl core::str::FromStr for Parameter {
             }
             if let Some(mode) = mode(part) {
                 parameter.mode = mode;
-                // Nothing comes behind it.
+                // Nothing may follow the mode.
                 if index + 1 < parts {
                     return Err(ParameterError::Part(index + 1));
                 }
@@ -148,21 +149,21 @@ impl core::str::FromStr for Parameter {
 impl Parameter {
     fn set(&mut self, index: usize, count: usize) {
         if index == 0 {
-            // As in Linux 0 slots ask for the default.
+            // As in Linux, 0 slots mean the default.
             self.slots = (count > 0).then_some(count);
         } else {
             self.areas = Some(count.max(1));
         }
     }
 
-    /// Slots become whole segments and areas a power of two.
+    /// Rounds slots to whole segments, and areas to a power of two.
     fn round(&mut self) {
         self.slots = self.slots.map(|slots| slots.next_multiple_of(SEGMENT));
         self.areas = self.areas.map(usize::next_power_of_two);
     }
 
-    /// The pool that is asked for on a machine with so many CPUs, if [`mode`](Self::mode) wants one
-    /// at all: it neither grows nor has transient blocks until it is told to.
+    /// The plan for a machine with `cpus` CPUs, if [`mode`](Self::mode) needs a pool at all. The
+    /// pool neither grows nor has transient blocks unless the caller changes the plan.
     pub fn plan(&self, cpus: usize) -> Plan {
         let areas = self.areas.unwrap_or(cpus.max(1)).min(LARGEST / SEGMENT);
         let areas = areas.next_power_of_two();

@@ -1,4 +1,4 @@
-//! How large a pool is, and what it may become.
+//! The size of a pool, and the limits of its growth.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -11,7 +11,7 @@ use crate::addr::Iova;
 /// Slots of the smallest block that a kernel would call a pool: 1 MiB.
 pub const BLOCK_MIN: usize = 512;
 
-/// How large a pool is, and what it may become.
+/// The size of a pool, and the limits of its growth.
 ///
 /// # Example
 /// ```
@@ -27,43 +27,43 @@ pub struct Plan {
     pub slots: usize,
     /// Areas of the first block, a power of two; further blocks have as many or fewer.
     pub areas: usize,
-    /// When it grows.
+    /// The time of growth.
     pub growth: Growth,
-    /// Blocks that there may be at a time, the first included.
+    /// The most blocks at a time, the first included.
     pub blocks: usize,
     /// Slots of a further block.
     pub block_slots: usize,
-    /// Where there is no memory for a block it is halved, down to so many slots.
+    /// Without memory for a block, its size is halved, down to this number of slots.
     pub block_min: usize,
-    /// Mappings that may have a transient block of their own at a time.
+    /// The most mappings with a transient block at a time.
     pub transients: usize,
-    /// Maps that may wait for room at a time.
+    /// The most maps that may wait for room at a time.
     pub waiters: usize,
-    /// How often in a row a further block must be found empty before it is given back.
+    /// Successive times that a further block must be found empty before it is given back.
     pub patience: u32,
-    /// Who may map.
+    /// The devices that may map.
     pub access: Access,
     /// The highest address that the memory may have.
     pub reach: Iova,
 }
 
-/// When a pool grows.
+/// The time at which a pool grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// Never: the first block is all there is.
+    /// Never: there is only the first block.
     Never,
-    /// Where somebody tends it: a map that finds no room says so and does not wait for memory.
+    /// In a call of `tend`: a map that finds no room requests growth and does not wait for memory.
     Deferred,
     /// In the map that finds no room.
     Inline,
 }
 
-/// Who may map.
+/// The devices that may map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Every device that belongs to no restricted pool.
     Everyone,
-    /// Devices that were admitted, which then can use no other.
+    /// Only admitted devices, which can then use no other pool.
     Restricted,
 }
 
@@ -85,8 +85,8 @@ impl Plan {
         }
     }
 
-    /// A pool of one area for devices that were admitted: it neither grows nor has transient
-    /// blocks, so that what one of them takes is nobody else's.
+    /// A pool of one area for admitted devices. It neither grows nor has transient blocks, so that
+    /// its devices take nothing from others.
     pub const fn restricted(slots: usize) -> Self {
         let access = Access::Restricted;
         Self {
@@ -95,19 +95,19 @@ impl Plan {
         }
     }
 
-    /// Growing then.
+    /// Sets the time of growth.
     #[must_use]
     pub const fn growth(self, growth: Growth) -> Self {
         Self { growth, ..self }
     }
 
-    /// With at most so many blocks, the first included.
+    /// Sets the most blocks, the first included.
     #[must_use]
     pub const fn blocks(self, blocks: usize) -> Self {
         Self { blocks, ..self }
     }
 
-    /// With further blocks of so many slots, halved down to `min` where there is no memory.
+    /// Sets the slots of further blocks; without memory they are halved, down to `min`.
     #[must_use]
     pub const fn block_slots(self, block_slots: usize, min: usize) -> Self {
         Self {
@@ -117,31 +117,31 @@ impl Plan {
         }
     }
 
-    /// With at most so many transient blocks at a time.
+    /// Sets the most transient blocks at a time.
     #[must_use]
     pub const fn transients(self, transients: usize) -> Self {
         Self { transients, ..self }
     }
 
-    /// With at most so many waiting maps at a time.
+    /// Sets the most waiting maps at a time.
     #[must_use]
     pub const fn waiters(self, waiters: usize) -> Self {
         Self { waiters, ..self }
     }
 
-    /// Giving a further block back when it was found empty so often in a row.
+    /// Sets the successive times that a further block must be found empty before it is given back.
     #[must_use]
     pub const fn patience(self, patience: u32) -> Self {
         Self { patience, ..self }
     }
 
-    /// With memory up to this address.
+    /// Sets the highest address of the memory.
     #[must_use]
     pub const fn reach(self, reach: Iova) -> Self {
         Self { reach, ..self }
     }
 
-    /// Areas of a block of so many slots: none is smaller than a segment of the first block's.
+    /// The areas of a block of `slots` slots. None is smaller than a segment of the first block.
     pub(super) fn areas_of(&self, slots: usize, segment: usize) -> usize {
         let least = segment.min(self.slots / self.areas);
         let most = (slots / least).max(1);
@@ -149,24 +149,24 @@ impl Plan {
     }
 }
 
-/// Why no block can be like that.
+/// Error of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// There is no slot, or no area, or no block.
+    /// There is no slot, no area, or no block.
     Empty,
-    /// The number of areas is no power of two.
+    /// The number of areas is not a power of two.
     Areas(usize),
-    /// An area is not made of whole segments: so many slots in so many areas. Several areas have a
-    /// power of two of slots each, one has a multiple of [`SEGMENT`] or a power of two below.
+    /// An area does not have whole segments. Each of several areas must have a power of two of
+    /// slots; a single one a multiple of [`SEGMENT`] or a smaller power of two.
     Uneven {
         /// Slots.
         slots: usize,
         /// Areas.
         areas: usize,
     },
-    /// A restricted pool has one area, does not grow and has no transient blocks.
+    /// A restricted pool must have one area, no growth and no transient blocks.
     Restricted,
-    /// More slots than can be numbered.
+    /// There are more slots than slot numbers.
     TooLarge(usize),
 }
 
@@ -191,7 +191,7 @@ impl fmt::Display for PlanError {
 
 impl Error for PlanError {}
 
-/// The shape of each of `areas` areas with `slots` slots together.
+/// The shape of each of `areas` areas with `slots` slots in total.
 pub(super) fn shape(slots: usize, areas: usize, segment: usize) -> Result<Shape, PlanError> {
     if slots == 0 || areas == 0 {
         return Err(PlanError::Empty);
@@ -212,7 +212,8 @@ pub(super) fn shape(slots: usize, areas: usize, segment: usize) -> Result<Shape,
 }
 
 impl Plan {
-    /// Whether there can be such a pool over segments of so many slots.
+    /// Validates the plan for segments of `segment` slots. Returns the shape of the first block's
+    /// areas.
     pub(super) fn validate(&self, segment: usize) -> Result<Shape, PlanError> {
         let first = shape(self.slots, self.areas, segment)?;
         if self.blocks == 0 {

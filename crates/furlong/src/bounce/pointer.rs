@@ -1,5 +1,5 @@
-//! Mappings of memory that the caller points to, each time that it is copied: for drivers that keep
-//! their buffers' pointers and get nothing but an address in between.
+//! Mappings with a pointer to the original at each copy: for drivers that keep pointers to their
+//! buffers, and get only an address in between.
 
 use core::ptr::NonNull;
 
@@ -14,23 +14,23 @@ use super::record::Kind;
 use super::reserve::Ask;
 use crate::addr::{Address, Iova, PhysAddr};
 
-/// What is noted of where an original lies.
+/// The address of an original, as recorded.
 fn address(original: NonNull<[u8]>) -> PhysAddr {
     PhysAddr::new(original.as_ptr().addr() as u64)
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// Maps memory that the caller points to, and copies it there. Returns where the device finds
-    /// the first byte.
+    /// Maps memory that the caller points to, and copies it into the pool. Returns the device
+    /// address of the first byte.
     ///
-    /// As [`map_raw`](Self::map_raw), without physical addresses: the pool's [`Memory`] copies
-    /// nothing, and whoever unmaps points to the original again.
+    /// Like [`map_raw`](Self::map_raw), without physical addresses: the pool's [`Memory`] copies
+    /// nothing, and the caller points to the original again to unmap.
     ///
     /// # Errors
     /// See [`MapError`]; nothing has changed.
     ///
     /// # Safety
-    /// `original` is good for reading, has a value in every byte, and nobody writes it during the
+    /// `original` is valid for reads, has a value in every byte, and nobody writes it during the
     /// call.
     pub unsafe fn map_pointer(
         &self,
@@ -45,23 +45,22 @@ impl<M: Memory, C: Config> Pool<M, C> {
             kind: Kind::Pointer,
         };
         self.reserve(device, &ask, |spot| {
-            // SAFETY: the caller vouches for it, for as long as this call lasts.
+            // SAFETY: the caller guarantees it, for the duration of this call.
             let bytes = unsafe { original.as_ref() };
             self.fill_run(&spot, bytes);
             spot.at
         })
     }
 
-    /// Ends the mapping that begins at `at`, after copying back to `original` as `back` says if the
-    /// device writes.
+    /// Ends the mapping that begins at `at`. First copies back to `original`, if the device writes,
+    /// as much as `back` says.
     ///
     /// # Errors
-    /// See [`Misuse`]; [`Misuse::Original`] if something else was mapped there. Nothing has
-    /// changed.
+    /// See [`Misuse`]; [`Misuse::Original`] if other memory was mapped there. Nothing has changed.
     ///
     /// # Safety
-    /// `original` is what was mapped, and good for writing if the device writes; nobody else uses
-    /// it during the call.
+    /// `original` is the memory that was mapped, and valid for writes if the device writes. Nobody
+    /// else uses it during the call.
     pub unsafe fn unmap_pointer(
         &self,
         device: &Device,
@@ -78,7 +77,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.end(&found)?;
         let written = back.bytes(original.len());
         if direction.reaches_cpu() && written > 0 {
-            // SAFETY: the caller vouches for it, for as long as this call lasts.
+            // SAFETY: the caller guarantees it, for the duration of this call.
             let bytes = unsafe { original.as_mut() };
             let run = self.run(&found.spot);
             run.fetch(found.spot.offset as usize, &mut bytes[..written]);

@@ -1,4 +1,4 @@
-//! The pool: blocks, those who wait, and what it tells about itself.
+//! The pool: its blocks, its waiters, and its statistics.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -20,35 +20,36 @@ use super::transient::Transients;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Lock, OneCpu, Padded, TryLock, serial};
 
-/// Bounce memory for devices that do not reach everything, shared by many CPUs.
+/// Bounce memory for devices that do not reach all memory, shared by many CPUs.
 ///
 /// # Mapping
-/// [`map`](Self::map) takes a run of slots for a buffer, copies the buffer there and gives the
-/// address for the device; syncing copies in the direction asked for, and unmapping copies back
-/// what the device has written. It takes a slice and returns a guard; kernels that know physical
-/// addresses only use [`map_raw`](Self::map_raw) and its fellows, which are unsafe.
+/// [`map`](Self::map) takes a run of slots for a buffer, copies the buffer there and returns the
+/// device address. A sync copies in the requested direction, and unmapping copies the device's
+/// writes back. `map` takes a slice and returns a guard. Kernels that only have physical addresses
+/// use [`map_raw`](Self::map_raw) and related functions, which are unsafe.
 ///
 /// # What a device can see
-/// The bytes of its own mappings, and of each run what is left of the slots around them, which the
-/// pool's [`Zeroing`](super::Zeroing) says to zero. A mapping is filled from its original even when
-/// the device is to write: what it does not write comes back as it was. A copy back has at most the
-/// bytes that were mapped; a sync beyond them is refused.
+/// A device sees the bytes of its own mappings, and in each run the rest of the slots around them.
+/// The pool's [`Zeroing`](super::Zeroing) policy may zero that rest. A mapping is filled from its
+/// original even if the device is to write: bytes that it does not write come back unchanged. A
+/// copy back has at most the bytes that were mapped; a sync beyond them is refused.
 ///
 /// # Under pressure
-/// A map asks its CPU's area, then others in the pool's [`Order`](super::Order). If none has room,
-/// all are asked once more, thoroughly; then the pool grows, if its [`Plan`] says that it may here;
-/// then a transient block is obtained for this mapping alone; then the map is refused. Whoever can
-/// wait [waits](Self::wait).
+/// A map searches its CPU's area, then others in the pool's [`Order`](super::Order). If none has
+/// room, it takes these steps until one succeeds. It searches all areas again, thoroughly. It lets
+/// the pool grow, if the [`Plan`] permits growth in a map. It obtains a transient block for this
+/// mapping alone. Then it is refused. A caller that can wait uses [`wait`](Self::wait).
 ///
 /// # Locks
-/// The areas' own, if they have any; one of those who wait and one of transient blocks, neither of
-/// which is taken while no map waits and no transient block exists. Memory is obtained, shared and
-/// freed under none of them. Counters may be called under an area's, and must not come back.
+/// Areas may have locks of their own. There is one lock for waiters and one for transient blocks;
+/// neither is taken while no map waits and no transient block exists. Memory is obtained, shared
+/// and freed under none of them. Counters may be called under an area's lock, and must not call the
+/// pool.
 ///
 /// # Panics
-/// Where a [`Memory`], [`Counters`], a CPU or a waker panics, what the call had taken is given
-/// back: slots, quota, memory. Memory that was being shared or made private is lost, and counted as
-/// [`leaked`](Self::leaked).
+/// If a [`Memory`], [`Counters`], a CPU or a waker panics, everything that the call had taken is
+/// given back: slots, quota, memory. Memory that was being shared or made private is lost, and
+/// counted as [`leaked`](Self::leaked).
 ///
 /// # Example
 /// ```
@@ -73,45 +74,45 @@ pub struct Pool<M: Memory, C: Config = Standard> {
     pub(super) blocks: Table<Block<C>>,
     /// Taken out only when the pool ends.
     pub(super) memory: Option<M>,
-    /// Where what it knows is kept.
+    /// Storage of the pool's tables.
     pub(super) store: Store,
     pub(super) cpu: C::Cpu,
     pub(super) plan: Plan,
     tag: u32,
-    /// Transient blocks that exist.
+    /// The number of transient blocks.
     pub(super) transient_count: AtomicUsize,
-    /// Maps that wait; in lines that are written when one comes or goes.
+    /// The number of waiting maps, in cache lines that are written only when one comes or goes.
     pub(super) waiting: Padded<AtomicUsize>,
     pub(super) queue: Padded<Lock<C::Lock, Queue>>,
     pub(super) transients: Padded<Lock<C::Lock, Transients>>,
     pub(super) growth: TryLock<()>,
-    /// Somebody found no room since the pool was tended.
+    /// Nonzero if a map has found no room since the pool was tended.
     pub(super) wants_growth: AtomicUsize,
     /// Slots whose memory could not be made private again.
     pub(super) leaked: AtomicUsize,
-    /// What is counted off the path.
+    /// Counters of the slow path.
     pub(super) counters: C::Counters,
 }
 
 impl<M: Memory> Pool<M> {
-    /// A pool as planned, with its first block. What it knows is kept on the heap.
+    /// Makes a pool as planned, with its first block. Its tables are on the heap.
     ///
-    /// Where there is no memory for the block it is halved, down to [`Plan::block_min`]. All who
-    /// call count as one CPU, with one area; [`with_config`](Self::with_config) takes what says
-    /// which CPU a caller is on.
+    /// Without memory for the block, the block is halved, down to [`Plan::block_min`]. All callers
+    /// count as one CPU, with one area; [`with_config`](Self::with_config) takes a function that
+    /// returns the caller's CPU.
     ///
     /// # Errors
-    /// [`NoPool`], with what was given and why.
+    /// [`NoPool`] with the memory source and the reason.
     #[cfg(feature = "alloc")]
     pub fn new(memory: M, cpu: OneCpu, plan: &Plan) -> Result<Self, NoPool<M>> {
         Self::with_config(memory, cpu, plan)
     }
 
-    /// The same without a heap: what the pool knows is kept in `tables`, which has
-    /// [`table_bytes`](Self::table_bytes) of memory that devices do not see.
+    /// Makes a pool without a heap. Its tables are in `tables`, [`table_bytes`](Self::table_bytes)
+    /// of memory that devices do not see.
     ///
     /// # Errors
-    /// [`NoPool`], with what was given and why; `tables` is lost.
+    /// [`NoPool`] with the memory source and the reason; `tables` is lost.
     ///
     /// # Example
     /// See [`RegionMemory`](super::RegionMemory).
@@ -126,10 +127,10 @@ impl<M: Memory> Pool<M> {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// A pool with any configuration; otherwise as [`new`](Pool::new).
+    /// Makes a pool with any configuration; otherwise like [`new`](Pool::new).
     ///
     /// # Errors
-    /// [`NoPool`], with what was given and why.
+    /// [`NoPool`] with the memory source and the reason.
     ///
     /// # Example
     /// ```
@@ -152,10 +153,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Self::begin(Store::heap(), memory, cpu, plan)
     }
 
-    /// A pool with any configuration, without a heap; otherwise as [`new_in`](Pool::new_in).
+    /// Makes a pool with any configuration, without a heap; otherwise like
+    /// [`new_in`](Pool::new_in).
     ///
     /// # Errors
-    /// [`NoPool`], with what was given and why; `tables` is lost.
+    /// [`NoPool`] with the memory source and the reason; `tables` is lost.
     pub fn with_config_in(
         tables: &'static mut [MaybeUninit<u8>],
         memory: M,
@@ -165,13 +167,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Self::begin(Store::given(tables), memory, cpu, plan)
     }
 
-    /// Bytes that the tables of such a pool take at most, with all blocks that it may have.
+    /// The most bytes that the tables of such a pool take, with all blocks that it may have.
     ///
-    /// Blocks that are halved because there is no memory for whole ones may need more: the pool
-    /// then has fewer.
+    /// Blocks that are halved for lack of memory may need more; the pool then has fewer blocks.
     ///
     /// # Errors
-    /// There can be no such pool.
+    /// [`PlanError`] if the plan is invalid.
     pub fn table_bytes(plan: &Plan) -> Result<usize, PlanError> {
         let segment = segment::<C>();
         let first = Block::<C>::footprint(plan.validate(segment)?, plan.areas);
@@ -195,7 +196,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// A pool without a block.
+    /// Makes a pool without a block.
     pub(super) fn empty(
         store: Store,
         memory: M,
@@ -232,7 +233,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    /// Lets a device use this pool, if it is restricted, and no other then.
+    /// Admits a device to this pool. If the pool is restricted, the device can use no other then.
     #[must_use = "the device comes back, and only then may use the pool"]
     pub fn admit(&self, device: Device) -> Device {
         match self.plan.access {
@@ -249,10 +250,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Takes a device away that has nothing mapped here any more.
+    /// Removes a device that has no mappings here any more.
     ///
     /// # Errors
-    /// [`StillMapped`], with the device, if it has.
+    /// [`StillMapped`] with the device, if it still has mappings.
     ///
     /// # Cost
     /// A look at every slot.
@@ -263,7 +264,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// How many mappings of a device are alive.
+    /// The number of live mappings of a device.
     ///
     /// # Cost
     /// A look at every slot; exact while the device maps and unmaps nothing.
@@ -274,88 +275,89 @@ impl<M: Memory, C: Config> Pool<M, C> {
             + self.transients_of(device.id())
     }
 
-    /// How large the longest mapping is that fits wherever its original lies, in an empty segment,
-    /// as `swiotlb_max_mapping_size` of Linux says it: a boundary, an alignment beyond a segment,
-    /// and areas shorter than one allow less.
+    /// The length of the longest mapping that fits in an empty segment for any address of its
+    /// original, like Linux's `swiotlb_max_mapping_size`. A boundary, an alignment above a segment,
+    /// and areas shorter than a segment allow less.
     pub fn longest(&self, limits: &Limits) -> u64 {
         need::longest(limits, segment::<C>())
     }
 
-    /// Its plan.
+    /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Where its memory comes from.
+    /// The source of its memory.
     pub fn memory(&self) -> &M {
         let memory = self.memory.as_ref();
         memory.expect("a pool has its memory until it is dropped")
     }
 
-    /// Slots of all blocks that have memory; transient ones not included.
+    /// Slots of all blocks that have memory, without transient ones.
     pub fn slots(&self) -> usize {
         self.awake().map(Block::slots).sum()
     }
 
-    /// Blocks that have memory; transient ones not included.
+    /// Blocks that have memory, without transient ones.
     pub fn blocks(&self) -> usize {
         self.awake().count()
     }
 
-    /// Slots that are free.
+    /// The number of free slots.
     ///
     /// # Cost
-    /// A look at every area: exact while nobody maps or unmaps. No counter is kept that CPUs would
-    /// share.
+    /// A look at every area; exact while there are no maps and unmaps. There is no counter, as CPUs
+    /// would share it.
     pub fn free_slots(&self) -> usize {
         self.awake().map(Block::free).sum()
     }
 
-    /// Slots that are mapped, in blocks and transient ones.
+    /// The number of mapped slots, including transient blocks.
     ///
     /// # Cost
-    /// As [`free_slots`](Self::free_slots).
+    /// Like [`free_slots`](Self::free_slots).
     pub fn used_slots(&self) -> usize {
         let used = |block: &Block<C>| block.slots().saturating_sub(block.free());
         self.awake().map(used).sum::<usize>() + self.transient_slots()
     }
 
-    /// How many slots were mapped at a time, at most: no less than there were, and no more than
-    /// each area had at its own worst moment, or, without locks and where several CPUs use an area,
-    /// each part of one. Transient blocks are not included.
+    /// An upper bound of the most slots that were mapped at a time, without transient blocks.
+    ///
+    /// It is the sum of the areas' maxima, which need not have occurred together. Without locks, if
+    /// several CPUs use an area, it is the sum over parts of that area.
     ///
     /// # Cost
-    /// As [`free_slots`](Self::free_slots).
+    /// Like [`free_slots`](Self::free_slots).
     pub fn high_water(&self) -> usize {
         let areas = self.awake().flat_map(Block::parts);
         areas.map(|(area, _)| area.high_water()).sum()
     }
 
-    /// Begins to count the high-water mark anew from what is mapped now.
+    /// Restarts the high-water mark at the number of slots mapped now.
     pub fn reset_high_water(&self) {
         let areas = self.awake().flat_map(Block::parts);
         areas.for_each(|(area, _)| area.reset_high_water());
     }
 
-    /// Transient blocks that exist.
+    /// The number of transient blocks.
     pub fn transient_blocks(&self) -> usize {
         // Relaxed: a snapshot.
         self.transient_count.load(Ordering::Relaxed)
     }
 
-    /// Slots whose memory could not be made private again, and is nobody's any more.
+    /// The number of slots whose memory could not be made private again, and is lost.
     pub fn leaked(&self) -> usize {
         // Relaxed: a number that orders nothing.
         self.leaked.load(Ordering::Relaxed)
     }
 
-    /// Maps that wait for room.
+    /// The number of maps that wait for room.
     pub fn waiters(&self) -> usize {
         // Relaxed: a snapshot.
         self.waiting.0.load(Ordering::Relaxed)
     }
 
-    /// What has been counted so far, everywhere.
+    /// The sum of all counters.
     pub fn counters(&self) -> C::Counters {
         let mut sum = C::Counters::default();
         sum.absorb(&self.counters);
@@ -373,9 +375,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
 }
 
 impl<M: Memory, C: Config> Drop for Pool<M, C> {
-    /// Gives all memory back in which nothing is mapped. Guards borrow the pool; what is mapped
-    /// still was mapped by address, or its guard was forgotten: a device may use it, and it is lost
-    /// on purpose.
+    /// Gives back all memory without mappings. Guards borrow the pool, so a mapping that is left
+    /// was made by address, or its guard was forgotten. A device may still use its memory, which is
+    /// therefore leaked on purpose.
     fn drop(&mut self) {
         if self.memory.is_some() {
             self.put_all_to_sleep();

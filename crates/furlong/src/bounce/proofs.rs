@@ -1,4 +1,4 @@
-//! Runs of slots in words of 64 and 128 bits, for all inputs.
+//! Properties of runs of slots in words of 64 and 128 bits, for all inputs.
 #![forbid(unsafe_code)]
 
 use super::device::Limits;
@@ -16,7 +16,7 @@ pub const PROPERTIES: &[Property] = &[
         starts_are_followed_by_free_slots,
     ),
     Property::new("bounce::a_stride_is_periodic", a_stride_is_periodic),
-    // By the exponent of the boundary, which the search multiplies by.
+    // One case per exponent of the boundary, which the search multiplies by.
     Property::in_cases(
         "bounce::within_crosses_no_boundary",
         within_crosses_no_boundary,
@@ -44,7 +44,7 @@ pub fn low_bits_are_the_lowest(x: &Input) -> bool {
     is_set(low_bits(count), bit) == (bit < count)
 }
 
-/// A run is its slots and no others, in the short word too.
+/// A run is its slots and no others, in the short word, too.
 pub fn a_run_has_its_bits(x: &Input) -> bool {
     let (start, len, bit) = (
         x[0] as u32 & 127,
@@ -59,7 +59,7 @@ pub fn a_run_has_its_bits(x: &Input) -> bool {
     is_set(bits(start, len), bit) == inside && low
 }
 
-/// A run may start at a slot exactly if it and those behind it are free, in the short word too.
+/// A run may start at a slot exactly if it and those after it are free, in the short word, too.
 pub fn starts_are_followed_by_free_slots(x: &Input) -> bool {
     let free = wide(x[0], x[1]);
     let (len, at) = ((x[2] as u32 & 127) + 1, x[3] as u32 & 127);
@@ -94,8 +94,8 @@ pub fn within_crosses_no_boundary(x: &Input) -> bool {
     is_set(within(1 << log, first, len), at) == (begin >> log == last >> log)
 }
 
-/// A mapping is placed at the first free run that is aligned as its length asks; the short cuts
-/// through half words find the same.
+/// A mapping is placed at the first free run with the alignment of its length. The fast paths for
+/// half words find the same run.
 pub fn place_is_the_first(x: &Input) -> bool {
     let (free, len) = (wide(x[0], x[1]), (x[2] % 12 + 1) << SLOT_SHIFT);
     let other = x[3] as u32 & 127;

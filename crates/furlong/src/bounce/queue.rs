@@ -1,4 +1,4 @@
-//! Those who wait for room, in the order in which they came.
+//! The queue of maps that wait for room, first come, first served.
 #![forbid(unsafe_code)]
 
 use core::task::Waker;
@@ -6,11 +6,11 @@ use core::task::Waker;
 use super::need::Need;
 use super::store::{Row, Store};
 
-/// How often a waiter may be passed over by later ones whose runs fit before all behind it wait
-/// for it.
+/// The number of times that later waiters whose runs fit may pass a waiter. After that, all behind
+/// it wait for it.
 pub const PASSES: u32 = 16;
 
-/// The place of a waiter: nobody else's, ever.
+/// The number of a waiter; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
 
@@ -19,25 +19,25 @@ struct Waiter {
     ticket: Ticket,
     need: Need,
     device: u32,
-    /// Woken, and not yet back.
+    /// True from its wake-up until it tries again.
     woken: bool,
-    /// It had room and not enough of its quota: only its own device can help.
+    /// True if it found room, but too little of its quota: only its own device can help.
     short_of_quota: bool,
     passed: u32,
     waker: Waker,
 }
 
-/// Those who wait. It never obtains memory after it was made.
+/// The waiters. It allocates only when it is made.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// The first `len` are taken, in the order in which they came.
+    /// The first `len` places are taken, in the order of arrival.
     places: Row<Option<Waiter>>,
     len: usize,
     next: u64,
 }
 
 impl Queue {
-    /// For up to `limit` waiters; `None` if there is no memory.
+    /// Makes a queue for up to `limit` waiters; `None` if out of memory.
     pub(super) fn try_new(limit: usize, store: &Store) -> Option<Self> {
         Some(Self {
             places: store.try_row(limit, |_| Some(None))?,
@@ -59,7 +59,7 @@ impl Queue {
         self.places.as_mut()[..self.len].iter_mut().flatten()
     }
 
-    /// A place at the end; `None` if there is none left.
+    /// Adds a waiter at the end; `None` if the queue is full.
     pub(super) fn enter(&mut self, need: Need, device: u32, waker: Waker) -> Option<Ticket> {
         let place = self.places.as_mut().get_mut(self.len)?;
         let ticket = Ticket(self.next);
@@ -81,8 +81,8 @@ impl Queue {
         self.waiters().find(|waiter| waiter.ticket == ticket)
     }
 
-    /// Whether it is this one's turn; if not, it will be woken through `waker`. The waker that is
-    /// not wanted any more comes back, to be dropped without a lock.
+    /// True if this waiter has been woken; if not, `waker` will wake it. Returns the waker that is
+    /// no longer needed, to be dropped without a lock.
     pub(super) fn is_woken(&mut self, ticket: Ticket, waker: Waker) -> (bool, Waker) {
         let Some(waiter) = self.of(ticket) else {
             return (false, waker);
@@ -91,7 +91,7 @@ impl Queue {
         (waiter.woken, old)
     }
 
-    /// It was its turn, and it found no room, or not enough of its quota: it waits again.
+    /// Lets a woken waiter wait again, after it found no room or too little of its quota.
     pub(super) fn wait_again(&mut self, ticket: Ticket, short_of_quota: bool) {
         if let Some(waiter) = self.of(ticket) {
             waiter.woken = false;
@@ -99,19 +99,19 @@ impl Queue {
         }
     }
 
-    /// It waits no more. Its waker comes back, to be dropped without a lock.
+    /// Removes a waiter. Returns its waker, to be dropped without a lock.
     pub(super) fn leave(&mut self, ticket: Ticket) -> Option<Waker> {
         let at = self.waiters().position(|waiter| waiter.ticket == ticket)?;
         let from = &mut self.places.as_mut()[at..self.len];
         let gone = from[0].take();
-        // Those behind it move up.
+        // The waiters behind it move up.
         from.rotate_left(1);
         self.len -= 1;
         gone.map(|waiter| waiter.waker)
     }
 
-    /// Chooses who is woken, after `device` has given something back: the first whose run fits,
-    /// unless one before it was passed over too often. Who was woken is not chosen again.
+    /// Chooses the waiter to wake, after `device` has given something back: the first whose run
+    /// fits, unless one before it was passed too often. A woken waiter is not chosen again.
     pub(super) fn choose(
         &mut self,
         device: Option<u32>,
@@ -142,7 +142,7 @@ impl Queue {
         }
         let waiter = self.waiters().nth(chosen)?;
         waiter.woken = true;
-        // It brings another when it comes.
+        // The waiter brings a new waker when it tries again.
         Some(core::mem::replace(&mut waiter.waker, Waker::noop().clone()))
     }
 }

@@ -1,4 +1,4 @@
-//! Mappings by physical address, for kernels: found again by the address that the device has.
+//! Mappings by physical address, for kernels. Later calls identify a mapping by its device address.
 
 use core::ptr::NonNull;
 
@@ -17,20 +17,20 @@ use super::zeroing::Zeroing;
 use crate::addr::{Address, Iova, PhysAddr};
 use crate::sync::atomic::Ordering;
 
-/// What is copied back when a mapping ends, if the device writes at all.
+/// The bytes that are copied back when a mapping ends, if the device writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Back {
     /// All bytes.
     All,
-    /// The first bytes, so many: what the device says that it has written. Of what it says beyond
-    /// the mapping nothing is believed.
+    /// This number of first bytes, as the device reports it. A number beyond the mapping is cut to
+    /// its length.
     First(usize),
-    /// None: they were synced, or nobody wants them.
+    /// None: they were synced, or are not needed.
     Nothing,
 }
 
 impl Back {
-    /// How many of `len` mapped bytes are copied back.
+    /// The number of bytes to copy back, of `len` mapped ones.
     #[inline]
     pub(super) fn bytes(self, len: usize) -> usize {
         match self {
@@ -45,12 +45,12 @@ impl Back {
 pub(super) struct Found<'a, C: Config> {
     pub(super) spot: Spot<'a, C>,
     pub(super) entry: Entry,
-    /// Of the record; nobody where there is none.
+    /// The record's owner; nobody for a transient block.
     owner: Owner,
 }
 
-/// A mapping whose address nobody has been told yet. It ends where the memory's code panics as it
-/// copies.
+/// A mapping whose address has not been returned yet. Its drop ends the mapping, after a panic of
+/// the memory's code in the copy.
 struct Untold<'a, M: Memory, C: Config> {
     pool: &'a Pool<M, C>,
     device: &'a Device,
@@ -75,7 +75,7 @@ impl<M: Memory, C: Config> Drop for Untold<'_, M, C> {
 }
 
 impl<'a, C: Config> Found<'a, C> {
-    /// What is known of the run at `slot` of a block whose slot 0 devices see at `base`.
+    /// The mapping of the run at `slot` of a block whose slot 0 has device address `base`.
     #[inline(always)]
     fn new(block: &'a Block<C>, slot: usize, base: u64, owner: Owner, entry: Entry) -> Self {
         let spot = Spot {
@@ -90,7 +90,7 @@ impl<'a, C: Config> Found<'a, C> {
         Self { spot, entry, owner }
     }
 
-    /// Whether it is this device's, mapped by address, and not unclaimed.
+    /// Checks that the mapping is this device's, of this kind, and not unclaimed.
     fn belongs_to(&self, device: &Device, kind: Kind) -> Result<(), Misuse> {
         if self.entry.device != device.id() {
             return Err(Misuse::Foreign(self.entry.device));
@@ -116,19 +116,19 @@ impl<'a, C: Config> Found<'a, C> {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// Maps `len` bytes of physical memory for a device, and copies them there. Returns where the
-    /// device finds the first one.
+    /// Maps `len` bytes of physical memory for a device, and copies them into the pool. Returns the
+    /// device address of the first one.
     ///
     /// # Errors
-    /// See [`MapError`]; nothing has changed. Nor has anything if [`Memory::read`] panics.
+    /// See [`MapError`]; nothing has changed. The same if [`Memory::read`] panics.
     ///
     /// # Safety
     /// Until the mapping ends, the [`Memory`] of this pool can read, and write if the device does,
-    /// `len` bytes at `original`; nobody else writes them while a map, sync or unmap copies them,
-    /// nor reads them while one writes them.
+    /// `len` bytes at `original`. Nobody else writes them while a map, sync or unmap copies them,
+    /// or reads them while one writes them.
     ///
     /// # Cost
-    /// As [`map`](Self::map).
+    /// Like [`map`](Self::map).
     #[inline]
     pub unsafe fn map_raw(
         &self,
@@ -155,26 +155,26 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 run.zero_around(spot.offset as usize, len);
             }
             run.lend(spot.offset as usize, len, |to| {
-                // SAFETY: the caller vouches for the original; `len` bytes at `to` are in the run.
+                // SAFETY: the caller guarantees the original; `len` bytes at `to` are in the run.
                 unsafe { self.memory().read(original, to, len) }
             });
             untold.tell()
         })
     }
 
-    /// Ends the mapping that begins at `at`, after copying back as `back` says if the device
-    /// writes.
+    /// Ends the mapping that begins at `at`. First copies back, if the device writes, as much as
+    /// `back` says.
     ///
     /// # Errors
     /// See [`Misuse`]; nothing has changed. If [`Memory::write`] panics, the mapping has ended.
     ///
     /// # Safety
-    /// The original is as [`map_raw`](Self::map_raw) asks for. No sync of the same mapping runs at
+    /// The original is as [`map_raw`](Self::map_raw) requires. No sync of the same mapping runs at
     /// the same time.
     ///
     /// # Cost
-    /// O(blocks) to find it; where its data begins behind the first slot of its run, a look at each
-    /// slot before.
+    /// O(blocks) to find the mapping; if its data begins after the first slot of its run, a look at
+    /// each slot before.
     #[inline]
     pub unsafe fn unmap_raw(
         &self,
@@ -191,10 +191,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// The same wherever its data begins in its run, and with the reason if it is not to be ended.
+    /// The general case: the data may begin at any slot of its run, and an error has its reason.
     ///
     /// # Safety
-    /// As [`unmap_raw`](Self::unmap_raw).
+    /// Like [`unmap_raw`](Self::unmap_raw).
     #[inline(never)]
     unsafe fn unmap_other(
         &self,
@@ -211,7 +211,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Ends a mapping that is the caller's to end.
     ///
     /// # Safety
-    /// As [`unmap_raw`](Self::unmap_raw).
+    /// Like [`unmap_raw`](Self::unmap_raw).
     #[inline(always)]
     unsafe fn unmap_found(
         &self,
@@ -221,14 +221,14 @@ impl<M: Memory, C: Config> Pool<M, C> {
     ) -> Result<(), Misuse> {
         self.end(&found)?;
         let Found { spot, entry, .. } = found;
-        // Also where the memory's code panics as it copies.
+        // Also if the memory's code panics in the copy.
         let _given = OnDrop(|| self.release_closed(device, Spot { ..spot }));
         let written = back.bytes(entry.len as usize);
         if entry.direction.reaches_cpu() && written > 0 {
             let run = self.run(&spot);
             run.lend(spot.offset as usize, written, |from| {
                 let original = PhysAddr::new(entry.original);
-                // SAFETY: the caller vouches for the original; the bytes are in the run.
+                // SAFETY: the caller guarantees the original; the bytes are in the run.
                 unsafe { self.memory().write(original, from, written) }
             });
         }
@@ -241,11 +241,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// See [`SyncError`]; nothing was copied.
     ///
     /// # Safety
-    /// The original is as [`map_raw`](Self::map_raw) asks for. No unmap of the same mapping runs at
+    /// The original is as [`map_raw`](Self::map_raw) requires. No unmap of the same mapping runs at
     /// the same time.
     ///
     /// # Cost
-    /// One copy of the bytes; O(blocks) to find the mapping, and a look at each slot of it before
+    /// One copy of the bytes; O(blocks) to find the mapping, and a look at each of its slots before
     /// `at`.
     pub unsafe fn sync_for_device_raw(
         &self,
@@ -259,7 +259,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
             let run = self.run(&found.spot);
             run.lend(found.spot.offset as usize + delta, len, |to| {
                 let original = PhysAddr::new(found.entry.original + delta as u64);
-                // SAFETY: the caller vouches for the original; the bytes are in the run.
+                // SAFETY: the caller guarantees the original; the bytes are in the run.
                 unsafe { self.memory().read(original, to, len) }
             });
         }
@@ -272,10 +272,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// See [`SyncError`]; nothing was copied.
     ///
     /// # Safety
-    /// As [`sync_for_device_raw`](Self::sync_for_device_raw).
+    /// Like [`sync_for_device_raw`](Self::sync_for_device_raw).
     ///
     /// # Cost
-    /// As that.
+    /// Like [`sync_for_device_raw`](Self::sync_for_device_raw).
     pub unsafe fn sync_for_cpu_raw(
         &self,
         device: &Device,
@@ -288,15 +288,16 @@ impl<M: Memory, C: Config> Pool<M, C> {
             let run = self.run(&found.spot);
             run.lend(found.spot.offset as usize + delta, len, |from| {
                 let original = PhysAddr::new(found.entry.original + delta as u64);
-                // SAFETY: the caller vouches for the original; the bytes are in the run.
+                // SAFETY: the caller guarantees the original; the bytes are in the run.
                 unsafe { self.memory().write(original, from, len) }
             });
         }
         Ok(())
     }
 
-    /// Memory without an original, zeroed, until [`deallocate_raw`](Self::deallocate_raw). Returns
-    /// where the device and where the CPU find it; the CPU is to use raw or volatile accesses.
+    /// Allocates memory without an original, zeroed, until
+    /// [`deallocate_raw`](Self::deallocate_raw). Returns its device address and its CPU address.
+    /// The CPU must use raw or volatile accesses.
     ///
     /// # Errors
     /// See [`MapError`]; nothing has changed.
@@ -320,7 +321,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    /// Gives memory back that [`allocate_raw`](Self::allocate_raw) has returned.
+    /// Frees memory from [`allocate_raw`](Self::allocate_raw).
     ///
     /// # Errors
     /// See [`Misuse`]; nothing has changed.
@@ -351,7 +352,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Ok(found)
     }
 
-    /// The block and slot at an address, and where devices see slot 0 of that block.
+    /// The block and slot at a device address, and the device address of slot 0 of that block.
     #[inline]
     fn slot_at(&self, at: Iova) -> Option<(&Block<C>, usize, u64)> {
         self.blocks.iter().find_map(|(_, block)| {
@@ -360,8 +361,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    /// The mapping whose data begins at `at`, in the first slot of its run, if it is this device's
-    /// and of this kind and direction: the usual case.
+    /// Fast path: the mapping whose data begins at `at`, in the first slot of its run, if it is
+    /// this device's and of this kind and direction.
     #[inline(always)]
     fn own_mapping(
         &self,
@@ -376,7 +377,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         (found.spot.at == at).then_some(found)
     }
 
-    /// The mapping of which `at` is a byte, or a pad.
+    /// The mapping with the byte at `at`, which may also be in a pad.
     pub(super) fn mapping_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
         let Some((block, slot, base)) = self.slot_at(at) else {
             return self.transient_at(at);
@@ -388,7 +389,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[cold]
     #[inline(never)]
     fn transient_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
-        // Relaxed: whoever has the address of a transient mapping has seen the count with it.
+        // Relaxed: the owner of a transient mapping's address has seen the count with it.
         if self.transient_count.load(Ordering::Relaxed) == 0 {
             return Err(Misuse::NotMapped(at));
         }
@@ -408,20 +409,20 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Ok(Found { spot, entry, owner })
     }
 
-    /// Ends the mapping for one who found it by its address, unless somebody else just did.
+    /// Ends a mapping that was found by its address, unless another call just did.
     #[inline]
     pub(super) fn end(&self, found: &Found<'_, C>) -> Result<(), Misuse> {
         let spot = &found.spot;
         let slot = spot.slot as usize;
         let ended = match spot.block {
             Some(block) => block.book.try_close(slot, found.owner),
-            // Its memory goes when the spot is used up; of two that come here one finds none.
+            // Using up the spot frees its memory; of two calls that come here, only one succeeds.
             None => self.transients.0.lock().end(slot, spot.generation),
         };
         ended.then_some(()).ok_or(Misuse::NotMapped(spot.at))
     }
 
-    /// The mapping for a sync of `len` bytes at `at`, and how far into it they lie.
+    /// The mapping for a sync of `len` bytes at `at`, and the offset of those bytes in it.
     fn sync_at(
         &self,
         device: &Device,

@@ -1,4 +1,4 @@
-//! What is known of a mapping: one record, at the first slot of its run.
+//! Records of mappings: one for each, at the first slot of its run.
 #![forbid(unsafe_code)]
 
 use super::direction::Direction;
@@ -6,26 +6,26 @@ use super::slot::SEGMENT;
 use super::store::{Row, Store};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Who has a run.
+/// The owner of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// A guard, which knows the original.
+    /// A guard, which has the original.
     Guarded = 0,
     /// A caller by address; the original is in the record.
     Raw = 1,
     /// A caller by address; there is no original.
     Allocated = 2,
-    /// Nobody since the pool was restored; whoever claims it is as `Raw`.
+    /// No owner since the pool was restored; becomes `Raw` when it is claimed.
     UnclaimedRaw = 3,
-    /// Nobody since the pool was restored; whoever claims it is as `Allocated`.
+    /// No owner since the pool was restored; becomes `Allocated` when it is claimed.
     UnclaimedAllocated = 4,
-    /// A caller by address, who points to the original whenever it is copied.
+    /// A caller by address, who points to the original at each copy.
     Pointer = 5,
 }
 
 impl Kind {
-    /// The kind of this number.
+    /// The kind with this number.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             0 => Some(Self::Guarded),
@@ -39,7 +39,7 @@ impl Kind {
     }
 }
 
-/// What is known of a mapping.
+/// The contents of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) device: u32,
@@ -53,8 +53,8 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
 }
 
-/// An entry in words that may be read while they are written: the reader is then told nothing, or
-/// something old, but nothing of both.
+/// An entry in words that may be read while they are written. A reader then gets nothing, or an old
+/// entry, but no mixture.
 #[derive(Debug, Default)]
 #[repr(align(32))]
 struct Record {
@@ -70,13 +70,13 @@ const FIELD_MASK: u64 = (1 << FIELD) - 1;
 const SLOTS_AT: u32 = 2 * FIELD;
 const USE_AT: u32 = SLOTS_AT + 8;
 
-/// Direction and kind, in 4 bits each.
+/// Packs direction and kind, in 4 bits each.
 #[inline]
 const fn pack_use(direction: Direction, kind: Kind) -> u64 {
     direction as u64 | (kind as u64) << 4
 }
 
-/// Offset and length take 20 bits each, slots 8; direction and kind are above them.
+/// Packs an entry: 20 bits each for offset and length, 8 for slots, then direction and kind.
 #[inline]
 fn pack(entry: &Entry) -> u64 {
     u64::from(entry.offset)
@@ -105,24 +105,24 @@ fn unpack(layout: u64, original: u64, device: u32) -> Option<Entry> {
     Some(unpack_as(direction, kind, layout, original, device))
 }
 
-/// Who has the run that begins at a slot: a generation, which is odd while it is mapped, and below
-/// it the device, which is 0 while it is not.
+/// The owner of the run that begins at a slot. The high half is a generation, which is odd while
+/// the run is mapped. The low half is the device, or 0 while the run is not mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner(u64);
 
 impl Owner {
-    /// Of no mapping.
+    /// The owner of an unmapped run.
     pub(super) const NOBODY: Self = Self(0);
     /// One generation.
     const ONE: u64 = 1 << 32;
 
-    /// After nobody: the next generation, in which a device has it.
+    /// The next generation, mapped by a device.
     #[inline]
     const fn begun(self, device: u32) -> Self {
         Self(self.0.wrapping_add(Self::ONE + device as u64))
     }
 
-    /// After a device: the next generation, in which nobody has it.
+    /// The next generation, unmapped.
     #[inline]
     const fn ended(self) -> Self {
         Self((self.0 | (Self::ONE - 1)).wrapping_add(1))
@@ -133,7 +133,7 @@ impl Owner {
         self.0 & Self::ONE != 0
     }
 
-    /// Whether a device has it, in whatever generation.
+    /// True if the owner is this device, in any generation.
     #[inline]
     const fn is(self, device: u32) -> bool {
         self.0 & (2 * Self::ONE - 1) == Self::ONE + device as u64
@@ -144,8 +144,8 @@ impl Owner {
     }
 }
 
-/// The records of a block: for each slot its own, used where a run begins. Those of an area are in
-/// lines that no other area has.
+/// The records of a block, one for each slot; the record of a run's first slot is used. Different
+/// areas have their records in different cache lines.
 #[derive(Debug)]
 pub(super) struct Book {
     records: Row<Record>,
@@ -163,10 +163,10 @@ impl Book {
         Row::<Record>::footprint_in_lines(slots)
     }
 
-    /// Notes the mapping whose run begins at `slot`; the caller has the run.
+    /// Records the mapping whose run begins at `slot`; the caller has the run.
     #[inline]
     pub(super) fn open(&self, slot: usize, entry: &Entry) {
-        // Relaxed, here and below: who has the run writes its records alone, and handed them on
+        // Relaxed, here and below: only the owner of the run writes its records. They are handed on
         // with the run, which the area orders.
         let record = &self.records[slot];
         record.original.store(entry.original, Ordering::Relaxed);
@@ -187,10 +187,10 @@ impl Book {
         );
     }
 
-    /// The same for one who found the mapping by its address: whether nobody else was quicker.
+    /// Ends a mapping that was found by its address. Returns false if another call has ended it.
     #[inline]
     pub(super) fn try_close(&self, slot: usize, owner: Owner) -> bool {
-        // Relaxed: one wins, and what it wins it has seen in `look`.
+        // Relaxed: one call wins, and it has seen the mapping's words in `look`.
         self.records[slot]
             .owner
             .compare_exchange(
@@ -202,15 +202,15 @@ impl Book {
             .is_ok()
     }
 
-    /// Gives a mapping that was found by its address another kind.
+    /// Changes the kind of a mapping that was found by its address.
     pub(super) fn set_kind(&self, slot: usize, entry: &Entry, kind: Kind) {
         let layout = pack(&Entry { kind, ..*entry });
-        // Relaxed: who claims it has the run from now on.
+        // Relaxed: the caller that claims it has the run from now on.
         self.records[slot].layout.store(layout, Ordering::Relaxed);
     }
 
-    /// The mapping of this device, direction and kind whose run begins at `slot`: its owner, and
-    /// what is known.
+    /// The mapping of this device, direction and kind whose run begins at `slot`: its owner and its
+    /// entry.
     #[inline]
     pub(super) fn own(
         &self,
@@ -220,9 +220,9 @@ impl Book {
         kind: Kind,
     ) -> Option<(Owner, Entry)> {
         let record = &self.records[slot];
-        // Acquire, `record-look`: pairs with `record-open`; its words are those of this mapping.
+        // Acquire, `record-look`: pairs with `record-open`; the words are those of this mapping.
         let owner = Owner(record.owner.load(Ordering::Acquire));
-        // Relaxed, twice: as just said.
+        // Relaxed, twice: the words are seen by the load above.
         let layout = record.layout.load(Ordering::Relaxed);
         let original = record.original.load(Ordering::Relaxed);
         if !owner.is(device) || layout >> USE_AT != pack_use(direction, kind) {
@@ -232,7 +232,7 @@ impl Book {
         Some((owner, entry))
     }
 
-    /// The mapping whose run begins at `slot`: its owner, and what is known.
+    /// The mapping whose run begins at `slot`: its owner and its entry.
     pub(super) fn start(&self, slot: usize) -> Option<(Owner, Entry)> {
         let record = &self.records[slot];
         // Acquire, `record-look`: pairs with `record-open`, as in `own`.
@@ -244,13 +244,13 @@ impl Book {
         owner.is_mapped().then_some((owner, entry))
     }
 
-    /// The mapping of a slot, whichever of its run it is: where the run begins, its owner, and what
-    /// is known. `None` if the slot is free.
+    /// The mapping of any slot: the first slot of its run, its owner and its entry. `None` if the
+    /// slot is free.
     ///
-    /// The nearest run that begins at the slot or before it is the one, or there is none.
+    /// Only the nearest run that begins at the slot or before it can have the slot.
     pub(super) fn look(&self, slot: usize) -> Option<(usize, Owner, Entry)> {
-        // Relaxed: the caller's own mapping was handed to it, and of another one nothing is
-        // promised; a run that does not hold the slot is seen below.
+        // Relaxed: the caller's own mapping was handed to it, and nothing is promised for others. A
+        // run that does not have the slot is rejected below.
         let owner = |at: usize| Owner(self.records[at].owner.load(Ordering::Relaxed));
         let mut before = (slot.saturating_sub(SEGMENT - 1)..=slot).rev();
         let start = before.find(|at| owner(*at).is_mapped())?;

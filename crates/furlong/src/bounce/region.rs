@@ -1,4 +1,4 @@
-//! Memory that the caller hands in: one region, for a pool of one block.
+//! Memory from the caller: one region, for a pool of one block.
 
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
@@ -8,10 +8,10 @@ use super::slot::SLOT;
 use crate::addr::{Address, Iova, PhysAddr};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// One region of memory that the caller hands in: a static, or what a boot loader has set aside.
+/// One region of memory from the caller: a static, or memory reserved by a boot loader.
 ///
 /// It is lent as a whole, to one block at a time, and a pool over it does not grow. Physical
-/// addresses of originals are those of pointers whose provenance was exposed, as for `HeapMemory`.
+/// addresses of originals are those of pointers with exposed provenance, as for `HeapMemory`.
 ///
 /// # Example
 /// ```
@@ -43,28 +43,29 @@ pub struct RegionMemory {
     lent: AtomicBool,
 }
 
-// SAFETY: it names memory that is good in every thread, by what `new` and `from_raw` were given.
+// SAFETY: it names memory that is valid in every thread, by the contracts of `new` and `from_raw`.
 unsafe impl Send for RegionMemory {}
-// SAFETY: as above; whether it is lent is decided by one exchange.
+// SAFETY: as above; one exchange decides who gets the memory.
 unsafe impl Sync for RegionMemory {}
 
 impl RegionMemory {
-    /// The whole slots of `memory`, which devices see from `device` on.
+    /// The whole slots of `memory`, which has device addresses from `device` on.
     ///
-    /// What mappings ask for is aligned on the device's side: `device` should be a multiple of a
+    /// Alignment of mappings is that of device addresses. So `device` should be a multiple of a
     /// segment's bytes, or at least of a page's.
     pub fn new(memory: &'static mut [MaybeUninit<u8>], device: Iova) -> Self {
         let len = memory.len();
         let start = NonNull::from(memory).cast();
-        // SAFETY: it was borrowed for good, and no value is asked of its bytes.
+        // SAFETY: it is borrowed for ever, and its bytes need no value.
         unsafe { Self::from_raw(start, len, device) }
     }
 
-    /// The whole slots of `len` bytes from `start` on, which devices see from `device` on.
+    /// The whole slots of `len` bytes from `start` on, which have device addresses from `device`
+    /// on.
     ///
     /// # Safety
-    /// They are good for reading and writing, in every thread, for good, and nobody else's but
-    /// devices' and hosts'.
+    /// The bytes are valid for reads and writes, in every thread, for ever. Only devices and hosts
+    /// use them otherwise.
     pub unsafe fn from_raw(start: NonNull<u8>, len: usize, device: Iova) -> Self {
         Self {
             start,
@@ -74,15 +75,16 @@ impl RegionMemory {
         }
     }
 
-    /// Its slots: as many as a pool over it may have.
+    /// The number of its slots: the most that a pool over it can have.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Lends the first `len` bytes, if nobody has them.
+    /// Lends the first `len` bytes, if they are not lent.
     fn lend(&self, len: usize) -> Option<Backing> {
         let fits = len as u64 <= self.slots as u64 * SLOT;
-        // AcqRel: pairs with itself and with `region-free`; whoever had the region is done with it.
+        // AcqRel: pairs with itself and with `region-free`; the previous user is done with the
+        // region.
         let lent = fits && !self.lent.swap(true, Ordering::AcqRel);
         lent.then_some(Backing {
             start: self.start,
@@ -92,8 +94,8 @@ impl RegionMemory {
     }
 }
 
-// SAFETY: the region is good by what `new` and `from_raw` were given, and is lent to one block at a
-// time; `read` and `write` are one copy each.
+// SAFETY: the region is valid by the contracts of `new` and `from_raw`, and is lent to one block at
+// a time; `read` and `write` are one copy each.
 unsafe impl Memory for RegionMemory {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         let last = self.device.checked_add(wanted.len.max(1) as u64 - 1)?;
@@ -111,7 +113,7 @@ unsafe impl Memory for RegionMemory {
 
     unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
         let from = core::ptr::with_exposed_provenance::<u8>(from.raw() as usize);
-        // SAFETY: the caller vouches for both; bounce memory is no original, so they are apart.
+        // SAFETY: the caller guarantees both; bounce memory is no original, so they do not overlap.
         unsafe { from.copy_to_nonoverlapping(to.as_ptr(), len) };
     }
 

@@ -1,4 +1,4 @@
-//! Taking runs and giving them back, without a copy.
+//! Taking and freeing runs, without a copy.
 #![forbid(unsafe_code)]
 
 use core::mem::ManuallyDrop;
@@ -25,24 +25,24 @@ use crate::addr::{Address, Iova, PhysAddr};
 use crate::sync::Cpu;
 use crate::sync::atomic::Ordering;
 
-/// What is to be noted of a mapping.
+/// The recorded properties of a requested mapping.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ask {
-    /// Where the original lies, if there is one.
+    /// The address of the original, if there is one.
     pub(super) original: Option<PhysAddr>,
     pub(super) len: usize,
     pub(super) direction: Direction,
     pub(super) kind: Kind,
 }
 
-/// Where a run was taken. It goes back if no mapping comes of it: because somebody's code panics on
-/// the way.
+/// A run that was taken. Its drop frees the run if the mapping fails, by a panic of the user's
+/// code.
 #[must_use = "the run goes back as soon as this is dropped"]
 struct Place<'a, C: Config> {
     block: &'a Block<C>,
     slot: usize,
     slots: u32,
-    /// Where devices see slot 0 of the block.
+    /// The device address of slot 0 of the block.
     base: u64,
 }
 
@@ -52,7 +52,7 @@ impl<C: Config> Drop for Place<'_, C> {
     }
 }
 
-/// Does something at the end, also of a panic.
+/// Calls a function when it is dropped, also after a panic.
 pub(super) struct OnDrop<F: FnMut()>(pub(super) F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -78,7 +78,7 @@ impl Ask {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// What a mapping needs, if this device may have one here at all.
+    /// The requirements of a mapping, if this device may have one in this pool.
     #[inline(always)]
     pub(super) fn need(&self, device: &Device, ask: &Ask) -> Result<Need, MapError> {
         if !self.admits(device) {
@@ -109,8 +109,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Takes a run, notes the mapping, and does something with the run: handed on at once it stays
-    /// in registers.
+    /// Takes a run, records the mapping, and passes the run to `then`. Passed on at once, the spot
+    /// stays in registers.
     #[inline(always)]
     pub(super) fn reserve<'a, T>(
         &'a self,
@@ -167,8 +167,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Asks the areas behind the first one, and does what is done where none has room. By value:
-    /// what is called seldom leaves the need of others in registers.
+    /// Searches the areas after the first one, and handles a full pool. Arguments are by value: if
+    /// a rare call took a reference, the need of the fast path could not stay in registers.
     #[cold]
     #[inline(never)]
     fn reserve_further(
@@ -188,7 +188,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Asks all areas again, with a look at what seemed full.
+    /// Searches all areas again, including the segments that seemed full.
     #[cold]
     fn find_thoroughly(&self, need: &Need) -> Option<Place<'_, C>> {
         let here = self.cpu.number();
@@ -197,7 +197,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    /// Goes through the areas in the pool's order, until one answers.
+    /// Searches the areas in the pool's order, until one has a run.
     #[inline]
     fn search(
         &self,
@@ -228,7 +228,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         found
     }
 
-    /// Notes the mapping of a run that was taken.
+    /// Records the mapping of a run that was taken.
     #[inline(always)]
     fn note<'a>(
         &'a self,
@@ -243,7 +243,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         Spot::new(place.block, place.slot, place.base, need)
     }
 
-    /// What is done where no area had room.
+    /// Handles a pool in which no area had room.
     #[cold]
     #[inline(never)]
     fn reserve_slowly(
@@ -259,12 +259,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
         match self.plan.growth {
             Growth::Never => {}
             Growth::Deferred => {
-                // Relaxed: a flag for whoever tends the pool.
+                // Relaxed: a flag for the caller of `tend`.
                 self.wants_growth.store(1, Ordering::Relaxed);
                 self.memory().wants_tending();
             }
             Growth::Inline => {
-                // Whether it grew or another made it grow, there may be room.
+                // There may be room even if it failed, as another CPU may have grown the pool.
                 let _ = self.grow_for(Iova::new(need.reach), need.slots, Haste::Atomic);
                 if let Some(found) = self.find_thoroughly(need) {
                     return Ok(self.note(device, ask, need, found));
@@ -342,7 +342,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 return None;
             }
         };
-        // Relaxed: whoever has the address sees what came before it was handed over.
+        // Relaxed: a CPU that gets the address sees everything before the address was handed over.
         self.transient_count.fetch_add(1, Ordering::Relaxed);
         Some(Spot {
             block: None,
@@ -355,7 +355,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    /// Gives a run back, and ends its mapping.
+    /// Ends the mapping of a run, and frees the run.
     #[inline]
     pub(super) fn release(&self, device: &Device, spot: Spot<'_, C>) {
         if let Some(block) = spot.block {
@@ -364,11 +364,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.release_closed(device, spot);
     }
 
-    /// The same for a mapping whose record was closed.
+    /// Frees the run of a mapping whose record was closed.
     #[inline(always)]
     pub(super) fn release_closed(&self, device: &Device, spot: Spot<'_, C>) {
         let slots = spot.slots;
-        // Also where memory or whoever counts panics as the run is given back.
+        // Also if the memory or a counter panics as the run is freed.
         let _given = OnDrop(|| {
             device.refund(slots);
             self.notify_if_waited_for(Some(device.id()));
@@ -376,7 +376,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.give_run(spot);
     }
 
-    /// The same for one that nobody's quota was charged for.
+    /// Frees the run of a mapping without a charged quota.
     pub(super) fn release_unowned(&self, spot: Spot<'_, C>) {
         let _given = OnDrop(|| self.notify_if_waited_for(None));
         self.give_run(spot);
@@ -399,8 +399,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     #[inline]
     fn notify_if_waited_for(&self, device: Option<u32>) {
-        // Relaxed: one who waits has said so before it settled the area, or looked at its quota;
-        // giving a run or slots of a quota back later pairs with that.
+        // Relaxed: a waiter announces itself before it settles the area, or before it looks at its
+        // quota. A later free of a run or of quota pairs with that.
         if self.waiting.0.load(Ordering::Relaxed) != 0 {
             self.notify(device);
         }
@@ -413,9 +413,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let transient = transients.take(number as usize, generation);
         drop(transients);
         let transient = transient.expect("a transient block exists as long as its mapping");
-        // Relaxed: as where it was raised.
+        // Relaxed: as in the increment.
         self.transient_count.fetch_sub(1, Ordering::Relaxed);
-        // Also where the memory panics as it is given back: the place is free.
+        // Also if the memory panics as it is given back: the place is free.
         let _there = OnDrop(|| self.notify_of_place());
         self.give_back(transient.backing);
     }
@@ -436,7 +436,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         own.count()
     }
 
-    /// All mappings in blocks: block, first slot, what is known.
+    /// All mappings in blocks: block, first slot, entry.
     pub(super) fn mappings(&self) -> impl Iterator<Item = (usize, usize, Entry)> {
         let blocks = self
             .blocks

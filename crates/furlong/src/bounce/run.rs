@@ -31,15 +31,15 @@ pub(super) const fn bits(start: u32, len: u32) -> u128 {
     low_bits(len) << start
 }
 
-/// The same for a run that ends among the first 64 slots.
+/// The bits of a run that ends among the first 64 slots.
 #[inline]
 pub(super) const fn bits_low(start: u32, len: u32) -> u64 {
     (u64::MAX >> (64 - len)) << start
 }
 
-/// Where `len` set bits begin in `free`; `len` is 1 to 128.
+/// The bits of `free` at which `len` set bits begin; `len` is 1 to 128.
 ///
-/// Each step doubles how many of the bits behind it a bit stands for, so that log2 of `len` are
+/// Each step doubles the length of the runs that a set bit stands for, so log2(`len`) steps are
 /// enough.
 #[inline]
 pub(super) const fn starts(free: u128, len: u32) -> u128 {
@@ -57,7 +57,7 @@ pub(super) const fn starts(free: u128, len: u32) -> u128 {
     starts
 }
 
-/// The same in a word of 64 bits.
+/// [`starts`] in a word of 64 bits.
 #[inline]
 pub(super) const fn starts_low(free: u64, len: u32) -> u64 {
     let mut starts = free;
@@ -80,9 +80,9 @@ pub(super) const fn every(log: u32, phase: u32) -> u128 {
     STRIDES[log as usize] << phase
 }
 
-/// Where a run of `len` slots may begin in a segment whose slot 0 has the number `first` in the
-/// device's space, so that it crosses no multiple of `boundary` slots; that is a power of two and
-/// not less than `len`.
+/// The slots of a segment at which a run of `len` slots may begin without crossing a multiple of
+/// `boundary` slots. `first` is the device's number of the segment's slot 0. `boundary` is a power
+/// of two and at least `len`.
 pub(super) const fn within(boundary: u64, first: u64, len: u32) -> u128 {
     let phase = first & (boundary - 1);
     if boundary <= 128 {
@@ -111,7 +111,7 @@ mod tests {
             state = state
                 .wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645)
                 .wrapping_add(1);
-            // Dense words too, so that long runs occur.
+            // Dense words, too, so that long runs occur.
             let free = state | state.rotate_left(round) | state.rotate_left(7 * round);
             for len in 1..=128 {
                 let naive = (0..=128 - len)

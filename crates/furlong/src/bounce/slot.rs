@@ -1,7 +1,7 @@
 //! The unit of bounce memory.
 #![forbid(unsafe_code)]
 
-/// Bytes of a slot are a power of two: this one.
+/// log2 of the bytes of a slot.
 pub(super) const SLOT_SHIFT: u32 = 11;
 
 /// Bytes of a slot.

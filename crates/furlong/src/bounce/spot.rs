@@ -1,4 +1,4 @@
-//! A run of slots in somebody's hands, and its memory.
+//! A run of slots that is taken, and its memory.
 
 use super::block::Block;
 use super::config::Config;
@@ -10,11 +10,11 @@ use super::slot::SLOT;
 use super::zeroing::Zeroing;
 use crate::addr::{Address, Extent, Iova};
 
-/// A run of slots that is taken: whoever has it has the run. It is made where the run is taken, and
-/// used up where it is given back.
+/// A run of slots that is taken: the owner of the spot owns the run. It is made when the run is
+/// taken, and consumed when the run is freed.
 #[must_use = "its slots are lost if it is dropped"]
 pub(super) struct Spot<'a, C: Config> {
-    /// The block; none for a transient one.
+    /// The block; `None` for a transient block.
     pub(super) block: Option<&'a Block<C>>,
     /// The first slot in the block, or the number of the transient block.
     pub(super) slot: u32,
@@ -23,12 +23,12 @@ pub(super) struct Spot<'a, C: Config> {
     /// Bytes from the start of the run to the data, and bytes of data.
     pub(super) offset: u32,
     pub(super) len: u32,
-    /// Where the device sees the data.
+    /// The device address of the data.
     pub(super) at: Iova,
 }
 
 impl<'a, C: Config> Spot<'a, C> {
-    /// The run at `slot` of a block that sees its slot 0 at `base`.
+    /// The run at `slot` of a block whose slot 0 has device address `base`.
     #[inline]
     pub(super) fn new(block: &'a Block<C>, slot: usize, base: u64, need: &Need) -> Self {
         Self {
@@ -54,12 +54,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let Some(block) = spot.block else {
             return self.transient_run(spot.slot, spot.bytes());
         };
-        // SAFETY: the spot stands for the run, which is taken as long as that is borrowed; nobody
-        // else makes copies there, for the run has one spot.
+        // SAFETY: the spot owns the run, which is taken as long as the spot is borrowed. Nobody
+        // else copies there, as the run has one spot.
         unsafe { block.run(spot.slot as usize, spot.slots) }
     }
 
-    /// Fills a run with its original, and zeroes around it if that is the pool's policy.
+    /// Copies the original into a run, and zeroes the pads if that is the pool's policy.
     #[inline]
     pub(super) fn fill_run(&self, spot: &Spot<'_, C>, original: &[u8]) {
         let run = self.run(spot);
@@ -69,7 +69,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         run.fill(spot.offset as usize, original);
     }
 
-    /// The memory of a run of so many bytes in the transient block of this number.
+    /// The memory of a run of `bytes` bytes in the transient block with this number.
     #[cold]
     #[inline(never)]
     fn transient_run<'a>(&self, number: u32, bytes: usize) -> Run<'a> {
@@ -78,22 +78,22 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let transient = transient.expect("a transient block exists as long as its mapping");
         let before = transient.before * SLOT as usize;
         assert!(before + bytes <= transient.backing.len);
-        // SAFETY: in the block, as just seen.
+        // SAFETY: in the block, as just checked.
         let start = unsafe { transient.backing.start.add(before) };
-        // SAFETY: as in `run`, the only caller: the memory is good by the contract of `Memory`
-        // until the mapping ends, for which its spot is used up.
+        // SAFETY: as in `run`, the only caller: the memory is valid by the contract of `Memory`
+        // until the mapping ends, which consumes its spot.
         unsafe { Run::new(start, bytes) }
     }
 
     /// All of a block's memory, which nobody else can reach yet.
     pub(super) fn fresh_run<'a>(&self, backing: &'a Backing) -> Run<'a> {
-        // SAFETY: the memory is good by the contract of `Memory`; whoever calls has just obtained
-        // it, and has not put it into a block or a mapping.
+        // SAFETY: the memory is valid by the contract of `Memory`. The caller has just obtained it,
+        // and has not put it into a block or a mapping.
         unsafe { Run::new(backing.start, backing.len) }
     }
 
-    /// Gives memory back that nobody uses any more, unless it cannot be made private: it is then
-    /// lost on purpose, and counted.
+    /// Gives back memory that nobody uses any more. Memory that cannot be made private is leaked on
+    /// purpose, and counted.
     pub(super) fn give_back(&self, backing: Backing) {
         match self.risked(backing, |backing| self.memory().unshare(backing)) {
             Ok(backing) => self.free_private(backing),
@@ -103,12 +103,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Frees memory that is not shared.
     pub(super) fn free_private(&self, backing: Backing) {
-        // SAFETY: it came from this memory. Its block was put to sleep, or its mapping ended, or it
-        // was never used: nobody has a run of it. It is private.
+        // SAFETY: it came from this memory. Its block was put to sleep, its mapping ended, or it
+        // was never used, so nobody has a run of it. It is private.
         unsafe { self.memory().free(backing) };
     }
 
-    /// Bytes of `backing` as a length that a block can have.
+    /// True if `backing` has a valid extent of `len` bytes.
     pub(super) fn is_placed(&self, backing: &Backing, len: usize) -> bool {
         let extent = backing.extent().filter(|_| backing.len == len);
         let inside = |extent: &Extent<Iova>| extent.last().raw() < u64::MAX;

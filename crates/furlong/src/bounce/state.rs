@@ -19,20 +19,20 @@ use super::transient::Transient;
 use crate::addr::{Address, Extent, Iova};
 use crate::sync::atomic::Ordering;
 
-/// A saved pool: plain numbers, for whatever format the caller keeps them in. With the feature
+/// A saved pool: plain numbers, in whatever format the caller stores them. With the feature
 /// `serde` it can be serialised.
 ///
-/// Memory is not in it: it stays where it is, with devices that work in it, and
-/// [`Memory::adopt`] finds it again. Nothing in a state is trusted: restoring refuses whatever no
+/// The memory is not part of it: it stays in place, with devices that use it, and
+/// [`Memory::adopt`] finds it again. A restore validates all of a state and refuses one that no
 /// pool could have saved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State {
-    /// What the numbers mean: [`VERSION`](Self::VERSION).
+    /// The version of the format: [`VERSION`](Self::VERSION).
     pub version: u32,
-    /// Blocks, transient ones behind the others.
+    /// Blocks, transient ones after the others.
     pub blocks: Vec<SavedBlock>,
-    /// What is mapped, in the order of blocks and slots.
+    /// Mappings, in the order of blocks and slots.
     pub mappings: Vec<SavedMapping>,
 }
 
@@ -40,7 +40,7 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SavedBlock {
-    /// Where devices see its first byte.
+    /// The device address of its first byte.
     pub device: u64,
     /// Its slots.
     pub slots: u32,
@@ -72,23 +72,23 @@ pub struct SavedMapping {
     pub kind: u8,
 }
 
-/// Why a state was not restored. Those about a block or a mapping have its index.
+/// Error of a restore. A `usize` for a block or a mapping is its index in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// It was saved by a version that this one does not know.
+    /// The state has this version, which is not supported.
     Version(u32),
-    /// There can be no such pool.
+    /// The pool could not be made.
     Pool(PoolError),
     /// There are more blocks than the plan has.
     TooManyBlocks(usize),
-    /// There can be no such block, or it overlaps one before it.
+    /// The block is invalid, or overlaps one before it.
     Block(usize),
-    /// The memory of the block cannot be had any more.
+    /// The memory of the block is no longer available.
     Gone(usize),
-    /// There can be no such mapping, or it overlaps one before it.
+    /// The mapping is invalid, or overlaps one before it.
     Mapping(usize),
-    /// There is no memory for the records of the block.
+    /// No memory for the records of the block.
     NoMemory(usize),
 }
 
@@ -111,7 +111,7 @@ impl fmt::Display for RestoreError {
 
 impl Error for RestoreError {}
 
-/// There is no memory for the lists of a state.
+/// Error of a save: no memory for the lists of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
 
@@ -123,7 +123,7 @@ impl fmt::Display for NoMemory {
 
 impl Error for NoMemory {}
 
-/// A pool that was not saved, as there is no memory for the lists of its state: it goes on.
+/// Error of saving a pool for good: no memory for the lists of its state. The pool continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotSaved<P> {
     /// The pool.
@@ -171,8 +171,8 @@ impl SavedMapping {
         }
     }
 
-    /// What is noted of it until somebody claims it. What a guard or a pointer was needed for
-    /// cannot be claimed with its original: that is left without one.
+    /// The unclaimed entry for it. A mapping of a guard or a pointer cannot be claimed with its
+    /// original, so it becomes one without an original.
     fn entry(&self, segment: usize) -> Option<Entry> {
         let kind = match Kind::from_number(self.kind)? {
             Kind::Raw | Kind::UnclaimedRaw => Kind::UnclaimedRaw,
@@ -196,7 +196,7 @@ impl SavedMapping {
     }
 }
 
-/// What [`Pool::save`] gathers; every list has room for all of it beforehand.
+/// An empty list for [`Pool::save`], with room for `len` items.
 fn reserved<T>(len: usize) -> Result<Vec<T>, NoMemory> {
     let mut list = Vec::new();
     list.try_reserve_exact(len).map_err(|_| NoMemory)?;
@@ -204,13 +204,13 @@ fn reserved<T>(len: usize) -> Result<Vec<T>, NoMemory> {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// The pool as data. What is mapped stays mapped, and memory where it is.
+    /// The pool as data. Mappings and memory stay in place.
     ///
     /// # Errors
     /// [`NoMemory`] if there is none for the lists.
     ///
     /// # Cost
-    /// A look at every slot, twice; exact while nobody maps or unmaps.
+    /// A look at every slot, twice; exact while there are no maps and unmaps.
     pub fn save(&self) -> Result<State, NoMemory> {
         let transient = self.transient_blocks();
         let mut blocks = reserved(self.blocks() + transient)?;
@@ -246,11 +246,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
         })
     }
 
-    /// The pool as data, and its end: memory is not freed, and devices that work in it go on. What
-    /// is saved here is to be restored, or lost.
+    /// Saves and ends the pool. Its memory is not freed, and devices continue to use it. A state
+    /// that is never restored leaks that memory.
     ///
     /// # Errors
-    /// The pool, if there is no memory for the lists; nothing has changed.
+    /// [`NotSaved`] with the pool, if there is no memory for the lists; nothing has changed.
     #[expect(
         clippy::result_large_err,
         reason = "it is what was given, once in a life"
@@ -279,7 +279,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
             let error = RestoreError::Block(index);
             let extent = block.extent().ok_or(error)?;
             let (slots, areas) = (block.slots as usize, block.areas as usize);
-            // Lasting blocks are numbered by their places, so that transient ones are behind them.
+            // Lasting blocks are numbered by their places, so transient ones come after them.
             let in_order = (areas > 0) == (index < lasting);
             let shaped = areas == 0 || plan::shape(slots, areas, segment::<C>()).is_ok();
             let mut before = state.blocks[..index].iter().filter_map(SavedBlock::extent);
@@ -309,12 +309,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
         crowded.map_or(Ok(()), |index| Err(RestoreError::Block(index)))
     }
 
-    /// The pool that was saved as `state`, over memory that is where it was. What was mapped is
-    /// unclaimed until somebody [claims](Self::claim) it.
+    /// Restores the pool that was saved as `state`, over memory at its old place. Its mappings are
+    /// unclaimed until their owners [claim](Self::claim) them.
     ///
     /// # Errors
-    /// See [`RestoreError`]. Memory that was adopted by then is not freed: devices may be at work
-    /// in it. Nor is it if [`Memory::adopt`] panics.
+    /// See [`RestoreError`]. Memory that was adopted before the error is not freed, as devices may
+    /// use it. The same if [`Memory::adopt`] panics.
     pub fn restore_with_config(
         state: &State,
         memory: M,
@@ -359,7 +359,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     fn restore_mapping(&self, mapping: &SavedMapping) -> Option<()> {
-        // Transient blocks are behind the others, which are numbered as they were.
+        // Transient blocks come after the others, which are numbered as before.
         let block = self.blocks.get(mapping.block as usize)?;
         let slot = mapping.slot as usize;
         let shape = block.shape();
@@ -381,19 +381,19 @@ impl<M: Memory, C: Config> Pool<M, C> {
             ended: false,
         };
         self.transients.0.lock().put(transient).ok()?;
-        // Relaxed: the pool is nobody else's yet.
+        // Relaxed: no other thread has the pool yet.
         self.transient_count.fetch_add(1, Ordering::Relaxed);
         Some(())
     }
 
-    /// Forgets all memory without freeing it.
+    /// Drops the pool without freeing its memory.
     fn abandon(mut self) {
         self.memory = None;
     }
 }
 
-/// A pool that is being restored. Refused, or by a panic of the memory's code, it goes without
-/// what it has adopted.
+/// A pool that is being restored. Its drop, after an error or a panic of the memory's code,
+/// abandons the adopted memory.
 struct Restoring<M: Memory, C: Config>(Option<Pool<M, C>>);
 
 impl<M: Memory, C: Config> Restoring<M, C> {
@@ -411,7 +411,7 @@ impl<M: Memory, C: Config> Drop for Restoring<M, C> {
 }
 
 impl<M: Memory> Pool<M, Standard> {
-    /// The pool that was saved as `state`; see
+    /// Restores the pool that was saved as `state`; see
     /// [`restore_with_config`](Self::restore_with_config).
     ///
     /// # Errors

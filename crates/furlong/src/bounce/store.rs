@@ -1,4 +1,4 @@
-//! Where a pool keeps what it knows: on the heap, or in memory that the caller hands in.
+//! Storage of a pool's tables: on the heap, or in memory from the caller.
 
 use core::alloc::Layout;
 use core::fmt;
@@ -12,11 +12,11 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 /// Memory for the tables of one pool.
 #[derive(Debug)]
 pub struct Store {
-    /// What was handed in; none if tables come from the heap.
+    /// Memory from the caller; `None` if tables are on the heap.
     given: Option<Given>,
 }
 
-/// Memory that was handed in, of which nothing ever comes back.
+/// Memory from the caller, which is never returned.
 #[derive(Debug)]
 struct Given {
     start: NonNull<u8>,
@@ -27,22 +27,22 @@ struct Given {
 
 // SAFETY: it owns the memory that it names.
 unsafe impl Send for Given {}
-// SAFETY: as above; who gets which part is decided by one exchange.
+// SAFETY: as above; one exchange decides who gets which part.
 unsafe impl Sync for Given {}
 
 impl Store {
-    /// The heap.
+    /// A store on the heap.
     #[cfg(feature = "alloc")]
     pub(super) fn heap() -> Self {
         Self { given: None }
     }
 
-    /// Whether its rows are on the heap.
+    /// True if its rows are on the heap.
     pub(super) fn is_heap(&self) -> bool {
         self.given.is_none()
     }
 
-    /// This memory and no other.
+    /// A store in this memory only.
     pub(super) fn given(memory: &'static mut [MaybeUninit<u8>]) -> Self {
         let len = memory.len();
         let start = NonNull::from(memory).cast();
@@ -51,14 +51,14 @@ impl Store {
         Self { given }
     }
 
-    /// How much is used up, to go back to if what follows fails.
+    /// The number of bytes used up, for a `rewind` if the next steps fail.
     pub(super) fn mark(&self) -> usize {
         let given = self.given.as_ref();
-        // Relaxed: whoever takes memory out is alone, which the lock of growth sees to.
+        // Relaxed: allocations are serialised by the lock of growth.
         given.map_or(0, |given| given.used.load(Ordering::Relaxed))
     }
 
-    /// Gives back what was taken out since the mark, of which nothing is left.
+    /// Gives back everything allocated since the mark. Nothing of it may be left.
     pub(super) fn rewind(&self, mark: usize) {
         if let Some(given) = &self.given {
             // Relaxed: as in `mark`.
@@ -66,7 +66,8 @@ impl Store {
         }
     }
 
-    /// `len` values made by `make`; `None` if there is no memory, or no value.
+    /// Makes a row of `len` values with `make`; `None` if out of memory, or if `make` returns
+    /// `None`.
     pub(super) fn try_row<T>(
         &self,
         len: usize,
@@ -75,7 +76,7 @@ impl Store {
         self.filled(Layout::array::<T>(len).ok()?, len, make)
     }
 
-    /// The same in cache lines that it shares with nothing else.
+    /// Makes a row in cache lines that it shares with nothing else.
     pub(super) fn try_lines<T>(
         &self,
         len: usize,
@@ -96,14 +97,14 @@ impl Store {
             let value = make(index)?;
             // SAFETY: the layout has room for `len` values.
             let place = unsafe { row.start.add(index) };
-            // SAFETY: there is nothing yet.
+            // SAFETY: the place has no value yet.
             unsafe { place.write(value) };
             row.len += 1;
         }
         Some(row)
     }
 
-    /// A row of no values, with this room.
+    /// An empty row with room for `layout`.
     fn room<T>(&self, layout: Layout) -> Option<Row<T>> {
         let start = match &self.given {
             _ if layout.size() == 0 => NonNull::<T>::dangling(),
@@ -128,21 +129,21 @@ impl Given {
             let end = at.checked_add(layout.size())?;
             (end <= self.len).then_some((at, end))
         };
-        // Relaxed, twice: whoever takes memory out hands on what he puts there.
+        // Relaxed, twice: the caller hands its part on with other synchronization.
         let before = self
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
                 place(used).map(|(_, end)| end)
             });
         let (at, _) = place(before.ok()?)?;
-        // SAFETY: in the memory, as just seen.
+        // SAFETY: in the memory, as just checked.
         Some(unsafe { self.start.add(at) })
     }
 }
 
 #[cfg(feature = "alloc")]
 fn heap(layout: Layout) -> Option<NonNull<u8>> {
-    // SAFETY: the size is not 0, which `room` has seen.
+    // SAFETY: the size is not 0, which `room` has checked.
     NonNull::new(unsafe { alloc::alloc::alloc(layout) })
 }
 
@@ -151,7 +152,7 @@ fn heap(_: Layout) -> Option<NonNull<u8>> {
     None
 }
 
-/// Frees what `heap` has returned for this layout.
+/// Frees memory that `heap` has returned for this layout.
 ///
 /// # Safety
 /// Nobody uses it any more.
@@ -165,12 +166,12 @@ unsafe fn free(start: NonNull<u8>, layout: Layout) {
     unreachable!("{layout:?} at {start:p} came from no heap");
 }
 
-/// Values in a store. Those on the heap are freed when it is dropped.
+/// Values in a store. Its drop frees those on the heap.
 pub(super) struct Row<T> {
     start: NonNull<T>,
-    /// Values that were made.
+    /// The number of initialised values.
     len: usize,
-    /// The room that was obtained for them.
+    /// The layout of the allocation.
     layout: Layout,
     on_heap: bool,
 }
@@ -181,37 +182,37 @@ unsafe impl<T: Send> Send for Row<T> {}
 unsafe impl<T: Sync> Sync for Row<T> {}
 
 impl<T> Row<T> {
-    /// Bytes that a row of so many values takes from a store, at most.
+    /// The most bytes that a row of `len` values takes from a store.
     pub(super) const fn footprint(len: usize) -> usize {
         size_of::<T>()
             .saturating_mul(len)
             .saturating_add(align_of::<T>() - 1)
     }
 
-    /// The same in cache lines of its own.
+    /// The same for a row in cache lines of its own.
     pub(super) const fn footprint_in_lines(len: usize) -> usize {
         size_of::<T>()
             .saturating_mul(len)
             .saturating_add(2 * (LINE - 1))
     }
 
-    /// The values, to be changed by their one owner.
+    /// The values, for their only owner to change.
     pub(super) fn as_mut(&mut self) -> &mut [T] {
-        // SAFETY: so many values were made there; `self` is mutably borrowed.
+        // SAFETY: `len` values were made there; `self` is mutably borrowed.
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// A row of one value as its pointer, to be made a row again.
+    /// Converts a row of one value to a pointer, for [`from_raw`](Self::from_raw).
     pub(super) fn into_raw(self) -> NonNull<T> {
         debug_assert!(self.layout == Layout::new::<T>(), "it has one value");
         core::mem::ManuallyDrop::new(self).start
     }
 
-    /// The row of one value whose pointer this is.
+    /// The row of one value at this pointer.
     ///
     /// # Safety
-    /// It came from [`into_raw`](Self::into_raw), and no other row was made of it since; its store
-    /// is the heap, or is not, as `on_heap` says.
+    /// The pointer came from [`into_raw`](Self::into_raw), and no other row was made of it since.
+    /// `on_heap` says whether its store is the heap.
     pub(super) unsafe fn from_raw(start: NonNull<T>, on_heap: bool) -> Self {
         Self {
             start,
@@ -227,7 +228,7 @@ impl<T> Deref for Row<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: so many values were made there; `self` is borrowed.
+        // SAFETY: `len` values were made there; `self` is borrowed.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -257,7 +258,8 @@ mod tests {
     use std::rc::Rc;
     use std::sync::Mutex;
 
-    /// Memory for good; it stays known, so that nobody takes it for a leak.
+    /// A store in memory that is never freed. It stays reachable, so that leak checkers do not
+    /// report it.
     fn given(len: usize) -> Store {
         static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
         let memory: &'static mut [_] = Box::leak(vec![MaybeUninit::uninit(); len].into());
@@ -305,7 +307,7 @@ mod tests {
             let row = store.try_row(1, |_| Some(Rc::clone(&counted))).unwrap();
             let start = row.into_raw();
             assert_eq!(Rc::strong_count(&counted), 2);
-            // SAFETY: it came from there, just now.
+            // SAFETY: the pointer just came from `into_raw`.
             drop(unsafe { Row::from_raw(start, store.is_heap()) });
             assert_eq!(Rc::strong_count(&counted), 1);
         }

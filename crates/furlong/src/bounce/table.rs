@@ -7,22 +7,22 @@ use core::ptr::NonNull;
 use super::store::{Row, Store};
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Values that are put in and never taken out: whoever finds one may use it as long as the table.
+/// Values that are added and never removed: a reference to one is valid as long as the table.
 pub(super) struct Table<T> {
     entries: Row<AtomicPtr<T>>,
     len: AtomicUsize,
-    /// Whether its values are on the heap: all of them are, or none.
+    /// True if all its values are on the heap; false if none is.
     on_heap: bool,
     owns: PhantomData<T>,
 }
 
 // SAFETY: it owns its values.
 unsafe impl<T: Send> Send for Table<T> {}
-// SAFETY: it lends shared references (`Sync`), and takes values in from any thread (`Send`).
+// SAFETY: it lends shared references (`Sync`), and takes values from any thread (`Send`).
 unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
 impl<T> Table<T> {
-    /// A table for up to `capacity` values of the same store; `None` if there is no memory.
+    /// Makes a table for up to `capacity` values of the same store; `None` if out of memory.
     pub(super) fn try_new(capacity: usize, store: &Store) -> Option<Self> {
         let null = |_| Some(AtomicPtr::new(core::ptr::null_mut()));
         Some(Self {
@@ -42,19 +42,19 @@ impl<T> Table<T> {
         self.entries.len()
     }
 
-    /// How many there are at least.
+    /// A lower bound of the number of values.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Acquire: pairs with `table-push`; each entry below is not null.
         self.len.load(Ordering::Acquire)
     }
 
-    /// The value of this number.
+    /// The value with this number.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<&T> {
         // Acquire: pairs with `table-entry`; the value is seen.
         let entry = self.entries.get(index)?.load(Ordering::Acquire);
-        // SAFETY: null, or from a row that is dropped with the table only, which `self` borrows.
+        // SAFETY: null, or from a row that is dropped only with the table, which `self` borrows.
         unsafe { entry.as_ref() }
     }
 
@@ -69,9 +69,9 @@ impl<T> Table<T> {
         })
     }
 
-    /// Puts a value in, behind all others: a row of one, of the table's store. One caller at a
-    /// time, which its lock has to ensure; two lose nothing, but one is told that the table is
-    /// full.
+    /// Adds a value at the end: a row of one, from the table's store. The caller's lock must ensure
+    /// that there is one call at a time. If there are two, nothing is lost, but one of them is told
+    /// that the table is full.
     pub(super) fn push(&self, value: Row<T>) -> Result<usize, Row<T>> {
         let index = self.len();
         let entry = self.entries.get(index).filter(|_| value.len() == 1);
@@ -79,7 +79,7 @@ impl<T> Table<T> {
             return Err(value);
         };
         let value = value.into_raw();
-        // Release, `table-entry`: pairs with the load in `get`. A failed attempt puts nothing in
+        // Release, `table-entry`: pairs with the load in `get`. A failed attempt publishes nothing
         // and may be relaxed.
         let put = entry.compare_exchange(
             core::ptr::null_mut(),
@@ -88,7 +88,7 @@ impl<T> Table<T> {
             Ordering::Relaxed,
         );
         if put.is_err() {
-            // SAFETY: it was made from a row above, and nobody else has it.
+            // SAFETY: it was made from a row above, and has no other user.
             return Err(unsafe { Row::from_raw(value, self.on_heap) });
         }
         // Release, `table-push`: pairs with the load in `len`.
@@ -100,7 +100,7 @@ impl<T> Table<T> {
 impl<T> Drop for Table<T> {
     fn drop(&mut self) {
         for entry in self.entries.iter() {
-            // Relaxed: `&mut self` was handed here with all that happened before.
+            // Relaxed: `&mut self` was handed here with everything that happened before.
             if let Some(value) = NonNull::new(entry.load(Ordering::Relaxed)) {
                 // SAFETY: it came from a row in `push`, and nobody borrows the table any more.
                 drop(unsafe { Row::from_raw(value, self.on_heap) });

@@ -1,4 +1,4 @@
-//! Transient blocks: memory of one mapping, obtained when no area has room.
+//! Transient blocks: memory for one mapping, obtained when no area has room.
 #![forbid(unsafe_code)]
 
 use super::memory::Backing;
@@ -15,29 +15,29 @@ pub(super) struct Transient {
     pub(super) before: usize,
     pub(super) generation: u32,
     pub(super) entry: Entry,
-    /// Whoever unmaps it by its address was here.
+    /// True once a caller has ended the mapping by its address.
     pub(super) ended: bool,
 }
 
 impl Transient {
-    /// Where devices see the data.
+    /// The device address of the data.
     pub(super) fn start(&self) -> Iova {
         let before = self.before as u64 * SLOT + u64::from(self.entry.offset);
         Iova::new(self.backing.device.raw() + before)
     }
 }
 
-/// All transient blocks. It never obtains memory after it was made.
+/// All transient blocks. It allocates only when it is made.
 #[derive(Debug)]
 pub(super) struct Transients {
     places: Row<Option<Transient>>,
     generation: u32,
-    /// How many were taken out so far.
+    /// The number of blocks removed so far.
     gone: u32,
 }
 
 impl Transients {
-    /// For up to `limit` of them; `None` if there is no memory.
+    /// Makes a table for up to `limit` blocks; `None` if out of memory.
     pub(super) fn try_new(limit: usize, store: &Store) -> Option<Self> {
         Some(Self {
             places: store.try_row(limit, |_| Some(None))?,
@@ -46,17 +46,17 @@ impl Transients {
         })
     }
 
-    /// Bytes that they take from a store.
+    /// Bytes that it takes from a store.
     pub(super) const fn footprint(limit: usize) -> usize {
         Row::<Option<Transient>>::footprint(limit)
     }
 
-    /// Whether there is a place for one more.
+    /// True if there is a place for one more.
     pub(super) fn has_place(&self) -> bool {
         self.places.iter().any(Option::is_none)
     }
 
-    /// Puts one in; returns its number and generation. It comes back if there is no place.
+    /// Adds a block. Returns its number and generation, or the block if there is no place.
     pub(super) fn put(&mut self, transient: Transient) -> Result<(usize, u32), Transient> {
         let Some(at) = self.places.iter().position(Option::is_none) else {
             return Err(transient);
@@ -77,14 +77,14 @@ impl Transients {
         self.places.as_mut().get_mut(at)?.as_mut()
     }
 
-    /// Marks one as ended that still is of this generation, unless it was marked before.
+    /// Marks a block of this generation as ended. Returns false if it is gone or was marked before.
     pub(super) fn end(&mut self, at: usize, generation: u32) -> bool {
         let place = self.places.as_mut().get_mut(at).and_then(Option::as_mut);
         let same = place.filter(|one| one.generation == generation && !one.ended);
         same.map(|one| one.ended = true).is_some()
     }
 
-    /// Takes one out that still is of this generation.
+    /// Removes a block if it still has this generation.
     pub(super) fn take(&mut self, at: usize, generation: u32) -> Option<Transient> {
         let place = self.places.as_mut().get_mut(at)?;
         let same = place.as_ref()?.generation == generation;
@@ -95,13 +95,13 @@ impl Transients {
         place.take()
     }
 
-    /// How many were taken out so far: a place that one who asks again finds another number for
+    /// The number of blocks removed so far. If it has changed since the caller's last look, a place
     /// may be free now.
     pub(super) fn gone(&self) -> u32 {
         self.gone
     }
 
-    /// The one whose memory has this device address.
+    /// The block whose memory has this device address.
     pub(super) fn at(&self, at: Iova) -> Option<(usize, &Transient)> {
         let holds = |transient: &&Transient| {
             let extent = transient.backing.extent();

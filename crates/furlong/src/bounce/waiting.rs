@@ -1,4 +1,4 @@
-//! Waiting for room: a future, and a loop for those who have none.
+//! Waiting for room: as a future, or in a loop.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -21,13 +21,13 @@ use crate::sync::atomic::Ordering;
 /// A map that waits for room: a future, or [`block`](Self::block) and `block_until`.
 ///
 /// # Fairness
-/// Those who wait stand in line. When something is given back, the first whose run fits is woken;
-/// one that was passed over [`PASSES`](super::PASSES) times holds up all behind it until it fits.
-/// Whoever comes while others wait joins the end, unless he does not wait: a plain
-/// [`map`](Pool::map) takes what is free.
+/// Waiters form a queue. When something is given back, the first waiter whose run fits is woken. A
+/// waiter that was passed [`PASSES`](super::PASSES) times holds up all behind it until its run
+/// fits. A new waiter joins the end. A plain [`map`](Pool::map) does not queue: it takes free slots
+/// at once.
 ///
-/// Dropping it gives the place back, and its turn to the next one.
-/// One that is forgotten keeps its place in the line, and once in a while a turn, for good.
+/// Dropping it gives up its place, and its turn passes to the next one. If it is forgotten, it
+/// keeps its place in the queue for good, and now and then a turn.
 #[must_use = "nothing is mapped before it is polled"]
 pub struct Waiting<'a, B: Buffer, M: Memory, C: Config = Standard> {
     pool: &'a Pool<M, C>,
@@ -38,14 +38,14 @@ pub struct Waiting<'a, B: Buffer, M: Memory, C: Config = Standard> {
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {
-    /// Maps a buffer as [`map`](Self::map) does, and waits where there is no room, or not enough
-    /// of the device's quota left.
+    /// Maps a buffer like [`map`](Self::map), and waits if there is no room, or too little of the
+    /// device's quota left.
     ///
     /// # Errors
-    /// The future's are those of [`MapError`] that waiting does not help against, also where more
-    /// is wanted than the device's whole quota ([`Quota`](MapError::Quota)) or an empty pool has
-    /// room for ([`Full`](MapError::Full)); and
-    /// [`TooManyWaiters`](MapError::TooManyWaiters).
+    /// The future returns a [`MapError`] that waiting cannot help. That includes requests above the
+    /// device's whole quota ([`Quota`](MapError::Quota)) or above an empty pool's room
+    /// ([`Full`](MapError::Full)). It returns [`TooManyWaiters`](MapError::TooManyWaiters) if the
+    /// queue is full.
     ///
     /// # Example
     /// ```
@@ -69,7 +69,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Wakes the next one in line whose run fits, after `device` has given something back.
+    /// Wakes the first waiter whose run fits, after `device` has given something back.
     #[cold]
     #[inline(never)]
     pub(super) fn notify(&self, device: Option<u32>) {
@@ -80,8 +80,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Wakes the first one in line, since there is a place for a transient block: whether there is
-    /// memory for one is seen when it tries.
+    /// Wakes the first waiter, as there is a place for a transient block. The waiter's attempt
+    /// shows if there is memory for one.
     pub(super) fn notify_of_place(&self) {
         let chosen = self.queue.0.lock().choose(None, |_| true);
         if let Some(waker) = chosen {
@@ -89,8 +89,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Why somebody would wait for ever: it is more than the whole quota, or than an empty pool
-    /// and what it may grow by have room for.
+    /// The error for a request that would wait for ever: above the whole quota, or above the room
+    /// of an empty pool with its possible growth.
     fn never(&self, device: &Device, need: &Need) -> Option<MapError> {
         let quota = device.limits().quota.unwrap_or(u32::MAX);
         if need.slots > quota {
@@ -106,7 +106,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         (!fits).then(|| self.refusal(need))
     }
 
-    /// How many transient blocks have gone so far.
+    /// The number of transient blocks removed so far.
     fn transients_gone(&self) -> u32 {
         match self.plan.transients {
             0 => 0,
@@ -114,24 +114,24 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Joins the line.
+    /// Joins the queue.
     fn enter(&self, need: Need, device: &Device, waker: Waker) -> Result<Ticket, MapError> {
         let mut queue = self.queue.0.lock();
         let ticket = queue.enter(need, device.id(), waker);
-        // Relaxed: whoever gives something back after this caller has settled its area sees it.
+        // Relaxed: a CPU that frees something after this caller has settled the area sees it.
         self.waiting.0.store(queue.len(), Ordering::Relaxed);
         ticket.ok_or(MapError::TooManyWaiters(self.plan.waiters))
     }
 
-    /// Leaves the line; the next one in it may have its turn.
+    /// Leaves the queue, and wakes the next waiter.
     fn leave(&self, ticket: Ticket) {
         let mut queue = self.queue.0.lock();
         let waker = queue.leave(ticket);
         let left = queue.len();
-        // Relaxed: as in `enter`; who sees an older number looks in vain.
+        // Relaxed: as in `enter`; a CPU that sees an older number looks in vain.
         self.waiting.0.store(left, Ordering::Relaxed);
         drop(queue);
-        // Dropped last: if it panics, the next one has had its turn.
+        // Dropped last: if it panics, the next waiter has been woken.
         let _waker = waker;
         if left > 0 {
             self.notify(None);
@@ -141,8 +141,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// After this, whoever gives a run back sees that somebody waits, or has given it back before
-    /// what the caller looks at next.
+    /// Orders the caller with all frees. A later free sees that there is a waiter; an earlier one
+    /// is visible to the caller's next look.
     fn settle(&self) {
         self.blocks
             .iter()
@@ -152,7 +152,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 }
 
 impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
-    /// Tries to map. `Err(None)`: there is no room, or too little of the quota.
+    /// Tries to map; on an error, keeps the buffer for the next try.
     fn attempt(&mut self, need: &Need) -> Result<Mapped<'a, B, M, C>, MapError> {
         let buffer = self.buffer.take().expect("it was not mapped before");
         let ask = Pool::<M, C>::ask(&buffer);
@@ -173,10 +173,10 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         self.pool.need(self.device, &Pool::<M, C>::ask(buffer))
     }
 
-    /// Joins the line, unless nobody stands in it and there is room.
+    /// Maps at once if the queue is empty and there is room; otherwise joins the queue.
     fn begin(&mut self, need: &Need, waker: Waker) -> Result<Mapped<'a, B, M, C>, MapError> {
         let gone = self.pool.transients_gone();
-        // Relaxed: a look; one who comes at the same moment is no earlier.
+        // Relaxed: a hint; a waiter that joins at this moment is not earlier.
         if self.pool.waiting.0.load(Ordering::Relaxed) == 0 {
             let tried = self.attempt(need);
             if !tried.as_ref().is_err_and(|error| error.passes()) {
@@ -196,7 +196,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         })
     }
 
-    /// One step: mapped, refused, or waiting in line.
+    /// One step: mapped, refused, or waiting in the queue.
     fn step(&mut self, waker: &Waker) -> Poll<Result<Mapped<'a, B, M, C>, MapError>> {
         let need = match self.need() {
             Ok(need) => need,
@@ -227,28 +227,28 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         Poll::Pending
     }
 
-    /// A transient block that has gone since may have gone unseen: before this one could be chosen.
+    /// Wakes again if a transient block was removed since `gone`: this waiter may have missed that.
     fn notify_if_any_went_since(&self, gone: u32) {
         if self.pool.transients_gone() != gone {
             self.pool.notify_of_place();
         }
     }
 
-    /// It was its turn, and somebody else was quicker, or its quota is used up.
+    /// Waits again after a turn in which another CPU was faster, or the quota was used up.
     fn wait_again(&self, ticket: Ticket, error: MapError, need: &Need) {
         let short_of_quota = matches!(error, MapError::Quota { .. });
         self.pool.queue.0.lock().wait_again(ticket, short_of_quota);
         self.pool.settle();
-        // What the device has given back before it was noted that only it can help, helps now.
+        // Its device may have given something back before `short_of_quota` was set: look again.
         let relieved = short_of_quota && self.device.has_left(need.slots);
         let device = relieved.then_some(self.device.id());
         self.pool.notify(device);
     }
 
-    /// Waits, calling `pause` whenever it has to: it sleeps, or spins a while.
+    /// Waits, and calls `pause` each time it has to; `pause` sleeps or spins a while.
     ///
     /// # Errors
-    /// As the future.
+    /// As in [`Pool::wait`].
     pub fn block(self, mut pause: impl FnMut()) -> Result<Mapped<'a, B, M, C>, MapError> {
         self.block_while(|| {
             pause();
@@ -256,10 +256,10 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         })
     }
 
-    /// Waits until `pause`, which is called whenever it has to, breaks off.
+    /// Waits until `pause`, which is called each time it has to, returns `Break`.
     ///
     /// # Errors
-    /// As the future, and [`TimedOut`](MapError::TimedOut); nothing has changed.
+    /// As in [`Pool::wait`], and [`TimedOut`](MapError::TimedOut); nothing has changed.
     pub fn block_while(
         mut self,
         mut pause: impl FnMut() -> ControlFlow<()>,
@@ -280,7 +280,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
     /// Sleeps until there is room, or until `deadline`.
     ///
     /// # Errors
-    /// As the future, and [`TimedOut`](MapError::TimedOut); nothing has changed.
+    /// As in [`Pool::wait`], and [`TimedOut`](MapError::TimedOut); nothing has changed.
     pub fn block_until(
         mut self,
         deadline: std::time::Instant,
@@ -307,7 +307,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
     }
 }
 
-// Nothing in it is pinned: the line knows it by a number.
+// Nothing in it is pinned: the queue refers to it by a number.
 impl<B: Buffer, M: Memory, C: Config> Unpin for Waiting<'_, B, M, C> {}
 
 impl<'a, B: Buffer, M: Memory, C: Config> Future for Waiting<'a, B, M, C> {

@@ -1,28 +1,28 @@
-//! What is overwritten before a device or another owner can see it: a policy in the pool's type.
+//! The policy for overwriting memory before a device or another owner sees it, in the pool's type.
 #![forbid(unsafe_code)]
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// When bounce memory is zeroed.
+/// The policy for zeroing bounce memory.
 ///
-/// Whatever the policy, the bytes of a mapping are overwritten by those of the original when it is
-/// mapped, in every direction: a device that is to write, and writes less, then gives back what was
-/// there before, and not what an earlier owner of the slots has left. Memory that is allocated
-/// without an original is zeroed under each of them.
+/// Under each policy, a map overwrites the bytes of a mapping with those of the original, in every
+/// direction. So if a device writes fewer bytes, the rest comes back as before, and never holds
+/// data of an earlier owner of the slots. Memory that is allocated without an original is zeroed
+/// under each policy, too.
 ///
-/// What is left are the bytes of a run outside the mapping: *pads*, in front where the original
-/// does not begin at a slot, and behind it up to the end of the last slot. The device can reach
-/// them, and if nobody zeroes them it reads there what others have left.
+/// The remaining bytes of a run are the *pads*. One is before the mapping, if the original does not
+/// begin at a slot. The other is after it, up to the end of the last slot. The device can reach
+/// them. If they are not zeroed, it can read data of other mappings there.
 pub trait Zeroing: sealed::Sealed + 'static {
-    /// Pads are zeroed when a run is mapped.
+    /// True if a map zeroes the pads.
     const PADS: bool;
-    /// The whole run is zeroed when it is unmapped.
+    /// True if an unmap zeroes the whole run.
     const UNMAPPED: bool;
 }
 
-/// Pads are zeroed: no device sees a byte that was not meant for it. The default.
+/// Zeroes pads: no device sees a byte that was not meant for it. The default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ZeroPads;
 
@@ -33,7 +33,7 @@ impl Zeroing for ZeroPads {
     const UNMAPPED: bool = false;
 }
 
-/// As [`ZeroPads`], and runs are zeroed when they are unmapped, so that nothing of a transfer stays
+/// Like [`ZeroPads`], and zeroes runs when they are unmapped, so that no data of a transfer stays
 /// in memory that a host can read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ZeroUnmapped;
@@ -45,8 +45,8 @@ impl Zeroing for ZeroUnmapped {
     const UNMAPPED: bool = true;
 }
 
-/// Pads are left as they are, as Linux leaves them: for devices that are trusted with everything
-/// that passes through the pool.
+/// Leaves pads as they are, like Linux: for devices that are trusted with all data that passes
+/// through the pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ZeroNothing;
 

@@ -2,10 +2,10 @@
 //! writer.
 //!
 //! Frames are grouped in *sections* of 4,096. A section has one of two forms.
-//! - A *cell*, if lookups find at most one run of frames of one segment in it. The cell has the
-//!   run, its segment, and a *base*: the address at which the descriptor of frame 0 would be, so
-//!   that the descriptor of frame `f` is `f` strides further on. Sections that lie wholly in one
-//!   segment share a cell, and so do empty ones.
+//! - A *cell*, if lookups find at most one run of frames of one segment in it. The cell has the run,
+//!   its segment, and a *base*: the address at which the descriptor of frame 0 would be. The
+//!   descriptor of frame `f` is `f` strides further on. Sections that lie wholly in one segment
+//!   share a cell, and so do empty ones.
 //! - A *leaf* otherwise: 64 *blocks* of 64 frames, of three words each. *valid*: bit `i` is set if
 //!   frame `i` is found. *base*: as above; one base serves all segments with descriptors in the
 //!   same slab. *runs*: the segments of the frames.
@@ -57,7 +57,7 @@
 //!   blocks: a reader that still uses the leaf sees current data;
 //! - publishes the top before it clears the limit of the array of words. From then on the array is
 //!   frozen: a reader that still uses it entered before that moment;
-//! - stores runs, then base, and then sets valid bits. To take frames out it clears valid bits, and
+//! - stores runs, then base, and then sets valid bits. To take frames out it clears valid bits. It
 //!   changes base and runs only after a grace period: a reader that saw a bit finds its base and
 //!   its runs.
 
