@@ -38,7 +38,7 @@ const _: () = assert!(align_of::<Segment>() == LINE);
 #[repr(align(128))]
 struct Segment {
     free: [AtomicU64; 2],
-    /// Slots that have ever been taken.
+    /// Slots that were taken since the last reset of the high-water mark.
     touched: [AtomicU64; 2],
 }
 
@@ -380,8 +380,8 @@ impl<const HALF: u32> Slots for LockFree<HALF> {
         Self::look(&self.segments[segment]).0
     }
 
-    /// The number of slots that have ever been taken. Each CPU takes its first run, so this is not
-    /// much more than the most slots taken at one time by CPUs that begin in the same segment.
+    /// The number of slots taken since the last reset. A CPU takes the first run that fits, so
+    /// it is little more than the most slots taken at one time by CPUs that begin in one segment.
     fn high_water(&self) -> usize {
         // Relaxed: a snapshot.
         let touched =

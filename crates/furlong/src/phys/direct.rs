@@ -2,7 +2,7 @@
 //! writer.
 //!
 //! Frames are grouped in *sections* of 4,096. A section has one of two forms.
-//! - A *cell*, if lookups find at most one run of frames of one segment in it. The cell has the run,
+//! - A *cell*, if lookups find at most one stretch of one segment in it. The cell has the stretch,
 //!   its segment, and a *base*: the address at which the descriptor of frame 0 would be. The
 //!   descriptor of frame `f` is `f` strides further on. Sections that lie wholly in one segment
 //!   share a cell, and so do empty ones.
@@ -35,8 +35,8 @@
 //! |---|---|
 //! | 24 | block of the near leaf, from frame 0 to the highest; up to an eighth more after growth |
 //! | 16 | leaf |
-//! | 1,552 | section with two runs or more that is not near |
-//! | 32 | section with one run that is not all of it; table with sections |
+//! | 1,552 | section with two stretches or more that is not near |
+//! | 32 | section with one stretch that is not all of it; table with sections |
 //! | 32 | segment that has whole sections, and 32 for those without descriptors |
 //! | 8 | section from frame 0 to the highest, rounded up to a power of two; not in a wide table |
 //! | 256 | 512 MiB with a segment, in a wide table; and 256 for the empty page |

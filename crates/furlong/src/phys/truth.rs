@@ -43,7 +43,7 @@ impl<D> Clone for Truth<'_, D> {
 
 impl<D> Copy for Truth<'_, D> {}
 
-/// A run of frames of one segment that lookups find.
+/// A stretch of frames of one segment that lookups find.
 pub struct Piece<D> {
     pub(super) frames: Frames,
     pub(super) index: u32,

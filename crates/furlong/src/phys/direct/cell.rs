@@ -1,4 +1,4 @@
-//! Cells: sections in which lookups find one run of one segment, or nothing.
+//! Cells: sections in which lookups find one stretch of one segment, or nothing.
 //!
 //! A cell never changes. To change a section, the writer replaces its cell by another cell or by a
 //! leaf. A reader therefore always sees words that belong together.

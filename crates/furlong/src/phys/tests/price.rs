@@ -85,9 +85,9 @@ fn sections_take_a_word_each_and_share_cells() {
     let start = 1 << 18;
     let table = started([(4096, 4097), (start, start + 2 * 4096 + 1)]);
     let words = 128 * 8;
-    // Cells: the empty one, the segment's shared one, and two of sections with one run.
+    // Cells: the empty one, the segment's shared one, and two of sections with one stretch.
     assert_eq!(bytes(&table), words + 4 * CELL);
-    // A section with two runs takes a leaf.
+    // A section with two stretches takes a leaf.
     table.lock().plug(frames(4200, 4201)).unwrap();
     assert_eq!(bytes(&table), words + 3 * CELL + large(SECTION));
     table.lock().unplug(frames(4200, 4201)).unwrap();
