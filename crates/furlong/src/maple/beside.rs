@@ -7,7 +7,7 @@ use super::leaf::{Leaf, Slot};
 use super::link::{Node, Ptr};
 use super::tree::Tree;
 
-/// A leaf, and the indices that belong to it, of which the one that was looked for is one.
+/// The leaf that an index belongs to, and the bounds of that leaf.
 struct Seen<'a, G: Geometry> {
     leaf: Ptr<'a, Leaf<G>>,
     min: u64,
@@ -15,14 +15,14 @@ struct Seen<'a, G: Geometry> {
 }
 
 impl<G: Geometry> Seen<'_, G> {
-    /// The first entry that has `key` or lies behind it.
+    /// The first entry that contains `key` or lies behind it.
     #[inline(always)]
     fn from(&self, key: u64) -> Option<Slot> {
         let len = self.leaf.len();
         (self.leaf.rank(key)..len).find_map(|at| self.leaf.read(at))
     }
 
-    /// The last entry that has `key` or lies before it.
+    /// The last entry that contains `key` or lies before it.
     #[inline(always)]
     fn upto(&self, key: u64) -> Option<Slot> {
         let len = self.leaf.len().min(self.leaf.rank(key) + 1);
@@ -52,8 +52,8 @@ impl<G: Geometry> Tree<G> {
                     node = inner.link(at).load()?;
                 }
                 Node::Leaf(leaf) => {
-                    // Beside a writer a pivot may have moved since it was compared, over indices
-                    // without entries: looking further then begins behind `key` itself.
+                    // Beside a writer, a pivot may have moved over indices without entries since it
+                    // was compared. The search then continues next to `key` itself.
                     let (min, max) = (min.min(key), max.max(key));
                     return Some(Seen { leaf, min, max });
                 }
@@ -61,7 +61,7 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// The first entry that has `key` or lies behind it.
+    /// The first entry that contains `key` or lies behind it.
     #[inline]
     pub(super) fn from(&self, key: u64, count: &impl Counters) -> Option<Slot> {
         let mut key = key;
@@ -74,7 +74,7 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// The last entry that has `key` or lies before it.
+    /// The last entry that contains `key` or lies before it.
     #[inline]
     pub(super) fn upto(&self, key: u64, count: &impl Counters) -> Option<Slot> {
         let mut key = key;
@@ -87,8 +87,8 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// The last entry that starts before `key`, and the first that has it or lies behind it: one,
-    /// if `key` lies inside it.
+    /// The last entry that starts before `key`, and the first that contains `key` or lies behind
+    /// it. Both are the same entry if `key` lies inside it.
     #[inline]
     pub(super) fn beside(&self, key: u64, count: &impl Counters) -> [Option<Slot>; 2] {
         let Some(seen) = self.see(key, count) else {

@@ -1,8 +1,8 @@
-//! Nodes out of their source and back: alone, or many in a block.
+//! Allocation and release of nodes, alone or many in a block.
 //!
-//! A copy of a tree needs all of its nodes at once, and gives most of them back at once. They come
-//! in blocks of [`Source::BLOCK`] bytes, one behind the other as they are copied. A block goes back
-//! with the last of its nodes: its header counts those that are left.
+//! A copy of a tree needs all of its nodes at once, and frees most of them at once. They come in
+//! blocks of [`Source::BLOCK`] bytes, in the order in which they are copied. The header of a block
+//! counts its nodes that are not freed. The block is freed with the last of them.
 #![expect(unsafe_code, reason = "nodes are put into memory and taken out of it")]
 
 use core::{alloc::Layout, marker::PhantomData, ptr::NonNull};
@@ -14,24 +14,25 @@ use crate::sync::{
     fence,
 };
 
-/// What nodes are to who makes them.
+/// A kind of node, as its allocator sees it.
 ///
 /// # Safety
 ///
-/// `HEAD` is where the head of a `Self` is, and `place` the one that the node was made with.
+/// `HEAD` is the offset of the head in a `Self`. `place` returns the place that the node was made
+/// with.
 pub(super) unsafe trait Kind: Sized {
     const HEAD: usize;
 
-    /// A node with nothing in it, at that place of a block: from 1 on, and 0 for one that is alone.
+    /// An empty node at this place of its block: 1 or more, or 0 for a node without a block.
     fn fresh(place: u8) -> Self;
     fn place(&self) -> u8;
 }
 
-/// What a block begins with.
+/// The header of a block.
 struct Header {
-    /// Nodes that were not given back.
+    /// Nodes that are not freed yet.
     left: AtomicUsize,
-    /// Stands for the memory of the nodes, so that models see who uses it and who frees it.
+    /// Stands for the memory of the nodes, so that models see its uses and its release.
     nodes: UnsafeCell<()>,
 }
 
@@ -39,13 +40,13 @@ struct Header {
 struct Block<T, S>(PhantomData<(T, S)>);
 
 impl<T: Kind, S: Source> Block<T, S> {
-    /// Where the first node is.
+    /// The offset of the first node.
     const FIRST: usize = size_of::<Header>().next_multiple_of(align_of::<T>());
 
-    /// Nodes of a block; none if no two have room.
+    /// The number of nodes in a block; 0 if fewer than two fit.
     const NODES: usize = {
         let nodes = S::BLOCK.saturating_sub(Self::FIRST) / size_of::<T>();
-        // A place is a byte.
+        // A place is one byte.
         match nodes {
             0 | 1 => 0,
             2..=255 => nodes,
@@ -78,17 +79,17 @@ impl<T: Kind, S: Source> Block<T, S> {
         Ok(block)
     }
 
-    /// Gives `nodes` of a block back, and with the last one the block.
+    /// Frees `nodes` nodes of a block, and the block with the last of them.
     ///
     /// # Safety
     ///
-    /// Of the block so many nodes, or places for them, were not given back, and nobody uses them
-    /// any more.
+    /// At least `nodes` nodes of the block, or places for them, are not freed yet. Nobody uses
+    /// these any more.
     unsafe fn give_back(block: NonNull<Header>, nodes: usize) {
-        // SAFETY: it has nodes that were not given back, so it is alive.
+        // SAFETY: the block has nodes that are not freed, so it is alive.
         let header = unsafe { block.as_ref() };
         header.nodes.with(|_| ());
-        // Release, `block-leave`: pairs with `block-end`. Whatever was done to these nodes happens
+        // Release, `block-leave`: pairs with `block-end`. Every access to these nodes happens
         // before the block is freed.
         if header.left.fetch_sub(nodes, Ordering::Release) > nodes {
             return;
@@ -97,16 +98,16 @@ impl<T: Kind, S: Source> Block<T, S> {
         // each other's release sequences.
         fence(Ordering::Acquire);
         header.nodes.with_mut(|_| ());
-        // SAFETY: it has no nodes any more. Only under loom there is something to be dropped.
+        // SAFETY: no node of the block is left. Only loom's types have anything to drop.
         unsafe { block.drop_in_place() };
-        // SAFETY: it came from the source with this layout, and nobody uses it any more.
+        // SAFETY: the block came from the source with this layout, and nobody uses it any more.
         unsafe { S::free(block.cast(), Self::LAYOUT) };
     }
 }
 
-/// Where nodes of one kind come from one after the other: from blocks while many are wanted.
+/// A sequence of new nodes of one kind, taken from blocks while many are wanted.
 pub(super) struct Run<T: Kind, S: Source> {
-    /// The block that still has room, and how many nodes were taken from it.
+    /// The block that still has room, and the number of nodes taken from it.
     block: Option<NonNull<Header>>,
     taken: usize,
     kind: PhantomData<(T, S)>,
@@ -121,7 +122,8 @@ impl<T: Kind, S: Source> Run<T, S> {
         }
     }
 
-    /// The node that `make` makes for its place, where `wanted` are, this one among them.
+    /// Allocates a node, which `make` makes for its place. `wanted` is the number of nodes still to
+    /// be made, this one included.
     pub(super) fn make(
         &mut self,
         wanted: usize,
@@ -138,10 +140,10 @@ impl<T: Kind, S: Source> Run<T, S> {
             return Ok(node);
         };
         let at = Block::<T, S>::FIRST + self.taken * size_of::<T>();
-        // SAFETY: fewer than all nodes of the block were taken, so this place lies in it.
+        // SAFETY: not all nodes of the block were taken, so this place lies in it.
         let node = unsafe { block.byte_add(at) }.cast::<T>();
         self.taken += 1;
-        // SAFETY: the place is there and aligned for a node, and nobody else's.
+        // SAFETY: the place is aligned for a node, and nobody else uses it.
         unsafe { node.write(make(self.taken as u8)) };
         if self.taken == Block::<T, S>::NODES {
             self.block = None;
@@ -158,7 +160,7 @@ impl<T: Kind, S: Source> Run<T, S> {
     ) -> Result<Ptr<'a, T>, NoMemory> {
         let _ = tree;
         let node = self.make(wanted, make)?;
-        // SAFETY: it is given back by a pool only, as other nodes of the tree are; see `Ptr`.
+        // SAFETY: only a pool frees it, as with the other nodes of the tree; see `Ptr`.
         Ok(unsafe { Ptr::new(node) })
     }
 }
@@ -166,30 +168,30 @@ impl<T: Kind, S: Source> Run<T, S> {
 impl<T: Kind, S: Source> Drop for Run<T, S> {
     fn drop(&mut self) {
         if let Some(block) = self.block {
-            // SAFETY: these places were not taken, nor given back.
+            // SAFETY: these places were neither taken nor freed.
             unsafe { Block::<T, S>::give_back(block, Block::<T, S>::NODES - self.taken) };
         }
     }
 }
 
-/// Gives a node back to its source, with its block if it is the last one there.
+/// Frees a node, and its block if it is the last node there.
 ///
 /// # Safety
 ///
-/// The node came from a run of that source, and nobody uses it any more.
+/// The node came from a run with this source, and nobody uses it any more.
 pub(super) unsafe fn dispose<T: Kind, S: Source>(node: NonNull<T>) {
-    // SAFETY: it was not given back before.
+    // SAFETY: the node is not freed yet.
     let place = usize::from(unsafe { node.as_ref() }.place());
-    // SAFETY: nobody uses it any more. Only under loom there is something to be dropped.
+    // SAFETY: nobody uses it any more. Only loom's types have anything to drop.
     unsafe { node.drop_in_place() };
     let Some(before) = place.checked_sub(1) else {
-        // SAFETY: it was alone, and came from the source with this layout.
+        // SAFETY: it has no block, and came from the source with this layout.
         return unsafe { S::free(node.cast(), Layout::new::<T>()) };
     };
     let at = Block::<T, S>::FIRST + before * size_of::<T>();
-    // SAFETY: so far before a node at that place its block begins, and the node's pointer was made
-    // of the block's.
+    // SAFETY: a node at this place lies so many bytes behind the start of its block, and its
+    // pointer was derived from that of the block.
     let block = unsafe { node.byte_sub(at) }.cast::<Header>();
-    // SAFETY: the node is one of those that were not given back.
+    // SAFETY: this node of the block was not freed before.
     unsafe { Block::<T, S>::give_back(block, 1) };
 }

@@ -1,4 +1,4 @@
-//! New nodes, filled from left to right with what is to be in them.
+//! New nodes, filled from left to right.
 #![forbid(unsafe_code)]
 
 use super::geometry::Geometry;
@@ -9,7 +9,7 @@ use super::pool::Pool;
 use super::source::Source;
 use super::tree::Tree;
 
-/// The nodes that stand for what one level of a change comes to: three at most.
+/// The nodes that result from a change at one level: at most three.
 pub(super) struct Items<'a, G: Geometry> {
     items: [Option<Item<'a, G>>; 3],
     len: usize,
@@ -37,17 +37,17 @@ impl<'a, G: Geometry> Items<'a, G> {
     }
 }
 
-/// How `total` things are put into nodes of `capacity`.
+/// The distribution of `total` items over nodes of `capacity`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shares {
     total: usize,
     nodes: usize,
-    /// What the first of two gets, if not half.
+    /// The share of the first of two nodes, if it is not half.
     first: Option<usize>,
 }
 
 impl Shares {
-    /// Evenly.
+    /// Even shares.
     pub(super) fn even(total: usize, capacity: usize) -> Self {
         Self {
             total,
@@ -56,7 +56,7 @@ impl Shares {
         }
     }
 
-    /// The first of two nodes nearly full, because what comes next is expected behind it.
+    /// The first of two nodes nearly full, because the next entries are expected behind it.
     pub(super) fn ascending(total: usize, capacity: usize) -> Self {
         let even = Self::even(total, capacity);
         Self {
@@ -70,7 +70,7 @@ impl Shares {
         self.nodes
     }
 
-    /// What node `at` gets.
+    /// The share of node `at`.
     pub(super) fn of(&self, at: usize) -> usize {
         match (self.first, at) {
             (Some(first), 0) => first,
@@ -80,18 +80,18 @@ impl Shares {
     }
 }
 
-/// Fills leaves.
+/// A builder of leaves.
 pub(super) struct Leaves<'a, G: Geometry> {
     shares: Shares,
     leaf: Option<Ptr<'a, Leaf<G>>>,
-    /// Slots of the leaf that are written, and that are to be.
+    /// Slots of the leaf that are written, and slots that it is to have.
     len: usize,
     room: usize,
     items: Items<'a, G>,
 }
 
 impl<'a, G: Geometry> Leaves<'a, G> {
-    /// Leaves that get `shares`.
+    /// A builder of leaves with these `shares`.
     pub(super) fn new(shares: Shares) -> Self {
         Self {
             shares,
@@ -128,7 +128,7 @@ impl<'a, G: Geometry> Leaves<'a, G> {
         self.room -= 1;
     }
 
-    /// The entries of a leaf in the slots from `from` to `to`.
+    /// Adds the entries in the slots from `from` to `to` of a leaf.
     #[inline]
     pub(super) fn extend<S: Source>(
         &mut self,
@@ -159,14 +159,14 @@ impl<'a, G: Geometry> Leaves<'a, G> {
         }
     }
 
-    /// The leaves, of which the last ends at `max`.
+    /// Returns the leaves; the last one ends at `max`.
     pub(super) fn finish(mut self, max: u64) -> Items<'a, G> {
         self.close(max);
         self.items
     }
 }
 
-/// Fills inner nodes.
+/// A builder of inner nodes.
 pub(super) struct Inners<'a, G: Geometry> {
     shares: Shares,
     inner: Option<Ptr<'a, Inner<G>>>,
@@ -197,7 +197,7 @@ impl<'a, G: Geometry> Inners<'a, G> {
         self.pending = Some(item);
     }
 
-    /// The children of a node from `from` to `to`.
+    /// Adds the children from `from` to `to` of a node.
     pub(super) fn extend<S: Source>(
         &mut self,
         node: Ptr<'a, Inner<G>>,
@@ -209,7 +209,7 @@ impl<'a, G: Geometry> Inners<'a, G> {
         let mut from = from;
         while from < to {
             self.settle(tree, pool);
-            // The last one of a node, and the last one of all, wait for their pivots.
+            // The last child of each node and the last one of all wait for their pivots.
             let some = self.room.saturating_sub(1).min(to - from - 1);
             if let Some(inner) = self.inner.filter(|_| some > 0) {
                 inner.append(node.get(), from, some);
@@ -227,7 +227,7 @@ impl<'a, G: Geometry> Inners<'a, G> {
         }
     }
 
-    /// Lets the last child end at `pivot`.
+    /// Makes the last child end at `pivot`.
     pub(super) fn end_at(&mut self, pivot: u64) {
         if let Some(item) = &mut self.pending {
             item.pivot = pivot;
@@ -255,7 +255,7 @@ impl<'a, G: Geometry> Inners<'a, G> {
         }
     }
 
-    /// The nodes, of which the last ends at `max`.
+    /// Returns the nodes; the last one ends at `max`.
     pub(super) fn finish<S: Source>(
         mut self,
         max: u64,

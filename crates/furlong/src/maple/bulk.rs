@@ -1,4 +1,4 @@
-//! A tree made of sorted entries at once.
+//! Loading of sorted entries into an empty tree.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -20,15 +20,15 @@ use crate::addr::{Address, Extent, debug_without_value};
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
-/// Why entries were not loaded. The one at which it stopped comes back; those before it have been
-/// dropped, as they are where the iterator panics.
+/// The reason why entries were not loaded. The entry at which loading stopped comes back. Those
+/// before it have been dropped, as they are if the iterator panics.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BulkError<A: Address, E> {
-    /// It is the first one, and there are entries already. Nothing has changed.
+    /// The map was not empty; this is the first of the new entries. Nothing has changed.
     Occupied(Extent<A>, E),
-    /// It does not lie behind the one before.
+    /// The entry does not lie behind the one before.
     Order(Extent<A>, E),
-    /// There is no memory for nodes.
+    /// Out of memory for nodes.
     NoMemory(Extent<A>, E),
 }
 
@@ -56,8 +56,8 @@ impl<A: Address, E> fmt::Display for BulkError<A, E> {
 impl<A: Address, E> Error for BulkError<A, E> {}
 
 impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
-    /// A map of entries in ascending order. One place is left in each node, so that one more entry
-    /// does not split it.
+    /// A map of entries in ascending order. One place stays free in each node, so that one more
+    /// entry does not split it.
     ///
     /// # Errors
     /// [`BulkError`].
@@ -94,7 +94,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
             let word = entry.into_word();
             loading.push(Slot { start, last, word });
         }
-        // Also after a failure or a panic, so that what was loaded is dropped with the map.
+        // Also after a failure or a panic, so that the loaded entries are dropped with the map.
         drop(loading);
         new.pool.end();
         result.map(|()| new)
@@ -102,7 +102,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, C> {
-    /// As [`Maple::from_sorted`]; readers hold guards of `rcu`, and writers take `lock`.
+    /// As [`Maple::from_sorted`]. Readers hold guards of `rcu`, and writers take `lock`.
     ///
     /// # Errors
     /// [`BulkError`].
@@ -114,7 +114,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
         Maple::from_sorted(entries).map(|map| Self::from_maple(map, rcu, lock))
     }
 
-    /// A map that had one owner, for readers from now on.
+    /// Turns a map with one owner into one with readers.
     ///
     /// # Cost
     /// O(1).
@@ -127,14 +127,14 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, L, C> {
-    /// Puts entries in ascending order into the map, which is empty. Readers see none of them, and
-    /// then all at once.
+    /// Loads entries in ascending order into an empty map. Readers see no entry until they see all
+    /// of them at once.
     ///
     /// # Errors
-    /// [`BulkError`]; the map is empty still, or nothing has changed.
+    /// [`BulkError`]; the map is still empty, or nothing has changed.
     ///
     /// # Cost
-    /// As [`Maple::from_sorted`]. What was supplied is not used.
+    /// As [`Maple::from_sorted`]. Supplied nodes are not used.
     pub fn load_sorted(
         &mut self,
         entries: impl IntoIterator<Item = (Extent<A>, E)>,
@@ -152,7 +152,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
 
 type Level<'a, C> = Option<Ptr<'a, Inner<<C as Config>::Geometry>>>;
 
-/// The nodes that are being filled: a leaf, and an inner node a level above it.
+/// The nodes that are being filled: a leaf, and one inner node at each level above it.
 struct Loading<'a, C: Config> {
     tree: &'a Tree<C::Geometry>,
     pool: &'a mut Pool<C::Geometry, C::Source>,
@@ -164,13 +164,13 @@ struct Loading<'a, C: Config> {
     /// The first index behind the last entry.
     free: Option<u64>,
     entries: usize,
-    /// Leaves for which there is room: nodes get one child less than they may have.
+    /// The number of further leaves that fit: nodes get one child less than they may have.
     leaves_max: usize,
     levels: <C::Geometry as Geometry>::Path<Level<'a, C>>,
 }
 
 impl<'a, C: Config> Loading<'a, C> {
-    /// Obtains what the next entry may need.
+    /// Obtains the nodes that the next entry may need.
     fn prepare(&mut self) -> Result<(), NoMemory> {
         let is_full = self.len + 1 >= C::Geometry::LEAF;
         if self.leaf.is_some() && !is_full {
@@ -180,7 +180,7 @@ impl<'a, C: Config> Loading<'a, C> {
         let levels = self.levels.as_slice().iter().flatten().count();
         self.pool.ensure(Nodes {
             leaves: 1,
-            // Each level may get a node for this leaf, and two at the end.
+            // This leaf may add one node to each level, and the end adds two.
             inners: 3 * (levels + 2),
         })
     }
@@ -195,7 +195,7 @@ impl<'a, C: Config> Loading<'a, C> {
         };
         self.leaf = Some(leaf);
         let gap = self.free.map_or(0, |free| slot.start - free);
-        // What is before the first entry of a leaf is not the leaf's.
+        // The gap before the first entry of a leaf belongs to the leaf before.
         if self.len > 0 {
             self.largest = self.largest.max(gap);
         }
@@ -248,7 +248,7 @@ impl<'a, C: Config> Loading<'a, C> {
         self.hang(item, level + 1);
     }
 
-    /// Closes all nodes, and makes the highest the root.
+    /// Closes all nodes, and makes the highest one the root.
     fn finish(&mut self) {
         self.close_leaf(u64::MAX);
         for level in 0..C::Geometry::DEPTH {
@@ -283,7 +283,7 @@ impl<C: Config> Drop for Loading<'_, C> {
 }
 
 impl<A: Address, E> BulkError<A, E> {
-    /// The entry at which it stopped.
+    /// The entry at which loading stopped.
     pub fn into_entry(self) -> E {
         match self {
             Self::Occupied(_, entry) | Self::Order(_, entry) | Self::NoMemory(_, entry) => entry,

@@ -9,8 +9,8 @@ use super::leaf::Leaf;
 use super::link::{Node, Ptr};
 use super::tree::Tree;
 
-/// A broken invariant of a tree, numbered as in the module's documentation, and the first index of
-/// the node or of the slot where it was found.
+/// A broken invariant of a tree, numbered as in the module's documentation, with the first index of
+/// the node or the slot that breaks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Broken {
@@ -18,16 +18,15 @@ pub enum Broken {
     Order(u64),
     /// I2: a pivot does not ascend, or leaves its node, or the last one is not MAX.
     Pivot(u64),
-    /// I3: two leaves lie at different depths, or an inner node has less than two children where
-    /// it is the root, or none.
+    /// I3: two leaves have different depths, an inner node has no child, or the root has only one.
     Shape(u64),
-    /// I4: a leaf has no entry, or counts them wrongly, or an unused slot has something in it.
+    /// I4: a leaf has no entry, counts its entries wrongly, or an unused slot is not empty.
     Count(u64),
     /// I5: a leaf that is not the first does not begin with an entry.
     Begin(u64),
-    /// I6: the largest gap noted for a child or for the tree is not that.
+    /// I6: the largest gap noted for a child or for the tree is wrong.
     Gap(u64),
-    /// I6: the tree has so many entries, and another number is noted.
+    /// I6: the noted number of entries is wrong; this is the right one.
     Len(u64),
 }
 
@@ -47,7 +46,7 @@ impl fmt::Display for Broken {
 
 impl core::error::Error for Broken {}
 
-/// What is known of a subtree that was walked.
+/// The facts about a subtree that was walked.
 #[derive(Clone, Copy)]
 struct Seen {
     gap: u64,
@@ -136,7 +135,7 @@ fn check_leaf<G: Geometry>(leaf: Ptr<'_, Leaf<G>>, min: u64, max: u64) -> Result
     for at in 0..len {
         let (start, last) = (leaf.start(at), leaf.last(at));
         let erased = leaf.word(at).is_none();
-        // What was erased may lie where the leaf no longer reaches.
+        // An erased extent may lie beyond the present bounds of its leaf.
         let inside = erased || (min <= start && last <= max);
         let behind = free.is_some_and(|free| free <= start) || (erased && live == 0);
         if start > last || !inside || !behind {

@@ -5,17 +5,17 @@ use core::marker::PhantomData;
 
 use super::{Counters, Geometry, Heap, Off, Source, Wide};
 
-/// What may differ between two trees.
+/// The choices that may differ between two trees.
 pub trait Config: 'static {
     /// The sizes of nodes.
     type Geometry: Geometry;
-    /// Where nodes come from.
+    /// The memory for nodes.
     type Source: Source;
-    /// Whether work is counted.
+    /// The counters of work.
     type Counters: Counters;
 }
 
-/// Nodes of 15 slots and 32 children, from the heap; nothing counted.
+/// The default: leaves of 15 slots, inner nodes of 32 children, nodes on the heap, no counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 

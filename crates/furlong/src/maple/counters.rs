@@ -5,19 +5,19 @@ use core::fmt::Debug;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// What is counted.
+/// A kind of work that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A node was looked at.
+    /// A visit of a node.
     Visit,
-    /// One word of a slot was stored where it stands, readers or not.
+    /// One word of a slot was stored in place, with or without readers.
     SlotStore,
-    /// A leaf or an inner node was written anew, or in place where there are no readers.
+    /// A leaf or an inner node was written anew: a copy, or in place if there are no readers.
     NodeStore,
-    /// One more node stands where one or two stood.
+    /// One more node replaced one or two nodes.
     Split,
-    /// A node was emptied into a sibling, or filled up from one.
+    /// A node was merged into a sibling, or refilled from one.
     Rebalance,
     /// A store replaced slots of more than one leaf.
     SpanningStore,
@@ -27,9 +27,9 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Counts the work of a tree.
+/// A counter of a tree's work.
 ///
-/// Sealed: it is called in the middle of a change, where code of the user's that panics would leave
+/// Sealed: the tree calls it in the middle of a change, where a panic in user code would leave
 /// entries in two nodes.
 /// ```compile_fail,E0277
 /// use furlong::maple::{Counters, Event};
@@ -44,7 +44,7 @@ mod sealed {
 /// }
 /// ```
 pub trait Counters: sealed::Sealed + Default + Debug {
-    /// Something happened.
+    /// Counts one event.
     fn count(&self, event: Event);
 }
 
@@ -59,12 +59,12 @@ impl Counters for Off {
     fn count(&self, _: Event) {}
 }
 
-/// Counts everything; exact where one thread uses the tree.
+/// Counts everything; exact if only one thread uses the tree.
 #[derive(Debug, Default)]
 pub struct Tally([AtomicU64; 6]);
 
 impl Tally {
-    /// How often `event` happened.
+    /// The number of times that `event` happened.
     #[must_use]
     pub fn of(&self, event: Event) -> u64 {
         // Relaxed: a count, which orders nothing.

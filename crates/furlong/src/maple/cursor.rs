@@ -1,4 +1,4 @@
-//! A place in a map that outlives changes.
+//! A place in a map that stays valid across changes.
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -10,25 +10,24 @@ use super::typed::extent;
 use super::view::{Place, View};
 use crate::addr::{Address, Extent};
 
-/// A place in a map: the extent of the entry or the gap that was found last, or one that was set.
+/// A place in a map: the extent of the entry or the gap found last, or an extent that was set.
 ///
-/// It has indices and no nodes. So it can be kept while the map changes, while no lock is held and
-/// no guard, and be used with any map of that kind of address. Each call looks at the map as it is
-/// then:
+/// It consists of indices and refers to no node. So it can be kept while the map changes, without a
+/// lock and without a guard, and it works with any map of the same kind of address. Each call looks
+/// at the map as it is at that time:
 ///
-/// - `next` and `find` go on behind the extent, with the first entry that ends there or later. An
-///   entry that has come there since is found, and one that has gone is not; one that has grown
-///   over the place is found, though it may have been found before.
-/// - `previous` and `find_back` go on before it in the same way.
-/// - Where nothing is found, the cursor has run out on that side and stays where it is: another
-///   call there looks again, and one in the other direction begins with the extent itself, so that
-///   it finds the entry that was found last, if that is still there.
-/// - A store or an erasing at the cursor leaves it where it is, and whoever else changes the map
-///   does as well.
+///
+/// - `next` and `find` continue behind the extent, with the first entry that ends there or later.
+///   They find entries that were added there since, and not those that were removed. They may find
+///   an entry again that has grown over the place.
+/// - `previous` and `find_back` continue before the extent in the same way.
+/// - If nothing is found, the cursor has run out on that side and stays. Another call in that
+///   direction looks again. A call in the other direction begins with the extent itself, so it
+///   finds the entry found last, if that is still there.
+/// - No store and no erasure moves the cursor, neither its own nor those of others.
 ///
 /// # Cost
-/// Each call O(log n). Who goes through many entries and changes none of them has an
-/// [`Iter`](super::Iter).
+/// Each call O(log n). To visit many entries and change none, an [`Iter`](super::Iter) is cheaper.
 ///
 /// # Example
 /// ```
@@ -52,20 +51,21 @@ use crate::addr::{Address, Extent};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor<A: Address> {
     at: Extent<A>,
-    /// Where looking goes on upwards; none behind the last index.
+    /// The index from which the upward search continues; none behind the last index.
     from: Option<u64>,
-    /// Where looking goes on downwards; none before the first index.
+    /// The index from which the downward search continues; none before the first index.
     upto: Option<u64>,
 }
 
 impl<A: Address> Cursor<A> {
-    /// A cursor at an index, with nothing found: whatever has the index is what is found first,
-    /// upwards and downwards.
+    /// A cursor at an index, with nothing found yet. The first search in either direction finds an
+    /// entry that contains the index.
     pub fn new(index: A) -> Self {
         Self::over(extent(index.raw(), index.raw()))
     }
 
-    /// A cursor at an extent, for a store there; whatever overlaps it is found first.
+    /// A cursor at an extent, for a store there. The first search in either direction finds an
+    /// entry that overlaps it.
     pub fn over(at: Extent<A>) -> Self {
         Self {
             at,
@@ -74,17 +74,17 @@ impl<A: Address> Cursor<A> {
         }
     }
 
-    /// Forgets what was found: what the cursor is at is found again, upwards and downwards.
+    /// Forgets the last find: the next search in either direction finds it again.
     pub fn reset(&mut self) {
         *self = Self::over(self.at);
     }
 
-    /// What the cursor is at.
+    /// The extent of the cursor.
     pub fn extent(&self) -> Extent<A> {
         self.at
     }
 
-    /// Moves to what is at the first index of the extent, an entry or a gap.
+    /// Moves to the entry or the gap that contains the first index of the extent.
     pub fn walk<'v, E: Entry, C: Config>(
         &mut self,
         view: View<'v, A, E, C>,
@@ -102,7 +102,7 @@ impl<A: Address> Cursor<A> {
         self.find(view, A::from_raw(u64::MAX))
     }
 
-    /// Moves to the entry before.
+    /// Moves to the previous entry.
     pub fn previous<'v, E: Entry, C: Config>(
         &mut self,
         view: View<'v, A, E, C>,
@@ -110,7 +110,7 @@ impl<A: Address> Cursor<A> {
         self.find_back(view, A::from_raw(0))
     }
 
-    /// Moves to the next entry, if that starts at `last` or before.
+    /// Moves to the next entry, if it starts at `last` or before.
     pub fn find<'v, E: Entry, C: Config>(
         &mut self,
         view: View<'v, A, E, C>,
@@ -125,7 +125,7 @@ impl<A: Address> Cursor<A> {
         found
     }
 
-    /// Moves to the entry before, if that ends at `first` or later.
+    /// Moves to the previous entry, if it ends at `first` or later.
     pub fn find_back<'v, E: Entry, C: Config>(
         &mut self,
         view: View<'v, A, E, C>,
@@ -140,7 +140,7 @@ impl<A: Address> Cursor<A> {
         found
     }
 
-    /// Moves to what begins behind the cursor, an entry or a gap.
+    /// Moves to the entry or the gap that begins behind the cursor.
     pub fn next_place<'v, E: Entry, C: Config>(
         &mut self,
         view: View<'v, A, E, C>,
@@ -150,7 +150,7 @@ impl<A: Address> Cursor<A> {
         Some(place)
     }
 
-    /// Moves to what ends before the cursor, an entry or a gap.
+    /// Moves to the entry or the gap that ends before the cursor.
     pub fn previous_place<'v, E: Entry, C: Config>(
         &mut self,
         view: View<'v, A, E, C>,
@@ -160,7 +160,7 @@ impl<A: Address> Cursor<A> {
         Some(place)
     }
 
-    /// Gives the extent that the cursor is at an entry, over whatever is there.
+    /// Stores an entry at the cursor's extent, over all entries there.
     ///
     /// # Errors
     /// [`StoreError`], with the entry; nothing has changed.
@@ -172,7 +172,7 @@ impl<A: Address> Cursor<A> {
         map.put(self.at, entry)
     }
 
-    /// Takes the entry out that has the first index of the extent that the cursor is at.
+    /// Removes the entry that contains the first index of the cursor's extent.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
@@ -183,7 +183,7 @@ impl<A: Address> Cursor<A> {
         map.take(self.at.start())
     }
 
-    /// Moves to the lowest place in `window` for something of `size`, for a store there; says no
+    /// Moves to the lowest place in `window` for `size` indices, for a store there. Returns false
     /// and stays if there is none.
     pub fn lowest_gap<E: Entry, M: Edit<A, E>>(
         &mut self,
@@ -194,7 +194,7 @@ impl<A: Address> Cursor<A> {
         self.settle(map.lowest(size, window))
     }
 
-    /// Moves to the highest place in `window` for something of `size`, for a store there; says no
+    /// Moves to the highest place in `window` for `size` indices, for a store there. Returns false
     /// and stays if there is none.
     pub fn highest_gap<E: Entry, M: Edit<A, E>>(
         &mut self,
@@ -212,7 +212,7 @@ impl<A: Address> Cursor<A> {
         place.is_some()
     }
 
-    /// Is at what was found.
+    /// Moves to an extent that was found.
     fn arrive(&mut self, at: Extent<A>) {
         self.at = at;
         self.from = at.last().raw().checked_add(1);

@@ -1,4 +1,4 @@
-//! What a change takes out, and what it puts there.
+//! The slots that a change replaces, and their replacement.
 #![forbid(unsafe_code)]
 
 use super::geometry::Geometry;
@@ -6,21 +6,22 @@ use super::leaf::{Slot, Word};
 use super::tree::Spot;
 use super::write::Refused;
 
-/// What a change puts in place of the slots `from..to`, from a leaf on the left to one on the right
-/// which may be the same.
+/// The replacement of the slots `from..to`. `from` is a slot of the left leaf and `to` one of the
+/// right leaf; both may be the same leaf.
 #[derive(Debug)]
 pub(super) struct Cut {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) pieces: [Option<Slot>; 3],
-    /// Entries that lie wholly in what is stored over.
+    /// The number of entries wholly inside the stored extent.
     pub(super) covered: usize,
-    /// Two of the pieces are the ends of one entry, and the last still needs an entry of its own.
+    /// True if two of the pieces are the ends of one entry, and the last still needs an entry of
+    /// its own.
     pub(super) splits: bool,
 }
 
 impl Cut {
-    /// Nothing in place of the slots `from..to`, of which `covered` have entries.
+    /// Removes the slots `from..to`, of which `covered` have entries.
     pub(super) fn erasing(from: usize, to: usize, covered: usize) -> Self {
         Self {
             from,
@@ -31,7 +32,7 @@ impl Cut {
         }
     }
 
-    /// `new` in place of the slots `from..to`, of which one is the same entry.
+    /// Replaces the slots `from..to`, one of which has the entry of `new`, by `new`.
     pub(super) fn resizing(from: usize, to: usize, new: Slot) -> Self {
         Self {
             pieces: [None, Some(new), None],
@@ -52,10 +53,10 @@ impl Cut {
             .sum()
     }
 
-    /// Gives the upper part of an entry that is cut in two an entry of its own.
+    /// Makes a separate entry for the upper part of an entry that is cut in two.
     ///
     /// # Errors
-    /// There is none; nothing has changed.
+    /// `split` returned no entry; nothing has changed.
     pub(super) fn split(
         &mut self,
         split: impl FnOnce(Word) -> Option<Word>,
@@ -66,19 +67,19 @@ impl Cut {
         Ok(())
     }
 
-    /// Whether nothing of an entry in the cut is left.
+    /// True if nothing is left of this entry, which lies in the cut.
     pub(super) fn covers(&self, slot: &Slot) -> bool {
         let [lower, _, upper] = self.pieces;
         lower.is_none_or(|lower| lower.start != slot.start)
             && upper.is_none_or(|upper| upper.last != slot.last)
     }
 
-    /// Whether entries are displaced that lie in leaves which are given up.
+    /// True if leaves that are given up contain displaced entries.
     pub(super) fn displaces(&self) -> bool {
         self.covered > 0
     }
 
-    /// The cut that a store inside one leaf makes, which has the slot `from` or what is before it.
+    /// The cut of a store inside one leaf, which starts in slot `from` or in the gap before it.
     #[inline(always)]
     pub(super) fn inside<G: Geometry>(
         spot: &Spot<'_, G>,
@@ -103,7 +104,7 @@ impl Cut {
         cut
     }
 
-    /// The cut that a store from one leaf to another makes.
+    /// The cut of a store that spans leaves, from the left one to the right one.
     pub(super) fn between<G: Geometry>(
         left: &Spot<'_, G>,
         right: &Spot<'_, G>,
@@ -132,7 +133,7 @@ impl Cut {
     }
 }
 
-/// What of `old` is left below and above a store from `start` to `last`.
+/// The parts of `old` below and above a store from `start` to `last`.
 fn parts(old: Slot, start: u64, last: u64) -> (Option<Slot>, Option<Slot>) {
     let lower = (old.start < start).then(|| Slot {
         last: start - 1,

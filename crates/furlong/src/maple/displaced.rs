@@ -15,20 +15,20 @@ use super::{
 };
 use crate::addr::{Address, Extent};
 
-/// Slots that a change has taken out, in order. Whoever forgets them leaks what they hold.
+/// Slots that a change has removed, in order. If it is forgotten, their entries leak.
 pub(super) struct Slots<'a, C: Config> {
     tree: &'a Tree<C::Geometry>,
     pub(super) pool: &'a mut Pool<C::Geometry, C::Source>,
     displaced: write::Displaced<C>,
-    /// What was stored over.
+    /// The range of the store.
     start: u64,
     last: u64,
-    /// The leaf that is being gone through, and how far.
+    /// The leaf that is being walked, and the next slot in it.
     leaf: Option<(Ptr<'a, Leaf<C::Geometry>>, usize)>,
 }
 
 impl<'a, C: Config> Slots<'a, C> {
-    /// What a change from the one index to the other has displaced.
+    /// The slots that a change from `start` to `last` has displaced.
     #[inline]
     pub(super) fn new(
         tree: &'a Tree<C::Geometry>,
@@ -46,7 +46,7 @@ impl<'a, C: Config> Slots<'a, C> {
         }
     }
 
-    /// Whether there is surely nothing more.
+    /// True only if there are no more slots.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         let Self {
@@ -55,7 +55,7 @@ impl<'a, C: Config> Slots<'a, C> {
         displaced.one.is_none() && leaf.is_none() && displaced.leaves.is_empty()
     }
 
-    /// Gives the nodes up without looking at their entries, which need no drop.
+    /// Gives the nodes up without a look at their entries, which need no drop.
     fn give_up(&mut self) {
         self.pool.give_up_all(&mut self.displaced.leaves);
     }
@@ -86,11 +86,11 @@ impl<C: Config> Iterator for Slots<'_, C> {
     }
 }
 
-/// The entries that a change has taken out whole, with their extents, in order.
+/// The entries that a change has removed whole, with their extents, in order.
 ///
-/// Entries that it has cut stay, with what is left of them. Dropped, it drops the rest: where the
-/// drop of one panics, all others too. Forgotten, it leaks the rest and the nodes that they are in;
-/// the map does not have them any more.
+/// Entries that were only cut keep their rest in the map. Dropping this drops the remaining
+/// entries; if the drop of one panics, the others are still dropped. Forgetting it leaks them and
+/// their nodes; the map no longer has them.
 #[must_use = "what is displaced is dropped with it: take it, and drop it where that suits"]
 pub struct Displaced<'a, A: Address, E: Entry, C: Config> {
     pub(super) slots: Slots<'a, C>,
@@ -115,7 +115,7 @@ impl<A: Address, E: Entry, C: Config> Iterator for Displaced<'_, A, E, C> {
     }
 }
 
-/// Drops what is left, also while the panic of an entry's drop unwinds, and ends the change.
+/// Drops the remaining entries, even if the drop of one panics, and ends the change.
 struct Rest<'r, 'a, A: Address, E: Entry, C: Config>(&'r mut Displaced<'a, A, E, C>);
 
 impl<A: Address, E: Entry, C: Config> Drop for Rest<'_, '_, A, E, C> {

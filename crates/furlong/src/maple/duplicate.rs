@@ -26,12 +26,12 @@ use crate::addr::{Address, Extent};
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
-/// Why a tree was not duplicated. What was copied has been dropped, as it is where `copy` panics.
+/// The reason why a tree was not duplicated. The copied part is dropped, as it is if `copy` panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateError<X> {
-    /// There is no memory for nodes.
+    /// Out of memory for nodes.
     NoMemory,
-    /// An entry was not copied.
+    /// `copy` refused an entry.
     Entry(X),
 }
 
@@ -53,13 +53,13 @@ impl<X> fmt::Display for DuplicateError<X> {
 impl<X: fmt::Debug> Error for DuplicateError<X> {}
 
 impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
-    /// A copy, node by node, whose entries `copy` makes.
+    /// Duplicates the map, node by node; `copy` makes the entries.
     ///
     /// # Errors
-    /// [`DuplicateError`], with what `copy` said.
+    /// [`DuplicateError`], with the error of `copy`.
     ///
     /// # Cost
-    /// O(n): each node is read once and written once. Memory is asked for a block of nodes at a
+    /// O(n): each node is read once and written once. Memory is allocated one block of nodes at a
     /// time: see [`Source::BLOCK`](super::Source::BLOCK).
     pub fn duplicate<X>(
         &self,
@@ -72,11 +72,11 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, L, C> {
-    /// A copy, node by node, whose entries `copy` makes; its readers hold guards of `rcu` and its
-    /// writers take `lock`.
+    /// Duplicates the map, node by node; `copy` makes the entries. Readers of the copy hold guards
+    /// of `rcu`, and its writers take `lock`.
     ///
     /// # Errors
-    /// [`DuplicateError`], with what `copy` said.
+    /// [`DuplicateError`], with the error of `copy`.
     ///
     /// # Cost
     /// As [`Maple::duplicate`].
@@ -94,7 +94,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, L, C> {
-    /// Takes all that is in another map. This one is empty, and readers see nothing and then all.
+    /// Moves the whole content of another map into this empty one. Readers see it appear at once.
     #[cfg(feature = "alloc")]
     pub(crate) fn adopt(&mut self, other: Maple<A, E, C>) {
         debug_assert!(self.view().is_empty(), "what was there would be lost");
@@ -105,8 +105,8 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
 
 #[cfg(feature = "alloc")]
 impl<A: Address, E: Entry, C: Config> View<'_, A, E, C> {
-    /// A copy with entries of another type, node by node; none where the nodes of `D` are of
-    /// another geometry. Nobody changes the tree meanwhile.
+    /// Duplicates the tree with entries of another type, node by node. Returns `None` if the nodes
+    /// of `D` have another geometry. Nobody may change the tree meanwhile.
     #[cfg(feature = "alloc")]
     pub(crate) fn duplicate<F: Entry, D: Config, X>(
         self,
@@ -121,7 +121,7 @@ impl<A: Address, E: Entry, C: Config> View<'_, A, E, C> {
     }
 }
 
-/// From slot to word what is from entry to entry for the user.
+/// Turns a function from entry to entry into one from slot to word.
 fn words<A: Address, E: Entry, F: Entry, X>(
     copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<F, X>,
 ) -> impl FnMut(Slot) -> Result<Word, X> {
@@ -132,7 +132,7 @@ fn words<A: Address, E: Entry, F: Entry, X>(
     }
 }
 
-/// What a copy of one tree in another needs.
+/// The state of a copy from one tree into another.
 struct Copying<'a, C: Config, F> {
     tree: &'a Tree<C::Geometry>,
     count: &'a C::Counters,
@@ -158,8 +158,8 @@ where
         }
     }
 
-    /// Copies `from`, each node before those below it. What was copied before a failure or a panic
-    /// is in the tree, to be dropped with it.
+    /// Copies `from`, each node before its children. The part copied before a failure or a panic is
+    /// in the tree, and is dropped with it.
     fn run(mut self, from: &Tree<C::Geometry>) -> Result<(), DuplicateError<X>> {
         let Some(root) = from.root.load() else {
             return Ok(());
@@ -172,7 +172,7 @@ where
         Ok(())
     }
 
-    /// A node without anything in it, for a copy of `old`.
+    /// An empty node for a copy of `old`.
     fn fresh(
         &mut self,
         old: Node<'_, C::Geometry>,
@@ -191,7 +191,7 @@ where
         })
     }
 
-    /// Copies what is in `old` into `new`, which hangs in the tree.
+    /// Copies the content of `old` into `new`, which is already linked into the tree.
     fn fill(
         &mut self,
         new: Node<'a, C::Geometry>,
@@ -241,7 +241,8 @@ where
     }
 }
 
-/// A leaf that is being filled. Dropped, it has the slots that were written, also after a panic.
+/// A leaf that is being filled. Its drop closes it with the slots written so far, also after a
+/// panic.
 struct Filling<'a, G: Geometry> {
     leaf: Ptr<'a, Leaf<G>>,
     len: usize,

@@ -1,4 +1,4 @@
-//! Maps that can be changed, for who need not know whether there are readers.
+//! The mutation interface shared by [`Maple`](super::Maple) and [`Session`](super::Session).
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -16,21 +16,21 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// An entry that was taken out, with its extent, if there was one.
+/// An entry that was removed, with its extent; `None` if there was none.
 pub type TakenAt<A, T> = Option<(Extent<A>, T)>;
 
-/// A map that can be changed: with one owner, or in a session beside readers.
+/// A map that can be changed: one with one owner, or a session beside readers.
 pub trait Edit<A: Address, E: Entry>: sealed::Sealed {
-    /// An entry that was taken out.
+    /// A removed entry.
     type Taken;
 
-    /// Gives `at` an entry, over whatever is there, and drops or retires what it displaces.
+    /// Stores an entry at `at`, over all entries there. Drops or retires the displaced ones.
     ///
     /// # Errors
     /// [`StoreError`], with the entry; nothing has changed.
     fn put(&mut self, at: Extent<A>, entry: E) -> Result<(), StoreError<E>>;
 
-    /// Takes out the entry that has `index`.
+    /// Removes the entry that contains `index`.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.

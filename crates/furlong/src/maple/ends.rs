@@ -1,7 +1,7 @@
-//! Moving one end of an entry where it stands, over what is free or gets free: what a heap, a stack
-//! and mappings that go on with their neighbours ask for most.
+//! Moves of one end of an entry in place, over indices that are free or become free. Heaps, stacks,
+//! and mappings that extend a neighbour mostly need this.
 //!
-//! It comes to the same as a [`Cut`](super::cut::Cut) of one slot, carried out.
+//! The result equals that of a [`Cut`](super::cut::Cut) of one slot.
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -13,8 +13,8 @@ use super::tree::Spot;
 use super::write::Write;
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
-    /// Lets the entry in slot `at` end at `last`. Says no if that is not all there is to it: what
-    /// it would have then is not free, or readers could see more than one word change.
+    /// Makes the entry in slot `at` end at `last`. Returns false if more than this one store is
+    /// needed: the new part is not free, or readers could see more than one word change.
     #[inline(always)]
     pub(super) fn move_last(&mut self, spot: &Spot<'a, C::Geometry>, at: usize, last: u64) -> bool {
         let leaf = spot.leaf();
@@ -41,8 +41,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         true
     }
 
-    /// Lets the entry in slot `at`, which is not the first of its leaf, start at `start`. Otherwise
-    /// as `move_last`.
+    /// Makes the entry in slot `at`, which is not the first of its leaf, start at `start`.
+    /// Otherwise as `move_last`.
     #[inline(always)]
     pub(super) fn move_start(
         &mut self,
@@ -65,12 +65,12 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         true
     }
 
-    /// Takes what is from `start` to `last` out, if that is the upper end of one entry and what is
-    /// free behind it; returns what the entry was.
+    /// Removes the indices from `start` to `last`, if they are the upper end of one entry and free
+    /// indices behind it. Returns the entry as it was.
     ///
     /// # Errors
-    /// The first entry that has `start` or lies behind it, if it is in the same leaf. Nothing has
-    /// changed.
+    /// The first entry that contains `start` or lies behind it, if it is in the same leaf. Nothing
+    /// has changed.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn cut_end(&mut self, start: u64, last: u64) -> Result<Slot, Option<Slot>> {
@@ -88,7 +88,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         Err(Some(old))
     }
 
-    /// Notes that a gap has become larger, or smaller.
+    /// Notes that a gap has grown or shrunk.
     #[inline(always)]
     fn moved(&mut self, spot: &Spot<'a, C::Geometry>, before: u64, now: u64) {
         if now > before {

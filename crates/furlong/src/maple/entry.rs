@@ -10,66 +10,64 @@ use crate::rcu::Batch;
 ///
 /// # Safety
 ///
-/// Whoever implements the trait promises that `into_word` never returns the same word for two
-/// living entries unless both may be made from it, that `from_word` and `borrow` are right for the
-/// words that `into_word` returned, and that moving the word moves the entry.
+/// The implementor promises three things. `into_word` never returns the same word for two living
+/// entries unless both may be made from it. `from_word` and `borrow` are right for the words that
+/// `into_word` returned. Moving the word moves the entry.
 pub unsafe trait Entry: Sized {
-    /// What a look-up returns: a reference, or the value itself where that is a number.
+    /// The result of a look-up: a reference, or the value itself if that is a number.
     type Ref<'a>: Copy
     where
         Self: 'a;
 
-    /// Gives the entry up for its word.
+    /// Turns the entry into its word.
     fn into_word(self) -> NonNull<()>;
 
-    /// The entry again.
+    /// Turns the word back into the entry.
     ///
     /// # Safety
     ///
-    /// `word` came from `into_word`, and no other entry was made of it since.
+    /// `word` came from `into_word`, and no other entry was made from it since.
     unsafe fn from_word(word: NonNull<()>) -> Self;
 
-    /// The entry, lent.
+    /// Borrows the entry of a word.
     ///
     /// # Safety
     ///
-    /// `word` came from `into_word`; and while `'a` lasts no entry is made of it, or that entry is
-    /// only given to [`Retire::retire`], and not reclaimed.
+    /// `word` came from `into_word`. While `'a` lasts, no entry is made from it; or that entry is
+    /// only given to [`Retire::retire`], and is not reclaimed.
     unsafe fn borrow<'a>(word: NonNull<()>) -> Self::Ref<'a>
     where
         Self: 'a;
 }
 
-/// An entry of which one part can be cut off.
+/// An entry that can be cut in two.
 ///
-/// A store into the middle of an entry leaves two parts of it, and the upper one needs an entry of
-/// its own. An entry whose meaning depends on where it starts (a file's offset, say) should count
-/// from a base of its own that does not change, so that a part needs no correction.
+/// A store into the middle of an entry leaves two parts of it, and the upper part needs an entry of
+/// its own. The meaning of an entry may depend on its start, as a file offset does. Then let it
+/// count from a base that does not change, so that a part needs no correction.
 pub trait Split: Entry {
-    /// Another entry for the same; `None` if there is no memory for it.
+    /// Makes another entry for the same object; `None` if out of memory.
     fn split(entry: Self::Ref<'_>) -> Option<Self>;
 }
 
-/// An entry that is nothing but its number or its address: dropping one does nothing, and readers
-/// that still have it mind nothing.
+/// An entry that is only a number or an address: its drop does nothing, and readers may keep it.
 ///
 /// # Safety
-/// Whoever implements the trait promises that a [`Ref`](Entry::Ref) stays good for as long as its
-/// lifetime says, whatever becomes of the entry that it was borrowed from: it is the value itself,
-/// or leads to what lives as long.
+/// The implementor promises that a [`Ref`](Entry::Ref) stays valid for its whole lifetime, whatever
+/// happens to the entry that it was borrowed from. It is the value itself, or it leads to an object
+/// that lives as long.
 pub unsafe trait Plain: Entry + Copy {}
 
-/// An entry that readers may still have when it is taken out, and that is dropped after them.
+/// An entry that readers may still use when it is removed, and that is dropped after them.
 ///
-/// Where it is given up it is retired, which allocates nothing and waits for nobody. An `Arc` has
-/// no room for the link that this takes: it goes into an [`RcuBox`](crate::rcu::RcuBox), and a
-/// reader that has found it may clone it and keep the clone, for the tree's own count lasts as long
-/// as the guard.
+/// A removed entry is retired, which neither allocates nor waits. An `Arc` has no room for the link
+/// that this takes, so put it into an [`RcuBox`](crate::rcu::RcuBox). A reader that has found the
+/// `Arc` may clone it and keep the clone: the tree's own count lasts at least as long as the guard.
 ///
 /// # Safety
-/// Whoever implements the trait promises that what readers may have borrowed from the entry stays
-/// as it is after `retire` returned or panicked, until the batch is reclaimed: nothing of it is
-/// dropped, freed or changed before. A box cannot be made one that drops itself under its readers:
+/// The implementor promises that everything that readers may have borrowed from the entry stays as
+/// it is after `retire` returned or panicked, until the batch is reclaimed. Until then no part of
+/// it is dropped, freed or changed. The compiler refuses a box that drops itself under its readers:
 /// ```compile_fail,E0200
 /// use furlong::maple::Retire;
 /// use furlong::rcu::Batch;
@@ -83,14 +81,14 @@ pub unsafe trait Plain: Entry + Copy {}
 /// }
 /// ```
 pub unsafe trait Retire: Entry {
-    /// Whether dropping one does nothing but give its memory back, so that nobody waits for it.
+    /// True if the drop only frees memory, so that no code needs to wait for it.
     const IS_MEMORY: bool = false;
 
-    /// Adds what has to be dropped, if anything has, to what is retired.
+    /// Adds the entry to the batch, if it has anything to drop.
     fn retire(self, batch: &mut Batch);
 }
 
-// SAFETY: a plain entry has nothing to be dropped, and what was borrowed from it does not care.
+// SAFETY: a plain entry has nothing to drop, and borrows of it stay valid.
 unsafe impl<E: Plain> Retire for E {
     const IS_MEMORY: bool = true;
 
@@ -183,7 +181,7 @@ unsafe impl<T> Entry for &'static T {
 
     #[inline]
     unsafe fn from_word(word: NonNull<()>) -> Self {
-        // SAFETY: the word was made of such a reference.
+        // SAFETY: the word was made from such a reference.
         unsafe { word.cast().as_ref() }
     }
 
@@ -192,7 +190,7 @@ unsafe impl<T> Entry for &'static T {
     where
         Self: 'a,
     {
-        // SAFETY: the word was made of such a reference.
+        // SAFETY: the word was made from such a reference.
         unsafe { word.cast().as_ref() }
     }
 }
@@ -232,5 +230,5 @@ unsafe impl Plain for NonZeroU32 {}
 // SAFETY: its Ref is the number.
 unsafe impl Plain for NonZeroUsize {}
 
-// SAFETY: its Ref is a reference to what lives for good.
+// SAFETY: its Ref is a reference to a value that is never dropped.
 unsafe impl<T> Plain for &'static T {}

@@ -1,4 +1,4 @@
-//! What is refused, and why. Nothing has changed then.
+//! The errors of changes. After each of them nothing has changed.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::addr::{Address, Extent, debug_without_value};
 
-/// Why an entry was not inserted. It comes back; nothing has changed.
+/// The reason why an entry was not inserted. The entry comes back; nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum InsertError<A: Address, E> {
     /// Its extent overlaps that of another entry.
@@ -16,7 +16,7 @@ pub enum InsertError<A: Address, E> {
         /// The entry.
         entry: E,
     },
-    /// There is no memory for nodes.
+    /// Out of memory for nodes.
     NoMemory {
         /// The entry.
         entry: E,
@@ -52,10 +52,10 @@ impl<A: Address, E> fmt::Display for InsertError<A, E> {
 
 impl<A: Address, E> Error for InsertError<A, E> {}
 
-/// Why an entry was not stored. It comes back; nothing has changed.
+/// The reason why an entry was not stored. The entry comes back; nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum StoreError<E> {
-    /// There is no memory for nodes.
+    /// Out of memory for nodes.
     NoMemory {
         /// The entry.
         entry: E,
@@ -97,10 +97,10 @@ impl<E> fmt::Display for StoreError<E> {
 
 impl<E> Error for StoreError<E> {}
 
-/// Why a range was not erased; nothing has changed.
+/// The reason why a range was not erased; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EraseError {
-    /// There is no memory for nodes.
+    /// Out of memory for nodes.
     NoMemory,
     /// It lies in the middle of an entry that could not be split.
     NoSplit,
@@ -117,14 +117,14 @@ impl fmt::Display for EraseError {
 
 impl Error for EraseError {}
 
-/// Why an entry was not given another extent; nothing has changed.
+/// The reason why an entry was not resized; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResizeError<A: Address> {
-    /// No entry has the index.
+    /// No entry contains the index.
     Vacant,
-    /// The new extent does not have the index, or overlaps the entry with this extent.
+    /// The new extent does not contain the index, or it overlaps the entry with this extent.
     Occupied(Extent<A>),
-    /// There is no memory for nodes.
+    /// Out of memory for nodes.
     NoMemory,
 }
 

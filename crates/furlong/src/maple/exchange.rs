@@ -1,5 +1,5 @@
-//! Stores and erasures whose caller brings the entry for what is left above, where one is cut in
-//! two: prepared beforehand, it needs no memory then.
+//! Stores and erasures for which the caller supplies the upper part of an entry that is cut in two.
+//! If the caller prepares that part beforehand, they need no memory for it.
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -14,11 +14,11 @@ use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
 impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
-    /// Gives an extent an entry, or nothing, over whatever is there. `upper` makes the entry for
-    /// the upper part of one that is cut in two; `None` if there is no memory for it.
+    /// Stores an entry in an extent, or clears the extent, over all entries there. `upper` makes
+    /// the entry for the upper part of one that is cut in two; `None` if out of memory.
     ///
     /// # Errors
-    /// The entry, for lack of memory; nothing has changed.
+    /// The entry, if out of memory; nothing has changed.
     pub(crate) fn exchange(
         &mut self,
         at: Extent<A>,
@@ -40,15 +40,15 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     }
 }
 
-/// An entry whose end was cut, as it was; or, where nothing was cut, the first one there.
+/// The entry whose end was cut, as it was before; or, if nothing was cut, the first one there.
 type CutEnd<A, R> = Result<(Extent<A>, R), Option<(Extent<A>, R)>>;
 
 impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
-    /// Takes `at` out, if that is the upper end of one entry and what is free behind it, and one
-    /// word says so; returns the entry, and where it was.
+    /// Removes `at`, if it is the upper end of one entry and free indices behind it, and if one
+    /// store of a word suffices. Returns the entry and its old extent.
     ///
     /// # Errors
-    /// The first entry there or behind, if it was found on the way. Nothing has changed.
+    /// The first entry in `at` or behind it, if it was found on the way. Nothing has changed.
     #[inline]
     pub(crate) fn cut_end(&mut self, at: Extent<A>) -> CutEnd<A, E::Ref<'_>> {
         let (start, last) = (at.start().raw(), at.last().raw());
@@ -71,10 +71,10 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         old.map(lend).map_err(|first| first.map(lend))
     }
 
-    /// See [`Maple::exchange`]. Readers see what was there, or all that is now.
+    /// See [`Maple::exchange`]. Readers see the old state or the new one, never a mix.
     ///
     /// # Errors
-    /// The entry, for lack of memory; nothing has changed.
+    /// The entry, if out of memory; nothing has changed.
     pub(crate) fn exchange(
         &mut self,
         at: Extent<A>,

@@ -1,4 +1,4 @@
-//! Gap search. It means something only to who holds the lock.
+//! Gap search. Its results stay true only while the caller holds the lock.
 #![forbid(unsafe_code)]
 
 use super::counters::{Counters, Event};
@@ -17,14 +17,14 @@ struct Wanted {
     hi: u64,
 }
 
-/// From which end places are tried.
+/// The end of the window from which places are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Lowest,
     Highest,
 }
 
-/// The place for `size` in `window`; none for size 0.
+/// Finds the place for `size` in `window`; `None` for size 0.
 pub(super) fn gap<A: Address, G: Geometry>(
     tree: &Tree<G>,
     count: &impl Counters,
@@ -43,7 +43,7 @@ pub(super) fn gap<A: Address, G: Geometry>(
 }
 
 impl Wanted {
-    /// Where it starts if it is put into the gap from `start` to `last`.
+    /// The start of the place in the gap from `start` to `last`.
     fn place(&self, end: End, start: u64, last: u64) -> Option<u64> {
         let (start, last) = (start.max(self.lo), last.min(self.hi));
         if start > last || last - start < self.size - 1 {
@@ -61,11 +61,11 @@ impl Wanted {
 }
 
 impl<G: Geometry> Tree<G> {
-    /// Where something of `wanted.size`, which is not 0, can start, nearest to one end of the
+    /// Finds the start of a place for `wanted.size`, which is not 0, nearest to one end of the
     /// window.
     ///
-    /// Subtrees wholly in the window are entered only if they have room, so at most the nodes on
-    /// the ways to the window's two ends are entered in vain.
+    /// Subtrees wholly inside the window are entered only if they have room. So at most the nodes
+    /// on the two paths to the window's ends are visited in vain.
     fn find_gap(&self, wanted: Wanted, end: End, count: &impl Counters) -> Option<u64> {
         let Some(root) = self.root.load() else {
             return wanted.place(end, 0, u64::MAX);
@@ -124,8 +124,8 @@ impl<G: Geometry> Tree<G> {
     }
 }
 
-/// As [`Tree::find_gap`], in a leaf. The gap before its first entry, in a leaf that is not the
-/// first, has no width (I5).
+/// As [`Tree::find_gap`], in a leaf. In a leaf that is not the first, the gap before its first
+/// entry is empty (I5).
 fn gap_in<G: Geometry>(
     leaf: Ptr<'_, Leaf<G>>,
     min: u64,

@@ -1,4 +1,4 @@
-//! How many slots a leaf has, how many children an inner node, and how high a tree may grow.
+//! Sizes: slots of a leaf, children of an inner node, levels of a tree.
 #![forbid(unsafe_code)]
 
 use core::fmt::Debug;
@@ -7,13 +7,13 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A row of `T`s of a length that the geometry says.
+/// A row of `T`s with a length that the geometry sets.
 pub trait Row<T>: sealed::Sealed {
-    /// A row of what `make` gives for each index.
+    /// A row of the results of `make` for each index.
     fn from_fn(make: impl FnMut(usize) -> T) -> Self;
-    /// All of it.
+    /// All elements.
     fn as_slice(&self) -> &[T];
-    /// All of it, to be changed.
+    /// All elements, mutable.
     fn as_mut_slice(&mut self) -> &mut [T];
 }
 
@@ -36,13 +36,13 @@ impl<T, const N: usize> Row<T> for [T; N] {
     }
 }
 
-/// The sizes of a tree's nodes: [`Fan`] has them all.
+/// The sizes of a tree's nodes, implemented by [`Fan`].
 pub trait Geometry: sealed::Sealed + Debug + 'static {
-    /// A row as long as a leaf has slots.
+    /// A row with one element for each slot of a leaf.
     type Leaf<T>: Row<T>;
-    /// A row as long as an inner node has children.
+    /// A row with one element for each child of an inner node.
     type Inner<T>: Row<T>;
-    /// A row as long as a tree may have levels of inner nodes.
+    /// A row with one element for each level of inner nodes that a tree may have.
     type Path<T>: Row<T>;
 
     /// Slots of a leaf.
@@ -55,9 +55,9 @@ pub trait Geometry: sealed::Sealed + Debug + 'static {
 
 /// `LEAF` slots, 3 to 16; `INNER` children, 3 to 255; `DEPTH` levels above the leaves.
 ///
-/// A change that would make the tree higher is refused, for lack of memory; so no way down is
-/// longer than `DEPTH`, whatever changes there were. A tree whose nodes are half full has 2^32
-/// leaves before that, or the geometry does not compile:
+/// A change that would make the tree higher is refused as out of memory. So no path from the root
+/// is ever longer than `DEPTH`. The geometry must allow at least 2^32 leaves when all nodes are
+/// half full, or it does not compile:
 /// ```compile_fail,E0080
 /// use furlong::addr::VirtAddr;
 /// use furlong::maple::{Custom, Fan, Heap, Maple};
@@ -65,12 +65,12 @@ pub trait Geometry: sealed::Sealed + Debug + 'static {
 /// let map: Maple<VirtAddr, u32, Custom<Fan<3, 3, 1>, Heap>> = Maple::with_config();
 /// ```
 ///
-/// The tests use three slots and three children, where splits, merges and spanning stores happen at
-/// once.
+/// The tests use three slots and three children, so that splits, merges and spanning stores happen
+/// with few entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fan<const LEAF: usize, const INNER: usize, const DEPTH: usize>;
 
-/// 15 slots a leaf, which is 384 bytes, and 32 children an inner node.
+/// 15 slots in a leaf, which makes 384 bytes, and 32 children in an inner node.
 pub type Wide = Fan<15, 32, 12>;
 
 impl<const L: usize, const I: usize, const D: usize> sealed::Sealed for Fan<L, I, D> {}
@@ -101,10 +101,10 @@ impl<const L: usize, const I: usize, const D: usize> Geometry for Fan<L, I, D> {
     };
 }
 
-/// Leaves that a tree of any geometry has room for.
+/// The number of leaves for which every geometry must have room.
 const LEAVES_MIN: u64 = 1 << 32;
 
-/// The leaves of a tree with so many levels of nodes that are half full.
+/// The number of leaves of a tree with `depth` levels of nodes that are half full.
 const fn half_full(inner: usize, depth: usize) -> u64 {
     let mut leaves: u64 = 1;
     let mut level = 0;
@@ -115,14 +115,14 @@ const fn half_full(inner: usize, depth: usize) -> u64 {
     leaves
 }
 
-/// A node with fewer is merged with a sibling where that leaves room.
+/// A node with fewer entries is merged with a sibling that has room for them.
 pub(super) const fn least(capacity: usize) -> usize {
     let third = capacity.div_ceil(3);
     if third < 2 { 2 } else { third }
 }
 
-/// What stays free in a node that takes over from a sibling, so that the next entry does not split
-/// it again.
+/// The places that stay free in a node that takes over from a sibling, so that the next entry does
+/// not split it again.
 pub(super) const fn spare(capacity: usize) -> usize {
     capacity / 5
 }

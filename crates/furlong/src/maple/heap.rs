@@ -32,7 +32,7 @@ unsafe impl<T> Entry for Box<T> {
 
     #[inline]
     unsafe fn from_word(word: NonNull<()>) -> Self {
-        // SAFETY: the pointer came out of a box, and no other box was made of it since.
+        // SAFETY: the pointer came from a box, and no other box was made from it since.
         unsafe { Self::from_raw(word.cast().as_ptr()) }
     }
 
@@ -41,15 +41,15 @@ unsafe impl<T> Entry for Box<T> {
     where
         T: 'a,
     {
-        // SAFETY: the box's value lives while nobody makes a box of the pointer and uses that.
+        // SAFETY: the box's value lives until a box is made from the pointer again and used.
         unsafe { word.cast().as_ref() }
     }
 }
 
-/// A reference to a value that an [`Arc`] in a tree owns; [`share`](Shared::share) makes another
+/// A reference to a value that an [`Arc`] in a tree owns. [`share`](Shared::share) makes another
 /// `Arc` of it.
 ///
-/// It goes to another thread only where an `Arc` may, which can drop the value there:
+/// It is `Send` only if an `Arc` is, because the other thread may drop the value:
 /// ```compile_fail,E0277
 /// use furlong::maple::Shared;
 /// use std::sync::MutexGuard;
@@ -69,7 +69,7 @@ unsafe impl<T> Entry for Box<T> {
 /// ```
 pub struct Shared<'a, T> {
     value: &'a T,
-    /// As an `Arc` that is lent: so it is `Send` and `Sync` where that is.
+    /// Behaves as a borrowed `Arc`, so it is `Send` and `Sync` if that is.
     owner: PhantomData<&'a Arc<T>>,
 }
 
@@ -105,8 +105,8 @@ impl<'a, T> Shared<'a, T> {
     /// Another owner of the value.
     #[must_use]
     pub fn share(self) -> Arc<T> {
-        // SAFETY: the reference was made of an `Arc`'s pointer, by `borrow`, and that `Arc` counts
-        // while `'a` lasts. It is not dropped here.
+        // SAFETY: `borrow` made the reference from an `Arc`'s pointer, and that `Arc` holds its
+        // count while `'a` lasts. `ManuallyDrop` keeps this one from giving the count back.
         let owner = ManuallyDrop::new(unsafe { Arc::from_raw(core::ptr::from_ref(self.value)) });
         Arc::clone(&owner)
     }
@@ -127,7 +127,7 @@ unsafe impl<T> Entry for Arc<T> {
 
     #[inline]
     unsafe fn from_word(word: NonNull<()>) -> Self {
-        // SAFETY: the pointer came out of an `Arc` whose count is this one's now.
+        // SAFETY: the pointer came from an `Arc`, whose count belongs to this one now.
         unsafe { Self::from_raw(word.cast().as_ptr()) }
     }
 
@@ -164,7 +164,7 @@ unsafe impl<T> Entry for RcuBox<T> {
 
     #[inline]
     unsafe fn from_word(word: NonNull<()>) -> Self {
-        // SAFETY: the address came out of a box, and no other box was made of it since.
+        // SAFETY: the address came from a box, and no other box was made from it since.
         unsafe { Self::from_address(word) }
     }
 
@@ -173,8 +173,8 @@ unsafe impl<T> Entry for RcuBox<T> {
     where
         T: 'a,
     {
-        // SAFETY: the block lives while nobody makes a box of the address and drops that, and a
-        // retired one until the guards that may know it are gone.
+        // SAFETY: the block lives until a box is made from the address and dropped. A retired block
+        // lives until all guards that may lead to it are gone.
         unsafe { Self::at_address(word) }
     }
 }
@@ -185,7 +185,7 @@ impl<T: Clone> Split for RcuBox<T> {
     }
 }
 
-// SAFETY: the block goes to the batch, value and all, and without drop code it is only memory.
+// SAFETY: the block goes to the batch with its value, and without drop code it is only memory.
 unsafe impl<T: Send + 'static> Retire for RcuBox<T> {
     const IS_MEMORY: bool = !needs_drop::<T>();
 
@@ -194,19 +194,18 @@ unsafe impl<T: Send + 'static> Retire for RcuBox<T> {
     }
 }
 
-/// A box that nobody has any more, with what it last held, out of a pool whose tree has boxes of
-/// that type.
+/// A box without users, with its last content, from a pool whose tree has boxes of that type.
 fn spare<T, G: super::Geometry, S: super::Source>(pool: &mut Pool<G, S>) -> Option<RcuBox<T>> {
     let head = pool.spare().pop()?;
-    // SAFETY: a pool gets the entries of one tree, all of one type, and the head of a box is where
-    // its block is. It was popped, so this is the block's only owner.
+    // SAFETY: a pool gets the entries of one tree, all of one type, and a box's head is at the
+    // address of its block. It was popped, so this is the block's only owner.
     Some(unsafe { RcuBox::from_address(head.cast()) })
 }
 
 impl<A: Address, T: Send + 'static, R: Rcu, L: RawLock, C: Config>
     Session<'_, A, RcuBox<T>, R, L, C>
 {
-    /// A box that was kept, or that no reader has any more, with what it last held.
+    /// A box that was kept, or that has no reader any more, with its last content.
     pub(crate) fn spare(&mut self) -> Option<RcuBox<T>> {
         spare(&mut self.pool)
     }
@@ -216,7 +215,7 @@ impl<A: Address, T: Send + 'static, R: Rcu, L: RawLock, C: Config>
         entry.push_to(self.pool.spare());
     }
 
-    /// The boxes that are kept.
+    /// The number of boxes that are kept.
     pub(crate) fn spares(&self) -> usize {
         self.pool.spares()
     }

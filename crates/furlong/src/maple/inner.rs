@@ -25,21 +25,21 @@ impl<G: Geometry> Clone for Item<'_, G> {
 impl<G: Geometry> Copy for Item<'_, G> {}
 
 /// Children in three arrays. The pivot of the last child is MAX, whatever the node's own end is,
-/// and so are those that are not used.
+/// and so are the unused pivots.
 ///
-/// Readers use pivots and children; the rest is the writer's.
+/// Readers use pivots and children; only the writer uses the rest.
 #[repr(C)]
 pub(super) struct Inner<G: Geometry> {
     pivot: G::Inner<AtomicU64>,
     child: G::Inner<Link<G>>,
     gap: G::Inner<AtomicU64>,
     largest: AtomicU64,
-    /// No gap below a child but the widest is larger.
+    /// A bound: no gap below any child but the widest one exceeds it.
     others: AtomicU64,
     len: AtomicU8,
     /// A child with the largest gap.
     widest: AtomicU8,
-    /// Where it is in its block: see [`Kind`](super::block::Kind).
+    /// The node's place in its block: see [`Kind`](super::block::Kind).
     pub(super) place: u8,
     _room: [u8; 5],
     pub(super) head: RcuHead,
@@ -77,8 +77,8 @@ impl<G: Geometry> Inner<G> {
 
     #[inline(always)]
     pub(super) fn pivot(&self, at: usize) -> u64 {
-        // Relaxed: a pivot moves only over indices that have no entry on either side, so that the
-        // old one and the new one lead to the same answer.
+        // Relaxed: a pivot moves only over indices without entries on either side, so the old one
+        // and the new one lead to the same answer.
         self.pivot.as_slice()[at].load(Ordering::Relaxed)
     }
 
@@ -107,14 +107,14 @@ impl<G: Geometry> Inner<G> {
         self.pivot.as_slice()[at].store(pivot, Ordering::Relaxed);
     }
 
-    /// What no gap below a child but the widest exceeds, and which child that is.
+    /// The bound on the gaps below all children but the widest, and that child.
     pub(super) fn others(&self) -> (u64, usize) {
         // Relaxed, both: only the writer uses them.
         let widest = usize::from(self.widest.load(Ordering::Relaxed));
         (self.others.load(Ordering::Relaxed), widest)
     }
 
-    /// Notes the largest gap below a child; returns whether the node's own changed.
+    /// Notes the largest gap below a child. Returns true if the node's own largest gap changed.
     #[inline]
     pub(super) fn set_gap(&self, at: usize, gap: u64) -> bool {
         // Relaxed here and below: only the writer uses gaps.
@@ -135,7 +135,7 @@ impl<G: Geometry> Inner<G> {
         false
     }
 
-    /// Finds the largest gap anew.
+    /// Recomputes the largest gap.
     pub(super) fn find_largest(&self) {
         let (mut largest, mut others, mut widest) = (0, 0, 0);
         for at in 0..self.len() {
@@ -154,7 +154,7 @@ impl<G: Geometry> Inner<G> {
         self.widest.store(widest as u8, Ordering::Relaxed);
     }
 
-    /// Puts a child behind all others. Not beside readers. The node is whole after `close`.
+    /// Adds a child behind all others. Not beside readers. The node is valid after `close`.
     #[inline(always)]
     pub(super) fn push(&self, item: Item<'_, G>) {
         let at = self.len();
@@ -162,7 +162,7 @@ impl<G: Geometry> Inner<G> {
         self.set_len(at + 1);
     }
 
-    /// Writes a child anew. Not beside readers.
+    /// Overwrites a child. Not beside readers.
     #[inline(always)]
     pub(super) fn put(&self, at: usize, item: Item<'_, G>) {
         self.set_pivot(at, item.pivot);
@@ -171,8 +171,8 @@ impl<G: Geometry> Inner<G> {
         self.gap.as_slice()[at].store(item.gap, Ordering::Relaxed);
     }
 
-    /// Copies the children `from..` to `to..`, and sets the length for it. Not beside readers. The
-    /// node is whole after `finish`.
+    /// Copies the children `from..` to `to..`, and adapts the length. Not beside readers. The node
+    /// is valid after `finish`.
     pub(super) fn shift(&self, from: usize, to: usize) {
         let len = self.len();
         if to > from {
@@ -202,7 +202,7 @@ impl<G: Geometry> Inner<G> {
         self.link(at).clear();
     }
 
-    /// Makes the last pivot MAX, and finds the largest gap.
+    /// Sets the last pivot to MAX, and finds the largest gap.
     pub(super) fn finish(&self) {
         if let Some(last) = self.len().checked_sub(1) {
             self.set_pivot(last, u64::MAX);
@@ -210,12 +210,12 @@ impl<G: Geometry> Inner<G> {
         self.find_largest();
     }
 
-    /// Makes what was a node of any tree one that is to be filled and closed. Not beside readers.
+    /// Empties a node of any tree, to be filled and closed. Not beside readers.
     pub(super) fn open(&self) {
         self.set_len(0);
     }
 
-    /// After `open` and pushes: empties what is not used, and finishes the node.
+    /// After `open` and pushes: clears the unused places, and finishes the node.
     pub(super) fn close(&self) {
         for at in self.len()..G::INNER {
             self.clear(at);
@@ -223,8 +223,8 @@ impl<G: Geometry> Inner<G> {
         self.finish();
     }
 
-    /// Puts the children `from..from + len` of another node behind all others. Not beside readers
-    /// of this node, which is whole after `close`.
+    /// Adds the children `from..from + len` of another node behind all others. Not beside readers
+    /// of this node, which is valid after `close`.
     #[inline]
     pub(super) fn append(&self, other: &Self, from: usize, len: usize) {
         let to = self.len();

@@ -1,4 +1,4 @@
-//! Going through entries in order.
+//! Iteration over entries in order.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -14,10 +14,11 @@ use crate::addr::{Address, Extent};
 /// The slots from one index to another, in order.
 pub(super) struct Scan<'a, C: Config> {
     leaf: Option<Ptr<'a, Leaf<C::Geometry>>>,
-    /// The next slot of the leaf, and how many are in use.
+    /// The next slot of the leaf, and the number of slots in use.
     at: usize,
     len: usize,
-    /// What was returned ends before `from`; nothing that starts behind `last` is.
+    /// Every slot returned so far ends before `from`. No slot that starts behind `last` is
+    /// returned.
     from: u64,
     last: u64,
     spot: Spot<'a, C::Geometry>,
@@ -48,7 +49,7 @@ impl<'a, C: Config> Scan<'a, C> {
         scan
     }
 
-    /// Goes to the next leaf.
+    /// Moves to the next leaf.
     #[inline(never)]
     fn turn(&mut self) -> Option<Ptr<'a, Leaf<C::Geometry>>> {
         let more = self.leaf.is_some() && self.spot.next_leaf(self.count);
@@ -74,7 +75,7 @@ impl<C: Config> Iterator for Scan<'_, C> {
                     self.leaf = None;
                     return None;
                 }
-                // Beside a writer a leaf may show what was true before the leaf ahead of it.
+                // Beside a writer, a leaf may show an older state than the leaf before it.
                 if slot.last >= self.from {
                     self.from = slot.last.wrapping_add(1);
                     return Some(slot);
@@ -108,11 +109,11 @@ impl<C: Config> Scan<'_, C> {
     }
 }
 
-/// The slots from one index back to another, from the last on.
+/// The slots from one index back to another, the last one first.
 pub(super) struct ScanBack<'a, C: Config> {
     count: &'a C::Counters,
     spot: Option<Spot<'a, C::Geometry>>,
-    /// Slots of the leaf before this one are still to come.
+    /// The slots of the leaf before this one are still to come.
     at: usize,
     start: u64,
     upto: u64,
@@ -202,7 +203,7 @@ impl<A: Address, E: Entry, C: Config> fmt::Debug for Iter<'_, A, E, C> {
     }
 }
 
-/// Entries with their extents, from the last on.
+/// Entries with their extents, the last one first.
 pub struct IterBack<'a, A: Address, E: Entry, C: Config> {
     pub(super) scan: ScanBack<'a, C>,
     pub(super) typed: Typed<A, E>,

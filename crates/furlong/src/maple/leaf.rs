@@ -10,7 +10,7 @@ use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, 
 /// An entry's word.
 pub(super) type Word = NonNull<()>;
 
-/// What a slot holds: an extent and its entry.
+/// The content of a slot: an extent and its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) start: u64,
@@ -18,25 +18,24 @@ pub(super) struct Slot {
     pub(super) word: Word,
 }
 
-/// Which word of a slot was stored again where it stands (L4).
+/// The word of a slot that was stored again in place (I8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// None: the slot is as it was when it got its entry.
     Fresh = 0,
-    /// Where it starts.
+    /// Its first index.
     Start = 1,
-    /// Where it ends.
+    /// Its last index.
     Last = 2,
     /// Its entry.
     Word = 3,
 }
 
 /// Slots in three arrays. Unused ones have MAX for both ends, and no word.
-///
-/// Readers use the arrays alone; `len`, `filled` and `kinds` are the writer's, who goes from entry
-/// to entry by bits: which slots are erased is random, and a branch on each would be mispredicted.
-/// They are in no line of `last`, of which a reader needs all: to erase an entry is then one line
-/// that a reader of another entry may miss.
+/// Readers use only the arrays. `len`, `filled` and `kinds` belong to the writer. It finds entries
+/// by bits: erased slots are random, and a branch on each would be mispredicted. These fields share
+/// no cache line with `last`, of which a reader needs every line. So an erasure dirties only one
+/// line that a reader of another entry may miss on.
 #[repr(C)]
 pub(super) struct Leaf<G: Geometry> {
     last: G::Leaf<AtomicU64>,
@@ -45,18 +44,18 @@ pub(super) struct Leaf<G: Geometry> {
     kinds: AtomicU32,
     filled: AtomicU16,
     len: AtomicU8,
-    /// Where it is in its block: see [`Kind`](super::block::Kind).
+    /// The leaf's place in its block: see [`Kind`](super::block::Kind).
     pub(super) place: u8,
     pub(super) head: RcuHead,
 }
 
-/// How many of `keys`, which ascend, are below `key`.
+/// The number of `keys`, which ascend, below `key`.
 ///
-/// Two rounds of comparisons that do not wait for each other: every fourth key, then the three
-/// before the one that was found. With `LAST_IS_MAX` the last key need not be compared.
+/// Two rounds of comparisons that do not depend on each other: every fourth key, then the three
+/// before the one found. With `LAST_IS_MAX` the last key need not be compared.
 #[inline(always)]
 pub(super) fn rank<const LAST_IS_MAX: bool>(keys: &[AtomicU64], key: u64) -> usize {
-    // Relaxed: what a key leads to is read later, with orderings of its own.
+    // Relaxed: the slots or links that a key leads to are read later, with their own orderings.
     let below = |at: usize| usize::from(keys[at].load(Ordering::Relaxed) < key);
     let compared = keys.len() - usize::from(LAST_IS_MAX);
     let mut fours = 0;
@@ -78,7 +77,7 @@ fn bits_below(at: usize) -> u32 {
     (1 << at) - 1
 }
 
-/// The slots of a set of bits, from the first on.
+/// The slots of a set of bits, the first one first.
 struct Slots(u32);
 
 impl Iterator for Slots {
@@ -109,20 +108,20 @@ impl<G: Geometry> Leaf<G> {
         }
     }
 
-    /// Slots in use, those of erased entries among them.
+    /// The number of slots in use, including those of erased entries.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         // Relaxed: only the writer uses it.
         usize::from(self.len.load(Ordering::Relaxed))
     }
 
-    /// Slots with an entry.
+    /// The number of slots with an entry.
     #[inline(always)]
     pub(super) fn live(&self) -> usize {
         self.filled().count_ones() as usize
     }
 
-    /// Whether no slot in use is erased.
+    /// True if no slot in use is erased.
     #[inline(always)]
     pub(super) fn is_whole(&self) -> bool {
         self.filled() == bits_below(self.len())
@@ -134,7 +133,7 @@ impl<G: Geometry> Leaf<G> {
         (self.filled() & bits_below(to) & !bits_below(from)).count_ones() as usize
     }
 
-    /// The first entry in the slots from `at` on, and its slot. The writer's.
+    /// The first entry in the slots from `at` on, and its slot. Only for the writer.
     #[inline(always)]
     pub(super) fn entry_from(&self, at: usize) -> Option<(usize, Slot)> {
         let behind = self.filled() & !bits_below(at);
@@ -145,14 +144,15 @@ impl<G: Geometry> Leaf<G> {
             .map(|slot| (at, slot))
     }
 
-    /// The last entry in the slots before `at`, and its slot. The writer's.
+    /// The last entry in the slots before `at`, and its slot. Only for the writer.
     #[inline(always)]
     pub(super) fn entry_before(&self, at: usize) -> Option<(usize, Slot)> {
         let at = (self.filled() & bits_below(at)).checked_ilog2()? as usize;
         self.read(at).map(|slot| (at, slot))
     }
 
-    /// The slot behind `entries` entries in the slots `from..to`; `to` where there are no more.
+    /// The slot behind the first `entries` entries in the slots `from..to`; `to` if there are
+    /// fewer.
     #[inline]
     pub(super) fn behind(&self, entries: usize, from: usize, to: usize) -> usize {
         if self.is_whole() {
@@ -162,7 +162,7 @@ impl<G: Geometry> Leaf<G> {
         slots.nth(entries).unwrap_or(to)
     }
 
-    /// A bit a slot with an entry.
+    /// One bit for each slot with an entry.
     #[inline(always)]
     pub(super) fn filled(&self) -> u32 {
         // Relaxed: only the writer uses it.
@@ -190,13 +190,13 @@ impl<G: Geometry> Leaf<G> {
     /// The entry of a slot; none if it was erased or never used.
     #[inline(always)]
     pub(super) fn word(&self, at: usize) -> Option<Word> {
-        // Acquire, `slot-look`: pairs with `slot-fill` and `slot-replace`: the ends of a slot, and
-        // what its entry points to, are seen as they were when it got the entry.
+        // Acquire, `slot-look`: pairs with `slot-fill` and `slot-replace`. The ends of the slot,
+        // and the memory that its entry points to, are seen as they were when it got the entry.
         NonNull::new(self.word.as_slice()[at].load(Ordering::Acquire))
     }
 
-    /// What a slot holds at one moment, also beside a writer: since only one of the three words
-    /// ever changes (L4), they were all so at the time when that one was read.
+    /// The content of a slot at one moment, also beside a writer. Only one of the three words ever
+    /// changes (I8), so all three were current at the moment when that one was read.
     #[inline(always)]
     pub(super) fn read(&self, at: usize) -> Option<Slot> {
         let word = self.word(at)?;
@@ -219,7 +219,7 @@ impl<G: Geometry> Leaf<G> {
         (0..at).rev().find_map(|at| Some((at, self.read(at)?)))
     }
 
-    /// What was stored again in a slot.
+    /// The word of a slot that was stored again.
     pub(super) fn kind(&self, at: usize) -> Kind {
         // Relaxed: only the writer uses it.
         match self.kinds.load(Ordering::Relaxed) >> (2 * at) & 3 {
@@ -230,7 +230,7 @@ impl<G: Geometry> Leaf<G> {
         }
     }
 
-    /// Whether the word of that kind may be stored where it stands (L4); if so, that is noted.
+    /// True if the word of that kind may be stored in place (I8). If so, that is noted.
     pub(super) fn may_store(&self, at: usize, kind: Kind) -> bool {
         let free = [Kind::Fresh, kind].contains(&self.kind(at));
         if free {
@@ -241,7 +241,7 @@ impl<G: Geometry> Leaf<G> {
         free
     }
 
-    /// Puts an entry behind all slots. Beside readers it is there from one moment on.
+    /// Adds an entry behind all slots. Readers see it appear at one moment.
     #[inline(always)]
     pub(super) fn push(&self, slot: Slot) {
         let at = self.len();
@@ -258,14 +258,14 @@ impl<G: Geometry> Leaf<G> {
         self.word.as_slice()[at].store(word.as_ptr(), Ordering::Release);
     }
 
-    /// Takes the entry out of a slot, whose ends stay.
+    /// Removes the entry of a slot, whose ends stay.
     pub(super) fn erase(&self, at: usize) {
-        // Relaxed: there is nothing behind it to be seen.
+        // Relaxed: a reader follows nothing from an empty word.
         self.word.as_slice()[at].store(ptr::null_mut(), Ordering::Relaxed);
         self.set_filled(self.filled() & !(1 << at));
     }
 
-    /// Puts an entry into an erased slot, between the ends that are there.
+    /// Puts an entry into an erased slot, with the ends that are still there.
     pub(super) fn refill(&self, at: usize, word: Word) {
         self.set_word(at, word);
         self.set_filled(self.filled() | 1 << at);
@@ -273,7 +273,7 @@ impl<G: Geometry> Leaf<G> {
 
     /// Moves the start of a slot.
     pub(super) fn set_start(&self, at: usize, start: u64) {
-        // Relaxed: it is the one word of the slot that changes (L4); nothing is behind it.
+        // Relaxed: only this word of the slot changes (I8), and readers follow nothing from it.
         self.start.as_slice()[at].store(start, Ordering::Relaxed);
     }
 
@@ -283,15 +283,15 @@ impl<G: Geometry> Leaf<G> {
         self.last.as_slice()[at].store(last, Ordering::Relaxed);
     }
 
-    /// Writes a slot anew. Not beside readers.
+    /// Overwrites a slot. Not beside readers.
     #[inline(always)]
     pub(super) fn put(&self, at: usize, slot: Slot) {
         self.set_ends(at, slot.start, slot.last);
-        // Relaxed: nobody reads beside it.
+        // Relaxed: no reader sees this leaf now.
         self.word.as_slice()[at].store(slot.word.as_ptr(), Ordering::Relaxed);
     }
 
-    /// Copies the slots `from..` to `to..`, and sets the length for it. Not beside readers.
+    /// Copies the slots `from..` to `to..`, and adapts the length. Not beside readers.
     #[inline(always)]
     pub(super) fn shift(&self, from: usize, to: usize) {
         let len = self.len();
@@ -327,7 +327,7 @@ impl<G: Geometry> Leaf<G> {
     #[inline(always)]
     fn copy_one(&self, to: usize, other: &Self, from: usize) {
         self.set_ends(to, other.start(from), other.last(from));
-        // Relaxed: the writer has written it, and nobody reads beside it here.
+        // Relaxed: the writer itself has written the word, and no reader sees this leaf now.
         let word = other.word.as_slice()[from].load(Ordering::Relaxed);
         self.word.as_slice()[to].store(word, Ordering::Relaxed);
     }
@@ -335,15 +335,15 @@ impl<G: Geometry> Leaf<G> {
     #[inline(always)]
     fn clear(&self, at: usize) {
         self.set_ends(at, u64::MAX, u64::MAX);
-        // Relaxed: nobody reads beside it.
+        // Relaxed: no reader sees this leaf now.
         self.word.as_slice()[at].store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Copies entries of `other` from slot `from` on to the slots `to..to + len`. Not beside
+    /// Copies `len` entries of `other` from slot `from` on to slots from `to` on. Not beside
     /// readers of this leaf.
     #[inline(always)]
     pub(super) fn copy(&self, to: usize, other: &Self, from: usize, len: usize) {
-        // Relaxed, both: the writer has written them all, and nobody reads beside it here.
+        // Relaxed, both: the writer itself has written them all, and no reader sees this leaf now.
         let copy = |to: &[AtomicU64], from: &[AtomicU64]| {
             for (to, from) in to.iter().zip(from) {
                 to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -367,7 +367,7 @@ impl<G: Geometry> Leaf<G> {
     }
 
     /// Copies the entries of `other` in the slots `from..to`, without erased ones, to the slots
-    /// from `at` on; returns where they end. Not beside readers of this leaf.
+    /// from `at` on. Returns the end of the copy. Not beside readers of this leaf.
     #[inline(always)]
     pub(super) fn copy_entries(&self, at: usize, other: &Self, from: usize, to: usize) -> usize {
         if other.is_whole() {
@@ -382,11 +382,11 @@ impl<G: Geometry> Leaf<G> {
         at
     }
 
-    /// Makes it a copy of `other`, which is whole and has room, with `new` as slot `at`. Not beside
-    /// readers of this leaf.
+    /// Makes it a copy of `other`, which has no erased slot and has room, with `new` as slot `at`.
+    /// Not beside readers of this leaf.
     ///
-    /// All slots are copied, those that are not used too: the same steps wherever the new one
-    /// comes, and no loop whose end would be mispredicted.
+    /// Copies the unused slots too: then the steps are the same wherever `new` is put, and no loop
+    /// has an end that would be mispredicted.
     #[inline(always)]
     pub(super) fn copy_with(&self, other: &Self, at: usize, new: Slot) {
         for to in 0..G::LEAF {
@@ -398,7 +398,7 @@ impl<G: Geometry> Leaf<G> {
         self.kinds.store(0, Ordering::Relaxed);
     }
 
-    /// Makes it a leaf of the first `len` slots, all of which have been written, whatever it was
+    /// Makes it a leaf of the first `len` slots, all of which have been written, whatever it held
     /// before. Not beside readers.
     #[inline(always)]
     pub(super) fn close(&self, len: usize) {
@@ -410,7 +410,7 @@ impl<G: Geometry> Leaf<G> {
         self.kinds.store(0, Ordering::Relaxed);
     }
 
-    /// As `close`, where all other slots are as they are in a new leaf.
+    /// As `close`, if all other slots are as in a new leaf.
     #[inline(always)]
     pub(super) fn fill(&self, len: usize) {
         self.set_len(len);
@@ -450,17 +450,17 @@ impl<G: Geometry> Leaf<G> {
             largest = largest.max(self.start(at) - last - 1);
             last = self.last(at);
         }
-        // Behind the last entry of all there is no other.
+        // The space behind the last entry of all is no gap between entries.
         largest.max(if max == u64::MAX { 0 } else { max - last })
     }
 
-    /// The same where no slot is erased.
+    /// The same for a leaf without erased slots.
     #[inline(always)]
     fn largest_gap_of_all(&self, len: usize, max: u64) -> u64 {
         let behind = max - self.last(len - 1);
         let mut largest = if max == u64::MAX { 0 } else { behind };
         let between = |at: usize| self.start(at) - self.last(at - 1) - 1;
-        // Two at a time do not wait for each other.
+        // Two maxima side by side do not wait for each other.
         let mut other = 0;
         let mut at = 1;
         while at + 1 < len {

@@ -1,4 +1,4 @@
-//! Links between nodes, and what they lead to.
+//! Links between nodes, and pointers to nodes.
 #![expect(unsafe_code, reason = "a node is reached by its pointer")]
 
 use core::{marker::PhantomData, ops::Deref, ptr, ptr::NonNull};
@@ -11,12 +11,12 @@ use crate::sync::{
 
 /// A node that stays allocated for `'a`.
 ///
-/// It is like a reference, and keeps the pointer that the node was allocated with, so that the node
-/// can be given back through it.
+/// It is like a reference, but keeps the pointer that the node was allocated with, so that the node
+/// can be freed through it.
 ///
-/// Nodes are read through a borrow `'a` of their tree, and by readers for as long as a guard too.
-/// A node goes back to its source only in `pool.rs`: with the tree borrowed for a change and no
-/// such `'a` left, or after a grace period.
+/// Nodes are read through a borrow `'a` of their tree, by readers also for the lifetime of a guard.
+/// Only `pool.rs` frees a node: with the tree borrowed for a change and no such `'a` left, or after
+/// a grace period.
 pub(super) struct Ptr<'a, T> {
     node: NonNull<T>,
     tree: PhantomData<&'a T>,
@@ -33,7 +33,7 @@ impl<T> Copy for Ptr<'_, T> {}
 impl<'a, T> Ptr<'a, T> {
     /// # Safety
     ///
-    /// The node is alive, and stays so for the lifetime that the caller takes.
+    /// The node is alive, and stays alive for the lifetime that the caller chooses.
     #[inline(always)]
     pub(super) unsafe fn new(node: NonNull<T>) -> Self {
         Self {
@@ -50,11 +50,11 @@ impl<'a, T> Ptr<'a, T> {
     /// The node.
     #[inline(always)]
     pub(super) fn get(self) -> &'a T {
-        // SAFETY: alive for `'a`, as `new` was promised; all of a node can be shared.
+        // SAFETY: alive for `'a`, as the caller of `new` promised; all of a node can be shared.
         unsafe { self.node.as_ref() }
     }
 
-    /// Whether it is the same node.
+    /// True if both are the same node.
     pub(super) fn is(self, other: Self) -> bool {
         self.node == other.node
     }
@@ -98,7 +98,7 @@ impl<'a, G: Geometry> Node<'a, G> {
         }
     }
 
-    /// The nodes from this one down.
+    /// The number of nodes from this one down.
     pub(super) fn count(&self) -> Nodes {
         let mut nodes = Nodes::default();
         match self {
@@ -116,7 +116,7 @@ impl<'a, G: Geometry> Node<'a, G> {
     }
 }
 
-/// Where a tree or an inner node leads to: null, or a node's pointer, odd if it is a leaf.
+/// A link of a tree or an inner node: null, or a node's pointer, with the low bit set for a leaf.
 pub(super) struct Link<G: Geometry> {
     word: AtomicPtr<u8>,
     geometry: PhantomData<G>,
@@ -126,7 +126,7 @@ const LEAF: usize = 1;
 
 impl<G: Geometry> Link<G> {
     const_unless_loom! {
-        /// A link to nothing.
+        /// An empty link.
         pub(super) const fn none() -> Self {
             Self { word: AtomicPtr::new(ptr::null_mut()), geometry: PhantomData }
         }
@@ -139,16 +139,16 @@ impl<G: Geometry> Link<G> {
         }
     }
 
-    /// What the link leads to.
+    /// The node that the link leads to.
     #[inline(always)]
     pub(super) fn load<'a>(&'a self) -> Option<Node<'a, G>> {
         // Acquire: pairs with `link-publish`; the node is seen as it was published.
         let word = self.word.load(Ordering::Acquire);
         if word.addr() & LEAF != 0 {
             let leaf = word.map_addr(|at| at & !LEAF).cast();
-            // SAFETY: not null, for an odd word was made of a leaf's pointer.
+            // SAFETY: not null, because an odd word was made from a leaf's pointer.
             let leaf = unsafe { NonNull::new_unchecked(leaf) };
-            // SAFETY: a linked node outlives every borrow of what links to it; see `Ptr`.
+            // SAFETY: a linked node outlives every borrow of its link; see `Ptr`.
             return Some(Node::Leaf(unsafe { Ptr::new(leaf) }));
         }
         let inner = NonNull::new(word.cast())?;
@@ -156,28 +156,29 @@ impl<G: Geometry> Link<G> {
         Some(Node::Inner(unsafe { Ptr::new(inner) }))
     }
 
-    /// Lets the link lead to `node`, which no reader has seen before, or which it has.
+    /// Makes the link lead to `node`, which no reader has seen before, or which readers already
+    /// use.
     pub(super) fn publish(&self, node: Node<'_, G>) {
         // Release, `link-publish`: pairs with the load above.
         self.word.store(Self::word_of(node), Ordering::Release);
     }
 
-    /// As `publish`, in a node that is not published itself.
+    /// As `publish`, in a node that is not published yet.
     pub(super) fn put(&self, node: Node<'_, G>) {
         // Relaxed: `link-publish` of the node around it follows.
         self.word.store(Self::word_of(node), Ordering::Relaxed);
     }
 
-    /// As `put`, with what `other` leads to.
+    /// As `put`, with the node that `other` leads to.
     pub(super) fn copy(&self, other: &Self) {
         // Relaxed: as in `put`; the writer has seen all nodes.
         self.word
             .store(other.word.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Lets the link lead to nothing.
+    /// Makes the link empty.
     pub(super) fn clear(&self) {
-        // Relaxed: there is nothing behind it to be seen.
+        // Relaxed: a reader follows nothing from an empty link.
         self.word.store(ptr::null_mut(), Ordering::Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! The tree of one owner: changed with `&mut`, in place, with nobody reading beside it.
+//! The tree with one owner: changed through `&mut`, in place, without concurrent readers.
 #![forbid(unsafe_code)]
 
 use core::{fmt, marker::PhantomData};
@@ -25,10 +25,10 @@ use crate::addr::{Address, Extent};
 use crate::check::Check;
 use crate::sync::const_unless_loom;
 
-/// A map from extents of addresses to entries of one word, which do not overlap.
+/// A map from extents of addresses to entries of one word. The extents do not overlap.
 ///
-/// Neighbours are never merged, whether their entries are equal or not. Addresses 0 and `u64::MAX`
-/// are as good as others.
+/// Neighbours are never merged, even if their entries are equal. Addresses 0 and `u64::MAX` are
+/// valid.
 ///
 /// # Example
 /// ```
@@ -80,12 +80,12 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         }
     }
 
-    /// The work that was done so far.
+    /// The counters of the work done so far.
     pub fn counters(&self) -> &C::Counters {
         &self.count
     }
 
-    /// The tree, to be looked at.
+    /// A read-only view of the tree.
     pub fn view(&self) -> View<'_, A, E, C> {
         View::new(&self.tree, &self.count)
     }
@@ -95,7 +95,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         self.view().len()
     }
 
-    /// Whether there is no entry.
+    /// True if there is no entry.
     pub fn is_empty(&self) -> bool {
         self.view().is_empty()
     }
@@ -136,7 +136,8 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         self.view().range_back(window)
     }
 
-    /// The length of the largest gap; `u64::MAX` also for the whole space, which has one more.
+    /// The length of the largest gap; `u64::MAX` also for the whole space, whose length is one
+    /// more.
     ///
     /// # Cost
     /// O(1).
@@ -144,16 +145,16 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         self.tree.widest_gap()
     }
 
-    /// The lowest place in `window` for something of `size`, which is not 0.
+    /// The lowest place in `window` for `size` indices. `size` is not 0.
     ///
     /// # Cost
-    /// O(log n), whatever the window: at most the nodes on the ways to its ends are visited in
-    /// vain. O(1) if no gap is large enough.
+    /// O(log n), whatever the window: only nodes on the two paths to its ends are visited in vain.
+    /// O(1) if no gap is large enough.
     pub fn lowest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
         gap(&self.tree, &self.count, size, window, End::Lowest)
     }
 
-    /// The highest place in `window` for something of `size`, which is not 0.
+    /// The highest place in `window` for `size` indices. `size` is not 0.
     ///
     /// # Cost
     /// As [`lowest_gap`](Self::lowest_gap).
@@ -161,10 +162,10 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         gap(&self.tree, &self.count, size, window, End::Highest)
     }
 
-    /// Gives `extent` an entry.
+    /// Adds an entry with the extent `at`.
     ///
     /// # Errors
-    /// [`InsertError`], with the entry: another overlaps it, or there is no memory.
+    /// [`InsertError`], with the entry: another entry overlaps it, or there is no memory.
     ///
     /// # Cost
     /// O(log n).
@@ -180,23 +181,23 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         result
     }
 
-    /// Takes out the entry that has `index`.
+    /// Removes the entry that contains `index`.
     ///
     /// # Errors
-    /// [`NoMemory`]: an erasure that merges or removes nodes may need others.
+    /// [`NoMemory`]: an erasure that merges or removes nodes may need new ones.
     ///
     /// # Cost
     /// O(log n).
     pub fn erase(&mut self, index: A) -> Result<Option<(Extent<A>, E)>, NoMemory> {
         let result = self.write().erase(index.raw());
-        // An entry again before nodes go back to their source, whose code may panic.
+        // Make the entry first: nodes then go back to their source, whose code may panic.
         let taken = result.map(|slot| slot.map(Words::<A, E>::take));
         self.end();
         taken.map_err(|_| NoMemory)
     }
 
-    /// Gives the entry that has `index` another extent, which has `index` too: it grows and shrinks
-    /// at either end.
+    /// Changes the extent of the entry that contains `index` to another one that contains `index`.
+    /// The entry may grow and shrink at both ends.
     ///
     /// # Errors
     /// [`ResizeError`]; nothing has changed.
@@ -210,18 +211,19 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         result.map_err(not_resized)
     }
 
-    /// Obtains nodes for so many changes, so that they neither allocate, nor free, nor fail for
-    /// memory of the tree's. They are kept until [`trim`](Self::trim). Of a tree under a lock of
-    /// its own, [`lock_prepared`](super::RcuMaple::lock_prepared) does so before it takes it.
+    /// Obtains nodes for `changes` changes, which then neither allocate, nor free, nor fail for
+    /// lack of tree memory. The nodes are kept until [`trim`](Self::trim). For a tree with its own
+    /// lock, [`lock_prepared`](super::RcuMaple::lock_prepared) obtains them before it takes the
+    /// lock.
     ///
     /// # Errors
-    /// [`NoMemory`], also where the tree is as high as its geometry allows; nothing has changed but
-    /// nodes that are kept.
+    /// [`NoMemory`], also if the tree has the full height of its geometry. Nothing has changed,
+    /// except that nodes already obtained are kept.
     ///
     /// # Cost
-    /// What a change gives up is ready for the next one. One change of a tree of `h` levels needs
-    /// `3 h + 1` nodes at most, and each further one a leaf and, all in all, less than two inner
-    /// nodes, if there are many.
+    /// Nodes that one change gives up serve the next one. One change of a tree of `h` levels needs
+    /// at most `3 h + 1` nodes. If there are many changes, each further one needs a leaf and on
+    /// average less than two inner nodes.
     pub fn prepare(&mut self, changes: usize) -> Result<(), NoMemory> {
         let levels = self.tree.levels();
         if changes > 0 && levels > C::Geometry::DEPTH {
@@ -232,13 +234,13 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         self.pool.ensure(need)
     }
 
-    /// Gives nodes that are not in the tree back, and keeps none from now on.
+    /// Frees nodes that are not in the tree, and keeps none from now on.
     pub fn trim(&mut self) {
         self.pool.keep_all(false);
         self.pool.end();
     }
 
-    /// The nodes of the tree.
+    /// The number of nodes in the tree.
     ///
     /// # Cost
     /// O(n).
@@ -246,12 +248,12 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         self.tree.nodes()
     }
 
-    /// Takes all entries out, and drops them.
+    /// Removes all entries, and drops them.
     pub fn clear(&mut self) {
         drop(self.take_all());
     }
 
-    /// Takes all entries out. It obtains no node.
+    /// Removes all entries. It obtains no node.
     pub(crate) fn take_all(&mut self) -> Displaced<'_, A, E, C> {
         let mut write = self.write();
         write.uproot();
@@ -268,7 +270,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         }
     }
 
-    /// After a change that displaced nothing.
+    /// Ends a change that displaced nothing.
     pub(super) fn end(&mut self) {
         self.pool.end();
     }
@@ -285,15 +287,15 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
 }
 
 impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
-    /// Gives `extent` an entry, over whatever is there: entries that lie in it are displaced, and
-    /// those that reach out of it are cut.
+    /// Stores an entry at `at`, over all entries there. Entries inside `at` are displaced; those
+    /// that reach out of it are cut.
     ///
     /// # Errors
-    /// [`StoreError`], with the entry; nothing has changed. Nor has anything if [`Split::split`]
-    /// panics; the entry is dropped then.
+    /// [`StoreError`], with the entry; nothing has changed. If [`Split::split`] panics, nothing has
+    /// changed either, and the entry is dropped.
     ///
     /// # Cost
-    /// O(log n), and O(1) a displaced entry.
+    /// O(log n), and O(1) for each displaced entry.
     pub fn store(
         &mut self,
         at: Extent<A>,
@@ -314,14 +316,13 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
         }
     }
 
-    /// Leaves nothing in `extent`: entries that lie in it are displaced, and those that reach out
-    /// of it are cut.
+    /// Clears `at`. Entries inside `at` are displaced; those that reach out of it are cut.
     ///
     /// # Errors
     /// [`EraseError`]; nothing has changed.
     ///
     /// # Cost
-    /// O(log n), and O(1) a displaced entry.
+    /// O(log n), and O(1) for each displaced entry.
     pub fn erase_range(&mut self, at: Extent<A>) -> Result<Displaced<'_, A, E, C>, EraseError> {
         let (start, last) = (at.start().raw(), at.last().raw());
         let mut write = self.write();
@@ -346,7 +347,7 @@ impl<A: Address, E: Entry> Default for Maple<A, E, Standard> {
 impl<A: Address, E: Entry, C: Config> Check for Maple<A, E, C> {
     type Broken = Broken;
 
-    /// O(n).
+    /// Checks every invariant, in O(n).
     fn check(&self) -> Result<(), Broken> {
         self.tree.check()
     }

@@ -1,75 +1,77 @@
 //! A B-tree of ranges over a 64-bit index, whose readers never wait.
 //!
 //! # What it is
-//! The map from extents of addresses to entries under an address space, an IOTLB or a table of
-//! reservations. Entries are one word ([`Entry`]): a box, a counted or a static reference, a
-//! number. It knows the largest gap of every subtree, so that the lowest and the highest place for
-//! a size in a window are found in O(log n), and that there is none in O(1).
+//! A map from extents of addresses to entries, for an address space, an IOTLB or a table of
+//! reservations. An entry is one word ([`Entry`]): a box, a counted or a static reference, a
+//! number. The tree keeps the largest gap of every subtree. So it finds the lowest or the highest
+//! place for a size in a window in O(log n), and knows in O(1) that no gap is large enough.
 //!
-//! [`Maple`] has one owner, is changed through `&mut` and in place. [`RcuMaple`] has readers beside
-//! its writer: they never wait and write nothing, and see of each change all or nothing.
+//! [`Maple`] has one owner, and is changed in place through `&mut`. [`RcuMaple`] has readers beside
+//! its writer. They never wait, write nothing, and see all of a change or nothing of it.
 //!
-//! A leaf has three arrays, of first indices, last indices and entries, and no slots for gaps. An
-//! inner node has children, the pivots between them, and the largest gap below each. No node knows
-//! its parent: a change remembers its way down. There is no mode for small maps: up to 15 entries
-//! are one leaf, up to some 350 two levels.
+//! A leaf has three arrays: first indices, last indices and entries. Gaps take no slots. An inner
+//! node has children, the pivots between them, and the largest gap below each. Nodes have no parent
+//! pointers: a change remembers its path from the root. Small maps have no special form: up to 15
+//! entries are one leaf, up to about 350 are two levels.
 //!
 //! A change needs at most `3 h + 1` nodes for a tree of `h` levels. They can be obtained beforehand
-//! ([`Maple::prepare`], [`RcuMaple::lock_prepared`], [`Reservation`]): then it neither allocates,
-//! nor frees, nor fails for them.
+//! ([`Maple::prepare`], [`RcuMaple::lock_prepared`], [`Reservation`]). Then the change neither
+//! allocates, nor frees, nor fails for lack of nodes.
 //!
-//! A change takes one of three ways, and each is counted ([`Event`]):
-//! - one word is stored in a leaf that stays: to replace an entry, erase it, move one of its ends,
-//!   or put one behind all others of its leaf;
-//! - a leaf is written anew, in place where there are no readers, else as a copy that one store
-//!   puts in place of the old one;
-//! - leaves are split, merged or spanned: whatever is between two places is replaced by up to three
-//!   nodes a level, and one store at the lowest node above all of them shows it to readers.
+//! A change takes one of three paths, and each is counted ([`Event`]):
+//! - One word is stored in a leaf that stays. This replaces an entry, erases it, moves one of its
+//!   ends, or adds one behind all others of its leaf.
+//! - A leaf is written anew: in place if there are no readers, else as a copy that one store puts
+//!   in place of the old one.
+//! - Leaves are split, merged or spanned. All nodes between two places are replaced by up to three
+//!   nodes a level. One store, at the lowest node above all of them, shows the change to readers.
+//!
+//! Nodes given up beside readers collect in the tree until there are a few. If no reader is inside
+//! then, they are used again, without an allocator; otherwise they are retired.
 //!
 //! # Words
-//! - **slot**: a place in a leaf for an extent and its entry; **erased**: a slot whose entry was
-//!   taken out beside readers; its extent stays until the leaf is written anew.
+//! - **slot**: a place in a leaf for an extent and its entry. **erased**: a slot whose entry was
+//!   removed beside readers; its extent stays until the leaf is written anew.
 //! - **pivot**: the last index that belongs to a child.
-//! - **gap**: what is free between two entries. It belongs to the leaf of the entry before it. What
-//!   is free before the first entry and behind the last one is no leaf's.
-//! - **spot**: a leaf and the way to it. **cut**: the slots that a change replaces.
-//! - **displaced**: taken out whole by a store over it, and handed back ([`Displaced`]).
-//! - **source**, **pool**: where nodes come from; those that are ready or were given up. **block**:
+//! - **gap**: the free indices between two entries. A gap belongs to the leaf of the entry before
+//!   it. The space before the first entry and behind the last one belongs to no leaf.
+//! - **spot**: a leaf and the path to it. **cut**: the slots that a change replaces.
+//! - **displaced**: removed whole by a store over it, and handed back ([`Displaced`]).
+//! - **source**: the memory for nodes. **pool**: nodes that are ready or were given up. **block**:
 //!   many nodes of a copy in one piece of memory.
 //!
 //! # Invariants
-//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
-//! ([`Broken`]).
+//! [`Check::check`](crate::check::Check::check) verifies these and names a broken one ([`Broken`]).
 //! - I1: extents are not reversed, ascend without overlap, and lie in their leaf.
 //! - I2: pivots ascend strictly inside their node; the last one and the unused ones are MAX.
-//! - I3: all leaves lie at one depth; an inner node has a child, and the root, if it is one, two.
+//! - I3: all leaves have the same depth; an inner node has a child, and an inner root has two.
 //! - I4: a leaf has an entry and knows how many; its unused slots have MAX at both ends.
 //! - I5: a leaf that is not the first begins with an entry. So every gap lies in one leaf.
-//! - I6: the largest gap of each child and of the tree, where the first entry starts and the last
-//!   one ends, and the number of entries are noted.
+//! - I6: the notes are right: the largest gap of each child and of the tree, both ends of the
+//!   occupied range, and the number of entries.
 //!
-//! And what nothing that could be walked shows; tests and models hold it:
-//! - I7: a word stands in one slot, and is made an entry again when it is taken out.
-//! - I8: beside readers at most one of the three words of a slot changes while its leaf lives, but
-//!   for its erasing, after which only an entry with the same extent comes there, if neither end
-//!   has moved. So the three, read one by one, were all so at the moment when that one was read.
-//! - I9: a pivot moves in place only over indices that have no entry on either side, so that
-//!   readers find nothing there whichever way they go.
+//! No walk can show the following; tests and models verify them:
+//! - I7: a word is in one slot only, and becomes an entry again when it is removed from the tree.
+//! - I8: beside readers, at most one of the three words of a slot changes while its leaf lives,
+//!   apart from erasure. After an erasure the slot may only get an entry with the same extent, and
+//!   only if neither end has moved. So a reader that reads the three one by one gets values that
+//!   were all current when it read the one that changes.
+//! - I9: a pivot moves in place only over indices without entries on either side. So readers find
+//!   nothing there, whichever child they enter.
 //!
 //! # Files
 //! - `map`: the type and its operations; `shared`, `session`, `removed`: the same beside readers;
-//!   `edit`: changing either; `view`: looking at either; `cursor`: a place in one; `reservation`:
-//!   nodes for changes to come; `duplicate`, `bulk`: a tree at once. `config`, `geometry`,
-//!   `counters`: what may differ, how large nodes are, what is counted; `error`, `refusal`: what is
-//!   refused.
+//!   `edit`: a common interface for changes; `view`: read access; `cursor`: a position;
+//!   `reservation`: nodes for later changes; `duplicate`, `bulk`: whole trees at once. `config`,
+//!   `geometry`, `counters`: configuration, node sizes, work counters; `error`, `refusal`: errors.
 //! - `entry`, `heap`, `typed`: entries and their words. `source`, `block`, `pool`: memory for
 //!   nodes.
-//! - `leaf`, `inner`, `link`: nodes, and what leads to them; `tree`: the root and the way down.
-//! - `put`: entries where nothing is; `write`: changes in place; `cut`: what a change replaces;
-//!   `resize`, `ends`: moving ends; `note`: gaps after a change; `rebuild`, `split`, `build`: new
-//!   nodes; `uproot`, `displaced`: what goes, and what comes back; `exchange`: stores whose caller
-//!   brings what is left above.
-//! - `iter`, `beside`, `gaps`: looking; `check`: the invariants.
+//! - `leaf`, `inner`, `link`: nodes and the links to them; `tree`: the root and the descent.
+//! - `put`: insertion into free space; `write`: changes in place; `cut`: the slots that a change
+//!   replaces; `resize`, `ends`: moves of ends; `note`: gaps after a change; `rebuild`, `split`,
+//!   `build`: new nodes; `uproot`, `displaced`: removed nodes and entries; `exchange`: stores whose
+//!   caller supplies the upper part of an entry that is cut in two.
+//! - `iter`, `beside`, `gaps`: searches; `check`: the invariants.
 //!
 //! # Sources
 //! - L. Howlett, "Maple Tree 20201029" (maple-tree mailing list), and Linux 6.12
@@ -78,13 +80,13 @@
 //! - R. Bayer, E. McCreight, "Organization and Maintenance of Large Ordered Indices", Acta
 //!   Informatica 1, 1972: the tree.
 //!
-//! Nodes that were given up beside readers wait in the tree until there are a few. If nobody is
-//! inside then they are used again, without an allocator; else they are retired.
-//!
-//! What differs from Linux: gaps take no slots; no parent pointers, and no marks of dead nodes,
-//! since a node that readers may have is never written again; pivots that follow the first entry
-//! behind them, so that no gap lies in two leaves; a node is merged when it and a sibling fit into
-//! one, and not before, so there is no rebalancing up the tree.
+//! Differences from Linux:
+//! - Gaps take no slots.
+//! - There are no parent pointers. There are no marks of dead nodes, because a node that readers
+//!   may hold is never written again.
+//! - A pivot follows the first entry behind it, so that no gap lies in two leaves.
+//! - A node is merged only when it and a sibling fit into one, so there is no rebalancing up the
+//!   tree.
 #![deny(unsafe_code)]
 
 mod beside;

@@ -1,4 +1,4 @@
-//! Noting the largest gaps after a change, as far up as they are others.
+//! Updates of the noted largest gaps after a change, as far up as they differ.
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -6,18 +6,18 @@ use super::cut::Cut;
 use super::tree::Spot;
 use super::write::Write;
 
-/// What is free around a cut.
+/// The free space around a cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Free {
-    /// One gap of this length was.
+    /// There was one gap of this length.
     Before(u64),
-    /// One gap of this length is.
+    /// There is one gap of this length now.
     Now(u64),
     Unknown,
 }
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
-    /// What is noted as the largest gap of a leaf.
+    /// The noted largest gap of a leaf.
     #[inline]
     pub(super) fn gap_of(&self, spot: &Spot<'a, C::Geometry>) -> u64 {
         match spot.height.checked_sub(1) {
@@ -26,7 +26,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// What is free around a cut: one gap before an insertion, one after an erasure.
+    /// The free space around a cut: one gap before an insertion, one after an erasure.
     #[inline]
     pub(super) fn free_around(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Free {
         let (inserts, erases) = (cut.from == cut.to, cut.len() == 0);
@@ -51,14 +51,14 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// Notes the largest gap of a leaf, up to where it changes nothing.
+    /// Recomputes the largest gap of a leaf and notes it, up to the node where nothing changes.
     #[inline]
     pub(super) fn regap(&self, spot: &Spot<'a, C::Geometry>) {
         let gap = spot.leaf().largest_gap(spot.max);
         self.climb(spot, spot.height, gap);
     }
 
-    /// Notes a gap of a leaf that has become one, or larger.
+    /// Notes a gap of a leaf that is new or has grown.
     #[inline(always)]
     pub(super) fn widen(&self, spot: &Spot<'a, C::Geometry>, gap: u64) {
         if gap > self.gap_of(spot) {
@@ -66,7 +66,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// Notes the largest gap of what the way leads to at `depth`.
+    /// Notes the largest gap of the node at `depth` on the path, and of those above it.
     #[inline]
     pub(super) fn climb(&self, spot: &Spot<'a, C::Geometry>, depth: usize, gap: u64) {
         let mut gap = gap;

@@ -1,4 +1,4 @@
-//! Nodes in no tree: obtained beforehand, and given back.
+//! Nodes outside of any tree: obtained beforehand, or given up.
 #![expect(unsafe_code, reason = "nodes are obtained and given back")]
 
 use core::{marker::PhantomData, mem::offset_of, ptr::NonNull};
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::rcu::{Batch, RcuHead};
 
-/// There is no memory for a node; nothing has changed.
+/// Out of memory for a node; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
 
@@ -26,7 +26,7 @@ impl core::fmt::Display for NoMemory {
 
 impl core::error::Error for NoMemory {}
 
-/// How many nodes of each kind.
+/// Numbers of nodes of both kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     /// Leaves.
@@ -35,15 +35,15 @@ pub struct Nodes {
     pub inners: usize,
 }
 
-/// Nodes of one kind, linked through their heads, all owned by the stack. Dropped or forgotten with
-/// nodes in it, it leaks them.
+/// Nodes of one kind, linked through their heads and owned by the stack. If it is dropped or
+/// forgotten with nodes in it, they leak.
 pub(super) struct Stack<T, S> {
     batch: Batch,
     kind: PhantomData<T>,
     source: PhantomData<S>,
 }
 
-// SAFETY: the offset of the field, and what the node was made with.
+// SAFETY: the offset of the field, and the place that the node was made with.
 unsafe impl<G: Geometry> Kind for Leaf<G> {
     const HEAD: usize = offset_of!(Self, head);
 
@@ -56,7 +56,7 @@ unsafe impl<G: Geometry> Kind for Leaf<G> {
     }
 }
 
-// SAFETY: the offset of the field, and what the node was made with.
+// SAFETY: the offset of the field, and the place that the node was made with.
 unsafe impl<G: Geometry> Kind for Inner<G> {
     const HEAD: usize = offset_of!(Self, head);
 
@@ -74,15 +74,15 @@ fn head_of<T: Kind>(node: NonNull<T>) -> NonNull<RcuHead> {
     unsafe { node.byte_add(T::HEAD) }.cast()
 }
 
-/// Gives the node of a head back to its source.
+/// Frees the node of a head.
 ///
 /// # Safety
 ///
-/// The head was made by `head_of` from a node that came from `S`, and nobody uses it any more.
+/// `head_of` made the head from a node that came from `S`, and nobody uses it any more.
 unsafe fn reclaim<T: Kind, S: Source>(head: NonNull<RcuHead>) {
-    // SAFETY: the head is that far inside the node, and its pointer is good for all of it.
+    // SAFETY: the head lies so far inside the node, and its pointer is valid for the whole node.
     let node = unsafe { head.byte_sub(T::HEAD) };
-    // SAFETY: the caller is the node's last user.
+    // SAFETY: the caller is the last user of the node.
     unsafe { dispose::<T, S>(node.cast()) };
 }
 
@@ -112,16 +112,16 @@ impl<T: Kind, S: Source> Stack<T, S> {
 
     /// Adds a node that is in no tree, or that this change unlinks.
     fn push(&mut self, node: NonNull<T>) {
-        // SAFETY: the node is alive and in no other batch, for the tree has given it up here. The
-        // pointer is the one that it was allocated with. It is unlinked before the batch is
-        // retired, at the end of the change; readers of the tree hold guards of that domain.
-        // A node may be freed on any thread: `Source` says so.
+        // SAFETY: the node is alive and in no other batch, because the tree has given it up here.
+        // The pointer is the one that it was allocated with. It is unlinked before the batch is
+        // retired, at the end of the change, and readers of the tree hold guards of that domain. A
+        // node may be freed on any thread, as `Source` demands.
         unsafe { self.batch.push(head_of(node), reclaim::<T, S>) };
     }
 
     fn pop(&mut self) -> Option<NonNull<T>> {
         let head = self.batch.pop()?;
-        // SAFETY: `push` made it of a node that far before it.
+        // SAFETY: `push` derived it from the pointer of a node that begins so far before it.
         Some(unsafe { head.byte_sub(T::HEAD) }.cast())
     }
 
@@ -129,7 +129,7 @@ impl<T: Kind, S: Source> Stack<T, S> {
         self.batch.append(core::mem::take(&mut other.batch));
     }
 
-    /// Adds fresh nodes until there are `len`.
+    /// Adds new nodes until there are `len`.
     fn fill(&mut self, len: usize) -> Result<(), NoMemory> {
         while self.len() < len {
             self.push(Run::<T, S>::new().make(1, T::fresh)?);
@@ -137,11 +137,11 @@ impl<T: Kind, S: Source> Stack<T, S> {
         Ok(())
     }
 
-    /// Frees nodes until there are `len`. No reader has seen them, or none has them any more.
+    /// Frees nodes until at most `len` are left. No reader may still use them.
     fn trim(&mut self, len: usize) {
         while self.len() > len {
             let Some(node) = self.pop() else { return };
-            // SAFETY: it was popped, so it is this one's alone; it came from `S`.
+            // SAFETY: it was popped, so nobody else uses it; it came from `S`.
             unsafe { dispose::<T, S>(node) };
         }
     }
@@ -153,21 +153,20 @@ pub(super) struct Pool<G: Geometry, S: Source> {
     inners: Stack<Inner<G>, S>,
     old_leaves: Stack<Leaf<G>, S>,
     old_inners: Stack<Inner<G>, S>,
-    /// Entries that were taken out beside readers.
+    /// Entries that were removed beside readers.
     entries: Batch,
-    /// Entries that are in no tree and have no reader, for their memory.
+    /// Entries without readers and outside of any tree, kept for their memory.
     spare: Batch,
-    /// So many times more nobody is asked whether readers are inside.
+    /// The number of calls of `asks` that still return false.
     patience: u8,
-    /// Nodes beyond these that are ready after a change without readers go back to the source.
+    /// The number of ready nodes to keep after a change without readers; the rest is freed.
     keep: Nodes,
 }
 
-// SAFETY: a pool owns its nodes, which may be used and freed on any thread, and its batch goes to
-// any.
+// SAFETY: a pool owns its nodes, which any thread may use and free, and its batches are `Send`.
 unsafe impl<G: Geometry, S: Source> Send for Pool<G, S> {}
 
-// SAFETY: through a shared reference a pool tells only how many nodes it has.
+// SAFETY: a shared reference to a pool gives only the number of its nodes.
 unsafe impl<G: Geometry, S: Source> Sync for Pool<G, S> {}
 
 impl Nodes {
@@ -177,25 +176,25 @@ impl Nodes {
         inners: 0,
     };
 
-    /// The bytes of as many nodes of a tree of that configuration.
+    /// The size in bytes of so many nodes of a tree with configuration `C`.
     #[must_use]
     pub const fn bytes<C: super::Config>(self) -> usize {
         self.leaves * size_of::<Leaf<C::Geometry>>() + self.inners * size_of::<Inner<C::Geometry>>()
     }
 
-    /// Whether there are as many of both kinds.
+    /// True if there are at least as many of both kinds as in `need`.
     pub(super) const fn covers(self, need: Self) -> bool {
         self.leaves >= need.leaves && self.inners >= need.inners
     }
 }
 
-/// Nodes that are kept for the next change.
+/// The nodes that are kept for the next change.
 const KEEP: Nodes = Nodes {
     leaves: 1,
     inners: 0,
 };
 
-/// How long nobody asks whether readers are inside after some were.
+/// The number of sessions that skip the check for readers after it has found some.
 const PATIENCE: u8 = 16;
 
 /// All nodes, after a reservation.
@@ -223,7 +222,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         self.keep = if all { KEEP_ALL } else { KEEP };
     }
 
-    /// Nodes that are ready.
+    /// The nodes that are ready.
     #[inline]
     pub(super) fn ready(&self) -> Nodes {
         Nodes {
@@ -249,8 +248,8 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     pub(super) fn leaf<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Leaf<G>> {
         let _ = tree;
         let leaf = self.leaves.pop().expect("the change has reserved leaves");
-        // SAFETY: it lives until it is given up here again and freed, which is not before the end
-        // of this change; see `Ptr`.
+        // SAFETY: it lives until it is given up here again and freed, which happens after this
+        // change at the earliest; see `Ptr`.
         unsafe { Ptr::new(leaf) }
     }
 
@@ -284,7 +283,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         let _ = tree;
         let leaf = displaced.pop()?;
         self.old_leaves.push(leaf);
-        // SAFETY: it is freed or used again only when the change has ended.
+        // SAFETY: it is freed or used again only after this change.
         Some(unsafe { Ptr::new(leaf) })
     }
 
@@ -293,8 +292,8 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         self.old_leaves.append(displaced);
     }
 
-    /// After a change without readers: nodes that were given up are ready again, and go back to
-    /// their source beyond those that are kept.
+    /// Ends a change without readers: makes the nodes that were given up ready again, and frees
+    /// those beyond the number to keep.
     #[inline(always)]
     pub(super) fn end(&mut self) {
         let old = self.old_leaves.len() | self.old_inners.len();
@@ -304,29 +303,29 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         }
     }
 
-    /// Makes nodes that were given up ready again. There are no readers.
+    /// Makes nodes that were given up ready again. There must be no readers.
     pub(super) fn recycle(&mut self) {
         self.leaves.append(&mut self.old_leaves);
         self.inners.append(&mut self.old_inners);
     }
 
-    /// Entries that were taken out, to be retired with the nodes.
+    /// Removed entries, to be retired with the nodes.
     pub(super) fn entries(&mut self) -> &mut Batch {
         &mut self.entries
     }
 
-    /// Entries whose memory is ready for others.
+    /// Entries whose memory is ready for reuse.
     #[cfg(feature = "alloc")]
     pub(super) fn spare(&mut self) -> &mut Batch {
         &mut self.spare
     }
 
-    /// The number of them.
+    /// The number of entries whose memory is ready for reuse.
     pub(super) fn spares(&self) -> usize {
         self.spare.len()
     }
 
-    /// Nodes and entries that were given up, and may have readers.
+    /// The numbers of nodes and entries that were given up and may have readers.
     #[inline(always)]
     pub(super) fn given_up(&self) -> (usize, usize) {
         (
@@ -335,25 +334,26 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         )
     }
 
-    /// Whether it is time to ask if readers are inside.
+    /// True if it is time to check whether readers are inside.
     pub(super) fn asks(&mut self) -> bool {
         let asks = self.patience == 0;
         self.patience = self.patience.saturating_sub(1);
         asks
     }
 
-    /// Leaves readers, which were met, and their lines alone for a while.
+    /// Postpones the next checks after one that found readers: a check takes their cache lines.
     pub(super) fn ask_later(&mut self) {
         self.patience = PATIENCE;
     }
 
-    /// Makes whatever was given up ready again. There are no readers; entries are memory alone.
+    /// Makes all that was given up ready again. There must be no readers, and entries must be
+    /// memory alone.
     pub(super) fn recycle_all(&mut self) {
         self.recycle();
         self.spare.append(core::mem::take(&mut self.entries));
     }
 
-    /// What was given up, to be retired where readers have guards.
+    /// Removes the nodes and entries that were given up, to be retired to the readers' domain.
     pub(super) fn take_old(&mut self) -> Batch {
         let mut batch = core::mem::take(&mut self.entries);
         batch.append(core::mem::take(&mut self.old_leaves.batch));
@@ -361,7 +361,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
         batch
     }
 
-    /// Takes all nodes of `other` that are ready; there they are no more.
+    /// Moves all ready nodes of `other` into this pool.
     pub(super) fn absorb(&mut self, other: &mut Self) {
         self.leaves.append(&mut other.leaves);
         self.inners.append(&mut other.inners);
@@ -372,9 +372,9 @@ impl<G: Geometry, S: Source> Drop for Pool<G, S> {
     fn drop(&mut self) {
         self.trim(Nodes::default());
         while let Some(head) = self.spare.pop() {
-            // SAFETY: it was popped, so it is reclaimed once, and no reader has it.
+            // SAFETY: it was popped, so it is reclaimed once, and no reader uses it.
             unsafe { RcuHead::reclaim(head) };
         }
-        // What was given up and not retired may have readers: it is leaked, as a batch is.
+        // Nodes given up but not retired may have readers, so they are leaked, as a batch is.
     }
 }

@@ -1,7 +1,7 @@
-//! Putting an entry where nothing is, into a leaf that has room, and taking one out of a leaf that
-//! has enough: what most changes are.
+//! The common cases: adds an entry in free space to a leaf that has room, and removes one from a
+//! leaf that has enough.
 //!
-//! It comes to the same as a [`Cut`](super::cut::Cut) of no slots or of one, carried out.
+//! The result equals that of a [`Cut`](super::cut::Cut) of no slots or of one.
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -14,8 +14,8 @@ use super::tree::Spot;
 use super::write::Write;
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
-    /// Puts `new`, which starts in the leaf and before the slot `at`, there. Says no if that is not
-    /// all there is to it: an entry or an erased slot is in its way, or there is no room.
+    /// Puts `new`, which starts in the leaf and before slot `at`, into that slot. Returns false if
+    /// more is needed: an entry or an erased slot is in the way, or there is no room.
     #[inline(always)]
     pub(super) fn put(
         &mut self,
@@ -28,7 +28,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         if len == C::Geometry::LEAF || !leaf.is_whole() {
             return Ok(false);
         }
-        // A leaf that is not the first begins with an entry (I5), so before that nothing is put.
+        // A leaf that is not the first begins with an entry (I5), so nothing is put before that
+        // one.
         let above = if at == len {
             spot.max
         } else {
@@ -60,7 +61,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         };
         self.tree.change_len(1, 0);
         if at == 0 {
-            // Before the first entry of all.
+            // It lies before the first entry of all.
             self.tree.note_first(new.start);
             self.widen(spot, above - last);
             return Ok(true);
@@ -70,10 +71,10 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             self.widen(spot, new.start - below);
             return Ok(true);
         }
-        // The gap that it was put into is two now, or one, or none.
+        // The gap around `new` has become two, one, or none.
         if above - below + 1 >= self.gap_of(spot) {
             let behind = above - last;
-            // No other gap of the leaf is larger than what lies before the entry.
+            // No other gap of the leaf is larger than the one before `new`.
             let largest = if at == len && behind >= new.start - spot.min {
                 behind
             } else {
@@ -84,8 +85,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         Ok(true)
     }
 
-    /// Takes the entry of a slot out where it stands, beside readers. Says no if that is not all
-    /// there is to it: the leaf may have too few entries then, or begin elsewhere.
+    /// Removes the entry of a slot in place, beside readers. Returns false if more is needed: the
+    /// leaf would have too few entries, or begin elsewhere.
     #[inline(always)]
     pub(super) fn take_out(&mut self, spot: &Spot<'a, C::Geometry>, at: usize, slot: Slot) -> bool {
         let leaf = spot.leaf();
@@ -102,7 +103,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
             Some((_, next)) => next.start,
             None if spot.max < u64::MAX => spot.max + 1,
             None => {
-                // Behind the last entry of all.
+                // It lies behind the last entry of all.
                 self.tree.note_last(before.last);
                 if slot.start - before.last > self.gap_of(spot) {
                     self.regap(spot);
@@ -114,7 +115,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         true
     }
 
-    /// Puts a leaf in the place of another, which is to be given up.
+    /// Replaces one leaf, which the caller gives up, by another.
     #[inline]
     pub(super) fn exchange(&self, spot: &Spot<'a, C::Geometry>, new: Ptr<'a, Leaf<C::Geometry>>) {
         self.count.count(Event::NodeStore);

@@ -1,9 +1,10 @@
-//! Changes that replace nodes: copying, splitting, merging, and stores that span leaves.
+//! Changes that replace nodes: copies, splits, mergers, and stores that span leaves.
 //!
-//! All of them are one: at the leaves, what is left of a leaf on the left, the new pieces and what
-//! is left of a leaf on the right, which may be the same, become none to three new leaves. These
-//! replace the children from the one to the other, and so on up, where the two ways are apart, and
-//! above that as far as more than one child changes. One store then shows all of it to readers.
+//! All of them follow one scheme. At most three new leaves take the rest of a leaf on the left, the
+//! new pieces, and the rest of a leaf on the right. Left and right may be the same leaf. The new
+//! leaves replace the children from the left one to the right one. The levels above repeat this
+//! while the two paths differ, and then as long as more than one child changes. One store then
+//! shows all of it to readers.
 #![forbid(unsafe_code)]
 
 use super::build::{Inners, Items, Leaves, Shares};
@@ -17,9 +18,9 @@ use super::pool::Nodes;
 use super::tree::Spot;
 use super::write::{Helper, Write, wants};
 
-/// What a rebuilding comes to at the leaves, found out before anything is changed.
+/// The plan of a rebuild at the leaves, made before anything is changed.
 pub(super) struct Plan<'a, C: Config> {
-    /// Entries that are left of the leaves, and new ones.
+    /// The number of entries that stay of the old leaves, plus the new ones.
     rest: usize,
     helper: Option<Helper<'a, C>>,
     shares: Shares,
@@ -27,14 +28,14 @@ pub(super) struct Plan<'a, C: Config> {
     way: Way,
 }
 
-/// What becomes of the leaves.
+/// The fate of the old leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Others have what is left of them.
+    /// New leaves take over their rest.
     Anew,
-    /// The leaf is full and stays, and a new one behind it has what is new.
+    /// The leaf is full and stays; a new one behind it gets the new entry.
     Behind,
-    /// The leaf is full and stays with its lower half.
+    /// The leaf is full and keeps its lower half.
     Halves,
 }
 
@@ -43,11 +44,11 @@ impl<C: Config> Plan<'_, C> {
         self.need
     }
 
-    /// Whether the root, which is an inner node, may be split.
+    /// True if the root, which is an inner node, may be split.
     ///
-    /// Where no more leaves come than go, no level gets more nodes than it had: what replaces them
-    /// has as many children at most, and is put into as few nodes as have room. Where more come,
-    /// three at most take the place of one in each node above, the root too.
+    /// If there are no more new leaves than old ones, no level gets more nodes than it had. The
+    /// replacement then has at most as many children, in as few nodes as can hold them. Otherwise
+    /// up to three nodes replace one in each node above, including the root.
     pub(super) fn may_add_level(
         &self,
         left: &Spot<'_, C::Geometry>,
@@ -60,8 +61,8 @@ impl<C: Config> Plan<'_, C> {
     }
 }
 
-/// The children that the items of the level below replace, from one in the node on the left way to
-/// one in that on the right.
+/// The children that the items of the level below replace: from one in the node on the left path to
+/// one in the node on the right path.
 #[derive(Clone, Copy)]
 struct Stretch {
     first: usize,
@@ -69,7 +70,7 @@ struct Stretch {
 }
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
-    /// What replacing the leaves takes.
+    /// Plans the replacement of the leaves.
     pub(super) fn plan(
         &self,
         left: &Spot<'a, C::Geometry>,
@@ -131,7 +132,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// Whether the leaf can stay, where it has no help from another one.
+    /// The way to treat the leaf. `alone` says that no sibling helps.
     fn way(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut, alone: bool) -> Way {
         let capacity = C::Geometry::LEAF;
         let inserts = cut.from == cut.to && cut.len() == 1;
@@ -140,20 +141,21 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         } else if cut.from == capacity && spot.max == u64::MAX {
             Way::Behind
         } else if READERS || cut.from == capacity {
-            // Between others a leaf of one entry would go with it, and come again with the next.
+            // Elsewhere a new leaf of one entry would be merged at once, and needed again for the
+            // next one.
             Way::Anew
         } else {
             Way::Halves
         }
     }
 
-    /// A bound of the inner nodes that a change needs whose leaves change in number.
+    /// A bound on the inner nodes needed by a change that adds or removes leaves.
     fn inners_needed(&self, left: &Spot<'a, C::Geometry>, right: &Spot<'a, C::Geometry>) -> usize {
         let mut need = 0;
         for depth in (0..left.height).rev() {
             let (first, last) = (left.step(depth), right.step(depth));
             let len = first.node.len();
-            // Three take the place of one, or a helper takes one along.
+            // Up to three children replace one, or a helper is replaced along with them.
             let most = len + 2 <= C::Geometry::INNER;
             let fewest = len >= least(C::Geometry::INNER) + 2 + last.at.saturating_sub(first.at);
             if first.node.is(last.node) && most && fewest {
@@ -164,7 +166,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         need + 1
     }
 
-    /// Carries out what was planned.
+    /// Carries the plan out.
     pub(super) fn rebuild(
         &mut self,
         left: &Spot<'a, C::Geometry>,
@@ -198,7 +200,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// The leaves that replace those from left to right, and a helper.
+    /// Builds the leaves that replace those from left to right, and a helper.
     fn new_leaves(
         &mut self,
         left: &Spot<'a, C::Geometry>,
@@ -226,7 +228,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         items
     }
 
-    /// The children at `depth` that are replaced, a helper among them, which is given up.
+    /// The children at `depth` that are replaced. A helper is one of them, and is given up.
     fn stretch(
         &mut self,
         left: &Spot<'a, C::Geometry>,
@@ -301,7 +303,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         })
     }
 
-    /// Changes the children of a node where it stands, if that can be done.
+    /// Changes the children of a node in place, if possible.
     fn splice(
         &mut self,
         spot: &Spot<'a, C::Geometry>,
@@ -348,7 +350,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         true
     }
 
-    /// The nodes that replace those at `depth` from left to right, and a helper.
+    /// Builds the nodes that replace those at `depth` from left to right, and a helper.
     fn new_inners(
         &mut self,
         left: &Spot<'a, C::Geometry>,
@@ -382,7 +384,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         inners.extend(first, 0, children.first, tree, pool);
         items.iter().for_each(|item| inners.push(item, tree, pool));
-        // What was there belongs to what is before it now; otherwise it changes nothing.
+        // The range of removed children now belongs to the item before it, if there are no new
+        // items.
         inners.end_at(right.end_of(depth, children.last));
         inners.extend(last, children.last + 1, last.len(), tree, pool);
         let mut max = right.end_of(depth, last.len() - 1);
@@ -397,7 +400,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         items
     }
 
-    /// A copy of a node, which ends at `max`, with `items` in place of some children.
+    /// Makes a copy of a node, which ends at `max`, with `items` in place of some children.
     fn copy_inner(
         &mut self,
         old: Ptr<'a, Inner<C::Geometry>>,
@@ -409,7 +412,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         new.append(old.get(), 0, children.first);
         items.iter().for_each(|item| new.push(item));
         if let Some(before) = new.len().checked_sub(1) {
-            // What was there belongs to what is before it now; otherwise it changes nothing.
+            // The range of removed children now belongs to the child before it, if there are no new
+            // items.
             new.set_pivot(before, old.pivot(children.last));
         }
         new.append(old.get(), children.last + 1, old.len() - children.last - 1);
@@ -424,7 +428,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         copied
     }
 
-    /// Makes what is left the root.
+    /// Makes the remaining node the root.
     fn plant_items(&mut self, items: &Items<'a, C::Geometry>) {
         let mut items_left = items.iter();
         let Some(only) = items_left.next() else {

@@ -1,4 +1,4 @@
-//! From why the tree was not changed to what its user is told.
+//! Conversions of the tree's refusals to the errors of the interface.
 #![forbid(unsafe_code)]
 
 use super::error::{EraseError, InsertError, ResizeError, StoreError};

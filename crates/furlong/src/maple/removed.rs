@@ -1,4 +1,4 @@
-//! Entries that were taken out beside readers, handed back.
+//! Entries that were removed beside readers, handed back.
 #![forbid(unsafe_code)]
 
 use core::{fmt, ops::Deref};
@@ -11,18 +11,18 @@ use super::typed::{Typed, Words};
 use crate::addr::{Address, Extent};
 use crate::rcu::{Batch, Rcu};
 
-/// An entry that was taken out, and that readers may still have.
+/// An entry that was removed, and that readers may still use.
 ///
-/// Dropped, under the lock or after it, it is retired: the entry is dropped after the grace period,
-/// when whoever polls the domain says so. Forgotten, it leaks the entry.
+/// Its drop, under the lock or after it, retires the entry. The entry itself is dropped after the
+/// grace period, by a thread that polls the domain. Forgetting this leaks the entry.
 pub struct Unlinked<'m, E: Retire, R: Rcu> {
-    /// There until it is dropped.
+    /// `Some` until the drop.
     entry: Option<E>,
     rcu: &'m R,
 }
 
 impl<'m, E: Retire, R: Rcu> Unlinked<'m, E, R> {
-    /// What a slot held that was taken out of the tree.
+    /// The entry of a slot that was removed from the tree.
     pub(super) fn of<A: Address>(slot: Slot, rcu: &'m R) -> (Extent<A>, Self) {
         let (at, entry) = Words::<A, E>::take(slot);
         let entry = Some(entry);
@@ -41,7 +41,7 @@ impl<E: Retire, R: Rcu> Deref for Unlinked<'_, E, R> {
 }
 
 impl<E: Retire + Plain, R: Rcu> Unlinked<'_, E, R> {
-    /// The entry, which has nothing to be dropped.
+    /// The entry, which has nothing to drop.
     pub fn into_inner(self) -> E {
         *self
     }
@@ -66,11 +66,10 @@ impl<E: Retire + fmt::Debug, R: Rcu> fmt::Debug for Unlinked<'_, E, R> {
     }
 }
 
-/// The entries that a change beside readers has taken out whole, with their extents, in order.
+/// The entries that a change beside readers has removed whole, with their extents, in order.
 ///
-/// Entries that it has cut stay, with what is left of them. Dropped, it retires the rest.
-/// Forgotten, it leaks the rest and the nodes that they are in; the map does not have them any
-/// more.
+/// Entries that were only cut keep their rest in the map. Dropping this retires the remaining
+/// entries. Forgetting it leaks them and their nodes; the map no longer has them.
 #[must_use = "what was removed is retired with it: take it, if it is wanted"]
 pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
     pub(super) slots: Slots<'w, C>,
@@ -79,7 +78,7 @@ pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
 }
 
 impl<A: Address, E: Retire, R: Rcu, C: Config> Removed<'_, '_, A, E, R, C> {
-    /// Shows every entry to `see`, and retires them all at once, with the nodes.
+    /// Passes every entry to `see`, and retires them all at once, with the nodes.
     #[cfg(feature = "alloc")]
     pub(crate) fn show(mut self, see: impl FnMut(Extent<A>, E::Ref<'_>)) {
         self.retire_all(see);
@@ -87,7 +86,7 @@ impl<A: Address, E: Retire, R: Rcu, C: Config> Removed<'_, '_, A, E, R, C> {
 
     fn retire_all(&mut self, mut see: impl FnMut(Extent<A>, E::Ref<'_>)) {
         while let Some(slot) = self.slots.next() {
-            // Retired before it is shown: if `see` panics, its readers still have it.
+            // Retired before `see` gets it: if `see` panics, readers may still use the entry.
             let (at, entry) = Words::<A, E>::retire(slot, self.slots.pool.entries());
             see(at, entry);
         }

@@ -9,18 +9,18 @@ use super::link::Node;
 use super::pool::{NoMemory, Nodes, Pool};
 use super::tree::Tree;
 
-/// Nodes for changes to come: with them a change neither allocates, nor frees, nor fails for
-/// memory of its own.
+/// Nodes for later changes. With them, a change neither allocates, nor frees, nor fails for lack of
+/// nodes.
 ///
-/// One change of a tree with `h` levels, its leaves among them, needs at most `3 h + 1` nodes:
-/// three leaves, three inner nodes a level, and a new root. So many for each of `k` changes are
-/// enough, since readers keep what a change gives up; but the tree may grow before the last one,
-/// with nodes of `c` children by `1 + log2(1 + (k - 2) / (c - 1))` levels at most.
+/// One change of a tree with `h` levels, including the leaves, needs at most `3 h + 1` nodes: three
+/// leaves, three inner nodes a level, and a new root. Each of `k` changes needs so many, because
+/// the nodes that a change gives up may still have readers. The tree may grow before the last
+/// change: with nodes of `c` children by at most `1 + log2(1 + (k - 2) / (c - 1))` levels.
 pub struct Reservation<C: Config> {
     pub(super) pool: Pool<C::Geometry, C::Source>,
 }
 
-/// A reservation is not enough for as many changes of a tree that has grown since.
+/// A reservation is too small for its number of changes, because the tree has grown since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotEnough {
     /// The levels that the tree has now.
@@ -36,14 +36,14 @@ impl fmt::Display for NotEnough {
 impl core::error::Error for NotEnough {}
 
 impl<C: Config> Reservation<C> {
-    /// Nodes for `changes` of a tree with `levels` levels, its leaves among them.
+    /// Obtains nodes for `changes` changes of a tree with `levels` levels, including the leaves.
     ///
     /// # Errors
-    /// [`NoMemory`], also where the tree is as high as its geometry allows; what was obtained has
-    /// been given back.
+    /// [`NoMemory`], also if the tree has the full height of its geometry. Nodes obtained before
+    /// the failure are freed.
     ///
     /// # Cost
-    /// `changes` times `3 h + 1` nodes, where `h` is `levels` and what the tree may grow.
+    /// `changes` times `3 h + 1` nodes, where `h` is `levels` plus the possible growth of the tree.
     pub fn new(changes: usize, levels: usize) -> Result<Self, NoMemory> {
         if changes > 0 && levels > C::Geometry::DEPTH {
             return Err(NoMemory);
@@ -67,7 +67,7 @@ impl<C: Config> fmt::Debug for Reservation<C> {
     }
 }
 
-/// What `changes` need where a node that one of them gives up is not used again.
+/// The nodes for `changes` if a node that one of them gives up is not used again.
 pub(super) fn bound<G: Geometry>(changes: usize, levels: usize) -> Nodes {
     let inner_levels = inner_levels::<G>(changes, levels);
     Nodes {
@@ -76,8 +76,8 @@ pub(super) fn bound<G: Geometry>(changes: usize, levels: usize) -> Nodes {
     }
 }
 
-/// What `changes` need where a node that one of them gives up is ready for the next: what one needs
-/// meanwhile, and what the tree gains by the others.
+/// The nodes for `changes` if a node that one of them gives up is ready for the next. This is the
+/// need of one change, plus the nodes that the others add to the tree.
 pub(super) fn bound_in_place<G: Geometry>(changes: usize, levels: usize) -> Nodes {
     let Some(others) = changes.checked_sub(1) else {
         return Nodes::default();
@@ -94,7 +94,7 @@ pub(super) fn bound_in_place<G: Geometry>(changes: usize, levels: usize) -> Node
     }
 }
 
-/// Levels of inner nodes that the last of `changes` finds.
+/// The number of inner levels at the last of `changes`.
 fn inner_levels<G: Geometry>(changes: usize, levels: usize) -> usize {
     levels.max(1) - 1 + growth::<G>(changes.saturating_sub(1))
 }
@@ -102,18 +102,19 @@ fn inner_levels<G: Geometry>(changes: usize, levels: usize) -> usize {
 /// From so many children on, a merged node is not full: see [`spare`](super::geometry::spare).
 const EVEN: usize = 5;
 
-/// Levels that `changes` add to a tree at most.
+/// The largest number of levels that `changes` can add to a tree.
 ///
-/// A change adds one node to a level at most. A node is split when it would have `c + 1` children,
-/// where `c` is the most that it may have. What comes of a split or of a merger has `c - 1` at most
-/// (`c` being 5 or more), and needs two more before it is split in turn; nodes that share what they
-/// have do so evenly, and no more of them are full then. So of the nodes that come to a level, at
-/// most half lead to another one on the level above, but for nodes that were full to begin with.
+/// Let `c` be the capacity of an inner node. A change adds at most one node to a level. A node is
+/// split when it would have `c + 1` children. A node that results from a split or a merger has at
+/// most `c - 1` (if `c` is 5 or more), so it needs two more before it is split in turn. Nodes that
+/// share their children do so evenly, and then no more of them are full than before. So of the
+/// nodes that are added to a level, at most half cause another one on the level above, apart from
+/// nodes that were full initially.
 ///
-/// A level is added where the root is split: from then on there is none that was full to begin with
-/// on the level of its halves, and until the next level is added, `c - 1` nodes come to that level.
-/// The level below it has had twice as many, and so on down: each further level takes twice as many
-/// changes as the one before, and the second `c - 1`.
+/// A level is added when the root is split. From then on, no node on the level of its halves was
+/// full initially. Until the next level is added, `c - 1` nodes are added to that level, twice as
+/// many to the level below it, and so on down. So each further level takes twice as many changes as
+/// the one before, and the second takes `c - 1`.
 fn growth<G: Geometry>(changes: usize) -> usize {
     let Some(others) = changes.checked_sub(1) else {
         return 0;
@@ -124,8 +125,9 @@ fn growth<G: Geometry>(changes: usize) -> usize {
     (1 + others / (G::INNER - 1)).ilog2() as usize + 1
 }
 
-/// Inner nodes that `changes` split at most, as [`growth`] argues: of each level half as many as of
-/// the one below, and half of those that were there, all of which may have been full.
+/// The largest number of inner nodes that `changes` can split, by the argument of [`growth`]. On
+/// each level it is half of the number on the level below, plus half of the nodes that existed
+/// there, all of which may have been full.
 fn splits<G: Geometry>(changes: usize, levels: usize) -> usize {
     let (mut all, mut here) = (0, changes);
     for level in 1.. {
@@ -141,13 +143,13 @@ fn splits<G: Geometry>(changes: usize, levels: usize) -> usize {
 }
 
 impl<G: Geometry> Tree<G> {
-    /// Levels, that of the leaves among them.
+    /// The number of levels, including the leaves.
     pub(super) fn levels(&self) -> usize {
         let root = self.root.load();
         core::iter::successors(root, Node::first_child).count()
     }
 
-    /// The nodes of the tree.
+    /// The number of nodes in the tree.
     pub(super) fn nodes(&self) -> Nodes {
         self.root
             .load()

@@ -1,4 +1,4 @@
-//! Giving an entry another extent.
+//! Changes of an entry's extent.
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -7,7 +7,7 @@ use super::leaf::Slot;
 use super::tree::Spot;
 use super::write::Write;
 
-/// Why an entry was not given another extent.
+/// The reason why an entry was not resized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotResized {
     Vacant,
@@ -16,7 +16,7 @@ pub(super) enum NotResized {
 }
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
-    /// Lets the entry that has `index` reach from `start` to `last`.
+    /// Makes the entry that contains `index` reach from `start` to `last`.
     pub(super) fn resize(&mut self, index: u64, start: u64, last: u64) -> Result<(), NotResized> {
         let mut spot = Spot::new();
         if !self.tree.descend_to(index, &mut spot, self.count) {
@@ -48,14 +48,14 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         let new = Slot { start, last, ..old };
         let lowered = start < spot.min;
         if lowered {
-            // What is between belongs to the leaf before, and has no entry.
+            // The indices between belong to the leaf before, and have no entry.
             self.move_min(&spot, start);
             let moved = self.descend(index);
             let Some(moved) = moved else { return Ok(()) };
             spot = moved;
             at = spot.leaf().rank(index);
         }
-        // Erased slots that the new extent would reach go with it.
+        // Erased slots that the new extent would reach are removed with it.
         let (mut from, mut to) = (at, at + 1);
         while from > 0
             && spot.leaf().word(from - 1).is_none()
@@ -81,7 +81,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         applied.map_err(|_| NotResized::NoMemory)
     }
 
-    /// Whether there is no entry but `old`, in slot `at`, from `start` to `last`.
+    /// Checks that there is no entry except `old`, in slot `at`, from `start` to `last`.
     fn is_free(
         &self,
         spot: &Spot<'_, C::Geometry>,
@@ -91,7 +91,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     ) -> Result<(), NotResized> {
         if start < old.start {
             let before = spot.leaf().entry_before(at).map(|(_, slot)| slot);
-            // The leaf before has the next one, unless this is the first.
+            // The next entry down is in the leaf before, unless this leaf is the first.
             let before = before.or_else(|| self.tree.upto(spot.min.checked_sub(1)?, self.count));
             let in_the_way = before.filter(|before| start <= before.last);
             in_the_way.map_or(Ok(()), |slot| Err(NotResized::Occupied(slot)))?;
@@ -109,8 +109,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 }
 
-/// A leaf that begins earlier than it did, for an entry that is to begin there. Dropped before that
-/// is done, also by a panic of the source, it lets the leaf begin where it did.
+/// A leaf whose start is lowered, for an entry that is to begin there. If this is dropped before
+/// the entry is resized, also by a panic of the source, the start is restored.
 struct Lowering<'w, 's, 'a, C: Config, const READERS: bool> {
     write: &'w mut Write<'a, C, READERS>,
     back: Option<(&'s Spot<'a, C::Geometry>, u64)>,

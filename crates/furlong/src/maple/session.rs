@@ -1,4 +1,4 @@
-//! A writer beside readers: the lock is held, and what is unlinked waits to be retired.
+//! A writer beside readers: it holds the lock, and unlinked memory waits to be retired.
 #![forbid(unsafe_code)]
 
 use core::{fmt, marker::PhantomData};
@@ -22,22 +22,22 @@ use crate::addr::{Address, Extent};
 use crate::rcu::Rcu;
 use crate::sync::{LockGuard, RawLock};
 
-/// An entry that was taken out, with its extent.
+/// An entry that was removed, with its extent.
 pub type OneRemoved<'m, A, E, R> = (Extent<A>, Unlinked<'m, E, R>);
 
-/// So many nodes and entries that were given up, and are memory alone, are let go at once.
+/// The number of given-up nodes and entries, if they are memory alone, that are released together.
 const MANY: usize = if cfg!(loom) { 1 } else { 4 };
 
-/// More nodes and entries than these are not kept to be used again.
+/// The largest number of nodes and entries that are kept for reuse.
 const KEPT_MAX: usize = 24;
 
-/// The right to change an [`RcuMaple`], until it is dropped, when the lock is released. Entries
-/// that were unlinked are retired then. What is memory alone, as nodes are, may wait in the tree
-/// until there is more of it: then it is used again if no reader is inside, and else retired.
+/// The right to change an [`RcuMaple`]. Its drop releases the lock. Unlinked entries are retired
+/// then. Nodes, and entries that are memory alone, may collect in the tree until there are more of
+/// them. Then they are used again if no reader is inside, and otherwise retired.
 ///
-/// Forgotten, it leaves the lock held for good, and what was unlinked waits until the map is
-/// dropped, which takes no lock. Code that is called while it lives (an iterator, a `copy`, the
-/// drop of an entry) must not take the lock of the same map: with a spin lock it would wait for
+/// If a session is forgotten, the lock stays held for good, and unlinked memory waits until the map
+/// is dropped, which takes no lock. Code that runs during the session (an iterator, a `copy`, the
+/// drop of an entry) must not take the lock of the same map. With a spin lock it would wait for
 /// itself.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct Session<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
@@ -46,12 +46,13 @@ pub struct Session<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> {
 }
 
 impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
-    /// The tree, to be looked at while nobody changes it.
+    /// A read-only view of the tree, which nobody changes meanwhile.
     pub fn view(&self) -> View<'_, A, E, C> {
         View::new(&self.map.tree, &self.map.count)
     }
 
-    /// The length of the largest gap; `u64::MAX` also for the whole space, which has one more.
+    /// The length of the largest gap; `u64::MAX` also for the whole space, whose length is one
+    /// more.
     pub fn largest_gap(&self) -> u64 {
         self.map.tree.widest_gap()
     }
@@ -97,11 +98,11 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         result.map_err(not_resized)
     }
 
-    /// Takes the nodes of `reservation`, if they and what is left of others are enough for
-    /// `changes`: these then neither allocate nor free.
+    /// Takes the nodes of `reservation`, if they and the nodes left of earlier ones suffice for
+    /// `changes`. These changes then neither allocate nor free.
     ///
     /// # Errors
-    /// [`NotEnough`] where the tree has grown since; nothing has changed.
+    /// [`NotEnough`] if the tree has grown since; nothing has changed.
     pub fn supply(
         &mut self,
         reservation: &mut Reservation<C>,
@@ -121,7 +122,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         Ok(())
     }
 
-    /// The nodes that are left, to be kept for the next time or dropped after the lock.
+    /// Returns the nodes that are left, to be kept for the next time or dropped after the lock.
     pub fn unused(&mut self) -> Reservation<C> {
         let mut pool = Pool::new();
         pool.absorb(&mut self.pool);
@@ -152,11 +153,12 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
 }
 
 impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
-    /// See [`Maple::store`](super::Maple::store). Readers see what was there, or all that is now.
+    /// See [`Maple::store`](super::Maple::store). Readers see the old state or the new one, never a
+    /// mix.
     ///
     /// # Errors
-    /// [`StoreError`], with the entry; nothing has changed. Nor has anything if [`Split::split`]
-    /// panics; the entry is dropped then.
+    /// [`StoreError`], with the entry; nothing has changed. If [`Split::split`] panics, nothing has
+    /// changed either, and the entry is dropped.
     pub fn store(
         &mut self,
         at: Extent<A>,
@@ -173,8 +175,8 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
         }
     }
 
-    /// See [`Maple::erase_range`](super::Maple::erase_range). Readers see what was there, or
-    /// nothing.
+    /// See [`Maple::erase_range`](super::Maple::erase_range). Readers see all of the old entries or
+    /// none.
     ///
     /// # Errors
     /// [`EraseError`]; nothing has changed.
@@ -192,7 +194,7 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
 }
 
 impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E, R, L, C> {
-    /// Takes all entries out. It obtains no node. Readers see what was there, or nothing.
+    /// Removes all entries. It obtains no node. Readers see all of the old entries or none.
     #[cfg(feature = "alloc")]
     pub(crate) fn take_all(&mut self) -> Removed<'_, 'm, A, E, R, C> {
         let mut write = self.write();
@@ -201,7 +203,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         self.removed(0, u64::MAX, displaced)
     }
 
-    /// Keeps what was given up, if no reader is inside, or retires it.
+    /// Keeps the given-up memory if no reader is inside; otherwise retires it.
     fn let_go(&mut self, given_up: usize, is_urgent: bool) {
         let ready = self.pool.ready();
         let kept = ready.leaves + ready.inners + self.pool.spares();

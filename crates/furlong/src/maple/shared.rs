@@ -1,4 +1,4 @@
-//! The tree of many: readers under a guard, writers under the caller's lock.
+//! The shared tree: readers hold a guard, writers the caller's lock.
 #![forbid(unsafe_code)]
 
 use core::{fmt, marker::PhantomData};
@@ -20,14 +20,14 @@ use crate::check::Check;
 use crate::rcu::Rcu;
 use crate::sync::{Lock, Padded, RawLock, const_unless_loom};
 
-/// What a writer holds: the nodes that are in no tree.
+/// The data under the writers' lock: the nodes that are in no tree.
 type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>>;
 
 /// A map from extents of addresses to entries of one word, for readers that never wait.
 ///
 /// Readers hold a guard of the domain `R`, take no lock and write nothing. Writers take the lock
-/// `L`; what they unlink, nodes and entries, is retired to the domain and dropped when somebody
-/// [polls](Rcu::poll) it, and not before: where nobody does, memory grows.
+/// `L`. Unlinked nodes and entries are retired to the domain. They are dropped only when a thread
+/// [polls](Rcu::poll) it: if none does, memory grows.
 ///
 /// # Example
 /// ```
@@ -58,18 +58,18 @@ type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>
 /// ```
 pub struct RcuMaple<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config = Standard> {
     pub(super) tree: Tree<C::Geometry>,
-    /// Away from what readers use: the root, and which domain it is.
+    /// Kept off the cache line that readers use, which holds the root and the domain.
     pub(super) pool: Padded<Locked<L, C>>,
     pub(super) count: C::Counters,
     pub(super) rcu: R,
     pub(super) typed: Typed<A, E>,
-    /// Entries go from writer to writer, which may be other threads, as out of a lock.
+    /// Entries move from writer to writer, possibly on other threads, as values under a lock do.
     pub(super) owns: PhantomData<Lock<L, E>>,
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock> RcuMaple<A, E, R, L, Standard> {
     const_unless_loom! {
-        /// An empty map, whose readers hold guards of `rcu` and whose writers take `lock`. It
+        /// An empty map. Its readers hold guards of `rcu`, and its writers take `lock`. It
         /// allocates when it gets its first entry.
         pub const fn new(rcu: R, lock: L) -> Self {
             Self {
@@ -97,10 +97,10 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
         }
     }
 
-    /// The tree, to be looked at while the guard is held.
+    /// A view of the tree, for as long as the guard is held.
     ///
     /// # Panics
-    /// If the guard is not one of this map's domain.
+    /// If the guard belongs to another domain than this map.
     #[inline]
     pub fn read<'g>(&'g self, guard: &'g R::Guard<'_>) -> View<'g, A, E, C> {
         assert!(
@@ -110,7 +110,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
         View::new(&self.tree, &self.count)
     }
 
-    /// Takes the lock, waiting as long as another holds it.
+    /// Takes the lock, and waits while another thread holds it.
     pub fn lock(&self) -> Session<'_, A, E, R, L, C> {
         Session {
             map: self,
@@ -118,17 +118,17 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
         }
     }
 
-    /// Takes the lock with nodes for so many changes, obtained while it was not held: what is done
-    /// under it then neither allocates, nor frees, nor fails for memory of the tree's.
+    /// Takes the lock with nodes for `changes` changes, obtained while it was not held. These
+    /// changes then neither allocate, nor free, nor fail for lack of tree memory.
     ///
-    /// What is left of them stays in the tree; [`Session::unused`] takes it out.
+    /// Unused nodes stay in the tree; [`Session::unused`] takes them out.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed, and the lock is free.
     ///
     /// # Cost
-    /// The lock once, if what is left of others is enough; else twice, or more often beside writers
-    /// that use up what was obtained or let the tree grow.
+    /// Takes the lock once if the nodes left of earlier calls suffice. Otherwise it takes it twice,
+    /// or more often if other writers use up the new nodes or make the tree grow.
     pub fn lock_prepared(&self, changes: usize) -> Result<Session<'_, A, E, R, L, C>, NoMemory> {
         let mut reservation = Reservation::new(0, 0)?;
         loop {
@@ -146,7 +146,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
         &self.rcu
     }
 
-    /// The work that was done so far.
+    /// The counters of the work done so far.
     pub fn counters(&self) -> &C::Counters {
         &self.count
     }
@@ -155,7 +155,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> RcuMaple<A, E, R, L, 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Check for RcuMaple<A, E, R, L, C> {
     type Broken = Broken;
 
-    /// O(n), under the lock.
+    /// Checks every invariant under the lock, in O(n).
     fn check(&self) -> Result<(), Broken> {
         let _pool = self.pool.0.lock();
         self.tree.check()
@@ -163,8 +163,8 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Check for RcuMaple<A,
 }
 
 impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, E, R, L, C> {
-    /// No reader is left, for views borrow the map: entries and nodes are dropped at once, and the
-    /// lock is not taken.
+    /// Drops entries and nodes at once, without the lock: views borrow the map, so no reader is
+    /// left.
     fn drop(&mut self) {
         let (tree, count, pool) = (&self.tree, &self.count, self.pool.0.get_mut());
         pool.recycle_all();

@@ -1,30 +1,31 @@
-//! Where nodes come from.
+//! Memory for nodes.
 #![expect(unsafe_code, reason = "memory is promised by whoever gives it")]
 
 use core::{alloc::Layout, marker::PhantomData, ptr::NonNull};
 
-/// Memory for nodes.
+/// The allocator of a tree's nodes.
 ///
-/// The functions have no `self`: a node that readers may still have is given back after a grace
-/// period, when the tree itself may be gone. A tree asks for memory of four sizes at most, two
-/// kinds of nodes and a block of each: a kernel gives each a slab of its own.
+/// The functions have no `self`, because a node that readers may still use is freed after a grace
+/// period, when the tree itself may be gone. A tree allocates at most four sizes: two kinds of
+/// nodes, and a block of each. A kernel gives each size a slab of its own.
 ///
-/// Where one of them panics the tree is whole, and an entry that was to be stored is leaked.
+/// If one of the functions panics, the tree stays valid, and an entry that was to be stored is
+/// leaked.
 ///
 /// # Safety
 ///
-/// Whoever implements the trait promises that `allocate` returns memory of that layout that is
-/// nobody else's until it is given to `free`, from any thread.
+/// The implementor promises that `allocate` returns memory of that layout which nobody else uses
+/// until it is given to `free`, from any thread.
 pub unsafe trait Source: 'static {
-    /// The bytes of a block of nodes, at most. A copy of a tree has as many of its nodes in blocks
-    /// as fill them; a block goes back to the source when the last of its nodes does. Where no two
-    /// nodes have room, each is alone.
+    /// The largest size of a block of nodes, in bytes. A copy of a tree has its nodes in blocks, as
+    /// far as they fill whole ones. A block is freed with the last of its nodes. If fewer than two
+    /// nodes fit, each node is allocated alone.
     const BLOCK: usize = 4096;
 
-    /// Memory of `layout`, which is not of size zero; `None` if there is none.
+    /// Allocates memory of `layout`, whose size is not zero; `None` if out of memory.
     fn allocate(layout: Layout) -> Option<NonNull<u8>>;
 
-    /// Takes memory back.
+    /// Frees memory.
     ///
     /// # Safety
     ///
@@ -32,17 +33,17 @@ pub unsafe trait Source: 'static {
     unsafe fn free(memory: NonNull<u8>, layout: Layout);
 }
 
-/// The heap of the global allocator. Without the feature `alloc` there is none, and never memory:
-/// bring a [`Source`] of your own.
+/// The global allocator. Without the feature `alloc` it never has memory: bring a [`Source`] of
+/// your own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-// SAFETY: the global allocator promises as much.
+// SAFETY: the global allocator makes the same promise.
 unsafe impl Source for Heap {
     #[inline]
     fn allocate(layout: Layout) -> Option<NonNull<u8>> {
         #[cfg(feature = "alloc")]
-        // SAFETY: the trait says that the layout is not of size zero.
+        // SAFETY: the trait demands that the size of the layout is not zero.
         let memory = NonNull::new(unsafe { alloc::alloc::alloc(layout) });
         #[cfg(not(feature = "alloc"))]
         let memory = (layout.size() == 0).then_some(NonNull::dangling());
@@ -61,22 +62,22 @@ unsafe impl Source for Heap {
     }
 }
 
-/// Bytes that CPUs take from each other as a whole.
+/// The size of a cache line, in bytes.
 const LINE: usize = 64;
 
-/// Memory of another source, each piece in cache lines of its own.
+/// Memory of another source, with each piece in cache lines of its own.
 ///
-/// For trees with readers, where the source's pieces may lie in one line with their neighbours:
-/// each node that a writer changes then takes a line of another node from its readers. Slabs of a
-/// kernel and most allocators keep pieces of these sizes apart, and glibc's does not.
+/// For trees with readers, if pieces from the source may share a cache line with their neighbours.
+/// Each node that a writer changes would then take a line of another node from its readers. A
+/// kernel's slabs and most allocators keep pieces of these sizes apart; glibc's malloc does not.
 ///
 /// # Cost
-/// That of aligned memory from `S`, and what is left of a node's last line. There are no blocks.
+/// That of aligned memory from `S`, and the unused rest of a node's last line. There are no blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lines<S = Heap>(PhantomData<S>);
 
 impl<S> Lines<S> {
-    /// Whole lines for a layout. Nodes are far from the largest one that there may be.
+    /// Rounds a layout up to whole lines. The sizes of nodes are far below the limit of a layout.
     #[inline]
     fn whole(layout: Layout) -> Layout {
         let aligned = layout.align_to(LINE);
@@ -84,7 +85,7 @@ impl<S> Lines<S> {
     }
 }
 
-// SAFETY: the other source promises as much, and more memory, more aligned, is of that layout too.
+// SAFETY: `S` makes the same promise, and larger memory with more alignment also fits the layout.
 unsafe impl<S: Source> Source for Lines<S> {
     const BLOCK: usize = 0;
 

@@ -1,4 +1,4 @@
-//! Full leaves that stay where an entry comes to them, with a new leaf behind.
+//! Splits of full leaves that stay: a new leaf is put behind.
 #![forbid(unsafe_code)]
 
 use super::build::{Items, Shares};
@@ -13,7 +13,7 @@ use super::tree::Spot;
 use super::write::Write;
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
-    /// A full leaf as it is, and one behind it with what is new.
+    /// Keeps a full leaf as it is, and puts the new entry into a leaf behind it.
     pub(super) fn leaf_behind(
         &mut self,
         spot: &Spot<'a, C::Geometry>,
@@ -26,8 +26,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         self.one_behind(spot, upper)
     }
 
-    /// The lower half of a full leaf and what is new, where it was, and the upper half behind. Not
-    /// beside readers.
+    /// Keeps the lower half in the full leaf, in place, and moves the upper half to a leaf behind
+    /// it. The new entry goes to either. Not beside readers.
     pub(super) fn halves(
         &mut self,
         spot: &Spot<'a, C::Geometry>,
@@ -63,7 +63,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 }
 
-/// Shares what a full leaf has, and `new` at the slot `at`, with a leaf that is to be filled.
+/// Distributes the entries of a full leaf, and `new` at slot `at`, over it and a leaf to be filled.
 fn halve<G: Geometry>(lower: &Leaf<G>, upper: &Leaf<G>, at: usize, new: Slot) {
     let keep = Shares::even(G::LEAF + 1, G::LEAF).of(0);
     if at < keep {

@@ -21,7 +21,7 @@ fn map() -> Map {
     map
 }
 
-/// The leaf that has `index`, and the way to it.
+/// The leaf that contains `index`, and the path to it.
 fn spot(map: &Map, index: u64) -> super::tree::Spot<'_, Tiny> {
     map.tree.descend(index, &super::Off).unwrap()
 }
@@ -30,7 +30,7 @@ fn leaf(map: &Map, index: u64) -> Ptr<'_, Leaf<Tiny>> {
     spot(map, index).leaf()
 }
 
-/// The first index of the leaf that has `index`, which is not the first leaf.
+/// The first index of the leaf that `index` 70 belongs to, which is not the first leaf.
 fn later(map: &Map) -> u64 {
     let min = spot(map, 70).min;
     assert!(min > 0);
@@ -79,7 +79,7 @@ fn leaves_at_two_depths_are_found() {
     let inner = last.load().unwrap();
     last.put(inner.first_child().unwrap());
     assert!(matches!(map.check(), Err(Broken::Shape(_))));
-    // Otherwise some of its nodes would hang nowhere any more.
+    // Restored, so that no node is unreachable at the end.
     last.put(inner);
 }
 

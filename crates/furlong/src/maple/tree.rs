@@ -1,4 +1,4 @@
-//! What readers and the writer share: the root, and the way down from it.
+//! The state that readers and the writer share: the root, and the descent from it.
 #![forbid(unsafe_code)]
 
 use super::counters::{Counters, Event};
@@ -17,19 +17,19 @@ pub(super) struct Tree<G: Geometry> {
     notes: Notes,
 }
 
-/// What the writer notes of the whole tree, away from the line that readers read.
+/// The writer's notes about the whole tree, off the cache line that readers use.
 #[repr(align(64))]
 struct Notes {
     /// The largest gap between two entries.
     gap: AtomicU64,
-    /// Where the first entry starts and where the last one ends, if there is one.
+    /// The first index of the first entry and the last index of the last one, if there is one.
     first: AtomicU64,
     last: AtomicU64,
     /// The number of entries.
     len: AtomicUsize,
 }
 
-/// A child on the way down.
+/// A child on the path from the root.
 pub(super) struct Step<'a, G: Geometry> {
     pub(super) node: Ptr<'a, Inner<G>>,
     pub(super) at: usize,
@@ -43,7 +43,7 @@ impl<G: Geometry> Clone for Step<'_, G> {
 
 impl<G: Geometry> Copy for Step<'_, G> {}
 
-/// A leaf, and the way to it.
+/// A leaf, and the path to it.
 pub(super) struct Spot<'a, G: Geometry> {
     steps: G::Path<Option<Step<'a, G>>>,
     pub(super) height: usize,
@@ -54,7 +54,7 @@ pub(super) struct Spot<'a, G: Geometry> {
     pub(super) max: u64,
 }
 
-/// What is at an index: an entry, or a gap from `start` to `last`.
+/// The content at an index: an entry, or a gap from `start` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Entry(Slot),
@@ -64,7 +64,7 @@ pub(super) enum Found {
 impl<G: Geometry> Tree<G> {
     const_unless_loom! {
         pub(super) const fn new() -> Self {
-            // Of a geometry that cannot hold a tree there is none, empty or not.
+            // A geometry that cannot hold a tree does not compile, not even for an empty one.
             const { assert!(G::LEAF > 0 && G::INNER > 0 && G::DEPTH > 0) };
             Self {
                 root: Link::none(),
@@ -90,7 +90,7 @@ impl<G: Geometry> Tree<G> {
         self.notes.gap.store(gap, Ordering::Relaxed);
     }
 
-    /// Where the first entry starts and where the last one ends, in a tree that has one.
+    /// The first index of the first entry and the last index of the last one. The tree has one.
     #[inline]
     pub(super) fn outer(&self) -> (u64, u64) {
         let Notes { first, last, .. } = &self.notes;
@@ -110,7 +110,7 @@ impl<G: Geometry> Tree<G> {
         self.notes.last.store(last, Ordering::Relaxed);
     }
 
-    /// Where the first entry starts and where the last one ends, found out.
+    /// The same two indices, found by a descent.
     pub(super) fn find_outer(&self) -> Option<(u64, u64)> {
         let leaf_at = |end: fn(usize) -> usize| {
             let mut node = self.root.load()?;
@@ -127,7 +127,7 @@ impl<G: Geometry> Tree<G> {
         Some((first.start, last.last))
     }
 
-    /// Notes both.
+    /// Notes the two indices.
     pub(super) fn note_outer(&self) {
         if let Some((first, last)) = self.find_outer() {
             self.note_first(first);
@@ -135,7 +135,7 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// The largest gap of all; `u64::MAX` also for the whole space, which has one more.
+    /// The largest gap of all; `u64::MAX` also for the whole space, whose length is one more.
     pub(super) fn widest_gap(&self) -> u64 {
         if self.root.load().is_none() {
             return u64::MAX;
@@ -144,10 +144,10 @@ impl<G: Geometry> Tree<G> {
         self.largest_gap().max(first).max(u64::MAX - last)
     }
 
-    /// The number of entries. Beside a writer it was that a moment ago.
+    /// The number of entries. Beside a writer it may be out of date at once.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        // Relaxed: a count, which leads to nothing.
+        // Relaxed: a count, which leads to no other memory.
         self.notes.len.load(Ordering::Relaxed)
     }
 
@@ -156,13 +156,13 @@ impl<G: Geometry> Tree<G> {
         self.notes.len.store(len, Ordering::Relaxed);
     }
 
-    /// Notes that so many entries came, and so many went.
+    /// Notes that `came` entries were added, and `went` removed.
     #[inline(always)]
     pub(super) fn change_len(&self, came: usize, went: usize) {
         self.set_len(self.len() + came - went);
     }
 
-    /// Takes all nodes of another tree, which has none then; this one has none yet.
+    /// Moves all nodes of another tree into this one, which has none yet.
     pub(super) fn take(&self, other: &Self) {
         if let Some(root) = other.root.load() {
             self.root.publish(root);
@@ -173,7 +173,7 @@ impl<G: Geometry> Tree<G> {
         other.set_len(0);
     }
 
-    /// Notes what is noted of another tree.
+    /// Copies the notes of another tree.
     pub(super) fn take_notes(&self, other: &Self) {
         let (first, last) = other.outer();
         self.note_first(first);
@@ -182,7 +182,7 @@ impl<G: Geometry> Tree<G> {
         self.set_len(other.len());
     }
 
-    /// The slot that has `key`.
+    /// The slot that contains `key`.
     #[inline(always)]
     pub(super) fn load(&self, key: u64, count: &impl Counters) -> Option<Slot> {
         let mut node = self.root.load()?;
@@ -205,14 +205,14 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// The leaf that `key` belongs to, and the way to it; none in an empty tree.
+    /// The leaf that `key` belongs to, and the path to it; none in an empty tree.
     #[inline]
     pub(super) fn descend(&self, key: u64, count: &impl Counters) -> Option<Spot<'_, G>> {
         let mut spot = Spot::new();
         self.descend_to(key, &mut spot, count).then_some(spot)
     }
 
-    /// As `descend`, into a spot that the caller has, which is large.
+    /// As `descend`, into a spot of the caller's, because a spot is large.
     #[inline(always)]
     pub(super) fn descend_to<'a>(
         &'a self,
@@ -249,7 +249,7 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// What is at `key`, with its extent.
+    /// The entry or the gap at `key`, with its extent.
     pub(super) fn walk(&self, key: u64, count: &impl Counters) -> Found {
         let Some(spot) = self.descend(key, count) else {
             return Found::Gap {
@@ -262,7 +262,7 @@ impl<G: Geometry> Tree<G> {
         if let Some((_, slot)) = next.filter(|(_, slot)| slot.start <= key && key <= slot.last) {
             return Found::Entry(slot);
         }
-        // Beside a writer what was found may have moved; the gap then ends at `key`.
+        // Beside a writer the neighbours may have moved; then the gap ends at `key`.
         let above = next.map_or(spot.max, |(_, slot)| slot.start.saturating_sub(1));
         let before = spot.leaf().last_before(at);
         let below = before.map_or(spot.min, |(_, slot)| slot.last.saturating_add(1));
@@ -274,7 +274,7 @@ impl<G: Geometry> Tree<G> {
 }
 
 impl<'a, G: Geometry> Spot<'a, G> {
-    /// A spot that is none yet.
+    /// An empty spot.
     #[inline(always)]
     pub(super) fn new() -> Self {
         Self {
@@ -298,7 +298,7 @@ impl<'a, G: Geometry> Spot<'a, G> {
         self.steps.as_slice()[depth].expect("the way down has a step at each depth")
     }
 
-    /// Whether the leaf is the first of the tree.
+    /// True if the leaf is the first of the tree.
     pub(super) fn is_first(&self) -> bool {
         self.min == 0
     }
@@ -318,7 +318,7 @@ impl<'a, G: Geometry> Spot<'a, G> {
         u64::MAX
     }
 
-    /// Goes to the leaf after this one; says no at the last, and stays.
+    /// Moves to the next leaf. Returns false at the last one, and stays.
     pub(super) fn next_leaf(&mut self, count: &impl Counters) -> bool {
         let turn = (0..self.height).rev().find(|depth| {
             let step = self.step(*depth);
@@ -327,7 +327,7 @@ impl<'a, G: Geometry> Spot<'a, G> {
         turn.is_some_and(|depth| self.turn(depth, self.step(depth).at + 1, false, count))
     }
 
-    /// Goes to the leaf before this one; says no at the first, and stays.
+    /// Moves to the previous leaf. Returns false at the first one, and stays.
     pub(super) fn previous_leaf(&mut self, count: &impl Counters) -> bool {
         let turn = (0..self.height)
             .rev()
@@ -335,7 +335,7 @@ impl<'a, G: Geometry> Spot<'a, G> {
         turn.is_some_and(|depth| self.turn(depth, self.step(depth).at - 1, true, count))
     }
 
-    /// Goes to child `at` at `depth`, and from there to its first or its last leaf.
+    /// Moves to child `at` at `depth`, and from there to its first or its last leaf.
     fn turn(&mut self, depth: usize, at: usize, to_last: bool, count: &impl Counters) -> bool {
         let (mut depth, mut at) = (depth, at);
         let mut node = self.step(depth).node;

@@ -1,8 +1,8 @@
-//! From the words in slots to entries and back.
+//! Conversions between the words in slots and entries.
 //!
-//! A tree's slots hold words that came from entries of one type; a word stands in one slot of the
-//! tree as it is now, and only what is taken out of the tree is made an entry again (I7). Slots are
-//! private to this module and come from the tree alone.
+//! A tree's slots hold words that came from entries of one type. A word is in one slot of the
+//! current tree, and becomes an entry again only when it is removed from the tree (I7). Slots are
+//! private to this module and come only from the tree.
 #![expect(unsafe_code, reason = "a word is the entry that it was made of")]
 
 use core::marker::PhantomData;
@@ -14,57 +14,57 @@ use super::{
 use crate::addr::{Address, Extent};
 use crate::rcu::Batch;
 
-/// What a tree's words stand for: entries at addresses.
+/// The type of a tree's words: entries at addresses.
 pub(super) type Typed<A, E> = PhantomData<(A, E)>;
 
-/// From a slot to what it stands for.
+/// The conversion from a slot to its extent and entry.
 pub(super) struct Words<A, E>(Typed<A, E>);
 
 impl<A: Address, E: Entry> Words<A, E> {
-    /// The extent and the entry of a slot that is in the tree, or was when a guard was taken that
+    /// Borrows the entry of a slot. The slot is in the tree, or was when a guard was taken that
     /// lasts for `'a`.
     #[inline(always)]
     pub(super) fn lend<'a>(slot: Slot) -> (Extent<A>, E::Ref<'a>)
     where
         E: 'a,
     {
-        // SAFETY: the slot's word came from an entry (I7), which nobody takes out of the tree, or
-        // drops, while the tree or the guard is borrowed for `'a`.
+        // SAFETY: the slot's word came from an entry (I7). Nobody removes it from the tree, or
+        // drops it, while the tree or the guard is borrowed for `'a`.
         (extent(slot.start, slot.last), unsafe {
             E::borrow(slot.word)
         })
     }
 
-    /// The extent and the entry of a slot that was taken out of the tree.
+    /// Turns a slot that was removed from the tree into its extent and its entry.
     pub(super) fn take(slot: Slot) -> (Extent<A>, E) {
-        // SAFETY: the slot's word came from an entry, and it is in the tree no more (I7).
+        // SAFETY: the slot's word came from an entry, and is no longer in the tree (I7).
         (extent(slot.start, slot.last), unsafe {
             E::from_word(slot.word)
         })
     }
 
-    /// The extent and the entry of a slot that was taken out of the tree, lent by `batch`, to which
-    /// it is retired.
+    /// Retires the entry of a slot that was removed from the tree to `batch`, and borrows it from
+    /// there, with its extent.
     pub(super) fn retire<'b>(slot: Slot, batch: &'b mut Batch) -> (Extent<A>, E::Ref<'b>)
     where
         E: Retire + 'b,
     {
         // SAFETY: the slot's word came from an entry, which is not dropped before the batch is
-        // reclaimed: what was borrowed of it stays as it is until then, as `Retire` promises. The
-        // batch is borrowed for as long as the entry is lent.
+        // reclaimed: borrows of it stay valid until then, as `Retire` promises. The batch is
+        // borrowed for as long as the entry.
         let entry = unsafe { E::borrow(slot.word) };
         let (at, owned) = Self::take(slot);
         owned.retire(batch);
         (at, entry)
     }
 
-    /// The entry of a word that was not put into the tree.
+    /// Turns a word that was not put into the tree back into its entry.
     pub(super) fn give_back(word: Word) -> E {
         // SAFETY: the word came from an entry just now, and is nowhere else (I7).
         unsafe { E::from_word(word) }
     }
 
-    /// A word of another entry for the same as that of a word in the tree.
+    /// Splits the entry of a word in the tree, and returns the word of the new one.
     pub(super) fn split(word: Word) -> Option<Word>
     where
         E: Split,
@@ -72,8 +72,8 @@ impl<A: Address, E: Entry> Words<A, E> {
         Self::split_with(word, E::split)
     }
 
-    /// As `split`, for an entry that is to be stored, whose word is `new`: if the user's code
-    /// panics, that entry is dropped.
+    /// As `split`, on behalf of a new entry with the word `new`. If the user's code panics, the new
+    /// entry is dropped.
     pub(super) fn split_for(new: Word) -> impl FnOnce(Word) -> Option<Word>
     where
         E: Split,
@@ -86,18 +86,18 @@ impl<A: Address, E: Entry> Words<A, E> {
         }
     }
 
-    /// A word of the entry that `make` makes of that of a word in the tree.
+    /// Lets `make` make an entry from that of a word in the tree, and returns its word.
     pub(super) fn split_with(
         word: Word,
         make: impl FnOnce(E::Ref<'_>) -> Option<E>,
     ) -> Option<Word> {
-        // SAFETY: the word came from an entry (I7), and nothing is taken out before this returns.
+        // SAFETY: the word came from an entry (I7), and nothing is removed before this returns.
         let entry = unsafe { E::borrow(word) };
         make(entry).map(Entry::into_word)
     }
 }
 
-/// The word of an entry that is not in the tree yet, and is dropped with this.
+/// The word of an entry that is not in the tree yet. Its drop drops the entry.
 struct Unstored<A: Address, E: Entry>(Word, Typed<A, E>);
 
 impl<A: Address, E: Entry> Drop for Unstored<A, E> {
@@ -106,7 +106,7 @@ impl<A: Address, E: Entry> Drop for Unstored<A, E> {
     }
 }
 
-/// The extent of two indices that are in order.
+/// The extent from `start` to `last`, which are in order.
 #[inline(always)]
 pub(super) fn extent<A: Address>(start: u64, last: u64) -> Extent<A> {
     let (start, last) = (A::from_raw(start), A::from_raw(last.max(start)));

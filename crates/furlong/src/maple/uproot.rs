@@ -1,4 +1,4 @@
-//! Giving up what a change replaces, and all that is below it.
+//! Removal of the nodes that a change replaces, and of all nodes below them.
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -9,9 +9,9 @@ use super::tree::Spot;
 use super::write::Write;
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
-    /// Gives up the two leaves, all that is between them, and the nodes above each that are not
-    /// above both: from right to left, so that displaced entries come back in order. Returns how
-    /// many entries there were.
+    /// Gives up the two leaves, all nodes between them, and the nodes above one of them that are
+    /// not above both. It works from right to left, so that displaced entries come back in order.
+    /// Returns the number of entries in them.
     pub(super) fn give_up_between(
         &mut self,
         left: &Spot<'a, C::Geometry>,
@@ -49,7 +49,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         leaf.live()
     }
 
-    /// Takes all nodes out, with all entries displaced. It needs no memory.
+    /// Removes all nodes, and displaces all entries. It needs no memory.
     pub(super) fn uproot(&mut self) {
         if let Some(root) = self.tree.root.load() {
             self.give_up_below(root);
@@ -59,7 +59,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         self.tree.set_len(0);
     }
 
-    /// Gives up the children of a node from `from` to `to` with all that is below them.
+    /// Gives up the children of a node from `from` to `to`, with all nodes below them.
     fn give_up_children(
         &mut self,
         node: Ptr<'a, Inner<C::Geometry>>,

@@ -1,4 +1,4 @@
-//! Looking at a tree, with its owner's borrow or under a guard.
+//! Read access to a tree, through its owner's borrow or under a guard.
 #![forbid(unsafe_code)]
 
 use core::{fmt, marker::PhantomData};
@@ -10,12 +10,12 @@ use super::tree::{Found, Tree};
 use super::typed::{Typed, Words, extent};
 use crate::addr::{Address, Extent};
 
-/// What is at an index.
+/// The content at an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<A: Address, R> {
     /// This entry, with its extent.
     Entry(Extent<A>, R),
-    /// Nothing, and nothing in this extent, up to the entries around it.
+    /// Nothing. The extent is the whole gap, up to the entries around it.
     Gap(Extent<A>),
 }
 
@@ -28,12 +28,12 @@ impl<A: Address, R> Place<A, R> {
     }
 }
 
-/// A tree to be looked at for `'a`: while nobody changes it, or beside its writer under a guard.
+/// Read access to a tree for `'a`: while nobody changes it, or beside its writer under a guard.
 ///
-/// Beside a writer each look-up sees every change that ended before it began, and of one that goes
-/// on at the time all or nothing. An iteration is many look-ups: what was there all the time it
-/// finds, once and in order, and of the rest what was there at one moment since it began. The ends
-/// of a gap may be closer than they are.
+/// Beside a writer, each look-up sees every change that ended before it began, and either all or
+/// nothing of a concurrent one. An iteration is many look-ups. It finds every entry that stays in
+/// the map all the time, once and in order. Any other entry that it finds was in the map at some
+/// moment since it began. The ends of a gap may be reported closer than they are.
 pub struct View<'a, A: Address, E: Entry, C: Config> {
     pub(super) tree: &'a Tree<C::Geometry>,
     pub(super) count: &'a C::Counters,
@@ -57,13 +57,13 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
         }
     }
 
-    /// Levels of the tree, that of the leaves among them: what a
-    /// [`Reservation`](super::Reservation) is made for.
+    /// The number of levels of the tree, including the leaves: a parameter of
+    /// [`Reservation::new`](super::Reservation::new).
     pub fn levels(self) -> usize {
         self.tree.levels()
     }
 
-    /// The number of entries. Beside a writer it was that a moment ago.
+    /// The number of entries. Beside a writer it may be out of date at once.
     ///
     /// # Cost
     /// O(1).
@@ -71,22 +71,22 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
         self.tree.len()
     }
 
-    /// Whether there is no entry.
+    /// True if there is no entry.
     pub fn is_empty(self) -> bool {
         self.tree.root.load().is_none()
     }
 
-    /// The entry that has `index`.
+    /// The entry that contains `index`.
     ///
     /// # Cost
-    /// O(log n); it waits for nobody and writes nothing.
+    /// O(log n); it never waits and writes nothing.
     #[inline]
     pub fn load(self, index: A) -> Option<E::Ref<'a>> {
         let slot = self.tree.load(index.raw(), self.count)?;
         Some(Words::<A, E>::lend(slot).1)
     }
 
-    /// The entry that has `index`, with its extent.
+    /// The entry that contains `index`, with its extent.
     ///
     /// # Cost
     /// As [`load`](Self::load).
@@ -96,7 +96,7 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
         Some(Words::<A, E>::lend(slot))
     }
 
-    /// What is at `index`, with its extent: an entry, or a gap.
+    /// The entry or the gap at `index`, with its extent.
     ///
     /// # Cost
     /// O(log n).
@@ -110,7 +110,7 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
         }
     }
 
-    /// The first entry that has `index` or lies behind it.
+    /// The first entry that contains `index` or lies behind it.
     ///
     /// # Cost
     /// O(log n).
@@ -120,7 +120,7 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
         Some(Words::<A, E>::lend(slot))
     }
 
-    /// The last entry that has `index` or lies before it.
+    /// The last entry that contains `index` or lies before it.
     ///
     /// # Cost
     /// O(log n).
@@ -130,11 +130,11 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
         Some(Words::<A, E>::lend(slot))
     }
 
-    /// The last entry that starts before `index`, and the first that has it or lies behind it: one
-    /// and the same if `index` lies inside it.
+    /// The last entry that starts before `index`, and the first that contains it or lies behind it.
+    /// Both are the same entry if `index` lies inside it.
     ///
     /// # Cost
-    /// O(log n): one way down, and another one where an entry lies in a neighbouring leaf.
+    /// O(log n): one descent, and another one if an entry is in a neighbouring leaf.
     #[inline]
     pub fn beside(self, index: A) -> [Option<(Extent<A>, E::Ref<'a>)>; 2] {
         let slots = self.tree.beside(index.raw(), self.count);
@@ -149,7 +149,7 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     /// The entries that overlap `window`, in order.
     ///
     /// # Cost
-    /// O(log n), and O(1) an entry.
+    /// O(log n), and O(1) for each entry.
     // Inlined always: what it returns is large.
     #[inline(always)]
     pub fn range(self, window: Extent<A>) -> Iter<'a, A, E, C> {
@@ -160,7 +160,7 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
         }
     }
 
-    /// The entries that overlap `window`, from the last on.
+    /// The entries that overlap `window`, the last one first.
     pub fn range_back(self, window: Extent<A>) -> IterBack<'a, A, E, C> {
         let (start, upto) = (window.start().raw(), window.last().raw());
         IterBack {

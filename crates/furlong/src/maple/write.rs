@@ -1,4 +1,4 @@
-//! Changing a tree: what is done in place, and what is left to [`rebuild`](super::rebuild).
+//! Changes of a tree, in place or through [`rebuild`](super::rebuild).
 #![forbid(unsafe_code)]
 
 use super::config::Config;
@@ -19,16 +19,16 @@ pub(super) struct Write<'a, C: Config, const READERS: bool> {
     pub(super) displaced: Displaced<C>,
 }
 
-/// What a change has displaced. Nothing else leads to it: what is not taken from here is leaked.
+/// The slots that a change has displaced. Only this leads to them: those not taken from it leak.
 pub(super) struct Displaced<C: Config> {
-    /// The slot that was taken out of a leaf that stays.
+    /// The slot that was removed from a leaf that stays.
     pub(super) one: Option<Slot>,
-    /// Leaves that do not stay, and have displaced entries.
+    /// Leaves that were unlinked and have displaced entries.
     pub(super) leaves: Stack<Leaf<C::Geometry>, C::Source>,
 }
 
 impl<C: Config> Displaced<C> {
-    /// Nothing.
+    /// No slots.
     pub(super) const fn new() -> Self {
         Self {
             one: None,
@@ -37,10 +37,10 @@ impl<C: Config> Displaced<C> {
     }
 }
 
-/// Why nothing was changed.
+/// The reason why nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// There is no memory for nodes.
+    /// Out of memory for nodes.
     NoMemory,
     /// An entry could not be split.
     NoSplit,
@@ -52,10 +52,10 @@ impl From<NoMemory> for Refused {
     }
 }
 
-/// Why an entry was not inserted.
+/// The reason why an entry was not inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotInserted {
-    /// This one is in the way.
+    /// This entry is in the way.
     Occupied(Slot),
     NoMemory,
 }
@@ -65,9 +65,9 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         self.tree.descend(key, self.count)
     }
 
-    /// Puts `word`, or nothing, in place of all that is from `start` to `last`.
+    /// Replaces all entries from `start` to `last` by `word`, or by nothing.
     ///
-    /// Displaced entries are then in `displaced`.
+    /// The displaced entries are then in `displaced`.
     #[inline]
     pub(super) fn store(
         &mut self,
@@ -100,7 +100,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         self.apply(&left, &right, &mut cut, split)
     }
 
-    /// Takes out the entry that has `index`.
+    /// Removes the entry that contains `index`.
     #[inline]
     pub(super) fn erase(&mut self, index: u64) -> Result<Option<Slot>, Refused> {
         let mut spot = Spot::new();
@@ -122,7 +122,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         Ok(Some(slot))
     }
 
-    /// Puts `new` where nothing is.
+    /// Inserts `new` into free space.
     #[inline]
     pub(super) fn insert(&mut self, new: Slot) -> Result<(), NotInserted> {
         let mut spot = Spot::new();
@@ -150,7 +150,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         applied.map_err(|_| NotInserted::NoMemory)
     }
 
-    /// The first entry of an empty tree.
+    /// Puts the first entry into an empty tree.
     fn plant(&mut self, new: Option<Slot>) -> Result<(), NoMemory> {
         let Some(slot) = new else { return Ok(()) };
         self.pool.ensure(Nodes::LEAF)?;
@@ -227,7 +227,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         Ok(())
     }
 
-    /// Whether what a cut leaves of a leaf is one leaf, and no sibling has to take part.
+    /// True if the rest of a leaf after a cut fits into one leaf, and no sibling has to take part.
     #[inline]
     fn fits_alone(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
         let live = spot.leaf().live();
@@ -235,7 +235,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         rest <= C::Geometry::LEAF && (rest >= live || rest >= least(C::Geometry::LEAF))
     }
 
-    /// Puts a copy of a leaf with the change in its place.
+    /// Replaces a leaf by a copy with the change.
     #[inline]
     fn copy_leaf(
         &mut self,
@@ -262,7 +262,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         Ok(())
     }
 
-    /// Whether the leaf would have too few entries, and a sibling has room for them.
+    /// True if the leaf would have too few entries, and a sibling has room for them.
     fn is_to_merge(&self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
         let (capacity, live) = (C::Geometry::LEAF, spot.leaf().live());
         let len = cut.len();
@@ -276,7 +276,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         rest < live && rest < least(capacity) && self.find_helper(spot, spot, rest).is_some()
     }
 
-    /// Changes a leaf where it stands, if that can be done.
+    /// Changes a leaf in place, if possible.
     #[inline]
     fn in_place(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> bool {
         if READERS {
@@ -313,7 +313,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         true
     }
 
-    /// The changes that one store makes, so that readers see all of it or nothing (I8).
+    /// Makes a change that takes one store, so that readers see all of it or nothing (I8).
     fn beside_readers(&mut self, spot: &Spot<'a, C::Geometry>, cut: &Cut) -> Option<()> {
         let leaf = spot.leaf();
         let mut pieces = cut.pieces();
@@ -360,8 +360,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         Some(())
     }
 
-    /// After a leaf was changed in place: its gaps, and where it begins. `free` was free around the
-    /// cut before, if that was one gap, and is free now, if it is one now.
+    /// Updates the notes after a leaf was changed in place: its gaps, and its start. `free` is the
+    /// one gap around the cut before or after the change, if there is just one.
     #[inline]
     fn after(
         &mut self,
@@ -393,7 +393,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// Sets right where the leaf with `index` begins, and its largest gap.
+    /// Corrects the start of the leaf that `index` belongs to, or else its largest gap.
     pub(super) fn settle(&mut self, index: u64) {
         let Some(spot) = self.descend(index) else {
             return;
@@ -409,8 +409,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// Lets a leaf, not the first, begin at `start`. From the old place to the new one there is no
-    /// entry on either side.
+    /// Makes a leaf that is not the first begin at `start`. Between the old start and the new one
+    /// there must be no entry on either side.
     pub(super) fn move_min(&mut self, spot: &Spot<'a, C::Geometry>, start: u64) {
         let turn = (0..spot.height).rev().map(|depth| spot.step(depth));
         let Some(step) = turn.into_iter().find(|step| step.at > 0) else {
@@ -422,8 +422,8 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
     }
 
-    /// A sibling of two leaves and what lies between them that should take part in a change which
-    /// leaves `rest` entries there.
+    /// The sibling that should take part in a change of two leaves and the leaves between, after
+    /// which `rest` entries are left there.
     pub(super) fn find_helper(
         &self,
         left: &Spot<'a, C::Geometry>,
@@ -438,7 +438,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         })
     }
 
-    /// The sibling before or after, at the nodes of `depth`, that is wanted.
+    /// The sibling before or after, below the nodes at `depth`, that `wanted` accepts.
     pub(super) fn helper(
         &self,
         left: &Spot<'a, C::Geometry>,
@@ -469,9 +469,9 @@ pub(super) enum Helper<'a, C: Config> {
     After(Node<'a, C::Geometry>),
 }
 
-/// Whether a sibling with `len` should take part where `rest` are left: where they are too few and
-/// it has room for them, or where they are too many and both would be three quarters full at most:
-/// fuller ones would have to be written anew too soon.
+/// True if a sibling with `len` entries should take part when `rest` are left. This is so if they
+/// are too few and the sibling has room for them. It is also so if they are too many and both nodes
+/// would be at most three quarters full: fuller ones would soon have to be written anew.
 pub(super) fn wants(rest: usize, len: usize, capacity: usize) -> bool {
     if rest == 0 {
         false
