@@ -1,61 +1,61 @@
-//! Areas: what is known of a stretch of pages that were mapped alike.
+//! Areas: ranges of pages with the same mapping.
 #![forbid(unsafe_code)]
 
 use super::{Flags, Pages, Prot};
 use crate::addr::{Extent, VirtAddr};
 
-/// What the caller keeps with an area: the object that is mapped, or nothing.
+/// The caller's data for an area: a handle of the mapped object, or nothing.
 ///
-/// Where an area is cut, both parts have a clone, which must not fail: keep what is large behind a
+/// If an area is cut, each part has a clone. A clone must not fail: keep large data behind a
 /// reference or an `Arc`.
 ///
-/// It goes to whatever thread changes or drops the area; where readers look at it from theirs, in a
-/// [`Shared`](super::Shared) that several threads have, it is [`Sync`] as well.
+/// The value moves to the thread that changes or drops the area. In a [`Shared`](super::Shared)
+/// used by several threads, readers use it from theirs, so it must be [`Sync`] as well.
 pub trait Value: Clone + Send + 'static {
-    /// Whether this area and the one right behind it, whose value is `next`, may become one. It is
-    /// asked where everything else is equal and the offsets go on; the answer has to be transitive.
-    /// Of two areas that become one, the value of the first stays.
+    /// True if this area and the one right behind it, whose value is `next`, may be merged. It is
+    /// called if all else is equal and the offsets continue; the result must be transitive. The
+    /// merged area keeps the value of the first.
     fn merges(&self, next: &Self) -> bool;
 }
 
-/// Nothing to tell apart.
+/// No value: all areas merge.
 impl Value for () {
     fn merges(&self, (): &()) -> bool {
         true
     }
 }
 
-/// The number of an object.
+/// An object number: areas of the same object merge.
 impl Value for u32 {
     fn merges(&self, next: &Self) -> bool {
         self == next
     }
 }
 
-/// The number of an object.
+/// An object number: areas of the same object merge.
 impl Value for u64 {
     fn merges(&self, next: &Self) -> bool {
         self == next
     }
 }
 
-/// What is the same for all pages of an area, but its value.
+/// The attributes that all pages of an area share, apart from its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attr {
-    /// What may be done.
+    /// The allowed accesses.
     pub prot: Prot,
-    /// What [`protect`](super::Space::protect) may allow.
+    /// The accesses that [`protect`](super::Space::protect) may allow.
     pub may: Prot,
-    /// What else is true.
+    /// Further properties.
     pub flags: Flags,
-    /// What a page's offset in the object is more than the page's number, in pages, modulo 2^64.
-    /// Anonymous memory has 0. Cutting an area and moving its ends leave it as it is, and two
-    /// neighbours whose offsets go on have the same.
+    /// The difference of a page's offset in the object and its page number, in pages, modulo 2^64.
+    /// Anonymous memory has 0. Cutting an area or moving its ends does not change it. Two
+    /// neighbours with continuous offsets have the same origin.
     pub origin: u64,
 }
 
 impl Attr {
-    /// Of no area.
+    /// The attributes of no area.
     pub(super) const NONE: Self = Self {
         prot: Prot::NONE,
         may: Prot::NONE,
@@ -64,20 +64,20 @@ impl Attr {
     };
 }
 
-/// An area of a space, as it is seen.
+/// A view of an area of a space.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Area<'a, A> {
-    /// Where it is.
+    /// The addresses of the area.
     pub extent: Extent<VirtAddr>,
-    /// What may be done.
+    /// The allowed accesses.
     pub prot: Prot,
-    /// What [`protect`](super::Space::protect) may allow.
+    /// The accesses that [`protect`](super::Space::protect) may allow.
     pub may: Prot,
-    /// What else is true.
+    /// Further properties.
     pub flags: Flags,
-    /// Where in its object it begins, in bytes; for anonymous memory its own address.
+    /// The offset of its start in its object, in bytes; for anonymous memory its own address.
     pub offset: u64,
-    /// What the caller keeps with it.
+    /// The caller's value.
     pub value: &'a A,
 }
 
@@ -92,11 +92,11 @@ impl<A> Copy for Area<'_, A> {}
 /// An area in the index.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry<'a, A> {
-    /// Its pages.
+    /// The pages of the area.
     pub pages: Pages,
-    /// What is the same for all of them.
+    /// The attributes of all its pages.
     pub attr: Attr,
-    /// What the caller keeps with it.
+    /// The caller's value.
     pub value: &'a A,
 }
 
@@ -108,37 +108,37 @@ impl<A> Clone for Entry<'_, A> {
 
 impl<A> Copy for Entry<'_, A> {}
 
-/// A part of an area, or all of it, that is in the index no more.
+/// A part of an area, or a whole one, that was removed from the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece<A> {
     /// Its pages.
     pub pages: Pages,
-    /// What was the same for all of them.
+    /// The attributes that all of them had.
     pub attr: Attr,
-    /// What the caller kept with it, where nothing else of the area is left.
+    /// The caller's value, if no other part of the area is left.
     pub value: Option<A>,
 }
 
-/// What a change hands back, so that the caller can drop it where it suits: after its lock.
+/// An item that a change hands back, so that the caller can drop it after releasing the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed<A> {
-    /// This is mapped no more.
+    /// A range was unmapped.
     Unmapped(Unmapped<A>),
-    /// An area is now part of the one before it, whose value stands for both.
+    /// An area was merged into the one before it, whose value now stands for both. This is its own.
     Merged(A),
 }
 
-/// What is mapped no more.
+/// A range that was unmapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unmapped<A> {
-    /// Where it was.
+    /// The addresses of the range.
     pub extent: Extent<VirtAddr>,
-    /// What could be done.
+    /// The accesses that were allowed.
     pub prot: Prot,
-    /// What else was true.
+    /// Its further properties.
     pub flags: Flags,
-    /// Where in its object it began, in bytes.
+    /// The offset of its start in its object, in bytes.
     pub offset: u64,
-    /// What the caller kept with it, where nothing else of the area is left.
+    /// The caller's value, if no other part of the area is left.
     pub value: Option<A>,
 }

@@ -14,11 +14,11 @@ macro_rules! bits {
         pub struct $name($repr);
 
         impl $name {
-            /// None of them.
+            /// The empty set.
             pub const NONE: Self = Self(0);
             $($(#[$bit_doc])* pub const $bit: Self = Self($value);)*
 
-            /// Exactly these bits, known or not.
+            /// Exactly these bits, known or unknown.
             #[must_use]
             pub const fn from_bits(bits: $repr) -> Self {
                 Self(bits)
@@ -30,25 +30,25 @@ macro_rules! bits {
                 self.0
             }
 
-            /// Whether all of `other` are in it.
+            /// True if it contains all bits of `other`.
             #[must_use]
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// Those of either, as `|`, in a constant too.
+            /// The bits of either, as `|`, but usable in a constant.
             #[must_use]
             pub const fn or(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
-            /// Those of `self` that are in `other` too.
+            /// The bits in both.
             #[must_use]
             pub const fn and(self, other: Self) -> Self {
                 Self(self.0 & other.0)
             }
 
-            /// Those of `self` that are not in `other`.
+            /// The bits of `self` that are not in `other`.
             #[must_use]
             pub const fn without(self, other: Self) -> Self {
                 Self(self.0 & !other.0)
@@ -78,10 +78,10 @@ macro_rules! bits {
 }
 
 bits!(
-    /// What may be done with the memory of an area, in Linux's numbers.
+    /// The allowed accesses to an area, in Linux's numbers.
     ///
-    /// It may hold bits that do not exist, as a system call brings them: [`map`] passes over them
-    /// and [`protect`] refuses them, both as Linux does.
+    /// It may hold unknown bits from a system call: [`map`] ignores them and [`protect`] refuses
+    /// them, both as Linux does.
     ///
     /// [`map`]: super::Space::map
     /// [`protect`]: super::Space::protect
@@ -94,48 +94,49 @@ bits!(
         EXEC = 4;
         /// All three.
         ALL = 7;
-        /// For atomic operations; it means nothing.
+        /// For atomic operations; it has no effect.
         SEM = 8;
-        /// For [`protect`](super::Space::protect): from the start of a growing area on.
+        /// For [`protect`](super::Space::protect): extends the range down to the start of a growing
+        /// area.
         GROWS_DOWN = 0x0100_0000;
-        /// For [`protect`](super::Space::protect): up to the end of an area that grows upwards;
-        /// there is none.
+        /// For [`protect`](super::Space::protect): extends the range up to the end of an area that
+        /// grows upwards. No area does.
         GROWS_UP = 0x0200_0000;
     }
 );
 
 bits!(
-    /// What else is true of an area.
+    /// Further properties of an area.
     Flags: u16 {
-        /// Writes are seen by all who have mapped the object.
+        /// Writes are visible to all mappings of the object.
         SHARED = 1;
-        /// A stack: it grows towards lower addresses where a fault asks for it.
+        /// A stack: it grows towards lower addresses on a fault below it.
         GROWS_DOWN = 2;
-        /// A child of a fork does not get it.
+        /// A fork does not copy it to the child.
         DONT_COPY = 4;
-        /// A child of a fork gets it with nothing in it.
+        /// A fork gives the child an empty copy.
         WIPE_ON_FORK = 8;
         /// [`remap`](super::Space::remap) must not enlarge it.
         DONT_EXPAND = 16;
-        /// It is part of an object; [`map`](super::Space::map) sets it for all but anonymous
+        /// It maps a part of an object. [`map`](super::Space::map) sets it for all but anonymous
         /// memory.
         OBJECT = 32;
     }
 );
 
 bits!(
-    /// Whether and where [`remap`](super::Space::remap) may move something, in Linux's numbers.
+    /// Options of [`remap`](super::Space::remap), in Linux's numbers.
     RemapFlags: u32 {
         /// It may be moved.
         MAY_MOVE = 1;
-        /// It goes to the place that is said, in place of what is there.
+        /// It is moved to the given place, and replaces all mappings there.
         FIXED = 2;
-        /// Its old place stays mapped, empty.
+        /// Its old place stays mapped, but empty.
         DONT_UNMAP = 4;
     }
 );
 
-/// What a fault wants of the memory.
+/// The kind of access that caused a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Read.
@@ -147,14 +148,14 @@ pub enum Access {
 }
 
 impl Prot {
-    /// The protection in it: read, write, execute.
+    /// The known accesses in it: read, write, execute.
     #[must_use]
     pub const fn known(self) -> Self {
         self.and(Self::ALL)
     }
 
-    /// Whether it allows an access. What can be written or executed can be read: no machine of
-    /// today tells them apart in a page table.
+    /// True if it allows an access. Memory that can be written or executed can also be read: the
+    /// page tables of current machines do not separate them.
     #[must_use]
     pub const fn allows(self, access: Access) -> bool {
         match access {

@@ -1,4 +1,4 @@
-//! The heap: where the break is.
+//! The heap and its break.
 #![forbid(unsafe_code)]
 
 use core::mem;
@@ -6,10 +6,10 @@ use core::mem;
 use super::{Attr, BrkError, Config, Flags, Freed, Hold, Index, Pages, Prot, Space, Value};
 use crate::addr::{Address, VirtAddr};
 
-/// Changes of the index that [`Space::set_brk`] makes at most; see [`Space::prepare`].
+/// The largest number of index changes that [`Space::set_brk`] makes; see [`Space::prepare`].
 pub const BRK_CHANGES: usize = 1;
 
-/// What the heap is.
+/// The attributes of the heap.
 const HEAP: Attr = Attr {
     prot: Prot::READ.or(Prot::WRITE),
     may: Prot::ALL,
@@ -18,27 +18,26 @@ const HEAP: Attr = Attr {
 };
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// Says where the heap begins, as a loader does; it is empty.
+    /// Sets the start of the heap, as a loader does; the heap is empty.
     pub fn start_brk(&mut self, start: VirtAddr) {
         self.state.heap.start = start;
         self.state.heap.end = start;
     }
 
-    /// Where the heap ends, in bytes: what Linux's `brk` answers, whether it could do what it was
-    /// asked for or not.
+    /// The end of the heap, in bytes. Linux's `brk` returns it, after success and after failure.
     pub fn brk(&self) -> VirtAddr {
         self.state.heap.end
     }
 
-    /// Lets the heap end at `end`, in bytes. Where it grows it goes on with the area before it, if
-    /// that is like it and its value [merges](Value::merges) with `value`; what is given back, and
-    /// values that nothing is left of, are handed to `freed`.
+    /// Moves the end of the heap to `end`, in bytes. A heap that grows is merged with the area
+    /// before it, if that has the same attributes and its value [merges](Value::merges) with
+    /// `value`. Unmapped ranges, and values that are no longer used, are passed to `freed`.
     ///
     /// # Errors
     /// See [`BrkError`]; nothing has changed.
     ///
     /// # Cost
-    /// [`BRK_CHANGES`] of the index.
+    /// [`BRK_CHANGES`] index changes.
     pub fn set_brk(
         &mut self,
         end: VirtAddr,
@@ -89,7 +88,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if self.cuts_in_vain(pages) {
             return Err(BrkError::TooManyAreas);
         }
-        // Before pages are handed out, for `freed` may panic.
+        // Before pages are handed out, because `freed` may panic.
         let old = mem::replace(&mut self.state.heap.end, end);
         let cut = self.cut(pages, freed);
         cut.map_err(|_| {
@@ -98,14 +97,14 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         })
     }
 
-    /// Maps more of the heap; returns the value if an area had one already.
+    /// Maps more of the heap. Returns `value` unused if an existing area was extended.
     fn enlarge(&mut self, first: u64, len: u64, value: A) -> Result<Option<A>, BrkError> {
         let pages = self.state.grid.within(first, len).ok_or(BrkError::Beyond)?;
         if first < self.state.grid.low {
             return Err(BrkError::BelowLow);
         }
         let [below, next] = self.index.beside(first);
-        // One page stays free behind the heap.
+        // At least one page stays free behind the heap.
         let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags));
         if limit.is_some_and(|limit| limit <= pages.last.saturating_add(1)) {
             return Err(BrkError::Occupied);
@@ -116,7 +115,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if self.len() > self.state.layout.areas_max {
             return Err(BrkError::TooManyAreas);
         }
-        // The heap goes on with an area of its own only, not with what the loader put before it.
+        // Only an area of the heap is extended, not one that the loader put before it.
         let start = self.state.grid.page(self.state.heap.start);
         let left = below.filter(|left| {
             let is_heap = left.pages.last >= start && left.attr == HEAP;

@@ -1,4 +1,4 @@
-//! Changing what areas are: protection, and advice for forks.
+//! Changes of attributes: protection, and advice for forks.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -7,40 +7,40 @@ use super::{
 };
 use crate::addr::VirtAddr;
 
-/// What [`Space::advise`] says of a range.
+/// An advice for a range; see [`Space::advise`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Advice {
-    /// A child of a fork does not get it.
+    /// A fork does not copy it to the child.
     DontFork,
-    /// It does, again.
+    /// A fork copies it to the child again.
     DoFork,
-    /// A child of a fork gets it with nothing in it; private anonymous memory only.
+    /// A fork gives the child an empty copy; private anonymous memory only.
     WipeOnFork,
-    /// It gets what is in it, again; private anonymous memory only.
+    /// A fork copies the contents again; private anonymous memory only.
     KeepOnFork,
 }
 
-/// What a change makes of one area.
+/// The change of one area.
 struct Step {
     /// The part of the area that changes.
     piece: Pages,
     old: Attr,
     new: Attr,
-    /// The pages of the neighbours that it becomes one area with.
+    /// The pages of the neighbours that it is merged with.
     left: Option<Pages>,
     right: Option<Pages>,
-    /// Whether something of the area is left before it and behind it.
+    /// True for each side, before and behind, on which a part of the area keeps its attributes.
     cuts: [bool; 2],
 }
 
 impl Step {
-    /// Whether it does more than to change one whole area.
+    /// True if it does more than change one whole area.
     fn is_shaping(&self) -> bool {
         self.cuts != [false; 2] || self.left.is_some() || self.right.is_some()
     }
 
-    /// How the number of areas changes, starting from `count`; `None` where an area would be cut
-    /// and there are `max`. What joins a neighbour only moves the border between the two.
+    /// The number of areas after this step, starting from `count`; `None` if an area would be cut
+    /// and there are already `max`. A piece that is merged with a neighbour only moves the border.
     fn count(&self, count: usize, max: usize) -> Option<usize> {
         let [head, tail] = self.cuts.map(usize::from);
         if self.left.is_none() && self.right.is_none() {
@@ -56,7 +56,7 @@ impl Step {
     }
 }
 
-/// Why a change of a range stops.
+/// The reason why a change of a range stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     Hole,
@@ -87,37 +87,37 @@ impl From<Stop> for AdviseError {
     }
 }
 
-/// How far a change may go.
+/// The extent to which a change can be made.
 struct Reach {
-    /// The pages up to the failure, if there is one; none where it fails at once.
+    /// The pages up to the failure, if there is one; `None` if it fails at once.
     pages: Option<Pages>,
-    /// Areas that change, and those of them that are cut or become one with a neighbour.
+    /// The number of areas that change, and the number of those that are cut or merged.
     steps: usize,
     shaping: usize,
-    /// The first step: where it is the only one, nobody has to find it again.
+    /// The first step. If it is the only one, it need not be searched again.
     step: Option<Step>,
     failure: Option<Stop>,
 }
 
-/// A change of a range: what becomes of an area's attributes, `None` where that is refused.
+/// A change of a range. `new` maps old attributes to new ones; `None` refuses the change.
 struct Change<F> {
     pages: Pages,
     new: F,
-    /// Whether it goes on behind a hole, and says so at its end.
+    /// True if the change continues behind a hole, and reports the hole at the end.
     skips_holes: bool,
 }
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Changes the protection of `len` bytes from `start` on, rounded up to whole pages. Areas are
-    /// cut at its ends, and become one with neighbours that are now equal; values that nothing is
-    /// left of are handed to `freed`. A length of 0 changes nothing.
+    /// cut at the ends of the range, and merged with neighbours that are now equal. Values that are
+    /// no longer used are passed to `freed`. A length of 0 changes nothing.
     ///
     /// # Errors
-    /// See [`ProtectError`]. Nothing has changed; in the mode [`Linux`](super::Linux) what comes
+    /// See [`ProtectError`]. Nothing has changed; in the mode [`Linux`](super::Linux) the part
     /// before the failure has.
     ///
     /// # Cost
-    /// A change of the index for each area of which a page is in the range.
+    /// One index change for each area with a page in the range.
     pub fn protect(
         &mut self,
         start: VirtAddr,
@@ -152,12 +152,12 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(self.changing(|space| space.carry_out(&change, freed))?)
     }
 
-    /// Sets what a fork makes of `len` bytes from `start` on, rounded up to whole pages; otherwise
-    /// as [`protect`](Self::protect).
+    /// Sets the treatment by forks of `len` bytes from `start` on, rounded up to whole pages;
+    /// otherwise as [`protect`](Self::protect).
     ///
     /// # Errors
-    /// See [`AdviseError`]. Nothing has changed; in the mode [`Linux`](super::Linux) what comes
-    /// before the failure has and, where that is a hole, what comes behind it too.
+    /// See [`AdviseError`]. Nothing has changed; in the mode [`Linux`](super::Linux) the part
+    /// before the failure has. If the failure is a hole, the part behind it has changed too.
     ///
     /// # Cost
     /// As [`protect`](Self::protect).
@@ -183,17 +183,17 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(self.changing(|space| space.carry_out(&change, freed))?)
     }
 
-    /// Areas that a [`protect`](Self::protect) or an [`advise`](Self::advise) of the range changes
-    /// at most: what to [`prepare`](Self::prepare) for it.
+    /// The largest number of areas that [`protect`](Self::protect) or [`advise`](Self::advise)
+    /// changes in the range: the number to [`prepare`](Self::prepare) for it.
     ///
     /// # Cost
-    /// As iterating over them.
+    /// As an iteration over them.
     pub fn changes_in(&self, start: VirtAddr, len: u64) -> usize {
         let pages = self.plan_change(start, len).flatten();
         pages.map_or(0, |pages| self.index.iter(pages).count())
     }
 
-    /// The range in pages, if there are any; `None` where its end is no address: Linux computes it
+    /// The range in pages, if it has any; `None` if its end is no address. Linux computes the end
     /// in 64 bits.
     fn plan_change(&self, start: VirtAddr, len: u64) -> Option<Option<Pages>> {
         let count = self.state.grid.count(len);
@@ -209,13 +209,13 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Some(Some(Pages { first, last }))
     }
 
-    /// The last page of a range that ends with 64 bits, in a space that does.
+    /// The last page of a range that ends at 2^64, in a space that does too.
     fn last_of_all(&self, first: u64, count: u64) -> Option<u64> {
         let last = first.checked_add(count - 1)?;
         (last == self.state.grid.last).then_some(last)
     }
 
-    /// From the start of the stack in which `pages` begin.
+    /// Extends `pages` down to the start of the stack in which they begin.
     fn grown(&self, pages: Pages, prot: Prot) -> Result<Pages, ProtectError> {
         let area = self.index.at_or_after(pages.first);
         let area = area.filter(|area| area.pages.first <= pages.last);
@@ -230,7 +230,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(area.pages.through(pages))
     }
 
-    /// Goes through a change without making it.
+    /// Walks through a change without making it.
     fn reach(&self, change: &Change<impl Fn(Attr) -> Option<Attr>>) -> Reach {
         let pages = change.pages;
         let mut reach = Reach {
@@ -246,7 +246,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         let [left, first] = self.index.beside(pages.first);
         let mut left = left.map(|left| (left, left.attr));
         let first = first.filter(|first| first.pages.first <= pages.last);
-        // Most changes are of one area, and ask for no other.
+        // Most changes affect one area, and need no iteration.
         let behind = first.and_then(|first| first.pages.last.checked_add(1));
         let rest = behind.and_then(|behind| Pages::new(behind, pages.last));
         let rest = rest.into_iter().flat_map(|rest| self.index.iter(rest));
@@ -279,8 +279,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         reach
     }
 
-    /// What giving `piece` of `area` the attributes `new` does; `None` where it has them. `left` is
-    /// the area before it, with the attributes that it has by then.
+    /// The step that gives `piece` of `area` the attributes `new`; `None` if it already has them.
+    /// `left` is the area before it, with the attributes that it will have by then.
     fn step(
         &self,
         left: Option<(Entry<'_, A>, Attr)>,
@@ -310,7 +310,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         })
     }
 
-    /// Makes a change, or as much of it as the mode has made before a failure.
+    /// Makes a change, or the part before a failure if the mode keeps it.
     fn carry_out(
         &mut self,
         change: &Change<impl Fn(Attr) -> Option<Attr>>,
@@ -325,7 +325,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         let Some(only) = reach.step else {
             return result;
         };
-        // One change alone changes all or nothing as it is.
+        // A single change is all or nothing by itself.
         if reach.steps == 1 {
             let taken = self.take_step(&only, freed);
             return taken.map_err(|_| Stop::NoMemory).and(result);
@@ -352,10 +352,10 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         result
     }
 
-    /// Makes one step. One change.
+    /// Makes one step, which is one index change.
     ///
     /// # Errors
-    /// [`NoMemory`], where it was not prepared; nothing has changed.
+    /// [`NoMemory`], if it was not prepared; nothing has changed.
     fn take_step(&mut self, step: &Step, mut freed: impl FnMut(Freed<A>)) -> Result<(), NoMemory> {
         let &Step {
             piece, old, new, ..
@@ -377,7 +377,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 }
 
-/// What an advice makes of an area.
+/// The new flags of an area after an advice.
 fn advised(attr: Attr, advice: Advice) -> Option<Attr> {
     let has_own = attr.flags.and(Flags::OBJECT | Flags::SHARED) == Flags::NONE;
     let flags = match advice {

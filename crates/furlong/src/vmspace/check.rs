@@ -11,21 +11,21 @@ use crate::check::Check;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenSpace<B> {
-    /// V1: something is wrong with the index.
+    /// V1: the index reports a broken invariant.
     Index(B),
     /// V2: this area is reversed, or overlaps the one before.
     Overlap(Pages),
-    /// V3: this area is not in the space, or below its lowest address.
+    /// V3: this area is outside the space, or below its lowest address.
     Outside(Pages),
-    /// V4: this area has a protection that does not exist or that it may not have.
+    /// V4: this area has an unknown protection, or one that it may not have.
     Prot(Pages),
-    /// V5: what is mapped is not what was counted.
+    /// V5: these are the mapped pages, but other numbers were counted.
     Usage(Usage),
-    /// V6: so many pages are of areas that grow, which is not what was counted.
+    /// V6: so many pages are in areas that grow, but another number was counted.
     Growing(u64),
-    /// V8: so many pages are of areas that a fork does not copy, which is not what was counted.
+    /// V8: so many pages are in areas that a fork does not copy, but another number was counted.
     Withheld(u64),
-    /// V7: so many areas were found, which is not what the index says.
+    /// V7: so many areas were found, but the index reports another number.
     Length(usize),
 }
 
@@ -49,7 +49,7 @@ impl<B: Error> Error for BrokenSpace<B> {}
 impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {
     type Broken = BrokenSpace<<C::Index<A> as Index<A>>::Broken>;
 
-    /// O(n) time.
+    /// Checks every invariant, in O(n).
     fn check(&self) -> Result<(), Self::Broken> {
         self.index.check().map_err(BrokenSpace::Index)?;
         let mut next = Some(0);

@@ -8,19 +8,18 @@ use super::Rbtree;
 use super::{Atomic, Index, Maple, Mode, Structure, Value};
 use crate::maple;
 
-/// What may differ between two spaces.
+/// The choices that may differ between two spaces.
 pub trait Config {
-    /// What keeps the areas.
+    /// The index of areas.
     type Index<A: Value>: Index<A>;
-    /// What an operation over a range leaves behind where it fails in the middle.
+    /// The effect of a range operation that fails in the middle.
     type Mode: Mode;
 }
 
-/// A B-tree of ranges, [`Maple`]; an operation that fails has changed nothing; nothing is counted.
+/// The default: a B-tree of ranges, [`Maple`]; a failed operation changes nothing; no counters.
 ///
-/// `Space<A, Custom<Rbtree>>` is over a tree of areas, [`Rbtree`]: the guide of this module says
-/// which calls take less time there. A space that is [`Shared`](super::Shared) is over the B-tree,
-/// whatever its configuration.
+/// `Space<A, Custom<Rbtree>>` uses a red-black tree of areas, [`Rbtree`]. The guide of this module
+/// says which calls take less time there. A [`Shared`](super::Shared) space always uses the B-tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 
@@ -29,12 +28,12 @@ impl Config for Standard {
     type Mode = Atomic;
 }
 
-/// What may differ between two spaces that are [`Shared`](super::Shared): they are always over the
-/// B-tree, which alone can have readers beside a writer.
+/// The choices that may differ between two [`Shared`](super::Shared) spaces. They always use the
+/// B-tree, the only index that can have readers beside a writer.
 pub trait SharedConfig: 'static {
-    /// The sizes of its nodes, where they come from, and whether its work is counted.
+    /// The node sizes, the memory and the counters of the tree.
     type Tree: maple::Config;
-    /// What an operation over a range leaves behind where it fails in the middle.
+    /// The effect of a range operation that fails in the middle.
     type Mode: Mode;
 }
 

@@ -1,12 +1,12 @@
-//! Linux's numbers of errors.
+//! Linux's error numbers.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
-/// What a system call of Linux answers where it refuses.
+/// An error number that a system call of Linux returns on failure.
 ///
 /// # Example
-/// Whatever a space refuses becomes one by `?`:
+/// Any error of a space converts to one by `?`:
 /// ```
 /// use furlong::vmspace::{Errno, Layout, MAP_CHANGES, Prot, Request, Space};
 ///
@@ -40,7 +40,7 @@ pub enum Errno {
     Eacces = 13,
     /// Bad address.
     Efault = 14,
-    /// It is there already.
+    /// It already exists.
     Eexist = 17,
     /// No such device.
     Enodev = 19,
@@ -53,7 +53,7 @@ pub enum Errno {
 }
 
 impl Errno {
-    /// All of them.
+    /// All error numbers.
     pub const ALL: [Self; 10] = [
         Self::Eperm,
         Self::Eagain,

@@ -1,4 +1,4 @@
-//! Faults: the area that has an address, and stacks that grow to have it.
+//! Faults: the area at an address, and the growth of stacks.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -8,15 +8,15 @@ use super::{
 use crate::addr::VirtAddr;
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// The area that a fault at `address` is for, if it allows the access. A stack above it grows
-    /// down to the address.
+    /// Handles a fault at `address`: returns the area there, if it allows the access. A stack above
+    /// the address grows down to it.
     ///
     /// # Errors
-    /// See [`FaultError`]; nothing has changed, except in the mode [`Linux`](super::Linux) a stack
-    /// that does not allow the access.
+    /// See [`FaultError`]. Nothing has changed, with one exception: in the mode
+    /// [`Linux`](super::Linux), a stack that does not allow the access has grown.
     ///
     /// # Cost
-    /// O(log n), no memory; where a stack grows one change of the index.
+    /// O(log n), without memory; if a stack grows, one index change.
     pub fn fault(&mut self, address: VirtAddr, access: Access) -> Result<Area<'_, A>, FaultError> {
         let page = self.state.grid.page(address);
         let allowed = self
@@ -34,7 +34,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(self.area(found))
     }
 
-    /// Lets the stack above `page` have it, and says whether it allows the access.
+    /// Makes the stack above `page` grow down to it. Returns true if it allows the access.
     fn grow_to(&mut self, page: u64, access: Access) -> Result<bool, FaultError> {
         let above = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
         let is_allowed = above.attr.prot.allows(access);
@@ -45,7 +45,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(is_allowed)
     }
 
-    /// The pages of `stack` when it begins at `page`.
+    /// The pages that `stack` has after growing down to `page`.
     fn plan_growth(&self, page: u64, stack: Entry<'_, A>) -> Result<Pages, FaultError> {
         if !stack.attr.flags.contains(Flags::GROWS_DOWN) {
             return Err(FaultError::NotMapped);
@@ -74,7 +74,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(whole)
     }
 
-    /// Lets the area that begins at `first` be `whole`. One change.
+    /// Makes the area that begins at `first` cover `whole`. One index change.
     fn grow(&mut self, first: u64, whole: Pages, attr: Attr) -> Result<(), FaultError> {
         let grown = self.index.grow(first, whole);
         grown.map_err(|_| FaultError::NoMemory)?;

@@ -1,4 +1,4 @@
-//! Forking: a space like another one.
+//! Forks: copies of a space.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -7,10 +7,10 @@ use core::fmt;
 use super::space::State;
 use super::{Area, Config, Entry, Errno, Flags, Hold, Index, Space, Value};
 
-/// Why there is no child.
+/// The reason why there is no child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForkError<E> {
-    /// There is no memory for the index.
+    /// Out of memory for the index.
     NoMemory,
     /// The caller refused an area.
     Refused(E),
@@ -28,7 +28,7 @@ impl<E: fmt::Display> fmt::Display for ForkError<E> {
 impl<E: fmt::Debug + fmt::Display> Error for ForkError<E> {}
 
 impl<E: Into<Errno>> ForkError<E> {
-    /// The number that Linux answers, or that of the caller's refusal.
+    /// The error number that Linux returns, or that of the caller's refusal.
     #[must_use]
     pub fn errno(self) -> Errno {
         match self {
@@ -45,21 +45,21 @@ impl<E: Into<Errno>> From<ForkError<E>> for Errno {
 }
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// Makes this space, which is empty, the child of a fork of `parent`: with the same areas,
-    /// limits and break, without those areas that a fork [does not copy](Flags::DONT_COPY). `copy`
-    /// makes the child's value of each area, in ascending order; an area that is to be
-    /// [wiped](Flags::WIPE_ON_FORK) or is [shared](Flags::SHARED) says so.
+    /// Makes this empty space the child of a fork of `parent`. It gets the same areas, limits and
+    /// break, without the areas that a fork [does not copy](Flags::DONT_COPY). `copy` makes the
+    /// child's value for each area, in ascending order. The flags of the area tell `copy` whether
+    /// it is to be [wiped](Flags::WIPE_ON_FORK) or is [shared](Flags::SHARED).
     ///
     /// # Errors
-    /// See [`ForkError`]. The parent has not changed; this space has the areas that were copied
-    /// before, to be dropped where it suits.
+    /// See [`ForkError`]. The parent has not changed. This space has the areas that were copied
+    /// before the failure, for the caller to drop.
     ///
     /// # Panics
     /// If this space is not empty.
     ///
     /// # Cost
-    /// O(n). With a tree of areas one allocation for all nodes. With the B-tree its nodes are
-    /// copied as they are, in blocks, and records in one array, except where areas are left out.
+    /// O(n). With a tree of areas, one allocation for all nodes. With the B-tree, nodes are copied
+    /// as they are, in blocks, and records into one array, unless areas are left out.
     pub fn copy_from<D: Config, G: Hold, E>(
         &mut self,
         parent: &Space<A, D, G>,
@@ -90,15 +90,15 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             *self.state = of_parent;
             return Ok(());
         }
-        // What was copied is not always what is there, after a failure.
+        // Recounted, because after a failure not all areas are there.
         self.recount();
         copied.map_err(|cause| cause.map_or(ForkError::NoMemory, ForkError::Refused))
     }
 }
 
 impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
-    /// The child of a fork; otherwise as [`copy_from`](Self::copy_from), which leaves it to the
-    /// caller where to drop what was copied before a failure. Here it is dropped.
+    /// The child of a fork. Otherwise as [`copy_from`](Self::copy_from), but after a failure this
+    /// drops the areas copied so far.
     ///
     /// # Errors
     /// See [`ForkError`]; nothing has changed.

@@ -1,8 +1,7 @@
-//! The augmentation of the tree of areas: the largest gap between neighbours below a node; and the
-//! search for a gap, written once, towards lower or higher addresses.
+//! The augmentation of the tree of areas: the largest gap between neighbours below a node. The
+//! search for a gap is written once, for both directions.
 //!
-//! Seen from the other side a page `x` is `!x`, which turns the order round and leaves lengths as
-//! they are.
+//! Seen from the high end, a page `x` becomes `!x`. This reverses the order and keeps lengths.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -15,16 +14,16 @@ use crate::rbtree::{Augment, Counters, NodeId, Nodes, Side};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gaps<A>(PhantomData<fn() -> A>);
 
-/// What a node keeps about one side.
+/// The summary of one side of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Half {
-    /// Far edge of that side: on the left the first page of the subtree, on the right the last.
+    /// The far edge of that side: on the left the first page of the subtree, on the right the last.
     pub(super) edge: u64,
-    /// Pages of the largest gap on that side, the one next to the node included.
+    /// The length in pages of the largest gap on that side, including the one next to the node.
     pub(super) gap: u64,
 }
 
-/// What is known of a subtree.
+/// The summary of a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     first: u64,
@@ -58,7 +57,7 @@ impl<A> Augment for Gaps<A> {
             Side::Left => (below.first, below.last, item.pages.first),
             Side::Right => (below.last, item.pages.last, below.first),
         };
-        // Wrapping: that a tree is out of order is for `check` to say, not for this to stop.
+        // Wrapping: a tree that is out of order is for `check` to report, and must not panic here.
         let gap = behind.wrapping_sub(before).wrapping_sub(1).max(below.gap);
         Half { edge, gap }
     }
@@ -73,20 +72,20 @@ impl<A> Augment for Gaps<A> {
     }
 }
 
-/// A tree of areas seen from one side, the near one.
+/// A tree of areas seen from the near side.
 pub(super) struct View<'a, A, K: Counters> {
     pub(super) tree: &'a Tree<A, K>,
     pub(super) near: Side,
 }
 
 impl<A, K: Counters> View<'_, A, K> {
-    /// The nearest stretch of `len` free pages or more in `window`, as far as it goes there.
+    /// The nearest `len` or more free pages in `window`: the whole part of the gap that is in it.
     pub(super) fn search(&self, window: Pages, len: u64) -> Option<Pages> {
         let found = self.search_turned(self.turned(window), len)?;
         Some(self.turned(found))
     }
 
-    /// The same, with all pages as they look from the near side.
+    /// The same, with all pages turned to the near side.
     fn search_turned(&self, window: Pages, len: u64) -> Option<Pages> {
         let Some(all) = self.tree.summary() else {
             return enough(window.first, Some(window.last), len);
@@ -97,7 +96,7 @@ impl<A, K: Counters> View<'_, A, K> {
         let Some(at) = self.first_behind(window.first) else {
             return enough(window.first, Some(window.last), len);
         };
-        // The gap that the window begins in, which may be cut at both ends.
+        // The gap in which the window begins; both ends of the window may cut it.
         let front = self.front(at).checked_sub(1);
         let straddling = enough(window.first, front.map(|last| last.min(window.last)), len);
         if straddling.is_some() || self.front(at) > window.last {
@@ -107,7 +106,7 @@ impl<A, K: Counters> View<'_, A, K> {
         inside(found?, window, len)
     }
 
-    /// The same where no gap between two nodes has `len` pages.
+    /// The same if no gap between two nodes has `len` pages.
     fn outside(&self, all: Summary, window: Pages, len: u64) -> Option<Pages> {
         let last = self.whole(all).first.checked_sub(1);
         let before = last.map(|last| Pages { first: 0, last });
@@ -117,7 +116,7 @@ impl<A, K: Counters> View<'_, A, K> {
             .find_map(|gap| inside(gap, window, len))
     }
 
-    /// From the first page of all nodes to the last one.
+    /// The pages from the first of all nodes to the last.
     fn whole(&self, all: Summary) -> Pages {
         self.turned(Pages {
             first: all.first,
@@ -142,7 +141,7 @@ impl<A, K: Counters> View<'_, A, K> {
         }
     }
 
-    /// The end of an area that comes first from the near side.
+    /// The near end of an area.
     fn front(&self, at: NodeId) -> u64 {
         self.turned(self.tree.item(at).pages).first
     }
@@ -155,7 +154,7 @@ impl<A, K: Counters> View<'_, A, K> {
         self.tree.nodes().half(at, side)
     }
 
-    /// The child on `side`, where there is a gap and therefore a node on its other side.
+    /// The child on `side`. A gap is noted there, so there is a node beyond it.
     fn child(&self, at: NodeId, side: Side) -> NodeId {
         self.tree.counters().visit();
         let child = self.tree.nodes().child(at, side);
@@ -173,8 +172,7 @@ impl<A, K: Counters> View<'_, A, K> {
         }
     }
 
-    /// The nearest gap of `len` pages between two nodes, of which the nearer one is `at` or behind
-    /// it.
+    /// The nearest gap of `len` pages between two nodes, the nearer of which is `at` or behind it.
     fn behind(&self, mut at: NodeId, len: u64) -> Option<Pages> {
         loop {
             if self.half(at, !self.near).gap >= len {
@@ -196,7 +194,7 @@ impl<A, K: Counters> View<'_, A, K> {
         }
     }
 
-    /// The nearest gap of `len` pages on the far side of `at`, which has one.
+    /// The nearest gap of `len` pages on the far side of `at`, where one exists.
     fn descend(&self, mut at: NodeId, len: u64) -> Pages {
         loop {
             let child = self.child(at, !self.near);
@@ -221,7 +219,7 @@ impl<A, K: Counters> View<'_, A, K> {
         }
     }
 
-    /// The gap between `at` and `below`, the child on its near side.
+    /// The gap between `at` and `below`, its child on the near side.
     fn in_front_of(&self, at: NodeId, below: NodeId) -> Option<Pages> {
         let first = self
             .turn(self.half(below, !self.near).edge)
@@ -229,19 +227,19 @@ impl<A, K: Counters> View<'_, A, K> {
         Pages::new(first, self.front(at).checked_sub(1)?)
     }
 
-    /// What is free behind the last node.
+    /// The free pages behind the last node.
     fn behind_all(&self, all: Summary) -> Option<Pages> {
         let first = self.whole(all).last.checked_add(1)?;
         Pages::new(first, u64::MAX)
     }
 }
 
-/// What of a gap is in the window, if that is `len` pages or more.
+/// The part of a gap in the window, if it has `len` pages or more.
 fn inside(gap: Pages, window: Pages, len: u64) -> Option<Pages> {
     gap.and(window).filter(|inside| inside.len() >= len)
 }
 
-/// From `first` to `last`, if these are `len` pages or more.
+/// The pages from `first` to `last`, if there are `len` or more.
 fn enough(first: u64, last: Option<u64>, len: u64) -> Option<Pages> {
     Pages::new(first, last?).filter(|gap| gap.len() >= len)
 }

@@ -1,4 +1,4 @@
-//! The seam `hold`: who has what a space knows beside its areas.
+//! The seam `hold`: the owner of a space's state other than its areas.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -10,21 +10,21 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// How a space has what it knows beside its areas: [`Owned`] or [`Lending`].
+/// The way a space holds its state other than the areas: [`Owned`] or [`Lending`].
 pub trait Hold: sealed::Sealed {
-    /// A value that is had like that.
+    /// A value held in this way.
     type Of<T: 'static>: DerefMut<Target = T>;
 }
 
-/// The space has it.
+/// The space owns the state.
 #[derive(Debug)]
 pub struct Owned;
 
-/// It is lent to the space while a lock is held.
+/// The state is lent to the space while a lock is held.
 #[derive(Debug)]
 pub struct Lending<'m>(PhantomData<&'m ()>);
 
-/// A value that is the space's own.
+/// A value that the space owns.
 #[derive(Clone, Copy, Debug)]
 pub struct Own<T>(pub(super) T);
 

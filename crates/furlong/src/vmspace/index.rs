@@ -1,6 +1,6 @@
-//! The seam `index`: what keeps the areas of a space in order and finds gaps between them.
+//! The seam `index`: the ordered set of a space's areas, with a search for gaps.
 //!
-//! | arm | what it stands for |
+//! | arm | structure |
 //! |---|---|
 //! | [`Rbtree`] | Linux until 6.0: a red-black tree of areas, each with the largest gap below it |
 //! | [`Maple`] | Linux since 6.1: a B-tree of ranges, with the largest gap below each child |
@@ -19,22 +19,22 @@ use crate::rbtree::{Counters, Off};
 
 /// Areas in order of their pages, of which no two overlap, and the gaps between them.
 ///
-/// The space decides; an index only carries out. Where nothing is said of errors a change cannot
-/// fail, for [`prepare`](Index::prepare) has been called for it; and where it has, no change
+/// The space decides; an index only carries out. A change without documented errors cannot fail,
+/// because [`prepare`](Index::prepare) has been called for it. After `prepare`, no change
 /// allocates.
 pub trait Index<A: Value> {
-    /// What is broken in it.
+    /// A broken invariant of the index.
     type Broken: Error;
 
-    /// How many areas there are.
+    /// The number of areas.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// True if there are no areas.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The area that has `page`.
+    /// The area that contains `page`.
     fn get(&self, page: u64) -> Option<Entry<'_, A>> {
         let area = self.at_or_after(page);
         area.filter(|area| area.pages.first <= page)
@@ -48,29 +48,29 @@ pub trait Index<A: Value> {
         self.beside(page)[0]
     }
 
-    /// The last area that begins before `page`, and the first that ends at `page` or behind it: one
-    /// and the same if it begins before `page` and has it.
+    /// The last area that begins before `page`, and the first that ends at `page` or behind it.
+    /// Both are the same area if it begins before `page` and contains it.
     fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2];
 
-    /// The areas of which a page is in `pages`, whole, in order.
+    /// The areas with a page in `pages`, whole, in order.
     fn iter<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
     where
         A: 'a;
 
-    /// The lowest `len` pages in `window` that are in no area, or more of the same gap.
+    /// The lowest `len` free pages in `window`, or more of the same gap.
     fn lowest(&self, window: Pages, len: u64) -> Option<Pages>;
 
-    /// The highest ones.
+    /// The highest `len` free pages in `window`, or more of the same gap.
     fn highest(&self, window: Pages, len: u64) -> Option<Pages>;
 
-    /// Makes sure that the next `changes` changes need no memory.
+    /// Reserves memory, so that the next `changes` changes need none.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn prepare(&mut self, changes: usize) -> Result<(), NoMemory>;
 
-    /// Makes sure that `all` changes of attributes need no memory, of which no more than `shaping`
-    /// cut an area or make it one with a neighbour.
+    /// Reserves memory for `all` changes of attributes. At most `shaping` of them cut an area or
+    /// merge it with a neighbour.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
@@ -78,24 +78,23 @@ pub trait Index<A: Value> {
         self.prepare(all.max(shaping))
     }
 
-    /// Makes sure that taking `over` out, and putting an area there or letting neighbours have it,
-    /// needs no memory.
+    /// Reserves memory to remove `over` and to put an area there, or to extend neighbours over it.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn prepare_over(&mut self, over: Pages) -> Result<(), NoMemory>;
 
-    /// Makes `pages`, which are free, an area.
+    /// Makes the free pages `pages` an area.
     ///
     /// # Errors
-    /// The value, for lack of memory; nothing has changed.
+    /// The value, if out of memory; nothing has changed.
     fn put(&mut self, pages: Pages, attr: Attr, value: A) -> Result<(), A>;
 
-    /// Makes `pages` an area in place of all that is there, which is handed to `removed` piece by
-    /// piece.
+    /// Makes `pages` an area in place of all that is there. The removed areas are passed to
+    /// `removed` piece by piece.
     ///
     /// # Errors
-    /// The value, for lack of memory; nothing has changed.
+    /// The value, if out of memory; nothing has changed.
     fn replace(
         &mut self,
         pages: Pages,
@@ -110,46 +109,47 @@ pub trait Index<A: Value> {
         self.put(pages, attr, value)
     }
 
-    /// Takes `pages` out of all areas, and hands what was there to `removed` piece by piece.
+    /// Removes `pages` from all areas, and passes the removed pieces to `removed`.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn erase(&mut self, pages: Pages, removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory>;
 
-    /// Lets the area that has page `of` have free pages beside it too: `pages` are all of it then.
+    /// Extends the area that contains page `of` over free pages beside it, so that it covers
+    /// `pages`.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn grow(&mut self, of: u64, pages: Pages) -> Result<(), NoMemory>;
 
-    /// Makes the area that has page `of` one of `pages`, which has all of its own, in place of all
-    /// that is there; values that nothing is left of are handed to `freed`. Its own is then a clone
-    /// perhaps.
+    /// Extends the area that contains page `of` to `pages`, which include all of its own, in place
+    /// of all that is there. Values that are no longer used are passed to `freed`. The area's own
+    /// value may be replaced by a clone.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn extend(&mut self, of: u64, pages: Pages, freed: impl FnMut(A)) -> Result<(), NoMemory>;
 
-    /// Gives `pages`, which are of one area, other attributes. What is left of the area stays as it
-    /// was, with a clone of its value.
+    /// Changes the attributes of `pages`, which lie in one area. The rest of the area keeps its
+    /// attributes, with a clone of its value.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn change(&mut self, pages: Pages, attr: Attr) -> Result<(), NoMemory>;
 
-    /// Copies into `self`, which is empty, the areas of `source` for which `copy` gives a value, in
-    /// order.
+    /// Copies the areas of `source` for which `copy` returns a value into `self`, in order. `self`
+    /// must be empty.
     ///
     /// # Errors
-    /// What `copy` refused, or `None` for lack of memory; `self` has areas before that one.
+    /// The refusal of `copy`, or `None` if out of memory; `self` has the areas before that one.
     fn copy_from<E, S: Index<A>>(
         &mut self,
         source: &S,
         copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>>;
 
-    /// Copies into `self`, which is empty, all areas of `source`, with the values that `copy`
-    /// makes, in order.
+    /// Copies all areas of `source` into `self`, in order, with the values that `copy` makes.
+    /// `self` must be empty.
     ///
     /// # Errors
     /// As [`copy_from`](Self::copy_from).
@@ -161,7 +161,7 @@ pub trait Index<A: Value> {
         self.copy_from(source, |area| copy(area).map(Some))
     }
 
-    /// A copy of the B-tree that it is, if it is one and its nodes are those of `D`.
+    /// A copy of its B-tree; `None` if it is no B-tree, or has other nodes than those of `D`.
     #[doc(hidden)]
     fn duplicate<F: maple::Entry, D: maple::Config, X>(
         &self,
@@ -171,24 +171,24 @@ pub trait Index<A: Value> {
         None
     }
 
-    /// Takes all areas out, and hands each to `removed`, in any order.
+    /// Removes all areas, and passes each to `removed`, in any order.
     fn clear(&mut self, removed: impl FnMut(Piece<A>));
 
     /// Walks every invariant.
     ///
     /// # Errors
-    /// The first broken one.
+    /// The first broken invariant.
     fn check(&self) -> Result<(), Self::Broken>;
 }
 
-/// An arm of the seam.
+/// An implementation of the seam.
 pub trait Structure {
     /// The index for areas with values `A`.
     type Index<A: Value>: Index<A> + Default;
 }
 
-/// A tree of areas with the largest gap below each, on [`rbtree`](crate::rbtree): what Linux had
-/// until 6.0. `K` counts its work.
+/// A tree of areas with the largest gap below each, on [`rbtree`](crate::rbtree), as in Linux until
+/// 6.0. `K` counts its work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rbtree<K = Off>(PhantomData<K>);
 
@@ -196,7 +196,7 @@ impl<K: Counters> Structure for Rbtree<K> {
     type Index<A: Value> = TreeIndex<A, K>;
 }
 
-/// A B-tree of ranges, [`maple`](crate::maple): what Linux has since 6.1. `C` has the sizes of its
+/// A B-tree of ranges, [`maple`](crate::maple), as in Linux since 6.1. `C` sets the sizes of its
 /// nodes and counts its work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Maple<C = maple::Standard>(PhantomData<C>);

@@ -1,14 +1,13 @@
-//! Where a space begins and ends, where it is searched, and its limits.
+//! The bounds of a space, its search windows, and its limits.
 #![forbid(unsafe_code)]
 
 use super::{LayoutError, Pages};
 use crate::addr::{Address, Extent, VirtAddr};
 
-/// From where a place is searched for.
+/// The direction of the search for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From [`top`](Layout::top) downwards; where that fails, from [`bottom`](Layout::bottom)
-    /// upwards.
+    /// From [`top`](Layout::top) downwards; if that fails, from [`bottom`](Layout::bottom) upwards.
     TopDown,
     /// From [`bottom`](Layout::bottom) upwards.
     BottomUp,
@@ -17,30 +16,30 @@ pub enum Direction {
 /// The geometry of a space, and its limits. Addresses are in bytes, `last` and `top` inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Bytes of a page, a power of two, at least two.
+    /// The page size in bytes: a power of two, at least 2.
     pub page: u64,
     /// The last byte of the space.
     pub last: VirtAddr,
-    /// Nothing is mapped below.
+    /// The lowest address that may be mapped.
     pub low: VirtAddr,
-    /// Where a search from below begins.
+    /// The start of an upward search.
     pub bottom: VirtAddr,
-    /// The last byte that a search from above may take.
+    /// The last byte that a downward search may take.
     pub top: VirtAddr,
-    /// From where a place is searched for.
+    /// The direction of the search for a place.
     pub direction: Direction,
-    /// Pages that other areas keep from the lower end of one that grows.
+    /// The pages that must stay free below the lower end of an area that grows.
     pub guard: u64,
-    /// Areas from which on none is cut any more; mapping may make one more of them, as in Linux.
+    /// The number of areas at which none is cut any more. A mapping may make one more, as in Linux.
     pub areas_max: usize,
-    /// Pages that may be mapped.
+    /// The largest number of mapped pages.
     pub pages_max: u64,
-    /// Pages that an area may have by growing.
+    /// The largest number of pages that an area may reach by growing.
     pub stack_max: u64,
 }
 
 impl Layout {
-    /// As a process on x86-64 under Linux has it, without randomisation and without limits but for
+    /// The layout of a process on x86-64 under Linux, without randomisation. The only limits are
     /// the number of areas and an 8 MiB stack.
     pub const LINUX_X86_64: Self = Self {
         page: 4096,
@@ -55,7 +54,7 @@ impl Layout {
         stack_max: 2048,
     };
 
-    /// The addresses of `MAP_32BIT`: [`Request::window`](super::Request::window).
+    /// The addresses of `MAP_32BIT`, for [`Request::window`](super::Request::window).
     pub const LINUX_32BIT: (VirtAddr, VirtAddr) =
         (VirtAddr::new(0x4000_0000), VirtAddr::new(0x7fff_ffff));
 
@@ -85,15 +84,15 @@ impl Layout {
 /// A layout in pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
-    /// log2 of the bytes of a page.
+    /// log2 of the page size in bytes.
     pub(super) shift: u32,
     /// The last page of the space.
     pub(super) last: u64,
-    /// The first one that may be mapped.
+    /// The lowest page that may be mapped.
     pub(super) low: u64,
-    /// Where a search from above looks.
+    /// The window of a downward search.
     pub(super) down: Option<Pages>,
-    /// Where a search from below looks.
+    /// The window of an upward search.
     pub(super) up: Option<Pages>,
 }
 
@@ -113,7 +112,7 @@ impl Grid {
         address.raw() >> self.shift
     }
 
-    /// The pages that hold `len` bytes from the beginning of a page on.
+    /// The number of pages that hold `len` bytes from the start of a page.
     pub(super) fn count(&self, len: u64) -> u64 {
         (len >> self.shift) + u64::from(len & self.mask() != 0)
     }

@@ -1,28 +1,28 @@
-//! The numbers of Linux's system calls on x86-64, and what they ask for.
+//! The numbers of Linux's system calls on x86-64, and their conversion to requests.
 #![forbid(unsafe_code)]
 
 use super::{At, Flags, Layout, MapError, Prot, Request};
 use crate::addr::VirtAddr;
 
-/// Shared.
+/// The mapping is shared.
 pub const MAP_SHARED: u64 = 1;
-/// Private.
+/// The mapping is private.
 pub const MAP_PRIVATE: u64 = 2;
-/// Shared, and unknown flags are refused.
+/// The mapping is shared, and unknown flags are refused.
 pub const MAP_SHARED_VALIDATE: u64 = 3;
-/// Exactly there.
+/// The address is fixed; existing mappings there are replaced.
 pub const MAP_FIXED: u64 = 0x10;
-/// Of no object.
+/// The mapping has no object.
 pub const MAP_ANONYMOUS: u64 = 0x20;
-/// Below 2 GiB.
+/// The address lies below 2 GiB.
 pub const MAP_32BIT: u64 = 0x40;
-/// A stack.
+/// The mapping is a stack.
 pub const MAP_GROWSDOWN: u64 = 0x100;
-/// Exactly there, if nothing is.
+/// The address is fixed; existing mappings there are not replaced.
 pub const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 
-/// The flags that a shared mapping may have where unknown ones are refused: those that were there
-/// before there was such a rule.
+/// The flags that a shared mapping may have if unknown ones are refused: those older than this
+/// rule.
 const LEGACY: u64 = MAP_SHARED
     | MAP_PRIVATE
     | MAP_FIXED
@@ -39,26 +39,26 @@ const LEGACY: u64 = MAP_SHARED
     | 0x2000 // locked
     | 0xfc00_0000; // size of a huge page
 
-/// The arguments of `mmap`, but for the object.
+/// The arguments of `mmap`, without the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mmap {
-    /// The hint, or the fixed place.
+    /// The hint, or the fixed address.
     pub address: u64,
-    /// Bytes.
+    /// The length in bytes.
     pub len: u64,
-    /// Protection.
+    /// The protection.
     pub prot: u64,
-    /// Flags.
+    /// The flags.
     pub flags: u64,
-    /// Where in the object, in bytes.
+    /// The offset in the object, in bytes.
     pub offset: u64,
 }
 
 impl Mmap {
-    /// What the call asks for. `value` is what is kept with the area.
+    /// The request of this call. `value` is the value of the area.
     ///
-    /// Bits of the protection and of the flags that do not exist mean nothing; a sharing that does
-    /// not exist is refused when there is a place, as in Linux.
+    /// Unknown bits of the protection and of the flags are ignored. An invalid sharing type is
+    /// refused only after a place was found, as in Linux.
     pub fn request<A>(&self, value: A) -> Request<A> {
         let has = |flag: u64| self.flags & flag == flag;
         let address = VirtAddr::new(self.address);
@@ -76,7 +76,7 @@ impl Mmap {
         if has(MAP_GROWSDOWN) {
             flags |= Flags::GROWS_DOWN;
         }
-        // Anonymous memory that is shared is an object too, which begins with the mapping.
+        // Shared anonymous memory is an object too, which begins with the mapping.
         let is_private_memory = has(MAP_ANONYMOUS) && sharing == Flags::NONE;
         let offset = match (is_private_memory, has(MAP_ANONYMOUS)) {
             (true, _) => None,
@@ -93,12 +93,12 @@ impl Mmap {
         }
     }
 
-    /// Shared or private, and what is wrong with that.
+    /// The sharing flag, and the error of an invalid sharing type.
     fn sharing(&self) -> (Flags, Option<MapError>) {
         match self.flags & 0xf {
             MAP_SHARED => (Flags::SHARED, None),
             MAP_PRIVATE => (Flags::NONE, None),
-            // Of what has no object, only the two above can be.
+            // A mapping without an object can only have the two types above.
             MAP_SHARED_VALIDATE if self.flags & MAP_ANONYMOUS == 0 => {
                 let unknown = self.flags & !LEGACY != 0;
                 (Flags::SHARED, unknown.then_some(MapError::Unsupported))
@@ -108,7 +108,7 @@ impl Mmap {
     }
 }
 
-/// A protection; bits that do not fit stand for one that does not exist.
+/// Converts a protection; a value that does not fit 32 bits becomes an unknown one.
 #[must_use]
 pub fn prot(bits: u64) -> Prot {
     Prot::from_bits(u32::try_from(bits).unwrap_or(!Prot::GROWS_UP.bits()))

@@ -1,4 +1,4 @@
-//! Mapping.
+//! Mappings.
 #![forbid(unsafe_code)]
 
 use super::space::unmapped;
@@ -8,37 +8,36 @@ use super::{
 };
 use crate::addr::VirtAddr;
 
-/// Changes of the index that [`Space::map`] makes at most; see [`Space::prepare`].
+/// The largest number of index changes that [`Space::map`] makes; see [`Space::prepare`].
 pub const MAP_CHANGES: usize = 2;
 
-/// Pages that are to be an area, or a part of one.
+/// A range of pages that is to become an area, or a part of one.
 #[derive(Clone, Copy)]
 pub(super) struct Put {
     pub(super) pages: Pages,
     attr: Attr,
-    /// Whether something is there, and whether that is one area which has all of them.
+    /// True if something is mapped there, and true if that is one area which covers all the pages.
     is_over: bool,
     is_inside: bool,
-    /// Whether that is part of an area which would be as it is now.
+    /// True if that area would keep its attributes and its value.
     is_same: bool,
-    /// The neighbours that it becomes one area with, where nothing is there.
+    /// The neighbours that it is merged with, if nothing is mapped there.
     left: Option<Pages>,
     right: Option<Pages>,
 }
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// Maps what `request` asks for and returns where it begins. It becomes one area with its
-    /// neighbours where everything is equal, the offsets go on and their values
-    /// [merge](Value::merges).
+    /// Maps a range for `request` and returns its start. It is merged with neighbours that have the
+    /// same attributes and continuous offsets, if their values [merge](Value::merges).
     ///
-    /// What was there, and values that nothing is left of, are handed to `freed`.
+    /// Replaced ranges, and values that are no longer used, are passed to `freed`.
     ///
     /// # Errors
-    /// See [`MapError`]: of several causes the one that stands first there. The value comes back,
-    /// and nothing has changed.
+    /// See [`MapError`]: of several causes, the first in its order. The value comes back, and
+    /// nothing has changed.
     ///
     /// # Cost
-    /// A search for a gap and at most [`MAP_CHANGES`] changes of the index.
+    /// A search for a gap and at most [`MAP_CHANGES`] index changes.
     pub fn map(
         &mut self,
         request: Request<A>,
@@ -61,16 +60,16 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }
     }
 
-    /// Where the mapping would begin that [`map`](Self::map) would make now.
+    /// The start that [`map`](Self::map) would return now.
     ///
     /// # Errors
-    /// As [`map`](Self::map), except for memory.
+    /// As [`map`](Self::map), except `NoMemory`.
     pub fn would_map(&self, request: &Request<A>) -> Result<VirtAddr, MapError> {
         let plan = self.plan_map(request)?;
         Ok(self.state.grid.address(plan.pages.first))
     }
 
-    /// A mapping that nothing is wrong with.
+    /// Checks a request and chooses its pages and attributes.
     fn plan_map(&self, request: &Request<A>) -> Result<Put, MapError> {
         let offset = request.offset.unwrap_or(0);
         if !self.state.grid.is_aligned(VirtAddr::new(offset)) {
@@ -133,7 +132,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }
     }
 
-    /// What making `pages` an area or a part of one comes to.
+    /// Plans to make `pages` an area or a part of one.
     pub(super) fn plan_put(&self, pages: Pages, attr: Attr, value: &A) -> Put {
         let [below, above] = self.index.beside(pages.first);
         let is_over = above.is_some_and(|above| above.pages.first <= pages.last);
@@ -144,7 +143,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         } else {
             above
         };
-        // What is over the pages ends, and begins, beside them when it has been cut.
+        // An area that covers the pages will end, and begin again, beside them after it was cut.
         let left = below.filter(|left| {
             let meets = pages.first <= left.pages.last.saturating_add(1);
             meets && left.attr == attr && left.value.merges(value)
@@ -170,10 +169,10 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }
     }
 
-    /// Makes pages an area or a part of one, in place of what is there. Two changes.
+    /// Makes pages an area or a part of one, in place of the old ones. At most two index changes.
     ///
     /// # Errors
-    /// The value, for lack of memory; nothing has changed.
+    /// The value, if out of memory; nothing has changed.
     pub(super) fn put(
         &mut self,
         plan: Put,
@@ -221,7 +220,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(())
     }
 
-    /// Makes pages an area of its own, in place of what is there.
+    /// Makes pages an area of their own, in place of the old ones.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -240,14 +239,14 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(())
     }
 
-    /// Whether there is room for `len` pages where `replaced` go.
+    /// True if the page limit allows `len` more pages after `replaced` are gone.
     pub(super) fn fits(&self, len: u64, replaced: u64) -> bool {
         let left = self.state.usage.pages() - replaced;
         left.checked_add(len)
             .is_some_and(|pages| pages <= self.state.layout.pages_max)
     }
 
-    /// Whether taking `pages` out would cut an area in two where there may be no more areas.
+    /// True if removing `pages` would cut an area in two and the limit of areas is reached.
     pub(super) fn cuts_in_vain(&self, pages: Pages) -> bool {
         let cuts =
             |owner: Entry<'_, A>| owner.pages.first < pages.first && pages.last < owner.pages.last;
@@ -255,13 +254,13 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             && self.index.at_or_after(pages.first).is_some_and(cuts)
     }
 
-    /// Whether nothing is mapped in `pages`.
+    /// True if nothing is mapped in `pages`.
     pub(super) fn is_vacant(&self, pages: Pages) -> bool {
         let next = self.index.at_or_after(pages.first);
         next.is_none_or(|next| pages.last < next.pages.first)
     }
 
-    /// How many of `pages` are mapped.
+    /// The number of `pages` that are mapped.
     pub(super) fn mapped_in(&self, pages: Pages) -> u64 {
         let parts = self
             .index

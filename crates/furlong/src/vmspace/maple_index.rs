@@ -1,4 +1,4 @@
-//! The index that Linux has since 6.1: a B-tree of ranges.
+//! The index of Linux since 6.1: a B-tree of ranges.
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -12,30 +12,30 @@ use crate::maple::{self, Broken, Config};
 /// Areas in a B-tree, whose indices are pages.
 ///
 /// # Cost
-/// Every search, every gap and every change takes O(log n), however many areas a change takes out,
-/// and O(1) for each of these. An area has a record, and a change needs two at most: in one array
-/// where the tree has one owner, and on the heap beside readers.
+/// Every search, every gap and every change takes O(log n), and a change O(1) more for each area
+/// that it removes. Each area has a record, and a change needs at most two. Records are in one
+/// array if the tree has one owner, and on the heap beside readers.
 pub struct MapleIndex<A: Value, T: Ranges<A>> {
     tree: T,
     areas: PhantomData<A>,
 }
 
-/// Records that a change needs at most: one for what it stores, one for what is left above it. It
-/// is one step of the tree.
+/// The largest number of records that a change needs: one for the area that it stores, and one for
+/// the part above it that is left of an old one. A change is one step of the tree.
 pub(super) const CHANGE_RECORDS: usize = 2;
 
-/// What a cut leaves of the areas at its ends.
+/// The parts of a cut at its ends, where areas reach out of it.
 struct Ends<A> {
-    /// What it takes of an area that begins before it.
+    /// The part that it removes of an area that begins before it.
     begun: Option<Piece<A>>,
-    /// What it takes of another one that goes on behind it.
+    /// The part that it removes of another area that continues behind it.
     ended: Option<Piece<A>>,
-    /// What the upper part of one area gets that goes on at both ends.
+    /// The record of the upper part of one area that continues at both ends.
     upper: Option<(Attr, A)>,
 }
 
 impl<A: Value> Ends<A> {
-    /// Of a cut inside `area`. What it takes is not handed on.
+    /// The ends of a cut inside `area`. The removed part is not handed on.
     fn inside(area: Entry<'_, A>, cut: Pages) -> Self {
         let cuts = area.pages.first < cut.first && cut.last < area.pages.last;
         Self {
@@ -53,14 +53,14 @@ impl<A: Value, C: Config> Default for MapleIndex<A, OwnedRanges<A, C>> {
 }
 
 impl<A: Value, C: Config> MapleIndex<A, OwnedRanges<A, C>> {
-    /// What the tree has counted.
+    /// The work counters of the tree.
     pub fn counters(&self) -> &C::Counters {
         self.tree.counters()
     }
 }
 
 impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
-    /// Bytes of the records, in use or not.
+    /// The size of the records in bytes, including unused ones.
     pub fn record_bytes(&self) -> usize {
         self.tree.record_bytes()
     }
@@ -73,7 +73,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         }
     }
 
-    /// The part of an area that a cut takes, if it leaves some of it.
+    /// The part of an area that a cut removes, if some of the area is left.
     fn part(area: &Entry<'_, A>, cut: Pages) -> Option<Piece<A>> {
         let part = Piece {
             pages: area.pages.and(cut)?,
@@ -83,14 +83,14 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         (part.pages != area.pages).then_some(part)
     }
 
-    /// What a cut leaves at its ends.
+    /// The parts of a cut at its ends.
     fn ends(&self, cut: Pages) -> Ends<A> {
         let ends = Self::ends_from(self.at_or_after(cut.first), cut);
         self.with_last(ends, cut)
     }
 
-    /// What a cut leaves of the first area that it has a page of; the other is still to be found,
-    /// where there may be another.
+    /// The parts of a cut that belong to the first area with a page in it. The flag is true if the
+    /// last one must still be looked up.
     fn ends_from(first: Option<Entry<'_, A>>, cut: Pages) -> (Ends<A>, bool) {
         let mut ends = Ends {
             begun: None,
@@ -100,7 +100,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         let Some(first) = first.filter(|first| first.pages.first <= cut.last) else {
             return (ends, false);
         };
-        // What is cut at the beginning and at the end may be one area.
+        // One area may continue at both ends.
         let (begins, goes_on) = (first.pages.first < cut.first, cut.last < first.pages.last);
         let part = Self::part(&first, cut);
         if begins {
@@ -114,7 +114,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         (ends, first.pages.last < cut.last)
     }
 
-    /// The ends of a cut, with what is cut of its last area.
+    /// Adds the part of the last area to the ends of a cut.
     fn with_last(&self, (ends, is_long): (Ends<A>, bool), cut: Pages) -> Ends<A> {
         let mut ends = ends;
         if is_long {
@@ -123,10 +123,10 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         ends
     }
 
-    /// Puts a record, or nothing, in place of whatever is in `cut`, in one step of the tree.
+    /// Replaces the areas in `cut` by a record, or by nothing, in one step of the tree.
     ///
     /// # Errors
-    /// The record, for lack of memory; nothing has changed.
+    /// The record, if out of memory; nothing has changed.
     fn exchange(
         &mut self,
         cut: Pages,
@@ -149,10 +149,10 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         Ok(())
     }
 
-    /// Makes `cut` an area in place of whatever is there.
+    /// Makes `cut` an area in place of the old ones.
     ///
     /// # Errors
-    /// The value, for lack of memory; nothing has changed.
+    /// The value, if out of memory; nothing has changed.
     fn exchange_for(
         &mut self,
         cut: Pages,
@@ -218,7 +218,7 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
 
     fn prepare_changes(&mut self, all: usize, shaping: usize) -> Result<(), NoMemory> {
         let records = all.checked_mul(CHANGE_RECORDS).ok_or(NoMemory)?;
-        // Beside readers an entry that has been moved is not replaced where it stands.
+        // Beside readers, an entry that has been moved cannot be replaced in place.
         let steps = if T::REPLACES_IN_PLACE { shaping } else { all };
         self.tree.prepare(records, steps)
     }

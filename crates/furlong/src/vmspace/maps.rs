@@ -1,4 +1,4 @@
-//! `/proc/PID/maps`: a line of it understood, a space made of it, and a space shown as it is.
+//! `/proc/PID/maps`: parsing of its lines, a space from them, and the output of a space.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::addr::{Address, Extent, VirtAddr};
 
-/// An area as a line of `/proc/PID/maps` has it.
+/// An area from a line of `/proc/PID/maps`.
 ///
 /// # Example
 /// ```
@@ -24,39 +24,39 @@ use crate::addr::{Address, Extent, VirtAddr};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapsLine<'a> {
-    /// Where it is.
+    /// The addresses of the area.
     pub extent: Extent<VirtAddr>,
-    /// What may be done.
+    /// The allowed accesses.
     pub prot: Prot,
-    /// Whether writes are seen by all who have mapped the object.
+    /// True if writes are visible to all mappings of the object.
     pub is_shared: bool,
-    /// Where in its object it begins, in bytes.
+    /// The offset of its start in its object, in bytes.
     pub offset: u64,
-    /// The number of the file, 0 if it is none.
+    /// The inode number of the file, 0 if it is none.
     pub inode: u64,
-    /// The path of a file, or what the kernel calls the area, or nothing.
+    /// The path of a file, or the kernel's name of the area, or nothing.
     pub name: &'a str,
 }
 
-/// What is wrong with a line.
+/// The reason why a line was not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapsLineError {
-    /// It does not begin with two addresses in order, `start-end`.
+    /// The line does not begin with two addresses in order, `start-end`.
     Range,
-    /// The second word is not like `rw-p`.
+    /// The second word does not have the form `rw-p`.
     Prot,
-    /// The third word is no offset.
+    /// The third word is not an offset.
     Offset,
-    /// The fourth word, a device, or the fifth, the number of a file, is none.
+    /// The fourth word is not a device, or the fifth not an inode number.
     Inode,
 }
 
-/// Why there is no space of a listing.
+/// The reason why a listing was not turned into a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapsError {
-    /// There can be no such space.
+    /// The layout is invalid.
     Layout(LayoutError),
-    /// This line, counted from one, cannot be understood.
+    /// This line, counted from one, cannot be parsed.
     Line(usize, MapsLineError),
     /// The area of this line cannot be mapped.
     Map(usize, MapError),
@@ -88,7 +88,7 @@ impl fmt::Display for MapsError {
 impl Error for MapsError {}
 
 fn hex(word: &str) -> Option<u64> {
-    // `from_str_radix` takes a sign, which no listing has.
+    // `from_str_radix` accepts a sign, which no listing has.
     let is_number = word.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_number.then(|| u64::from_str_radix(word, 16).ok())?
 }
@@ -98,7 +98,7 @@ fn extent(word: &str) -> Option<Extent<VirtAddr>> {
     Extent::from_end(VirtAddr::new(hex(start)?), VirtAddr::new(hex(end)?))
 }
 
-/// What may be done, and whether it is shared.
+/// The allowed accesses, and true if the area is shared.
 fn prot(word: &str) -> Option<(Prot, bool)> {
     let &[read, write, execute, sharing] = word.as_bytes() else {
         return None;
@@ -123,7 +123,7 @@ fn prot(word: &str) -> Option<(Prot, bool)> {
 }
 
 impl<'a> MapsLine<'a> {
-    /// The area of a line.
+    /// Parses a line.
     ///
     /// # Errors
     /// See [`MapsLineError`].
@@ -145,7 +145,7 @@ impl<'a> MapsLine<'a> {
         })
     }
 
-    /// Whether it is private memory of no object.
+    /// True if it is private memory without an object.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
         let is_memory = ["", "[heap]"].contains(&self.name)
@@ -155,10 +155,10 @@ impl<'a> MapsLine<'a> {
         self.inode == 0 && !self.is_shared && is_memory
     }
 
-    /// What maps such an area at the same place, if nothing is there.
+    /// A request that maps such an area at the same place, if nothing is mapped there.
     pub fn request<A>(&self, value: A) -> Request<A> {
         let last = self.extent.last().raw();
-        // An extent of all 2^64 bytes is beyond every space.
+        // An extent of 2^64 bytes exceeds every space.
         let len = (last - self.extent.start().raw()).saturating_add(1);
         let at = At::Vacant(self.extent.start());
         let flags = match (self.is_shared, self.name) {
@@ -175,12 +175,12 @@ impl<'a> MapsLine<'a> {
     }
 }
 
-/// The one area that is not the process's: it is the same in all of them, and beyond their spaces.
+/// The one area that does not belong to the process: it is the same in all, above their spaces.
 const KERNELS: &str = "[vsyscall]";
 
 impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
-    /// The space of a process, as `/proc/PID/maps` shows it; `value` says what is kept with each
-    /// area. Neighbours become one where these merge, and where the heap begins is not known.
+    /// Builds the space of a process from the text of `/proc/PID/maps`. `value` makes the value of
+    /// each area. Neighbours whose values merge become one area. The start of the heap is unknown.
     ///
     /// # Errors
     /// See [`MapsError`].
@@ -219,11 +219,11 @@ impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
     }
 }
 
-/// A space as text, an area a line; see [`Space::maps`].
+/// The text form of a space, one area in each line; see [`Space::maps`].
 pub struct Maps<'s, A: Value, C: Config, H: Hold = Owned>(&'s Space<A, C, H>);
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// The space in the form of `/proc/PID/maps`, with the values in the place of names.
+    /// The space in the format of `/proc/PID/maps`, with values instead of names.
     ///
     /// # Example
     /// ```
@@ -255,7 +255,7 @@ fn show<A: fmt::Display>(f: &mut fmt::Formatter<'_>, area: &Area<'_, A>) -> fmt:
         f.write_str(if area.prot.contains(bit) { letter } else { "-" })?;
     }
     let is_shared = area.flags.contains(Flags::SHARED);
-    // Linux shows no offset of memory, whatever it keeps.
+    // Linux shows 0 for memory without an object, although it keeps an offset.
     let is_object = area.flags.contains(Flags::OBJECT);
     let offset = if is_object { area.offset } else { 0 };
     let sharing = if is_shared { "s" } else { "p" };

@@ -1,66 +1,69 @@
-//! Address spaces: areas of memory that are mapped alike, and the gaps between them.
+//! Address spaces: areas of memory with the same mapping, and the gaps between them.
 //!
 //! # What it is
-//! What a kernel keeps of each process: where something is mapped, with which protection, of which
-//! object. [`Space`] does what `mmap`, `munmap`, `mprotect`, `mremap`, `brk`, `madvise`, `fork`,
-//! `exec` and faults ask of it, and refuses what Linux refuses, number for number. It knows nothing
-//! of page tables, files or processes; those are the caller's, who keeps a [`Value`] with each
-//! area, says which neighbours may become one, and is handed whatever is mapped no more.
+//! A kernel's record of the address space of a process: the mapped ranges, their protections and
+//! their objects. [`Space`] implements the bookkeeping of `mmap`, `munmap`, `mprotect`, `mremap`,
+//! `brk`, `madvise`, `fork`, `exec` and faults. It refuses the same calls as Linux, with the same
+//! error numbers. Page tables, files and processes belong to the caller. The caller keeps a
+//! [`Value`] with each area, decides which neighbours may merge, and gets every unmapped range
+//! back.
 //!
 //! # Words
-//! - **area**: pages that follow each other and are mapped alike, with one value.
-//! - **space**: the areas of one process; **layout**: where it begins and ends, and its limits.
-//! - **gap**: what is free between two areas; **guard**: what stays free below an area that grows.
-//! - **attributes**: protection, flags and **origin**, which gives each page its offset in the
-//!   object. The origin stays when an area is cut or its ends move.
-//! - **piece**: what a change takes out of an area, or all of it.
-//! - **index**: what keeps the areas in order; **change**: one change of it. What an operation
-//!   needs of memory is counted in changes.
+//! - **area**: consecutive pages with the same mapping, and one value.
+//! - **space**: the areas of one process. **layout**: its bounds and limits.
+//! - **gap**: the free pages between two areas. **guard**: the pages that stay free below an area
+//!   that grows.
+//! - **attributes**: protection, flags and **origin**. The origin gives each page its offset in the
+//!   object, and stays when an area is cut or its ends move.
+//! - **piece**: a part of an area, or a whole one, that a change removes.
+//! - **index**: the ordered set of areas. **change**: one change of the index. The memory that an
+//!   operation needs is counted in changes.
 //!
 //! # Invariants
-//! [`Check::check`](crate::check::Check::check) walks them and names the one that is broken
+//! [`Check::check`](crate::check::Check::check) verifies these and names a broken one
 //! ([`BrokenSpace`]).
-//! - V1: the index holds its own.
+//! - V1: the index keeps its own invariants.
 //! - V2: areas are not empty, and no two overlap.
-//! - V3: every area lies in the space and not below its lowest address.
-//! - V4: no area allows what it may not allow.
-//! - V5: the pages of each protection are those that were counted.
-//! - V6: so are the pages of areas that grow.
-//! - V7: the index knows how many areas it has.
-//! - V8: the pages that a fork does not copy are those that were counted.
+//! - V3: every area lies in the space, and not below its lowest address.
+//! - V4: no area allows an access that it may not allow.
+//! - V5: the counts of pages by protection are right.
+//! - V6: the count of pages in areas that grow is right.
+//! - V7: the number of areas in the index is right.
+//! - V8: the count of pages that a fork does not copy is right.
 //!
 //! # Files
-//! - `space`: the type and look-ups; `config`: what may differ; `check`: the invariants.
-//! - `layout`, `request`: geometry and limits; what is asked for. `error`, `errno`: what is
-//!   refused.
+//! - `space`: the type and look-ups; `config`: configuration; `check`: the invariants.
+//! - `layout`, `request`: bounds and limits; requests for mappings. `error`, `errno`: errors.
 //! - `area`, `bits`, `pages`, `usage`: areas and values; protections and flags; ranges of pages;
-//!   how much is mapped.
+//!   counts of mapped pages.
 //! - `place`: the choice of a place. `map`, `unmap`, `change`, `remap`, `brk`, `fault`, `fork`: the
 //!   operations.
-//! - `index`: the seam, and its arms; `tree`, `gaps`: a tree of areas, and what it knows of gaps;
-//!   `maple_index`, `ranges`: a B-tree of areas, and the tree of ranges that they are in;
-//!   `ranges_owned`, `slab`: of one owner, with records in one array; `ranges_shared`: beside
+//! - `index`: the seam and its arms; `tree`, `gaps`: a red-black tree of areas, and its gap search;
+//!   `maple_index`, `ranges`: a B-tree of areas, and its interface to the tree of ranges;
+//!   `ranges_owned`, `slab`: with one owner, and records in one array; `ranges_shared`: beside
 //!   readers.
-//! - `shared`: a space under the caller's lock, and faults without it; `hold`: who has what a space
-//!   knows beside its areas.
+//! - `shared`: a space under the caller's lock, with faults that need no lock; `hold`: the owner of
+//!   a space's other state.
 //! - `mode`: the seam of operations that fail in the middle.
-//! - `state`: a space as data; `maps`: in the form of `/proc/PID/maps`, read and shown.
+//! - `state`: a space as data; `maps`: the format of `/proc/PID/maps`, read and written.
 //! - `linux`: the numbers of system calls; `unwind`: panics of the user's code.
 //!
 //! # Sources
 //! - Linux 6.12, `mm/mmap.c`, `mm/vma.c`, `mm/mprotect.c`, `mm/mremap.c`, `mm/madvise.c`,
-//!   `arch/x86/kernel/sys_x86_64.c`: what is refused, with which number and in which order; where a
-//!   hint is usable; what merges; the limits, which are not the same for every operation.
+//!   `arch/x86/kernel/sys_x86_64.c`: the refusals, their numbers and their order; the usable hints;
+//!   the rules of merging; the limits, which differ between operations.
 //! - Linux 6.0, `mm/mmap.c`, `vma_compute_gap`, `unmapped_area_topdown`: a red-black tree of areas
 //!   with the largest gap below each.
 //!
-//! What differs from Linux: where several operations have begun before one fails, nothing has
-//! changed unless the mode [`Linux`] says otherwise; a search with an alignment goes on to gaps
-//! that are only just large enough before it gives up; the guard below a stack keeps its nearest
-//! neighbour away, not whatever a first try has met; areas merge whether one of them has ever been
-//! writable or not, which Linux tells apart for its accounting; and what moves keeps its offsets,
-//! whether it was touched or not. Since Linux 6.17 one `mremap` may move several areas, and says of
-//! several mistakes in its arguments another one first.
+//! Differences from Linux:
+//! - If an operation fails after its first steps, nothing has changed, unless the mode is
+//!   [`Linux`].
+//! - A search with an alignment also tries gaps that are only just large enough before it fails.
+//! - The guard below a stack applies to its nearest neighbour, not to the one that a first try met.
+//! - Areas merge even if only one of them was ever writable. Linux separates these for accounting.
+//! - Moved memory keeps its offsets, touched or not.
+//! - Since Linux 6.17 one `mremap` may move several areas, and it checks its arguments in another
+//!   order.
 #![deny(unsafe_code)]
 
 mod area;

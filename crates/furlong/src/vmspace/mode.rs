@@ -1,10 +1,10 @@
-//! The seam `mode`: what an operation over a range leaves behind where it fails in the middle.
+//! The seam `mode`: the effect of a range operation that fails in the middle.
 //!
-//! | arm | what it stands for |
+//! | arm | behaviour |
 //! |---|---|
 //! | [`Atomic`] | `Err` means that nothing has changed, here as everywhere in this library |
-//! | [`Linux`] | what comes before the failure is done: `mprotect` and `madvise` over a hole, \
-//! `mremap` onto what it then unmaps in vain |
+//! | [`Linux`] | the part before the failure stays done: `mprotect` and `madvise` over a hole, \
+//! `mremap` onto mappings that it then unmaps in vain |
 #![forbid(unsafe_code)]
 
 mod sealed {
@@ -13,7 +13,7 @@ mod sealed {
 
 /// An arm of the seam.
 pub trait Mode: sealed::Sealed {
-    /// Whether what comes before a failure is done.
+    /// True if the part before a failure stays done.
     #[doc(hidden)]
     fn keeps_part() -> bool;
 }
@@ -22,9 +22,9 @@ pub trait Mode: sealed::Sealed {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Atomic;
 
-/// An operation over a range that fails has done what comes before the failure.
+/// A range operation that fails has done the part before the failure.
 ///
-/// What Linux cuts in two before it fails for the number of areas is left whole.
+/// Linux may cut an area in two before it fails for the number of areas; this leaves it whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Linux;
 

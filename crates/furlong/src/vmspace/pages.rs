@@ -1,4 +1,4 @@
-//! Ranges of whole pages, by number: every address of 64 bits has one, and so has the last.
+//! Ranges of whole pages, by page number. Every 64-bit address belongs to a page, even the last.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -6,27 +6,27 @@ use core::fmt;
 /// Pages from the first to the last, both inclusive, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pages {
-    /// The first.
+    /// The first page.
     pub first: u64,
-    /// The last, not below the first.
+    /// The last page, not below the first.
     pub last: u64,
 }
 
 impl Pages {
-    /// All that there could be.
+    /// All possible pages.
     pub const ALL: Self = Self {
         first: 0,
         last: u64::MAX,
     };
 
-    /// From `first` to `last`; `None` where that is reversed.
+    /// The pages from `first` to `last`; `None` if these are reversed.
     #[inline]
     #[must_use]
     pub fn new(first: u64, last: u64) -> Option<Self> {
         (first <= last).then_some(Self { first, last })
     }
 
-    /// `len` pages from `first`; `None` where there are none, or not so many.
+    /// `len` pages from `first`; `None` if `len` is 0 or the end overflows.
     #[inline]
     #[must_use]
     pub fn of_len(first: u64, len: u64) -> Option<Self> {
@@ -34,7 +34,7 @@ impl Pages {
         Some(Self { first, last })
     }
 
-    /// How many. A page has two bytes at least, so it fits.
+    /// The number of pages. It fits, because a page has at least two bytes.
     #[inline]
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
@@ -42,35 +42,35 @@ impl Pages {
         (self.last - self.first).saturating_add(1)
     }
 
-    /// Whether `page` is one of them.
+    /// True if it contains `page`.
     #[inline]
     #[must_use]
     pub fn contains(&self, page: u64) -> bool {
         self.first <= page && page <= self.last
     }
 
-    /// Whether all of `other` are.
+    /// True if it contains all pages of `other`.
     #[inline]
     #[must_use]
     pub fn covers(&self, other: Self) -> bool {
         self.first <= other.first && other.last <= self.last
     }
 
-    /// What is in both.
+    /// The pages in both.
     #[inline]
     #[must_use]
     pub fn and(&self, other: Self) -> Option<Self> {
         Self::new(self.first.max(other.first), self.last.min(other.last))
     }
 
-    /// Whether they begin right behind the last of `self`.
+    /// True if `behind` begins right behind the last page of `self`.
     #[inline]
     #[must_use]
     pub fn abuts(&self, behind: Self) -> bool {
         self.last.checked_add(1) == Some(behind.first)
     }
 
-    /// From the first of `self` to the last of `other`.
+    /// The pages from the first of `self` to the last of `other`.
     #[inline]
     #[must_use]
     pub fn through(&self, other: Self) -> Self {

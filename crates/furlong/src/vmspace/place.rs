@@ -1,20 +1,20 @@
-//! Where a mapping goes: the choice of a place. It means something to whoever may change the space.
+//! The choice of a place for a mapping. It stays valid only while nobody else changes the space.
 #![forbid(unsafe_code)]
 
 use super::{Config, Direction, Flags, Hold, Index, MapError, Pages, Request, Space, Value};
 use crate::addr::{Address, VirtAddr};
 
-/// What a gap must hold.
+/// The requirements on a gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need {
-    /// Pages.
+    /// The length in pages.
     pub(super) len: u64,
-    /// Pages that the first one is a multiple of, a power of two.
+    /// The alignment of the first page, in pages: a power of two.
     pub(super) align: u64,
 }
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// Where a mapping would go, and whether it may replace what is there.
+    /// Chooses the place of a mapping, and checks a fixed one.
     ///
     /// # Errors
     /// See [`MapError`].
@@ -56,11 +56,11 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(Pages::of_len(first, len).expect("it was found to be in the space"))
     }
 
-    /// The pages to which a request limits the search, if it does; none where there are none.
+    /// The search window of a request, if it has one; `Some(None)` if it contains no whole page.
     fn window(&self, request: &Request<A>) -> Option<Option<Pages>> {
         let (first, last) = request.window?;
         let first = first.align_up(self.state.layout.page);
-        // Half a page at the end is no page.
+        // A part of a page at the end does not count.
         let end = last
             .raw()
             .checked_add(1)
@@ -72,7 +72,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }))
     }
 
-    /// The place of a hint or, where that will not do, any.
+    /// The place of a hint or, if that is not free, any place.
     pub(super) fn anywhere(&self, hint: Option<VirtAddr>, need: Need) -> Option<u64> {
         let hinted = self.hinted(hint, need, Some(self.state.grid.last));
         hinted.or_else(|| self.vacant(need))
@@ -81,7 +81,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// The place of the hint, if all of it is free, and not too close below a stack.
     fn hinted(&self, hint: Option<VirtAddr>, need: Need, last: Option<u64>) -> Option<u64> {
         let hint = self.state.grid.page(hint?);
-        // A hint within the first page is none; another one is lifted.
+        // A hint within the first page is no hint; a low one is raised to the lowest address.
         let first = if hint == 0 {
             return None;
         } else {
@@ -94,7 +94,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         (is_free && first.is_multiple_of(need.align)).then_some(first)
     }
 
-    /// A place wherever a search without a hint finds one.
+    /// The place that a search without a hint finds.
     pub(super) fn vacant(&self, need: Need) -> Option<u64> {
         let up = || self.search(self.state.grid.up?, need, Direction::BottomUp);
         match self.state.layout.direction {
@@ -109,9 +109,9 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
 
     /// The lowest or highest place in a window.
     ///
-    /// With an alignment it is the one in the first gap that is surely large enough wherever it
-    /// begins, which takes O(log n); where there is none, in the first gap that holds an aligned
-    /// place, which takes that for each gap that is only just too small.
+    /// With an alignment, this first tries gaps that are large enough wherever they begin, which
+    /// takes O(log n). If there is none, it takes the first gap that holds an aligned place. That
+    /// costs O(log n) for each gap that is only just too small.
     fn search(&self, window: Pages, need: Need, direction: Direction) -> Option<u64> {
         let sure = need.len.checked_add(need.align - 1);
         let surely = sure.and_then(|sure| self.first_fit(window, sure, need, direction));
@@ -121,11 +121,11 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         self.first_fit(window, need.len, need, direction)
     }
 
-    /// The place in the first gap of at least `least` pages that has one.
+    /// The place in the first gap that has at least `least` pages and holds one.
     ///
-    /// A gap below an area that grows is smaller than it looks. Every further step of the loop
-    /// leaves one such gap behind, so there are no more of them than such areas (or than gaps too
-    /// small for the alignment, where `least` is).
+    /// A gap below an area that grows is smaller than it looks, because of the guard. Each further
+    /// step of the loop skips one such gap. So there are at most as many steps as areas that grow,
+    /// plus gaps too small for the alignment if `least` allows them.
     fn first_fit(
         &self,
         mut window: Pages,
@@ -163,7 +163,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }
     }
 
-    /// All of the gap of which `part` is a part, as far as it goes in `window`.
+    /// The whole gap that contains `part`, within `window`.
     fn whole(&self, part: Pages, window: Pages) -> Pages {
         let below = self.index.before(part.first);
         let above = self.index.at_or_after(part.last);
@@ -175,7 +175,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }
     }
 
-    /// Where what the area above a gap keeps free begins, if that area grows.
+    /// The start of the guard of the area above a gap, if that area grows.
     fn limit_above(&self, gap: Pages) -> Option<u64> {
         if self.state.growing == 0 {
             return None;
@@ -185,7 +185,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         grows.then(|| self.lower_end(above.pages.first, above.attr.flags))
     }
 
-    /// The first page that belongs to an area, what it keeps free below itself included.
+    /// The first page that belongs to an area, including its guard.
     pub(super) fn lower_end(&self, first: u64, flags: Flags) -> u64 {
         if flags.contains(Flags::GROWS_DOWN) {
             first.saturating_sub(self.state.layout.guard)

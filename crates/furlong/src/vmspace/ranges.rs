@@ -1,22 +1,22 @@
-//! The tree of ranges that areas are in: of one owner, or beside readers.
+//! The interface to the tree of ranges that holds the areas: with one owner, or beside readers.
 #![forbid(unsafe_code)]
 
 use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::maple::{self, Broken, DuplicateError, Maple};
 
-/// What is known of an area beside its pages. Where there are readers it never changes.
+/// The attributes and the value of an area. Beside readers it never changes.
 #[derive(Clone, Debug)]
 pub struct Record<A> {
     pub(super) attr: Attr,
-    /// None in a record that waits to be used.
+    /// None in an unused record.
     pub(super) value: Option<A>,
 }
 
-/// What a record in use has.
+/// The message if a record in use has no value.
 const IN_USE: &str = "a record in use has a value";
 
-/// Pages as the tree has them.
+/// Converts pages to an extent of the tree.
 #[inline(always)]
 pub(super) fn extent(pages: Pages) -> Extent<VirtAddr> {
     let [first, last] = [pages.first, pages.last].map(VirtAddr::new);
@@ -40,64 +40,64 @@ pub(super) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_
     }
 }
 
-/// A copy of a tree, whose entries are `F`; none where its nodes are of another geometry.
+/// A copy of a tree with entries `F`; `None` if its nodes have another geometry.
 pub type Copied<F, D, X> = Option<Result<Maple<VirtAddr, F, D>, DuplicateError<X>>>;
 
-/// A tree that can be changed, and the records of its areas.
+/// A tree that can be changed, with the records of its areas.
 pub trait Ranges<A: Value> {
-    /// A record that is in no tree.
+    /// A record outside of the tree.
     type Record;
 
-    /// Whether another entry in place of one with the same extent never takes a node.
+    /// True if replacing an entry by another one with the same extent never takes a node.
     const REPLACES_IN_PLACE: bool;
 
     /// The number of areas.
     fn len(&self) -> usize;
 
-    /// Whether there are no areas.
+    /// True if there are no areas.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The area that has `page`.
+    /// The area that contains `page`.
     fn get(&self, page: u64) -> Option<Entry<'_, A>>;
 
-    /// The first area that has `page` or lies behind it.
+    /// The first area that contains `page` or lies behind it.
     fn find(&self, page: u64) -> Option<Entry<'_, A>>;
 
-    /// The last area that has `page` or lies before it.
+    /// The last area that contains `page` or lies before it.
     fn find_back(&self, page: u64) -> Option<Entry<'_, A>>;
 
     /// See [`View::beside`](maple::View::beside).
     fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2];
 
-    /// The areas that have one of `pages`, in order.
+    /// The areas that contain any of `pages`, in order.
     fn range<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
     where
         A: 'a;
 
-    /// A copy of the tree, node by node.
+    /// Duplicates the tree, node by node.
     fn duplicate<F: maple::Entry, D: maple::Config, X>(
         &self,
         copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
     ) -> Copied<F, D, X>;
 
-    /// Makes sure that so many records and so many changes of the tree need no memory.
+    /// Reserves memory for `records` records and `steps` changes of the tree.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
     fn prepare(&mut self, records: usize, steps: usize) -> Result<(), NoMemory>;
 
-    /// A record in no tree.
+    /// Makes a record outside of the tree.
     ///
     /// # Errors
-    /// The value, for lack of memory.
+    /// The value, if out of memory.
     fn record(&mut self, attr: Attr, value: A) -> Result<Self::Record, A>;
 
-    /// The value of a record that is in no tree.
+    /// Frees a record outside of the tree, and returns its value.
     fn unrecord(&mut self, record: Self::Record) -> A;
 
-    /// Bytes of the records, in use or not.
+    /// The size of the records in bytes, including unused ones.
     fn record_bytes(&self) -> usize;
 
     /// See [`Maple::lowest_gap`].
@@ -109,7 +109,7 @@ pub trait Ranges<A: Value> {
     /// See [`Maple::insert`]; the place is free.
     ///
     /// # Errors
-    /// The record, for lack of memory; nothing has changed.
+    /// The record, if out of memory; nothing has changed.
     fn insert(&mut self, at: Extent<VirtAddr>, record: Self::Record) -> Result<(), Self::Record>;
 
     /// See [`Maple::resize`]; the place is free.
@@ -119,10 +119,10 @@ pub trait Ranges<A: Value> {
     fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>) -> Result<(), NoMemory>;
 
     /// See [`Maple::store`] and [`Maple::erase_range`]. `upper` is the record of the upper part of
-    /// an entry that is cut in two; `cut` is handed to `removed` before all others.
+    /// an entry that is cut in two. `cut` is passed to `removed` before all others.
     ///
     /// # Errors
-    /// The record, for lack of memory; nothing has changed.
+    /// The record, if out of memory; nothing has changed.
     fn exchange(
         &mut self,
         at: Extent<VirtAddr>,
@@ -132,21 +132,21 @@ pub trait Ranges<A: Value> {
         removed: impl FnMut(Piece<A>),
     ) -> Result<(), Option<Self::Record>>;
 
-    /// Takes all areas out, without memory.
+    /// Removes all areas. It needs no memory.
     fn take_all(&mut self, removed: impl FnMut(Piece<A>));
 
-    /// Takes `at` out, if that is the upper end of one entry and what is free behind it, and takes
-    /// no memory; returns the area as it was.
+    /// Removes `at`, if it is the upper end of one entry and free pages behind it, and if this
+    /// takes no memory. Returns the area as it was.
     ///
     /// # Errors
-    /// The first area there or behind, if it was found on the way. Nothing has changed.
+    /// The first area in `at` or behind it, if it was found on the way. Nothing has changed.
     fn cut_end(&mut self, at: Extent<VirtAddr>) -> Result<Entry<'_, A>, Option<Entry<'_, A>>>;
 
-    /// Gives the area of `pages`, all of it, other attributes where its record stands.
+    /// Changes the attributes of the area that covers exactly `pages`, in its record.
     ///
     /// # Errors
-    /// The area that has the first of `pages`, where these are not all of it, or readers may have
-    /// its record; nothing has changed.
+    /// The area that contains the first of `pages`, if it covers other pages or readers may use its
+    /// record; nothing has changed.
     fn revise(&mut self, pages: Pages, attr: Attr) -> Result<(), Entry<'_, A>>;
 
     /// See [`Index::copy_from`].
@@ -172,6 +172,6 @@ pub trait Ranges<A: Value> {
     /// Walks every invariant.
     ///
     /// # Errors
-    /// The first broken one.
+    /// The first broken invariant.
     fn check(&self) -> Result<(), Broken>;
 }

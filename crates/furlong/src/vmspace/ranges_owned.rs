@@ -1,4 +1,4 @@
-//! A tree of ranges that one owner changes in place; its records are in one array.
+//! A tree of ranges that one owner changes in place, with its records in one array.
 #![forbid(unsafe_code)]
 
 use super::ranges::{Copied, Ranges, entry, extent};
@@ -9,7 +9,7 @@ use crate::addr::{Extent, VirtAddr};
 use crate::check::Check;
 use crate::maple::{self, Broken, Config, DuplicateError, InsertError, Maple};
 
-/// Areas of one owner. An entry of the tree is the number of a record.
+/// Areas with one owner. An entry of the tree is the number of a record.
 pub struct OwnedRanges<A: Value, C: Config> {
     tree: Maple<VirtAddr, Number, C>,
     records: Slab<A>,
@@ -25,7 +25,7 @@ impl<A: Value, C: Config> Default for OwnedRanges<A, C> {
 }
 
 impl<A: Value, C: Config> OwnedRanges<A, C> {
-    /// What the tree has counted.
+    /// The work counters of the tree.
     pub(super) fn counters(&self) -> &C::Counters {
         self.tree.counters()
     }
@@ -35,7 +35,7 @@ impl<A: Value, C: Config> OwnedRanges<A, C> {
         entry((at, self.records.get(number)))
     }
 
-    /// The first areas of `source`, of which the records have values, as a tree over these.
+    /// A tree over the first areas of `source`, whose values are in `records`.
     fn of_part<S: Index<A>>(source: &S, records: Slab<A>) -> Result<Self, NoMemory> {
         let mut records = records;
         let numbers = (1..).map_while(Number::new).take(records.len());
@@ -186,7 +186,7 @@ impl<A: Value, C: Config> Ranges<A> for OwnedRanges<A, C> {
         source: &S,
         copy: impl FnMut(Entry<'_, A>) -> Result<Option<A>, E>,
     ) -> Result<(), Option<E>> {
-        // All values are copied before there is a tree: a copy that panics leaves nothing.
+        // All values are copied before the tree is built, so that a panic in `copy` leaves nothing.
         let mut copy = copy;
         let mut records = Slab::with_room(source.len()).map_err(|_| None)?;
         let mut copied = source.iter(Pages::ALL).map(|area| {

@@ -1,4 +1,4 @@
-//! A tree of ranges beside readers; each record is by itself, for readers may have it.
+//! A tree of ranges beside readers. Each record is allocated alone, because readers may use it.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -13,10 +13,10 @@ use crate::sync::RawLock;
 /// A record on the heap.
 pub(super) type Boxed<A> = RcuBox<Record<A>>;
 
-/// What a record in use has.
+/// The message if a record in use has no value.
 const IN_USE: &str = "a record in use has a value";
 
-/// A record that waits to be used.
+/// Allocates an unused record.
 pub(super) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
     let record = RcuBox::try_new(Record {
         attr: Attr::NONE,
@@ -28,7 +28,7 @@ pub(super) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
 /// The records of the first areas of a source, in order; none for an area that is left out.
 type Records<A> = Vec<Option<Boxed<A>>>;
 
-/// Copies values into records before there is a tree: a copy that panics leaves nothing.
+/// Copies values into records before the tree is built, so that a panic in `copy` leaves nothing.
 fn copied<A: Value, E, S: Index<A>>(
     source: &S,
     records: &mut Records<A>,
@@ -48,7 +48,7 @@ fn copied<A: Value, E, S: Index<A>>(
     Ok(())
 }
 
-/// What is handed back of a record that readers may have.
+/// The piece to hand back for a record that readers may use.
 fn piece<A: Value>(at: Extent<VirtAddr>, record: &Record<A>) -> Piece<A> {
     Piece {
         pages: pages(at),
@@ -57,7 +57,7 @@ fn piece<A: Value>(at: Extent<VirtAddr>, record: &Record<A>) -> Piece<A> {
     }
 }
 
-/// What is handed back is a clone: readers may have the record, whose value is dropped after them.
+/// The values handed back are clones: readers may use the record, whose own value is dropped later.
 impl<A, R, L, C> Ranges<A> for Session<'_, VirtAddr, Boxed<A>, R, L, C>
 where
     A: Value,
@@ -115,7 +115,7 @@ where
         }
         let levels = self.view().levels();
         let nodes = |steps| Reservation::new(steps, levels).map_err(|_| NoMemory);
-        // What is left of others may do.
+        // The nodes left of earlier reservations may suffice.
         if self.supply(&mut nodes(0)?, steps).is_ok() {
             return Ok(());
         }
@@ -231,7 +231,7 @@ where
         done
     }
 
-    /// The tree is checked when the lock is free: see `Shared`.
+    /// The tree is checked after the lock was released: see `Shared`.
     fn check(&self) -> Result<(), Broken> {
         Ok(())
     }

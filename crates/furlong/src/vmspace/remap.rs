@@ -1,4 +1,4 @@
-//! Moving and resizing what is mapped.
+//! Moves and size changes of mappings.
 #![forbid(unsafe_code)]
 
 use super::place::Need;
@@ -7,26 +7,25 @@ use super::{
 };
 use crate::addr::VirtAddr;
 
-/// Changes of the index that [`Space::remap`] makes at most; see [`Space::prepare`].
+/// The largest number of index changes that [`Space::remap`] makes; see [`Space::prepare`].
 pub const REMAP_CHANGES: usize = 4;
 
-/// What a change cannot fail for.
+/// The message if a prepared change fails.
 const PREPARED: &str = "the changes were prepared";
 
-/// What is to be moved or resized, and to where. Lengths are in bytes and are rounded up to whole
-/// pages.
+/// The arguments of `mremap`. Lengths are in bytes and are rounded up to whole pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Remap {
-    /// Where it begins.
+    /// The old start.
     pub start: VirtAddr,
-    /// How long it is. 0 asks for a second mapping of what is shared.
+    /// The old length. 0 requests a second mapping of shared memory.
     pub old_len: u64,
-    /// How long it is to be.
+    /// The new length.
     pub new_len: u64,
-    /// Whether and where it may go.
+    /// The options: permission to move, and the kind of move.
     pub flags: RemapFlags,
-    /// Where it goes, where that is [`FIXED`](RemapFlags::FIXED); a hint for what is
-    /// [`DONT_UNMAP`](RemapFlags::DONT_UNMAP).
+    /// The new start, if [`FIXED`](RemapFlags::FIXED) is set; a hint, if only
+    /// [`DONT_UNMAP`](RemapFlags::DONT_UNMAP) is.
     pub new_start: VirtAddr,
 }
 
@@ -43,7 +42,7 @@ impl Move {
         Pages::of_len(self.first, self.old_len)
     }
 
-    /// What lies behind the new length.
+    /// The pages behind the new length.
     fn tail(&self) -> Option<Pages> {
         Pages::of_len(
             self.first.checked_add(self.new_len)?,
@@ -53,17 +52,17 @@ impl Move {
 }
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// Moves or resizes a part of an area, and returns where it begins then. What it replaces and
-    /// leaves behind is handed to `freed`; so is what was moved, at its old place.
+    /// Moves or resizes a part of an area, and returns its new start. Replaced and abandoned ranges
+    /// are passed to `freed`, and so is the moved part, with its old address.
     ///
-    /// Offsets go with what is moved, also those of anonymous memory.
+    /// Moved memory keeps its offsets, anonymous memory too.
     ///
     /// # Errors
-    /// See [`RemapError`]. Nothing has changed; in the mode [`Linux`](super::Linux) what was to be
-    /// replaced, and what was to be cut off, may be unmapped.
+    /// See [`RemapError`]. Nothing has changed; in the mode [`Linux`](super::Linux), the range to
+    /// be replaced and the part to be cut off may be unmapped.
     ///
     /// # Cost
-    /// A search for a gap and at most [`REMAP_CHANGES`] changes of the index.
+    /// A search for a gap and at most [`REMAP_CHANGES`] index changes.
     pub fn remap(
         &mut self,
         remap: &Remap,
@@ -110,7 +109,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(self.carry(plan, place, plan.old(), freed))
     }
 
-    /// What does not depend on where it goes.
+    /// Makes the checks that do not depend on the new place.
     fn plan_remap(&self, remap: &Remap) -> Result<Move, RemapError> {
         let flags = remap.flags;
         let known = RemapFlags::MAY_MOVE | RemapFlags::FIXED | RemapFlags::DONT_UNMAP;
@@ -125,7 +124,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if !self.state.grid.is_aligned(remap.start) {
             return Err(RemapError::Unaligned);
         }
-        // A length that does not fit 64 bits when it is rounded up is 0, in Linux too.
+        // A length that overflows 64 bits when it is rounded up becomes 0, as in Linux.
         let rounded = |len: u64| {
             let end = len.checked_add(self.state.layout.page - 1);
             end.map_or(0, |end| end >> self.state.grid.shift)
@@ -145,7 +144,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(plan)
     }
 
-    /// Unmaps what lies behind the new length.
+    /// Unmaps the pages behind the new length.
     fn shorten(&mut self, plan: Move, freed: impl FnMut(Freed<A>)) -> Result<(), RemapError> {
         if plan.new_len == plan.old_len {
             return Ok(());
@@ -157,13 +156,13 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         self.cut(tail, freed).map_err(|_| RemapError::NoMemory)
     }
 
-    /// What lies behind the new length, which is the shorter one.
+    /// The pages behind the new length, which is the shorter one.
     fn tail(&self, plan: Move) -> Result<Pages, RemapError> {
         let tail = plan.tail().filter(|tail| tail.last <= self.state.grid.last);
         tail.ok_or(RemapError::OldBeyond)
     }
 
-    /// The attributes of an area that may be resized or moved so.
+    /// Returns the attributes of the area, if it may be resized or moved in this way.
     fn resizable(&self, plan: Move, flags: RemapFlags) -> Result<Attr, RemapError> {
         let owner = self.index.at_or_after(plan.first);
         let owner = owner.filter(|owner| owner.pages.first <= plan.first);
@@ -196,7 +195,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(attr)
     }
 
-    /// The pages that it would grow by where it is, if they are free.
+    /// The pages by which it would grow in place, if they are free.
     fn room_behind(&self, plan: Move) -> Option<Pages> {
         let old = plan.old()?;
         let owner = self.index.at_or_after(plan.first)?;
@@ -208,7 +207,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         self.is_vacant(more).then_some(more)
     }
 
-    /// Lets the area of `first` have `more` too, right behind it. One change.
+    /// Extends the area of `first` over `more`, right behind it. One index change.
     fn lengthen(
         &mut self,
         first: u64,
@@ -240,7 +239,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(())
     }
 
-    /// Moves to a place that is said, or leaves the old place mapped.
+    /// Moves to a given place, or leaves the old place mapped.
     fn remap_to(
         &mut self,
         remap: &Remap,
@@ -275,7 +274,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(self.carry(plan, place?, old, freed))
     }
 
-    /// The new place, which has to make sense even where it is only a hint.
+    /// The new place, which must be valid even if it is only a hint.
     fn target(&self, remap: &Remap, plan: Move) -> Result<Option<Pages>, RemapError> {
         if !self.state.grid.is_aligned(remap.new_start) {
             return Err(RemapError::Unaligned);
@@ -285,8 +284,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             .grid
             .within(self.state.grid.page(remap.new_start), plan.new_len);
         let to = to.ok_or(RemapError::Beyond)?;
-        // As Linux has it: the end of an empty range counts, and one beyond 64 bits is computed in
-        // 64 bits. But the end of all 64 bits is not 0: Linux has no space that comes so far.
+        // As in Linux: the end of an empty range counts, and an end beyond 64 bits wraps. But an
+        // end of exactly 2^64 does not wrap to 0: no space of Linux reaches that far.
         let beyond = (u64::MAX >> self.state.grid.shift) + 1;
         let old_end = plan.first + plan.old_len;
         let old_end = if old_end > beyond {
@@ -310,7 +309,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         self.tail(plan).map(Some)
     }
 
-    /// Where it goes when `replaced` and `tail` are gone.
+    /// Chooses the new place, as if `replaced` and `tail` were already unmapped.
     fn plan_move(
         &self,
         remap: &Remap,
@@ -351,7 +350,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         place.ok_or(RemapError::NoGap)
     }
 
-    /// Maps what begins at the old place at the new one, which is free, and takes `old` out. Two
+    /// Maps the memory of the old place at the new one, which is free, and removes `old`. Two index
     /// changes.
     fn carry(
         &mut self,

@@ -1,24 +1,24 @@
-//! What a mapping is asked for.
+//! Requests for mappings.
 #![forbid(unsafe_code)]
 
 use super::{Errno, Flags, MapError, Prot};
 use crate::addr::{Address, VirtAddr};
 
-/// Where a mapping goes.
+/// The place of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum At {
-    /// Wherever there is room.
+    /// Any place with room.
     Anywhere,
-    /// At this address or, where there is no room for all of it, anywhere. A hint is rounded to a
-    /// page and lifted to the lowest address that may be mapped; 0 is no hint.
+    /// At this address or, if there is no room for all of it, anywhere. A hint is rounded to a page
+    /// and raised to the lowest address that may be mapped; 0 is no hint.
     Hint(VirtAddr),
-    /// Exactly there, in place of what is there.
+    /// Exactly at this address; existing mappings are replaced.
     Fixed(VirtAddr),
-    /// Exactly there, if nothing is.
+    /// Exactly at this address, if nothing is mapped there.
     Vacant(VirtAddr),
 }
 
-/// A mapping that is asked for.
+/// A request for a mapping.
 ///
 /// # Example
 /// ```
@@ -32,28 +32,28 @@ pub enum At {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request<A> {
-    /// Bytes, rounded up to whole pages.
+    /// The length in bytes, rounded up to whole pages.
     pub len: u64,
-    /// Where.
+    /// The place.
     pub at: At,
-    /// What may be done; bits that do not exist mean nothing.
+    /// The allowed accesses; unknown bits are ignored.
     pub prot: Prot,
-    /// What [`protect`](super::Space::protect) may allow later.
+    /// The accesses that [`protect`](super::Space::protect) may allow later.
     pub may: Prot,
-    /// What else is true.
+    /// Further properties.
     pub flags: Flags,
-    /// The first byte of the object that is mapped, at a page; `None` for anonymous memory.
+    /// The offset of the mapping in its object, at a page; `None` for anonymous memory.
     pub offset: Option<u64>,
-    /// A power of two of bytes that the start is a multiple of, where the place is chosen; less
-    /// than a page is a page.
+    /// The alignment of the start in bytes, if the space chooses the place: a power of two. Less
+    /// than a page counts as a page.
     pub align: u64,
-    /// First and last address that the space looks at where it chooses a place; it looks upwards.
-    /// Of a hint only the end counts here, as `MAP_32BIT` has it: it may lie below.
+    /// The first and last address of an upward search for a place. For a hint only the last one
+    /// counts, as with `MAP_32BIT`: the hint may lie below the first.
     pub window: Option<(VirtAddr, VirtAddr)>,
-    /// What the caller has found wrong with the object or with the kind of mapping: Linux says it
-    /// only when there is a place.
+    /// An error that the caller has found in the object or the kind of mapping. As in Linux, it is
+    /// returned only after a place was found.
     pub refusal: Option<MapError>,
-    /// What is kept with the area.
+    /// The value of the area.
     pub value: A,
 }
 
@@ -74,7 +74,7 @@ impl<A> Request<A> {
         }
     }
 
-    /// `len` bytes from `offset` on of the object that `value` stands for, anywhere.
+    /// `len` bytes from `offset` on of the object that `value` refers to, anywhere.
     pub fn object(len: u64, prot: Prot, offset: u64, value: A) -> Self {
         Self {
             offset: Some(offset),
@@ -82,32 +82,32 @@ impl<A> Request<A> {
         }
     }
 
-    /// At another place.
+    /// Sets the place.
     #[must_use]
     pub fn at(self, at: At) -> Self {
         Self { at, ..self }
     }
 
-    /// With other flags.
+    /// Sets the flags.
     #[must_use]
     pub fn flags(self, flags: Flags) -> Self {
         Self { flags, ..self }
     }
 
-    /// With a limit to what may be allowed later.
+    /// Limits the accesses that may be allowed later.
     #[must_use]
     pub fn may(self, may: Prot) -> Self {
         Self { may, ..self }
     }
 
-    /// At a multiple of `align` bytes.
+    /// Sets the alignment, in bytes.
     #[must_use]
     pub fn align(self, align: u64) -> Self {
         Self { align, ..self }
     }
 
-    /// Between two addresses, both inclusive; it means nothing where the place is fixed, and a hint
-    /// may lie below the first.
+    /// Limits the search to addresses from `first` to `last`, both inclusive. It has no effect on a
+    /// fixed place, and a hint may lie below `first`.
     #[must_use]
     pub fn window(self, first: VirtAddr, last: VirtAddr) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl<A> Request<A> {
         }
     }
 
-    /// Whether what is there is replaced, or refused, rather than avoided.
+    /// The fixed address, if the request has one.
     pub(super) fn fixed(&self) -> Option<VirtAddr> {
         match self.at {
             At::Fixed(address) | At::Vacant(address) => Some(address),
@@ -124,13 +124,13 @@ impl<A> Request<A> {
         }
     }
 
-    /// Whether there is such a kind of mapping.
+    /// True if this kind of mapping exists.
     pub(super) fn is_kind(&self) -> bool {
         let grows = self.flags.contains(Flags::GROWS_DOWN);
         !(grows && (self.offset.is_some() || self.flags.contains(Flags::SHARED)))
     }
 
-    /// The hint, if it is one.
+    /// The hint, if there is one.
     pub(super) fn hint(&self) -> Option<VirtAddr> {
         match self.at {
             At::Hint(address) if address.raw() != 0 => Some(address),
@@ -139,12 +139,12 @@ impl<A> Request<A> {
     }
 }
 
-/// A mapping that was refused; its value comes back and nothing has changed.
+/// A refused request. Its value comes back, and nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<A> {
-    /// Why.
+    /// The reason.
     pub cause: MapError,
-    /// What would have been kept with the area.
+    /// The value that the area would have had.
     pub value: A,
 }
 
@@ -164,7 +164,7 @@ impl<A> core::fmt::Display for Refused<A> {
 impl<A> core::error::Error for Refused<A> {}
 
 impl<A> Refused<A> {
-    /// The number that Linux answers.
+    /// The error number that Linux returns.
     #[must_use]
     pub const fn errno(&self) -> Errno {
         self.cause.errno()

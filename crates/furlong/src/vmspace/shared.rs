@@ -1,4 +1,4 @@
-//! The shared shell of a space: changes under the caller's lock, faults without any.
+//! The shared form of a space: changes take the caller's lock, faults take none.
 #![expect(
     unsafe_code,
     reason = "what a space knows beside its areas is under the tree's lock"
@@ -27,15 +27,15 @@ use crate::maple::{self, RcuMaple, Session, View};
 use crate::rcu::Rcu;
 use crate::sync::{Padded, RawLock, Under};
 
-/// A space that is changed under the lock `L` while faults look areas up without it.
+/// A space that is changed under the lock `L`, while faults look up areas without it.
 ///
-/// Readers hold a guard of the domain `R`; they take no lock, wait for nobody and write nothing.
-/// What they see stays as it is until their guard is dropped, but may be out of date: a
-/// [`Glimpse`] can be asked whether it still holds. Threads share the space where values are
-/// [`Sync`], too: a [`Value`] alone need not be.
+/// Readers hold a guard of the domain `R`; they take no lock, never wait, and write nothing. An
+/// area that they see stays as it is until their guard is dropped, but it may be out of date: call
+/// [`Glimpse::is_current`] to check. To share a space between threads, values must be [`Sync`]; a
+/// [`Value`] alone need not be.
 ///
-/// Records and nodes that a change takes out are retired to the domain, and freed when somebody
-/// [polls](Rcu::poll) it, and not before: where nobody does, memory grows.
+/// Records and nodes that a change removes are retired to the domain. They are freed only when a
+/// thread [polls](Rcu::poll) it: if none does, memory grows.
 ///
 /// # Example
 /// ```
@@ -66,7 +66,7 @@ use crate::sync::{Padded, RawLock, Under};
 /// ```
 pub struct Shared<A: Value, R: Rcu, L: RawLock, C: SharedConfig = Standard> {
     tree: RcuMaple<VirtAddr, Boxed<A>, R, L, C::Tree>,
-    /// What a space knows beside its areas, under the tree's lock.
+    /// The state of the space other than its areas, under the tree's lock.
     state: Padded<Under<State>>,
     grid: Grid,
 }
@@ -80,10 +80,10 @@ impl<'m, R: Rcu, L: RawLock, C: SharedConfig> Config for InSession<'m, R, L, C> 
     type Mode = C::Mode;
 }
 
-/// The tree of a space, locked.
+/// The locked tree of a space.
 type Tree<'m, A, R, L, C> = Session<'m, VirtAddr, Boxed<A>, R, L, <C as SharedConfig>::Tree>;
 
-/// As many records that wait to be used.
+/// Allocates `count` unused records.
 fn blank_records<A: Value>(count: usize) -> Result<Vec<Boxed<A>>, NoMemory> {
     let mut records = Vec::new();
     records.try_reserve_exact(count).map_err(|_| NoMemory)?;
@@ -94,7 +94,7 @@ fn blank_records<A: Value>(count: usize) -> Result<Vec<Boxed<A>>, NoMemory> {
 }
 
 impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
-    /// An empty space, whose readers hold guards of `rcu` and whose writers take `lock`.
+    /// An empty space. Its readers hold guards of `rcu`, and its writers take `lock`.
     ///
     /// # Errors
     /// See [`LayoutError`].
@@ -108,22 +108,21 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
         })
     }
 
-    /// Takes the lock, waiting as long as another holds it. The space can then be changed; readers
-    /// see of each change of the index all or nothing. What was taken out is retired to the domain
-    /// when the guard is dropped; what a change hands back are clones.
+    /// Takes the lock, and waits while another thread holds it. The space can then be changed.
+    /// Readers see all of an index change or nothing of it. Removed memory is retired to the domain
+    /// when this guard is dropped. The values that a change hands back are clones.
     pub fn lock(&self) -> Locked<'_, A, R, L, C> {
         self.locked(self.tree.lock())
     }
 
-    /// Takes the lock with memory for so many changes of the index, obtained while it was not held:
-    /// what is done under it then neither allocates nor frees. How many an operation makes is said
-    /// with each.
+    /// Takes the lock with memory for `changes` index changes, obtained while it was not held. The
+    /// changes then neither allocate nor free. Each operation documents its number of changes.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed, and the lock is free.
     ///
     /// # Cost
-    /// As [`RcuMaple::lock_prepared`], and the lock twice more where records are missing.
+    /// As [`RcuMaple::lock_prepared`], and the lock twice more if records are missing.
     ///
     /// # Example
     /// ```
@@ -148,35 +147,36 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
                 return Ok(self.locked(session));
             }
             drop(session);
-            // Freed after the lock, in the order of declaration.
+            // Freed after the lock is released, by the order of declaration.
             let mut records = blank_records(missing)?;
             let mut session = self.tree.lock();
             records.drain(..).for_each(|record| session.keep(record));
         }
     }
 
-    /// The space, whose tree is locked.
+    /// The space over its locked tree.
     fn locked<'m>(&'m self, session: Tree<'m, A, R, L, C>) -> Locked<'m, A, R, L, C> {
-        // SAFETY: the session holds the tree's lock, and a session takes the state once, here. In a
-        // space the state stands before the index, which has the session, and is dropped before.
+        // SAFETY: the session holds the tree's lock, and a session takes the state once, here. The
+        // space declares the state before the index, which holds the session, so it is dropped
+        // first.
         let state = unsafe { self.state.0.lend() };
         Locked {
             space: Space::over(MapleIndex::over(session), state),
         }
     }
 
-    /// The area that has `address`, as a fault sees it.
+    /// The area that contains `address`, for a fault.
     ///
-    /// Nothing found does not mean that nothing is mapped: while a mapping goes over others and
-    /// becomes one area with a neighbour, or something moves, neither may be there. Who finds
-    /// nothing, or an area that does not allow the access, takes the lock and asks
-    /// [`Space::fault`], which also lets stacks grow.
+    /// `None` does not prove that nothing is mapped. While a mapping replaces others and merges
+    /// with a neighbour, or memory moves, both the old and the new area may be missing. If nothing
+    /// is found, or an area that does not allow the access, take the lock and call
+    /// [`Space::fault`]. That also grows stacks.
     ///
     /// # Panics
-    /// If the guard is not one of this space's domain.
+    /// If the guard belongs to another domain than this space.
     ///
     /// # Cost
-    /// O(log n); it waits for nobody and writes nothing.
+    /// O(log n); it never waits and writes nothing.
     #[inline]
     pub fn look<'g>(
         &'g self,
@@ -200,13 +200,13 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
         self.tree.rcu()
     }
 
-    /// What the tree has counted.
+    /// The work counters of the tree.
     pub fn counters(&self) -> &<C::Tree as maple::Config>::Counters {
         self.tree.counters()
     }
 }
 
-/// An area that was seen without a lock. It stays until the guard is dropped.
+/// An area that was seen without a lock. It stays valid until the guard is dropped.
 pub struct Glimpse<'g, A: Value, T: maple::Config> {
     entry: Entry<'g, A>,
     record: &'g Record<A>,
@@ -216,17 +216,17 @@ pub struct Glimpse<'g, A: Value, T: maple::Config> {
 }
 
 impl<'g, A: Value, T: maple::Config> Glimpse<'g, A, T> {
-    /// The area as it was seen.
+    /// The area as it was when it was seen.
     #[inline]
     pub fn area(&self) -> Area<'g, A> {
         area(&self.grid, self.entry)
     }
 
-    /// Whether the area is still what was seen: neither unmapped nor changed, cut nor grown.
+    /// True if the area is unchanged: not unmapped, changed, cut or grown.
     ///
-    /// A fault asks under the lock of the page table that it has filled. A writer changes the space
-    /// first and empties page tables, under their locks, afterwards: so either the fault is told
-    /// that its area has gone, or the writer finds what the fault has filled.
+    /// A fault calls this under the lock of the page table that it has filled. A writer first
+    /// changes the space, and then clears page tables under their locks. So either the fault sees
+    /// that its area is gone, or the writer finds the filled entry.
     ///
     /// # Cost
     /// As [`look`](Shared::look).
@@ -235,8 +235,8 @@ impl<'g, A: Value, T: maple::Config> Glimpse<'g, A, T> {
     pub fn is_current(&self) -> bool {
         let now = self.view.get(self.page);
         now.is_some_and(|(at, record)| {
-            // A record in use never changes and, while the guard is held, no other one takes its
-            // place in memory.
+            // A record in use never changes, and no other one reuses its memory while the guard is
+            // held.
             ptr::eq(record, self.record) && entry((at, record)).pages == self.entry.pages
         })
     }
@@ -248,7 +248,7 @@ impl<A: Value + fmt::Debug, T: maple::Config> fmt::Debug for Glimpse<'_, A, T> {
     }
 }
 
-/// The right to change a [`Shared`] space; dropping it releases the lock.
+/// The right to change a [`Shared`] space; its drop releases the lock.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct Locked<'m, A: Value, R: Rcu, L: RawLock, C: SharedConfig> {
     space: Space<A, InSession<'m, R, L, C>, Lending<'m>>,
@@ -273,7 +273,7 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> DerefMut for Locked<'_, A, R
 impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Check for Shared<A, R, L, C> {
     type Broken = BrokenSpace<maple::Broken>;
 
-    /// O(n), under the lock.
+    /// Checks every invariant under the lock, in O(n).
     fn check(&self) -> Result<(), Self::Broken> {
         self.tree.check().map_err(BrokenSpace::Index)?;
         self.lock().check()

@@ -1,4 +1,4 @@
-//! Records of areas in one array, for a tree that has one owner.
+//! Records of areas in one array, for a tree with one owner.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -8,21 +8,21 @@ use super::ranges::pages;
 use super::{Attr, NoMemory, Piece, Record, Value};
 use crate::addr::{Extent, VirtAddr};
 
-/// The number of a record, counted from 1: what an entry of the tree is.
+/// The number of a record, counted from 1. An entry of the tree is such a number.
 pub(super) type Number = NonZeroUsize;
 
-/// Records by their numbers. Those that are free are linked to each other.
+/// Records by number. Free ones are linked to each other.
 ///
-/// An array goes back to the allocator at once, however many records it has, and drops their values
-/// whatever else has happened: a number that a panic has left behind costs a place, and no value.
+/// The array is freed at once, however many records it has, and drops all their values in any case.
+/// If a panic loses the number of a record, that costs a place, but leaks no value.
 pub(super) struct Slab<A> {
     records: Vec<Record<A>>,
-    /// The first free one.
+    /// The first free record.
     free: Option<Number>,
     free_count: usize,
 }
 
-/// What a record in use has.
+/// The message if a record in use has no value.
 const IN_USE: &str = "a record in use has a value";
 
 impl<A: Value> Slab<A> {
@@ -34,7 +34,7 @@ impl<A: Value> Slab<A> {
         }
     }
 
-    /// With room for so many records.
+    /// An empty slab with room for `records` records.
     pub(super) fn with_room(records: usize) -> Result<Self, NoMemory> {
         let mut slab = Self::new();
         slab.records
@@ -43,26 +43,26 @@ impl<A: Value> Slab<A> {
         Ok(slab)
     }
 
-    /// The records that there are, in use or not.
+    /// The number of records, in use or free.
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Bytes of all that there is room for.
+    /// The allocated size in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.records.capacity() * size_of::<Record<A>>()
     }
 
-    /// Makes sure that so many more records need no memory.
+    /// Reserves memory for `records` more records.
     pub(super) fn reserve(&mut self, records: usize) -> Result<(), NoMemory> {
         let more = records.saturating_sub(self.free_count);
         self.records.try_reserve(more).map_err(|_| NoMemory)
     }
 
-    /// A record behind all others; without a value it is one that `gather` makes free.
+    /// Adds a record behind all others. Without a value it must be freed later by `gather`.
     ///
     /// # Errors
-    /// The value, for lack of memory.
+    /// The value, if out of memory.
     #[inline]
     pub(super) fn push(&mut self, attr: Attr, value: Option<A>) -> Result<Number, Option<A>> {
         let Some(number) = Number::new(self.records.len() + 1) else {
@@ -76,21 +76,22 @@ impl<A: Value> Slab<A> {
         Ok(number)
     }
 
-    /// The same with a value, where there is room for it.
+    /// The same with a value, if there is room for it.
     #[inline(always)]
     pub(super) fn push_in_room(&mut self, attr: Attr, value: A) -> Number {
         let len = self.records.len();
-        // Who knows that nothing grows keeps more in registers: a fifth of a fork's time.
+        // Tells the compiler that the array does not grow, which frees registers: a fifth of a
+        // fork's time.
         assert!(len < self.records.capacity(), "there is room");
         let value = Some(value);
         self.records.push(Record { attr, value });
         Number::MIN.saturating_add(len)
     }
 
-    /// A record in use.
+    /// Allocates a record.
     ///
     /// # Errors
-    /// The value, as for `push`.
+    /// The value, as with `push`.
     #[inline]
     pub(super) fn take(&mut self, attr: Attr, value: A) -> Result<Number, A> {
         let Some(number) = self.free else {
@@ -106,7 +107,7 @@ impl<A: Value> Slab<A> {
         Ok(number)
     }
 
-    /// Makes a record free, and returns what it held.
+    /// Frees a record, and returns its content.
     #[inline]
     pub(super) fn give(&mut self, number: Number) -> (Attr, A) {
         let next = self.free.map_or(0, Number::get);
@@ -122,7 +123,7 @@ impl<A: Value> Slab<A> {
         (attr, value)
     }
 
-    /// What an area was whose entry was taken out, with the value of its record.
+    /// Frees the record of a removed area, and returns the area as a piece.
     #[inline]
     pub(super) fn piece(&mut self, at: Extent<VirtAddr>, number: Number) -> Piece<A> {
         let (attr, value) = self.give(number);
@@ -133,7 +134,7 @@ impl<A: Value> Slab<A> {
         }
     }
 
-    /// Makes all records without a value free, in a slab that has no free ones.
+    /// Frees all records without a value, in a slab without free ones.
     pub(super) fn gather(&mut self) {
         for number in (1..=self.records.len()).rev() {
             let record = &mut self.records[number - 1];
@@ -145,7 +146,7 @@ impl<A: Value> Slab<A> {
         }
     }
 
-    /// A record that the tree knows.
+    /// A record that is in use.
     #[inline(always)]
     pub(super) fn get(&self, number: Number) -> &Record<A> {
         &self.records[Self::place(number)]

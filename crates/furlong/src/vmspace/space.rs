@@ -1,4 +1,4 @@
-//! The space: its areas, and what is asked of them.
+//! The space: its areas and their look-up.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -11,20 +11,21 @@ use super::{
 };
 use crate::addr::{Extent, VirtAddr};
 
-/// The areas of one address space, each with what the caller keeps with it.
+/// The areas of one address space, each with a value of the caller.
 ///
-/// It knows nothing of page tables, files and processes: what is mapped, changed and unmapped is
-/// told, and the caller does it. `&mut self` and no lock; what an operation refuses, it refuses as
-/// Linux does, number for number: `errno` of each error, or an [`Errno`](super::Errno) by `?`.
+/// The space manages no page tables, files or processes: it reports every mapping, change and
+/// unmapping, and the caller acts on it. It is changed through `&mut self`, without a lock. It
+/// refuses the same calls as Linux, with the same numbers: call `errno` on an error, or convert it
+/// to [`Errno`](super::Errno) by `?`.
 ///
-/// What keeps the areas is the configuration's: the B-tree of ranges in [`Standard`], a red-black
-/// tree in [`Custom`](super::Custom)`<`[`Rbtree`](super::Rbtree)`>`.
+/// The configuration selects the index: the B-tree of ranges in [`Standard`], a red-black tree in
+/// [`Custom`](super::Custom)`<`[`Rbtree`](super::Rbtree)`>`.
 ///
 /// # Panics
-/// Where the caller's code panics in the middle of an operation (`freed`, `copy`, a [`Value`] or
-/// its drop), the space stays whole. Each change of the index has been made or not, and what one
-/// has taken out is dropped where it was not handed out yet: pages that were to be replaced may be
-/// unmapped, and those that were to become one area with a neighbour too.
+/// If the caller's code panics during an operation (`freed`, `copy`, a [`Value`] or its drop), the
+/// space stays valid. Each index change is either made or not. Removed values that were not handed
+/// out yet are dropped. Pages that were to be replaced, or merged with a neighbour, may be
+/// unmapped.
 ///
 /// # Example
 /// ```
@@ -46,26 +47,26 @@ use crate::addr::{Extent, VirtAddr};
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub struct Space<A: Value, C: Config = Standard, H: Hold = Owned> {
-    // What is lent comes before the index, which may hold the lock.
+    // The lent state is dropped before the index, which may hold the lock.
     pub(super) state: H::Of<State>,
     pub(super) index: C::Index<A>,
 }
 
-/// What a space knows beside its areas.
+/// The state of a space other than its areas.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     pub(super) layout: Layout,
     pub(super) grid: Grid,
     pub(super) usage: Usage,
-    /// Pages of areas that grow.
+    /// The number of pages in areas that grow.
     pub(super) growing: u64,
-    /// Pages of areas that a fork does not copy.
+    /// The number of pages in areas that a fork does not copy.
     pub(super) withheld: u64,
     pub(super) heap: Heap,
 }
 
 impl State {
-    /// Of an empty space.
+    /// The state of an empty space.
     pub(super) fn new(layout: Layout) -> Result<Self, LayoutError> {
         Ok(Self {
             grid: layout.grid()?,
@@ -77,7 +78,7 @@ impl State {
         })
     }
 
-    /// Notes that `len` pages with these attributes are there.
+    /// Counts `len` new pages with these attributes.
     pub(super) fn count_in(&mut self, len: u64, attr: Attr) {
         self.usage.add(attr.prot, len);
         if attr.flags.contains(Flags::GROWS_DOWN) {
@@ -88,7 +89,7 @@ impl State {
         }
     }
 
-    /// Notes that they are there no more.
+    /// Counts `len` removed pages with these attributes.
     pub(super) fn count_out(&mut self, len: u64, attr: Attr) {
         self.usage.sub(attr.prot, len);
         if attr.flags.contains(Flags::GROWS_DOWN) {
@@ -100,7 +101,7 @@ impl State {
     }
 }
 
-/// The break: where the heap begins and ends, in bytes.
+/// The heap: its start, and its end (the break), in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Heap {
     pub(super) start: VirtAddr,
@@ -128,15 +129,15 @@ impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
 }
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// A space whose areas are in `index`.
+    /// A space with its areas in `index`.
     pub(super) fn over(index: C::Index<A>, state: H::Of<State>) -> Self {
         Self { state, index }
     }
 
-    /// Makes sure that the next `changes` changes of the index need no memory: the part of an
-    /// operation that may fail for memory, before one that may not. How many an operation makes is
-    /// said with each. Of a space under a lock, [`lock_prepared`](super::Shared::lock_prepared)
-    /// does so before it takes it.
+    /// Reserves memory, so that the next `changes` index changes need none. This separates the part
+    /// that may fail from a later operation that may not. Each operation documents its number of
+    /// changes. For a space under a lock, [`lock_prepared`](super::Shared::lock_prepared) does this
+    /// before it takes the lock.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
@@ -144,7 +145,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         self.index.prepare(changes)
     }
 
-    /// The area that has `address`. (Linux's `find_vma` is [`next`](Self::next).)
+    /// The area that contains `address`. (Linux's `find_vma` is [`next`](Self::next).)
     ///
     /// # Cost
     /// O(log n).
@@ -167,7 +168,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Some(self.area(area))
     }
 
-    /// The areas of which a byte is in `extent`, whole, in ascending order.
+    /// The areas with a byte in `extent`, whole, in ascending order.
     ///
     /// # Cost
     /// O(log n) for the first, O(1) on average for each other.
@@ -185,17 +186,17 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         all.map(|area| self.area(area))
     }
 
-    /// How many areas there are.
+    /// The number of areas.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether nothing is mapped.
+    /// True if nothing is mapped.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// What is mapped, by protection.
+    /// The number of mapped pages, by protection.
     pub fn usage(&self) -> &Usage {
         &self.state.usage
     }
@@ -205,15 +206,15 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         &self.state.layout
     }
 
-    /// What keeps the areas: its counters, its memory.
+    /// The index of areas, with its counters and memory.
     pub fn index(&self) -> &C::Index<A> {
         &self.index
     }
 
-    /// Takes everything out, as `exec` does, and hands it to `freed`; the break is gone.
+    /// Removes all areas, as `exec` does, and passes them to `freed`; the break is reset.
     ///
     /// # Cost
-    /// O(n), no memory.
+    /// O(n), without memory.
     pub fn clear(&mut self, mut freed: impl FnMut(Freed<A>)) {
         let grid = self.state.grid;
         self.state.heap = Heap::default();
@@ -227,7 +228,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         });
     }
 
-    /// Takes `pages` out. One change.
+    /// Removes `pages`. One index change.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
@@ -249,7 +250,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 }
 
-/// An area of the index as it is seen.
+/// The view of an entry of the index.
 #[inline]
 pub(super) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
     let Attr {
@@ -265,13 +266,13 @@ pub(super) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
     }
 }
 
-/// Where in its object a stretch begins, in bytes.
+/// The offset of the start of `pages` in their object, in bytes.
 #[inline]
 fn offset(grid: &Grid, pages: Pages, attr: Attr) -> u64 {
     pages.first.wrapping_add(attr.origin) << grid.shift
 }
 
-/// What is handed back of a piece.
+/// Converts a removed piece for the caller.
 pub(super) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
     Unmapped {
         extent: grid.extent(piece.pages),

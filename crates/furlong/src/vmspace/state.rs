@@ -16,7 +16,8 @@ use crate::addr::{Address, VirtAddr};
 /// A saved space: plain numbers, and the values of its areas. With the feature `serde` it can be
 /// serialised if the values can.
 ///
-/// Nothing in it is trusted: [`Space::restore`] refuses whatever no space could have saved.
+/// Its content is not trusted: [`Space::restore`] refuses every state that no space could have
+/// saved.
 ///
 /// # Example
 /// ```
@@ -33,13 +34,13 @@ use crate::addr::{Address, VirtAddr};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State<A> {
-    /// What the numbers mean: [`VERSION`](Self::VERSION).
+    /// The version of the format: [`VERSION`](Self::VERSION).
     pub version: u32,
     /// The geometry and the limits.
     pub layout: SavedLayout,
-    /// Where the heap begins and ends, in bytes.
+    /// The start and the end of the heap, in bytes.
     pub heap: (u64, u64),
-    /// In ascending order.
+    /// The areas, in ascending order.
     pub areas: Vec<SavedArea<A>>,
 }
 
@@ -51,21 +52,21 @@ pub struct SavedLayout {
     pub page: u64,
     /// The last byte of the space.
     pub last: u64,
-    /// Nothing is mapped below.
+    /// The lowest address that may be mapped.
     pub low: u64,
-    /// Where a search from below begins.
+    /// The start of an upward search.
     pub bottom: u64,
-    /// The last byte that a search from above may take.
+    /// The last byte that a downward search may take.
     pub top: u64,
-    /// Whether places are searched for from above.
+    /// True if the search for a place goes downwards.
     pub is_top_down: bool,
-    /// Pages that other areas keep from the lower end of one that grows.
+    /// The pages that must stay free below the lower end of an area that grows.
     pub guard: u64,
     /// The limit of areas.
     pub areas_max: u64,
     /// The limit of pages.
     pub pages_max: u64,
-    /// Pages that an area may have by growing.
+    /// The largest number of pages that an area may reach by growing.
     pub stack_max: u64,
 }
 
@@ -77,43 +78,43 @@ pub struct SavedArea<A> {
     pub start: u64,
     /// Last byte.
     pub last: u64,
-    /// The bits of what may be done.
+    /// The bits of the allowed accesses.
     pub prot: u32,
-    /// The bits of what may be allowed.
+    /// The bits of the accesses that may be allowed.
     pub may: u32,
-    /// The bits of what else is true.
+    /// The bits of the further properties.
     pub flags: u16,
-    /// What a page's offset in the object is more than the page's number; see [`Attr::origin`].
+    /// The difference of a page's offset in the object and its page number; see [`Attr::origin`].
     pub origin: u64,
-    /// What the caller keeps with it.
+    /// The caller's value.
     pub value: A,
 }
 
-/// Why a state was not restored. Those about an area have its position in the state.
+/// The reason why a state was not restored. Errors about an area contain its position in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// It was saved by a version that this one does not know.
+    /// The state has an unknown version.
     Version(u32),
-    /// There can be no such space.
+    /// The layout is invalid.
     Layout(LayoutError),
-    /// There can be no so many areas on this machine.
+    /// This machine cannot count so many areas.
     AreasMax(u64),
     /// The heap ends before it begins.
     Heap,
     /// The area ends before it begins, or not at pages.
     Ragged(usize),
-    /// The area is not in the space, or below its lowest address.
+    /// The area is outside the space, or below its lowest address.
     Outside(usize),
     /// The area lies below the one before it, or overlaps it.
     OutOfOrder(usize),
-    /// A protection that does not exist, or more than what may be allowed.
+    /// The protection is unknown, or exceeds the accesses that may be allowed.
     Prot(usize),
-    /// A flag that does not exist, or flags that do not go together.
+    /// A flag is unknown, or the flags contradict each other.
     Flags(usize),
-    /// The area ends beyond the last offset of its object.
+    /// The area ends beyond the last possible offset of its object.
     Offset(usize),
-    /// There is no memory for the index.
+    /// Out of memory for the index.
     NoMemory,
 }
 
@@ -158,7 +159,7 @@ impl From<&Layout> for SavedLayout {
 }
 
 impl<A> State<A> {
-    /// The version that is saved, and the only one that is restored.
+    /// The version that is saved, and the only one that can be restored.
     pub const VERSION: u32 = 1;
 }
 
@@ -185,7 +186,7 @@ impl SavedLayout {
     }
 }
 
-/// All flags there are.
+/// All known flags.
 const FLAGS: Flags = Flags::from_bits(
     Flags::SHARED.bits()
         | Flags::GROWS_DOWN.bits()
@@ -196,7 +197,7 @@ const FLAGS: Flags = Flags::from_bits(
 );
 
 impl<A> SavedArea<A> {
-    /// The area in pages, if it is one; `at` is its position.
+    /// Converts the area to pages and checks it; `at` is its position.
     fn validate(&self, at: usize, grid: &Grid) -> Result<(Pages, Attr), RestoreError> {
         let mask = (1 << grid.shift) - 1;
         if self.last < self.start || self.start & mask != 0 || self.last & mask != mask {
@@ -237,10 +238,10 @@ impl<A> SavedArea<A> {
 }
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// The space as data.
+    /// Saves the space as data.
     ///
     /// # Errors
-    /// [`NoMemory`] if there is none for the list of areas.
+    /// [`NoMemory`] if there is no memory for the list of areas.
     ///
     /// # Cost
     /// O(n), one allocation, and a clone of each value.
@@ -272,7 +273,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
 }
 
 impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
-    /// The space that was saved. Its areas are those of before, neighbours that are alike too.
+    /// Restores a saved space. Its areas are the same as before: equal neighbours are not merged.
     ///
     /// # Errors
     /// See [`RestoreError`].

@@ -1,4 +1,4 @@
-//! The index that Linux had until 6.0: a balanced tree of areas with the largest gap below each.
+//! The index of Linux until 6.0: a balanced tree of areas with the largest gap below each.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::check::Check;
 use crate::rbtree::{self, Broken, Checked, Counters, Custom, NodeId, Off, RbTree, Side, VecArena};
 
-/// What a node holds: an area, or a link of the list of nodes that have none.
+/// The content of a node: an area, or a link in the list of free nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<A> {
     pub(super) pages: Pages,
@@ -18,22 +18,22 @@ pub struct Node<A> {
     value: Option<A>,
 }
 
-/// The tree under it.
+/// The underlying tree.
 pub(super) type Tree<A, K> = RbTree<VecArena<Gaps<A>>, Custom<Checked, K>>;
 
-/// Areas in a tree, one node each.
+/// Areas in a tree, one node for each.
 ///
-/// # Cost
-/// Every search, every gap and every change of one area takes O(log n); a change takes as many of
-/// these as areas are touched. A change needs two nodes at most.
+/// Every search, every gap and every change of one area takes O(log n). A change of several areas
+/// takes O(log n) for each. A change needs at most two nodes.
 pub struct TreeIndex<A: Value, K: Counters = Off> {
     tree: Tree<A, K>,
-    /// The first node without an area; each has the next one as its first page.
+    /// The first free node; each free node stores the next one in place of its first page.
     free: Option<NodeId>,
     free_count: usize,
 }
 
-/// Nodes that a change needs at most: one for what it stores, one for what is left above it.
+/// The largest number of nodes that a change needs: one for the area that it stores, and one for
+/// the part above it that is left of an old one.
 const CHANGE_NODES: usize = 2;
 
 impl<A: Value, K: Counters> Default for TreeIndex<A, K> {
@@ -47,12 +47,12 @@ impl<A: Value, K: Counters> Default for TreeIndex<A, K> {
 }
 
 impl<A: Value, K: Counters> TreeIndex<A, K> {
-    /// What the tree has counted.
+    /// The work counters of the tree.
     pub fn counters(&self) -> &K {
         self.tree.counters()
     }
 
-    /// Bytes of the nodes, in use or not.
+    /// The size of the nodes in bytes, including unused ones.
     pub fn bytes(&self) -> usize {
         self.tree.capacity() * size_of::<rbtree::Node<Gaps<A>>>()
     }
@@ -70,13 +70,13 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
         self.tree.item(at).pages
     }
 
-    /// The first node of which a page is in `pages`.
+    /// The first node with a page in `pages`.
     fn first_in(&self, pages: Pages) -> Option<NodeId> {
         let at = self.tree.lower_bound(pages.first)?;
         (self.pages(at).first <= pages.last).then_some(at)
     }
 
-    /// A node for an area, in no tree. There is memory for it.
+    /// Takes a free node for an area, outside of the tree. Its memory was prepared.
     fn take(&mut self, item: Node<A>) -> NodeId {
         let Some(at) = self.free else {
             return self.tree.push(item).expect("the change was prepared");
@@ -88,13 +88,13 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
         at
     }
 
-    /// Takes a node out of the tree and keeps it for the next area.
+    /// Removes a node from the tree and keeps it for the next area.
     fn give(&mut self, at: NodeId) -> Node<A> {
         self.tree.remove(at).expect("an area is in the tree");
         self.keep(at)
     }
 
-    /// Puts a node that is in no tree before the other free ones, and returns what it held.
+    /// Puts a node that is outside of the tree into the free list, and returns its content.
     fn keep(&mut self, at: NodeId) -> Node<A> {
         let first = self.free.map_or(u64::MAX, |next| next.index() as u64);
         let last = u64::MAX;
@@ -111,7 +111,7 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
             .expect("it is in no tree now")
     }
 
-    /// Takes `pages` out of all areas from that of `first` on, but that of `spared`.
+    /// Removes `pages` from all areas, beginning with that of `first`, except that of `spared`.
     fn cut(
         &mut self,
         first: NodeId,
@@ -144,7 +144,7 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
         }
     }
 
-    /// Takes `part`, which is not all of it, out of the area of `at`.
+    /// Removes `part`, which is not all of it, from the area of `at`.
     fn carve(&mut self, at: NodeId, part: Pages) {
         let whole = self.pages(at);
         if whole.first == part.first {
@@ -152,7 +152,7 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
                 .update(at, |node| node.pages.first = part.last + 1);
             return;
         }
-        // Cloned before anything is changed, for a clone may panic.
+        // Cloned before anything is changed, because a clone may panic.
         let behind = part.last.checked_add(1).filter(|_| part.last < whole.last);
         let rest = behind.map(|first| {
             let node = self.tree.item(at);

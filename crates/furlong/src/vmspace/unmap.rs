@@ -4,18 +4,18 @@
 use super::{Config, Freed, Hold, Pages, Space, UnmapError, Value};
 use crate::addr::VirtAddr;
 
-/// Changes of the index that [`Space::unmap`] makes at most; see [`Space::prepare`].
+/// The largest number of index changes that [`Space::unmap`] makes; see [`Space::prepare`].
 pub const UNMAP_CHANGES: usize = 1;
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// Unmaps `len` bytes from `start` on, rounded up to whole pages, whatever is there. Each piece
-    /// is handed to `freed`, in ascending order.
+    /// Unmaps all areas in `len` bytes from `start` on, rounded up to whole pages. Each piece is
+    /// passed to `freed`, in ascending order.
     ///
     /// # Errors
-    /// See [`UnmapError`]: of several causes the one that stands first there. Nothing has changed.
+    /// See [`UnmapError`]: of several causes, the first in its order. Nothing has changed.
     ///
     /// # Cost
-    /// One change of the index; with a tree no memory, except where an area is cut in two.
+    /// One index change; with a red-black tree no memory, except if an area is cut in two.
     pub fn unmap(
         &mut self,
         start: VirtAddr,

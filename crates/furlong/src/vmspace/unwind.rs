@@ -1,12 +1,12 @@
-//! Panics of the user's code: closures, values and their drops.
+//! Panics in the user's code: closures, values and their drops.
 #![forbid(unsafe_code)]
 
 use core::mem;
 
 use super::{Config, Hold, Index, Pages, Space, Usage, Value};
 
-/// A space that is being changed. Dropped while a panic unwinds, it counts anew what is mapped: the
-/// index is whole after each of its changes, but what is counted with them may be missing.
+/// A space that is being changed. If a panic unwinds, its drop recounts the mapped pages: the index
+/// is valid after each of its changes, but the counts may lag behind.
 struct Changing<'s, A: Value, C: Config, H: Hold>(&'s mut Space<A, C, H>);
 
 impl<A: Value, C: Config, H: Hold> Drop for Changing<'_, A, C, H> {
@@ -16,7 +16,7 @@ impl<A: Value, C: Config, H: Hold> Drop for Changing<'_, A, C, H> {
 }
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
-    /// Carries out what calls the user's code while it changes the index.
+    /// Runs an operation that calls the user's code while it changes the index.
     #[inline(always)]
     pub(super) fn changing<T>(&mut self, operation: impl FnOnce(&mut Self) -> T) -> T {
         let changing = Changing(self);
@@ -25,7 +25,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         done
     }
 
-    /// Counts what is mapped.
+    /// Recounts the mapped pages.
     #[cold]
     pub(super) fn recount(&mut self) {
         self.state.usage = Usage::default();
@@ -37,7 +37,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 }
 
-/// Hands each to `take`. If that panics, the rest are dropped, so that none is left half taken out.
+/// Passes each item to `take`. If that panics, the others are dropped, so that no removal stops
+/// halfway.
 pub(super) fn hand_out<T>(items: impl Iterator<Item = T>, take: impl FnMut(T)) {
     struct Rest<I: Iterator>(I);
 

@@ -1,28 +1,28 @@
-//! How much is mapped.
+//! Counts of mapped pages.
 #![forbid(unsafe_code)]
 
 use super::Prot;
 
-/// Pages that are mapped, by protection.
+/// The number of mapped pages, by protection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Usage {
     by_prot: [u64; 8],
 }
 
 impl Usage {
-    /// All of them.
+    /// All mapped pages.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.by_prot.iter().sum()
     }
 
-    /// Those with exactly this protection.
+    /// The pages with exactly this protection.
     #[must_use]
     pub fn with(&self, prot: Prot) -> u64 {
         self.by_prot[slot(prot)]
     }
 
-    /// Those that allow all that is in `prot`.
+    /// The pages that allow all accesses in `prot`.
     #[must_use]
     pub fn allowing(&self, prot: Prot) -> u64 {
         let allow = |bits: &u32| Prot::from_bits(*bits).contains(prot.known());
