@@ -1,5 +1,5 @@
-//! What a virtual machine monitor needs of its ranges: guest memory that is plugged, registers of
-//! PCI devices, and a device's own addresses.
+//! The address ranges of a virtual machine monitor: plugged guest memory, registers of PCI devices,
+//! and device addresses.
 //!
 //! ```text
 //! cargo run -p furlong-adapters --example vmm
@@ -20,8 +20,8 @@ const PAGE: usize = 4096;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// What the monitor knows of each page of the guest: whether it has to be sent once more before
-/// the guest moves to another machine.
+/// The state of a guest page: whether it must be sent again before the guest moves to another
+/// machine.
 struct Page {
     is_dirty: AtomicBool,
 }
@@ -34,15 +34,15 @@ impl Descriptor for Page {
     }
 }
 
-/// A guest's memory: a segment for each piece, whose bytes are in the block that its user value
-/// names.
+/// The memory of a guest: one segment for each piece. Its user value selects the block that holds
+/// its bytes.
 struct Memory {
     segments: SegmentTable<Page>,
     blocks: Vec<Vec<u8>>,
 }
 
 impl Memory {
-    /// Pieces by their address and bytes, both multiples of a page.
+    /// Makes the pieces from their addresses and sizes in bytes, both multiples of a page.
     fn new(pieces: &[(u64, u64)]) -> Result<Self, Box<dyn Error>> {
         let mut memory = Self {
             segments: SegmentTable::new(),
@@ -75,7 +75,7 @@ impl Memory {
         let (id, index) = segments.find(Pfn::new(page as u64)).ok_or("no memory")?;
         let block = segments.get(id)?.user as usize;
         let page = segments.view().page(at).ok_or("no memory")?;
-        // Relaxed: who sends the pages stops the devices first.
+        // Relaxed: the devices are stopped before pages are sent.
         page.is_dirty.store(true, Ordering::Relaxed);
         let place = index as usize * PAGE + inside;
         let place = self.blocks[block].get_mut(place..place + bytes.len());
@@ -98,7 +98,7 @@ impl Memory {
     }
 }
 
-/// What a device may reach, by the addresses that the guest has given it.
+/// The guest memory that a device may access, by device address.
 struct Device {
     translations: VecMap<u64>,
     queue: Hint,
@@ -114,7 +114,7 @@ impl Device {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Below the hole for devices, and above 4 GiB.
+    // One piece below the hole for devices, and one above 4 GiB.
     let mut memory = Memory::new(&[(0, 8 * MIB), (4 * GIB, 4 * MIB)])?;
 
     let mut hole = AddressAllocator::new(3 * GIB, GIB)?;
@@ -143,7 +143,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(memory.dirty(), [Pfn::new((4 * GIB + 0x4000) / PAGE as u64)]);
     println!("dirty: {:?}", memory.dirty());
 
-    // The guest gets more, and gives a part of it back.
+    // Plug more memory, then unplug a part of it.
     memory.plug(4 * GIB + 4 * MIB, 4 * MIB)?;
     let upper = (4 * GIB + 6 * MIB) / PAGE as u64;
     let upper = Extent::from_len(Pfn::new(upper), 2 * MIB / PAGE as u64).ok_or("frames")?;

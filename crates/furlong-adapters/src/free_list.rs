@@ -1,6 +1,6 @@
-//! `free_list::FreeList`, which gives out pages and frames, over a space of device addresses.
+//! `free_list::FreeList`, an allocator of pages and frames, over a space of device addresses.
 //!
-//! Calls, ranges and layouts are those of that crate, so that its users change one line:
+//! Calls, ranges and layouts are those of that crate. Its users change one line:
 //!
 //! ```
 //! use free_list::PageLayout;
@@ -14,13 +14,16 @@
 //! # Ok::<(), furlong_adapters::free_list::AllocError>(())
 //! ```
 //!
-//! # What differs
-//! - A place is found in O(log n), and a range goes and comes back in O(log n); there all free
-//!   ranges are looked at, and those behind it are moved.
-//! - What is allocated is kept, not what is free: a node of 48 bytes for each range that was
-//!   allocated in one piece, on the heap. There is no `N` of them inside, and `new` is no constant.
-//! - To free is not unsafe: these are numbers, and who makes memory of them vouches for it.
-//! - Without memory for a node a call is refused, and nothing has changed. There it panics.
+//! # Differences
+//! - Allocation and release take O(log n). The original walks all free ranges, and moves those
+//!   behind a change.
+//! - This list stores the allocated ranges, not the free ones. Each range allocated in one piece
+//!   takes a node of 48 bytes on the heap. There is no inline array of `N` ranges, and `new` is not
+//!   `const`.
+//! - `deallocate` is not unsafe: ranges are numbers, and code that turns them into memory is
+//!   responsible.
+//! - A call without memory for a node returns an error, and nothing has changed. The original
+//!   panics.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -31,15 +34,15 @@ use free_list::{PAGE_SIZE, PageLayout, PageRange};
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Lowest, Request, VecSpace};
 
-/// Pages, of which ranges are allocated and freed.
+/// A set of free pages, from which ranges are allocated.
 #[derive(Debug)]
 pub struct FreeList {
-    /// What is not free is reserved.
+    /// The space; every range that is not free is reserved in it.
     space: VecSpace,
 }
 
-/// No such range is free, or what is freed is free already, or there is no memory to note it;
-/// nothing has changed.
+/// The requested range is not free, the freed range is already free, or there is no memory for a
+/// node; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocError;
 
@@ -51,7 +54,7 @@ impl fmt::Display for AllocError {
 
 impl Error for AllocError {}
 
-/// The last address that a range can have: the last page of all has no end.
+/// The last address that a range can contain. The last page of all has no end address.
 const LAST: u64 = (usize::MAX - PAGE_SIZE) as u64;
 
 impl FreeList {
@@ -64,16 +67,16 @@ impl FreeList {
         let all = Extent::from_last(Iova::new(0), Iova::new(LAST)).expect("there are pages");
         let space = VecSpace::new(all, PAGE_SIZE as u64, Vec::new());
         let mut space = space.expect("all but the last page are whole pages");
-        // They are freed by their range, so no grant is kept.
+        // They are freed by their range, so the grant is not kept.
         let filled = space.fill(all, drop);
         filled.expect("there is memory for a node");
         Self { space }
     }
 
-    /// Frees pages, whether they were allocated together or not; and adds new ones.
+    /// Frees pages, even if they were allocated separately. Adds pages that are new to the list.
     ///
     /// # Errors
-    /// [`AllocError`], also where a page of them is free.
+    /// [`AllocError`], also if one of the pages is free.
     ///
     /// # Cost
     /// O(log n) for each range that was allocated in one piece.
@@ -131,16 +134,16 @@ impl FreeList {
         reserved.map(drop).map_err(|_| AllocError)
     }
 
-    /// Allocates what `f` chooses of the first free range in which it chooses something.
+    /// Lets `f` choose pages in each free range in ascending order, and allocates its first choice.
     ///
     /// # Errors
     /// [`AllocError`].
     ///
     /// # Panics
-    /// If what it chooses is not all in that range.
+    /// If the choice exceeds that free range.
     ///
     /// # Cost
-    /// O(n) for n ranges that are free.
+    /// O(n) for n free ranges.
     pub fn allocate_with<F>(&mut self, f: F) -> Result<PageRange, AllocError>
     where
         F: FnMut(PageRange) -> Option<PageRange>,
@@ -153,7 +156,7 @@ impl FreeList {
         Ok(chosen)
     }
 
-    /// What is free, in ascending order.
+    /// The free ranges, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = PageRange> + '_ {
         self.space.free().map(|free| {
             let start = free.start().raw() as usize;
@@ -162,10 +165,10 @@ impl FreeList {
         })
     }
 
-    /// How many bytes are free.
+    /// The number of free bytes.
     ///
     /// # Cost
-    /// O(n) for n ranges that are free.
+    /// O(n) for n free ranges.
     #[must_use]
     pub fn free_space(&self) -> usize {
         self.iter().map(|free| free.len().get()).sum()

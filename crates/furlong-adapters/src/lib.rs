@@ -1,9 +1,9 @@
-//! furlong's systems behind the traits of other projects' crates.
+//! furlong's systems behind the traits and types of other projects' crates.
 //!
-//! Crates before 1.0 that belong to others' worlds are dependencies of this crate and of no other,
-//! so that a release of theirs changes nothing but a façade here.
+//! Only this crate depends on such crates before version 1.0. So their releases change only a
+//! façade here.
 //!
-//! | module | what it is for |
+//! | module | interface |
 //! |---|---|
 //! | [`free_list`] | `free_list::FreeList`, Hermit's pages and frames |
 //! | [`range_alloc`] | Asterinas' `RangeAllocator` of kernel addresses |
@@ -11,19 +11,18 @@
 //! | [`virtio`] | `virtio_drivers::Hal` over a pool of bounce buffers |
 //! | [`vm_allocator`] | rust-vmm's `AddressAllocator` over a space of device addresses |
 //!
-//! Each is a feature of its name; by default all are on.
+//! Each module has a feature of its name; by default all are on.
 //!
-//! # What was tried and left out
-//! `dma-api` 0.10 (`DmaOp`, `DeviceDma`). A pool of bounce buffers can stand behind its calls, and
-//! its users would lose what the pool is for:
-//! - its arrays and boxes make references (`&mut [u8]`) of memory that a device or a host changes
-//!   meanwhile; here such memory is reached by raw copies alone, and decisions are made on the
-//!   copy;
-//! - a mapping is to be filled when it is made, or a device that writes less than it was asked for
-//!   gives back what an earlier owner has left; there a mapping is filled when it is *prepared* as
-//!   well, so that every transfer to a device is copied twice;
-//! - what is copied back is chosen outside of the pool, through a pointer to its memory, so that
-//!   the pool can hold nobody to the bounds of his mapping.
+//! # Left out
+//! `dma-api` 0.10 (`DmaOp`, `DeviceDma`) was tried. A pool of bounce buffers can implement its
+//! calls, but its users would lose the benefits of the pool:
+//! - Its arrays and boxes make references (`&mut [u8]`) to memory that a device or a host changes
+//!   meanwhile. This crate reaches such memory only by raw copies, and decides on the copy.
+//! - A new mapping must be filled at once. Otherwise a device that writes less than requested gives
+//!   back the data of an earlier owner. That interface also fills a mapping when it is *prepared*,
+//!   so every transfer to a device is copied twice.
+//! - The caller chooses the range to copy back outside of the pool, through a pointer to its
+//!   memory. So the pool cannot enforce the bounds of a mapping.
 #![cfg_attr(not(test), no_std)]
 
 #[cfg(any(

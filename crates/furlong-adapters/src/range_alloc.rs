@@ -1,4 +1,4 @@
-//! Asterinas' `RangeAllocator`, which gives out kernel addresses, over a space of device addresses.
+//! Asterinas' `RangeAllocator` of kernel addresses, over a space of device addresses.
 //!
 //! ```
 //! use furlong_adapters::range_alloc::RangeAllocator;
@@ -12,13 +12,13 @@
 //! # Ok::<(), furlong_adapters::range_alloc::RangeAllocError>(())
 //! ```
 //!
-//! # What differs
-//! - A hole is found in O(log n), by what each subtree knows of its largest; there by walking the
-//!   list of holes under the lock.
-//! - Of the first hole that is large enough the lower end is taken, not the upper one.
-//! - A node for each range comes from the heap, under the lock, as theirs do.
-//! - What is free, or part of an allocation, cannot be freed: that panics. There the list of holes
-//!   is wrong from then on.
+//! # Differences
+//! - A hole is found in O(log n), by the largest hole noted for each subtree. The original walks
+//!   the list of holes under the lock.
+//! - An allocation takes the lower end of the first hole that is large enough, not the upper one.
+//! - A node for each range is allocated on the heap under the lock, as in the original.
+//! - Freeing a free range, or a part of an allocation, panics. In the original it corrupts the list
+//!   of holes.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -30,15 +30,15 @@ use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Lowest, Request, VecSpace};
 use furlong::sync::{Lock, RawLock, SpinLock};
 
-/// Addresses, of which ranges are allocated and freed by many CPUs.
+/// A range of addresses, from which many CPUs allocate and free ranges.
 #[derive(Debug)]
 pub struct RangeAllocator<L = SpinLock> {
     full: Range<usize>,
-    /// Made at the first call, since a static cannot.
+    /// Made at the first call, because a static cannot allocate.
     space: Lock<L, Option<VecSpace>>,
 }
 
-/// There is no room for it, or no memory to note it; nothing has changed.
+/// There is no room for the range, or no memory for a node; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeAllocError;
 
@@ -51,10 +51,10 @@ impl fmt::Display for RangeAllocError {
 impl Error for RangeAllocError {}
 
 impl RangeAllocator {
-    /// All of `full` is free; under a lock that spins.
+    /// An allocator with all of `full` free, under a spin lock.
     ///
     /// # Panics
-    /// If it is empty.
+    /// If `full` is empty.
     #[must_use]
     pub const fn new(full: Range<usize>) -> Self {
         Self::with_lock(full, SpinLock::new())
@@ -75,7 +75,7 @@ impl<L: RawLock> RangeAllocator<L> {
         }
     }
 
-    /// Lends the space to `change`, under the lock.
+    /// Calls `change` with the space, under the lock.
     fn with_space<T>(&self, change: impl FnOnce(&mut VecSpace) -> T) -> T {
         let fresh = || {
             let extent = extent(&self.full).expect("there are addresses");
@@ -84,13 +84,13 @@ impl<L: RawLock> RangeAllocator<L> {
         change(self.space.lock().get_or_insert_with(fresh))
     }
 
-    /// What there is, free or not.
+    /// The whole range, free or not.
     #[must_use]
     pub const fn fullrange(&self) -> &Range<usize> {
         &self.full
     }
 
-    /// Allocates `size` addresses from the lowest hole that has as many.
+    /// Allocates `size` addresses from the lowest hole that is large enough.
     ///
     /// # Errors
     /// [`RangeAllocError`].
@@ -107,7 +107,7 @@ impl<L: RawLock> RangeAllocator<L> {
     /// Allocates exactly this range.
     ///
     /// # Errors
-    /// [`RangeAllocError`], also where it is empty.
+    /// [`RangeAllocError`], also if the range is empty.
     ///
     /// # Cost
     /// As [`alloc`](Self::alloc).
@@ -118,10 +118,10 @@ impl<L: RawLock> RangeAllocator<L> {
         reserved.map(|_| ()).map_err(|_| RangeAllocError)
     }
 
-    /// Frees a range that was allocated.
+    /// Frees an allocated range.
     ///
     /// # Panics
-    /// If it was not, or as part of another.
+    /// If the range was not allocated, or only as a part of another one.
     ///
     /// # Cost
     /// As [`alloc`](Self::alloc).

@@ -1,5 +1,4 @@
-//! `rangemap::RangeMap` over the maple tree: the calls that most of its users make, for keys of
-//! 64 bits.
+//! The common calls of `rangemap::RangeMap`, over the maple tree, for 64-bit keys.
 //!
 //! ```
 //! use furlong_adapters::range_map::RangeMap;
@@ -12,12 +11,12 @@
 //! assert_eq!(people.gaps(0..50).collect::<Vec<_>>(), [0..10, 40..50]);
 //! ```
 //!
-//! # What differs
-//! - A look-up goes through four nodes at 65,000 ranges and takes a quarter of the time; copying
-//!   and loading maps, and walking them, is for [`Maple`] itself.
-//! - Keys are taken by value, and ranges are handed out so.
-//! - Values are shared where a range is cut, not cloned.
-//! - A range that is empty is no question: nothing overlaps it, and there is no gap in it.
+//! # Differences
+//! - A look-up visits four nodes at 65,000 ranges, and takes a quarter of the time. To copy, load
+//!   or walk whole maps, use [`Maple`] itself.
+//! - Keys and ranges are passed by value.
+//! - A range that is cut shares its value between its parts, and does not clone it.
+//! - An empty range is allowed in queries: nothing overlaps it, and it contains no gap.
 #![forbid(unsafe_code)]
 
 use alloc::sync::Arc;
@@ -27,23 +26,23 @@ use core::ops::Range;
 use furlong::addr::{Address, Extent, VirtAddr};
 use furlong::maple::{Maple, Shared};
 
-/// Values by ranges of keys. Ranges that touch and have equal values are one.
+/// A map from ranges of keys to values. Adjacent ranges with equal values are merged.
 #[derive(Default)]
 pub struct RangeMap<V> {
     map: Maple<VirtAddr, Arc<V>>,
 }
 
-/// What the map itself does where there is no memory; `rangemap` does the same.
+/// The message if there is no memory; `rangemap` panics then, too.
 const MEMORY: &str = "there is memory for another range";
 
 impl<V> RangeMap<V> {
-    /// A map without a range.
+    /// An empty map.
     #[must_use]
     pub const fn new() -> Self {
         Self { map: Maple::new() }
     }
 
-    /// Takes all ranges out.
+    /// Removes all ranges.
     pub fn clear(&mut self) {
         self.map.clear();
     }
@@ -54,13 +53,13 @@ impl<V> RangeMap<V> {
         self.map.len()
     }
 
-    /// Whether there is no range.
+    /// True if there is no range.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()
     }
 
-    /// The value of the range that has `key`.
+    /// The value of the range that contains `key`.
     ///
     /// # Cost
     /// O(log n).
@@ -69,13 +68,13 @@ impl<V> RangeMap<V> {
         self.map.load(VirtAddr::new(key)).map(Shared::get)
     }
 
-    /// The same with its range.
+    /// The same, with its range.
     #[must_use]
     pub fn get_key_value(&self, key: u64) -> Option<(Range<u64>, &V)> {
         self.map.view().get(VirtAddr::new(key)).map(lent)
     }
 
-    /// Whether a range has `key`.
+    /// True if a range contains `key`.
     #[must_use]
     pub fn contains_key(&self, key: u64) -> bool {
         self.get(key).is_some()
@@ -86,22 +85,22 @@ impl<V> RangeMap<V> {
         self.map.iter().map(lent)
     }
 
-    /// The ranges that have a key of `range`, in order.
+    /// The ranges that overlap `range`, in order.
     ///
     /// # Cost
-    /// O(log n), and O(1) a range.
+    /// O(log n), and O(1) for each range.
     pub fn overlapping(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, &V)> {
         let window = extent(&range).into_iter();
         window.flat_map(|window| self.map.range(window).map(lent))
     }
 
-    /// Whether a range has a key of `range`.
+    /// True if a range overlaps `range`.
     #[must_use]
     pub fn overlaps(&self, range: Range<u64>) -> bool {
         self.overlapping(range).next().is_some()
     }
 
-    /// What of `outer` is in no range, as long as it can be, in order.
+    /// The largest possible parts of `outer` that are in no range, in order.
     ///
     /// # Cost
     /// As [`overlapping`](Self::overlapping).
@@ -129,13 +128,13 @@ impl<V> RangeMap<V> {
         self.map.find_back(VirtAddr::new(u64::MAX)).map(lent)
     }
 
-    /// Takes `range` out, of whatever ranges have it.
+    /// Removes the keys in `range` from all ranges.
     ///
     /// # Panics
     /// If the range is empty, or there is no memory.
     ///
     /// # Cost
-    /// O(log n), and O(1) a range that goes.
+    /// O(log n), and O(1) for each range removed.
     pub fn remove(&mut self, range: Range<u64>) {
         let at = extent(&range).expect("a range to be removed has a key");
         drop(self.map.erase_range(at).expect(MEMORY));
@@ -143,14 +142,14 @@ impl<V> RangeMap<V> {
 }
 
 impl<V: Eq> RangeMap<V> {
-    /// Gives `range` a value, over whatever is there; and makes it one with a range beside it that
-    /// has an equal one.
+    /// Sets the value of `range`, over all ranges there. It is merged with an adjacent range that
+    /// has an equal value.
     ///
     /// # Panics
     /// If the range is empty, or there is no memory.
     ///
     /// # Cost
-    /// O(log n), and O(1) a range that goes; one allocation.
+    /// O(log n), and O(1) for each range removed; one allocation.
     pub fn insert(&mut self, range: Range<u64>, value: V) {
         assert!(range.start < range.end, "a range to be inserted has a key");
         let equal = |key: u64| self.get_key_value(key).filter(|(_, old)| **old == value);
@@ -186,7 +185,7 @@ impl<V: fmt::Debug> fmt::Debug for RangeMap<V> {
 }
 
 fn lent<V>((at, value): (Extent<VirtAddr>, Shared<'_, V>)) -> (Range<u64>, &V) {
-    // Only a range that ends behind the last key has no end, and none of those comes in.
+    // Only a range up to the last key has no end, and no such range can be inserted.
     let end = at.end().map_or(u64::MAX, VirtAddr::raw);
     (at.start().raw()..end, value.get())
 }

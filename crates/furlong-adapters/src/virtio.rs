@@ -1,11 +1,11 @@
 //! The drivers of the crate `virtio-drivers` over a pool of bounce buffers.
 //!
-//! Their trait `Hal` has no `self`: a driver knows its hardware by a type. Here that is a
-//! [`Board`], which names the pool, and [`PoolHal`] is the `Hal` of a board:
+//! Their trait `Hal` has no `self`: a driver selects its hardware by a type. Here this type is a
+//! [`Board`], which names the pool. [`PoolHal`] is the `Hal` of a board:
 //!
-//! - queues and rings are allocated in the pool, zeroed;
-//! - a request's buffers are copied there when it is added to a queue, and back when it is taken
-//!   out; the device sees nothing of the driver's own memory.
+//! - Queues and rings are allocated in the pool, zeroed.
+//! - The buffers of a request are copied to the pool when it is added to a queue, and back when it
+//!   is removed. The device sees none of the driver's own memory.
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -14,18 +14,18 @@ use furlong::addr::{Address, Iova};
 use furlong::bounce::{Back, Config, Device, Direction, MapError, Memory, Misuse, Pool};
 use virtio_drivers::{BufferDirection, Hal, PAGE_SIZE, PhysAddr};
 
-/// Where the device finds nothing: what it gets in place of a buffer that could not be mapped.
+/// An address without memory: the device gets it in place of a buffer that could not be mapped.
 pub const NOWHERE: PhysAddr = PhysAddr::MAX;
 
-/// What a driver's `Hal` is made of: a pool that lives as long as the program, and a device that
-/// maps through it.
+/// The hardware of a `Hal`: a pool that lives as long as the program, and a device that maps
+/// through it.
 ///
-/// The device should ask for nothing beside its reach and a quota: what is as long as a page is
-/// aligned to one, which is all that queues need, and the buffers of requests are short.
+/// The device should have no limits except its reach and a quota. Memory of a page or more is
+/// page-aligned, which is enough for queues, and the buffers of requests are short.
 ///
 /// # Safety
-/// Whoever implements the trait promises that the pointer which [`mmio`](Self::mmio) answers is
-/// good for the registers that it was asked for, and aliases nothing else of the program.
+/// The implementor promises that the pointer returned by [`mmio`](Self::mmio) is valid for the
+/// requested registers, and aliases nothing else in the program.
 ///
 /// # Example
 /// ```
@@ -79,7 +79,7 @@ pub const NOWHERE: PhysAddr = PhysAddr::MAX;
 /// # boot().unwrap();
 /// ```
 pub unsafe trait Board {
-    /// Where the pool's memory comes from.
+    /// The memory of the pool.
     type Memory: Memory + 'static;
     /// The pool's configuration.
     type Config: Config;
@@ -87,23 +87,23 @@ pub unsafe trait Board {
     /// The pool.
     fn pool() -> &'static Pool<Self::Memory, Self::Config>;
 
-    /// The device for which is mapped.
+    /// The device that the pool maps for.
     fn device() -> &'static Device;
 
-    /// Where the CPU finds `len` bytes of device registers; asked by the transport over PCI only.
+    /// The address of `len` bytes of device registers; only the PCI transport calls this.
     ///
     /// # Safety
-    /// The registers are those of a device, as its bus has told.
+    /// The registers belong to a device, at the address that its bus reports.
     unsafe fn mmio(start: PhysAddr, len: usize) -> NonNull<u8>;
 
-    /// Called where a buffer of a request cannot be mapped, which a driver has no way to be told.
+    /// Handles a buffer that cannot be mapped. The interface has no way to tell the driver.
     ///
-    /// What returns from here sends the device to [`NOWHERE`], so that it fails the request, if it
-    /// is a kind one. A pool with room for all requests of its queues, none of them with a buffer
-    /// of more than [`Pool::longest`], never gets here.
+    /// If this returns, the device gets [`NOWHERE`], and a well-behaved device fails the request.
+    /// This is never called for a pool with room for all requests of its queues, if none of them
+    /// has a buffer of more than [`Pool::longest`].
     ///
     /// # Panics
-    /// Unless the board has something better to do.
+    /// By default, always.
     fn refused(error: MapError) {
         panic!("a buffer for a device was not mapped: {error}; make the pool larger");
     }
@@ -122,15 +122,15 @@ fn direction(of: BufferDirection) -> Direction {
 }
 
 impl<B: Board> PoolHal<B> {
-    /// Pages in the pool for as long as the driver likes; `None` if there are none.
+    /// Allocates pages in the pool, until the driver frees them; `None` if there are none.
     fn allocate(pages: usize) -> Option<(Iova, NonNull<u8>)> {
         let len = pages.checked_mul(PAGE_SIZE)?;
         let (at, start) = B::pool().allocate_raw(B::device(), len).ok()?;
-        // A driver takes address 0 for a failure, and wants pages of the CPU's as well.
+        // A driver takes address 0 for a failure, and needs page alignment for the CPU as well.
         let page = PAGE_SIZE as u64;
         let aligned = at.is_aligned(page) && start.as_ptr().addr().is_multiple_of(PAGE_SIZE);
         if at.raw() == 0 || !aligned {
-            // SAFETY: nobody has it yet.
+            // SAFETY: nobody else has it yet.
             let _ = unsafe { B::pool().deallocate_raw(B::device(), at) };
             return None;
         }
@@ -144,28 +144,28 @@ impl<B: Board> PoolHal<B> {
     }
 }
 
-// SAFETY: pages are good for the CPU by the contract of the pool's memory, aligned as was just
-// seen, zeroed, and nobody else's until they are deallocated; registers are the board's promise.
+// SAFETY: pages are valid for the CPU by the contract of the pool's memory. They are aligned, as
+// checked above, zeroed, and nobody else's until they are freed. The board vouches for registers.
 unsafe impl<B: Board> Hal for PoolHal<B> {
     fn dma_alloc(pages: usize, _: BufferDirection) -> (PhysAddr, NonNull<u8>) {
         Self::allocate(pages).map_or((0, NonNull::dangling()), |(at, start)| (at.raw(), start))
     }
 
     unsafe fn dma_dealloc(paddr: PhysAddr, _: NonNull<u8>, _: usize) -> i32 {
-        // SAFETY: the caller has the pages from `dma_alloc`, and is done with them.
+        // SAFETY: the caller got the pages from `dma_alloc`, and no longer uses them.
         let ended = unsafe { B::pool().deallocate_raw(B::device(), Iova::new(paddr)) };
-        // The driver's word for a failure, on which it panics.
+        // The driver's code for a failure, on which it panics.
         if ended.is_ok() { 0 } else { -1 }
     }
 
     unsafe fn mmio_phys_to_virt(paddr: PhysAddr, size: usize) -> NonNull<u8> {
-        // SAFETY: the caller keeps the contract of this same method.
+        // SAFETY: the caller keeps the contract of this method, which is the same.
         unsafe { B::mmio(paddr, size) }
     }
 
     unsafe fn share(buffer: NonNull<[u8]>, towards: BufferDirection) -> PhysAddr {
-        // SAFETY: the buffer is good and nobody else's during the call, by the caller's contract;
-        // drivers make it of slices, whose bytes have values.
+        // SAFETY: the buffer is valid and nobody else's during the call, by the caller's contract.
+        // Drivers make it from slices, so its bytes are initialised.
         let mapped = unsafe { B::pool().map_pointer(B::device(), buffer, direction(towards)) };
         match mapped {
             Ok(at) => at.raw(),

@@ -1,6 +1,6 @@
 //! rust-vmm's `vm_allocator::AddressAllocator` over a space of device addresses.
 //!
-//! Calls, types and errors are those of that crate, so that its users change one line:
+//! Calls, types and errors are those of that crate. Its users change one line:
 //!
 //! ```
 //! use furlong_adapters::vm_allocator::AddressAllocator;
@@ -13,13 +13,13 @@
 //! # Ok::<(), vm_allocator::Error>(())
 //! ```
 //!
-//! # What differs
-//! - A gap is found in O(log n); there every node on the way to it is looked at.
-//! - What is free is one gap. There a single free byte beside what is given back stays apart, and
-//!   an allocation that needs both is refused.
-//! - An exact range of which a part is allocated is refused. There it may be granted once more.
-//! - What is free already cannot be freed again. There a free range that stands alone is taken for
-//!   an allocated one.
+//! # Differences
+//! - A gap is found in O(log n). The original visits every node on the way to it.
+//! - Adjacent free addresses always form one gap. In the original, a single free byte beside a
+//!   freed range stays separate, and an allocation that needs both is refused.
+//! - An exact range that is partly allocated is refused. The original may grant it once more.
+//! - A free range cannot be freed again. The original takes a free range without free neighbours
+//!   for an allocated one.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -28,7 +28,7 @@ use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Highest, Lowest, Policy, Request, VecSpace};
 use vm_allocator::{AllocPolicy, Constraint, Error, RangeInclusive};
 
-/// An address space, of which ranges are allocated and freed.
+/// A range of addresses, from which ranges are allocated and freed.
 #[derive(Debug)]
 pub struct AddressAllocator {
     space: VecSpace,
@@ -36,11 +36,11 @@ pub struct AddressAllocator {
 }
 
 impl AddressAllocator {
-    /// The `size` addresses from `base` on, all free.
+    /// An allocator of the `size` addresses from `base` on, all free.
     ///
     /// # Errors
-    /// [`Error::Underflow`] for no address, [`Error::Overflow`] beyond the last one,
-    /// [`Error::InvalidRange`] for all there are.
+    /// [`Error::Underflow`] if `size` is 0, [`Error::Overflow`] if the range exceeds the last
+    /// address, [`Error::InvalidRange`] if it is the whole address space.
     pub fn new(base: u64, size: u64) -> Result<Self, Error> {
         let more = size.checked_sub(1).ok_or(Error::Underflow)?;
         let end = base.checked_add(more).ok_or(Error::Overflow)?;
@@ -53,9 +53,9 @@ impl AddressAllocator {
     /// Allocates `size` addresses that begin at a multiple of `alignment`.
     ///
     /// # Errors
-    /// [`Error::InvalidSize`], [`Error::InvalidAlignment`], [`Error::UnalignedAddress`] for what
-    /// makes no sense; [`Error::ResourceNotAvailable`] where there is no room for it, or no memory.
-    /// Nothing has changed.
+    /// [`Error::InvalidSize`], [`Error::InvalidAlignment`], [`Error::UnalignedAddress`] for invalid
+    /// arguments; [`Error::ResourceNotAvailable`] if there is no room, or no memory. Nothing has
+    /// changed.
     ///
     /// # Cost
     /// O(log n), and no more nodes than ranges: see [`Space::reserve`](furlong::iova::Space).
@@ -86,10 +86,11 @@ impl AddressAllocator {
         RangeInclusive::new(data.start().raw(), data.last().raw())
     }
 
-    /// Frees a range that was allocated.
+    /// Frees an allocated range.
     ///
     /// # Errors
-    /// [`Error::ResourceNotAvailable`] if it was not, or as part of another. Nothing has changed.
+    /// [`Error::ResourceNotAvailable`] if the range was not allocated, or only as a part of another
+    /// one. Nothing has changed.
     ///
     /// # Cost
     /// O(log n).
@@ -111,7 +112,7 @@ impl AddressAllocator {
     }
 }
 
-/// The same range as this library has it.
+/// Converts a range to an extent of this library.
 fn extent(range: &RangeInclusive) -> Result<Extent<Iova>, Error> {
     let (start, end) = (range.start(), range.end());
     let extent = Extent::from_last(Iova::new(start), Iova::new(end));

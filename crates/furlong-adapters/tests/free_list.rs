@@ -3,7 +3,7 @@ use free_list::{PAGE_SIZE, PageLayout, PageRange};
 use furlong_adapters::free_list::{AllocError, FreeList};
 use furlong_spec::Random;
 
-/// Pages that the calls are about.
+/// The number of pages that the calls use.
 const PAGES: u64 = 256;
 
 type Theirs = free_list::FreeList<16>;
@@ -19,7 +19,7 @@ fn layout(random: &mut Random) -> PageLayout {
     PageLayout::from_size_align(size * PAGE_SIZE, align).unwrap()
 }
 
-/// Both are asked the same.
+/// Both lists, which get the same calls.
 struct Both {
     ours: FreeList,
     theirs: Theirs,
@@ -37,7 +37,7 @@ impl Both {
 
     fn deallocate(&mut self, range: PageRange) {
         let ours = self.ours.deallocate(range);
-        // SAFETY: these are numbers, and nobody makes memory of them.
+        // SAFETY: these are numbers, and nobody uses them as memory.
         let theirs = unsafe { self.theirs.deallocate(range) };
         self.same(ours, theirs);
     }

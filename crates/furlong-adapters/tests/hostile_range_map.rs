@@ -1,4 +1,4 @@
-//! The façade of `rangemap` in the hands of values that panic when they are compared or dropped.
+//! The façade of `rangemap` with values that panic when they are compared or dropped.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The façade of Asterinas' `RangeAllocator` beside a list of what is taken.
+//! The façade of Asterinas' `RangeAllocator` beside a list of allocated ranges.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -8,7 +8,7 @@ use furlong_spec::Random;
 
 const FULL: Range<usize> = 0xffff_e000_0000_0000..0xffff_e000_0000_0400;
 
-/// The lowest place for so many addresses between ranges in ascending order.
+/// The lowest place for `size` addresses between ranges in ascending order.
 fn lowest(taken: &[Range<usize>], size: usize) -> Option<Range<usize>> {
     let end = FULL.end..FULL.end;
     let mut from = FULL.start;

@@ -1,4 +1,4 @@
-//! The façade of `rangemap` beside that crate's own map: the same calls, the same answers.
+//! The façade of `rangemap` beside that crate's own map: same calls, same results.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;

@@ -1,11 +1,11 @@
-//! The façade of `vm_allocator` beside that crate's allocator: the same calls, the same answers.
+//! The façade of `vm_allocator` beside that crate's allocator: same calls, same results.
 #![forbid(unsafe_code)]
 
 use furlong_adapters::vm_allocator::AddressAllocator;
 use furlong_spec::Random;
 use vm_allocator::{AllocPolicy, Error, RangeInclusive};
 
-/// Sizes and addresses are multiples of it: the original does not join single bytes.
+/// The unit of sizes and addresses, because the original does not merge single free bytes.
 const UNIT: u64 = 4;
 
 fn policy(random: &mut Random, base: u64, size: u64) -> AllocPolicy {

@@ -11,16 +11,16 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use super::machine::{Bus, BusError, Machine};
 use super::queue::{Buffer, Queue};
 
-/// Bytes of a sector.
+/// The size of a sector in bytes.
 pub(crate) const SECTOR: usize = 512;
 
-/// What a device can offer.
+/// Feature: a flush command.
 pub(crate) const FLUSH: u64 = 1 << 9;
-/// Chains in a table of their own.
+/// Feature: chains in indirect tables.
 pub(crate) const INDIRECT: u64 = 1 << 28;
-/// Notifications that are asked for one by one.
+/// Feature: notifications requested one by one.
 pub(crate) const EVENT: u64 = 1 << 29;
-/// A device of today.
+/// Feature: a device that is not a legacy one.
 pub(crate) const MODERN: u64 = 1 << 32;
 
 const OK: u8 = 0;
@@ -30,24 +30,24 @@ const UNSUPPORTED: u8 = 2;
 /// A block device in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
-    /// What is on it.
+    /// The contents of the disk.
     pub(crate) bytes: Vec<u8>,
-    /// What it offers.
+    /// The features that it offers.
     pub(crate) features: u64,
-    /// It serves nothing until it is told to.
+    /// True while it serves no request.
     pub(crate) sleeps: bool,
-    /// It writes so many bytes of a read at most, and says that it failed.
+    /// The largest number of bytes that it writes of a read before it reports a failure.
     pub(crate) breaks_after: Option<usize>,
-    /// How often it was told to flush.
+    /// The number of flush commands.
     pub(crate) flushes: usize,
-    /// How often it found nothing at an address that it was given.
+    /// The number of accesses to unmapped addresses.
     pub(crate) bus_errors: usize,
     status: DeviceStatus,
     queue: Option<Queue>,
 }
 
 impl Disk {
-    /// A disk of so many sectors that offers these features.
+    /// A disk with so many sectors and these features.
     pub(crate) fn new(sectors: usize, features: u64) -> Rc<RefCell<Self>> {
         Rc::new(RefCell::new(Self {
             bytes: vec![0; sectors * SECTOR],
@@ -79,7 +79,7 @@ impl Disk {
         self.queue = Some(queue);
     }
 
-    /// One request: its status, and how many bytes were written.
+    /// Serves one request. Returns its status and the number of bytes written.
     fn request<const N: usize>(
         &mut self,
         bus: &Bus<Machine<N>>,
@@ -143,18 +143,18 @@ impl Disk {
     }
 }
 
-/// The way from a driver to a disk.
+/// The transport between a driver and a disk.
 pub(crate) struct Wire<const N: usize> {
-    /// The disk, which the test keeps an eye on.
+    /// The disk, shared with the test.
     pub(crate) disk: Rc<RefCell<Disk>>,
-    /// What the disk reaches.
+    /// The bus of the disk.
     pub(crate) bus: Bus<Machine<N>>,
-    /// The layout of queues is that of old devices.
+    /// True if queues have the layout of legacy devices.
     pub(crate) legacy: bool,
 }
 
 impl<const N: usize> Wire<N> {
-    /// To this disk, with queues as they are laid out today.
+    /// A transport to this disk, with the modern queue layout.
     pub(crate) fn new(disk: &Rc<RefCell<Disk>>) -> Self {
         Self {
             disk: Rc::clone(disk),
@@ -163,7 +163,7 @@ impl<const N: usize> Wire<N> {
         }
     }
 
-    /// The registers that tell what a disk is like: its sectors first.
+    /// The configuration registers of a disk: first the number of sectors.
     fn registers(&self) -> [u8; 64] {
         let sectors = (self.disk.borrow().bytes.len() / SECTOR) as u64;
         let mut registers = [0; 64];

@@ -1,5 +1,6 @@
-//! A simulated machine: memory that a device reaches, the pool that lies there, and a bus on which
-//! the device finds nothing but what is mapped at the moment, and in its direction.
+//! A simulated machine: memory that a device can access, a pool in it, and a bus. On the bus the
+//! device can access only memory that is currently mapped, and only in the direction of the
+//! mapping.
 #![expect(unsafe_code, reason = "it has memory that a driver and a device share")]
 
 use std::cell::UnsafeCell;
@@ -22,11 +23,11 @@ pub(crate) const SLOTS: usize = 512;
 
 const LEN: usize = SLOTS * SLOT as usize;
 
-/// Bytes on both sides of the pool that nobody may touch.
+/// Bytes on both sides of the pool that must not be touched.
 const MARGIN: usize = 4096;
 const CANARY: u8 = 0xc5;
 
-/// Where the device sees the pool: nowhere near where the CPU has it.
+/// The device address of the pool, which differs from its CPU address.
 const BASE: u64 = 0x5_0000_0000;
 
 #[repr(C, align(4096))]
@@ -43,7 +44,7 @@ impl Memory {
     fn byte(&self, at: usize) -> NonNull<u8> {
         assert!(at < MARGIN + LEN + MARGIN);
         let start = NonNull::new(self.0.get().cast::<u8>()).expect("a static lies somewhere");
-        // SAFETY: in the memory, as just seen.
+        // SAFETY: in the memory, as just checked.
         unsafe { start.add(at) }
     }
 
@@ -52,12 +53,12 @@ impl Memory {
     }
 }
 
-/// Bytes for what a pool knows about itself.
+/// Bytes for the tables of a pool.
 const TABLES: usize = 1 << 15;
 
 struct Tables(UnsafeCell<[MaybeUninit<u8>; TABLES]>);
 
-// SAFETY: one test makes one pool of it, which has it for good.
+// SAFETY: one test makes one pool from it, which keeps it for good.
 unsafe impl Sync for Tables {}
 
 struct Booted {
@@ -65,10 +66,10 @@ struct Booted {
     disk: Device,
 }
 
-/// In a confidential guest nothing of a transfer stays where the host can read it.
+/// As in a confidential guest, no data of a transfer stays visible to the host.
 type Guest = Custom<AreaFirst, LockFree, ZeroUnmapped>;
 
-/// One a test: `Machine<N>` has the memory and the pool of the number `N`.
+/// One machine for each test: `Machine<N>` has the memory and the pool with number `N`.
 const MACHINES: usize = 8;
 static MEMORY: [Memory; MACHINES] = [const { Memory::new() }; MACHINES];
 static TABLE: [Tables; MACHINES] =
@@ -87,10 +88,10 @@ impl<const N: usize> Machine<N> {
             // SAFETY: in the memory, which nobody else uses yet.
             unsafe { memory.byte(at).write(CANARY) };
         }
-        // SAFETY: behind the margin; this test's memory, which only its pool and its device use.
+        // SAFETY: behind the margin. Only the pool and the device of this test use this memory.
         let region = unsafe { RegionMemory::from_raw(memory.byte(MARGIN), LEN, Iova::new(BASE)) };
         let plan = Plan::new(region.slots(), 2);
-        // SAFETY: a machine is booted once, or `set` below fails; nobody else knows of it.
+        // SAFETY: a machine is booted once, or `set` below fails; nobody else uses the tables.
         let tables = unsafe { &mut *TABLE[N].0.get() };
         let booted = Booted {
             pool: Pool::with_config_in(tables, region, OneCpu, &plan).expect("there is memory"),
@@ -106,34 +107,34 @@ impl<const N: usize> Machine<N> {
         BOOTED[N].get().expect("it was booted")
     }
 
-    /// How many buffers were refused.
+    /// The number of buffers that were refused.
     pub(crate) fn refused() -> usize {
         REFUSED[N].load(Ordering::SeqCst)
     }
 
-    /// Nothing is mapped any more, every slot is back, nobody has left the pool's memory.
+    /// Asserts that nothing is mapped, all slots are free, and no byte around the pool was written.
     pub(crate) fn is_drained() {
         let pool = Self::pool();
         pool.check().expect("no invariant is broken");
         assert_eq!((pool.used_slots(), pool.free_slots()), (0, SLOTS));
         for at in Memory::margins() {
-            // SAFETY: in the memory, and written when it was booted.
+            // SAFETY: in the memory, and initialised by `boot`.
             let found = unsafe { MEMORY[N].byte(at).read() };
             assert_eq!(found, CANARY, "a byte beside the pool was written");
         }
     }
 
-    /// All that a host can see.
+    /// All memory that a host can see.
     pub(crate) fn visible() -> Vec<u8> {
         let mut bytes = vec![0; LEN];
         let to = NonNull::from(bytes.as_mut_slice()).cast();
-        // SAFETY: behind the margin, of this length; the vector is another memory.
+        // SAFETY: behind the margin, with this length; the vector is separate memory.
         unsafe { MEMORY[N].byte(MARGIN).copy_to_nonoverlapping(to, LEN) };
         bytes
     }
 }
 
-// SAFETY: nobody asks for registers.
+// SAFETY: nobody calls `mmio`.
 unsafe impl<const N: usize> Board for Machine<N> {
     type Memory = RegionMemory;
     type Config = Guest;
@@ -155,20 +156,20 @@ unsafe impl<const N: usize> Board for Machine<N> {
     }
 }
 
-/// The device asked for memory that is not mapped for it, or not in this direction.
+/// The device accessed memory that is not mapped for it, or not in this direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BusError;
 
-/// What the device of a machine reaches.
+/// The memory that the device of a machine can access.
 pub(crate) struct Bus<B>(PhantomData<B>);
 
 impl<const N: usize> Bus<Machine<N>> {
-    /// Of this machine.
+    /// The bus of this machine.
     pub(crate) fn new() -> Self {
         Self(PhantomData)
     }
 
-    /// The memory at an address, if all of it is part of one mapping that goes this way.
+    /// The memory at an address, if all of it is part of one mapping in this direction.
     fn mapped(at: u64, len: usize, goes: fn(Direction) -> bool) -> Result<NonNull<u8>, BusError> {
         let state = Machine::<N>::pool().save().expect("there is memory");
         let mut mappings = state.mappings.iter();
@@ -186,16 +187,16 @@ impl<const N: usize> Bus<Machine<N>> {
             .ok_or(BusError)
     }
 
-    /// The device reads.
+    /// A read by the device.
     pub(crate) fn read(&self, at: u64, to: &mut [u8]) -> Result<(), BusError> {
         let len = to.len();
         let from = Self::mapped(at, len, Direction::reaches_device)?;
-        // SAFETY: `len` bytes of a mapping, as just seen; no reference to them exists.
+        // SAFETY: `len` bytes of a mapping, as just checked; no reference to them exists.
         unsafe { from.copy_to_nonoverlapping(NonNull::from(to).cast(), len) };
         Ok(())
     }
 
-    /// The device writes.
+    /// A write by the device.
     pub(crate) fn write(&self, at: u64, from: &[u8]) -> Result<(), BusError> {
         let to = Self::mapped(at, from.len(), Direction::reaches_cpu)?;
         // SAFETY: as in `read`.

@@ -1,5 +1,5 @@
-//! The block driver of the crate `virtio-drivers` over a pool in static memory: a disk of ours, on
-//! a bus where it finds nothing but what the pool has mapped for it.
+//! The block driver of the crate `virtio-drivers` over a pool in static memory. The simulated disk
+//! can access only memory that the pool has mapped for it.
 #![expect(
     unsafe_code,
     reason = "requests without waiting are the driver's unsafe calls"
@@ -26,7 +26,7 @@ fn driver<const N: usize>(disk: &Rc<RefCell<Disk>>) -> Driver<N> {
     VirtIOBlk::new(Wire::new(disk)).expect("there is room for its queue")
 }
 
-/// Numbers that repeat for a seed.
+/// Random numbers that repeat for a seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -46,8 +46,8 @@ impl Numbers {
 const CANARY: u8 = 0x3c;
 const SECTORS: usize = 2048;
 
-/// Random reads and writes of up to 250 KiB from buffers that lie anywhere: the disk has what was
-/// written, what is read is what the disk has, and around the buffers nothing has changed.
+/// Random reads and writes of up to 250 KiB, with buffers at any address. The disk must contain the
+/// written data, reads must return the disk's data, and bytes around the buffers must not change.
 fn reads_and_writes<const N: usize>(disk: &Rc<RefCell<Disk>>, driver: &mut Driver<N>) {
     assert_eq!(driver.capacity(), SECTORS as u64);
     let mut numbers = Numbers(N as u64);
@@ -80,7 +80,7 @@ fn reads_and_writes<const N: usize>(disk: &Rc<RefCell<Disk>>, driver: &mut Drive
     assert_eq!(disk.borrow().bus_errors, 0);
 }
 
-/// The same disk and pool, with each set of features in turn.
+/// Tests the same disk and pool with each set of features in turn.
 fn all_features<const N: usize>(sets: &[(u64, bool)]) {
     Machine::<N>::boot(Limits::new());
     for (features, legacy) in sets {
@@ -111,7 +111,7 @@ fn chains_in_tables_of_their_own_and_old_layouts_go_through_the_pool_as_well() {
     ]);
 }
 
-/// A byte string that stands for what the driver keeps to itself.
+/// A byte string that must stay inside the driver.
 const SECRET: &[u8; 16] = b"nobody sees this";
 
 fn shows<const N: usize>(what: &[u8]) -> bool {
@@ -135,7 +135,7 @@ fn a_host_sees_what_is_written_while_it_is_and_nothing_of_what_lies_around() {
     let token = unsafe { driver.write_blocks_nb(3, &mut request, data, &mut response) };
     let token = token.unwrap();
     assert!(shows::<2>(message) && shows::<2>(&tail));
-    // Of the secret the host sees what was written, and not a byte more.
+    // The host sees only the part of the secret that was written.
     let visible = Machine::<2>::visible();
     let there = visible
         .windows(16)
@@ -171,7 +171,7 @@ fn requests_in_flight_have_slots_of_their_own() {
         let token = unsafe { driver.read_blocks_nb(7 * number, request, buffer, response) };
         tokens.push(token.unwrap());
     }
-    // Five slots for headers, five for data, five for answers; two pages of the queue.
+    // Five slots for headers, five for data, five for responses; four for two pages of the queue.
     assert_eq!(Machine::<3>::pool().used_slots(), 15 + 4);
     disk.borrow_mut().serve(&Bus::<Machine<3>>::new());
     for (number, buffer) in buffers.iter_mut().enumerate() {
@@ -193,7 +193,7 @@ fn a_disk_that_breaks_off_leaves_the_rest_of_a_buffer_as_it_was() {
     let disk = Disk::new(8, MODERN);
     disk.borrow_mut().bytes.fill(1);
     let mut driver = driver::<4>(&disk);
-    // Others have been here.
+    // Leave old data in the pool.
     driver.write_blocks(4, &[2; 4 * SECTOR]).unwrap();
     disk.borrow_mut().breaks_after = Some(100);
     let mut buffer = [3; 4 * SECTOR];
@@ -242,11 +242,11 @@ fn what_was_unshared_is_not_unshared_again() {
     let mut bytes = [0; 100];
     let buffer = NonNull::from(&mut bytes[..]);
     let towards = BufferDirection::DeviceToDriver;
-    // SAFETY: the buffer lives here, and nobody else has it.
+    // SAFETY: the buffer lives here, and nobody else uses it.
     let at = unsafe { PoolHal::<Machine<7>>::share(buffer, towards) };
     // SAFETY: it was shared just now.
     unsafe { PoolHal::<Machine<7>>::unshare(at, buffer, towards) };
     assert_eq!(Machine::<7>::pool().used_slots(), 0);
-    // SAFETY: it breaks the contract, and is stopped before anything is touched.
+    // SAFETY: this breaks the contract, but is refused before any memory is touched.
     unsafe { PoolHal::<Machine<7>>::unshare(at, buffer, towards) };
 }

@@ -10,26 +10,26 @@ const INDIRECT: u16 = 4;
 /// A buffer that the driver has put into a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffer {
-    /// Where it is on the bus.
+    /// The address on the bus.
     pub(crate) at: u64,
-    /// Its bytes.
+    /// The length in bytes.
     pub(crate) len: usize,
-    /// The device writes it.
+    /// True if the device may write it.
     pub(crate) writable: bool,
 }
 
-/// A queue where the driver says that it is.
+/// A queue, at the addresses that the driver has set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
-    /// Its descriptors.
+    /// The number of descriptors.
     pub(crate) size: u16,
-    /// The table of descriptors.
+    /// The address of the descriptor table.
     pub(crate) descriptors: u64,
-    /// What the driver offers.
+    /// The address of the available ring.
     pub(crate) driver: u64,
-    /// What the device gives back.
+    /// The address of the used ring.
     pub(crate) device: u64,
-    /// Of what the driver offers so many were served.
+    /// The number of available chains that were served.
     pub(crate) served: u16,
 }
 
@@ -43,7 +43,7 @@ fn number<const LEN: usize, const N: usize>(
 }
 
 impl Queue {
-    /// The next chain that the driver offers: the number of its head, and its buffers.
+    /// The next available chain: the number of its head, and its buffers.
     pub(crate) fn next<const N: usize>(
         &self,
         bus: &Bus<Machine<N>>,
@@ -93,7 +93,7 @@ impl Queue {
         }
     }
 
-    /// Gives a chain back of which so many bytes were written.
+    /// Returns a chain, of which `written` bytes were written.
     pub(crate) fn give_back<const N: usize>(
         &mut self,
         bus: &Bus<Machine<N>>,
@@ -105,7 +105,7 @@ impl Queue {
         bus.write(place, &element)?;
         self.served = self.served.wrapping_add(1);
         bus.write(self.device + 2, &self.served.to_le_bytes())?;
-        // Where events are agreed on: a notification for the next one, please.
+        // If events were negotiated, this requests a notification for the next chain.
         let event = self.device + 4 + 8 * u64::from(self.size);
         bus.write(event, &self.served.to_le_bytes())
     }
