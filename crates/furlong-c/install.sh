@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Builds the libraries for C and puts them, the header, the manual page and the words for pkg-config
-# below a folder: bash crates/furlong-c/install.sh /usr/local
+# Builds the libraries for C and installs them, the header, the manual page and the file for
+# pkg-config below a folder: bash crates/furlong-c/install.sh /usr/local
 set -euo pipefail
 prefix=${1:?"which folder? bash crates/furlong-c/install.sh /usr/local"}
 prefix=$(realpath -m "$prefix")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 version=$(cargo pkgid -p furlong-c | sed 's/.*[#@]//')
-# Before 1.0 each minor version is an interface of its own: what was linked with one starts with none
-# but that.
+# Before 1.0 each minor version is an interface of its own: a program starts only with the version
+# that it was linked with.
 soname=libfurlong_c.so.${version%.*}
 
 cargo rustc --profile c -p furlong-c --lib -- -Clink-arg=-Wl,-soname,"$soname"

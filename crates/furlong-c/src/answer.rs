@@ -1,4 +1,4 @@
-//! How a call ends: with 0, or with the negative number of an error.
+//! The result of a call: 0, or a negative error number.
 #![forbid(unsafe_code)]
 
 use core::ffi::c_int;
@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 
 use crate::errno::Errno;
 
-/// What C is told of `work`.
+/// Converts the result of `work` to C's.
 pub(crate) fn answer(work: impl FnOnce() -> Result<(), Errno>) -> c_int {
     match work() {
         Ok(()) => 0,
@@ -16,7 +16,7 @@ pub(crate) fn answer(work: impl FnOnce() -> Result<(), Errno>) -> c_int {
 
 /// An argument that must not be null.
 pub(crate) trait Given<T> {
-    /// It, or that it is missing.
+    /// Returns the value, or an error if it is missing.
     fn given(self) -> Result<T, Errno>;
 }
 
@@ -26,7 +26,7 @@ impl<T> Given<T> for Option<T> {
     }
 }
 
-/// Writes `value` where C wants it, if it does.
+/// Writes `value` to `out`, unless that is null.
 pub(crate) fn put<T>(out: Option<&mut MaybeUninit<T>>, value: T) {
     if let Some(out) = out {
         out.write(value);

@@ -1,4 +1,4 @@
-//! Bounce buffers: memory that a device can reach, for buffers that it cannot.
+//! Bounce buffers: memory that a device can access, for buffers that it cannot.
 
 pub mod device;
 pub mod map;
@@ -24,8 +24,8 @@ use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
 /// A pool of bounce memory, shared by many CPUs and devices.
 ///
-/// A buffer is mapped: it is copied into the pool, the device works there, and what it has written
-/// is copied back. What of a run of slots lies around a mapping is zeroed first.
+/// Mapping a buffer copies it into the pool. The device works on the copy, and its output is copied
+/// back. The rest of a run of slots around the mapping is zeroed first.
 #[derive(Debug)]
 pub struct Bounce {
     pub(crate) pool: Pool,
@@ -38,12 +38,12 @@ impl Housed for Bounce {
     }
 }
 
-/// Makes a pool as planned, whose memory comes from the heap: devices have a byte at the address
-/// that the program has.
+/// Makes a pool from a plan, with memory from the heap. The device address of a byte is its address
+/// in the program.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, there can be no such pool), -EOVERFLOW (more slots than
-/// can be numbered) or -ENOMEM.
-/// Threads: any.
+/// Returns 0, -EINVAL (an argument is NULL, the plan is invalid), -EOVERFLOW (more slots than can
+/// be numbered) or -ENOMEM.
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_create(
     bounce: Option<&mut MaybeUninit<*mut Bounce>>,
@@ -58,11 +58,11 @@ pub extern "C" fn furlong_bounce_create(
     })
 }
 
-/// Writes the bytes of tables that furlong_bounce_create_in wants for such a pool to bytes.
+/// Writes the size of the tables that furlong_bounce_create_in needs for this plan to bytes.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, there can be no such pool) or -EOVERFLOW (more slots
-/// than can be numbered).
-/// Threads: any.
+/// Returns 0, -EINVAL (an argument is NULL, the plan is invalid) or -EOVERFLOW (more slots than can
+/// be numbered).
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_table_bytes(
     plan: Option<&BouncePlan>,
@@ -76,19 +76,19 @@ pub extern "C" fn furlong_bounce_table_bytes(
     })
 }
 
-/// Makes a pool of one block in memory that the caller hands in: tables for what the pool knows,
-/// and a region that devices see from address on, a multiple of 2048, better of 256 KiB. It never
-/// allocates. Originals are copied by their address, as by memcpy. All of it is the caller's again
-/// when the pool is destroyed with nothing mapped.
+/// Makes a pool of one block in memory that the caller supplies: tables for the pool's state, and a
+/// region. Devices see the region from address on, which must be a multiple of 2048 and should be
+/// one of 256 KiB. The pool never allocates. Originals are copied by their address, as by memcpy.
+/// The caller gets all memory back when the pool is destroyed without mappings.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, there can be no such pool), -EOVERFLOW (more slots than
-/// can be numbered), -ENOMEM (table_bytes or region_bytes are too few) or -EADDRNOTAVAIL (address
-/// is no multiple of 2048, or beyond the plan's reach).
-/// Threads: any.
+/// Returns 0, -EINVAL (an argument is NULL, the plan is invalid), -EOVERFLOW (more slots than can
+/// be numbered), -ENOMEM (table_bytes or region_bytes are too few) or -EADDRNOTAVAIL (address is
+/// not a multiple of 2048, or is beyond the plan's reach).
+/// Threads: any thread.
 ///
 /// # Safety
-/// Both are good for reading and writing, and nobody else's (the region: but devices') until the
-/// pool is destroyed.
+/// Both are valid for reading and writing, and nobody else uses them until the pool is destroyed.
+/// Devices may use the region.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_bounce_create_in(
     bounce: Option<&mut MaybeUninit<*mut Bounce>>,
@@ -114,28 +114,28 @@ pub unsafe extern "C" fn furlong_bounce_create_in(
     })
 }
 
-/// Ends a pool; NULL is none. Memory in which something is mapped still is lost on purpose: a
+/// Destroys a pool; NULL is ignored. Memory that is still mapped is leaked on purpose, because a
 /// device may use it.
 ///
-/// Threads: nobody else uses the pool any more.
+/// Threads: exclusive; the pool must not be used afterwards.
 ///
 /// # Safety
 /// bounce came from furlong_bounce_create or furlong_bounce_create_in and has not been destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_bounce_destroy(bounce: *mut Bounce) {
     if let Some(bounce) = NonNull::new(bounce) {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller vouches for it.
         unsafe { handle::end(bounce) };
     }
 }
 
-/// Obtains a further block, if the plan lets the pool grow. Its slots are written to slots, unless
-/// that is NULL.
+/// Obtains one more block, if the plan lets the pool grow. The number of its slots is written to
+/// slots, unless that is NULL.
 ///
-/// Answers 0, -EINVAL (bounce is NULL), -EPERM (the plan lets the pool never grow), -ENOSPC (there
-/// are as many blocks as there may be), -ENOMEM, -EADDRNOTAVAIL (the memory is not where it was
-/// asked for) or -EAGAIN (somebody else makes the pool grow): nothing has changed.
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (bounce is NULL), -EPERM (the plan lets the pool never grow), -ENOSPC (the
+/// pool has its largest number of blocks), -ENOMEM, -EADDRNOTAVAIL (the new memory is not at the
+/// requested address) or -EAGAIN (another thread is growing the pool): nothing has changed.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_grow(
     bounce: Option<&Bounce>,
@@ -147,11 +147,12 @@ pub extern "C" fn furlong_bounce_grow(
     })
 }
 
-/// Does what can wait: grows if a map asked for it, and gives a block back that stays empty. By how
-/// many slots is written to grown and given_back, unless they are NULL.
+/// Does deferred work: grows the pool if a map requested it, and frees a block that stays empty.
+/// The numbers of slots added and removed are written to grown and given_back, unless they are
+/// NULL.
 ///
-/// Answers 0, or -EINVAL (bounce is NULL).
-/// Threads: side by side with everything.
+/// Returns 0, or -EINVAL (bounce is NULL).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_tend(
     bounce: Option<&Bounce>,
@@ -166,43 +167,43 @@ pub extern "C" fn furlong_bounce_tend(
     })
 }
 
-/// The slots of all blocks; 0 for NULL.
+/// The number of slots in all blocks; 0 for NULL.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_slots(bounce: Option<&Bounce>) -> usize {
     bounce.map_or(0, |bounce| bounce.pool.slots())
 }
 
-/// The slots that are free; 0 for NULL. Exact while nobody maps or unmaps.
+/// The number of free slots; 0 for NULL. Exact while no thread maps or unmaps.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_free_slots(bounce: Option<&Bounce>) -> usize {
     bounce.map_or(0, |bounce| bounce.pool.free_slots())
 }
 
-/// The slots that are mapped; 0 for NULL. Exact while nobody maps or unmaps.
+/// The number of mapped slots; 0 for NULL. Exact while no thread maps or unmaps.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_used_slots(bounce: Option<&Bounce>) -> usize {
     bounce.map_or(0, |bounce| bounce.pool.used_slots())
 }
 
-/// How many slots were mapped at a time, at most; 0 for NULL.
+/// The largest number of slots mapped at one time; 0 for NULL.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_high_water(bounce: Option<&Bounce>) -> usize {
     bounce.map_or(0, |bounce| bounce.pool.high_water())
 }
 
-/// Walks all invariants of the pool, which only a defect or a stray write can break. Exact while
-/// nobody maps or unmaps.
+/// Checks all invariants of the pool, which only a defect or a stray write can break. Exact while
+/// no thread maps or unmaps.
 ///
-/// Answers 0, -EINVAL (bounce is NULL) or -ENOTRECOVERABLE (one is broken).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (bounce is NULL) or -ENOTRECOVERABLE (one is broken).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_check(bounce: Option<&Bounce>) -> c_int {
     answer(|| bounce.given()?.pool.check().map_err(|_| Errno::BROKEN))

@@ -1,7 +1,7 @@
-//! Each error of the library, and its number.
+//! The error numbers of all errors of the library.
 //!
-//! Within one function no two errors have one number, but for arguments that make no sense, all of
-//! which are `EINVAL`, and for what there is no memory for.
+//! Within one function, different errors have different numbers, with two exceptions: all invalid
+//! arguments are `EINVAL`, and every lack of memory is `ENOMEM`.
 #![forbid(unsafe_code)]
 
 use core::ffi::c_int;
@@ -14,26 +14,26 @@ use furlong::{bounce, iova, maple, phys, rbtree, rcu};
 pub(crate) struct Errno(c_int);
 
 impl Errno {
-    /// An argument is missing or makes no sense.
+    /// An argument is missing or invalid.
     pub(crate) const INVALID: Self = Self(libc::EINVAL);
-    /// There is no memory.
+    /// Out of memory.
     pub(crate) const NO_MEMORY: Self = Self(libc::ENOMEM);
-    /// There is no such thing.
+    /// No such object.
     pub(crate) const NOT_FOUND: Self = Self(libc::ENOENT);
-    /// There is no room for what is asked.
+    /// No room for the request.
     pub(crate) const NO_SPACE: Self = Self(libc::ENOSPC);
     /// The caller's array is too short.
     pub(crate) const SHORT: Self = Self(libc::ENOBUFS);
-    /// It is in use.
+    /// The object is in use.
     pub(crate) const BUSY: Self = Self(libc::EBUSY);
-    /// The reader is not inside.
+    /// The reader has not entered.
     pub(crate) const OUTSIDE: Self = Self(libc::EPERM);
-    /// It is of a kind that this call leaves alone.
+    /// The object is of a kind that this call does not accept.
     pub(crate) const OTHER_KIND: Self = Self(libc::EPERM);
     /// An invariant is broken.
     pub(crate) const BROKEN: Self = Self(libc::ENOTRECOVERABLE);
 
-    /// As C has it, positive.
+    /// The number in C, positive.
     pub(crate) fn number(self) -> c_int {
         self.0
     }
@@ -51,7 +51,7 @@ impl<A: Address, E> From<maple::InsertError<A, E>> for Errno {
 impl<E> From<maple::StoreError<E>> for Errno {
     fn from(error: maple::StoreError<E>) -> Self {
         match error {
-            // A word is split without memory: the second one is never met.
+            // A word is split without memory, so the second error never occurs.
             maple::StoreError::NoMemory { .. } | maple::StoreError::NoSplit { .. } => {
                 Self::NO_MEMORY
             }
@@ -86,7 +86,7 @@ impl From<maple::NoMemory> for Errno {
 
 impl<X> From<maple::DuplicateError<X>> for Errno {
     fn from(_: maple::DuplicateError<X>) -> Self {
-        // Words are copied: only nodes can be missing.
+        // Words are copied: only memory for nodes can be missing.
         Self::NO_MEMORY
     }
 }
@@ -343,7 +343,8 @@ mod tests {
         Extent::from_last(Iova::new(0), Iova::new(1)).expect("they are in order")
     }
 
-    /// So many numbers, and none of them stands for arguments that make no sense.
+    /// Asserts that these errors have different numbers, none of which stands for an invalid
+    /// argument.
     #[track_caller]
     fn differ<E: Into<Errno>, const N: usize>(errors: [E; N]) {
         let numbers: BTreeSet<i32> = errors.map(|error| error.into().number()).into();

@@ -1,18 +1,18 @@
-//! Ranges by their first and their last index.
+//! Ranges, by their first and last index.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{self, Address};
 
 use crate::errno::Errno;
 
-/// A range that is not empty, by its first and its last index, so that one may reach the end of the
-/// space.
+/// A range that is not empty, given by its first and its last index, so that it may reach the end
+/// of the space.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Extent {
     /// The first index.
     pub start: u64,
-    /// The last index, which belongs to it.
+    /// The last index, which belongs to the range.
     pub last: u64,
 }
 

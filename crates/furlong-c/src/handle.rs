@@ -1,4 +1,4 @@
-//! Objects that C knows by their address, and memory that it hands in.
+//! Objects that C identifies by their address, and memory that it supplies.
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;
@@ -10,32 +10,32 @@ use core::slice;
 
 use crate::errno::Errno;
 
-/// Memory that was handed in. It is C's again when the object in it has been destroyed, and until
-/// then nobody else's, which is all that `'static` says here.
+/// Memory that the caller supplied. C gets it back when the object in it is destroyed. Until then
+/// nobody else uses it, which is all that `'static` means here.
 pub(crate) type Given = &'static mut [MaybeUninit<u8>];
 
-/// Where an object is.
+/// The place of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
     /// On the heap.
     Heap,
-    /// In memory that was handed in.
+    /// In memory that the caller supplied.
     Given,
 }
 
-/// An object that knows where it is.
+/// An object that stores its place.
 pub(crate) trait Housed {
-    /// Where it is.
+    /// Its place.
     fn home(&self) -> Home;
 }
 
-/// A place for an object on the heap.
+/// Allocates memory for an object on the heap.
 pub(crate) fn on_heap<T>() -> Result<Box<MaybeUninit<T>>, Errno> {
     const { assert!(size_of::<T>() > 0, "what has no size has no address") };
     // SAFETY: the size is not 0.
     let memory = unsafe { alloc(Layout::new::<T>()) };
     let memory = NonNull::new(memory).ok_or(Errno::NO_MEMORY)?.cast();
-    // SAFETY: allocated as such a box is, whose content need not be written.
+    // SAFETY: allocated as such a box is; its content need not be initialised.
     Ok(unsafe { Box::from_raw(memory.as_ptr()) })
 }
 
@@ -44,44 +44,44 @@ pub(crate) fn boxed<T>(value: T) -> Result<Box<T>, Errno> {
     Ok(Box::write(on_heap()?, value))
 }
 
-/// Ends an object, and gives its memory back if that came from the heap.
+/// Drops an object, and frees its memory if that came from the heap.
 ///
 /// # Safety
-/// It came from `Box::into_raw` if it says that it is on the heap, has not ended, and nobody uses
+/// It came from `Box::into_raw` if its place is the heap. It has not been dropped, and nobody uses
 /// it any more.
 pub(crate) unsafe fn end<T: Housed>(object: NonNull<T>) {
-    // SAFETY: the caller says that it lives.
+    // SAFETY: the caller vouches that it is alive.
     let home = unsafe { object.as_ref() }.home();
     match home {
-        // SAFETY: it came out of a box, as the caller says, and is made one again once.
+        // SAFETY: it came from a box, as the caller vouches, and becomes a box again only here.
         Home::Heap => drop(unsafe { Box::from_raw(object.as_ptr()) }),
-        // SAFETY: it lives, and nobody uses it any more.
+        // SAFETY: it is alive, and nobody uses it any more.
         Home::Given => unsafe { object.drop_in_place() },
     }
 }
 
-/// Memory of `len` bytes from `start` on; none without an address or with a length that no memory
-/// has.
+/// Memory of `len` bytes from `start` on; an error for null, or for a length that no memory has.
 ///
 /// # Safety
-/// It is good for reading and writing, and nobody else's, until what is put into it has ended.
+/// It is valid for reading and writing, and nobody else uses it until the object put into it is
+/// dropped.
 pub(crate) unsafe fn given(start: *mut c_void, len: usize) -> Result<Given, Errno> {
     let start = NonNull::new(start.cast()).ok_or(Errno::INVALID)?;
     let fits = isize::try_from(len).is_ok() && start.addr().get().checked_add(len).is_some();
     if !fits {
         return Err(Errno::INVALID);
     }
-    // SAFETY: the caller vouches for the memory, of which no value is asked.
+    // SAFETY: the caller vouches for the memory, which need not be initialised.
     Ok(unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) })
 }
 
-/// An array of C's for `room` values, to be written; none without an address.
+/// An array of C's with places for `room` values, to be written; none for null.
 ///
 /// # Safety
-/// If there is an address, there are so many places, nobody else's while the call lasts.
+/// If `start` is not null, there are so many places, and nobody else uses them during the call.
 pub(crate) unsafe fn room<'a, T>(start: *mut T, room: usize) -> Option<&'a mut [MaybeUninit<T>]> {
     let start = NonNull::new(start)?.cast();
-    // SAFETY: the caller vouches for the places, of which no value is asked.
+    // SAFETY: the caller vouches for the places, which need not be initialised.
     Some(unsafe { slice::from_raw_parts_mut(start.as_ptr(), room) })
 }
 
@@ -104,17 +104,17 @@ pub(crate) fn array<T>(
         .split_at_mut_checked(bytes)
         .ok_or(Errno::NO_MEMORY)?;
     let start = places.as_mut_ptr().cast();
-    // SAFETY: the bytes were borrowed for good, are aligned, and as many as so many places have.
+    // SAFETY: the bytes were borrowed for good, are aligned, and suffice for so many places.
     Ok((unsafe { slice::from_raw_parts_mut(start, len) }, rest))
 }
 
-/// Bytes that `len` objects take at most, wherever the memory begins.
+/// The largest number of bytes that `len` objects take, at any alignment of the memory.
 pub(crate) const fn footprint<T>(len: usize) -> usize {
     let all = size_of::<T>().saturating_mul(len);
     all.saturating_add(align_of::<T>() - 1)
 }
 
-/// The same places, each with `value`.
+/// The same places, all initialised to `value`.
 pub(crate) fn filled<T: Copy>(places: &'static mut [MaybeUninit<T>], value: T) -> &'static mut [T] {
     places.fill(MaybeUninit::new(value));
     let (start, len) = (places.as_mut_ptr().cast(), places.len());

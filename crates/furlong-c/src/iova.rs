@@ -1,4 +1,4 @@
-//! Device addresses: which are reserved, and where there is room for more.
+//! Device addresses: reservations, and searches for free ranges.
 
 mod nodes;
 pub mod range;
@@ -20,10 +20,10 @@ use crate::errno::Errno;
 use crate::extent::extent;
 use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
-/// A device's address space: which ranges of it are reserved.
+/// A device's address space, with its reserved ranges.
 ///
-/// It hands out whole granules. What is reserved is released by its addresses: C cannot keep a
-/// grant from being copied, so each release is looked up, in O(log n), and checked.
+/// It reserves whole granules. A range is released by its addresses: C may copy a grant, so each
+/// release is looked up, in O(log n), and checked.
 #[derive(Debug)]
 pub struct Iova {
     pub(crate) space: Space<Standard, Nodes>,
@@ -36,12 +36,12 @@ impl Housed for Iova {
     }
 }
 
-/// Makes a space of the addresses from start to last with nothing reserved, in granules of granule
-/// bytes, on the heap.
+/// Makes a space on the heap, of the addresses from start to last, with nothing reserved, in
+/// granules of granule bytes.
 ///
-/// Answers 0, -EINVAL (iova is NULL, last is below start, granule is no power of two, the space is
-/// not made of whole granules) or -ENOMEM.
-/// Threads: any.
+/// Returns 0, -EINVAL (iova is NULL, last is below start, granule is not a power of two, the space
+/// does not consist of whole granules) or -ENOMEM.
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_create(
     iova: Option<&mut MaybeUninit<*mut Iova>>,
@@ -58,23 +58,25 @@ pub extern "C" fn furlong_iova_create(
     })
 }
 
-/// The bytes that furlong_iova_create_in wants for a space of so many reserved ranges.
+/// The size in bytes that furlong_iova_create_in needs for a space of so many reserved ranges.
 ///
-/// Threads: any.
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_bytes(ranges: usize) -> usize {
     footprint::<Iova>(1).saturating_add(footprint::<SpaceNode>(ranges))
 }
 
-/// Makes the same space in memory of bytes bytes. It never allocates: when all that memory is in
-/// use, reserving answers -ENOMEM. The memory is the caller's again when the space is destroyed.
+/// Makes a space in memory of bytes bytes that the caller supplies. It never allocates: when all
+/// that memory is in use, a reservation returns -ENOMEM. The caller gets the memory back when the
+/// space is destroyed.
 ///
-/// Answers 0, -EINVAL (an argument is NULL; otherwise as furlong_iova_create) or -ENOMEM (bytes are
+/// Returns 0, -EINVAL (an argument is NULL; otherwise as furlong_iova_create) or -ENOMEM (bytes are
 /// too few for an empty space).
-/// Threads: any.
+/// Threads: any thread.
 ///
 /// # Safety
-/// The memory is good for reading and writing, and nobody else's until the space is destroyed.
+/// The memory is valid for reading and writing, and nobody else uses it until the space is
+/// destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_iova_create_in(
     iova: Option<&mut MaybeUninit<*mut Iova>>,
@@ -96,24 +98,24 @@ pub unsafe extern "C" fn furlong_iova_create_in(
     })
 }
 
-/// Ends a space; NULL is none.
+/// Destroys a space; NULL is ignored.
 ///
-/// Threads: nobody else uses the space any more.
+/// Threads: exclusive; the space must not be used afterwards.
 ///
 /// # Safety
 /// iova came from furlong_iova_create or furlong_iova_create_in and has not been destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_iova_destroy(iova: *mut Iova) {
     if let Some(iova) = NonNull::new(iova) {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller vouches for it.
         unsafe { handle::end(iova) };
     }
 }
 
-/// Makes sure that the next so many reservations allocate nothing.
+/// Obtains memory for so many reservations, which then allocate nothing.
 ///
-/// Answers 0, -EINVAL (iova is NULL) or -ENOMEM.
-/// Threads: alone, under the caller's lock.
+/// Returns 0, -EINVAL (iova is NULL) or -ENOMEM.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_prepare(iova: Option<&mut Iova>, reservations: usize) -> c_int {
     answer(|| Ok(iova.given()?.space.prepare(reservations)?))
@@ -121,16 +123,16 @@ pub extern "C" fn furlong_iova_prepare(iova: Option<&mut Iova>, reservations: us
 
 /// The number of reserved ranges; 0 for NULL.
 ///
-/// Threads: beside others that only look at the space.
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_len(iova: Option<&Iova>) -> usize {
     iova.map_or(0, |iova| iova.space.len())
 }
 
-/// Walks all invariants of the space, which only a defect or a stray write can break.
+/// Checks all invariants of the space, which only a defect or a stray write can break.
 ///
-/// Answers 0, -EINVAL (iova is NULL) or -ENOTRECOVERABLE (one is broken).
-/// Threads: beside others that only look at the space.
+/// Returns 0, -EINVAL (iova is NULL) or -ENOTRECOVERABLE (one is broken).
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_check(iova: Option<&Iova>) -> c_int {
     answer(|| iova.given()?.space.check().map_err(|_| Errno::BROKEN))

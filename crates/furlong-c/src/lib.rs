@@ -1,29 +1,29 @@
 //! The library [`furlong`] for C: a header, a static and a shared library.
 //!
 //! # What it is
-//! Functions of C over four systems: [`maple`], ranges in a B-tree; [`iova`], device addresses;
-//! [`phys`], physical segments; [`bounce`], bounce buffers. `include/furlong.h` is written from
-//! these files by cbindgen, and a test holds it against them; so the documents here speak to
+//! C functions for four systems: [`maple`], ranges in a B-tree; [`iova`], device addresses;
+//! [`phys`], physical segments; [`bounce`], bounce buffers. cbindgen writes `include/furlong.h`
+//! from these files, and a test compares the two. So the doc comments of exported items address
 //! readers of C.
 //!
 //! # Words
-//! - **handle**: an object that C knows by its address only: on the heap, or in memory that was
-//!   handed in.
-//! - **answer**: 0, or the negative number of an error.
+//! - **handle**: an object that C identifies by its address only. It is on the heap, or in memory
+//!   that the caller supplied.
+//! - **answer**: the result of a call: 0, or a negative error number.
 //!
 //! # Rules
-//! - R1: `&mut` is C's "under the caller's lock", `&` its "side by side": what the header says of
-//!   threads is what the type of the argument says. Null is `None`, and an answer.
-//! - R2: what goes out is written to [`MaybeUninit`](core::mem::MaybeUninit), for C need not have
-//!   written there before, and only by a call that succeeds, unless its document says so.
-//! - R3: numbers stand for choices, since a C program may pass any.
-//! - R4: no panic crosses the border. A panic is a defect, and `extern "C"` makes it an abort.
+//! - R1: the type of an argument matches the header's "Threads": `&mut` is C's "exclusive", `&` its
+//!   "concurrent" or "read-only". Null is `None`, and leads to an error.
+//! - R2: output is written to [`MaybeUninit`](core::mem::MaybeUninit), because C need not have
+//!   initialised it. Only a call that succeeds writes it, unless its documentation says otherwise.
+//! - R3: choices are passed as numbers, because a C program may pass any value.
+//! - R4: no panic unwinds into C. A panic is a defect, and `extern "C"` turns it into an abort.
 //!
 //! # Files
 //! - `maple`, `iova`, `phys`, `bounce`: the functions.
-//! - `errno`: each error of the library and its number; `answer`: how a call ends.
+//! - `errno`: the error numbers; `answer`: results of calls.
 //! - `extent`: ranges by their first and last index; `handle`: objects by their address.
-//! - `port`: what a kernel brings.
+//! - `port`: functions that a kernel must provide.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 extern crate alloc;

@@ -21,10 +21,10 @@ use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 use crate::handle::boxed;
 
-/// A map from ranges of 64-bit indices to entries, which do not overlap.
+/// A map from ranges of 64-bit indices, which do not overlap, to entries.
 ///
-/// An entry is a pointer, or any other word of its size that is not 0: all its bits are the
-/// caller's. The map follows no pointer and frees nothing that an entry points to. Neighbours are
+/// An entry is a pointer, or any other word of its size that is not 0: the caller may use all its
+/// bits. The map dereferences no pointer, and frees nothing that an entry points to. Neighbours are
 /// never merged. A range that is stored into the middle of another one leaves two parts with the
 /// same entry.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct MapleEntry {
     pub start: u64,
     /// The last index.
     pub last: u64,
-    /// The entry; null where this is a gap.
+    /// The entry; NULL for a gap.
     pub entry: *mut c_void,
 }
 
@@ -64,20 +64,21 @@ impl From<Place<VirtAddr, NonZeroUsize>> for MapleEntry {
     }
 }
 
-/// What C has for an entry. The map may have been given the address by C, so it counts as exposed.
+/// Converts an entry to C's word. C may have supplied the address to the map, so it counts as
+/// exposed.
 fn word(entry: NonZeroUsize) -> *mut c_void {
     ptr::with_exposed_provenance_mut(entry.get())
 }
 
-/// The entry that C means.
+/// Converts C's word to an entry.
 fn entry_of(word: *mut c_void) -> Result<NonZeroUsize, Errno> {
     NonZeroUsize::new(word.expose_provenance()).given()
 }
 
-/// Makes an empty map. It allocates nothing further until it gets its first entry.
+/// Makes an empty map. It allocates no nodes until it gets its first entry.
 ///
-/// Answers 0, -EINVAL (maple is NULL) or -ENOMEM.
-/// Threads: any.
+/// Returns 0, -EINVAL (maple is NULL) or -ENOMEM.
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_create(maple: Option<&mut MaybeUninit<Box<Maple>>>) -> c_int {
     answer(|| {
@@ -86,9 +87,9 @@ pub extern "C" fn furlong_maple_create(maple: Option<&mut MaybeUninit<Box<Maple>
     })
 }
 
-/// Ends a map; NULL is none. Its entries are forgotten, and what they point to stays.
+/// Destroys a map; NULL is ignored. Objects that its entries point to are not freed.
 ///
-/// Threads: nobody else uses the map any more.
+/// Threads: exclusive; the map must not be used afterwards.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_destroy(maple: Option<Box<Maple>>) {
     drop(maple);
@@ -96,8 +97,8 @@ pub extern "C" fn furlong_maple_destroy(maple: Option<Box<Maple>>) {
 
 /// Makes another map with the same ranges and entries, node by node.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOMEM: nothing was made.
-/// Threads: beside others that only look at the map.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOMEM: nothing was made.
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_duplicate(
     maple: Option<&Maple>,
@@ -113,16 +114,16 @@ pub extern "C" fn furlong_maple_duplicate(
 
 /// The number of entries; 0 for NULL.
 ///
-/// Threads: beside others that only look at the map.
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_len(maple: Option<&Maple>) -> usize {
     maple.map_or(0, |maple| maple.0.len())
 }
 
-/// Forgets all entries.
+/// Removes all entries.
 ///
-/// Answers 0, or -EINVAL (maple is NULL).
-/// Threads: alone, under the caller's lock.
+/// Returns 0, or -EINVAL (maple is NULL).
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_clear(maple: Option<&mut Maple>) -> c_int {
     answer(|| {
@@ -131,12 +132,12 @@ pub extern "C" fn furlong_maple_clear(maple: Option<&mut Maple>) -> c_int {
     })
 }
 
-/// Gives start to last an entry, if nothing is there. In the way was the first range that overlaps,
-/// which is written to conflict, unless that is NULL, with -EEXIST only.
+/// Adds an entry for start to last, if no range overlaps. With -EEXIST, and only then, the first
+/// overlapping range is written to conflict, unless that is NULL.
 ///
-/// Answers 0, -EINVAL (maple or entry is NULL, last is below start), -EEXIST (another range
+/// Returns 0, -EINVAL (maple or entry is NULL, last is below start), -EEXIST (another range
 /// overlaps) or -ENOMEM: nothing has changed.
-/// Threads: alone, under the caller's lock.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_insert(
     maple: Option<&mut Maple>,
@@ -155,12 +156,12 @@ pub extern "C" fn furlong_maple_insert(
     })
 }
 
-/// Takes out the entry that has index, with its whole range, and writes it to taken, unless that is
-/// NULL.
+/// Removes the entry that contains index, with its whole range, and writes it to taken, unless that
+/// is NULL.
 ///
-/// Answers 0, -EINVAL (maple is NULL), -ENOENT (no entry has the index) or -ENOMEM: nothing has
-/// changed.
-/// Threads: alone, under the caller's lock.
+/// Returns 0, -EINVAL (maple is NULL), -ENOENT (no entry contains the index) or -ENOMEM: nothing
+/// has changed.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_erase(
     maple: Option<&mut Maple>,
@@ -174,14 +175,15 @@ pub extern "C" fn furlong_maple_erase(
     })
 }
 
-/// Gives the entry that has index the range start to last, which has index too: it grows and
-/// shrinks at either end. In the way was the range that is written to conflict, unless that is
-/// NULL, with -EEXIST only; that is the entry's own if the new range does not have the index.
+/// Changes the range of the entry that contains index to start to last, which must contain index
+/// too. The range may grow and shrink at both ends. With -EEXIST, and only then, the range in the
+/// way is written to conflict, unless that is NULL. It is the entry's own range if the new one does
+/// not contain the index.
 ///
-/// Answers 0, -EINVAL (maple is NULL, last is below start), -ENOENT (no entry has the index),
-/// -EEXIST (another entry is in the way, or the new range does not have the index) or -ENOMEM:
+/// Returns 0, -EINVAL (maple is NULL, last is below start), -ENOENT (no entry contains the index),
+/// -EEXIST (another entry is in the way, or the new range does not contain the index) or -ENOMEM:
 /// nothing has changed.
-/// Threads: alone, under the caller's lock.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_resize(
     maple: Option<&mut Maple>,
@@ -200,20 +202,19 @@ pub extern "C" fn furlong_maple_resize(
     })
 }
 
-/// The entry that has index; NULL if none has, and for a NULL map.
+/// The entry that contains index; NULL if there is none, and for a NULL map.
 ///
-/// Threads: beside others that only look at the map.
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_load(maple: Option<&Maple>, index: u64) -> *mut c_void {
     let entry = maple.and_then(|maple| maple.0.load(VirtAddr::from_raw(index)));
     entry.map_or(ptr::null_mut(), word)
 }
 
-/// Writes what is at index to found: an entry with its range, or a gap with its own, whose entry is
-/// NULL.
+/// Writes the entry or the gap at index to found, with its range; the entry of a gap is NULL.
 ///
-/// Answers 0, or -EINVAL (an argument is NULL).
-/// Threads: beside others that only look at the map.
+/// Returns 0, or -EINVAL (an argument is NULL).
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_walk(
     maple: Option<&Maple>,
@@ -227,10 +228,10 @@ pub extern "C" fn furlong_maple_walk(
     })
 }
 
-/// Writes the first entry that has index or lies behind it to found.
+/// Writes the first entry that contains index or lies behind it to found.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
-/// Threads: beside others that only look at the map.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_find(
     maple: Option<&Maple>,
@@ -245,10 +246,10 @@ pub extern "C" fn furlong_maple_find(
     })
 }
 
-/// Writes the last entry that has index or lies before it to found.
+/// Writes the last entry that contains index or lies before it to found.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
-/// Threads: beside others that only look at the map.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_find_back(
     maple: Option<&Maple>,
@@ -263,20 +264,20 @@ pub extern "C" fn furlong_maple_find_back(
     })
 }
 
-/// Obtains nodes for so many changes, which then neither allocate nor free nor answer -ENOMEM. They
-/// are kept until furlong_maple_trim.
+/// Obtains nodes for so many changes, which then neither allocate nor free nor return -ENOMEM. The
+/// nodes are kept until furlong_maple_trim.
 ///
-/// Answers 0, -EINVAL (maple is NULL) or -ENOMEM.
-/// Threads: alone, under the caller's lock.
+/// Returns 0, -EINVAL (maple is NULL) or -ENOMEM.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_prepare(maple: Option<&mut Maple>, changes: usize) -> c_int {
     answer(|| Ok(maple.given()?.0.prepare(changes)?))
 }
 
-/// Gives nodes that are not in use back, and keeps none from now on.
+/// Frees unused nodes, and keeps none from now on.
 ///
-/// Answers 0, or -EINVAL (maple is NULL).
-/// Threads: alone, under the caller's lock.
+/// Returns 0, or -EINVAL (maple is NULL).
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_trim(maple: Option<&mut Maple>) -> c_int {
     answer(|| {
@@ -285,10 +286,10 @@ pub extern "C" fn furlong_maple_trim(maple: Option<&mut Maple>) -> c_int {
     })
 }
 
-/// Walks all invariants of the map, which only a defect or a stray write can break.
+/// Checks all invariants of the map, which only a defect or a stray write can break.
 ///
-/// Answers 0, -EINVAL (maple is NULL) or -ENOTRECOVERABLE (one is broken).
-/// Threads: beside others that only look at the map.
+/// Returns 0, -EINVAL (maple is NULL) or -ENOTRECOVERABLE (one is broken).
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_check(maple: Option<&Maple>) -> c_int {
     answer(|| maple.given()?.0.check().map_err(|_| Errno::BROKEN))

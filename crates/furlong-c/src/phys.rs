@@ -1,4 +1,4 @@
-//! Physical segments, plugged and unplugged while others look pages up.
+//! Physical segments, plugged and unplugged during lookups of pages.
 
 pub mod boot;
 pub mod page;
@@ -19,14 +19,14 @@ use crate::answer::{Given, answer};
 use crate::errno::Errno;
 use crate::handle::{self, Home, Housed, footprint, on_heap, place};
 
-/// Segments of physical memory in frames of 4 KiB, and a descriptor of 64 bytes for each frame once
-/// the table has started.
+/// Segments of physical memory in frames of 4 KiB. After the start of the table, each frame has a
+/// descriptor of 64 bytes.
 ///
-/// All that changes a table, and all that asks for more than a frame, takes the table's own spin
-/// lock: it may be called side by side, from any thread, but not by a handler that may have
-/// interrupted another such call. Lookups go through a reader and take no lock.
+/// A spin lock of the table protects all changes, and all queries about more than one frame. Any
+/// thread may call them concurrently. A handler that may have interrupted another such call must
+/// not call them. Lookups use a reader and take no lock.
 ///
-/// A segment is named by any of its frames.
+/// A segment is identified by any of its frames.
 #[derive(Debug)]
 pub struct Phys {
     pub(crate) table: Table,
@@ -40,8 +40,8 @@ impl Housed for Phys {
 }
 
 impl Phys {
-    /// A table without segments. It is a constant where it is made, and copied from there: a
-    /// kernel's stack has no room for its 12 KiB.
+    /// A table without segments. It is a constant and copied to its place, because a kernel's stack
+    /// has no room for its 12 KiB.
     const fn empty(home: Home) -> Self {
         let table = Table::new();
         Self { table, home }
@@ -52,10 +52,10 @@ impl Phys {
     }
 }
 
-/// Makes an empty table on the heap, where it also gets what it needs later.
+/// Makes an empty table on the heap, which also allocates there later.
 ///
-/// Answers 0, -EINVAL (phys is NULL) or -ENOMEM.
-/// Threads: any.
+/// Returns 0, -EINVAL (phys is NULL) or -ENOMEM.
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_create(phys: Option<&mut MaybeUninit<*mut Phys>>) -> c_int {
     answer(|| {
@@ -67,24 +67,26 @@ pub extern "C" fn furlong_phys_create(phys: Option<&mut MaybeUninit<*mut Phys>>)
     })
 }
 
-/// The bytes that furlong_phys_create_in wants for a table of up to 32 segments that has not
-/// started. For starting and what comes after it needs 64 bytes a frame and some 100 KiB more, here
-/// or from furlong_phys_donate.
+/// The size in bytes that furlong_phys_create_in needs for a table of up to 32 segments before its
+/// start. The start and later changes need 64 bytes for each frame and about 100 KiB more, in this
+/// memory or from furlong_phys_donate.
 ///
-/// Threads: any.
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_bytes() -> usize {
     footprint::<Phys>(1)
 }
 
-/// Makes an empty table in memory of bytes bytes, of which it keeps the rest for what it needs
-/// later. It never allocates. The memory is the caller's again when the table is destroyed.
+/// Makes an empty table in memory of bytes bytes that the caller supplies. It keeps the rest of the
+/// memory for later use, and never allocates. The caller gets the memory back when the table is
+/// destroyed.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOMEM (bytes are too few).
-/// Threads: any.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOMEM (bytes are too few).
+/// Threads: any thread.
 ///
 /// # Safety
-/// The memory is good for reading and writing, and nobody else's until the table is destroyed.
+/// The memory is valid for reading and writing, and nobody else uses it until the table is
+/// destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_phys_create_in(
     phys: Option<&mut MaybeUninit<*mut Phys>>,
@@ -103,28 +105,29 @@ pub unsafe extern "C" fn furlong_phys_create_in(
     })
 }
 
-/// Ends a table, with all descriptors; NULL is none.
+/// Destroys a table, with all descriptors; NULL is ignored.
 ///
-/// Threads: nobody else uses the table any more, and it has no readers.
+/// Threads: exclusive; the table has no readers, and must not be used afterwards.
 ///
 /// # Safety
-/// phys came from furlong_phys_create or furlong_phys_create_in and has not been destroyed; its
-/// readers have.
+/// phys came from furlong_phys_create or furlong_phys_create_in and has not been destroyed. All its
+/// readers have been destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_phys_destroy(phys: *mut Phys) {
     if let Some(phys) = NonNull::new(phys) {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller vouches for it.
         unsafe { handle::end(phys) };
     }
 }
 
-/// Gives the table memory for what it needs later: a static array, or frames that no segment has.
+/// Gives the table memory for later use: a static array, or frames outside of all segments.
 ///
-/// Answers 0, or -EINVAL (an argument is NULL).
-/// Threads: side by side with everything.
+/// Returns 0, or -EINVAL (an argument is NULL).
+/// Threads: concurrent.
 ///
 /// # Safety
-/// The memory is good for reading and writing, and nobody else's until the table is destroyed.
+/// The memory is valid for reading and writing, and nobody else uses it until the table is
+/// destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_phys_donate(
     phys: Option<&Phys>,
@@ -140,11 +143,11 @@ pub unsafe extern "C" fn furlong_phys_donate(
     })
 }
 
-/// Gives memory back that no reader looks at any more. Each change does so by itself; this is for
-/// who wants it earlier.
+/// Frees memory that no reader uses any more. Each change does so by itself; call this to free it
+/// earlier.
 ///
-/// Answers 0, or -EINVAL (phys is NULL).
-/// Threads: side by side with everything.
+/// Returns 0, or -EINVAL (phys is NULL).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_sweep(phys: Option<&Phys>) -> c_int {
     answer(|| {
@@ -153,19 +156,18 @@ pub extern "C" fn furlong_phys_sweep(phys: Option<&Phys>) -> c_int {
     })
 }
 
-/// The bytes that the table has in use of the memory that it was given or took from the heap; 0 for
-/// NULL.
+/// The number of bytes in use, of memory that was supplied or came from the heap; 0 for NULL.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_memory_bytes(phys: Option<&Phys>) -> usize {
     phys.map_or(0, |phys| phys.lock().memory_bytes())
 }
 
-/// Walks all invariants of the table, which only a defect or a stray write can break.
+/// Checks all invariants of the table, which only a defect or a stray write can break.
 ///
-/// Answers 0, -EINVAL (phys is NULL) or -ENOTRECOVERABLE (one is broken).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL) or -ENOTRECOVERABLE (one is broken).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_check(phys: Option<&Phys>) -> c_int {
     answer(|| phys.given()?.lock().check().map_err(|_| Errno::BROKEN))

@@ -1,4 +1,4 @@
-//! What a kernel brings, where there is no C library: a heap, and an end for what is at fault.
+//! Functions that a kernel provides if there is no C library: a heap, and a panic handler.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
@@ -6,30 +6,29 @@ use core::fmt::{self, Write};
 use core::panic::PanicInfo;
 
 unsafe extern "C" {
-    /// Memory of size bytes at a multiple of align, a power of two; NULL if there is none. To be
-    /// written by a kernel that links the library without Rust's standard library, and by nobody
-    /// else.
+    /// Allocates size bytes at a multiple of align, a power of two; NULL if out of memory. Only a
+    /// kernel that links the library without Rust's standard library defines this function.
     ///
-    /// Threads: side by side with everything.
+    /// Threads: concurrent.
     fn furlong_port_allocate(size: usize, align: usize) -> *mut c_void;
 
-    /// Takes memory back that furlong_port_allocate gave, with the same size and align. As that, to
-    /// be written by a kernel.
+    /// Frees memory from furlong_port_allocate, with the same size and align. Defined by a kernel,
+    /// as that.
     ///
-    /// Threads: side by side with everything.
+    /// Threads: concurrent.
     fn furlong_port_free(memory: *mut c_void, size: usize, align: usize);
 
-    /// Ends the program, for the library has found itself at fault; message has len bytes. As
-    /// furlong_port_allocate, to be written by a kernel. It does not return.
+    /// Ends the program after the library has found a defect in itself; message has len bytes.
+    /// Defined by a kernel, as furlong_port_allocate. It does not return.
     ///
-    /// Threads: any.
+    /// Threads: any thread.
     fn furlong_port_panic(message: *const u8, len: usize) -> !;
 }
 
 /// The kernel's heap.
 struct Port;
 
-// SAFETY: the kernel promises what its two functions say, which is what this trait asks for.
+// SAFETY: the kernel promises for its two functions what this trait requires.
 unsafe impl GlobalAlloc for Port {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: a layout's alignment is a power of two.
@@ -45,7 +44,7 @@ unsafe impl GlobalAlloc for Port {
 #[global_allocator]
 static HEAP: Port = Port;
 
-// What the compiled parts of Rust's library name as their guide to unwinding; nobody follows it.
+// The compiled parts of Rust's library refer to this symbol for unwinding, which never happens.
 #[cfg(panic = "abort")]
 core::arch::global_asm!(
     ".pushsection .text.furlong_personality,\"ax\",@progbits",
@@ -56,7 +55,7 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// What is said of a panic, as far as it fits.
+/// The panic message, as far as it fits.
 struct Text {
     bytes: [u8; 256],
     len: usize,
@@ -78,7 +77,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
         bytes: [0; 256],
         len: 0,
     };
-    // It takes what fits, and refuses nothing.
+    // `Text` truncates and never fails.
     let _ = write!(text, "furlong: {info}");
     // SAFETY: the text has so many bytes.
     unsafe { furlong_port_panic(text.bytes.as_ptr(), text.len) }

@@ -1,9 +1,9 @@
-//! The committed header is the one that the sources make: declarations and documents.
+//! The committed header equals the one generated from the sources: declarations and comments.
 //!
 //! ```text
 //! FURLONG_BLESS=1 cargo test -p furlong-c --test header_drift
 //! ```
-//! writes it anew.
+//! rewrites it.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::{env, fs};
 
 use cbindgen::{Builder, Config};
 
-/// What the header is made from, in its order.
+/// The source files of the header, in its order.
 const SOURCES: &[&str] = &[
     "extent",
     "maple",
@@ -42,7 +42,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(here(path)).expect(path)
 }
 
-/// The comment above the header, with the example that the checks compile.
+/// The first comment of the header, with the example that the checks compile.
 fn top() -> String {
     let example = read("tests/c/example.c");
     let (_, program) = example

@@ -1,4 +1,4 @@
-//! Devices: what each can reach, and how much it may have.
+//! Devices: the reach and the quota of each.
 
 use alloc::boxed::Box;
 use core::ffi::{c_int, c_void};
@@ -13,20 +13,20 @@ use crate::answer::{Given, answer};
 use crate::errno::Errno;
 use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
-/// What a device can reach and how its buffers must lie. Fill it in with furlong_bounce_limits and
-/// change what differs.
+/// The reach of a device, and its constraints on buffers. Initialise it with furlong_bounce_limits,
+/// then change single fields.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BounceLimits {
     /// The last address that the device can put on the bus.
     pub reach: u64,
-    /// Low bits of the original's address that its place in the pool must share: 2^n - 1.
+    /// Low address bits that a buffer's place in the pool must share with the original: 2^n - 1.
     pub min_align_mask: u64,
-    /// What a run must start at a multiple of, less one: 2^n - 1.
+    /// Alignment of a run of slots, less one: 2^n - 1.
     pub align_mask: u64,
-    /// What a run must not cross a multiple of, less one: 2^n - 1.
+    /// A boundary, less one: 2^n - 1. A run must not cross a multiple of the boundary.
     pub boundary_mask: u64,
-    /// Slots that the device may have at a time; 0 for as many as there are.
+    /// Slots that the device may use at a time; 0 for no quota.
     pub quota: u32,
 }
 
@@ -41,7 +41,7 @@ impl BounceLimits {
         }
     }
 
-    /// A device with these limits that may use the pool.
+    /// Makes a device with these limits that may use the pool.
     fn admitted(&self, bounce: &Bounce, id: u32, home: Home) -> Result<BounceDevice, Errno> {
         let device = bounce.pool.admit(Device::new(id, self.limits())?);
         Ok(BounceDevice { device, home })
@@ -61,10 +61,10 @@ impl Housed for BounceDevice {
     }
 }
 
-/// Fills limits in: none.
+/// Initialises limits to no limits.
 ///
-/// Answers 0, or -EINVAL (limits is NULL).
-/// Threads: any.
+/// Returns 0, or -EINVAL (limits is NULL).
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_limits(limits: Option<&mut MaybeUninit<BounceLimits>>) -> c_int {
     answer(|| {
@@ -80,12 +80,12 @@ pub extern "C" fn furlong_bounce_limits(limits: Option<&mut MaybeUninit<BounceLi
     })
 }
 
-/// Makes a device with a number that tells it from others, for a pool; of a restricted pool it can
-/// use no other. It is on the heap.
+/// Makes a device for a pool on the heap; id is a number that identifies it. A device for a
+/// restricted pool can use no other pool.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, a mask is no power of two less one, boundary_mask is
+/// Returns 0, -EINVAL (an argument is NULL, a mask is not a power of two less one, boundary_mask is
 /// less than a slot) or -ENOMEM.
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_device_create(
     bounce: Option<&Bounce>,
@@ -101,23 +101,24 @@ pub extern "C" fn furlong_bounce_device_create(
     })
 }
 
-/// The bytes that furlong_bounce_device_create_in wants.
+/// The size in bytes that furlong_bounce_device_create_in needs.
 ///
-/// Threads: any.
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_device_bytes() -> usize {
     footprint::<BounceDevice>(1)
 }
 
-/// Makes the same device in memory of bytes bytes, which is the caller's again when the device is
-/// destroyed.
+/// Makes a device in memory of bytes bytes that the caller supplies. The caller gets the memory
+/// back when the device is destroyed.
 ///
-/// Answers 0, -EINVAL (an argument is NULL; otherwise as furlong_bounce_device_create) or -ENOMEM
+/// Returns 0, -EINVAL (an argument is NULL; otherwise as furlong_bounce_device_create) or -ENOMEM
 /// (bytes are too few).
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 ///
 /// # Safety
-/// The memory is good for reading and writing, and nobody else's until the device is destroyed.
+/// The memory is valid for reading and writing, and nobody else uses it until the device is
+/// destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_bounce_device_create_in(
     bounce: Option<&Bounce>,
@@ -138,10 +139,10 @@ pub unsafe extern "C" fn furlong_bounce_device_create_in(
     })
 }
 
-/// Ends a device that has nothing mapped in the pool any more.
+/// Destroys a device without mappings in the pool.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -EBUSY (it has): the device lives on.
-/// Threads: nobody else uses the device any more. It looks at every slot.
+/// Returns 0, -EINVAL (an argument is NULL) or -EBUSY (it has mappings): the device stays valid.
+/// Threads: exclusive; the device must not be used afterwards. The call examines every slot.
 ///
 /// # Safety
 /// device came from furlong_bounce_device_create or furlong_bounce_device_create_in and has not
@@ -153,29 +154,30 @@ pub unsafe extern "C" fn furlong_bounce_device_destroy(
 ) -> c_int {
     answer(|| {
         let (bounce, device) = (bounce.given()?, NonNull::new(device).given()?);
-        // SAFETY: it lives, as the caller vouches.
+        // SAFETY: it is alive, as the caller vouches.
         let own = unsafe { device.as_ref() };
         if bounce.pool.mappings_of(&own.device) > 0 {
             return Err(Errno::BUSY);
         }
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller vouches for it.
         unsafe { handle::end(device) };
         Ok(())
     })
 }
 
-/// How many of its slots a device has; 0 without a quota, for then nobody counts, and for NULL.
+/// The number of slots that a device uses; 0 without a quota, because then they are not counted,
+/// and for NULL.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_device_used(device: Option<&BounceDevice>) -> u32 {
     device.and_then(|device| device.device.used()).unwrap_or(0)
 }
 
-/// The length of the longest buffer that fits an empty pool for the device, wherever it lies; 0 for
+/// The length of the longest buffer that fits an empty pool for the device, at any alignment; 0 for
 /// NULL.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_longest(
     bounce: Option<&Bounce>,

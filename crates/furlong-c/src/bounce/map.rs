@@ -1,4 +1,4 @@
-//! Mappings: a buffer's place in a pool, found again by the address that the device has.
+//! Mappings: a buffer's place in a pool, identified by its device address.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -12,11 +12,11 @@ use super::device::BounceDevice;
 use crate::answer::{Given, answer, put};
 use crate::errno::Errno;
 
-/// The device reads what the CPU has written.
+/// The device reads data that the CPU has written.
 pub const FURLONG_BOUNCE_TO_DEVICE: u32 = 0;
-/// The CPU reads what the device has written.
+/// The CPU reads data that the device has written.
 pub const FURLONG_BOUNCE_FROM_DEVICE: u32 = 1;
-/// Both.
+/// Both directions.
 pub const FURLONG_BOUNCE_BOTH: u32 = 2;
 
 const _: () = {
@@ -25,26 +25,25 @@ const _: () = {
     assert!(FURLONG_BOUNCE_BOTH == Direction::Both as u32);
 };
 
-/// The direction that C means.
+/// Converts C's direction.
 fn direction(number: u32) -> Result<Direction, Errno> {
     let number = u8::try_from(number).ok();
     number.and_then(Direction::from_number).given()
 }
 
-/// Maps len bytes at original for a device, copies them there whatever the direction, and writes
-/// where the device finds the first one to address.
+/// Maps len bytes at original for a device. Copies them to the pool, whatever the direction, and
+/// writes the device address of the first one to address.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, len is 0, there is no such direction), -EOVERFLOW (no
-/// run is that long), -EOPNOTSUPP (the device asks for more alignment than there is), -E2BIG (it
-/// crosses the device's boundary wherever it lies), -EDQUOT (the device has its slots already),
-/// -EADDRNOTAVAIL (the device reaches no block), -ENOSPC (no area has room) or -EACCES (the device
-/// was made for another pool): nothing has changed.
-/// Threads: side by side with everything. It allocates only where the plan lets the pool grow
-/// inline or has transients.
+/// Returns 0, -EINVAL (an argument is NULL, len is 0, the direction is unknown), -EOVERFLOW (no run
+/// is that long), -EOPNOTSUPP (the pool cannot provide the alignment that the device requires),
+/// -E2BIG (it crosses the device's boundary at every place), -EDQUOT (the device has used up its
+/// quota), -EADDRNOTAVAIL (the device reaches no block), -ENOSPC (no area has room) or -EACCES (the
+/// device was made for another pool): nothing has changed.
+/// Threads: concurrent. It allocates only if the plan lets the pool grow inline or has transients.
 ///
 /// # Safety
-/// Until it is unmapped, len bytes at original are good for reading, and for writing if the device
-/// writes; nobody else writes them while a map, sync or unmap copies them.
+/// Until it is unmapped, len bytes at original are valid for reading, and for writing if the device
+/// writes. Nobody else writes them while a map, sync or unmap copies them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_bounce_map(
     bounce: Option<&Bounce>,
@@ -59,7 +58,7 @@ pub unsafe extern "C" fn furlong_bounce_map(
         let original = NonNull::new(original).given()?;
         let original = PhysAddr::new(original.as_ptr().expose_provenance() as u64);
         let direction = self::direction(direction)?;
-        // SAFETY: the caller vouches for the original, which is found by its exposed address.
+        // SAFETY: the caller vouches for the original, whose address was exposed.
         let mapped = unsafe {
             bounce
                 .pool
@@ -71,16 +70,16 @@ pub unsafe extern "C" fn furlong_bounce_map(
 }
 
 /// Ends the mapping that begins at address. If the device writes, the first written bytes are
-/// copied back: SIZE_MAX for all, 0 for none; of what is said beyond the mapping nothing is
-/// believed.
+/// copied back: SIZE_MAX for all, 0 for none. A larger number than the mapping's length counts as
+/// its length.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, there is no such direction), -ENOENT (nothing is mapped
+/// Returns 0, -EINVAL (an argument is NULL, the direction is unknown), -ENOENT (nothing is mapped
 /// there), -EDOM (the mapping begins elsewhere), -EPERM (another device mapped it), -EPROTOTYPE (it
 /// was mapped in another direction) or -EBADF (it was allocated): nothing has changed.
-/// Threads: side by side with everything but syncs of the same mapping.
+/// Threads: concurrent, except with syncs of the same mapping.
 ///
 /// # Safety
-/// The original is as furlong_bounce_map asks for.
+/// The original is valid as furlong_bounce_map requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_bounce_unmap(
     bounce: Option<&Bounce>,
@@ -101,12 +100,12 @@ pub unsafe extern "C" fn furlong_bounce_unmap(
 
 /// Copies len bytes from address on to the device, if it reads.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, len is 0, there is no such direction), -ERANGE (some of
+/// Returns 0, -EINVAL (an argument is NULL, len is 0, the direction is unknown), -ERANGE (some of
 /// the bytes are outside the mapping); otherwise as furlong_bounce_unmap: nothing was copied.
-/// Threads: side by side with everything but the unmap of the same mapping.
+/// Threads: concurrent, except with the unmap of the same mapping.
 ///
 /// # Safety
-/// The original is as furlong_bounce_map asks for.
+/// The original is valid as furlong_bounce_map requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_bounce_sync_for_device(
     bounce: Option<&Bounce>,
@@ -126,11 +125,11 @@ pub unsafe extern "C" fn furlong_bounce_sync_for_device(
 
 /// Copies len bytes from address on back to the original, if the device writes.
 ///
-/// Answers as furlong_bounce_sync_for_device.
-/// Threads: side by side with everything but the unmap of the same mapping.
+/// Returns as furlong_bounce_sync_for_device.
+/// Threads: concurrent, except with the unmap of the same mapping.
 ///
 /// # Safety
-/// The original is as furlong_bounce_map asks for.
+/// The original is valid as furlong_bounce_map requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_bounce_sync_for_cpu(
     bounce: Option<&Bounce>,
@@ -148,12 +147,12 @@ pub unsafe extern "C" fn furlong_bounce_sync_for_cpu(
     })
 }
 
-/// Takes len bytes without an original, zeroed, until furlong_bounce_deallocate: a descriptor ring,
-/// a mailbox. Writes where the device has them to address, and where the CPU has them to memory,
-/// unless that is NULL; the CPU is to use volatile accesses.
+/// Allocates len zeroed bytes without an original, for a descriptor ring or a mailbox, until
+/// furlong_bounce_deallocate. Writes the device address to address, and the CPU's address to
+/// memory, unless that is NULL. The CPU must use volatile accesses.
 ///
-/// Answers as furlong_bounce_map.
-/// Threads: side by side with everything.
+/// Returns as furlong_bounce_map.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_allocate(
     bounce: Option<&Bounce>,
@@ -171,11 +170,11 @@ pub extern "C" fn furlong_bounce_allocate(
     })
 }
 
-/// Gives back what furlong_bounce_allocate has taken.
+/// Frees memory from furlong_bounce_allocate.
 ///
-/// Answers 0, -EINVAL (an argument is NULL), -ENOENT (nothing is there), -EDOM (it begins
+/// Returns 0, -EINVAL (an argument is NULL), -ENOENT (nothing is allocated there), -EDOM (it begins
 /// elsewhere), -EPERM (another device has it) or -EBADF (it was mapped): nothing has changed.
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 ///
 /// # Safety
 /// Nobody uses the memory any more.
@@ -188,7 +187,7 @@ pub unsafe extern "C" fn furlong_bounce_deallocate(
     answer(|| {
         let (bounce, device) = (bounce.given()?, device.given()?);
         let at = Iova::new(address);
-        // SAFETY: the caller says that nobody uses it any more.
+        // SAFETY: the caller vouches that nobody uses it any more.
         unsafe { bounce.pool.deallocate_raw(&device.device, at) }?;
         Ok(())
     })

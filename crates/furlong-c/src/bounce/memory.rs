@@ -1,11 +1,11 @@
-//! Where the memory of a pool comes from.
+//! The memory of a pool.
 
 use core::ptr::NonNull;
 
 use furlong::addr::{Iova, PhysAddr};
 use furlong::bounce::{Backing, HeapMemory, Memory, RegionMemory, Wanted};
 
-/// The heap, or a region that was handed in.
+/// The heap, or a region that the caller supplied.
 #[derive(Debug)]
 pub(crate) struct BounceMemory(Source);
 
@@ -43,7 +43,7 @@ unsafe impl Memory for BounceMemory {
 
     unsafe fn free(&self, backing: Backing) {
         match &self.0 {
-            // SAFETY: the caller keeps the contract of this same method.
+            // SAFETY: the caller keeps the contract of this method, which is the same.
             Source::Heap(heap) => unsafe { heap.free(backing) },
             // SAFETY: as above.
             Source::Region(region) => unsafe { region.free(backing) },
@@ -52,7 +52,7 @@ unsafe impl Memory for BounceMemory {
 
     unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
         match &self.0 {
-            // SAFETY: the caller keeps the contract of this same method.
+            // SAFETY: the caller keeps the contract of this method, which is the same.
             Source::Heap(heap) => unsafe { heap.read(from, to, len) },
             // SAFETY: as above.
             Source::Region(region) => unsafe { region.read(from, to, len) },
@@ -61,7 +61,7 @@ unsafe impl Memory for BounceMemory {
 
     unsafe fn write(&self, to: PhysAddr, from: NonNull<u8>, len: usize) {
         match &self.0 {
-            // SAFETY: the caller keeps the contract of this same method.
+            // SAFETY: the caller keeps the contract of this method, which is the same.
             Source::Heap(heap) => unsafe { heap.write(to, from, len) },
             // SAFETY: as above.
             Source::Region(region) => unsafe { region.write(to, from, len) },

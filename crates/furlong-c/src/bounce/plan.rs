@@ -1,4 +1,4 @@
-//! How large a pool is, and what it may become.
+//! The size of a pool, and its growth.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
@@ -9,44 +9,45 @@ use furlong::bounce::{Access, Cpu, Growth, Plan};
 use crate::answer::{Given, answer};
 use crate::errno::Errno;
 
-/// The first block is all there is.
+/// The pool never gets more than its first block.
 pub const FURLONG_BOUNCE_GROW_NEVER: u32 = 0;
 /// The pool grows in furlong_bounce_tend.
 pub const FURLONG_BOUNCE_GROW_DEFERRED: u32 = 1;
-/// The pool grows in the map that finds no room.
+/// The pool grows in a map that finds no room.
 pub const FURLONG_BOUNCE_GROW_INLINE: u32 = 2;
 
-/// How large a pool is, and what it may become. Fill it in with furlong_bounce_plan and change what
-/// differs.
+/// The size of a pool, and its growth. Initialise it with furlong_bounce_plan, then change single
+/// fields.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BouncePlan {
-    /// Slots of 2 KiB of the first block.
+    /// Slots of the first block, of 2 KiB each.
     pub slots: usize,
-    /// Areas of the first block, a power of two: one a CPU.
+    /// Areas of the first block, a power of two: one for each CPU.
     pub areas: usize,
-    /// Blocks that there may be at a time, the first included.
+    /// The largest number of blocks at a time, including the first.
     pub blocks: usize,
     /// Slots of a further block.
     pub block_slots: usize,
-    /// Where there is no memory for a block it is halved, down to so many slots.
+    /// If there is no memory for a block, its size is halved, down to this number of slots.
     pub block_min: usize,
-    /// Mappings that may have a block of their own at a time, where no area has room.
+    /// The largest number of mappings that may have a block of their own at a time, used if no
+    /// area has room.
     pub transients: usize,
     /// The highest address that the memory may have.
     pub reach: u64,
-    /// How often in a row a further block must be found empty before it is given back.
+    /// The number of times in a row that a further block must be found empty before it is freed.
     pub patience: u32,
-    /// FURLONG_BOUNCE_GROW_NEVER and so on.
+    /// FURLONG_BOUNCE_GROW_NEVER or another growth.
     pub growth: u32,
-    /// Not 0: for devices that are made for this pool only, with one area and without growth.
+    /// Not 0: only devices made for this pool may use it, it has one area, and it does not grow.
     pub is_restricted: u32,
-    /// Says on which CPU it is called, from 0; it chooses the area that is asked first, and may be
-    /// stale. NULL: all callers begin with the same area.
+    /// Returns the number of the CPU that calls it, from 0. The number selects the area that is
+    /// tried first, and may be stale. NULL: all callers begin with the same area.
     pub cpu: Option<extern "C" fn() -> usize>,
 }
 
-/// What a C program says of the CPU that it runs on.
+/// The CPU number from a C program.
 #[derive(Clone, Copy, Debug)]
 pub struct CallersCpu(Option<extern "C" fn() -> usize>);
 
@@ -57,7 +58,7 @@ impl Cpu for CallersCpu {
 }
 
 impl BouncePlan {
-    /// The plan, if its numbers mean something.
+    /// Converts the plan, if its numbers are valid.
     pub(crate) fn read(&self) -> Result<(Plan, CallersCpu), Errno> {
         let growth = match self.growth {
             FURLONG_BOUNCE_GROW_NEVER => Growth::Never,
@@ -76,7 +77,7 @@ impl BouncePlan {
             block_slots: self.block_slots,
             block_min: self.block_min,
             transients: self.transients,
-            // Nobody waits here: a map is refused.
+            // No caller waits: a map without room is refused.
             waiters: 0,
             patience: self.patience,
             reach: Iova::new(self.reach),
@@ -86,11 +87,11 @@ impl BouncePlan {
     }
 }
 
-/// Fills plan in: a pool of so many slots in so many areas that neither grows nor gives mappings
-/// blocks of their own.
+/// Initialises plan to a pool of so many slots in so many areas that does not grow, and gives no
+/// mapping a block of its own.
 ///
-/// Answers 0, or -EINVAL (plan is NULL).
-/// Threads: any.
+/// Returns 0, or -EINVAL (plan is NULL).
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_plan(
     plan: Option<&mut MaybeUninit<BouncePlan>>,

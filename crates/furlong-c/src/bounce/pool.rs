@@ -6,6 +6,6 @@ use furlong::bounce::{self, AreaFirst, Custom, LockFree, ZeroPads};
 use super::memory::BounceMemory;
 use super::plan::CallersCpu;
 
-/// The standard configuration, where C says which CPU it is on.
+/// The standard configuration, with the CPU number from C.
 pub(crate) type Pool =
     bounce::Pool<BounceMemory, Custom<AreaFirst, LockFree, ZeroPads, CallersCpu>>;

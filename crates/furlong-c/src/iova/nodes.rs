@@ -1,4 +1,4 @@
-//! Where the nodes of a space are: on the heap, or in memory that was handed in.
+//! The nodes of a space: on the heap, or in memory that the caller supplied.
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
@@ -24,12 +24,12 @@ enum Kept {
 }
 
 impl Nodes {
-    /// None yet; as many as are needed.
+    /// An empty store that allocates on the heap.
     pub(crate) fn on_heap() -> Self {
         Self(Kept::Heap(Vec::new()))
     }
 
-    /// As many as memory has room for.
+    /// A store with as many places as `memory` has room for.
     pub(crate) fn in_memory(memory: Given) -> Self {
         let skipped = align_of::<SpaceNode>() - 1;
         let len = memory.len().saturating_sub(skipped) / size_of::<SpaceNode>();
@@ -39,7 +39,7 @@ impl Nodes {
     }
 }
 
-/// Nodes that are in no tree, in every place.
+/// Initialises all places with nodes that are in no tree.
 fn filled(places: &'static mut [MaybeUninit<SpaceNode>]) -> &'static mut [SpaceNode] {
     let free = SpaceNode::new(Reserved { start: 0, last: 0 });
     handle::filled(places, free)

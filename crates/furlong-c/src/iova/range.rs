@@ -1,4 +1,4 @@
-//! Ranges by their addresses: reserved, released, and looked for.
+//! Ranges by their addresses: reservation, release, and look-up.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
@@ -11,11 +11,11 @@ use crate::answer::{Given, answer, put};
 use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 
-/// It was granted to somebody.
+/// The range was granted to a caller.
 pub const FURLONG_IOVA_GRANTED: u32 = 0;
-/// It is a region of the firmware's or the machine's.
+/// The range is a region of the firmware or the machine.
 pub const FURLONG_IOVA_FIXED: u32 = 1;
-/// It is what a release left of a range that was granted.
+/// The range is the rest of a granted range that was partly released.
 pub const FURLONG_IOVA_UNCLAIMED: u32 = 2;
 
 const _: () = {
@@ -34,7 +34,7 @@ pub struct IovaOwned {
     pub last: u64,
     /// A small number that no other reserved range has at the same time.
     pub index: usize,
-    /// FURLONG_IOVA_GRANTED and so on.
+    /// FURLONG_IOVA_GRANTED or another kind.
     pub kind: u32,
 }
 
@@ -50,13 +50,13 @@ impl From<Owned> for IovaOwned {
     }
 }
 
-/// Reserves exactly start to last. In the way was the range that is written to conflict, unless
-/// that is NULL, with -EEXIST only.
+/// Reserves exactly start to last. With -EEXIST, and only then, the reserved range in the way is
+/// written to conflict, unless that is NULL.
 ///
-/// Answers 0, -EINVAL (iova is NULL, last is below start, the range is not made of whole granules),
-/// -ERANGE (part of it is outside the space), -EEXIST (part of it is reserved) or -ENOMEM: nothing
-/// has changed.
-/// Threads: alone, under the caller's lock.
+/// Returns 0, -EINVAL (iova is NULL, last is below start, the range does not consist of whole
+/// granules), -ERANGE (part of it is outside the space), -EEXIST (part of it is reserved) or
+/// -ENOMEM: nothing has changed.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_reserve_at(
     iova: Option<&mut Iova>,
@@ -70,20 +70,20 @@ pub extern "C" fn furlong_iova_reserve_at(
         if let Err(ReserveAtError::Occupied(at)) = &reserved {
             put(conflict, Extent::from(*at));
         }
-        // Dropped, it stays reserved, and is found by its address.
+        // A dropped grant stays reserved, and is found by its address.
         drop(reserved?);
         Ok(())
     })
 }
 
-/// Reserves a region of the firmware's or the machine's, which may overlap others of its kind: what
-/// these have stays theirs. The number of ranges that came of it is written to count, unless that
-/// is NULL.
+/// Reserves a region of the firmware or the machine. It may overlap others of its kind; then only
+/// the parts that are not reserved yet are added. The number of ranges added is written to count,
+/// unless that is NULL.
 ///
-/// Answers 0, -EINVAL (iova is NULL, last is below start, the region is not made of whole
+/// Returns 0, -EINVAL (iova is NULL, last is below start, the region does not consist of whole
 /// granules), -ERANGE (part of it is outside the space), -EEXIST (part of it is reserved for
 /// another kind) or -ENOMEM: nothing has changed.
-/// Threads: alone, under the caller's lock.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_reserve_fixed(
     iova: Option<&mut Iova>,
@@ -101,9 +101,9 @@ pub extern "C" fn furlong_iova_reserve_fixed(
 /// Reserves every free part of start to last, each as a range of its own. Their number is written
 /// to count, unless that is NULL.
 ///
-/// Answers 0, -EINVAL (iova is NULL, last is below start, the range is not made of whole granules),
-/// -ERANGE (part of it is outside the space) or -ENOMEM: nothing has changed.
-/// Threads: alone, under the caller's lock.
+/// Returns 0, -EINVAL (iova is NULL, last is below start, the range does not consist of whole
+/// granules), -ERANGE (part of it is outside the space) or -ENOMEM: nothing has changed.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_fill(
     iova: Option<&mut Iova>,
@@ -119,22 +119,22 @@ pub extern "C" fn furlong_iova_fill(
     })
 }
 
-/// Releases exactly start to last, which is not FURLONG_IOVA_FIXED.
+/// Releases exactly start to last, which must not be FURLONG_IOVA_FIXED.
 ///
-/// Answers 0, -EINVAL (iova is NULL, last is below start, the range is not made of whole granules),
-/// -ENOENT (nothing of it is reserved), -EBUSY (part of a larger range, or of several, is) or
-/// -EPERM (it is fixed: furlong_iova_release_fixed): nothing has changed.
-/// Threads: alone, under the caller's lock.
+/// Returns 0, -EINVAL (iova is NULL, last is below start, the range does not consist of whole
+/// granules), -ENOENT (no part of it is reserved), -EBUSY (it is part of a larger range, or covers
+/// several) or -EPERM (it is fixed: use furlong_iova_release_fixed): nothing has changed.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_release(iova: Option<&mut Iova>, start: u64, last: u64) -> c_int {
     answer(|| iova.given()?.release(start, last, false))
 }
 
-/// Releases exactly start to last, which is FURLONG_IOVA_FIXED: a region of the firmware's that is
-/// in use no more.
+/// Releases exactly start to last, which must be FURLONG_IOVA_FIXED: a region of the firmware that
+/// is no longer in use.
 ///
-/// Answers as furlong_iova_release, but -EPERM if it is not fixed.
-/// Threads: alone, under the caller's lock.
+/// Returns as furlong_iova_release, but -EPERM if it is not fixed.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_release_fixed(
     iova: Option<&mut Iova>,
@@ -145,7 +145,7 @@ pub extern "C" fn furlong_iova_release_fixed(
 }
 
 impl Iova {
-    /// Releases exactly this range, if it is fixed or if it is not.
+    /// Releases exactly this range, if it is fixed as `is_fixed` says.
     fn release(&mut self, start: u64, last: u64, is_fixed: bool) -> Result<(), Errno> {
         let at = extent(start, last)?;
         let owner = self
@@ -160,14 +160,14 @@ impl Iova {
     }
 }
 
-/// Releases all of start to last but what is fixed in it, and cuts the ranges that are partly
-/// inside: what is left of them is FURLONG_IOVA_UNCLAIMED. How many pieces were released is written
-/// to count, unless that is NULL; 0 if nothing was reserved.
+/// Releases all of start to last except fixed ranges. Ranges that are partly inside are cut, and
+/// the rest of them becomes FURLONG_IOVA_UNCLAIMED. The number of pieces released is written to
+/// count, unless that is NULL; 0 if nothing was reserved.
 ///
-/// Answers 0, -EINVAL (iova is NULL, last is below start, the range is not made of whole granules),
-/// -ERANGE (part of it is outside the space) or -ENOMEM (a hole in the middle of a range needs a
-/// second one): nothing has changed.
-/// Threads: alone, under the caller's lock.
+/// Returns 0, -EINVAL (iova is NULL, last is below start, the range does not consist of whole
+/// granules), -ERANGE (part of it is outside the space) or -ENOMEM (a hole in the middle of a range
+/// needs a second one): nothing has changed.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_release_range(
     iova: Option<&mut Iova>,
@@ -182,10 +182,10 @@ pub extern "C" fn furlong_iova_release_range(
     })
 }
 
-/// Writes the reserved range that has address to owned.
+/// Writes the reserved range that contains address to owned.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (it is free, or outside the space).
-/// Threads: beside others that only look at the space.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOENT (it is free, or outside the space).
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_owner(
     iova: Option<&Iova>,
@@ -200,11 +200,11 @@ pub extern "C" fn furlong_iova_owner(
     })
 }
 
-/// Writes the first reserved range that has address or lies behind it to owned. To go through all,
-/// begin with address 0 and go on behind owned's last address, unless that is UINT64_MAX.
+/// Writes the first reserved range that contains address or lies behind it to owned. To visit all,
+/// begin with address 0 and continue behind owned's last address, unless that is UINT64_MAX.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
-/// Threads: beside others that only look at the space.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_next(
     iova: Option<&Iova>,
@@ -219,11 +219,11 @@ pub extern "C" fn furlong_iova_next(
     })
 }
 
-/// Writes the first free range from address on to gap: what of it lies below address is left out.
-/// To go through all, as with furlong_iova_next.
+/// Writes the first free range from address on to gap, without the part below address. All are
+/// visited as with furlong_iova_next.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
-/// Threads: beside others that only look at the space.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_next_free(
     iova: Option<&Iova>,
@@ -238,7 +238,7 @@ pub extern "C" fn furlong_iova_next_free(
     })
 }
 
-/// All addresses from this one on.
+/// All addresses from `address` on.
 fn from(address: u64) -> Result<addr::Extent<addr::Iova>, Errno> {
     extent(address, u64::MAX)
 }

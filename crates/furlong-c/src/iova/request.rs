@@ -1,4 +1,4 @@
-//! What is asked of a space: a size, and where it may lie.
+//! Requests to a space: a size, and its constraints.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
@@ -16,57 +16,58 @@ use crate::errno::Errno;
 pub const FURLONG_IOVA_LOWEST: u32 = 0;
 /// The highest place.
 pub const FURLONG_IOVA_HIGHEST: u32 = 1;
-/// The place whose start is nearest to the hint, the lower one of two.
+/// The place whose start is nearest to the hint; the lower one of two equally near.
 pub const FURLONG_IOVA_NEAR: u32 = 2;
-/// The lowest place in the smallest gap that will do.
+/// The lowest place in the smallest gap that is large enough.
 pub const FURLONG_IOVA_BEST: u32 = 3;
-/// A place drawn from all with the same chance; the hint has 64 random bits to draw with.
+/// A uniformly random place among all; the hint supplies 64 random bits.
 pub const FURLONG_IOVA_RANDOM: u32 = 4;
 
-/// What is asked of a space. Fill it in with furlong_iova_request and change what differs.
+/// A request for a range. Initialise it with furlong_iova_request, then change single fields.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IovaRequest {
-    /// Bytes of data, at least 1.
+    /// The size of the data in bytes, at least 1.
     pub size: u64,
-    /// Where in its first granule the data begins, in bytes; less than a granule.
+    /// The offset of the data in its first granule, in bytes; less than a granule.
     pub offset: u64,
-    /// What the start of the grant is a multiple of, in bytes, a power of two.
+    /// The alignment of the grant's start in bytes, a power of two.
     pub align: u64,
     /// The lowest start of the grant.
     pub low: u64,
     /// The highest last byte of the data.
     pub high: u64,
-    /// Data lies at or below this address, or above the next one; where this one is not below the
-    /// next one nothing is excluded.
+    /// Data lies at or below this address, or above exclude_high. If this is not below
+    /// exclude_high, nothing is excluded.
     pub exclude_low: u64,
     /// See exclude_low.
     pub exclude_high: u64,
-    /// What data may not cross a multiple of, in bytes, a power of two; 0 for none.
+    /// A boundary in bytes, a power of two: the data must not cross its multiples; 0 for none.
     pub boundary: u64,
-    /// Granules that are free before the grant when it is made.
+    /// Granules that must be free before the grant when it is made.
     pub guard_before: u64,
-    /// Granules that are free behind the grant when it is made.
+    /// Granules that must be free behind the grant when it is made.
     pub guard_after: u64,
     /// For FURLONG_IOVA_NEAR and FURLONG_IOVA_RANDOM.
     pub hint: u64,
-    /// FURLONG_IOVA_LOWEST and so on.
+    /// FURLONG_IOVA_LOWEST or another policy.
     pub policy: u32,
-    /// Not 0: where the boundary leaves no place, the grant is shorter and its data ends there.
+    /// Not 0: if the boundary leaves no place, the grant is shorter and its data ends at the
+    /// boundary.
     pub is_split: u32,
 }
 
-/// What was reserved.
+/// A reserved range and its data.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IovaGrant {
-    /// The first address: a granule's.
+    /// The first address, at the start of a granule.
     pub start: u64,
-    /// The last address. From start to last is what is to be released.
+    /// The last address. Release exactly start to last.
     pub last: u64,
-    /// Where the data begins.
+    /// The first address of the data.
     pub data_start: u64,
-    /// Where the data ends: before its size, if it was split.
+    /// The last address of the data; less than its size requires, if it was split.
     pub data_last: u64,
     /// A small number that no other reserved range has at the same time.
     pub index: usize,
@@ -86,7 +87,7 @@ impl From<&Grant> for IovaGrant {
 }
 
 impl IovaRequest {
-    /// `size` bytes anywhere, the lowest place, with no guard.
+    /// A request for `size` bytes anywhere, at the lowest place, without guards.
     fn of_size(size: u64) -> Self {
         Self {
             size,
@@ -127,7 +128,7 @@ impl IovaRequest {
         }
     }
 
-    /// Reserves, if there is such a policy.
+    /// Reserves a range, if the policy exists.
     fn reserve(&self, iova: &mut Iova) -> Result<Result<Grant, ReserveError>, Errno> {
         let (space, request, hint) = (&mut iova.space, self.request(), self.hint);
         Ok(match self.policy {
@@ -152,11 +153,11 @@ fn bits(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Fills request in: size bytes anywhere, at the lowest place, with no guard, no boundary and
-/// nothing excluded.
+/// Initialises request to size bytes anywhere, at the lowest place, without guards, boundary or
+/// exclusion.
 ///
-/// Answers 0, or -EINVAL (request is NULL).
-/// Threads: any.
+/// Returns 0, or -EINVAL (request is NULL).
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_request(
     request: Option<&mut MaybeUninit<IovaRequest>>,
@@ -168,13 +169,13 @@ pub extern "C" fn furlong_iova_request(
     })
 }
 
-/// Reserves what request asks for, and writes what that is to grant.
+/// Reserves a range for request, and writes it to grant.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, size is 0, align or boundary is no power of two, offset
-/// is not less than a granule, high is below low, there is no such policy), -E2BIG (the data
-/// crosses the boundary wherever it lies, and may not be split), -EOVERFLOW (size, offset and
-/// guards do not fit 64 bits), -ENOSPC (no gap will do) or -ENOMEM: nothing has changed.
-/// Threads: alone, under the caller's lock.
+/// Returns 0, -EINVAL (an argument is NULL, size is 0, align or boundary is not a power of two,
+/// offset is not less than a granule, high is below low, the policy is unknown), -E2BIG (the data
+/// crosses the boundary at every place, and may not be split), -EOVERFLOW (size, offset and guards
+/// do not fit 64 bits), -ENOSPC (no gap is large enough) or -ENOMEM: nothing has changed.
+/// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_reserve(
     iova: Option<&mut Iova>,

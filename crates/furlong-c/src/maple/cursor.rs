@@ -1,4 +1,4 @@
-//! Places in a map that outlive changes.
+//! Places in a map that stay valid across changes.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
@@ -10,27 +10,27 @@ use crate::answer::{Given, answer};
 use crate::errno::Errno;
 use crate::extent::extent;
 
-/// A place in a map: the range that was found last, or one that was set. It knows no node, so that
-/// it may be kept while the map changes, and set at will.
+/// A place in a map: the range that was found last, or one that was set. It refers to no node, so
+/// it may be kept while the map changes, and set freely.
 ///
-/// With all 0 it is at index 0 with nothing found; to begin elsewhere, set start and last. Where
-/// nothing is found it stays where it is, and a call in the other direction begins with the range
+/// All zero, it is at index 0 with nothing found. To begin elsewhere, set start and last. If
+/// nothing is found it stays in place, and a call in the other direction begins with the range
 /// itself.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MapleCursor {
     /// The first index of the range.
     pub start: u64,
-    /// The last one.
+    /// The last index of the range.
     pub last: u64,
-    /// 0: looking upwards begins with the range itself; 1: it goes on behind it.
+    /// 0: an upward search begins with the range itself; 1: it continues behind the range.
     pub is_passed_up: u32,
-    /// 0: looking downwards begins with the range itself; 1: it goes on before it.
+    /// 0: a downward search begins with the range itself; 1: it continues before the range.
     pub is_passed_down: u32,
 }
 
 impl MapleCursor {
-    /// Where it is, if it can be there.
+    /// The range, if the fields are valid.
     fn at(&self) -> Result<addr::Extent<VirtAddr>, Errno> {
         if self.is_passed_up > 1 || self.is_passed_down > 1 {
             return Err(Errno::INVALID);
@@ -38,7 +38,7 @@ impl MapleCursor {
         extent(self.start, self.last)
     }
 
-    /// Where looking goes on upwards; none behind the last index.
+    /// The start of the next upward search; none behind the last index.
     fn upwards(&self) -> Result<Option<VirtAddr>, Errno> {
         let at = self.at()?;
         Ok(match self.is_passed_up {
@@ -47,7 +47,7 @@ impl MapleCursor {
         })
     }
 
-    /// Where looking goes on downwards; none before the first index.
+    /// The start of the next downward search; none before the first index.
     fn downwards(&self) -> Result<Option<VirtAddr>, Errno> {
         let at = self.at()?;
         Ok(match self.is_passed_down {
@@ -56,7 +56,7 @@ impl MapleCursor {
         })
     }
 
-    /// Is at what was found, and writes that to out.
+    /// Moves the cursor to a find, and writes that to `out`.
     fn arrive(&mut self, found: MapleEntry, out: &mut MaybeUninit<MapleEntry>) {
         *self = Self {
             start: found.start,
@@ -68,12 +68,12 @@ impl MapleCursor {
     }
 }
 
-/// Moves cursor to the next entry and writes that to found: the first one that ends behind the
-/// cursor's range.
+/// Moves cursor to the next entry, and writes it to found. That is the first entry that ends behind
+/// the cursor's range.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (there is
+/// Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (there is
 /// none).
-/// Threads: beside others that only look at the map; each has a cursor of its own.
+/// Threads: read-only; each thread needs its own cursor.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_next(
     maple: Option<&Maple>,
@@ -92,12 +92,12 @@ pub extern "C" fn furlong_maple_next(
     })
 }
 
-/// Moves cursor to the entry before and writes that to found: the last one that starts before the
-/// cursor's range.
+/// Moves cursor to the previous entry, and writes it to found. That is the last entry that starts
+/// before the cursor's range.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (there is
+/// Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (there is
 /// none).
-/// Threads: beside others that only look at the map; each has a cursor of its own.
+/// Threads: read-only; each thread needs its own cursor.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_prev(
     maple: Option<&Maple>,
@@ -116,12 +116,12 @@ pub extern "C" fn furlong_maple_prev(
     })
 }
 
-/// Moves cursor to what begins behind it, an entry or a gap, and writes that to found; the entry of
-/// a gap is NULL.
+/// Moves cursor to the entry or the gap that begins behind it, and writes that to found; the entry
+/// of a gap is NULL.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (the range
+/// Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (the range
 /// ends with the last index).
-/// Threads: beside others that only look at the map; each has a cursor of its own.
+/// Threads: read-only; each thread needs its own cursor.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_next_place(
     maple: Option<&Maple>,
@@ -137,12 +137,12 @@ pub extern "C" fn furlong_maple_next_place(
     })
 }
 
-/// Moves cursor to what ends before it, an entry or a gap, and writes that to found; the entry of a
-/// gap is NULL.
+/// Moves cursor to the entry or the gap that ends before it, and writes that to found; the entry of
+/// a gap is NULL.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (the range
+/// Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (the range
 /// starts with index 0).
-/// Threads: beside others that only look at the map; each has a cursor of its own.
+/// Threads: read-only; each thread needs its own cursor.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_prev_place(
     maple: Option<&Maple>,

@@ -1,4 +1,4 @@
-//! Stores over whatever is there, and what they take out.
+//! Stores over existing entries, and the entries that they displace.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -14,16 +14,17 @@ use crate::errno::Errno;
 use crate::extent::extent;
 use crate::handle::room;
 
-/// Gives start to last an entry, over whatever is there. Ranges that lie in it are taken out whole;
-/// those that reach out of it are cut, and keep their entries.
+/// Stores an entry for start to last, over all entries there. Ranges inside it are removed; those
+/// that reach out of it are cut, and keep their entries.
 ///
-/// What was taken out is written to displaced, in order, and its number to count, unless they are
-/// NULL. displaced has places for room entries; if there are more to be taken out, nothing changes
-/// and the answer is -ENOBUFS with the number in count. With displaced NULL nothing is handed back.
+/// The removed entries are written to displaced, in order, and their number to count, unless these
+/// are NULL. displaced has places for room entries. If more would be removed, nothing changes, and
+/// the call returns -ENOBUFS with their number in count. With displaced NULL, no entries are handed
+/// back.
 ///
-/// Answers 0, -EINVAL (maple or entry is NULL, last is below start), -ENOBUFS or -ENOMEM: nothing
+/// Returns 0, -EINVAL (maple or entry is NULL, last is below start), -ENOBUFS or -ENOMEM: nothing
 /// has changed.
-/// Threads: alone, under the caller's lock.
+/// Threads: exclusive, under the caller's lock.
 ///
 /// # Safety
 /// displaced is NULL or has room places.
@@ -46,11 +47,11 @@ pub unsafe extern "C" fn furlong_maple_store(
     })
 }
 
-/// Leaves nothing in start to last; otherwise as furlong_maple_store.
+/// Clears start to last; otherwise as furlong_maple_store.
 ///
-/// Answers 0, -EINVAL (maple is NULL, last is below start), -ENOBUFS or -ENOMEM: nothing has
+/// Returns 0, -EINVAL (maple is NULL, last is below start), -ENOBUFS or -ENOMEM: nothing has
 /// changed.
-/// Threads: alone, under the caller's lock.
+/// Threads: exclusive, under the caller's lock.
 ///
 /// # Safety
 /// displaced is NULL or has room places.
@@ -71,7 +72,7 @@ pub unsafe extern "C" fn furlong_maple_erase_range(
     })
 }
 
-/// Puts an entry, or nothing, over whatever is there, if there is room for what comes out.
+/// Stores an entry, or clears the range, if `room` suffices for the displaced entries.
 fn replace(
     map: &mut Map,
     at: addr::Extent<VirtAddr>,
@@ -80,7 +81,7 @@ fn replace(
     count: Option<&mut MaybeUninit<usize>>,
 ) -> Result<(), Errno> {
     let places = room.as_ref().map_or(usize::MAX, |room| room.len());
-    // Whoever wants nothing back pays for no count.
+    // Without `room` the entries need not be counted first.
     let more = room.is_some().then(|| within(map, at));
     if let Some(more) = more.filter(|more| *more > places) {
         put(count, more);
@@ -94,13 +95,13 @@ fn replace(
     Ok(())
 }
 
-/// How many entries lie in a range whole.
+/// The number of entries that lie wholly in a range.
 fn within(map: &Map, at: addr::Extent<VirtAddr>) -> usize {
     let is_inside = |own: addr::Extent<VirtAddr>| own.intersection(&at) == Some(own);
     map.range(at).filter(|(own, _)| is_inside(*own)).count()
 }
 
-/// Writes what was displaced to the places that there are for it, if there are any, and counts it.
+/// Writes displaced entries to `room`, if there is one, and returns their number.
 fn hand_back<C: furlong::maple::Config>(
     displaced: Displaced<'_, VirtAddr, NonZeroUsize, C>,
     room: Option<&mut [MaybeUninit<MapleEntry>]>,

@@ -1,4 +1,4 @@
-//! Places where nothing is.
+//! Searches for free places.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
@@ -8,10 +8,10 @@ use crate::answer::{Given, answer};
 use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 
-/// The length of the largest gap; UINT64_MAX also for the whole space, which has one more. 0 for a
-/// NULL map.
+/// The length of the largest gap; UINT64_MAX also for the whole space, whose length is one more. 0
+/// for a NULL map.
 ///
-/// Threads: beside others that only look at the map.
+/// Threads: read-only.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_largest_gap(maple: Option<&Maple>) -> u64 {
     maple.map_or(0, |maple| maple.0.largest_gap())
@@ -19,9 +19,9 @@ pub extern "C" fn furlong_maple_largest_gap(maple: Option<&Maple>) -> u64 {
 
 /// Writes the lowest place from start to last for size indices to gap; nothing is stored.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, size is 0, last is below start) or -ENOSPC (there is
+/// Returns 0, -EINVAL (an argument is NULL, size is 0, last is below start) or -ENOSPC (there is
 /// none).
-/// Threads: beside others that only look at the map; alone until the place is stored to.
+/// Threads: read-only; exclusive from this call to the store at the place.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_lowest_gap(
     maple: Option<&Maple>,
@@ -41,9 +41,9 @@ pub extern "C" fn furlong_maple_lowest_gap(
 
 /// Writes the highest place from start to last for size indices to gap; nothing is stored.
 ///
-/// Answers 0, -EINVAL (an argument is NULL, size is 0, last is below start) or -ENOSPC (there is
+/// Returns 0, -EINVAL (an argument is NULL, size is 0, last is below start) or -ENOSPC (there is
 /// none).
-/// Threads: beside others that only look at the map; alone until the place is stored to.
+/// Threads: read-only; exclusive from this call to the store at the place.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_highest_gap(
     maple: Option<&Maple>,
@@ -61,7 +61,7 @@ pub extern "C" fn furlong_maple_highest_gap(
     })
 }
 
-/// A size that is not 0.
+/// The size, unless it is 0.
 fn sized(size: u64) -> Result<u64, Errno> {
     (size > 0).then_some(size).given()
 }

@@ -6,8 +6,8 @@ use core::num::NonZeroUsize;
 use furlong::addr::{Extent, VirtAddr};
 use furlong::maple::Maple;
 
-/// Words at ranges of indices.
+/// The map: words at ranges of indices.
 pub(crate) type Map = Maple<VirtAddr, NonZeroUsize>;
 
-/// What a look-up finds.
+/// The result of a look-up.
 pub(crate) type Found = (Extent<VirtAddr>, NonZeroUsize);

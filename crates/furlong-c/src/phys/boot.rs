@@ -1,4 +1,4 @@
-//! Boot: frames that are stolen, and its end.
+//! Boot: stolen frames, and the start of the table.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
@@ -9,13 +9,13 @@ use furlong::phys::Node;
 use super::Phys;
 use crate::answer::{Given, answer, put};
 
-/// Takes an available frame of a node out of the table, from an edge if there is one to be had, and
-/// writes its number to frame: for page tables, before there is an allocator that could be asked.
+/// Removes an available frame of a node from the table, at the edge of a segment if possible, and
+/// writes its number to frame. Page tables need such frames before there is an allocator.
 ///
-/// Answers 0, -EINVAL (an argument is NULL), -EALREADY (the table has started), -ENOENT (the node
+/// Returns 0, -EINVAL (an argument is NULL), -EALREADY (the table has started), -ENOENT (the node
 /// has no available frame), -EPERM (it would be the last frame of the last segment) or -ENOMEM (a
-/// hole needs a further segment): nothing has changed.
-/// Threads: side by side with everything.
+/// hole needs one more segment): nothing has changed.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_steal(
     phys: Option<&Phys>,
@@ -30,12 +30,12 @@ pub extern "C" fn furlong_phys_steal(
     })
 }
 
-/// Ends boot: every frame gets a descriptor, and lookups find them. The number of available frames
-/// is written to available, unless that is NULL.
+/// Ends boot: every frame gets a descriptor, and lookups find it. The number of available frames is
+/// written to available, unless that is NULL.
 ///
-/// Answers 0, -EINVAL (phys is NULL), -EALREADY (it has started), -ENOSPC (there are more segments
-/// than the index has room for) or -ENOMEM: nothing has changed.
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL), -EALREADY (the table has started), -ENOSPC (the index has no
+/// room for so many segments) or -ENOMEM: nothing has changed.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_start(
     phys: Option<&Phys>,
@@ -47,9 +47,9 @@ pub extern "C" fn furlong_phys_start(
     })
 }
 
-/// Whether the table has started: 1 or 0; 0 for NULL.
+/// Returns 1 if the table has started, else 0; 0 for NULL.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_is_started(phys: Option<&Phys>) -> c_int {
     phys.map_or(0, |phys| c_int::from(phys.lock().is_started()))

@@ -1,4 +1,4 @@
-//! What a table keeps about each frame.
+//! The descriptor of a frame.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -8,19 +8,19 @@ use furlong::phys::Descriptor;
 
 use crate::answer::{Given, answer};
 
-/// The descriptor of a frame. Who found it through a reader that is inside may use it until that
-/// leaves; who has pinned it, until it is unpinned.
+/// The descriptor of a frame. If a reader found it, it may be used until that reader leaves. If it
+/// was pinned, it may be used until it is unpinned.
 ///
-/// The words are the caller's, 0 at first; readers share them, so that C changes them by atomic
-/// operations or under a lock of its own.
+/// The caller may use the words, which are 0 at first. Readers share them, so C must change them by
+/// atomic operations or under its own lock.
 #[derive(Debug)]
 #[repr(C)]
 pub struct PhysPage {
-    /// The number of the frame; not to be written.
+    /// The number of the frame; read-only.
     pub frame: u64,
-    /// How often the frame is pinned: furlong_phys_pin and furlong_phys_unpin write it.
+    /// The number of pins; only furlong_phys_pin and furlong_phys_unpin write it.
     pub pins: AtomicU64,
-    /// The caller's.
+    /// For the caller.
     pub words: [AtomicU64; 6],
 }
 
@@ -34,22 +34,22 @@ impl Descriptor for PhysPage {
     }
 
     fn is_pinned(&self) -> bool {
-        // Acquire: pairs with the Release of `furlong_phys_unpin`, so that whatever was done with
-        // the frame while it was pinned is over.
+        // Acquire: pairs with the Release of `furlong_phys_unpin`, so that all accesses to the
+        // frame while it was pinned happen before.
         self.pins.load(Ordering::Acquire) > 0
     }
 }
 
-/// Pins a frame: it is not unplugged until it is unpinned as often. To be called by a reader that
-/// is inside, or by who has pinned it already. A frame that is isolated may be pinned still.
+/// Pins a frame: it cannot be unplugged until it was unpinned as often. The caller is a reader that
+/// has entered, or has pinned the frame already. An isolated frame may still be pinned.
 ///
-/// Answers 0, or -EINVAL (page is NULL).
-/// Threads: side by side with everything.
+/// Returns 0, or -EINVAL (page is NULL).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_pin(page: Option<&PhysPage>) -> c_int {
     answer(|| {
-        // Relaxed: a frame is removed only after the readers have left that could have pinned it,
-        // which orders; `is_pinned` need pair with nothing here.
+        // Relaxed: a frame is removed only after all readers that could have pinned it have left,
+        // which gives the order. So `is_pinned` need not pair with anything here.
         page.given()?.pins.fetch_add(1, Ordering::Relaxed);
         Ok(())
     })
@@ -57,14 +57,14 @@ pub extern "C" fn furlong_phys_pin(page: Option<&PhysPage>) -> c_int {
 
 /// Unpins a frame once.
 ///
-/// Answers 0, or -EINVAL (page is NULL, or not pinned).
-/// Threads: side by side with everything.
+/// Returns 0, or -EINVAL (page is NULL, or not pinned).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_unpin(page: Option<&PhysPage>) -> c_int {
     answer(|| {
         let pins = &page.given()?.pins;
         let less = |pins: u64| pins.checked_sub(1);
-        // Release: pairs with the Acquire of `is_pinned`. Relaxed where nothing is written.
+        // Release: pairs with the Acquire of `is_pinned`. Relaxed if nothing is written.
         let unpinned = pins.fetch_update(Ordering::Release, Ordering::Relaxed, less);
         unpinned.ok().given()?;
         Ok(())

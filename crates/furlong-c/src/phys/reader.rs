@@ -16,12 +16,12 @@ use crate::answer::{Given, answer, put};
 use crate::errno::Errno;
 use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
-/// Who looks frames up: a thread, a CPU, whatever enters and leaves. A table has up to 64.
+/// A context that looks up frames, such as a thread or a CPU. A table has up to 64 readers.
 #[derive(Debug)]
 pub struct PhysReader {
-    /// While it is inside; dropped before what it came from.
+    /// The guard between enter and leave. Declared before `reader`, so it is dropped first.
     guard: Option<Guard<'static>>,
-    /// How often it has entered and not left.
+    /// The number of enters that were not left yet.
     depth: usize,
     reader: Reader<'static>,
     table: &'static Table,
@@ -35,17 +35,17 @@ impl Housed for PhysReader {
 }
 
 impl PhysReader {
-    /// What it sees while it is inside.
+    /// The view of the table, if the reader has entered.
     fn view(&self) -> Result<View<'_, PhysPage, Standard>, Errno> {
         let guard = self.guard.as_ref().ok_or(Errno::OUTSIDE)?;
         Ok(self.table.read(guard))
     }
 }
 
-/// A reader that is not inside.
+/// A reader that has not entered.
 ///
 /// # Safety
-/// The table stays where it is until the reader has ended.
+/// The table is not moved or destroyed before the reader has ended.
 unsafe fn outside(phys: &Phys, home: Home) -> Result<PhysReader, Errno> {
     // SAFETY: the table outlives the reader, as the caller vouches.
     let table: &'static Table = unsafe { &*ptr::from_ref(&phys.table) };
@@ -60,11 +60,11 @@ unsafe fn outside(phys: &Phys, home: Home) -> Result<PhysReader, Errno> {
 
 /// Makes a reader of a table, on the heap.
 ///
-/// Answers 0, -EINVAL (an argument is NULL), -EUSERS (there are 64) or -ENOMEM.
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (an argument is NULL), -EUSERS (there are 64 readers) or -ENOMEM.
+/// Threads: concurrent.
 ///
 /// # Safety
-/// The table is not destroyed before its readers.
+/// The readers of a table are destroyed before it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_phys_reader_create(
     phys: Option<&Phys>,
@@ -79,23 +79,24 @@ pub unsafe extern "C" fn furlong_phys_reader_create(
     })
 }
 
-/// The bytes that furlong_phys_reader_create_in wants.
+/// The size in bytes that furlong_phys_reader_create_in needs.
 ///
-/// Threads: any.
+/// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_reader_bytes() -> usize {
     footprint::<PhysReader>(1)
 }
 
-/// Makes a reader in memory of bytes bytes, which is the caller's again when the reader is
-/// destroyed.
+/// Makes a reader in memory of bytes bytes that the caller supplies. The caller gets the memory
+/// back when the reader is destroyed.
 ///
-/// Answers 0, -EINVAL (an argument is NULL), -EUSERS (there are 64) or -ENOMEM (bytes are too few).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (an argument is NULL), -EUSERS (there are 64 readers) or -ENOMEM (bytes are
+/// too few).
+/// Threads: concurrent.
 ///
 /// # Safety
-/// The table is not destroyed before its readers. The memory is good for reading and writing, and
-/// nobody else's until the reader is destroyed.
+/// The readers of a table are destroyed before it. The memory is valid for reading and writing, and
+/// nobody else uses it until the reader is destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_phys_reader_create_in(
     phys: Option<&Phys>,
@@ -115,9 +116,9 @@ pub unsafe extern "C" fn furlong_phys_reader_create_in(
     })
 }
 
-/// Ends a reader, which leaves if it is inside; NULL is none.
+/// Destroys a reader, which leaves first if it has entered; NULL is ignored.
 ///
-/// Threads: nobody else uses the reader any more.
+/// Threads: exclusive; the reader must not be used afterwards.
 ///
 /// # Safety
 /// reader came from furlong_phys_reader_create or furlong_phys_reader_create_in and has not been
@@ -125,24 +126,24 @@ pub unsafe extern "C" fn furlong_phys_reader_create_in(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_phys_reader_destroy(reader: *mut PhysReader) {
     if let Some(reader) = NonNull::new(reader) {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller vouches for it.
         unsafe { handle::end(reader) };
     }
 }
 
-/// Goes inside: what the reader then finds stays until it leaves as often as it has entered.
+/// Enters: all finds of the reader stay valid until it has left as often as it has entered.
 ///
-/// Answers 0, or -EINVAL (reader is NULL).
-/// Threads: side by side with everything; a reader is used by one thread at a time, and leaves in
-/// the thread in which it has entered.
+/// Returns 0, or -EINVAL (reader is NULL).
+/// Threads: concurrent. A reader is used by one thread at a time, and leaves in the thread in which
+/// it has entered.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_enter(reader: Option<&mut PhysReader>) -> c_int {
     answer(|| {
         let reader = reader.given()?;
         reader.depth = reader.depth.checked_add(1).given()?;
         if reader.guard.is_none() {
-            // SAFETY: the guard is dropped before the reader that it comes from, and refers to
-            // nothing in it, but to its slot in the table, which outlives both.
+            // SAFETY: the guard is dropped before the reader that it comes from. It refers to
+            // nothing in the reader except the slot in the table, which outlives both.
             let own: &'static Reader<'static> = unsafe { &*ptr::from_ref(&reader.reader) };
             reader.guard = Some(own.enter());
         }
@@ -152,7 +153,7 @@ pub extern "C" fn furlong_phys_enter(reader: Option<&mut PhysReader>) -> c_int {
 
 /// Leaves.
 ///
-/// Answers 0, -EINVAL (reader is NULL) or -EPERM (it is not inside).
+/// Returns 0, -EINVAL (reader is NULL) or -EPERM (it has not entered).
 /// Threads: as furlong_phys_enter.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_leave(reader: Option<&mut PhysReader>) -> c_int {
@@ -166,13 +167,13 @@ pub extern "C" fn furlong_phys_leave(reader: Option<&mut PhysReader>) -> c_int {
     })
 }
 
-/// Whether a segment has frame. Writes which of the segment's frames it is, counted from 0, to
-/// offset, unless that is NULL. Beside a change the segment is one that had the frame at a moment
-/// of the call.
+/// Looks up the segment that contains frame. Writes the index of the frame in its segment, from 0,
+/// to offset, unless that is NULL. Beside a change, the segment is one that contained the frame at
+/// some moment during the call.
 ///
-/// Answers 0, -EINVAL (reader is NULL), -EPERM (it is not inside) or -ENOENT (no segment has the
-/// frame, it is isolated, or the table has not started).
-/// Threads: as furlong_phys_enter. Wait-free; it writes nothing that others read.
+/// Returns 0, -EINVAL (reader is NULL), -EPERM (it has not entered) or -ENOENT (no segment contains
+/// the frame, it is isolated, or the table has not started).
+/// Threads: as furlong_phys_enter. It is wait-free, and writes no memory that others read.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_find(
     reader: Option<&PhysReader>,
@@ -187,8 +188,8 @@ pub extern "C" fn furlong_phys_find(
     })
 }
 
-/// The descriptor of the frame that has the byte at address; NULL where furlong_phys_find does not
-/// answer 0.
+/// The descriptor of the frame that contains the byte at address; NULL if furlong_phys_find would
+/// return an error.
 ///
 /// Threads: as furlong_phys_find.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Segments: plugged, looked at, and told what is known of them.
+//! Segments: plugging, queries, and attributes.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use crate::answer::{Given, answer};
 use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 
-/// A segment as it is at a moment.
+/// The state of a segment at one moment.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PhysSegment {
@@ -20,15 +20,15 @@ pub struct PhysSegment {
     pub start: u64,
     /// Its last frame.
     pub last: u64,
-    /// The first frame that the page allocator may have.
+    /// The first frame that the page allocator may use.
     pub avail_start: u64,
-    /// How many it may have from there on, 0 where it may have none.
+    /// The number of frames from there on that it may use; 0 for none.
     pub avail_len: u64,
-    /// Where, counted from avail_start, the next search for contiguous pages begins.
+    /// The start of the next search for contiguous pages, counted from avail_start.
     pub start_hint: u64,
     /// The caller's value.
     pub user: u64,
-    /// Free list or NUMA node.
+    /// The free list or NUMA node.
     pub node: u32,
 }
 
@@ -47,13 +47,13 @@ impl From<phys::Segment> for PhysSegment {
     }
 }
 
-/// The segment that has a frame.
+/// The segment that contains a frame.
 pub(crate) fn of_frame(segments: &Locked<'_>, frame: u64) -> Result<SegmentId, Errno> {
     let found = segments.find(Pfn::new(frame));
     Ok(found.ok_or(Errno::NOT_FOUND)?.0)
 }
 
-/// Writes what a segment is, if there is one.
+/// Writes the state of a segment, if there is one.
 fn tell(
     segments: &Locked<'_>,
     id: Option<SegmentId>,
@@ -64,13 +64,13 @@ fn tell(
     Ok(())
 }
 
-/// Adds the frames from start to last as a segment, all of them available, of node 0, with user
-/// value 0. Once the table has started they get descriptors, and lookups find them.
+/// Adds the frames from start to last as a segment, all of them available, with node 0 and user
+/// value 0. After the start of the table they get descriptors, and lookups find them.
 ///
-/// Answers 0, -EINVAL (phys is NULL, last is below start), -EFBIG (a frame beyond 2^40), -EEXIST (a
-/// segment has some of the frames), -ENOSPC (there is room for 32 segments, and the table has no
-/// memory) or -ENOMEM: nothing has changed.
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL, last is below start), -EFBIG (a frame beyond 2^40), -EEXIST
+/// (another segment contains some of the frames), -ENOSPC (there are 32 segments, and the table has
+/// no memory for more) or -ENOMEM: nothing has changed.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_plug(phys: Option<&Phys>, start: u64, last: u64) -> c_int {
     answer(|| {
@@ -82,25 +82,25 @@ pub extern "C" fn furlong_phys_plug(phys: Option<&Phys>, start: u64, last: u64) 
 
 /// The number of segments; 0 for NULL.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_len(phys: Option<&Phys>) -> usize {
     phys.map_or(0, |phys| phys.lock().len())
 }
 
-/// The number of available frames that have descriptors; 0 before the table has started, and for
+/// The number of available frames that have descriptors; 0 before the start of the table, and for
 /// NULL.
 ///
-/// Threads: side by side with everything.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_managed(phys: Option<&Phys>) -> u64 {
     phys.map_or(0, |phys| phys.lock().managed())
 }
 
-/// Writes the segment that has frame, isolated or not, to segment.
+/// Writes the segment that contains frame, isolated or not, to segment.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (no segment has it).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOENT (no segment contains it).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_get(
     phys: Option<&Phys>,
@@ -115,8 +115,8 @@ pub extern "C" fn furlong_phys_get(
 
 /// Writes the lowest segment to segment.
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_first(
     phys: Option<&Phys>,
@@ -128,11 +128,11 @@ pub extern "C" fn furlong_phys_first(
     })
 }
 
-/// Writes the lowest segment that starts behind frame to segment: with a segment's last frame, the
-/// one above it. O(log n) if a segment has the frame, else O(n).
+/// Writes the lowest segment that starts behind frame to segment. Given the last frame of a
+/// segment, that is the next one. O(log n) if a segment contains the frame, else O(n).
 ///
-/// Answers 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_next(
     phys: Option<&Phys>,
@@ -153,12 +153,12 @@ pub extern "C" fn furlong_phys_next(
     })
 }
 
-/// Says that of the segment that has frame the page allocator may have avail_len frames from
-/// avail_start on: none if that is 0.
+/// Sets the frames that the page allocator may use in the segment that contains frame: avail_len
+/// frames from avail_start on, or none if avail_len is 0.
 ///
-/// Answers 0, -EINVAL (phys is NULL, the frames are not all in the segment) or -ENOENT (no segment
-/// has frame): nothing has changed.
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL, the frames are not all in the segment) or -ENOENT (no segment
+/// contains frame): nothing has changed.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_set_avail(
     phys: Option<&Phys>,
@@ -174,12 +174,12 @@ pub extern "C" fn furlong_phys_set_avail(
     })
 }
 
-/// Sets where in the segment that has frame, counted from its first available frame, the next
-/// search for contiguous pages begins.
+/// Sets the start of the next search for contiguous pages in the segment that contains frame,
+/// counted from its first available frame.
 ///
-/// Answers 0, -EINVAL (phys is NULL), -ENOENT (no segment has frame) or -ERANGE (the hint is beyond
-/// the available frames): nothing has changed.
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL), -ENOENT (no segment contains frame) or -ERANGE (the hint is
+/// beyond the available frames): nothing has changed.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_set_start_hint(phys: Option<&Phys>, frame: u64, hint: u64) -> c_int {
     answer(|| {
@@ -189,10 +189,10 @@ pub extern "C" fn furlong_phys_set_start_hint(phys: Option<&Phys>, frame: u64, h
     })
 }
 
-/// Sets the free list or NUMA node of the segment that has frame.
+/// Sets the free list or NUMA node of the segment that contains frame.
 ///
-/// Answers 0, -EINVAL (phys is NULL) or -ENOENT (no segment has frame).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL) or -ENOENT (no segment contains frame).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_set_node(phys: Option<&Phys>, frame: u64, node: u32) -> c_int {
     answer(|| {
@@ -202,10 +202,10 @@ pub extern "C" fn furlong_phys_set_node(phys: Option<&Phys>, frame: u64, node: u
     })
 }
 
-/// Sets the caller's value of the segment that has frame.
+/// Sets the caller's value of the segment that contains frame.
 ///
-/// Answers 0, -EINVAL (phys is NULL) or -ENOENT (no segment has frame).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL) or -ENOENT (no segment contains frame).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_set_user(phys: Option<&Phys>, frame: u64, user: u64) -> c_int {
     answer(|| {

@@ -5,7 +5,7 @@ use furlong::phys::{SegmentTable, Segments, Standard};
 
 use super::page::PhysPage;
 
-/// How many segments a table has room for without further memory.
+/// The number of segments that a table can hold without more memory.
 const SEGMENTS: usize = 32;
 
 /// Segments, with descriptors for C.

@@ -11,15 +11,15 @@ use crate::answer::{Given, answer};
 use crate::errno::Errno;
 use crate::extent::extent;
 
-/// Takes the frames from start to last out: a whole segment, one of its ends, or its middle, which
-/// leaves two. Their descriptors are gone.
+/// Removes the frames from start to last, with their descriptors. They may be a whole segment, one
+/// of its ends, or its middle, which leaves two segments.
 ///
-/// Answers 0, -EINVAL (phys is NULL, last is below start), -ENOENT (no segment has start), -ERANGE
-/// (they go beyond the segment's end), -EPERM (they are all that there is), -EALREADY (some are
-/// isolated), -EBUSY (one is pinned), -EADDRINUSE (they hold bookkeeping), -EAGAIN (a reader is
-/// inside), -ENOSPC (there is room for 32 segments, and the table has no memory) or -ENOMEM:
-/// nothing has changed.
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL, last is below start), -ENOENT (no segment contains start),
+/// -ERANGE (they reach beyond the segment's end), -EPERM (they are all frames of the table),
+/// -EALREADY (some are isolated), -EBUSY (one is pinned), -EADDRINUSE (they hold bookkeeping),
+/// -EAGAIN (a reader has entered), -ENOSPC (there are 32 segments, and the table has no memory for
+/// more) or -ENOMEM: nothing has changed.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_unplug(phys: Option<&Phys>, start: u64, last: u64) -> c_int {
     answer(|| {
@@ -29,26 +29,26 @@ pub extern "C" fn furlong_phys_unplug(phys: Option<&Phys>, start: u64, last: u64
 }
 
 /// The first phase: no lookup that begins from now on finds the frames from start to last. Readers
-/// that are inside may still have their descriptors.
+/// that have entered may still use their descriptors.
 ///
-/// Answers as furlong_phys_unplug, but for -EBUSY and -EAGAIN; -ENXIO if the table has not started.
-/// Threads: side by side with everything.
+/// Returns as furlong_phys_unplug, but for -EBUSY and -EAGAIN; -ENXIO if the table has not started.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_isolate(phys: Option<&Phys>, start: u64, last: u64) -> c_int {
     answer(|| {
         let frames = extent::<Pfn>(start, last)?;
-        // The frames name it from now on: a token that is dropped leaves them isolated.
+        // The frames identify the range from now on: they stay isolated when the token is dropped.
         drop(phys.given()?.lock().isolate(frames)?);
         Ok(())
     })
 }
 
-/// The second phase: the isolated frames among which frame is leave the table.
+/// The second phase: removes the isolated range that contains frame from the table.
 ///
-/// Answers 0, -EINVAL (phys is NULL), -ENOENT (frame is not isolated), -EAGAIN (readers are inside
-/// that may have them: call again later), -EBUSY (one is pinned) or -EPERM (they are all that there
-/// is): they stay isolated.
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL), -ENOENT (frame is not isolated), -EAGAIN (readers have
+/// entered that may use them: call again later), -EBUSY (one is pinned) or -EPERM (they are all
+/// frames of the table): they stay isolated.
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_remove(phys: Option<&Phys>, frame: u64) -> c_int {
     answer(|| {
@@ -58,10 +58,10 @@ pub extern "C" fn furlong_phys_remove(phys: Option<&Phys>, frame: u64) -> c_int 
     })
 }
 
-/// Takes the isolated frames back among which frame is: lookups find them again.
+/// Cancels the isolation of the range that contains frame: lookups find its frames again.
 ///
-/// Answers 0, -EINVAL (phys is NULL) or -ENOENT (frame is not isolated).
-/// Threads: side by side with everything.
+/// Returns 0, -EINVAL (phys is NULL) or -ENOENT (frame is not isolated).
+/// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_abort(phys: Option<&Phys>, frame: u64) -> c_int {
     answer(|| {
@@ -71,7 +71,7 @@ pub extern "C" fn furlong_phys_abort(phys: Option<&Phys>, frame: u64) -> c_int {
     })
 }
 
-/// What stands for the isolated frames among which this one is.
+/// The token of the isolated range that contains `frame`.
 fn token(segments: &mut Locked<'_>, frame: u64) -> Result<Isolated, Errno> {
     segments.adopt(Pfn::new(frame)).ok_or(Errno::NOT_FOUND)
 }

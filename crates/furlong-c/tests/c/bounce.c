@@ -1,4 +1,4 @@
-/* Bounce buffers: each function with what it takes and with what it refuses. */
+/* Bounce buffers: each function with valid and with invalid arguments. */
 
 #include "check.h"
 
@@ -172,7 +172,7 @@ static void copies_back_what_was_written(void)
 		memset((char *)(uintptr_t)at, 'n', sizeof sector);
 		FINE(furlong_bounce_sync_for_cpu(pool, disk, at, 8, direction));
 		CHECK(sector[7] == 'n' && sector[8] == 'o');
-		/* Of what is said beyond the mapping nothing is believed. */
+		/* A length beyond the mapping counts as the mapping's length. */
 		FINE(furlong_bounce_unmap(pool, disk, at, direction,
 					  direction == FROM ? 100 : 100000));
 		CHECK(sector[99] == 'n' && sector[100] == (direction == FROM ? 'o' : 'n'));
@@ -372,7 +372,7 @@ static void lives_in_memory_that_is_handed_in(void)
 	FINE(furlong_bounce_check(pool));
 	FINE(furlong_bounce_device_destroy(pool, disk));
 	furlong_bounce_destroy(pool);
-	/* The memory is ours again. */
+	/* We have the memory back. */
 	memset(tables, 0xff, sizeof tables);
 	FINE(IN(bytes, sizeof region, bus));
 	furlong_bounce_destroy(pool);

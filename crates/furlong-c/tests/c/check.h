@@ -1,4 +1,4 @@
-/* What a test says: how many answers were right, or which one was not. */
+/* The output of a test: the number of right results, or the first wrong one. */
 
 #ifndef CHECK_H
 #define CHECK_H

@@ -1,4 +1,4 @@
-/* The example of the header: areas of a program, gone through, and room for one more. */
+/* The example of the header: visits the areas of a program, and finds room for one more. */
 
 #include <furlong.h>
 #include <inttypes.h>

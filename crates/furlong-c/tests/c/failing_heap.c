@@ -1,4 +1,4 @@
-/* A heap that fails: each call answers -ENOMEM or does its work, and nothing is lost or broken. */
+/* A heap that fails: each call returns -ENOMEM or succeeds, and nothing leaks or breaks. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -34,7 +34,7 @@ void furlong_port_panic(const uint8_t *message, size_t len)
 	abort();
 }
 
-/* Whether the call was done; it was refused for memory otherwise. */
+/* True if the call succeeded; otherwise it was out of memory. */
 static int is_done(int answer)
 {
 	CHECK(answer == 0 || answer == -ENOMEM);

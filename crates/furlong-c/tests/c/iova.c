@@ -1,4 +1,4 @@
-/* Device addresses: each function with what it takes and with what it refuses. */
+/* Device addresses: each function with valid and with invalid arguments. */
 
 #include "check.h"
 
@@ -132,7 +132,7 @@ static void refuses_such_requests(void)
 	REFUSED(request.low = 0x10000, -ENOSPC);
 	EQUAL(furlong_iova_len(space), 0);
 
-	/* Where it may be split it is shorter instead. */
+	/* If it may be split, it is shorter instead. */
 	FINE(furlong_iova_request(&request, 3 * PAGE));
 	request.boundary = PAGE;
 	request.is_split = 1;
@@ -244,7 +244,7 @@ static void lives_in_memory_that_is_handed_in(void)
 	EQUAL(furlong_iova_create_in(&space, memory, 8, 0, 0xffffffff, PAGE), -ENOMEM);
 	EQUAL(furlong_iova_create_in(&space, memory, SIZE_MAX, 0, 0xffff, PAGE), -EINVAL);
 	EQUAL(furlong_iova_create_in(&space, memory, bytes, 0, 0xffff, 5), -EINVAL);
-	/* It need not be aligned. */
+	/* The memory need not be aligned. */
 	FINE(furlong_iova_create_in(&space, memory + 1, bytes, 0, 0xffffffff, PAGE));
 	CHECK((char *)space > memory && (char *)space < memory + sizeof memory);
 	FINE(furlong_iova_prepare(space, 10));
@@ -257,7 +257,7 @@ static void lives_in_memory_that_is_handed_in(void)
 	EQUAL(furlong_iova_release_range(space, 0, 0xffffffff, NULL), 0);
 	FINE(furlong_iova_check(space));
 	furlong_iova_destroy(space);
-	/* The memory is ours again. */
+	/* We have the memory back. */
 	memset(memory, 0xff, sizeof memory);
 	FINE(furlong_iova_create_in(&space, memory, bytes, 0, 0xffffffff, PAGE));
 	FINE(furlong_iova_reserve_at(space, 0, 0xfff, NULL));

@@ -1,4 +1,4 @@
-/* The map: each function with what it takes and with what it refuses. */
+/* The map: each function with valid and with invalid arguments. */
 
 #include "check.h"
 
@@ -97,7 +97,7 @@ static void stores_over_what_is_there(void)
 	struct furlong_maple_entry out[2];
 	size_t count = 77;
 
-	/* Two lie inside, one reaches in. */
+	/* Two entries lie inside, one reaches in. */
 	EQUAL(furlong_maple_store(map, 0x40, 0x2ff, ENTRY(9), out, 1, &count), -ENOBUFS);
 	EQUAL(count, 2);
 	EQUAL(furlong_maple_len(map), 4);
@@ -177,7 +177,7 @@ static void goes_through(void)
 	struct furlong_maple_entry found;
 	uint64_t seen = 0;
 
-	/* What was found may be erased on the way. */
+	/* An entry may be erased after it was found. */
 	while (furlong_maple_next(map, &cursor, &found) == 0) {
 		EQUAL(found.start, seen * 0x100);
 		if (seen++ % 2 == 1)
@@ -186,7 +186,7 @@ static void goes_through(void)
 	EQUAL(seen, 100);
 	EQUAL(furlong_maple_len(map), 50);
 	EQUAL(furlong_maple_next(map, &cursor, &found), -ENOENT);
-	/* The other way it begins with where it is, and the last one is gone. */
+	/* Downwards it begins with its own range, whose entry is gone. */
 	for (seen = 0; furlong_maple_prev(map, &cursor, &found) == 0; seen++)
 		EQUAL(found.start, (98 - 2 * seen) * 0x100);
 	EQUAL(seen, 50);

@@ -1,4 +1,4 @@
-/* What is made in memory that is handed in never allocates: here there is no heap to ask. */
+/* Objects in memory that the caller supplies never allocate: here there is no heap. */
 
 #include "check.h"
 

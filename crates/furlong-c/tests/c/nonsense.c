@@ -1,4 +1,4 @@
-/* Arguments that make no sense, by the hundred thousand: each is answered, and nothing breaks. */
+/* Hundreds of thousands of invalid arguments: each call returns, and nothing breaks. */
 
 #include "check.h"
 
@@ -14,7 +14,7 @@ static uint64_t drawn(void)
 	return state;
 }
 
-/* Numbers at which something ends, and a few between. */
+/* Boundary values, and a few between. */
 static uint64_t number(void)
 {
 	static const uint64_t edges[] = {
@@ -86,7 +86,7 @@ static void asks_a_space(uint64_t last, uint64_t granule)
 				number(), number(), number(), number(), number(), number(), number(),
 				number(), number(), number(), number(), (uint32_t)(drawn() % 6),
 				(uint32_t)(drawn() % 2)};
-			/* One in two has a chance. */
+			/* Half of the calls may succeed. */
 			if (drawn() % 2 == 0) {
 				FINE(furlong_iova_request(&request, number()));
 				request.policy = (uint32_t)(drawn() % 5);
@@ -121,7 +121,7 @@ static void asks_a_table(void)
 	for (i = 0; i < CALLS; i++) {
 		first = number();
 		switch (drawn() % 12) {
-		/* Few frames at a time: each gets a descriptor. */
+		/* Few frames at a time, because each gets a descriptor. */
 		case 0:
 		case 1: answered(furlong_phys_plug(table, first, first + drawn() % 64)); break;
 		case 2: answered(furlong_phys_unplug(table, number(), number())); break;
@@ -171,7 +171,7 @@ static void asks_a_pool(void)
 							(uint32_t)(drawn() % 4)));
 		answered(furlong_bounce_deallocate(pool, device, last));
 		answered(furlong_bounce_unmap(pool, device, last, (uint32_t)(drawn() % 4), number()));
-		/* What was mapped goes, whichever way it went. */
+		/* Unmap it, whatever its direction was. */
 		answered(furlong_bounce_unmap(pool, device, at, FURLONG_BOUNCE_TO_DEVICE, 0));
 		answered(furlong_bounce_unmap(pool, device, at, FURLONG_BOUNCE_FROM_DEVICE, 0));
 		answered(furlong_bounce_unmap(pool, device, at, FURLONG_BOUNCE_BOTH, 0));

@@ -1,4 +1,4 @@
-/* Physical segments: each function with what it takes and with what it refuses. */
+/* Physical segments: each function with valid and with invalid arguments. */
 
 #include "check.h"
 
@@ -167,7 +167,7 @@ static void readers_find_pages(void)
 	CHECK(furlong_phys_page(reader, 0x1000000) == NULL);
 	CHECK(furlong_phys_page(reader, UINT64_MAX) == NULL);
 
-	/* It leaves as often as it has entered. */
+	/* A reader leaves as often as it has entered. */
 	FINE(furlong_phys_enter(reader));
 	FINE(furlong_phys_leave(reader));
 	FINE(furlong_phys_find(reader, 0x103, NULL));
@@ -180,7 +180,7 @@ static void readers_find_pages(void)
 	EQUAL(furlong_phys_reader_create(table, &readers[63]), -EUSERS);
 	for (i = 0; i < 63; i++)
 		furlong_phys_reader_destroy(readers[i]);
-	/* One that is inside leaves when it is destroyed. */
+	/* A reader that has entered leaves when it is destroyed. */
 	FINE(furlong_phys_enter(reader));
 	furlong_phys_reader_destroy(reader);
 	FINE(furlong_phys_unplug(table, 0x100, 0x1ff));
@@ -283,7 +283,7 @@ static void lives_in_memory_that_is_handed_in(void)
 	FINE(furlong_phys_check(table));
 	CHECK(furlong_phys_memory_bytes(table) > 0);
 	furlong_phys_destroy(table);
-	/* The memory is ours again. */
+	/* We have the memory back. */
 	memset(memory, 0xff, sizeof memory);
 	memset(more, 0xff, sizeof more);
 	FINE(furlong_phys_create_in(&table, memory, sizeof memory));

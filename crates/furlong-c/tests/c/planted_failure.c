@@ -1,4 +1,4 @@
-/* Must fail: a check that is not so. */
+/* Must fail: a check that is false. */
 
 #include "check.h"
 

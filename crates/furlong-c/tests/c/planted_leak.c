@@ -1,4 +1,4 @@
-/* Must fail under AddressSanitizer: a map is never destroyed, and nobody knows it any more. */
+/* Must fail under AddressSanitizer: a map is never destroyed, and its pointer is lost. */
 
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* What a kernel brings; here from the C library. */
+/* The functions that a kernel provides; here by the C library. */
 
 #define _POSIX_C_SOURCE 200809L
 

@@ -1,4 +1,4 @@
-/* What may run side by side does: mappings of one pool, and lookups beside plugging. */
+/* Concurrent calls: mappings of one pool, and lookups beside plugging. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -21,7 +21,7 @@ static size_t cpu(void)
 	return (uintptr_t)&mine >> 12;
 }
 
-/* Each byte that comes back is the one that this thread's device has written. */
+/* Each byte copied back is the one that this thread's device has written. */
 static void *maps(void *number)
 {
 	uint32_t id = (uint32_t)(uintptr_t)number;
@@ -51,7 +51,7 @@ static void *maps(void *number)
 	return (void *)wrong;
 }
 
-/* The lower segment is always there; of the upper one a page is the right one or none. */
+/* The lower segment is always there. A page of the upper one is found right or not at all. */
 static void *looks(void *unused)
 {
 	struct furlong_phys_reader *reader;
