@@ -174,9 +174,9 @@ struct furlong_maple;
  * Segments of physical memory in frames of 4 KiB. After the start of the table, each frame has a
  * descriptor of 64 bytes.
  *
- * A spin lock of the table protects all changes, and all queries about more than one frame. Any
- * thread may call them concurrently. A handler that may have interrupted another such call must
- * not call them. Lookups use a reader and take no lock.
+ * A spin lock of the table protects all changes, and all queries except lookups. Any thread may
+ * call them concurrently. A handler that may have interrupted such a call must not make one.
+ * Lookups use a reader and take no lock.
  *
  * A segment is identified by any of its frames.
  */

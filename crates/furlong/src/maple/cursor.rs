@@ -16,7 +16,6 @@ use crate::addr::{Address, Extent};
 /// lock and without a guard, and it works with any map of the same kind of address. Each call looks
 /// at the map as it is at that time:
 ///
-///
 /// - `next` and `find` continue behind the extent, with the first entry that ends there or later.
 ///   They find entries that were added there since, and not those that were removed. They may find
 ///   an entry again that has grown over the place.

@@ -161,7 +161,7 @@ pub trait Index<A: Value> {
         self.copy_from(source, |area| copy(area).map(Some))
     }
 
-    /// A copy of its B-tree; `None` if it is no B-tree, or has other nodes than those of `D`.
+    /// A copy of its B-tree; `None` if it has none, or if its nodes differ from those of `D`.
     #[doc(hidden)]
     fn duplicate<F: maple::Entry, D: maple::Config, X>(
         &self,
