@@ -1,4 +1,4 @@
-//! The allocator: its gates, and what else a program asks of it.
+//! The allocator: its gates and the rest of its interface.
 
 use core::{
     alloc::Layout,
@@ -26,10 +26,10 @@ use super::{
 /// A general-purpose allocator, for a static.
 ///
 /// # Footprint
-/// The static has 3 MiB and a little more, all zeros: where they have no memory before they are
-/// touched they cost next to none, and otherwise all of it. What it maps beside its arenas of 4 MiB
-/// are 64 KiB for each of them, 1 MiB and 32 KiB for each GiB of addresses in which it has
-/// anything, and up to 320 KiB for each heap, of which a thread or processor has one, and a zone.
+/// The static has a little more than 3 MiB, all zeros. It costs almost nothing if the system backs
+/// zeroed pages on first touch, and its full size otherwise. Beside its arenas of 4 MiB it maps 64
+/// KiB for each arena and 1 MiB + 32 KiB for each GiB of address space in use. Each heap takes up
+/// to 320 KiB; a thread or processor has one, and so has a zone.
 ///
 /// # Example
 /// See `examples/malloc.rs`.
@@ -39,7 +39,7 @@ pub struct Malloc<C: Config> {
     pub(crate) policy: Policy,
     pub(crate) pool: Pool,
     pub(crate) source: C::Source,
-    /// Heaps that were zones', for the next ones; under the pool's latch.
+    /// Former heaps of zones, for reuse; under the pool's latch.
     pub(crate) spare: Link<Heap>,
 }
 
@@ -53,7 +53,7 @@ impl<C: Config> core::fmt::Debug for Malloc<C> {
 
 impl<C: Config> Malloc<C> {
     /// An allocator over a system's pages. It maps nothing before the first allocation. A program
-    /// has [`thread_heap`](super::thread_heap) make it, and vouches for nothing.
+    /// uses [`thread_heap`](super::thread_heap), which needs no `unsafe`.
     ///
     /// ```compile_fail,E0133
     /// # use furlong::malloc::{Config, Malloc};
@@ -63,9 +63,8 @@ impl<C: Config> Malloc<C> {
     /// ```
     ///
     /// # Safety
-    /// A thread or processor that asks this allocator has a heap of it in `C::Current`, or none: no
-    /// other allocator has the same `C::Current`, or only such as the same thread or processor
-    /// never asks, too.
+    /// A thread or processor that calls this allocator has a heap of it in `C::Current`, or none.
+    /// So no other allocator has the same `C::Current`, unless no thread or processor calls both.
     #[must_use]
     pub const unsafe fn new(source: C::Source) -> Self {
         Self {
@@ -77,13 +76,13 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// The same in memory that the caller has and that is all zeros, as mapped pages are: for one
-    /// that is made while a program runs. Only what is not zero is written, a page or two, where
-    /// [`new`](Self::new) makes 3 MiB on the stack first. It has to stay where it is, and there,
-    /// until nobody has a block or a heap of it.
+    /// Makes an allocator at run time, in memory of the caller's that is all zeros, as mapped pages
+    /// are. It writes only the fields that are not zero, a page or two, whereas [`new`](Self::new)
+    /// builds 3 MiB on the stack first. The allocator must stay there, unmoved, until all its
+    /// blocks and heaps are gone.
     ///
     /// # Safety
-    /// As for [`new`](Self::new); and `place` is aligned, zeroed, and nobody else's.
+    /// As for [`new`](Self::new); and `place` is aligned, zeroed, and used by nobody else.
     pub unsafe fn new_at(place: NonNull<Self>, source: C::Source) {
         let place = place.as_ptr();
         // SAFETY: a field of memory that is the caller's.
@@ -100,8 +99,8 @@ impl<C: Config> Malloc<C> {
         unsafe { system.write(source) };
         // SAFETY: as above.
         let spare = unsafe { &raw mut (*place).spare };
-        // SAFETY: as above. All are written now but the map, whose records and roots are all zeros
-        // at the beginning.
+        // SAFETY: as above. All fields are written now but the map, whose records and roots begin
+        // as all zeros.
         unsafe { spare.write(Link::none()) };
     }
 
@@ -110,7 +109,7 @@ impl<C: Config> Malloc<C> {
         &self.source
     }
 
-    /// Puts another profile than the one of its type in force. Heaps follow as they renew stacks.
+    /// Replaces the profile of the allocator's type by another. Heaps follow as they refill stacks.
     pub fn follow(&'static self, profile: &Profile) {
         let _pin = C::Current::pin();
         self.with_pool(|_| self.policy.follow(profile));
@@ -131,8 +130,8 @@ impl<C: Config> Malloc<C> {
         })
     }
 
-    /// The same above the sizes whose class is their number of grains. A function of its own, so
-    /// that the way of the small sizes has no jump.
+    /// [`allocate`](Self::allocate) for sizes whose class is not their number of grains. A separate
+    /// function, so that the path of small sizes has no jump.
     #[inline(never)]
     fn allocate_coarse(&'static self, size: usize) -> *mut u8 {
         let sealed = Self::with_seal(size);
@@ -157,13 +156,13 @@ impl<C: Config> Malloc<C> {
             self.sealed(block, room, size);
         }
         if C::Hardening::CHECK {
-            // SAFETY: a free block of the heap's, the caller's from now on.
+            // SAFETY: a free block of the heap, now the caller's.
             unsafe { set_first_word(block, 0) };
         }
         pointer(block)
     }
 
-    /// The gate of freeing. Null is nothing.
+    /// The gate of freeing. Null is ignored.
     ///
     /// # Safety
     /// `block` is null or came from this allocator, and nobody uses it from now on.
@@ -200,15 +199,15 @@ impl<C: Config> Malloc<C> {
         });
     }
 
-    /// Puts a block on its stack. `false`: the stack is full, or not to be used.
+    /// Pushes a block on its stack. `false` if the stack is full or not in use.
     #[inline(always)]
     fn keep(&'static self, heap: &'static Heap, span: &Span, address: usize) -> bool {
         let class = span.class.get();
         C::Tier::cached(&self.policy, class) && heap.own.tops.push(class, address)
     }
 
-    /// As [`allocate`](Self::allocate), at a multiple of `align`. Null also if `align` is no power
-    /// of two.
+    /// As [`allocate`](Self::allocate), at a multiple of `align`. Null also if `align` is not a
+    /// power of two.
     #[must_use = "nobody else frees the block"]
     #[inline]
     pub fn allocate_aligned(&'static self, size: usize, align: usize) -> *mut u8 {
@@ -218,7 +217,8 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// The same for an alignment that is a power of two by its type.
+    /// As [`allocate_aligned`](Self::allocate_aligned); the layout's type guarantees a power of
+    /// two.
     pub(crate) fn allocate_layout(&'static self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
         if align <= GRAIN {
@@ -231,13 +231,13 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Refuses a request whose size no number holds: null, as where memory is short.
+    /// Refuses a request whose size overflows: returns null, as if out of memory.
     #[must_use = "the caller's caller gets it"]
     pub fn refuse(&'static self) -> *mut u8 {
         pointer(self.refuse_memory())
     }
 
-    /// As [`allocate_aligned`](Self::allocate_aligned), all zeros.
+    /// As [`allocate_aligned`](Self::allocate_aligned), filled with zeros.
     #[must_use = "nobody else frees the block"]
     #[inline]
     pub fn allocate_zeroed(&'static self, size: usize, align: usize) -> *mut u8 {
@@ -247,7 +247,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// The same for an alignment that is a power of two by its type.
+    /// As [`allocate_zeroed`](Self::allocate_zeroed); the layout's type guarantees a power of two.
     pub(crate) fn allocate_layout_zeroed(&'static self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
         if size <= MEDIUM_MAX && align <= MEDIUM_MAX {
@@ -273,7 +273,8 @@ impl<C: Config> Malloc<C> {
         NonNull::new(self.allocate_aligned(size, align))
     }
 
-    /// The largest size that gets the same block as `size`; `size` itself if no block is as large.
+    /// The largest size served by the same block as `size`; `size` itself if no block is that
+    /// large.
     #[must_use]
     pub fn good_size(&self, size: usize) -> usize {
         if size > SIZE_MAX {
@@ -288,14 +289,14 @@ impl<C: Config> Malloc<C> {
         room - (sealed - size)
     }
 
-    /// Whether two allocators are the same one.
+    /// True if both are the same allocator.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         ptr::eq(self, other)
     }
 }
 
-/// Whether no block can begin at this address of a unit with small blocks.
+/// True if no block can begin at this address of a unit with small blocks.
 #[inline(always)]
 fn is_inside(span: &Span, address: usize) -> bool {
     let offset = (address & (UNIT - 1)) as u32;

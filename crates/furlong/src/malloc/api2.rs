@@ -1,4 +1,4 @@
-//! The allocator and its zones as allocators of the crate `allocator-api2`, which collections take.
+//! The allocator and its zones as allocators for collections, by the crate `allocator-api2`.
 
 use core::{
     alloc::Layout,
@@ -11,8 +11,8 @@ use super::{config::Config, global::Global, zone::Zone};
 
 type Answer = Result<NonNull<[u8]>, AllocError>;
 
-/// A block, as it was asked for. One of no bytes is no block but an aligned address: collections
-/// that shrink to nothing never give it back.
+/// A block of the requested size. A request for no bytes gets no block but an aligned address,
+/// because collections that shrink to nothing never give it back.
 fn answer(layout: Layout, allocate: impl FnOnce(Layout) -> Option<NonNull<u8>>) -> Answer {
     let start = if layout.size() == 0 {
         NonNull::new(ptr::without_provenance_mut(layout.align()))
@@ -25,7 +25,8 @@ fn answer(layout: Layout, allocate: impl FnOnce(Layout) -> Option<NonNull<u8>>) 
     ))
 }
 
-/// A block for another layout: resized, or moved where the new alignment is not the block's.
+/// A block for another layout: resized in place, or moved if it is not aligned to the new
+/// alignment.
 ///
 /// # Safety
 /// `block` is live, of this allocator and of the old layout; `resize` resizes it to the size and
@@ -74,8 +75,8 @@ unsafe fn fitted(
 /// drop(numbers);
 /// assert_eq!(MALLOC.statistics().used_blocks, 0);
 /// ```
-// SAFETY: blocks are of the size and alignment of their layouts and nobody else's until they are
-// freed; copies of it are the same allocator, a static.
+// SAFETY: blocks have the size and alignment of their layouts, and belong to their holder alone
+// until they are freed. Copies refer to the same allocator, a static.
 unsafe impl<C: Config> Allocator for Global<C> {
     #[inline]
     fn allocate(&self, layout: Layout) -> Answer {
@@ -112,7 +113,7 @@ unsafe impl<C: Config> Allocator for Global<C> {
     }
 
     unsafe fn shrink(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Answer {
-        // SAFETY: the caller's promise; growing does not ask which of the two is larger.
+        // SAFETY: the caller's promise; `grow` works for either order of the sizes.
         unsafe { self.grow(block, old, new) }
     }
 }
@@ -142,7 +143,7 @@ unsafe impl<C: Config> Allocator for Global<C> {
 /// drop(query);
 /// assert_eq!(MALLOC.statistics().used_blocks, 0);
 /// ```
-// SAFETY: as for Global; a zone has its blocks, wherever it is moved, until it is dropped.
+// SAFETY: as for Global; a zone keeps its blocks until it is dropped, even if it is moved.
 unsafe impl<C: Config> Allocator for Zone<C> {
     fn allocate(&self, layout: Layout) -> Answer {
         answer(layout, |layout| self.allocate_layout(layout))

@@ -13,38 +13,39 @@ pub(crate) const UNITS: usize = 64;
 /// Bytes of an arena, and its alignment.
 pub(crate) const ARENA: usize = UNITS * UNIT;
 
-/// An arena. All fields are the pool's, under its latch, but `base`, `whole` and `words`, which
-/// never change while it is mapped. What is not mapped is in no list, and has the base 0.
+/// An arena. All fields belong to the pool, under its latch, except `base`, `whole` and `words`,
+/// which never change while it is mapped. An unmapped arena is in no list and has base 0.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Arena {
     pub(crate) base: Word,
-    /// The units that can ever be free: all but guards.
+    /// The units that can ever be free: all except guards.
     pub(crate) whole: Bits,
-    /// Units that nobody has.
+    /// Free units.
     pub(crate) free: Bits,
-    /// Units among them that may have memory behind them and may not be zeros.
+    /// Free units that may have memory behind them and may be non-zero.
     pub(crate) dirty: Bits,
-    /// Of those, the ones that have been so since the last round: what nobody takes until the next
-    /// one is purged.
+    /// Dirty units that have been dirty since the last round. If nobody takes them before the next
+    /// one, they are purged.
     pub(crate) idle: Bits,
-    /// Units that are neither free nor in use: somebody is about to give their memory back.
+    /// Units that are neither free nor in use: their memory is about to go back to the system.
     pub(crate) leaving: Bits,
     pub(crate) words: Link<Words>,
-    /// The next one in the order in which they were made.
+    /// The next arena in order of creation.
     pub(crate) next: Link<Self>,
     pub(crate) prev: Link<Self>,
-    /// Its number in that order, which no other ever has.
+    /// Its number in that order, which is never reused.
     pub(crate) order: Word,
-    /// The next one in the order in which they became dirty.
+    /// The next arena in the order in which they became dirty.
     pub(crate) next_dirty: Link<Self>,
     pub(crate) queued: Byte,
-    /// The last round that has seen it.
+    /// The last round that visited it.
     pub(crate) round: Half,
 }
 
 /// 64 blocks a word, up to 64 words a unit. The first eight words of all units come first, each
-/// unit's in a cache line of its own, then the next eight: spans of few blocks touch few pages.
+/// unit's in a cache line of its own, then the next eight. So spans with few blocks touch few
+/// pages.
 type Lines<T> = [[[T; 8]; UNITS]; 8];
 
 /// The words of an arena's units.
@@ -56,13 +57,13 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Blocks that are free and that no heap keeps: the owner's.
+    /// Blocks that are free and that no heap keeps. Only the owner accesses them.
     #[inline]
     pub(crate) fn free(&self, unit: u32, word: usize) -> &Bits {
         &self.free[word / 8 % 8][unit as usize % UNITS][word % 8]
     }
 
-    /// Blocks that others freed: anybody's.
+    /// Blocks freed by other threads. Any thread may access them.
     #[inline]
     pub(crate) fn remote(&self, unit: u32, word: usize) -> &AtomicU64 {
         &self.remote[word / 8 % 8][unit as usize % UNITS][word % 8]
@@ -70,7 +71,7 @@ impl Words {
 }
 
 impl Arena {
-    /// Where a unit of it begins.
+    /// The address at which a unit begins.
     pub(crate) fn unit_base(&self, at: u32) -> usize {
         self.base.get() + ((at as usize) << UNIT_SHIFT)
     }

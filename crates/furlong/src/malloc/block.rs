@@ -1,4 +1,4 @@
-//! What the allocator does to memory that it hands out: the only place that touches it.
+//! Accesses to the memory of blocks: no other file touches it.
 
 use core::ptr;
 
@@ -10,9 +10,9 @@ pub(crate) fn pointer(address: usize) -> *mut u8 {
 
 /// The first word of a block.
 ///
-/// Its holder may have left it uninitialised: what nobody wrote has no value in Rust, and to read
-/// it as a number is undefined. So no load of Rust's reads it but an instruction of which the
-/// compiler knows nothing; what that finds in memory is a number, any one.
+/// Its holder may have left the word uninitialised, and in Rust a load of uninitialised memory is
+/// undefined. So the load is an assembly instruction, which is opaque to the compiler and returns
+/// whatever number is in memory.
 ///
 /// # Safety
 /// A block of at least a word, which the caller holds: it is free, or being freed.
@@ -44,7 +44,7 @@ pub(crate) unsafe fn first_word(address: usize) -> usize {
         target_pointer_width = "64"
     )))]
     {
-        // The next best elsewhere: for all that the compiler knows, the pointer leads anywhere.
+        // The best substitute elsewhere: the compiler cannot tell where the pointer leads.
         let place = core::hint::black_box(pointer(address).cast::<usize>());
         // SAFETY: as above.
         word = unsafe { place.read_volatile() };
@@ -52,15 +52,14 @@ pub(crate) unsafe fn first_word(address: usize) -> usize {
     word
 }
 
-/// Whether the first word of a block is this one, by an instruction that Rust's load would need,
-/// too: see [`first_word`].
+/// True if a block's first word equals `word`, read by an assembly instruction: see [`first_word`].
 ///
 /// # Safety
-/// As there.
+/// As for [`first_word`].
 #[inline(always)]
 pub(crate) unsafe fn begins_with(address: usize, word: usize) -> bool {
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
-    // SAFETY: as in first_word; both ways on are those of this function.
+    // SAFETY: as in first_word; both exits are returns of this function.
     unsafe {
         core::arch::asm!(
             "cmp qword ptr [{address}], {word}",

@@ -14,12 +14,12 @@ use super::{allocator::Malloc, config::Config, zone::Zone};
 
 /// A cache of objects of one type, in memory that no other type shares.
 ///
-/// A stale pointer to one of its objects leads to an object of the same type or to nothing, as long
-/// as the cache is there and the memory was not given back; and when the cache goes, all of its
-/// memory goes. It is a [`Zone`] with a type: one a processor, or one under the caller's lock.
+/// A stale pointer to one of its objects leads to an object of the same type or to free memory, as
+/// long as the cache exists and the memory was not given back. When the cache is dropped, all of
+/// its memory is freed. It is a [`Zone`] with a type: use one a processor, or one under a lock.
 ///
-/// **Reserve, then commit**: [`reserve`](Self::reserve) obtains what may fail before a lock is
-/// taken; making objects of a [`Reserve`] cannot fail.
+/// **Reserve, then commit**: [`reserve`](Self::reserve) obtains memory, which may fail, before a
+/// lock is taken. Making objects from a [`Reserve`] cannot fail.
 ///
 /// # Example
 #[cfg_attr(feature = "std", doc = "```")]
@@ -69,7 +69,7 @@ impl<T, C: Config> fmt::Debug for ObjectCache<T, C> {
 }
 
 impl<T, C: Config> ObjectCache<T, C> {
-    /// A cache without objects; nothing where memory is short.
+    /// A cache without objects; `None` if out of memory.
     #[must_use]
     pub fn new(malloc: &'static Malloc<C>) -> Option<Self> {
         Some(Self {
@@ -79,13 +79,13 @@ impl<T, C: Config> ObjectCache<T, C> {
         })
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len.get()
     }
 
-    /// Whether there are none.
+    /// True if there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -94,7 +94,7 @@ impl<T, C: Config> ObjectCache<T, C> {
     /// Makes an object.
     ///
     /// # Errors
-    /// The value again, where memory is short; nothing has changed.
+    /// Gives the value back if out of memory; nothing has changed.
     pub fn make(&self, value: T) -> Result<Object<'_, T, C>, T> {
         match self.place() {
             Some(place) => Ok(self.put(place, value)),
@@ -102,7 +102,7 @@ impl<T, C: Config> ObjectCache<T, C> {
         }
     }
 
-    /// Places for `N` objects, which need no further memory; nothing where memory is short.
+    /// Memory for `N` objects, which then cannot fail; `None` if out of memory.
     #[must_use]
     pub fn reserve<const N: usize>(&self) -> Option<Reserve<'_, T, C, N>> {
         let mut reserve = Reserve {
@@ -115,10 +115,11 @@ impl<T, C: Config> ObjectCache<T, C> {
         Some(reserve)
     }
 
-    /// Takes an object back from its pointer.
+    /// Makes an object of its pointer again.
     ///
     /// # Safety
-    /// It came from [`Object::into_raw`] of an object of this cache, and comes back once.
+    /// The pointer came from [`Object::into_raw`] of an object of this cache, and is passed here
+    /// once.
     pub unsafe fn from_raw(&self, object: NonNull<T>) -> Object<'_, T, C> {
         Object {
             cache: self,
@@ -131,7 +132,7 @@ impl<T, C: Config> ObjectCache<T, C> {
     }
 
     fn put(&self, place: NonNull<T>, value: T) -> Object<'_, T, C> {
-        // SAFETY: a new block with the size and the alignment of the type, nobody else's.
+        // SAFETY: a new block with the size and alignment of the type, which nobody else has.
         unsafe { place.write(value) };
         self.len.set(self.len.get() + 1);
         Object {
@@ -141,12 +142,12 @@ impl<T, C: Config> ObjectCache<T, C> {
     }
 
     fn give_back(&self, place: NonNull<T>) {
-        // SAFETY: it came from this zone, and what was in it has been dropped or taken out.
+        // SAFETY: it came from this zone, and its value has been dropped or taken out.
         unsafe { self.zone.free(place.cast()) };
     }
 }
 
-/// An object of a cache, to which its memory returns.
+/// An object of a cache. Its memory returns to the cache.
 #[must_use = "its memory goes back as soon as this is dropped"]
 pub struct Object<'c, T, C: Config> {
     cache: &'c ObjectCache<T, C>,
@@ -154,8 +155,9 @@ pub struct Object<'c, T, C: Config> {
 }
 
 impl<'c, T, C: Config> Object<'c, T, C> {
-    /// Gives the object up for its pointer: for lists that go through objects. It is dropped by
-    /// [`ObjectCache::from_raw`], or never; its memory goes with the cache.
+    /// Turns the object into its pointer, for lists that link objects. [`ObjectCache::from_raw`]
+    /// makes it an object again; without that it is never dropped, and its memory is freed with the
+    /// cache.
     #[must_use]
     pub fn into_raw(self) -> NonNull<T> {
         mem::ManuallyDrop::new(self).object
@@ -166,7 +168,7 @@ impl<'c, T, C: Config> Object<'c, T, C> {
     pub fn into_inner(self) -> T {
         let cache: &'c ObjectCache<T, C> = self.cache;
         let object = self.into_raw();
-        // SAFETY: a value that nobody reads afterwards.
+        // SAFETY: a valid value, which nobody reads afterwards.
         let value = unsafe { object.read() };
         cache.len.set(cache.len.get() - 1);
         cache.give_back(object);
@@ -178,7 +180,7 @@ impl<T, C: Config> Deref for Object<'_, T, C> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: a value that is there, lent by whoever has it.
+        // SAFETY: a valid value, borrowed from the object that owns it.
         unsafe { self.object.as_ref() }
     }
 }
@@ -192,7 +194,7 @@ impl<T, C: Config> DerefMut for Object<'_, T, C> {
 
 impl<T, C: Config> Drop for Object<'_, T, C> {
     fn drop(&mut self) {
-        /// Its memory, which goes back also if the value panics.
+        /// The object's memory, which is given back even if the value's drop panics.
         struct Place<'c, T, C: Config>(&'c ObjectCache<T, C>, NonNull<T>);
 
         impl<T, C: Config> Drop for Place<'_, T, C> {
@@ -203,7 +205,7 @@ impl<T, C: Config> Drop for Object<'_, T, C> {
 
         self.cache.len.set(self.cache.len.get() - 1);
         let _place = Place(self.cache, self.object);
-        // SAFETY: a value that is there, and that nobody uses afterwards.
+        // SAFETY: a valid value, which nobody uses afterwards.
         unsafe { ptr::drop_in_place(self.object.as_ptr()) };
     }
 }
@@ -222,10 +224,10 @@ pub struct Reserve<'c, T, C: Config, const N: usize> {
 }
 
 impl<'c, T, C: Config, const N: usize> Reserve<'c, T, C, N> {
-    /// Makes an object, without a request to anybody.
+    /// Makes an object from reserved memory.
     ///
     /// # Errors
-    /// The value again, when there is no place left.
+    /// Gives the value back if the reserve is used up.
     pub fn make(&mut self, value: T) -> Result<Object<'c, T, C>, T> {
         match self.places.iter_mut().find_map(Option::take) {
             Some(place) => Ok(self.cache.put(place, value)),
@@ -233,7 +235,7 @@ impl<'c, T, C: Config, const N: usize> Reserve<'c, T, C, N> {
         }
     }
 
-    /// For how many objects there is a place left.
+    /// The number of objects that the reserve still has memory for.
     #[must_use]
     pub fn left(&self) -> usize {
         self.places.iter().flatten().count()

@@ -1,4 +1,4 @@
-//! `check()`: walks the invariants and names the one that is broken.
+//! `check()`: checks the invariants and names the broken one.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -15,19 +15,19 @@ use super::{
     span::{MAKING, Span, Use, unit_of},
 };
 
-/// A broken invariant of an allocator, and the address of the unit or block where it is.
+/// A broken invariant of an allocator, and the address of the unit or block concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenMalloc {
-    /// I1: a unit is free and in use, or neither.
+    /// I1: a unit is both free and in use, or neither.
     Unit(usize),
-    /// I2: what an arena or the pool counts is not what is there.
+    /// I2: a count of an arena or of the pool is wrong.
     Count(usize),
-    /// I3: a span's words, summary and numbers do not agree.
+    /// I3: a span's words, summary and counts disagree.
     Words(usize),
-    /// I4: a span is not in its heap's list exactly when it has something to give.
+    /// I4: a span is not in its heap's list exactly if it has blocks left to give.
     List(usize),
-    /// I5: a block that a heap keeps is free in its span too, or not a block of the heap's.
+    /// I5: a block in a heap's stack is also free in its span, or is not a block of the heap.
     Kept(usize),
 }
 
@@ -69,8 +69,8 @@ impl<C: Config> Check for &'static Malloc<C> {
 }
 
 impl<C: Config> Malloc<C> {
-    /// Walks every invariant. Nobody else may be in a gate meanwhile; who is in a slow way is
-    /// waited for.
+    /// Checks every invariant. No other thread may be in a gate meanwhile; threads in a slow way
+    /// are waited for.
     ///
     /// # Errors
     /// See [`BrokenMalloc`].
@@ -83,7 +83,7 @@ impl<C: Config> Malloc<C> {
         self.check_all()
     }
 
-    /// Takes all latches until the answer is dropped, also by a panic.
+    /// Takes all latches until the result is dropped, also by a panic.
     pub(crate) fn hold_all(&'static self) -> HeldAll<C> {
         self.lock_all();
         HeldAll(self)

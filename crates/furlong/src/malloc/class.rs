@@ -1,30 +1,31 @@
-//! Size classes: to which size a request is rounded.
+//! Size classes: the sizes to which requests are rounded up.
 //!
-//! Up to 1 KiB steps of 16 bytes; up to 8 KiB the sizes of which a whole number, 60 down to 8, fill
-//! a unit; up to 64 KiB four steps a doubling. No request of 1 KiB or less wastes more than 15
-//! bytes, none above more than a fifth of what it gets, and no span more than a sixteenth at its
+//! Up to 1 KiB the classes are multiples of 16 bytes. Up to 8 KiB they are sizes of which a whole
+//! number, from 60 down to 8, fills a unit. Up to 64 KiB there are four steps a doubling. A request
+//! of at most 1 KiB wastes at most 15 bytes; a larger one at most a fifth of its block. A span
+//! wastes at most a sixteenth at its end.
 //! end.
 #![forbid(unsafe_code)]
 
-/// What arenas are cut into: 64 KiB.
+/// The unit into which arenas are cut: 64 KiB.
 pub(crate) const UNIT: usize = 1 << UNIT_SHIFT;
 pub(crate) const UNIT_SHIFT: u32 = 16;
 
-/// Sizes and alignments are multiples of it.
+/// Block sizes and alignments are multiples of it.
 pub(crate) const GRAIN: usize = 16;
 
-/// Up to here a request's class is its number of grains.
+/// The largest size whose class is its number of grains.
 pub(crate) const FINE_MAX: usize = 1024;
-/// Up to here a span is one unit.
+/// The largest size whose spans are one unit.
 pub(crate) const SMALL_MAX: usize = 8192;
-/// Up to here there are classes.
+/// The largest size that has a class.
 pub(crate) const MEDIUM_MAX: usize = 65536;
 
-/// Units of a span of medium blocks: of those up to 32 KiB, and of the others.
+/// Units of a span of medium blocks: up to 32 KiB, and above.
 const MEDIUM_UNITS: [usize; 2] = [4, 8];
 
 const FINE: usize = FINE_MAX / GRAIN;
-/// How many blocks of the classes between 1 KiB and 8 KiB fill a unit.
+/// Blocks in a unit, for each class between 1 KiB and 8 KiB.
 const FILLS: [usize; 24] = [
     60, 56, 52, 48, 44, 40, 36, 32, 30, 28, 26, 24, 22, 20, 18, 16, 15, 14, 13, 12, 11, 10, 9, 8,
 ];
@@ -86,7 +87,7 @@ const fn by_grains() -> [u8; SMALL_MAX / GRAIN + 1] {
 }
 
 impl Class {
-    /// The class for a request; none above [`MEDIUM_MAX`].
+    /// The class for a request; `None` above [`MEDIUM_MAX`].
     #[inline]
     pub(crate) fn of(size: usize) -> Option<Self> {
         if size <= SMALL_MAX {
@@ -102,8 +103,8 @@ impl Class {
         Some(Self::numbered(1 + FINE + FILLS.len() + index))
     }
 
-    /// The smallest class whose blocks are all aligned and have room; none above the classes.
-    /// Spans begin at a unit, so a block is aligned where the size is a multiple.
+    /// The smallest class with room whose blocks are all aligned; `None` if there is no such class.
+    /// Spans begin at a unit, so blocks are aligned if the size is a multiple of the alignment.
     pub(crate) fn aligned(size: usize, align: usize) -> Option<Self> {
         let first = Self::of(size.max(align))?;
         (first.index()..CLASSES)
@@ -141,7 +142,7 @@ impl Class {
         SIZES[self.index()] as usize
     }
 
-    /// The units of its spans.
+    /// The number of units of its spans.
     #[inline]
     pub(crate) fn units(self) -> usize {
         match self.size() {
@@ -150,15 +151,15 @@ impl Class {
         }
     }
 
-    /// The blocks of its spans.
+    /// The number of blocks in its spans.
     #[inline]
     pub(crate) fn blocks(self) -> usize {
         self.units() * UNIT / self.size()
     }
 
-    /// What an offset in a unit is multiplied with: the upper half of the product is the block's
-    /// number, and the lower half is below the magic number itself exactly at a block's start. 0
-    /// for medium blocks, where no 32 bits do.
+    /// The factor for an offset in a unit. The upper half of the product is the block's number; the
+    /// lower half is less than the factor exactly at a block's start. 0 for medium blocks, for
+    /// which 32 bits are not enough.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -171,7 +172,7 @@ impl Class {
         (1_u64 << 32).div_ceil(self.size() as u64) as u32
     }
 
-    /// The number of the block that begins at an offset of a span.
+    /// The number of the block that begins at an offset in a span; `None` if no block begins there.
     #[inline]
     pub(crate) fn block_at(self, offset: usize) -> Option<usize> {
         match self.magic() {
@@ -183,7 +184,7 @@ impl Class {
         }
     }
 
-    /// The same for small blocks by the magic number of their class.
+    /// [`block_at`](Self::block_at) for small blocks, by the magic number of their class.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,

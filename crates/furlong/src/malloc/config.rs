@@ -1,4 +1,4 @@
-//! What may differ between allocators: one type with everything.
+//! The parts that may differ between allocators, in one type.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -6,19 +6,19 @@ use super::{
     tier::Tier,
 };
 
-/// An allocator's parts.
+/// The parts of an allocator.
 pub trait Config: 'static {
-    /// The system under it.
+    /// The system below it.
     type Source: PageSource;
-    /// Where the current heap is kept.
+    /// The place of the current heap.
     type Current: CurrentHeap;
-    /// What is done against misuse.
+    /// The checks against misuse.
     type Hardening: Hardening;
-    /// How it is entered.
+    /// Inlining of the gates.
     type Gate: Gate;
-    /// When its policy is asked.
+    /// The point at which the policy is read.
     type Tier: Tier;
 
-    /// What it keeps, before [`follow`](super::Malloc::follow) says otherwise.
+    /// The limits on kept memory, until [`follow`](super::Malloc::follow) replaces them.
     const PROFILE: Profile = Profile::STANDARD;
 }

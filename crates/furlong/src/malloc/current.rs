@@ -1,15 +1,15 @@
-//! Which heap serves the caller: a thread's, or a processor's.
+//! The heap that serves the caller: a thread's, or a processor's.
 
 use super::heap::Heap;
 
-/// Where the current heap is kept.
+/// The place of the current heap.
 ///
-/// A process keeps it in thread-local storage; a kernel keeps one a processor, and pins the caller
-/// to it with interrupts off. The library has no storage of its own for it. One type serves one
-/// allocator: see [`Malloc::new`](super::Malloc::new).
+/// A process keeps it in thread-local storage. A kernel keeps one a processor, and pins the caller
+/// to the processor by disabling interrupts. The library itself has no storage for it. One type
+/// serves one allocator: see [`Malloc::new`](super::Malloc::new).
 ///
 /// # Example
-/// A kernel: memory that it was booted with, a heap a processor, and interrupts off meanwhile.
+/// A kernel with memory from boot and one heap a processor; a pin disables interrupts.
 /// ```
 /// use core::cell::UnsafeCell;
 /// use core::hint::spin_loop;
@@ -96,21 +96,21 @@ use super::heap::Heap;
 /// ```
 ///
 /// # Safety
-/// While a pin is held, `get` returns what the last `set` of the same thread or processor was
-/// given, or [`Heap::vacant`] before the first one, and nobody else is pinned to the same one.
-/// Nothing here unwinds, and but for `bound` nothing calls the allocator.
+/// While a pin is held, `get` returns the heap of the last `set` by the same thread or processor,
+/// or [`Heap::vacant`] before the first one, and nobody else is pinned to the same thread or
+/// processor. No method here unwinds, and no method but `bound` calls the allocator.
 pub unsafe trait CurrentHeap: 'static {
-    /// What keeps the caller where it is; `()` for a thread. Pins nest.
+    /// A guard that keeps the caller on its processor; `()` for a thread. Pins nest.
     type Pin;
 
     /// Pins the caller.
     fn pin() -> Self::Pin;
 
-    /// The heap.
+    /// The current heap.
     fn get() -> &'static Heap;
 
-    /// Puts a heap there. Only an allocator calls it: a heap that is the current one of two threads
-    /// would give both the same blocks, so that a thread cannot hand its own on.
+    /// Makes a heap the current one. Only an allocator calls it: a heap that is current for two
+    /// threads would give both the same blocks. So a thread cannot pass its heap on:
     ///
     /// ```compile_fail,E0133
     /// # use furlong::malloc::{CurrentHeap, thread_heap};
@@ -120,11 +120,11 @@ pub unsafe trait CurrentHeap: 'static {
     /// ```
     ///
     /// # Safety
-    /// The caller is pinned. The heap is the allocator's own, and until another one is put there
-    /// nobody else uses it; or it is [`Heap::vacant`] or [`Heap::over`].
+    /// The caller is pinned. The heap is the allocator's own, and nobody else uses it until another
+    /// heap is set; or it is [`Heap::vacant`] or [`Heap::over`].
     unsafe fn set(heap: &'static Heap);
 
-    /// Called after a heap has been put there for the first time, outside all locks: a process
-    /// registers what is to be done at the thread's end.
+    /// Called after a thread's or processor's heap was set for the first time, outside all locks. A
+    /// process registers the cleanup at thread exit here.
     fn bound() {}
 }

@@ -1,19 +1,19 @@
-//! What heaps exchange: blocks that others freed, the spans of ended heaps, and those heaps.
+//! Exchange between heaps: blocks freed by other threads, spans of ended heaps, and those heaps.
 //!
-//! The sender of remote frees posts them by the word: it sets the blocks' bits in the span's remote
-//! words, then the words' bits in `posted`. Who finds `posted` empty before has to bring the span
-//! to its owner's queue. The owner empties its queue when it needs blocks, or, for a heap that has
-//! ended, the sender does.
+//! The sender of remote frees posts them by the word. First it sets the blocks' bits in the span's
+//! remote word; then it sets the word's bit in `posted`. A sender that finds `posted` empty must
+//! bring the span to its owner's queue. The owner empties its queue when it needs blocks. For an
+//! ended heap the sender does so.
 //!
-//! Between the two steps of a sender the owner may already find the bits, through the work of
-//! another sender, and the span may be retired, and be somebody else's. So a span may turn up in a
-//! queue without cause; it is passed on to whom it belongs, and forgotten only while the pool's
-//! latch keeps it from having an owner. `posted` is what a span has its place in a queue by, and is
-//! never reset but on the way out.
+//! Between a sender's two steps the owner may already find the bits, through another sender's work.
+//! Then the span may be retired and used by another heap. So a span may turn up in a queue without
+//! cause. It is passed on to its owner. It is forgotten only while the pool's latch keeps it from
+//! getting an owner. A non-zero `posted` is the span's claim to a place in a queue, and is reset
+//! only when the span leaves the queue.
 //!
-//! A heap that ends and a sender must not miss each other. Each of them first says what it did (the
-//! state or the latch, the queue) and then looks at what the other said, with a fence between: one
-//! of the two sees the other.
+//! An ending heap and a sender must not miss each other. Each first publishes its own change (the
+//! state or the latch, the queue), then reads the other's, with a fence between. So at least one
+//! sees the other.
 #![forbid(unsafe_code)]
 
 use crate::sync::{
@@ -29,10 +29,10 @@ use super::{
     span::Span,
 };
 
-/// Ended heaps that are looked at for a span before the pool is asked.
+/// The number of ended heaps to search for a span before the pool is used.
 const LOOKS: usize = 8;
 
-/// A heap's latch.
+/// A held latch of a heap.
 pub(crate) struct HeldHeap<E: Exchange> {
     of: &'static E,
     heap: &'static Heap,
@@ -44,40 +44,40 @@ impl<E: Exchange> Drop for HeldHeap<E> {
     }
 }
 
-/// What the exchange needs around it, and what it then does.
+/// The operations that the exchange needs, and those that it provides.
 pub(crate) trait Exchange: Sized + 'static {
-    /// A word of the blocks of a span that others freed; none for what is no span of blocks.
+    /// A remote word of a span: the blocks freed by other threads. `None` if it has no words.
     fn remote(&'static self, span: &'static Span, word: usize) -> Option<&'static AtomicU64>;
 
-    /// Gives free blocks of one word back to their span, whose heap's latch is held; the span may
-    /// be retired by it.
+    /// Gives free blocks of one word back to their span, whose heap's latch is held. This may
+    /// retire the span.
     fn give_blocks(&'static self, heap: &'static Heap, span: &'static Span, word: usize, bits: u64);
 
-    /// Runs something under the pool's latch.
+    /// Runs a closure under the pool's latch.
     fn under_pool<T>(&'static self, run: impl FnOnce() -> T) -> T;
 
     /// All heaps.
     fn all_heaps(&'static self) -> impl Iterator<Item = &'static Heap>;
 
-    /// How many of them have ended and not been taken over; it is the pool's.
+    /// The number of ended heaps that have not been taken over; written under the pool's latch.
     fn ended(&'static self) -> &'static Word;
 
-    /// The first span of a class that a heap has something to give from.
+    /// The first span of a class in a heap that has blocks left to give.
     fn first_span(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span>;
 
-    /// Takes such a span out of one heap's list and puts it in another's. Both latches are held.
+    /// Moves such a span from one heap's list to another's. Both latches are held.
     fn relist(&'static self, span: &'static Span, from: &'static Heap, to: &'static Heap);
 
-    /// Stops the program: a block was freed that others had freed already.
+    /// Stops the program: a block was freed twice.
     fn stop_twice(&'static self, span: &'static Span, block: usize) -> !;
 
     /// Takes a latch.
     fn lock(&'static self, latch: &'static Latch);
 
-    /// Takes a latch if nobody has it.
+    /// Takes a latch if it is free.
     fn try_lock(&'static self, latch: &'static Latch) -> bool;
 
-    /// Gives a latch back.
+    /// Releases a latch.
     fn unlock(&'static self, latch: &'static Latch);
 
     /// Posts freed blocks of one word of a span.
@@ -85,24 +85,25 @@ pub(crate) trait Exchange: Sized + 'static {
         let Some(remote) = self.remote(span, word) else {
             return;
         };
-        // AcqRel: pairs with the swap in collect_from, so that what was written to the blocks comes
-        // before their next use.
+        // AcqRel: pairs with the swap in collect_from, so that writes to the blocks come before
+        // their next use.
         let before = remote.fetch_or(bits, Ordering::AcqRel);
         if before & bits != 0 {
             self.stop_twice(span, word * 64 + (before & bits).trailing_zeros() as usize);
         }
-        // AcqRel: pairs with the swap in collect_from, so that who finds the bit finds the word.
+        // AcqRel: pairs with the swap in collect_from, so that a reader of the bit sees the word.
         if span.posted.fetch_or(1 << word, Ordering::AcqRel) == 0 {
             self.bring(span);
         }
     }
 
-    /// Brings a span, whose place in a queue is the caller's to give, to its owner's queue.
+    /// Brings a span to its owner's queue. The caller holds the span's claim to a place in a queue.
     fn bring(&'static self, span: &'static Span) {
         let owner = span.owner.get().or_else(|| {
             self.under_pool(|| {
                 if span.owner.get().is_none() {
-                    // AcqRel: pairs with post. Without an owner there is no block to be lost.
+                    // AcqRel: pairs with post. A span without an owner has no block that could be
+                    // lost.
                     span.posted.swap(0, Ordering::AcqRel);
                 }
                 span.owner.get()
@@ -116,10 +117,10 @@ pub(crate) trait Exchange: Sized + 'static {
         }
     }
 
-    /// Empties the queue of a heap that has no thread to do so.
+    /// Empties the queue of an ended heap, whose thread is gone.
     fn tidy_ended(&'static self, heap: &'static Heap) {
         while heap.state() == State::Ended && heap.queue.0.get().is_some() {
-            // Who holds the latch looks at the queue again after giving it back.
+            // The holder of the latch checks the queue again after releasing it.
             if !self.try_lock(&heap.latch) {
                 return;
             }
@@ -132,7 +133,7 @@ pub(crate) trait Exchange: Sized + 'static {
         }
     }
 
-    /// Takes all blocks that others have freed back. The heap's latch is held.
+    /// Takes back all blocks freed by other threads. The heap's latch is held.
     fn collect(&'static self, heap: &'static Heap) {
         if heap.queue.0.get().is_none() {
             return;
@@ -148,11 +149,11 @@ pub(crate) trait Exchange: Sized + 'static {
         }
     }
 
-    /// Takes the blocks of one span back.
+    /// Takes back the blocks of one span.
     fn collect_from(&'static self, heap: &'static Heap, span: &'static Span) {
         // AcqRel: pairs with the second step of post.
         let mut posted = span.posted.swap(0, Ordering::AcqRel);
-        // A span that was retired on the way has no further block of anybody's.
+        // A span that was retired in this loop has no more blocks of anybody's.
         while posted != 0 && span.owner.is(heap) {
             let word = posted.trailing_zeros() as usize;
             posted &= posted - 1;
@@ -167,12 +168,12 @@ pub(crate) trait Exchange: Sized + 'static {
         }
     }
 
-    /// Locks a heap for what is slow.
+    /// Locks a heap for slow operations.
     fn lock_heap(&'static self, heap: &'static Heap) {
         self.lock(&heap.latch);
     }
 
-    /// Gives a heap's latch back; if the heap has ended, nobody else may have tidied meanwhile.
+    /// Releases a heap's latch. If the heap has ended, senders may have left it work meanwhile.
     fn unlock_heap(&'static self, heap: &'static Heap) {
         self.unlock(&heap.latch);
         if heap.state() == State::Ended {
@@ -182,13 +183,13 @@ pub(crate) trait Exchange: Sized + 'static {
         }
     }
 
-    /// Locks a heap until the answer is dropped, also by a panic.
+    /// Locks a heap until the result is dropped, also by a panic.
     fn hold_heap(&'static self, heap: &'static Heap) -> HeldHeap<Self> {
         self.lock_heap(heap);
         HeldHeap { of: self, heap }
     }
 
-    /// A heap that has ended and is the caller's from now on.
+    /// An ended heap, which belongs to the caller from now on.
     fn take_over(&'static self) -> Option<&'static Heap> {
         if self.ended().get() == 0 {
             return None;
@@ -209,8 +210,8 @@ pub(crate) trait Exchange: Sized + 'static {
         None
     }
 
-    /// Ends a heap, after `give_back` has given back what its thread kept. The caller has it to
-    /// itself.
+    /// Ends a heap, after `give_back` has returned its thread's blocks. Only the caller uses the
+    /// heap.
     fn end(&'static self, heap: &'static Heap, give_back: impl FnOnce()) {
         let _held = self.hold_heap(heap);
         heap.set_state(State::Ended);
@@ -218,8 +219,8 @@ pub(crate) trait Exchange: Sized + 'static {
         self.under_pool(|| self.ended().set(self.ended().get() + 1));
     }
 
-    /// Takes over the spans of a class that ended heaps still have something to give from. The
-    /// heap's own latch is held. A zone has no blocks but its own: they go all at once.
+    /// Takes over spans of a class with blocks left to give from ended heaps. The heap's own latch
+    /// is held. A zone adopts none: all its spans are freed at once.
     fn adopt(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
         if self.ended().get() == 0 || heap.zone.get() == 1 {
             return None;

@@ -1,9 +1,9 @@
-//! Fields of shared records that one holder writes at a time, and links between records that live
-//! for ever.
+//! Fields of shared records with one writer at a time, and links between records that live for
+//! ever.
 //!
-//! Records of the allocator are never unmapped, so a reference to one is `'static`. Which fields
-//! may be read without holding the record says the record; whoever reads such a field sees an old
-//! or a new value, never a torn one.
+//! Records of the allocator are never unmapped, so a reference to one is `'static`. Each record
+//! documents which fields may be read without holding it. Such a read sees an old or a new value,
+//! never a torn one.
 
 use core::{cell::UnsafeCell, ptr};
 
@@ -30,11 +30,11 @@ macro_rules! number_fields {
             /// The value.
             #[inline(always)]
             pub(crate) fn get(&self) -> $number {
-                // Relaxed: the record's latch, or its only holder, orders what matters.
+                // Relaxed: the record's latch, or its only holder, gives the order that matters.
                 self.0.load(Ordering::Relaxed)
             }
 
-            /// Puts a value there.
+            /// Sets the value.
             #[inline(always)]
             pub(crate) fn set(&self, value: $number) {
                 // Relaxed: as in get.
@@ -51,7 +51,7 @@ number_fields! {
     Short: AtomicU16 of u16;
     /// Thirty-two bits.
     Half: AtomicU32 of u32;
-    /// A set of up to 64.
+    /// A set of up to 64 members.
     Bits: AtomicU64 of u64;
     /// An address or a count.
     Word: AtomicUsize of usize;
@@ -69,40 +69,41 @@ impl<T> Link<T> {
         }
     }
 
-    /// The record.
+    /// The record, if any.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<&'static T> {
-        // Acquire: pairs with the Release in set and replace, so that the record is seen as made.
+        // Acquire: pairs with the Release in set and the SeqCst in push, so that the record's
+        // contents are visible.
         let record = self.0.load(Ordering::Acquire);
-        // SAFETY: what was stored is null or came from a 'static reference.
+        // SAFETY: every stored pointer is null or came from a 'static reference.
         unsafe { record.as_ref() }
     }
 
-    /// Whether it leads to this very record.
+    /// True if it leads to this record.
     #[inline(always)]
     pub(crate) fn is(&self, record: &'static T) -> bool {
-        // Relaxed: an address is compared and nothing is read through it.
+        // Relaxed: only the address is compared; nothing is read through it.
         ptr::eq(self.0.load(Ordering::Relaxed), record)
     }
 
-    /// Leads to another record from now on.
+    /// Sets the link.
     #[inline]
     pub(crate) fn set(&self, record: Option<&'static T>) {
         // Release: pairs with the Acquire in get.
         self.0.store(address(record), Ordering::Release);
     }
 
-    /// Takes everything: leads to none from now on.
+    /// Takes the record and leaves none.
     #[inline]
     pub(crate) fn take(&self) -> Option<&'static T> {
-        // SeqCst: a heap that ends and a thread that pushes to it must not miss each other.
+        // SeqCst: an ending heap and a thread that pushes to its queue must not miss each other.
         let record = self.0.swap(ptr::null_mut(), Ordering::SeqCst);
         // SAFETY: as in get.
         unsafe { record.as_ref() }
     }
 
-    /// Puts `record` in front, after `before` has been given what was there; again until nobody
-    /// else came in between.
+    /// Puts `record` in front, after `before` was called with the old front; retries if another
+    /// thread changed it in between.
     #[inline]
     pub(crate) fn push(&self, record: &'static T, before: impl Fn(Option<&'static T>)) {
         // Relaxed: a guess, which the exchange below confirms.
@@ -111,7 +112,7 @@ impl<T> Link<T> {
             // SAFETY: as in get.
             before(unsafe { seen.as_ref() });
             let new = ptr::from_ref(record).cast_mut();
-            // SeqCst: as in take. Relaxed: a failure only gives another guess.
+            // SeqCst: as in take. Relaxed: a failure only gives a new guess.
             let done = self
                 .0
                 .compare_exchange_weak(seen, new, Ordering::SeqCst, Ordering::Relaxed);
@@ -127,14 +128,14 @@ fn address<T>(record: Option<&'static T>) -> *mut T {
     record.map_or(ptr::null_mut(), |record| ptr::from_ref(record).cast_mut())
 }
 
-/// A number that stays the same as long as anybody may rightly read it: it is written while nobody
-/// knows of the record, and read through an unordered access that one instruction can do.
+/// A number that does not change while anybody may read it. It is written while no other thread can
+/// reach the record, so a plain, unordered load suffices: one instruction.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Fixed<T>(UnsafeCell<T>);
 
-// SAFETY: writers have the record to themselves, as `set` demands, so all accesses at the same
-// time are reads.
+// SAFETY: a writer has the record to itself, as `set` demands, so all concurrent accesses are
+// reads.
 unsafe impl<T: Copy + Send> Sync for Fixed<T> {}
 
 impl<T: Copy> Fixed<T> {
@@ -145,12 +146,11 @@ impl<T: Copy> Fixed<T> {
     /// The value.
     #[inline(always)]
     pub(crate) fn get(&self) -> T {
-        // SAFETY: nobody writes while somebody may read.
+        // SAFETY: nobody writes while another thread may read.
         unsafe { *self.0.get() }
     }
 
-    /// Puts a value there, while nobody reads: under the pool's latch, before the record is given
-    /// to anybody.
+    /// Sets the value while nobody reads: under the pool's latch, before the record is handed out.
     pub(crate) fn set(&self, value: T) {
         // SAFETY: nobody reads.
         unsafe { *self.0.get() = value };

@@ -1,14 +1,13 @@
-//! A process that forks while its threads allocate.
+//! Support for a process that forks while its threads allocate.
 //!
-//! Before the fork all latches are taken, so that no span and no arena is in the middle of a
-//! change. What the other threads' gates do goes on meanwhile, and the child may see any part of
-//! it: so it trusts their spans and not their stacks, whose blocks are lost to it.
+//! All latches are taken before the fork, so no span or arena is halfway through a change. The
+//! gates of other threads keep running, and the child may see any part of their work. So the child
+//! trusts their spans but not their stacks, whose blocks it loses.
 //!
-//! The thread that forks may allocate meanwhile, as handlers of others do that the process calls
-//! around a fork: it has all latches, so it takes none. Its heap says so. What such handlers must
-//! not find is a latch held for which another thread waits that has their own lock: so a process
-//! calls the functions here as close to the fork as it can, which are those that it was told of
-//! first.
+//! The forking thread may allocate meanwhile, as other libraries' fork handlers do. It holds all
+//! latches, so it takes none; its heap records this. There is one danger: a fork handler that needs
+//! a lock whose holder waits for a latch. So a process calls these functions as close to the fork
+//! as possible, which means that they are the first handlers to be registered.
 
 use crate::sync::atomic::Ordering;
 
@@ -17,22 +16,22 @@ use super::{
     latch::Latch, pool::Pool, source::PageSource,
 };
 
-/// With a caller's number: it holds all latches.
+/// Added to a caller's number: it holds all latches.
 const HOLDS_ALL: u32 = 1 << 31;
 
 impl<C: Config> Malloc<C> {
-    /// Before a fork: nobody changes what is shared until [`after_fork`](Self::after_fork) or
-    /// [`after_fork_in_child`](Self::after_fork_in_child).
+    /// Prepares for a fork: no other thread changes shared state until
+    /// [`after_fork`](Self::after_fork) or [`after_fork_in_child`](Self::after_fork_in_child).
     ///
-    /// A program that has its allocator of [`thread_heap`](super::thread_heap) with a static, or
-    /// by preload, has the three called where it forks; another one registers them.
+    /// An allocator made by [`thread_heap`](super::thread_heap) with a static, or by preload, has
+    /// all three functions called at a fork. Another one must register them.
     ///
     /// # Safety
-    /// The thread that calls it forks afterwards, or fails to. It then calls `after_fork` in this
-    /// process, once, and `after_fork_in_child` in the new one, if there is one, once.
+    /// The calling thread forks afterwards, or fails to. It then calls `after_fork` once in this
+    /// process, and `after_fork_in_child` once in the new process, if there is one.
     pub unsafe fn before_fork(&'static self) {
         let _pin = C::Current::pin();
-        // Without a heap, where memory is short, it may not allocate meanwhile.
+        // Without a heap, if out of memory, the caller may not allocate meanwhile.
         let heap = self.bind();
         self.lock_all();
         if let Some(heap) = heap {
@@ -40,11 +39,11 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// After a fork, in the process that forked.
+    /// Resumes after a fork, in the process that forked.
     ///
     /// # Safety
-    /// As [`before_fork`](Self::before_fork) says: whoever else calls it takes the latches out of
-    /// others' hands.
+    /// As [`before_fork`](Self::before_fork) says; any other call would release latches that other
+    /// threads hold.
     ///
     /// ```compile_fail,E0133
     /// # use furlong::malloc::{Config, Malloc};
@@ -58,11 +57,11 @@ impl<C: Config> Malloc<C> {
         self.unlock_all();
     }
 
-    /// After a fork, in the new process: the heaps of threads that it does not have have ended.
+    /// Resumes after a fork, in the new process: ends the heaps of threads that it does not have.
     ///
     /// # Safety
-    /// As [`before_fork`](Self::before_fork) says; and no other thread is in this process that has
-    /// a heap of the allocator: it would be given to the next thread that begins.
+    /// As [`before_fork`](Self::before_fork) says; and no other thread of this process has a heap
+    /// of the allocator, since that heap would be given to the next new thread.
     ///
     /// ```compile_fail,E0133
     /// # use furlong::malloc::{Config, Malloc};
@@ -84,7 +83,7 @@ impl<C: Config> Malloc<C> {
         self.pool.heaps().for_each(|heap| self.tidy_ended(heap));
     }
 
-    /// Takes a latch, if the caller does not hold them all.
+    /// Takes a latch, unless the caller holds all of them.
     #[inline]
     pub(crate) fn lock_latch(&'static self, latch: &Latch) {
         let caller = self.caller();
@@ -93,14 +92,14 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Takes a latch if nobody has it.
+    /// Takes a latch if it is free.
     #[inline]
     pub(crate) fn try_latch(&'static self, latch: &Latch) -> bool {
         let caller = self.caller();
         caller & HOLDS_ALL == 0 && latch.try_lock(caller)
     }
 
-    /// Gives a latch back, if the caller does not hold them all.
+    /// Releases a latch, unless the caller holds all of them.
     #[inline]
     pub(crate) fn unlock_latch(&'static self, latch: &Latch) {
         let caller = self.caller();
@@ -128,10 +127,10 @@ impl<C: Config> Malloc<C> {
         self.pool.held.set(first);
     }
 
-    /// Gives them back.
+    /// Releases all latches.
     pub(crate) fn unlock_all(&'static self) {
-        // Heaps that came since are not held by this thread: they have no spans, and wait for the
-        // pool to get one.
+        // This thread does not hold heaps made since: they have no spans, and wait for the pool's
+        // latch to get one.
         let first = self.pool.held.take();
         self.unlock_pool();
         for heap in Pool::heaps_from(first) {
@@ -144,7 +143,7 @@ impl<C: Config> Malloc<C> {
         let own = C::Current::get();
         let mut ended = 0;
         for heap in self.pool.heaps() {
-            // A zone is whoever's has it, also in the new process.
+            // A zone stays with its holder, also in the new process.
             let of_thread = heap.zone.get() == 0 && heap.state() == State::Running;
             if of_thread && !core::ptr::eq(heap, own) {
                 heap.own.tops.forget();

@@ -1,20 +1,20 @@
-//! The seam `gate`: whether the entry of allocate and free is part of its caller.
+//! The seam `gate`: inlining of allocate and free.
 //!
-//! The first allocation report among this library's models forced the two gates inline and
-//! reported 10 % more throughput. One body; one arm calls it through a function of its own.
+//! The first allocation report among this library's models forced both gates inline and reported 10
+//! % more throughput. Both arms run the same body; one calls it through a function of its own.
 #![forbid(unsafe_code)]
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// How the gates are entered.
+/// The manner in which the gates are entered.
 pub trait Gate: sealed::Sealed + 'static {
     /// Runs the body of a gate.
     fn enter<T>(body: impl FnOnce() -> T) -> T;
 }
 
-/// The gate is part of its caller.
+/// The gate is inlined in its caller.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Inlined;
 

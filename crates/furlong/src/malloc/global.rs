@@ -1,10 +1,10 @@
-//! The allocator as Rust's.
+//! The allocator as Rust's global allocator.
 
 use core::alloc::{GlobalAlloc, Layout};
 
 use super::{allocator::Malloc, config::Config};
 
-/// An allocator of a static as the one of a Rust program.
+/// An allocator in a static, as the global allocator of a Rust program.
 ///
 /// # Example
 #[cfg_attr(feature = "std", doc = "```")]
@@ -35,7 +35,7 @@ use super::{allocator::Malloc, config::Config};
 pub struct Global<C: Config>(&'static Malloc<C>);
 
 impl<C: Config> Global<C> {
-    /// The face of an allocator.
+    /// The global allocator for an allocator.
     #[must_use]
     pub const fn new(malloc: &'static Malloc<C>) -> Self {
         Self(malloc)
@@ -56,8 +56,8 @@ impl<C: Config> Clone for Global<C> {
 
 impl<C: Config> Copy for Global<C> {}
 
-// SAFETY: blocks are of at least the size asked for, at multiples of the alignment, nobody else's
-// until they are freed, and nothing here unwinds.
+// SAFETY: blocks have at least the requested size and alignment, belong to their holder alone until
+// they are freed, and nothing here unwinds.
 unsafe impl<C: Config> GlobalAlloc for Global<C> {
     #[inline(always)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,4 +1,4 @@
-//! Freed blocks of one word of one span: what is given back in one step.
+//! Freed blocks of one word of one span, which are given back in one step.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -13,24 +13,24 @@ use super::{
     system::stop,
 };
 
-/// Neighbours among freed blocks, as they are met.
+/// Adjacent freed blocks, in the order in which they are found.
 #[derive(Clone, Copy)]
 pub(crate) struct Group {
-    /// None in a group that is empty.
+    /// `None` in an empty group.
     span: Option<&'static Span>,
     /// The first block of the word.
     first: usize,
     bits: u64,
-    /// Where its unit begins, and its magic number, read once.
+    /// The start of its unit and its magic number, cached.
     base: usize,
     magic: u32,
 }
 
-/// No block has an offset from it that is less than a unit.
+/// A base from which no block has an offset of less than a unit.
 const NOWHERE: usize = usize::MAX;
 
 impl Group {
-    /// Without blocks: nothing can be added to it.
+    /// An empty group, to which no block can be added.
     pub(crate) const EMPTY: Self = Self {
         span: None,
         first: 0,
@@ -39,7 +39,7 @@ impl Group {
         magic: 0,
     };
 
-    /// Medium blocks are groups of their own.
+    /// A group of one block. Medium blocks are never grouped: their base is [`NOWHERE`].
     fn of(span: &'static Span, block: usize) -> Self {
         let magic = span.magic.get();
         Self {
@@ -51,8 +51,8 @@ impl Group {
         }
     }
 
-    /// Adds a block, if it is of the same word and not in the group yet. It is known to begin at
-    /// its address if it was looked at when it was freed.
+    /// Adds a block, if it is of the same word and not in the group yet. `is_known` says that the
+    /// address was checked to be a block's start when the block was freed.
     #[inline(always)]
     pub(crate) fn add(&mut self, address: usize, is_known: bool) -> bool {
         let offset = address.wrapping_sub(self.base);
@@ -72,14 +72,14 @@ impl Group {
 }
 
 impl<C: Config> Malloc<C> {
-    /// A group of one block. Stops the program where none begins.
+    /// A group of one block. Stops the program if no block begins there.
     pub(crate) fn group_of(&'static self, address: usize) -> Group {
         let (span, block) = self.find_block(address);
         Group::of(span, block)
     }
 
-    /// Gives a group back to its span, whose heap's latch is held. Stops the program where one of
-    /// its blocks was never given out.
+    /// Gives a group back to its span, whose heap's latch is held. Stops the program if one of its
+    /// blocks was never handed out.
     pub(crate) fn give_group(&'static self, heap: &'static Heap, group: Group) {
         let Some(span) = group.span else {
             return;

@@ -1,8 +1,8 @@
-//! How arenas come and go: mapped before the pool knows of them, unmapped when it no longer does.
+//! Arenas come and go: each is mapped before it joins the pool and unmapped after it leaves.
 //!
-//! No latch is held while the system is asked, nor when a page is touched for the first time:
-//! whoever else allocates goes on meanwhile. A thread that finds no room maps an arena and looks
-//! again; two of them map two.
+//! No latch is held during system calls or the first touch of a page, so other threads go on
+//! allocating. A thread that finds no room maps an arena and tries again. Two threads that do so at
+//! once map two arenas.
 #![forbid(unsafe_code)]
 
 use crate::sync::atomic::Ordering;
@@ -19,14 +19,14 @@ use super::{
     system::System,
 };
 
-/// The units of an arena that are inaccessible where its ends are guarded.
+/// The units at both ends of an arena, which are made inaccessible under `GUARD`.
 const ENDS: u64 = 1 << 63 | 1;
 
 impl<C: Config> Malloc<C> {
-    /// Takes units that nobody has, in a new arena if need be: where they begin, and whether they
-    /// are all zeros. `note` notes under the pool's latch what they are for. No latch is held.
+    /// Takes free units, from a new arena if need be. Returns their start, and `true` if they are
+    /// all zeros. `note` records their use under the pool's latch. No latch is held.
     ///
-    /// An arena must have them when it is new.
+    /// The run must fit in a new arena.
     pub(crate) fn claim_units(
         &'static self,
         len: usize,
@@ -41,12 +41,12 @@ impl<C: Config> Malloc<C> {
             })
         };
         let mut taken = take();
-        // Others may have been faster.
+        // Other threads may have taken the units of the new arena.
         while taken.is_none() && self.grow().is_some() {
             taken = take();
         }
         taken.or_else(|| {
-            // What is kept may be what is missing.
+            // Memory that is kept may be the memory that is missing.
             self.trim();
             take().or_else(|| {
                 self.grow()?;
@@ -55,7 +55,7 @@ impl<C: Config> Malloc<C> {
         })
     }
 
-    /// Maps an arena.
+    /// Maps an arena and adds it to the pool.
     fn grow(&'static self) -> Option<()> {
         let page = self.source.page_size();
         let words_len = size_of::<Words>().next_multiple_of(page);
@@ -86,7 +86,7 @@ impl<C: Config> Malloc<C> {
         Some(())
     }
 
-    /// Makes the first and the last unit of a new arena inaccessible.
+    /// Makes the first and last unit of a new arena inaccessible.
     fn guard_ends(&'static self, arena: &'static Arena) {
         for at in [0, 63] {
             let base = arena.unit_base(at);
@@ -97,7 +97,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Unmaps an arena that was removed from the pool.
+    /// Unmaps an arena that has left the pool.
     pub(crate) fn unmap_arena(&'static self, arena: &'static Arena) {
         let base = arena.base.get();
         if C::Hardening::GUARD {
@@ -105,7 +105,7 @@ impl<C: Config> Malloc<C> {
                 self.map.span_at(arena.unit_base(at)).use_for(Use::Nothing);
             }
         }
-        // Before the memory goes: as soon as it has, another may map an arena there.
+        // Before the memory is unmapped: from then on another thread may map an arena there.
         self.purge_records(base);
         arena.base.set(0);
         let words = arena.words.get();
@@ -118,9 +118,9 @@ impl<C: Config> Malloc<C> {
         self.source.unmap_at(base, ARENA);
     }
 
-    /// Gives the records of an arena's units back: they are of nothing, as zeros are. Not if one of
-    /// them is in a heap's queue, or somebody who posted blocks of one has not looked yet to whom
-    /// he has to bring it: what it is there by would be lost.
+    /// Purges the records of an arena's units, which are equal to zeros by now. Does nothing if one
+    /// of them is in a heap's queue, or if a thread that posted blocks may not have read the span's
+    /// owner yet: the purge would lose `posted`.
     fn purge_records(&'static self, base: usize) {
         let spans = (0..UNITS).map(|unit| self.map.span_at(base + unit * UNIT));
         // Acquire: pairs with the swaps that take a span out of a queue.
@@ -133,8 +133,8 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Sees to it that there are records for an address, and memory behind them. Nothing where the
-    /// system has none for them, or the address has more than 48 bits. No latch is held.
+    /// Ensures that there are records for an address, with memory behind them. `None` if out of
+    /// memory, or if the address has more than 48 bits. No latch is held.
     pub(crate) fn prepare(&'static self, address: usize) -> Option<()> {
         if !Map::is_covered(address) {
             return None;
@@ -146,14 +146,15 @@ impl<C: Config> Malloc<C> {
                 self.source.unmap_at(region, len);
             }
         }
-        // Relaxed: nothing changes, but the page is there from now on. An arena's records are a
-        // page, or lie in one.
+        // Relaxed: the value does not change, but the page now has memory. An arena's records are
+        // one page, or lie in one.
         let records = self.map.span_at(address);
         records.posted.fetch_or(0, Ordering::Relaxed);
         Some(())
     }
 
-    /// Has memory behind the words of a span that nobody knows of yet.
+    /// Touches the words of a span that no other thread knows yet, so that they have memory behind
+    /// them.
     pub(crate) fn touch_words(&'static self, span: &'static Span) {
         let Some(words) = self.map.words(span) else {
             return;

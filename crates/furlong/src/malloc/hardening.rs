@@ -1,31 +1,30 @@
-//! The seam `hardening`: how much an allocator does against the mistakes of its callers.
+//! The seam `hardening`: the strength of an allocator's checks against mistakes of its callers.
 //!
-//! Blocks have no links and no headers in them whatever the arm; what differs is what is looked at
-//! and what is overwritten.
+//! No arm puts links or headers into blocks. The arms differ in what they check and overwrite.
 #![forbid(unsafe_code)]
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// What is checked, and what is overwritten.
+/// The checks, and the overwriting of freed memory.
 ///
-/// Its secrets are made of one number of the system: see
+/// Its secrets are derived from one random number of the system: see
 /// [`PageSource::random`](super::PageSource::random).
 pub trait Hardening: sealed::Sealed + 'static {
-    /// Whether a free checks that the pointer is a block's start and that the block is not free:
-    /// a free block carries a secret mark in its first word.
+    /// Check at each free that the pointer is a block's start and that the block is in use. A free
+    /// block carries a secret mark in its first word.
     const CHECK: bool;
-    /// Whether freed blocks are overwritten with zeros, and are looked at again before reuse; then
-    /// each block ends with a word that says where its contents end.
+    /// Overwrite freed blocks with zeros and check them again before reuse. Each block then ends
+    /// with a word that says where its contents end.
     const SCRUB: bool;
-    /// Whether blocks are handed out in random order, and freed ones late.
+    /// Hand out blocks in random order, and reuse freed ones late.
     const SHUFFLE: bool;
-    /// Whether the ends of arenas are inaccessible.
+    /// Make the ends of arenas inaccessible.
     const GUARD: bool;
 }
 
-/// Nothing that costs an instruction.
+/// No checks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHardening;
 
@@ -38,7 +37,7 @@ impl Hardening for NoHardening {
     const GUARD: bool = false;
 }
 
-/// What is nearly free: double, interior and foreign frees stop the program.
+/// Checks that are nearly free: double, interior and foreign frees stop the program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checked;
 
@@ -51,8 +50,8 @@ impl Hardening for Checked {
     const GUARD: bool = false;
 }
 
-/// Everything: freed memory is zeroed, waits, and is checked before reuse; placement is random;
-/// arenas end in memory that nobody can touch.
+/// All checks: freed memory is zeroed, delayed, and checked before reuse; placement is random; both
+/// ends of arenas are inaccessible.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Secure;
 

@@ -1,4 +1,4 @@
-//! A heap: what one thread, or one processor, keeps for itself.
+//! A heap: the state of one thread, or one processor.
 #![forbid(unsafe_code)]
 
 use crate::sync::{
@@ -15,27 +15,27 @@ use super::{
     span::Span,
 };
 
-/// The lists of a heap: one a class; under loom one for all.
+/// The number of span lists of a heap: one a class; under loom one in all.
 const LISTS: usize = if cfg!(loom) { 1 } else { CLASSES };
 
-/// What a heap is there for.
+/// The state of a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Stands for none: the first call of a thread finds it.
+    /// A placeholder: the thread has no heap yet.
     Vacant,
-    /// Stands for none: the thread's heap has ended.
+    /// A placeholder: the thread's heap has ended.
     Over,
-    /// A thread's.
+    /// In use by a thread.
     Running,
-    /// Nobody's, to be taken over.
+    /// Free to be taken over.
     Ended,
 }
 
 const STATES: [State; 4] = [State::Vacant, State::Over, State::Running, State::Ended];
 
-/// A heap. Never unmapped; a thread that begins takes over one that has ended.
+/// A heap. It is never unmapped; a new thread takes over an ended one.
 ///
-/// Its thread alone uses `own`; its latch guards the rest and the spans that it owns; anybody may
+/// Only its thread uses `own`. Its latch guards the rest and the spans that it owns. Any thread may
 /// push to `queue`.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -44,23 +44,24 @@ pub struct Heap {
     pub(crate) own: Own,
     pub(crate) latch: Latch,
     state: AtomicU8,
-    /// The next one in the list of all heaps.
+    /// The next heap in the list of all heaps.
     pub(crate) next: Link<Self>,
-    /// Whether it is no thread's but a zone's: see [`Zone`](super::Zone).
+    /// 1 if it belongs to a zone and not to a thread: see [`Zone`](super::Zone).
     pub(crate) zone: Byte,
-    /// The next one of the heaps that were zones'.
+    /// The next in the list of former heaps of zones.
     pub(crate) spare: Link<Self>,
-    /// The spans that have something to give, by unit; 0 is none.
+    /// The first span of each class with blocks left to give, by unit; 0 is none.
     spans: [Half; LISTS],
     pub(crate) queue: Line,
 }
 
-/// The spans in which others have freed blocks, in a cache line of its own.
+/// The spans in which other threads have freed blocks, in a cache line of its own.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Line(pub(crate) Link<Span>);
 
-/// See [`Heap::vacant`]; a static of its own, so that thread-local storage may begin with it.
+/// See [`Heap::vacant`]. A separate static, so that thread-local storage can be initialised with
+/// it.
 #[cfg(not(loom))]
 pub static VACANT: Heap = Heap::standing_for(State::Vacant);
 #[cfg(not(loom))]
@@ -68,13 +69,13 @@ static OVER: Heap = Heap::standing_for(State::Over);
 
 #[cfg(not(loom))]
 impl Heap {
-    /// What stands for a heap where there is none yet.
+    /// The placeholder for a heap that does not exist yet.
     #[must_use]
     pub const fn vacant() -> &'static Self {
         &VACANT
     }
 
-    /// What stands for a heap that has ended.
+    /// The placeholder for a heap that has ended.
     #[must_use]
     pub const fn over() -> &'static Self {
         &OVER
@@ -109,12 +110,12 @@ impl Heap {
         self.state.store(state as u8, Ordering::SeqCst);
     }
 
-    /// Whether it can be asked for blocks.
+    /// True if a thread or a zone uses the heap.
     pub(crate) fn is_running(&self) -> bool {
         self.state.load(Ordering::SeqCst) == State::Running as u8
     }
 
-    /// The unit of the first span of a class that has something to give.
+    /// The unit of the first span of a class that has blocks left to give.
     pub(crate) fn first(&self, class: Class) -> &Half {
         &self.spans[class.index() % LISTS]
     }

@@ -1,4 +1,4 @@
-//! How heaps begin, end, and are taken over.
+//! The beginning, the end and the reuse of heaps.
 
 use core::ptr;
 
@@ -14,11 +14,11 @@ use super::{
     system::System,
 };
 
-// As the documents of Malloc say.
+// As the docs of Malloc say.
 const _: () = assert!(size_of::<Heap>() + STACKS <= 320 << 10);
 
 impl<C: Config> Malloc<C> {
-    /// The caller's heap, made or taken over if it has none; nothing where memory is short, or the
+    /// The caller's heap, made or taken over if it has none. `None` if out of memory, or if the
     /// caller's heap has ended.
     pub(crate) fn bind(&'static self) -> Option<&'static Heap> {
         let heap = C::Current::get();
@@ -29,16 +29,16 @@ impl<C: Config> Malloc<C> {
         }
         let heap = self.take_heap()?;
         heap.own.caller.set(self.source.caller());
-        // SAFETY: callers are pinned; it runs from now on, and so nobody else takes it.
+        // SAFETY: callers are pinned; the heap is running from now on, so nobody else takes it.
         unsafe { C::Current::set(heap) };
         C::Current::bound();
         Some(heap)
     }
 
-    /// A heap that runs from now on: one that has ended, or a new one.
+    /// A heap for the caller, running from now on: an ended one, or a new one.
     pub(crate) fn take_heap(&'static self) -> Option<&'static Heap> {
         let ended = self.take_over();
-        // The time of its rounds was another thread's.
+        // The time of its last round was another thread's.
         ended.inspect(|heap| heap.own.round_ms.set(0));
         ended.or_else(|| self.new_heap())
     }
@@ -50,8 +50,8 @@ impl<C: Config> Malloc<C> {
             .source
             .map_at((stacks + STACKS).next_multiple_of(page), page)?;
         let heap: *const Heap = ptr::with_exposed_provenance(start);
-        // SAFETY: zeroed memory is a value of Heap, whose pointers may be null; it is aligned to
-        // more than it needs, and never unmapped.
+        // SAFETY: zeroed memory is a valid Heap, whose pointers may be null; it is aligned to more
+        // than needed, and never unmapped.
         let heap: &'static Heap = unsafe { &*heap };
         heap.own.tops.begin(start + stacks);
         heap.own.mark.set(self.with_pool(|pool| pool.mark.get()));
@@ -61,20 +61,20 @@ impl<C: Config> Malloc<C> {
         Some(heap)
     }
 
-    /// Ends the caller's heap: what it keeps goes back, what it has for others is sent, and its
-    /// spans wait for whoever takes them over. Further calls of the same thread are served without
-    /// a heap of its own.
+    /// Ends the caller's heap. Its kept blocks go back to their spans, its remote frees are sent,
+    /// and its spans wait to be taken over. Later calls by the same thread are served without a
+    /// heap of its own.
     pub fn end_thread(&'static self) {
         let _pin = C::Current::pin();
         let heap = C::Current::get();
-        // SAFETY: pinned; what stands for a heap that has ended.
+        // SAFETY: pinned; the heap is the placeholder for one that has ended.
         unsafe { C::Current::set(Heap::over()) };
         if heap.is_running() {
             self.end_heap(heap);
         }
     }
 
-    /// Ends a heap that the caller has to itself.
+    /// Ends a heap that only the caller uses.
     pub(crate) fn end_heap(&'static self, heap: &'static Heap) {
         self.post_outgoing(heap);
         self.end(heap, || {
@@ -85,7 +85,7 @@ impl<C: Config> Malloc<C> {
         self.tend_freed();
     }
 
-    /// Gives everything that a heap keeps in its stacks, and what waits, back to the spans.
+    /// Gives all kept and delayed blocks of a heap back to their spans.
     pub(crate) fn empty(&'static self, heap: &'static Heap) {
         for (block, _) in heap.own.waits() {
             self.give_group(heap, self.group_of(block));
@@ -94,7 +94,7 @@ impl<C: Config> Malloc<C> {
         self.empty_stacks(heap);
     }
 
-    /// Gives everything that a heap keeps in its stacks back to the spans.
+    /// Gives all blocks in a heap's stacks back to their spans.
     pub(crate) fn empty_stacks(&'static self, heap: &'static Heap) {
         for class in (1..CLASSES).map(Class::numbered) {
             self.flush(heap, class, usize::MAX);

@@ -1,5 +1,4 @@
-//! Mappings of huge objects that were freed, kept for the next ones: their pages need not be
-//! zeroed and mapped again.
+//! Mappings of freed huge objects, kept for reuse: their pages need not be zeroed and mapped again.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -16,12 +15,12 @@ struct Place {
     len: Word,
 }
 
-/// Kept mappings, the oldest first; the pool's, under its latch.
+/// Kept mappings, the oldest first. They belong to the pool, under its latch.
 #[derive(Debug)]
 pub(crate) struct Kept {
     places: [Place; PLACES],
     bytes: Word,
-    /// How many, from the first, have been here since the last round.
+    /// The number of mappings, from the first, that were already kept at the last round.
     idle: Word,
 }
 
@@ -39,7 +38,7 @@ impl Kept {
         }
     }
 
-    /// The bytes of all of them.
+    /// The total size of all kept mappings.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.get()
     }
@@ -51,7 +50,7 @@ impl Kept {
             .count()
     }
 
-    /// Keeps a mapping; `false` where there is no place for it.
+    /// Keeps a mapping; `false` if there is no slot for it.
     fn put(&self, base: usize, len: usize) -> bool {
         let Some(place) = self.places.get(self.count()) else {
             return false;
@@ -62,7 +61,7 @@ impl Kept {
         true
     }
 
-    /// Takes one out.
+    /// Removes the mapping in a slot.
     fn take(&self, at: usize) -> Option<(usize, usize)> {
         let place = self.places.get(at).filter(|place| place.base.get() != 0)?;
         let taken = (place.base.get(), place.len.get());
@@ -78,8 +77,8 @@ impl Kept {
         Some(taken)
     }
 
-    /// Takes one that was here in the last round; after the last of them, all that are here have
-    /// been since this round.
+    /// Removes a mapping that was already kept at the last round. Once there is none left, returns
+    /// `None` and marks all current mappings for the next round.
     pub(crate) fn take_idle(&self) -> Option<(usize, usize)> {
         if self.idle.get() > 0 {
             return self.take(0);
@@ -88,8 +87,8 @@ impl Kept {
         None
     }
 
-    /// Takes the one from which an object of this length is made best: the shortest that is as
-    /// long, or the longest.
+    /// Removes the mapping that is best for an object of this length: the shortest that is long
+    /// enough, or else the longest.
     fn take_for(&self, len: usize) -> Option<(usize, usize)> {
         let places = self.places[..self.count()].iter().enumerate();
         let fit = |place: &Place| {
@@ -105,7 +104,7 @@ impl Kept {
 }
 
 impl<C: Config> Malloc<C> {
-    /// Keeps the mapping of a huge object that was freed, or gives it back to the system.
+    /// Keeps the mapping of a freed huge object, or gives it back to the system.
     pub(crate) fn keep_or_unmap(&'static self, base: usize, len: usize) {
         let kept = !C::Hardening::SCRUB && self.with_pool(|pool| pool.kept.put(base, len));
         if !kept {
@@ -114,8 +113,8 @@ impl<C: Config> Malloc<C> {
         self.unmap_kept(|| self.dirty_bytes_max());
     }
 
-    /// Gives kept mappings back, the oldest first, until with all that is dirty no more are left
-    /// than `most` says.
+    /// Unmaps kept mappings, the oldest first, until they and the dirty units together are no more
+    /// than `most` bytes.
     pub(crate) fn unmap_kept(&'static self, most: impl Fn() -> usize) {
         let next = || {
             self.with_pool(|pool| {
@@ -130,7 +129,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// A mapping of this length made from a kept one: where, and how long it is.
+    /// Makes a mapping of this length from a kept one. Returns its start and its length.
     pub(crate) fn reuse_kept(&'static self, len: usize) -> Option<(usize, usize)> {
         let (base, have) = self.with_pool(|pool| pool.kept.take_for(len))?;
         let fits = have >= len && have - len <= len / 8;

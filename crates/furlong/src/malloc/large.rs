@@ -1,4 +1,5 @@
-//! Objects above the classes: large ones in units of an arena, huge ones mapped by the system.
+//! Objects above the size classes: large ones in units of an arena, huge ones with mappings of
+//! their own.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -13,15 +14,15 @@ use super::{
     units::RUN_MAX,
 };
 
-/// Up to here an object lies in an arena.
+/// The largest size of an object in an arena.
 pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;
 
-/// No object is larger.
+/// The largest size of any object.
 pub(crate) const SIZE_MAX: usize = isize::MAX as usize - 4 * LARGE_MAX;
 
 impl<C: Config> Malloc<C> {
-    /// Allocates an object of its own units, at a multiple of `align` units: where, and whether it
-    /// is all zeros. 0 where memory is short.
+    /// Allocates an object of its own units, aligned to `align` units. Returns its address, and
+    /// `true` if it is all zeros. Address 0 if out of memory.
     pub(crate) fn allocate_units(&'static self, size: usize, align: usize) -> (usize, bool) {
         if size > SIZE_MAX || align > SIZE_MAX / UNIT {
             return (self.refuse_memory(), false);
@@ -40,8 +41,8 @@ impl<C: Config> Malloc<C> {
         taken.unwrap_or_else(|| (self.refuse_memory(), false))
     }
 
-    /// Whether an arena of which nobody has anything has a run of these: one whose ends are
-    /// inaccessible has none for its second half.
+    /// True if an empty arena has room for such a run. With inaccessible ends an arena has no room
+    /// for an object aligned to half of it that fills its second half.
     fn has_room(units: usize, align: usize) -> bool {
         let fits = units <= RUN_MAX && align <= RUN_MAX;
         fits && (!C::Hardening::GUARD || align + units < UNITS)
@@ -67,7 +68,7 @@ impl<C: Config> Malloc<C> {
         let zero = kept.is_none();
         let (base, len) = kept.or_else(|| {
             let mapped = self.source.map_at(len, align).or_else(|| {
-                // What arenas keep may be what is missing.
+                // Memory that arenas keep may be the memory that is missing.
                 self.trim();
                 self.source.map_at(len, align)
             });
@@ -88,9 +89,9 @@ impl<C: Config> Malloc<C> {
         Some((base, zero))
     }
 
-    /// The length of a large or huge object that begins at an address.
+    /// The record and the length of a large or huge object that begins at an address.
     ///
-    /// Stops the program where none does.
+    /// Stops the program if none does.
     pub(crate) fn object_at(&'static self, address: usize) -> (&'static Span, usize) {
         let span = self.map.span_at(address);
         let starts = address.is_multiple_of(UNIT);
@@ -122,7 +123,7 @@ impl<C: Config> Malloc<C> {
         self.tend_large();
     }
 
-    /// Makes a large or huge object longer or shorter where it is. `false`: nothing has changed.
+    /// Resizes a large or huge object in place. `false` if nothing has changed.
     pub(crate) fn resize_units(&'static self, address: usize, size: usize) -> bool {
         let (span, len) = self.object_at(address);
         if span.is(Use::Huge) {
@@ -156,8 +157,8 @@ impl<C: Config> Malloc<C> {
         true
     }
 
-    /// Moves a huge object to a place where it has more room, without copying; 0 where the system
-    /// cannot, or it is none.
+    /// Moves a huge object to a larger mapping without copying. 0 if the system cannot, or if the
+    /// object is not huge.
     pub(crate) fn move_huge(&'static self, address: usize, size: usize) -> usize {
         let (span, len) = self.object_at(address);
         if !span.is(Use::Huge) || size > SIZE_MAX || size <= len {
@@ -166,7 +167,7 @@ impl<C: Config> Malloc<C> {
         let Some((to, _)) = self.map_huge(size, UNIT) else {
             return 0;
         };
-        // Before the pages move: somebody else may map the old place as soon as they have.
+        // Before the pages move: from then on another thread may map the old place.
         self.forget_huge(span, len);
         if self.source.relocate_at(address, len, to) {
             return to;
@@ -176,7 +177,7 @@ impl<C: Config> Malloc<C> {
         0
     }
 
-    /// Notes a huge object. Under the pool's latch.
+    /// Records a huge object. Under the pool's latch.
     fn note_huge(&'static self, span: &Span, len: usize) {
         let pool = &self.pool;
         span.summary.set(len as u64);

@@ -1,4 +1,4 @@
-//! The allocator's lock: two words and no value. Waiting is the system's.
+//! The allocator's lock: two words and no value. The system implements waiting.
 #![forbid(unsafe_code)]
 
 use crate::sync::{
@@ -6,12 +6,11 @@ use crate::sync::{
     const_unless_loom,
 };
 
-/// A lock of the allocator, for which its [`PageSource`](super::PageSource) waits. The record that
-/// it is in says what it guards.
+/// A lock of the allocator, on which its [`PageSource`](super::PageSource) waits. Each record says
+/// what its latch guards.
 ///
-/// The caller's number in the first word is what a system needs to lend the holder the priority of
-/// those who wait for it. A system that lets them sleep in two ways has the second word for the
-/// other one.
+/// The first word holds the holder's number, which a system needs to lend the holder the priority
+/// of its waiters. The second word is for a system that has a second way to sleep.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Latch {
@@ -26,34 +25,34 @@ impl Latch {
         }
     }
 
-    /// Takes it if nobody has it. `caller` is the caller's number, and not 0.
+    /// Takes the latch if it is free. `caller` is the caller's number, not 0.
     #[inline]
     pub fn try_lock(&self, caller: u32) -> bool {
-        // Relaxed: a look.
+        // Relaxed: only a hint.
         self.holder.load(Ordering::Relaxed) == 0
             && self
                 .holder
-                // SeqCst: pairs with unlock; a sleeper first says in the second word that it is
-                // one, and then tries again. Relaxed: a failure says nothing.
+                // SeqCst: pairs with unlock; a sleeper first marks the second word, and then tries
+                // again. Relaxed: a failure reads nothing that is used.
                 .compare_exchange(0, caller, Ordering::SeqCst, Ordering::Relaxed)
                 .is_ok()
     }
 
-    /// Who has it: 0 for nobody, or the number of the caller that took it; the system may add bits
-    /// from 2^30 on.
+    /// The holder: 0 if the latch is free, or the number of the caller that took it. The system may
+    /// add bits from 2^30 on.
     #[must_use]
     pub const fn holder(&self) -> &AtomicU32 {
         &self.holder
     }
 
-    /// A word of the system's. An odd number has [`PageSource::wake`](super::PageSource::wake)
-    /// called when the latch is given back.
+    /// A word for the system. If it is odd, releasing the latch calls
+    /// [`PageSource::wake`](super::PageSource::wake).
     #[must_use]
     pub const fn sleepers(&self) -> &AtomicU32 {
         &self.sleepers
     }
 
-    /// Takes it, and has `wait` wait for it if another has it.
+    /// Takes the latch; calls `wait` to wait for it if another holds it.
     #[inline]
     pub(crate) fn lock(&self, caller: u32, wait: impl FnOnce(&Self)) {
         if !self.try_lock(caller) {
@@ -61,11 +60,11 @@ impl Latch {
         }
     }
 
-    /// Gives it back, and calls `wake` if somebody sleeps. Only its holder may.
+    /// Releases the latch, and calls `wake` if there is a sleeper. Only its holder may.
     #[inline]
     pub(crate) fn unlock(&self, caller: u32, wake: impl FnOnce(&Self)) {
-        // SeqCst: pairs with try_lock, for what was done under it, and because a sleeper that still
-        // found it taken is seen below. Relaxed: a failure says that the system added bits.
+        // SeqCst: pairs with try_lock, for the data under the latch, and so that a sleeper that
+        // still found it taken is seen below. Relaxed: a failure means that the system added bits.
         let given = self
             .holder
             .compare_exchange(caller, 0, Ordering::SeqCst, Ordering::Relaxed);
@@ -75,7 +74,7 @@ impl Latch {
         }
     }
 
-    /// Nobody has it or waits for it, as in a process that was just forked.
+    /// Makes the latch free and without waiters, as in a process that was just forked.
     pub(crate) fn reset(&self) {
         self.holder.store(0, Ordering::SeqCst);
         self.sleepers.store(0, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Linux as the system under an allocator.
+//! Linux as the system below an allocator.
 
 mod latch;
 
@@ -12,16 +12,16 @@ use super::{
     source::{Misuse, PageSource},
 };
 
-/// Pages of Linux, by `mmap`. `errno` stays as it was.
+/// Pages of Linux, by `mmap`. `errno` is preserved.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Linux;
 
 const PROTECTION: i32 = libc::PROT_READ | libc::PROT_WRITE;
 const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
-/// Runs something that may fail and puts `errno` back.
+/// Runs a closure that may fail and restores `errno`.
 fn quietly<T>(call: impl FnOnce() -> T) -> T {
-    // SAFETY: it always returns this thread's.
+    // SAFETY: it always returns this thread's errno.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
@@ -32,26 +32,26 @@ fn quietly<T>(call: impl FnOnce() -> T) -> T {
 }
 
 fn map(len: usize) -> Option<NonNull<u8>> {
-    // SAFETY: a new mapping where the system wants it.
+    // SAFETY: a new mapping at an address that the system chooses.
     let start = unsafe { libc::mmap(ptr::null_mut(), len, PROTECTION, FLAGS, -1, 0) };
     (start != libc::MAP_FAILED).then(|| NonNull::new(start.cast::<u8>()))?
 }
 
 fn unmap(start: usize, len: usize) {
     if len > 0 {
-        // SAFETY: the callers below cut off what they just mapped, or were promised that it is
-        // theirs.
+        // SAFETY: the callers below cut off parts of their own new mapping, or were promised that
+        // the memory is theirs.
         unsafe { libc::munmap(ptr::with_exposed_provenance_mut(start), len) };
     }
 }
 
-/// A random number where the process did not begin with one: every kernel gives it that, but not
-/// everything that runs Linux's programs is one. Where that refuses to give one too, it is made of
-/// what differs from process to process, which can be guessed at, but is no constant.
+/// A random number for a process that was not started with one. Every Linux kernel supplies one at
+/// start, but not every system that runs Linux programs does. If `getrandom` fails too, the number
+/// is made of values that differ between processes: they can be guessed, but are not constant.
 #[cold]
 fn asked() -> u64 {
     let mut bytes = [0; 8];
-    // SAFETY: a place for as many bytes.
+    // SAFETY: a buffer of as many bytes.
     let got = quietly(|| unsafe {
         libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0)
     });
@@ -63,13 +63,13 @@ fn asked() -> u64 {
     place.rotate_left(32) ^ now.tv_nsec.cast_unsigned() ^ now.tv_sec.cast_unsigned() << 30
 }
 
-/// What a clock says, or 0.
+/// The time of a clock, or 0.
 fn clock(which: libc::clockid_t) -> libc::timespec {
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: a place for the answer.
+    // SAFETY: a place for the result.
     quietly(|| unsafe { libc::clock_gettime(which, &raw mut now) });
     now
 }
@@ -78,8 +78,8 @@ fn raw(start: NonNull<u8>) -> *mut c_void {
     start.as_ptr().cast()
 }
 
-// SAFETY: mmap gives fresh zeroed pages of its own; what is cut off for the alignment is given
-// back; nothing here allocates.
+// SAFETY: mmap returns fresh zeroed pages; the excess for the alignment is unmapped; nothing here
+// allocates.
 unsafe impl PageSource for Linux {
     fn page_size(&self) -> usize {
         // SAFETY: no contract.
@@ -111,7 +111,7 @@ unsafe impl PageSource for Linux {
     }
 
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        // SAFETY: the caller does not need what is there.
+        // SAFETY: the caller does not need the contents.
         quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_DONTNEED) } == 0)
     }
 
@@ -122,13 +122,13 @@ unsafe impl PageSource for Linux {
 
     unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: two mappings of the caller's, of which the second one has room.
+        // SAFETY: two mappings of the caller's, of which the second has room.
         let done = quietly(|| unsafe { libc::mremap(raw(from), len, len, flags, raw(to)) });
         done != libc::MAP_FAILED
     }
 
     unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
-        // SAFETY: mapped pages; a kernel that does not know the advice refuses it.
+        // SAFETY: mapped pages; a kernel without this advice refuses it.
         quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_POPULATE_WRITE) });
     }
 
@@ -159,19 +159,19 @@ unsafe impl PageSource for Linux {
     }
 
     fn random(&self) -> u64 {
-        // SAFETY: an auxiliary value; where there is none it is 0.
+        // SAFETY: an auxiliary value; 0 if the process has none.
         let bytes = unsafe { libc::getauxval(libc::AT_RANDOM) };
         if bytes == 0 {
             return asked();
         }
         let second: *const u64 = ptr::with_exposed_provenance(bytes as usize + 8);
-        // SAFETY: the kernel put 16 random bytes there for this process; the first eight are
-        // the C library's.
+        // SAFETY: the kernel put 16 random bytes there for this process; the C library uses the
+        // first eight.
         unsafe { second.read_unaligned() }
     }
 
     fn refused(&self) {
-        // SAFETY: it always returns this thread's.
+        // SAFETY: it always returns this thread's errno.
         let errno = unsafe { libc::__errno_location() };
         // SAFETY: as above.
         unsafe { errno.write(libc::ENOMEM) };
@@ -187,7 +187,7 @@ unsafe impl PageSource for Linux {
     }
 }
 
-/// Writes the line that the program ends with, without allocating; returns its length.
+/// Formats the last line of the program without allocating; returns its length.
 fn message(line: &mut [u8], what: &str, address: usize) -> usize {
     let digit = |shift: u32| b"0123456789abcdef"[address >> shift & 15];
     let digits = (0..16).rev().map(|at| digit(at * 4));
@@ -221,7 +221,7 @@ mod tests {
         let now = Linux.now_ms();
         let after = ms(clock(libc::CLOCK_MONOTONIC));
         assert!(before > 0, "the system has run for a while");
-        // A coarse clock is behind by a tick at most.
+        // A coarse clock lags by a tick at most.
         assert!(
             now + 20 >= before && now <= after,
             "{before}, {now}, {after}"

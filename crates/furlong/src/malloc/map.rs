@@ -1,4 +1,4 @@
-//! From any address to the record of its unit, in two steps and without a branch.
+//! Lookup from any address to the record of its unit, in two steps and without a branch.
 
 use core::ptr;
 
@@ -8,7 +8,7 @@ use super::{
     span::{Span, base_of, unit_of},
 };
 
-// As the documents of Malloc say.
+// As the docs of Malloc say.
 const _: () = assert!(size_of::<Map>() == 3 << 20 && size_of::<Words>() == 64 << 10);
 const _: () = assert!(size_of::<Region>() == (1 << 20) + (32 << 10));
 
@@ -16,7 +16,7 @@ const REGION_SHIFT: u32 = 30;
 /// Units of a region.
 const REGION_UNITS: usize = 1 << 14;
 const REGION_ARENAS: usize = REGION_UNITS / UNITS;
-/// 48 bits of address.
+/// One root for each GiB of 48 bits of address.
 const ROOTS: usize = 1 << 18;
 
 /// The records of 1 GiB of address space.
@@ -27,8 +27,8 @@ pub(crate) struct Region {
     arenas: [Arena; REGION_ARENAS],
 }
 
-/// The root. All zeros at the beginning, so that it costs no memory where it is not used: a root
-/// holds the distance from the records of nothing to those of its region.
+/// The root table. It begins as all zeros, so that unused parts cost no memory. A root holds the
+/// distance from `nothing` to the records of its region; 0 leads to `nothing`.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Map {
@@ -44,7 +44,7 @@ impl Map {
         }
     }
 
-    /// The record of the unit at any address; what is above its 48 bits does not count.
+    /// The record of the unit at any address; bits above the lower 48 are ignored.
     #[inline(always)]
     pub(crate) fn span_at(&'static self, address: usize) -> &'static Span {
         let nothing = (&raw const self.nothing).expose_provenance();
@@ -52,8 +52,8 @@ impl Map {
         let offset = (address >> 10) & ((REGION_UNITS - 1) << 6);
         let spans = nothing.wrapping_add(root);
         let span = ptr::with_exposed_provenance::<Span>(spans.wrapping_add(offset));
-        // SAFETY: a root is 0 or leads to a region, whose provenance was exposed and which is
-        // never unmapped; the offset is inside its spans.
+        // SAFETY: a root is 0 or leads to a region, whose provenance was exposed and which is never
+        // unmapped; the offset is inside its spans.
         unsafe { &*span }
     }
 
@@ -63,7 +63,7 @@ impl Map {
         self.span_at(base_of(unit))
     }
 
-    /// The region that has an address, if there is one.
+    /// The region of an address, if there is one.
     fn region(&'static self, address: usize) -> Option<&'static Region> {
         let root = self.roots[(address >> REGION_SHIFT) & (ROOTS - 1)].get();
         let start = (&raw const self.nothing).expose_provenance();
@@ -72,7 +72,7 @@ impl Map {
         (root != 0).then(|| unsafe { &*region })
     }
 
-    /// The arena of a unit that has one.
+    /// The arena record for a unit, if its region has records.
     pub(crate) fn arena(&'static self, unit: u32) -> Option<&'static Arena> {
         let region = self.region(base_of(unit))?;
         Some(&region.arenas[unit as usize / UNITS % REGION_ARENAS])
@@ -84,23 +84,23 @@ impl Map {
         self.arena(span.unit.get())?.words.get()
     }
 
-    /// Whether there are records for an address. Under the pool's latch.
+    /// True if there are records for an address. Under the pool's latch.
     pub(crate) fn has_records(&'static self, address: usize) -> bool {
         self.region(address).is_some()
     }
 
-    /// Whether an address has no more than 48 bits.
+    /// True if an address is 48 bits, sign-extended.
     pub(crate) fn is_covered(address: usize) -> bool {
         base_of(unit_of(address)) == address & !0xffff
     }
 
-    /// The bytes of the records of 1 GiB, and their alignment.
+    /// The size of the records of 1 GiB in bytes, and their alignment.
     pub(crate) fn records(page: usize) -> (usize, usize) {
         let len = size_of::<Region>().next_multiple_of(page);
         (len, page.max(align_of::<Region>()))
     }
 
-    /// Has the records at `region`, which was mapped for them, be those for an address. `false`:
+    /// Installs the records at `region`, which was mapped for them, for an address. `false` if
     /// there are others already. Under the pool's latch.
     pub(crate) fn add_records(&'static self, address: usize, region: usize) -> bool {
         let is_first = !self.has_records(address);
@@ -112,11 +112,11 @@ impl Map {
         is_first
     }
 
-    /// The words that were mapped at an address.
+    /// The words of an arena, mapped at an address.
     pub(crate) fn words_at(start: usize) -> &'static Words {
         let words = ptr::with_exposed_provenance::<Words>(start);
-        // SAFETY: zeroed memory is a value of Words; it is aligned, and unmapped with its arena,
-        // when no block of that is in use or in a heap: nobody asks for its words then.
+        // SAFETY: zeroed memory is a valid Words; it is aligned, and unmapped only with its arena,
+        // when no block of that is in use or kept by a heap, so nobody accesses its words.
         unsafe { &*words }
     }
 }

@@ -1,80 +1,84 @@
 //! A general-purpose allocator, for processes and for kernels.
 //!
 //! # What it is
-//! A [`Malloc`] in a static serves all threads of a program, or all processors of a kernel. Under
-//! it is a [`PageSource`], beside it a [`CurrentHeap`], which says whose heap the caller has; the
-//! library itself needs neither an operating system nor thread-local storage. Three things differ
-//! by type ([`Config`]): how much is done against misuse ([`Hardening`]), how its gates are entered
-//! ([`Gate`]), and when its policy is asked ([`Tier`]). What it keeps is data ([`Profile`]).
+//! A [`Malloc`] in a static serves all threads of a program, or all processors of a kernel. Below
+//! it is a [`PageSource`], which supplies pages. Beside it is a [`CurrentHeap`], which finds the
+//! caller's heap. The library itself needs neither an operating system nor thread-local storage.
 //!
-//! - **In a program of Rust**: [`Global`] and [`thread_heap`]; with the feature `allocator-api2`
-//!   for single collections. `examples/malloc.rs` is one.
-//! - **In any program**: `LD_PRELOAD` of a library of `furlong-preload`, with a profile from
-//!   `FURLONG_MALLOC_PROFILE` (`conservative`) and `FURLONG_MALLOC_PREFAULT=1`, memory that nobody
-//!   takes back after `FURLONG_MALLOC_PURGE_DELAY_MS` (1000), and numbers at exit by
-//!   `FURLONG_MALLOC_STATISTICS=1`.
-//! - **In a kernel**: two traits to implement, [`PageSource`] and [`CurrentHeap`], whose example is
-//!   a whole one.
-//! - **For a purpose**: a [`Zone`] is a heap of one's own, given back all at once; an
-//!   [`ObjectCache`] is one of a single type, with reserves that cannot fail.
+//! Three properties are chosen by type ([`Config`]): the checks against misuse ([`Hardening`]),
+//! inlining of the gates ([`Gate`]), and the point at which the policy is read ([`Tier`]). The
+//! limits on kept memory are data ([`Profile`]).
 //!
-//! Blocks have no header, and free blocks no link: all that is known about them lies elsewhere, so
-//! that no stray write by a program makes the allocator hand out what it must not.
+//! - **In a Rust program**: [`Global`] and [`thread_heap`]; with the feature `allocator-api2` also
+//!   for single collections. See `examples/malloc.rs`.
+//! - **In any program**: `LD_PRELOAD` a library of `furlong-preload`. Environment variables set the
+//!   profile (`FURLONG_MALLOC_PROFILE=conservative`), prefaulting (`FURLONG_MALLOC_PREFAULT=1`),
+//!   the purge delay (`FURLONG_MALLOC_PURGE_DELAY_MS`, 1000 by default) and statistics at exit
+//!   (`FURLONG_MALLOC_STATISTICS=1`).
+//! - **In a kernel**: implement two traits, [`PageSource`] and [`CurrentHeap`]. The example of the
+//!   latter is complete.
+//! - **For one purpose**: a [`Zone`] is a private heap that is freed as a whole. An [`ObjectCache`]
+//!   holds objects of one type, with reserves that cannot fail.
+//!
+//! Blocks have no header, and free blocks contain no links. All metadata lies outside the blocks,
+//! so a stray write by the program cannot make the allocator hand out wrong memory.
 //!
 //! # Words
-//! - **gate**: the entry of allocate and free; what it does not do itself goes a *slow way*.
+//! - **gate**: the entry of allocate and free. Anything that it does not do itself takes a *slow
+//!   way*.
 //! - **unit**: 64 KiB, aligned; **arena**: 64 units, aligned, mapped at once.
-//! - **size class**: a size to which requests are rounded; **span**: units cut into blocks of one
-//!   class; **large object**: units of its own; **huge object**: a mapping of its own.
-//! - **heap**: what one thread has: a stack of free blocks for each class, and spans. A span's
+//! - **size class**: a size to which requests are rounded up; **span**: units cut into blocks of
+//!   one class; **large object**: a run of units of its own; **huge object**: a mapping of its own.
+//! - **heap**: the state of one thread: a stack of free blocks for each class, and spans. A span's
 //!   *owner* is its heap.
-//! - **carved**: given to a heap at least once. Blocks behind were never touched.
-//! - **remote free**: a free by a thread that does not have the owner. It is *sent*, and with
-//!   others *posted*, a word of up to 64 blocks at a time; the owner *collects*.
-//! - **zone**: a heap that is no thread's, with all that is allocated from it.
-//! - **ended**: a heap whose thread is gone. A thread that begins takes the whole heap over; a
-//!   running heap *adopts* spans of it.
-//! - **dirty**: of units, that nobody has them and that they may not be zeros; to *purge* is to let
-//!   the system have what is in them. What is dirty in two **rounds**, of half the delay each, is
-//!   *idle*, and purged.
-//! - **aside**: of a stack, full ones of the same class that wait until it is empty.
-//! - **mark**: a secret of the process in the first word of free blocks, by which a second free is
-//!   suspected; it is proved by the records before the program is stopped.
+//! - **carved**: handed to a heap at least once. Blocks beyond the carved ones were never touched.
+//! - **remote free**: a free by a thread other than the owner's. The block is *sent*, then *posted*
+//!   with others, up to 64 blocks (one word) at a time; the owner *collects* them.
+//! - **zone**: a heap that belongs to no thread, with all that is allocated from it.
+//! - **ended**: a heap whose thread has exited. A new thread takes over the whole heap; a running
+//!   heap *adopts* spans of it.
+//! - **dirty**: units that are free and may be non-zero; to *purge* is to let the system take their
+//!   contents. Units that are dirty in two successive **rounds**, half the delay apart, are *idle*
+//!   and are purged.
+//! - **aside**: full chunks of a class, set aside until its stack is empty.
+//! - **mark**: a per-process secret in the first word of free blocks. A free of a block with the
+//!   mark may be a double free; the records confirm it before the program is stopped.
 //!
 //! # Invariants
-//! [`Malloc::check`] walks them and names the one that is broken ([`BrokenMalloc`]).
+//! [`Malloc::check`] checks them and names the broken one ([`BrokenMalloc`]).
 //! - I1: each unit of an arena is free, in use, or on its way to the system, and its record says
 //!   whether it is in use.
-//! - I2: dirty units are free, and idle ones dirty; the pool counts units in use, and dirty ones,
-//!   rightly.
-//! - I3: a span's free blocks are the bits of its words; the summary names the words that have
-//!   any; the number is their count; all are carved.
-//! - I4: a span that is made is in its owner's list of its class exactly when it has something to
-//!   give.
+//! - I2: dirty units are free, and idle units are dirty; the pool's counts of used and dirty units
+//!   are right.
+//! - I3: the bits of a span's words are its free blocks; the summary names the non-zero words; the
+//!   free count equals the number of bits; all free blocks are carved.
+//! - I4: a finished span is in its owner's list of its class exactly if it has blocks left to give.
 //! - I5: a block in a stack is of a span of that class and that heap, and not free in its span.
 //!
-//! Locks: a heap's latch before the pool's; a second heap's latch is only tried. No latch is held
-//! while the system maps or takes memory, or a page is touched for the first time.
+//! Lock order: a heap's latch before the pool's; a second heap's latch is only tried. No latch is
+//! held while the system maps or takes memory, or while a page is touched for the first time.
 //!
 //! # Files
 //! - `allocator`: the gates; `refill`: the slow ways; `resize`; `large`, `kept`: objects above the
-//!   classes.
-//! - `class`, `span`, `spans`, `arena`, `units`, `map`, `grow`: sizes, records, the way to them,
-//!   and how they come and go.
-//! - `heap`, `own`, `heaps`, `stack`: heaps, how they begin and end, and what they keep.
-//! - `remote`, `outgoing`: frees by other threads; `group`: neighbours among freed blocks;
-//!   `exchange`: what heaps do with each other, which loom explores.
-//! - `pool`: what all share; `purge`: what goes back to the system; `fork`: a process that forks;
-//!   `latch`, `field`: what records are of.
-//! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: what may differ; `source`, `system`,
-//!   `current`, `linux` and its `latch`, `thread`: what the allocator stands on; `block`: what
-//!   touches memory.
-//! - `zone`, `cache`: heaps of one's own, and such of one type.
-//! - `global`, `api2`: Rust's allocators; `check`, `stats`: the invariants, and how much is in use.
+//!   size classes.
+//! - `class`, `span`, `spans`, `arena`, `units`, `map`, `grow`: sizes, records, the lookup of a
+//!   record by address, and the making and retiring of spans and arenas.
+//! - `heap`, `own`, `heaps`, `stack`: heaps, their beginning and end, and the free blocks that they
+//!   keep.
+//! - `remote`, `outgoing`: frees by other threads; `group`: freed blocks of one word; `exchange`:
+//!   all interaction between heaps, which loom explores.
+//! - `pool`: shared state; `purge`: memory that returns to the system; `fork`: support for `fork`;
+//!   `latch`, `field`: the building blocks of records.
+//! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: configuration; `source`, `system`,
+//!   `current`, `linux` and its `latch`, `thread`: the environment below; `block`: access to the
+//!   memory of blocks.
+//! - `zone`, `cache`: private heaps, and caches of one type.
+//! - `global`, `api2`: Rust's allocator traits; `check`, `stats`: the invariants, and the memory in
+//!   use.
 //!
 //! # Sources
-//! - mimalloc 2.4 and 3.4 (`page.c`, `segment.c`): a static that stands for a heap that is not
-//!   there; spans of one class; a map instead of aligned segments.
+//! - mimalloc 2.4 and 3.4 (`page.c`, `segment.c`): a static that stands for a missing heap; spans
+//!   of one class; a map instead of aligned segments.
 //! - rpmalloc 2.0 (`rpmalloc.c`): list heads in the heap, sixteen-byte classes up to 1 KiB.
 //! - jemalloc 5.3 (`tcache`, `bin.c`): stacks of pointers by class, bitmaps by span.
 //! - snmalloc 0.7: remote frees in batches to their owner.

@@ -1,8 +1,9 @@
-//! Remote frees on their way: what a thread has freed of other heaps' blocks, by the word of their
-//! span, until it is posted.
+//! Remote frees that have not been posted yet: blocks of other heaps that this thread has freed, by
+//! span and word.
 //!
-//! A place for each unit of an arena, so that spans that are filled at the same time do not drive
-//! each other out; and two of them, since a batch goes from one word of a span to the next.
+//! There is a place for each unit of an arena, so that spans that are filled at the same time do
+//! not evict each other. There are two a unit, since a batch runs on from one word of a span to the
+//! next.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
 
 const PLACES: usize = 2 * UNITS;
 
-/// Blocks of one word of one span; none without a span.
+/// Blocks of one word of one span; empty without a span.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) span: Link<Span>,
@@ -21,16 +22,16 @@ pub(crate) struct Place {
     pub(crate) bits: Bits,
 }
 
-/// What a heap has on its way.
+/// The remote frees that a heap has not posted yet.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     places: [Place; PLACES],
-    /// Bytes of all these blocks.
+    /// The total size of these blocks.
     pub(crate) bytes: Word,
 }
 
 impl Outgoing {
-    /// Nothing.
+    /// No blocks.
     pub(crate) const fn new() -> Self {
         Self {
             places: [const {
@@ -44,7 +45,7 @@ impl Outgoing {
         }
     }
 
-    /// Where the blocks of a word of a span are, if they are anywhere.
+    /// The place for the blocks of a word of a span.
     #[inline]
     pub(crate) fn place(&self, span: &Span, word: usize) -> &Place {
         &self.places[(span.unit.get() as usize * 2 + word % 2) % PLACES]
@@ -56,7 +57,7 @@ impl Outgoing {
         places.filter_map(|place| Some((place.span.get()?, place)))
     }
 
-    /// Whether a block is among them. Another thread may ask; it sees an old or a new state.
+    /// True if a block is among them. Another thread may call this; it sees an old or a new state.
     pub(crate) fn has(&self, span: &'static Span, block: usize) -> bool {
         let place = self.place(span, block / 64);
         let here = place.span.is(span) && place.word.get() == block / 64;

@@ -1,4 +1,5 @@
-//! What a heap's thread alone uses: free blocks at hand, and freed ones on their way.
+//! The part of a heap that only its thread uses: free blocks at hand, and freed blocks on their
+//! way.
 #![forbid(unsafe_code)]
 
 use crate::sync::atomic::AtomicU8;
@@ -11,11 +12,11 @@ use super::{
     stack::Tops,
 };
 
-/// How many freed blocks wait in a heap.
+/// The number of freed blocks that a heap delays.
 pub(crate) const WAITING: usize = 128;
 
-/// A place for a freed block that waits. Its class is there, too, in the byte below its address, so
-/// that nobody has to ask the span for it.
+/// A slot for a freed block that is delayed. The byte below the block's address holds its class, so
+/// that the span need not be read.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Waiting(Word);
@@ -25,7 +26,7 @@ impl Waiting {
         Self(Word::new(0))
     }
 
-    /// The block, if one waits here, and its class. No class is 0.
+    /// The block and its class, if the slot is used. No class is 0.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<(usize, Class)> {
         let place = self.0.get();
@@ -33,7 +34,7 @@ impl Waiting {
         (place != 0).then(|| ((place.cast_signed() >> 8).cast_unsigned(), class))
     }
 
-    /// Addresses have 48 bits and their sign, so that they lose nothing here.
+    /// Addresses are 48 bits, sign-extended, so the shift loses nothing.
     #[inline(always)]
     fn put(&self, block: usize, class: Class) {
         self.0.set(block << 8 | class.index());
@@ -44,31 +45,32 @@ impl Waiting {
     }
 }
 
-/// The part of a heap that nobody but its thread touches while it runs.
+/// The part of a heap that only its thread touches while it runs.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Own {
     pub(crate) tops: Tops,
-    /// What free blocks carry in their first word; a secret of the process.
+    /// The mark in the first word of free blocks; a secret of the process.
     pub(crate) mark: Word,
-    /// The number by which its thread takes latches, and whether it holds them all; 0 is unknown.
+    /// The number with which its thread takes latches, and the flag that it holds them all; 0 is
+    /// unknown.
     pub(crate) caller: Half,
-    /// When its last round was, or its first look at the clock; 0 before.
+    /// The time of its last round, or of its first look at the clock; 0 before.
     pub(crate) round_ms: Bits,
-    /// Slow ways until it looks at the clock.
+    /// The number of slow ways until the next look at the clock.
     pub(crate) until_look: Word,
-    /// Whether its thread is posting: see `send_word` of `remote`.
+    /// 1 while its thread is posting: see `send_word` of `remote`.
     pub(crate) posting: AtomicU8,
-    /// For random placement.
+    /// State for random placement.
     pub(crate) random: Word,
-    /// Blocks of others' that were freed here.
+    /// Blocks of other heaps that were freed here.
     pub(crate) outgoing: Outgoing,
-    /// Its own freed blocks that wait before they are free, where that is asked for.
+    /// Its own freed blocks that are delayed, under `SHUFFLE`.
     pub(crate) waiting: [Waiting; WAITING],
 }
 
 impl Own {
-    /// Of a heap without memory.
+    /// The part of a heap without memory.
     pub(crate) const fn nothing() -> Self {
         Self {
             tops: Tops::nothing(),
@@ -83,7 +85,7 @@ impl Own {
         }
     }
 
-    /// Puts a freed block in a random place among those that wait; returns the one that was there.
+    /// Puts a freed block in a random slot of the delayed ones; returns the block that was there.
     #[inline(always)]
     pub(crate) fn delay(&self, block: usize, class: Class) -> Option<(usize, Class)> {
         let place = &self.waiting[self.next_random() % WAITING];
@@ -92,18 +94,18 @@ impl Own {
         out
     }
 
-    /// The blocks that wait.
+    /// The delayed blocks.
     pub(crate) fn waits(&self) -> impl Iterator<Item = (usize, Class)> {
         self.waiting.iter().filter_map(Waiting::get)
     }
 
-    /// Nothing waits any more.
+    /// Forgets all delayed blocks.
     pub(crate) fn forget_waiting(&self) {
         self.waiting.iter().for_each(Waiting::forget);
     }
 
-    /// Whether a block, by its number and its address, is among what it has. Another thread may
-    /// ask; it sees an old or a new state.
+    /// True if this heap holds a block, given by number and by address. Another thread may call
+    /// this; it sees an old or a new state.
     #[cold]
     pub(crate) fn has(&self, span: &'static Span, block: usize, address: usize) -> bool {
         self.tops.has(span.class(), address)
@@ -111,7 +113,7 @@ impl Own {
             || self.waits().any(|(other, _)| other == address)
     }
 
-    /// A number that depends on the heap's secret.
+    /// A random number derived from the heap's secret.
     #[inline(always)]
     pub(crate) fn next_random(&self) -> usize {
         let mut x = self.random.get();

@@ -1,4 +1,4 @@
-//! How much a heap keeps of each class: the profiles, which are data.
+//! The limits on kept memory by class: the profiles, which are data.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -10,21 +10,21 @@ use super::{
 /// A named set of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The bytes of one class that a heap keeps at hand, at most.
+    /// The most bytes of one class in a heap's stack.
     pub kept_bytes_max: usize,
-    /// The blocks of one class that a heap keeps at hand, at most.
+    /// The most blocks of one class in a heap's stack.
     pub kept_blocks_max: usize,
-    /// The bytes that a heap puts aside, of all classes, at most.
+    /// The most bytes that a heap sets aside, over all classes.
     pub aside_bytes_max: usize,
-    /// The memory, at least and at most, that is free but not given back to the system at once.
+    /// The lower and upper bound of the limit on dirty memory: free memory that is not yet given
+    /// back to the system.
     pub dirty_bytes: (usize, usize),
-    /// By how much the least grows, at most: by as much as is taken again soon after it was given
-    /// back.
+    /// The most by which the lower bound grows. It grows by the memory that is taken again soon
+    /// after it was given back.
     pub regretted_bytes_max: usize,
-    /// After so many milliseconds memory that nobody has taken meanwhile is given back, while
-    /// allocation goes on.
+    /// The delay in milliseconds after which unused memory is given back, while allocation goes on.
     pub purge_delay_ms: usize,
-    /// Whether arenas have memory behind them from the beginning.
+    /// Back new arenas with memory at once.
     pub prefault: bool,
 }
 
@@ -77,7 +77,7 @@ impl Policy {
         }
     }
 
-    /// Puts a profile in force; heaps follow when they renew a stack.
+    /// Puts a profile in force; heaps follow when they refill a stack.
     pub(crate) fn follow(&self, profile: &Profile) {
         for class in (1..CLASSES).map(Class::numbered) {
             let most = (profile.kept_bytes_max / class.size()).clamp(2, DEPTH);
@@ -93,36 +93,36 @@ impl Policy {
         self.prefault.set(u8::from(profile.prefault));
     }
 
-    /// How many bytes a heap puts aside.
+    /// The most bytes that a heap sets aside.
     #[inline]
     pub(crate) fn aside_bytes_max(&self) -> usize {
         self.aside.get()
     }
 
-    /// How many blocks of a class a heap keeps at hand.
+    /// The most blocks of a class in a heap's stack.
     #[inline(always)]
     pub(crate) fn kept(&self, class: Class) -> usize {
         usize::from(self.kept[class.index()].get())
     }
 
-    /// Whether a heap keeps blocks of a class at all.
+    /// True if a heap keeps blocks of a class at all.
     #[inline(always)]
     pub(crate) fn keeps(&self, class: u8) -> bool {
         self.kept[usize::from(class)].get() > 0
     }
 
-    /// Whether new arenas have memory behind them from the beginning.
+    /// True if new arenas are backed with memory at once.
     pub(crate) fn prefaults(&self) -> bool {
         self.prefault.get() == 1
     }
 
-    /// After how many milliseconds what is dirty is purged.
+    /// The delay in milliseconds after which unused dirty memory is purged.
     pub(crate) fn purge_delay_ms(&self) -> u64 {
         self.delay.get() as u64
     }
 
-    /// How many bytes may be free and dirty while so many are in use, and so many were taken again
-    /// after they had been given back at once.
+    /// The most bytes that may be dirty while `live` bytes are in use, and `regretted` bytes were
+    /// taken again soon after they had been given back.
     pub(crate) fn dirty_bytes_max(&self, live: usize, regretted: usize) -> usize {
         let least = regretted.min(self.regretted_max.get());
         let least = least.saturating_add(self.dirty_min.get());

@@ -1,4 +1,4 @@
-//! What all heaps share: arenas, the memory in them that nobody has, and the list of heaps.
+//! The state that all heaps share: arenas, their free units, and the list of heaps.
 #![forbid(unsafe_code)]
 
 use crate::sync::atomic::AtomicUsize;
@@ -18,9 +18,9 @@ use super::{
     units::{find, run},
 };
 
-/// The shared state. Its latch guards everything here and all arenas; a heap's latch may be held
-/// when it is taken, and nothing else is taken under it. The system is asked for nothing meanwhile:
-/// what is mapped joins the arenas afterwards, and what goes back leaves them before.
+/// The shared state. Its latch guards everything here and all arenas. It may be taken under a
+/// heap's latch, and no other is taken under it. No system call is made under it: new memory joins
+/// the arenas after it was mapped, and leaves them before it is given back.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) latch: Latch,
@@ -32,35 +32,35 @@ pub(crate) struct Pool {
     pub(crate) dirty_last: Link<Arena>,
     /// Units in use.
     live: Word,
-    /// Units that nobody has and that are not known to be zeros.
+    /// Free units that are not known to be zeros.
     pub(crate) dirty: Word,
     /// Units on their way to the system.
     pub(crate) leaving: Word,
-    /// Arenas of which nobody has a unit, and the number of the next arena.
+    /// The number of arenas without a used unit; and the number for the next arena.
     pub(crate) empty: Word,
     arenas: Word,
-    /// Callers without a heap that are posting.
+    /// The number of callers without a heap that are posting.
     pub(crate) posting: AtomicUsize,
-    /// What is to be done when nobody holds a latch; may be read at any time.
+    /// Work to be done when no latch is held; may be read at any time.
     pub(crate) work: Byte,
     /// The number of the last round.
     pub(crate) round: Half,
-    /// Bytes that were too much and went back since the last round, and have not been taken again;
-    /// and all those that have been.
+    /// Bytes that were given back since the last round because too many were dirty, and that have
+    /// not been taken again; and the total of those that have been.
     gone: Word,
     regretted: Word,
-    /// When the last round was, or the first look at the clock; 0 before.
+    /// The time of the last round, or of the first look at the clock; 0 before.
     pub(crate) round_ms: Bits,
     /// Bytes that the system mapped for huge objects.
     pub(crate) huge: Word,
     pub(crate) huge_count: Word,
     pub(crate) kept: Kept,
     pub(crate) heaps: Link<Heap>,
-    /// While all latches are held for a fork: the first of the heaps whose latches are.
+    /// The first of the heaps whose latches are held, while all are held for a fork.
     pub(crate) held: Link<Heap>,
-    /// How many heaps have ended and not been taken over; may be read at any time.
+    /// The number of ended heaps that have not been taken over; may be read at any time.
     pub(crate) ended: Word,
-    /// What free blocks carry; 0 until anything was taken.
+    /// The mark in free blocks; 0 until the pool is first used.
     pub(crate) mark: Word,
 }
 
@@ -94,7 +94,7 @@ impl Pool {
         }
     }
 
-    /// The arenas in the order in which they were made.
+    /// The arenas in order of creation.
     pub(crate) fn arenas(&'static self) -> impl Iterator<Item = &'static Arena> {
         core::iter::successors(self.first.get(), |arena| arena.next.get())
     }
@@ -104,7 +104,7 @@ impl Pool {
         Self::heaps_from(self.heaps.get())
     }
 
-    /// A heap and those that were there before it.
+    /// A heap and all older ones.
     pub(crate) fn heaps_from(first: Option<&'static Heap>) -> impl Iterator<Item = &'static Heap> {
         core::iter::successors(first, |heap| heap.next.get())
     }
@@ -119,29 +119,29 @@ impl Pool {
         self.dirty.get() * UNIT
     }
 
-    /// Notes that so many bytes went back before their time.
+    /// Records that so many bytes were given back before the delay was over.
     pub(crate) fn note_gone(&self, bytes: usize) {
         self.gone.set(self.gone.get() + bytes);
     }
 
-    /// Notes that so many bytes were taken that nobody had kept.
+    /// Records that so many bytes were taken that had not been kept.
     pub(crate) fn note_taken(&self, bytes: usize) {
         let again = bytes.min(self.gone.get());
         self.gone.set(self.gone.get() - again);
         self.regretted.set(self.regretted.get() + again);
     }
 
-    /// What went back before this round is not regretted.
+    /// Starts a new count: bytes given back before this round are not regretted.
     pub(crate) fn forget_gone(&self) {
         self.gone.set(0);
     }
 
-    /// Whether the counts are those of all arenas.
+    /// True if the counts of units are these.
     pub(crate) fn counts_are(&self, live: usize, dirty: usize) -> bool {
         self.live.get() == live && self.dirty.get() == dirty
     }
 
-    /// Puts a mapped arena behind the others.
+    /// Appends a mapped arena to the list.
     pub(crate) fn append(&'static self, arena: &'static Arena) {
         arena.order.set(self.arenas.get());
         self.arenas.set(self.arenas.get() + 1);
@@ -160,7 +160,7 @@ impl Pool {
         }
     }
 
-    /// Takes an arena out of which nobody has a unit, and that is in no queue: it is the caller's.
+    /// Removes an arena that has no used unit and is in no queue: it belongs to the caller.
     pub(crate) fn remove(&'static self, arena: &'static Arena) {
         let (prev, next) = (arena.prev.get(), arena.next.get());
         prev.map_or(&self.first, |prev| &prev.next).set(next);
@@ -178,20 +178,21 @@ impl Pool {
         arena.order.set(usize::MAX);
     }
 
-    /// The first arena whose number is at least this, after one that had a lower number.
+    /// The first arena whose number is at least `order`. `after`, if there is one, had a lower
+    /// number.
     pub(crate) fn arena_from(
         &'static self,
         order: usize,
         after: Option<&'static Arena>,
     ) -> Option<&'static Arena> {
-        // It may be gone, or be there again behind the others.
+        // It may be unmapped by now, or be in the list again at its end.
         let still = after.filter(|arena| arena.order.get() < order);
         let first = still.or(self.first.get());
         core::iter::successors(first, |arena| arena.next.get())
             .find(|arena| arena.order.get() >= order)
     }
 
-    /// Changes which units nobody has.
+    /// Changes the set of an arena's free units.
     pub(crate) fn set_free(&self, arena: &Arena, free: u64) {
         let is_whole = |free| usize::from(free == arena.whole.get());
         let (before, after) = (is_whole(arena.free.get()), is_whole(free));
@@ -199,7 +200,7 @@ impl Pool {
         arena.free.set(free);
     }
 
-    /// From now on units may be free that were not.
+    /// Records that an arena may have free units.
     pub(crate) fn note_free(&'static self, arena: &'static Arena) {
         let hint = self.hint.get();
         if hint.is_none_or(|hint| arena.order.get() < hint.order.get()) {
@@ -207,7 +208,7 @@ impl Pool {
         }
     }
 
-    /// A run in an arena that is there: units with memory behind them first.
+    /// Finds a run in an existing arena; in each, dirty units come first.
     fn take_here(&'static self, len: usize, align: usize) -> Option<(&'static Arena, u32)> {
         let mut arena = self.hint.get();
         while let Some(here) = arena {
@@ -224,7 +225,7 @@ impl Pool {
         None
     }
 
-    /// Marks a free run as used, and says whether it is all zeros.
+    /// Marks a free run as used; returns `true` if it is all zeros.
     fn use_run(&self, arena: &Arena, at: u32, len: usize) -> bool {
         let bits = run(at, len);
         let dirty = arena.dirty.get() & bits;
@@ -239,7 +240,7 @@ impl Pool {
     }
 }
 
-/// The pool's latch, which is given back when this is dropped, also by a panic.
+/// The held latch of the pool, released when this is dropped, also by a panic.
 struct HeldPool<C: Config>(&'static Malloc<C>);
 
 impl<C: Config> Drop for HeldPool<C> {
@@ -249,7 +250,7 @@ impl<C: Config> Drop for HeldPool<C> {
 }
 
 impl<C: Config> Malloc<C> {
-    /// Runs something under the pool's latch.
+    /// Runs a closure under the pool's latch.
     pub(crate) fn with_pool<T>(&'static self, f: impl FnOnce(&'static Pool) -> T) -> T {
         self.lock_pool();
         let _held = HeldPool(self);
@@ -259,7 +260,7 @@ impl<C: Config> Malloc<C> {
         f(&self.pool)
     }
 
-    /// What is to be done once, before anything is taken.
+    /// Initialises the pool once, before anything is taken.
     #[cold]
     fn begin(&'static self) {
         self.policy.follow(&C::PROFILE);
@@ -275,15 +276,15 @@ impl<C: Config> Malloc<C> {
         self.unlock_latch(&self.pool.latch);
     }
 
-    /// Takes units that nobody has, under the pool's latch: where they begin, and whether they are
-    /// all zeros. Nothing where no arena has them.
+    /// Takes free units, under the pool's latch. Returns their start, and `true` if they are all
+    /// zeros. `None` if no arena has such a run.
     pub(crate) fn take_units(&'static self, len: usize, align: usize) -> Option<(usize, bool)> {
         let (arena, at) = self.pool.take_here(len, align)?;
         let zero = self.pool.use_run(arena, at, len);
         Some((arena.unit_base(at), zero))
     }
 
-    /// Takes the units behind a run, if nobody has them, under the pool's latch.
+    /// Takes the units behind a run, if they are free, under the pool's latch.
     pub(crate) fn extend_units(
         &'static self,
         base: usize,
@@ -300,7 +301,7 @@ impl<C: Config> Malloc<C> {
         whole.then(|| self.pool.use_run(arena, at, more))
     }
 
-    /// Gives units back, under the pool's latch, and notes whether that is too much.
+    /// Gives units back, under the pool's latch, and records if too many are dirty.
     pub(crate) fn give_units(&'static self, base: usize, len: usize) {
         let (pool, unit) = (&self.pool, unit_of(base));
         let Some(arena) = self.map.arena(unit) else {
@@ -318,7 +319,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// How many bytes may be free and dirty now.
+    /// The most bytes that may be dirty now.
     pub(crate) fn dirty_bytes_max(&'static self) -> usize {
         let pool = &self.pool;
         self.policy

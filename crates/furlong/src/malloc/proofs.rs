@@ -1,4 +1,4 @@
-//! Size classes and runs of units, for all inputs.
+//! Properties of size classes and runs of units, for all inputs.
 #![forbid(unsafe_code)]
 
 use super::class::{CLASSES, Class, MEDIUM_MAX, SMALL_MAX, UNIT};
@@ -8,7 +8,7 @@ use crate::proofs::{Input, Property};
 /// The properties of this file.
 pub const PROPERTIES: &[Property] = &[
     Property::new("malloc::run_has_its_bits", run_has_its_bits),
-    // By alignment: the search divides by a word that it makes.
+    // Split by alignment: the search divides by a word that it computes.
     Property::in_cases(
         "malloc::find_fits_and_is_first",
         find_fits_and_is_first,
@@ -17,7 +17,7 @@ pub const PROPERTIES: &[Property] = &[
     Property::new("malloc::the_first_run_is_whole", the_first_run_is_whole),
     Property::new("malloc::small_class_is_smallest", small_class_is_smallest),
     Property::new("malloc::medium_class_is_smallest", medium_class_is_smallest),
-    // By class, which has a size of its own to divide by.
+    // Split by class: each has a size of its own to divide by.
     Property::in_cases(
         "malloc::blocks_are_told_apart",
         blocks_are_told_apart,
@@ -36,7 +36,7 @@ pub fn run_has_its_bits(x: &Input) -> bool {
     is_set == (at <= bit && bit < at + len as u32)
 }
 
-/// What is found is aligned and free, and no aligned place before it is.
+/// A found run is aligned and free, and no aligned place before it is free.
 pub fn find_fits_and_is_first(x: &Input) -> bool {
     let (set, len) = (x[0], x[1] as usize % RUN_MAX + 1);
     let align = 1_usize << (x[2] % 7);
@@ -88,8 +88,8 @@ fn is_smallest(size: usize) -> bool {
     class.size() >= size && (below == 0 || Class::numbered(below).size() < size)
 }
 
-/// An offset in a span is the start of the block with a number exactly if it is that number of
-/// sizes.
+/// An offset in a span is the start of block `number` exactly if it is `number` times the block
+/// size.
 pub fn blocks_are_told_apart(x: &Input) -> bool {
     let class = Class::numbered(x[0] as usize % (CLASSES - 1) + 1);
     let (offset, number) = (x[1] as usize % (16 * UNIT), x[2] as usize % UNIT);

@@ -1,14 +1,15 @@
-//! Memory that goes back to the system: what is too much at once, and what nobody has taken for a
-//! while.
+//! Memory that goes back to the system: at once if there is too much, and after a delay if nobody
+//! uses it.
 //!
-//! Nobody waits for time to pass: slow ways of freeing look at the clock now and then, and rounds
-//! of half the delay are made by who finds that one is due. A unit that is dirty in one round, and
-//! still is in the next, goes; so does a kept mapping. A heap's round empties its stacks and
-//! retires its whole spans: what it needs of them comes back in its next slow ways.
+//! No thread waits for time to pass. Slow ways of freeing read the clock now and then, and run a
+//! round if one is due, after half the delay. A unit that is dirty in two successive rounds is
+//! purged, and a kept mapping is unmapped likewise. A heap's round empties its stacks and retires
+//! its whole spans; the heap gets blocks that it needs again in its next slow ways.
 //!
-//! No latch is held while the system takes memory. Units that go are neither free nor in use
-//! meanwhile; an arena that goes as a whole has left the pool. The work is done by those who free,
-//! and by none who allocates: a step at a time, or more if they give back faster than that.
+//! No latch is held while the system takes memory. Units on their way are neither free nor in use
+//! meanwhile; an arena that goes as a whole has left the pool first. Only threads that free do this
+//! work, never one that allocates. They do one step at a time, or more if they free memory faster
+//! than that.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -27,25 +28,25 @@ use super::{
     units::{run, runs},
 };
 
-/// The slow ways of a heap between two looks at the clock.
+/// Slow ways of a heap between two looks at the clock.
 const LOOKS: usize = 16;
 
-/// The units of a step, more or less.
+/// Units in a step, roughly.
 const STEP: usize = 16;
 
-/// The arenas of which nobody has a unit that stay, without what is in them: so what is taken and
-/// given again and again is not mapped each time.
+/// The number of empty arenas that stay mapped, purged, so that a program that allocates and frees
+/// in turn does not map one each time.
 const EMPTY: usize = 4;
 
-/// A program that has no more bytes altogether is not asked what the time is.
+/// With no more bytes than this in total, the clock is not read.
 const LITTLE: usize = 4 << 20;
 
-/// Work: more is dirty than may be.
+/// Work: more memory is dirty than allowed.
 pub(crate) const TOO_MUCH: u8 = 1;
-/// Work: a round is not at its end.
+/// Work: a round is not finished.
 const ROUND: u8 = 2;
 
-/// What goes to the system.
+/// Memory that goes to the system.
 enum Parting {
     /// Units of an arena.
     Units(&'static Arena, u64),
@@ -56,7 +57,7 @@ enum Parting {
 }
 
 impl Pool {
-    /// Puts an arena that became dirty behind those that did before.
+    /// Appends an arena that became dirty to the queue.
     pub(crate) fn queue(&'static self, arena: &'static Arena) {
         if arena.queued.get() == 1 {
             return;
@@ -70,7 +71,7 @@ impl Pool {
         self.dirty_last.set(Some(arena));
     }
 
-    /// Takes the arena out that has been dirty longest.
+    /// Removes the arena that has been dirty longest from the queue.
     fn unqueue(&'static self) -> Option<&'static Arena> {
         let arena = self.dirty_first.get()?;
         self.dirty_first.set(arena.next_dirty.get());
@@ -81,8 +82,8 @@ impl Pool {
         Some(arena)
     }
 
-    /// Lets dirty units of an arena that is in no queue go. It goes itself if nobody has a unit of
-    /// it, the system takes arenas back, and there are enough others like it.
+    /// Detaches dirty units of an arena that is in no queue. Detaches the arena itself if it has no
+    /// used unit, the system takes arenas back, and enough other arenas are empty.
     fn part(&'static self, arena: &'static Arena, units: u64, returns: bool) -> Parting {
         let is_whole = arena.free.get() == arena.whole.get() && arena.dirty.get() == units;
         if returns && is_whole && self.empty.get() > EMPTY {
@@ -99,9 +100,9 @@ impl Pool {
         Parting::Units(arena, units)
     }
 
-    /// Units that were on their way are free again; `dirty` ones may not be zeros. The arena is not
-    /// queued for them: a source that refused to purge them once is not asked again until more of
-    /// the arena is given back, or it would be asked for ever.
+    /// Makes units that were on their way free again; `dirty` ones may be non-zero. The arena is
+    /// not queued for them: if a source refused to purge them, it is not called again until more of
+    /// the arena is given back. Otherwise it would be called for ever.
     fn arrive(&'static self, arena: &'static Arena, units: u64, dirty: u64) {
         arena.leaving.set(arena.leaving.get() & !units);
         self.leaving
@@ -115,7 +116,7 @@ impl Pool {
         }
     }
 
-    /// In a process that was forked while others gave memory back: nobody does any more.
+    /// For a forked process, whose parent's threads were giving memory back: nobody does so here.
     pub(crate) fn arrive_all(&'static self) {
         if self.leaving.get() != 0 {
             self.arenas()
@@ -127,7 +128,8 @@ impl Pool {
         }
     }
 
-    /// The arena that has been dirty longest, with all that is, if more than so many bytes are.
+    /// The arena that has been dirty longest, with all its dirty units, if more than `most` bytes
+    /// are dirty.
     fn dirtiest(&'static self, most: usize) -> Option<(&'static Arena, u64)> {
         let arena = (self.dirty_bytes() > most).then(|| self.unqueue())??;
         let units = arena.dirty.get();
@@ -135,8 +137,8 @@ impl Pool {
         Some((arena, units))
     }
 
-    /// The next arena that has units which have been dirty since the last round. Those that have
-    /// been only since then stay until the next one.
+    /// The next arena with units that have been dirty since the last round. Units that became dirty
+    /// later stay until the next round.
     fn idle(&'static self) -> Option<(&'static Arena, u64)> {
         loop {
             let first = self.dirty_first.get()?;
@@ -158,7 +160,7 @@ impl Pool {
 }
 
 impl<C: Config> Malloc<C> {
-    /// A slow way of a heap's that frees, and holds no latch.
+    /// Does pending work in a heap's slow way of freeing, which holds no latch.
     #[inline(always)]
     pub(crate) fn tend(&'static self, heap: &'static Heap) {
         self.tend_freed();
@@ -171,14 +173,14 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// The same where something large was freed.
+    /// As [`tend`](Self::tend), after an object above the size classes was freed.
     pub(crate) fn tend_large(&'static self) {
         self.tend_freed();
         self.look(C::Current::get());
     }
 
-    /// After something was given back: a step of what is to be done, or as many as it takes until
-    /// no more is dirty than may be.
+    /// Does one step of the pending work, or as many steps as it takes until no more is dirty than
+    /// allowed.
     #[inline]
     pub(crate) fn tend_freed(&'static self) {
         while self.pool.work.get() != 0
@@ -187,8 +189,7 @@ impl<C: Config> Malloc<C> {
         {}
     }
 
-    /// Looks at the clock for the caller's heap, and begins the rounds that are due. No latch is
-    /// held.
+    /// Reads the clock for the caller's heap, and begins the rounds that are due. No latch is held.
     #[cold]
     #[inline(never)]
     fn look(&'static self, heap: &'static Heap) {
@@ -217,15 +218,15 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Whether a round is due, or its time is not known yet. Another thread may have begun one at a
-    /// later time than the caller's.
+    /// True if a round is due, or the time of the last one is not known yet. Another thread may
+    /// have begun one at a later time than the caller's.
     fn is_due(&'static self, last: &Bits, now: u64) -> bool {
         let passed = now.saturating_sub(last.get());
         passed > 0 && (last.get() == 0 || passed > self.policy.purge_delay_ms() / 2)
     }
 
-    /// Notes a round that is due. `false`: there is none, or from now on there is a time since
-    /// which it may be due: what a program has at its first look it may just have begun with.
+    /// Records a round that is due. `false` if none is due, or if this is the first look at the
+    /// clock, which only starts the interval: all memory may be new at that moment.
     fn begins_round(&'static self, last: &Bits, now: u64) -> bool {
         let known = last.get() != 0;
         let due = self.is_due(last, now);
@@ -235,7 +236,7 @@ impl<C: Config> Malloc<C> {
         due && known
     }
 
-    /// Gives back what a heap keeps but does not use at this moment.
+    /// Gives back the memory that a heap keeps but does not use now.
     fn give_idle(&'static self, heap: &'static Heap) {
         self.post_outgoing(heap);
         let held = self.hold_heap(heap);
@@ -243,12 +244,12 @@ impl<C: Config> Malloc<C> {
         self.empty_stacks(heap);
         self.retire_whole(heap);
         drop(held);
-        // Only its thread changes what a running heap's spans have.
+        // Only its thread changes which blocks a running heap's spans have.
         Class::medium().for_each(|class| self.purge_blocks(heap, class));
     }
 
-    /// Purges the free blocks of a class of medium blocks in the heap's spans that are as they were
-    /// in its last round. The page in which a block begins stays, for what the block carries.
+    /// Purges the free blocks of a medium class in the heap's spans whose free count is the same as
+    /// in its last round. The page in which a block begins stays, since the block's mark is in it.
     fn purge_blocks(&'static self, heap: &'static Heap, class: Class) {
         let mut unit = heap.first(class).get();
         while unit != 0 {
@@ -265,7 +266,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// All medium blocks of a span are of one word.
+    /// Purges the free blocks of a span. All medium blocks of a span are in one word.
     fn purge_free(&'static self, span: &'static Span) {
         let page = self.source.page_size();
         let words = self.map.words(span);
@@ -281,7 +282,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Does a part of what is to be done. `false`: there was nothing.
+    /// Does a part of the pending work. `false` if there was none.
     #[cold]
     #[inline(never)]
     fn step(&'static self) -> bool {
@@ -295,11 +296,11 @@ impl<C: Config> Malloc<C> {
         true
     }
 
-    /// What is to go next of what is too much or idle. Under the pool's latch.
+    /// The next excess or idle memory to go. Under the pool's latch.
     fn next_work(&'static self, pool: &'static Pool) -> Option<Parting> {
         let part = |(arena, units)| self.part(pool, arena, units);
         if pool.work.get() & TOO_MUCH != 0 {
-            // Further down than it has to, so that this is not the work of every free.
+            // Further down than required, so that not every free has to do this work.
             if let Some(dirtiest) = pool.dirtiest(self.dirty_bytes_max() / 2) {
                 return Some(part(dirtiest));
             }
@@ -320,8 +321,8 @@ impl<C: Config> Malloc<C> {
         None
     }
 
-    /// Gives dirty memory back to the system, the oldest arenas' first, until no more than so many
-    /// bytes are left. No latch is held.
+    /// Gives dirty memory back to the system, that of the oldest arenas first, until no more than
+    /// `most` bytes are left. No latch is held.
     pub(crate) fn purge_down_to(&'static self, most: usize) {
         let next = |pool: &'static Pool| {
             let (arena, units) = pool.dirtiest(most)?;
@@ -330,7 +331,7 @@ impl<C: Config> Malloc<C> {
         while self.part_with(next).is_some() {}
     }
 
-    /// Unmaps the arenas of which nobody has a unit. Returns whether there was one.
+    /// Unmaps the arenas without a used unit. Returns `true` if there was one.
     pub(crate) fn unmap_empty(&'static self) -> bool {
         let next = |pool: &'static Pool| {
             let is_empty = |arena: &&'static Arena| {
@@ -354,7 +355,8 @@ impl<C: Config> Malloc<C> {
         parting
     }
 
-    /// Gives the system what `choose` chooses under the pool's latch; of how many units that is.
+    /// Gives the system the memory that `choose` selects under the pool's latch. Returns its number
+    /// of units.
     fn part_with(
         &'static self,
         choose: impl FnOnce(&'static Pool) -> Option<Parting>,
@@ -369,7 +371,7 @@ impl<C: Config> Malloc<C> {
                 }
                 let spare = self.with_pool(|pool| {
                     pool.arrive(arena, units, dirty);
-                    // What was left of it may have been given back meanwhile.
+                    // The rest of the arena may have become free meanwhile.
                     (units != 0 && arena.dirty.get() == 0 && arena.queued.get() == 0)
                         .then(|| self.part(pool, arena, 0))
                 });

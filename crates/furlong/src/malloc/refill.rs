@@ -1,5 +1,5 @@
-//! The slow ways in and out: a stack that is empty, a stack that is full, and whatever the gates do
-//! not recognise.
+//! The slow ways in and out: an empty stack, a full stack, and all cases that the gates do not
+//! handle.
 
 use super::{
     allocator::Malloc,
@@ -17,7 +17,7 @@ use super::{
 };
 
 impl<C: Config> Malloc<C> {
-    /// Allocates a block of any size; 0 where memory is short.
+    /// Allocates a block of any size; null if out of memory.
     #[cold]
     #[inline(never)]
     pub(crate) fn allocate_slow(&'static self, size: usize) -> *mut u8 {
@@ -27,16 +27,16 @@ impl<C: Config> Malloc<C> {
         })
     }
 
-    /// Says that memory is short.
+    /// Reports that memory is short.
     #[cold]
     pub(crate) fn refuse_memory(&'static self) -> usize {
         self.source.refused();
         0
     }
 
-    /// Allocates a block of a class; 0 where memory is short.
+    /// Allocates a block of a class; 0 if out of memory.
     pub(crate) fn allocate_class(&'static self, class: Class) -> usize {
-        // What stands for a heap has nothing either.
+        // A placeholder heap has no blocks either.
         let block = match C::Current::get().own.tops.pop(class.index()) {
             0 => match self.bind() {
                 Some(heap) => self.refill(heap, class),
@@ -51,13 +51,13 @@ impl<C: Config> Malloc<C> {
             self.inspect(block, class.size());
         }
         if C::Hardening::CHECK {
-            // SAFETY: a free block, the caller's from now on; it has at least two words.
+            // SAFETY: a free block, now the caller's; it has at least two words.
             unsafe { set_first_word(block, 0) };
         }
         block
     }
 
-    /// Takes blocks from a span to a heap's stack, and one of them for the caller.
+    /// Moves blocks from a span to a heap's stack, and one of them to the caller.
     fn refill(&'static self, heap: &'static Heap, class: Class) -> usize {
         let tops = &heap.own.tops;
         if tops.take_back(class) {
@@ -65,7 +65,7 @@ impl<C: Config> Malloc<C> {
         }
         let kept = self.policy.kept(class);
         let mut first = 0;
-        // Before the latch: it may touch a page that was never touched.
+        // Before the latch is taken: this may touch a page for the first time.
         tops.shape(class, kept);
         let (held, span) = self.hold_with_blocks(heap, class);
         if let Some(span) = span {
@@ -90,8 +90,8 @@ impl<C: Config> Malloc<C> {
         first
     }
 
-    /// Locks a heap, and finds or makes a span of it that has something to give; none where memory
-    /// is short.
+    /// Locks a heap, and finds or makes a span of it with blocks left to give; `None` if out of
+    /// memory.
     fn hold_with_blocks(
         &'static self,
         heap: &'static Heap,
@@ -112,11 +112,11 @@ impl<C: Config> Malloc<C> {
         if let Some(span) = new {
             self.list(heap, span);
         }
-        // Without memory the heap may have given something back, and so have it.
+        // If out of memory, a trim may have returned this heap's kept blocks to its spans.
         (held, new.or_else(|| self.first_span(heap, class)))
     }
 
-    /// Allocates for a thread whose heap has ended: with one that is taken for this call.
+    /// Allocates for a thread whose heap has ended, with a heap taken for this call only.
     fn allocate_late(&'static self, class: Class) -> usize {
         let Some(heap) = self.take_heap() else {
             return 0;
@@ -126,8 +126,8 @@ impl<C: Config> Malloc<C> {
         block
     }
 
-    /// Frees whatever the gate does not: remote blocks, blocks for full stacks, objects of their
-    /// own units, and what is no block.
+    /// Frees everything that the gate does not: remote blocks, blocks for full stacks, objects of
+    /// their own units, and invalid pointers.
     #[cold]
     #[inline(never)]
     pub(crate) fn free_slow(&'static self, address: usize, span: &'static Span) {
@@ -172,7 +172,8 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Lets a block of the heap's wait, and keeps the one in whose place it does.
+    /// Delays the freeing of a block of the heap, and keeps the block that it replaces among the
+    /// delayed ones.
     #[inline(always)]
     pub(crate) fn keep_late(&'static self, heap: &'static Heap, class: Class, address: usize) {
         if let Some((out, class)) = heap.own.delay(address, class)
@@ -182,7 +183,8 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Puts a block of the heap's on its stack, half emptied if it is full, or gives it back.
+    /// Pushes a block of the heap on its stack. A full stack is set aside or half emptied first; a
+    /// stack that keeps nothing gives the block to its span.
     fn keep_or_give(&'static self, heap: &'static Heap, class: Class, address: usize) {
         let tops = &heap.own.tops;
         if tops.push(class.number(), address) {
@@ -201,7 +203,7 @@ impl<C: Config> Malloc<C> {
         self.tend(heap);
     }
 
-    /// Whether a block that looks free is.
+    /// True if a block with the mark is really free.
     #[cold]
     fn is_free(&'static self, address: usize) -> bool {
         let (span, block) = self.find_block(address);
@@ -218,8 +220,8 @@ impl<C: Config> Malloc<C> {
             .any(|heap| heap.own.has(span, block, address))
     }
 
-    /// Gives back what the caller's heap keeps, and to the system what nobody has. Returns whether
-    /// the system got anything.
+    /// Gives back the blocks that the caller's heap keeps, and all free memory to the system.
+    /// Returns `true` if the system got any.
     pub fn trim(&'static self) -> bool {
         let _pin = C::Current::pin();
         let heap = C::Current::get();
@@ -234,7 +236,8 @@ impl<C: Config> Malloc<C> {
         self.purge_down_to(0);
         self.unmap_kept(|| 0);
         let unmapped = self.unmap_empty();
-        // All of it went on request: what is taken again is no sign that the floor is too low.
+        // All of it was given back on request, so taking it again is no sign that the lower bound
+        // is too low.
         self.with_pool(Pool::forget_gone);
         unmapped || before > 0
     }

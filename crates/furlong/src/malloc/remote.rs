@@ -1,4 +1,4 @@
-//! Remote frees: blocks of one heap that another one's thread frees, gathered by the sender and
+//! Remote frees: blocks that a thread frees of another thread's heap, gathered by the sender and
 //! exchanged by the word.
 #![forbid(unsafe_code)]
 
@@ -9,11 +9,11 @@ use super::{
     field::Word, heap::Heap, latch::Latch, source::Misuse, span::Span, system::stop,
 };
 
-/// A thread has no more than so many bytes of others' on their way.
+/// The most bytes of remote frees that a thread holds back.
 const BYTES: usize = 256 << 10;
 
 impl<C: Config> Malloc<C> {
-    /// Takes a block of another heap's from the caller, to be posted with others of its word.
+    /// Takes a block of another heap from the caller, to be posted with others of its word.
     pub(crate) fn send(&'static self, heap: &'static Heap, span: &'static Span, block: usize) {
         let outgoing = &heap.own.outgoing;
         let (word, bit) = (block / 64, 1 << (block % 64));
@@ -41,12 +41,13 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Posts blocks of a word, and says so meanwhile: their span may be retired before the end, but
-    /// its record must stay until then.
+    /// Posts blocks of a word, and marks the thread as posting meanwhile. Their span may be retired
+    /// before this ends, but its record must stay until then.
     pub(crate) fn send_word(&'static self, span: &'static Span, word: usize, bits: u64) {
         let heap = C::Current::get();
         if heap.is_running() {
-            // Relaxed: comes before the first step of post, which who retires the span has seen.
+            // Relaxed: comes before the first step of post, which the thread that retires the span
+            // has seen.
             heap.own.posting.store(1, Ordering::Relaxed);
             self.post(span, word, bits);
             // Release: pairs with the Acquire in is_posting.
@@ -60,15 +61,15 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Whether somebody may be between the two steps of posting blocks that have been collected.
+    /// True if a thread may be between the two steps of posting blocks that have been collected.
     pub(crate) fn is_posting(&'static self) -> bool {
-        // Acquire: pairs with the Release in send_word, twice.
+        // Acquire: pairs with the Release in send_word.
         let posts = |heap: &Heap| heap.own.posting.load(Ordering::Acquire) != 0;
         // Acquire: pairs with the Release in send_word.
         self.pool.posting.load(Ordering::Acquire) != 0 || self.pool.heaps().any(posts)
     }
 
-    /// Posts everything that a heap has on its way.
+    /// Posts all remote frees that a heap holds back.
     pub(crate) fn post_outgoing(&'static self, heap: &'static Heap) {
         let outgoing = &heap.own.outgoing;
         if outgoing.bytes.get() == 0 {

@@ -1,4 +1,4 @@
-//! Blocks that become longer or shorter, and how long they are.
+//! Resizing of blocks, and their usable size.
 
 use super::{
     allocator::Malloc,
@@ -14,8 +14,7 @@ use super::{
 };
 
 impl<C: Config> Malloc<C> {
-    /// As [`free`](Self::free) with the size that was asked for. A block that is smaller than that
-    /// stops the program.
+    /// As [`free`](Self::free), with the requested size. A block that is smaller stops the program.
     ///
     /// # Safety
     /// As for [`free`](Self::free); not null.
@@ -29,7 +28,7 @@ impl<C: Config> Malloc<C> {
         unsafe { self.free(block) };
     }
 
-    /// How many bytes a block really has.
+    /// The number of bytes that a block really has.
     ///
     /// # Safety
     /// As for [`free`](Self::free), but the block stays in use, and is not null.
@@ -46,12 +45,12 @@ impl<C: Config> Malloc<C> {
         self.contents(address, room)
     }
 
-    /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Null if
-    /// out of memory; then the block is as before.
+    /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. Null if
+    /// out of memory; then the block is unchanged.
     ///
     /// # Safety
-    /// As for [`free`](Self::free); where the answer is not null it takes the block's place.
-    /// `align` is a power of two; the block is not null, and at a multiple of it.
+    /// As for [`free`](Self::free); a result that is not null replaces the block. `align` is a
+    /// power of two; the block is not null, and at a multiple of it.
     #[must_use = "the block may be elsewhere now"]
     pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
         let address = block.expose_provenance();
@@ -67,7 +66,8 @@ impl<C: Config> Malloc<C> {
         self.replace(address, (have, size), align)
     }
 
-    /// The same for everything but the small blocks of the types without seals.
+    /// [`resize`](Self::resize) for objects above the classes, and for all blocks if they have
+    /// seals.
     #[cold]
     fn resize_slow(&'static self, address: usize, size: usize, align: usize) -> *mut u8 {
         let block = pointer(address);
@@ -88,7 +88,7 @@ impl<C: Config> Malloc<C> {
         self.replace(address, (have, size), align)
     }
 
-    /// Makes a large or huge object longer or shorter without copying it; 0 where that cannot be.
+    /// Resizes a large or huge object without copying it; 0 if that is impossible.
     fn resize_object(&'static self, address: usize, size: usize, align: usize) -> usize {
         let _pin = C::Current::pin();
         if self.resize_units(address, size) {
@@ -100,7 +100,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// The same where a block's contents end at its seal.
+    /// [`resize`](Self::resize) for blocks with seals.
     #[cold]
     fn resize_sealed(
         &'static self,
@@ -115,7 +115,7 @@ impl<C: Config> Malloc<C> {
         self.replace(address, (have, size), align)
     }
 
-    /// Copies what a block has, of which `size` bytes are wanted, to a new one, and frees it.
+    /// Copies the contents of a block, up to `size` bytes, to a new block, and frees the old one.
     fn replace(
         &'static self,
         address: usize,
@@ -133,7 +133,7 @@ impl<C: Config> Malloc<C> {
     }
 }
 
-/// Whether a block stays where it is: what is wanted has room, and needs most of it.
+/// True if a block stays in place: the new size fits, and needs more than half of it.
 #[inline(always)]
 fn is_kept(have: usize, size: usize) -> bool {
     size <= have && (size > have / 2 || have <= 2 * GRAIN)

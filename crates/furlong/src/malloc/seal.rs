@@ -1,6 +1,6 @@
-//! Where the contents of a block end: in the type that checks everything, a block's last word, its
-//! seal, says so. Between the contents and the seal all is zero, so what a program writes there
-//! shows when the block is freed, if not before.
+//! The end of a block's contents. With `SCRUB` the last word of a block, its seal, encodes it. All
+//! bytes between the contents and the seal are zero, so a write there is found when the block is
+//! freed, if not before.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -18,30 +18,30 @@ use super::{
 /// Bytes of a seal.
 const SEAL: usize = size_of::<usize>();
 
-/// So many bytes behind the contents are looked at, and so many of a block before it is given out.
+/// The number of bytes checked behind the contents, and of a block before it is handed out.
 const BEHIND: usize = 64;
 const BEFORE: usize = 128;
 
-/// The seal of a block, of which so many bytes are not used.
+/// The seal of a block with `unused` unused bytes.
 fn seal_of(secret: usize, address: usize, unused: usize) -> usize {
     let mixed = (secret ^ address ^ unused << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (unused ^ secret) << 32 | mixed >> 32
 }
 
-/// The unused bytes that a seal speaks of, if it is one.
+/// The number of unused bytes that a seal encodes, if it is valid.
 fn unused_by(secret: usize, address: usize, seal: usize) -> Option<usize> {
     let unused = (seal >> 32) ^ (secret & 0xffff_ffff);
     (seal_of(secret, address, unused) == seal).then_some(unused)
 }
 
-/// Whether nothing was written between the contents, which end at `from`, and the seal.
+/// True if nothing was written between the contents, which end at `from`, and the seal.
 #[inline(always)]
 fn is_unused(address: usize, from: usize, seal: usize) -> bool {
     let unused = seal - from;
     if unused < 2 * SEAL {
-        // Two words and no branch: how long the contents are nobody can foresee. What of them is
-        // contents is shifted out: of little-endian order, the lower bytes. A block of 16 bytes
-        // has one word there, and no more than that is unused.
+        // Two words and no branch, since the length of the contents cannot be predicted. The shift
+        // drops the bytes that are contents: in little-endian order, the lower ones. A block of 16
+        // bytes has one word before its seal, and no more than that is unused.
         let low = word_at((seal - 2 * SEAL).max(address)).to_le() as u128;
         let high = word_at(seal - SEAL).to_le() as u128;
         return (high << 64 | low) >> (127 - 8 * unused) >> 1 == 0;
@@ -53,7 +53,7 @@ fn is_unused(address: usize, from: usize, seal: usize) -> bool {
 }
 
 impl<C: Config> Malloc<C> {
-    /// What a request needs.
+    /// The size of a request with its seal.
     #[inline(always)]
     pub(crate) fn with_seal(size: usize) -> usize {
         if C::Hardening::SCRUB {
@@ -76,9 +76,9 @@ impl<C: Config> Malloc<C> {
         address
     }
 
-    /// How many bytes the contents of a block have.
+    /// The number of bytes of a block's contents.
     ///
-    /// Stops the program where they were exceeded.
+    /// Stops the program if something was written past them.
     #[inline(always)]
     pub(crate) fn contents(&'static self, address: usize, room: usize) -> usize {
         if !C::Hardening::SCRUB {
@@ -90,7 +90,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// The same, or nothing where they were exceeded.
+    /// As [`contents`](Self::contents), but `None` if something was written past them.
     #[inline(always)]
     fn kept_to(&'static self, address: usize, room: usize) -> Option<usize> {
         let end = address + room - SEAL;
@@ -99,7 +99,7 @@ impl<C: Config> Malloc<C> {
         is_unused(address, address + size, end).then_some(size)
     }
 
-    /// Changes how many bytes of a block are contents, if it has the room.
+    /// Changes the length of a block's contents in place, if the block is large enough.
     pub(crate) fn reseal(&'static self, address: usize, room: usize, size: usize) -> bool {
         let have = self.contents(address, room);
         if size > room - SEAL || size <= room / 2 {
@@ -112,7 +112,7 @@ impl<C: Config> Malloc<C> {
         true
     }
 
-    /// Frees a block of the caller's heap, which has no mark, the way that is not slow.
+    /// The fast path that frees a block without a mark of the caller's heap.
     #[inline(always)]
     pub(crate) fn free_sealed(
         &'static self,
@@ -129,13 +129,13 @@ impl<C: Config> Malloc<C> {
         self.keep_late(heap, class, address);
     }
 
-    /// Looks at a block before it is given out.
+    /// Checks a block before it is handed out.
     ///
-    /// Stops the program where somebody wrote to it since it was freed.
+    /// Stops the program if the block was written to since it was freed.
     #[inline(always)]
     pub(crate) fn inspect(&'static self, block: usize, room: usize) {
         let mark = word_at(block);
-        // The first one is of a length that the compiler knows.
+        // The first branch has a length that the compiler knows.
         let clean = if room >= BEFORE {
             is_zero(block + SEAL, BEFORE - SEAL)
         } else {
@@ -146,7 +146,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Sees to it that a new object of its own units is all zeros, and seals it.
+    /// Ensures that a new object of its own units is all zeros, and seals it.
     pub(crate) fn sealed_units(&'static self, address: usize, zero: bool, size: usize) {
         let (_, room) = self.object_at(address);
         if !zero {

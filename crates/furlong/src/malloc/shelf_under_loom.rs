@@ -1,5 +1,5 @@
-//! The batched tier under loom: the stack of one class, which its heap's thread uses and renews,
-//! the policy that another thread changes, and a third one that looks whether a block is kept.
+//! The batched tier under loom: the stack of one class, used and refilled by its heap's thread; a
+//! policy that a second thread changes; and a third thread that checks if a block is kept.
 #![forbid(unsafe_code)]
 
 use alloc::boxed::Box;
@@ -13,20 +13,20 @@ use super::{
     stack::{DEPTH, STACKS, Tops},
 };
 
-/// Where the stacks lie, at a multiple of more than they need.
+/// The memory of the stacks, aligned to more than they need.
 #[derive(Debug)]
 #[repr(align(512))]
 struct Stacks([Word; STACKS / size_of::<Word>()]);
 
-/// A stack, the policy that it follows, and the span under it. Blocks are numbers from 1.
+/// A stack, the policy that it follows, and the span below it. Blocks are numbers from 1.
 #[derive(Debug)]
 pub struct Shelf {
     tops: Tops,
-    /// What the policy says that a heap keeps.
+    /// The number of blocks that the policy lets a heap keep.
     kept: Byte,
-    /// How many bytes it may put aside.
+    /// The number of bytes that it may set aside.
     aside_bytes_max: usize,
-    /// The blocks that are free in the span; the owner's.
+    /// The blocks that are free in the span. Only the owner uses it.
     free: Bits,
     /// A block on its way to another thread.
     handed: AtomicUsize,
@@ -37,13 +37,14 @@ fn class() -> Class {
 }
 
 impl Shelf {
-    /// An empty stack that will keep so many blocks and put none aside, above a span with these.
+    /// An empty stack that will keep `kept` blocks and set none aside, above a span with these
+    /// blocks.
     #[must_use]
     pub fn new(kept: u8, blocks: &[usize]) -> Self {
         Self::with_aside(0, kept, blocks)
     }
 
-    /// The same, with full chunks put aside, at most so many.
+    /// As [`new`](Self::new), but setting aside up to `chunks` full chunks.
     #[must_use]
     pub fn with_aside(chunks: usize, kept: u8, blocks: &[usize]) -> Self {
         assert!(usize::from(kept) <= DEPTH);
@@ -68,7 +69,7 @@ impl Shelf {
         self.kept.set(kept);
     }
 
-    /// The owner allocates: from the stack, or from the span, by which the stack is renewed.
+    /// The owner allocates from the stack, or refills it from the span.
     pub fn allocate(&self) -> usize {
         match self.tops.pop(class().index()) {
             0 => self.refill(),
@@ -89,8 +90,7 @@ impl Shelf {
         first
     }
 
-    /// The owner frees: to the stack, which is put aside if it is full, or half of it goes to the
-    /// span.
+    /// The owner frees to the stack. A full stack is set aside, or half of it goes to the span.
     pub fn free(&self, block: usize) {
         if self.tops.push(class().number(), block) {
             return;
@@ -106,13 +106,13 @@ impl Shelf {
         }
     }
 
-    /// The owner hands a block that it has to another thread.
+    /// The owner hands a block of its own to another thread.
     pub fn hand(&self, block: usize) {
         // Release: pairs with the Acquire in handed.
         self.handed.store(block, Ordering::Release);
     }
 
-    /// The block that was handed over, once it is.
+    /// The block that was handed over, if any yet.
     pub fn handed(&self) -> Option<usize> {
         // Acquire: pairs with the Release in hand.
         match self.handed.load(Ordering::Acquire) {
@@ -121,25 +121,25 @@ impl Shelf {
         }
     }
 
-    /// Whether a block is in the stack. Another thread may ask.
+    /// True if a block is in the stack. Another thread may call this.
     pub fn keeps(&self, block: usize) -> bool {
         self.tops.has(class(), block)
     }
 
-    /// How many blocks are in the stack. The owner asks.
+    /// The number of blocks in the stack. Only the owner may call this.
     pub fn len(&self) -> usize {
         self.tops.len(class())
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The free blocks, as bits. The owner asks.
+    /// The free blocks, as bits. Only the owner may call this.
     ///
     /// # Panics
-    /// If one is free twice.
+    /// If a block is free twice.
     pub fn free_blocks(&self) -> u64 {
         let mut all = self.free.get();
         self.tops.each(class(), |block| {

@@ -1,112 +1,117 @@
-//! What the allocator asks of the system: pages, and a handful of words.
+//! The interface to the system: pages, and a few words.
 
 use core::{fmt, ptr::NonNull};
 
 use super::latch::Latch;
 
-/// The system under an allocator.
+/// The system below an allocator.
 ///
-/// Everything but `map`, `unmap`, `purge`, `random` and `stop` has a default for systems that lack
-/// it.
+/// Every method but `map`, `unmap`, `purge`, `random` and `stop` has a default for systems that
+/// lack the service.
 ///
 /// # Context
-/// Whoever allocates is in here, from wherever that may be: a kernel's interrupt handler, if it
-/// allocates. But for `page_size`, `refused` and `stop` the caller is
-/// [pinned](super::CurrentHeap::pin), which in a kernel is with interrupts off, and each method
-/// says which latches of the allocator may be held, for which others spin. So nothing here sleeps,
-/// or takes a lock under which somebody allocates or may be interrupted by who does.
+/// These methods run in the context of the allocating caller, even in a kernel's interrupt handler
+/// if that allocates. Except in `page_size`, `refused` and `stop`, the caller is
+/// [pinned](super::CurrentHeap::pin); in a kernel interrupts are then disabled. Each method
+/// documents which latches of the allocator may be held, on which other callers spin. So no method
+/// sleeps. None takes a lock under which code allocates, or whose holder may be interrupted by code
+/// that allocates.
 ///
 /// # Safety
-/// - Nothing here calls the allocator that it serves.
-/// - Nothing here unwinds. Only `stop` may, and only where the allocator is behind no
-///   [`Global`](super::Global): latches are given back, but what they guard may be half done.
-/// - `page_size` is always the same.
-/// - What `map` returns is aligned as asked, all zeros, nobody else's, and stays mapped until it is
-///   unmapped, cut off or relocated. Each part of it may be, page by page.
-/// - After `purge` each page is as it was, or all zeros, and zeros if it returned `true`. Nobody
-///   writes there meanwhile, but other threads may read, and they see one or the other, too.
-/// - Where `resize` returned `true` the mapping has `new` bytes, aligned as before and nobody
-///   else's; what both lengths have is unchanged, and what was cut off is unmapped.
-/// - Where `relocate` returned `true` the first `len` bytes of `to` are what was in `from`, and
-///   `from` is unmapped: the allocator neither uses nor unmaps it any more.
-/// - Where one of the two returned `false` nothing has changed.
-/// - `wait` returns when [`Latch::try_lock`] has returned `true` to it, or the system has given the
+/// - No method calls the allocator that it serves.
+/// - No method unwinds. Only `stop` may, and only if no [`Global`](super::Global) refers to the
+///   allocator: latches are released, but the data that they guard may be half updated.
+/// - `page_size` is constant.
+/// - Memory from `map` is aligned as requested, all zeros, unused by anyone else, and stays mapped
+///   until it is unmapped, cut off or relocated. Any part of it may be, page by page.
+/// - After `purge` each page is unchanged or all zeros; all are zeros if it returned `true`. Nobody
+///   writes there meanwhile, but other threads may read, and see one or the other, too.
+/// - If `resize` returned `true`, the mapping has `new` bytes, aligned as before and unused by
+///   anyone else. The bytes within both lengths are unchanged; the part that was cut off is
+///   unmapped.
+/// - If `relocate` returned `true`, the first `len` bytes of `to` are the former contents of
+///   `from`, and `from` is unmapped: the allocator neither uses nor unmaps it any more.
+/// - If either of the two returned `false`, nothing has changed.
+/// - `wait` returns once [`Latch::try_lock`] has returned `true` to it, or once the system has
+///   given the latch to the caller, whose number is then in it. Nobody else changes a latch's
+///   holder.
 ///   latch to the caller, whose number is then in it. Nobody else changes a latch's holder.
 pub unsafe trait PageSource: Sync + 'static {
-    /// The size of a page: a power of two of at most 64 KiB, always the same.
+    /// The size of a page: a power of two of at most 64 KiB, constant.
     fn page_size(&self) -> usize {
         4096
     }
 
-    /// Maps zeroed memory; nothing where there is none. Memory for blocks is asked for by arenas,
-    /// of 4 MiB at a multiple of 4 MiB; see [`Malloc`](super::Malloc) for what else there is.
+    /// Maps zeroed memory; `None` if there is none. Memory for blocks is mapped in arenas, of 4 MiB
+    /// at a multiple of 4 MiB. See [`Malloc`](super::Malloc) for all other mappings.
     ///
     /// # Shapes
-    /// `len` is a multiple of the page size; `align` is a power of two of at least that. Addresses
-    /// have 48 bits and their sign: what lies elsewhere is unmapped again, and memory is short.
+    /// `len` is a multiple of the page size; `align` is a power of two and at least the page size.
+    /// Addresses are 48 bits, sign-extended: a mapping elsewhere is unmapped again, and the
+    /// allocator is out of memory.
     ///
     /// # Context
     /// Pinned, without a latch.
     fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>>;
 
-    /// Gives mapped memory, or a part of it, back for good.
+    /// Unmaps mapped memory, or a part of it, for good.
     ///
     /// # Context
     /// Pinned, without a latch.
     ///
     /// # Safety
-    /// Whole pages that `map` returned, which nobody uses.
+    /// Whole pages from `map`, which nobody uses.
     unsafe fn unmap(&self, start: NonNull<u8>, len: usize);
 
-    /// Lets the system take what is in these pages; they stay mapped. Returns whether they read as
-    /// zeros from now on.
+    /// Lets the system take the contents of pages, which stay mapped. Returns `true` if they read
+    /// as zeros from now on.
     ///
     /// # Context
     /// Pinned, without a latch.
     ///
     /// # Safety
-    /// Whole pages that `map` returned, whose contents nobody needs.
+    /// Whole pages from `map`, whose contents nobody needs.
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool;
 
-    /// Whether `unmap` lets others have the addresses of arenas, too. If not, arenas are kept for
-    /// ever: only what is in them is purged.
+    /// True if `unmap` makes the addresses of arenas available to others. Otherwise arenas are kept
+    /// for ever, and only their contents are purged.
     fn returns_arenas(&self) -> bool {
         false
     }
 
-    /// Makes a mapping longer or shorter without moving it. `false`: nothing has changed.
+    /// Makes a mapping longer or shorter without moving it. `false` if nothing has changed.
     ///
     /// # Context
     /// Pinned, without a latch.
     ///
     /// # Safety
-    /// `start` and `old` are a mapping of `map`; what is cut off nobody uses.
+    /// `start` and `old` are a mapping from `map`; nobody uses the part that is cut off.
     unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
         let _ = (start, old, new);
         false
     }
 
-    /// Moves a mapping's pages, without copying, to the first pages of another, whose own are
-    /// dropped. `false`: nothing has changed.
+    /// Moves a mapping's pages without copying to the first pages of another mapping, whose own
+    /// pages are dropped. `false` if nothing has changed.
     ///
     /// # Context
     /// Pinned, without a latch.
     ///
     /// # Safety
-    /// Two mappings of `map`, `from` of `len` and `to` of at least as many bytes; nobody uses
+    /// Two mappings from `map`, `from` of `len` bytes and `to` of at least as many; nobody uses
     /// `from` afterwards.
     unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
         let _ = (from, len, to);
         false
     }
 
-    /// Has memory behind pages before they are touched, if the system can.
+    /// Backs pages with memory before they are touched, if the system can.
     ///
     /// # Context
     /// As for the `map` of an arena.
     ///
     /// # Safety
-    /// Whole pages that `map` returned.
+    /// Whole pages from `map`.
     unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
         let _ = (start, len);
     }
@@ -117,14 +122,14 @@ pub unsafe trait PageSource: Sync + 'static {
     /// As for the `map` of an arena.
     ///
     /// # Safety
-    /// Whole pages that `map` returned, which nobody will use.
+    /// Whole pages from `map`, which nobody will use.
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
         let _ = (start, len);
     }
 
-    /// The caller's number: not 0, below 2^30, and no other's that runs at the same time. A heap
-    /// keeps it, so that it is asked for once a thread. Latches hold it; a system for whose `wait`
-    /// one holder is like another has the same number for all.
+    /// The caller's number: not 0, less than 2^30, and different from that of every other caller
+    /// that runs at the same time. A heap caches it, so this is called once a thread. Latches hold
+    /// it. A system whose `wait` does not distinguish holders may use one number for all.
     ///
     /// # Context
     /// Pinned.
@@ -132,19 +137,20 @@ pub unsafe trait PageSource: Sync + 'static {
         1
     }
 
-    /// Waits until the caller has a latch that another holds: a kernel has its own way to wait.
+    /// Waits until the caller holds a latch that another holds. A kernel can replace the spin by
+    /// its own way to wait.
     ///
     /// # Context
-    /// Pinned; who waits for the pool's latch may hold a heap's.
+    /// Pinned; a caller that waits for the pool's latch may hold a heap's.
     fn wait(&self, latch: &Latch, caller: u32) {
         while !latch.try_lock(caller) {
             crate::sync::spin_loop();
         }
     }
 
-    /// Wakes one that waits for a latch that the caller gives back, or has given back just now.
-    /// Called if [`Latch::sleepers`] is odd, or the system has added bits to [`Latch::holder`],
-    /// which this then sets to 0.
+    /// Wakes a waiter of a latch that the caller is releasing or has just released. Called if
+    /// [`Latch::sleepers`] is odd, or if the system has added bits to [`Latch::holder`]; this
+    /// method then sets the holder to 0.
     ///
     /// # Context
     /// As for `wait`.
@@ -152,8 +158,8 @@ pub unsafe trait PageSource: Sync + 'static {
         let _ = (latch, caller);
     }
 
-    /// Milliseconds since any moment, as cheaply as the system can say them. Where it is always the
-    /// same moment, nothing is purged because time has passed.
+    /// Milliseconds since any fixed moment, as cheaply as the system can tell. If it is constant,
+    /// nothing is purged because time has passed.
     ///
     /// # Context
     /// Pinned, without a latch.
@@ -161,9 +167,9 @@ pub unsafe trait PageSource: Sync + 'static {
         0
     }
 
-    /// A number that an attacker cannot guess, asked for once: the mark of free blocks, the seals
-    /// and the random order of [`Hardening`](super::Hardening) are made of it, and who knows it
-    /// knows them.
+    /// A number that an attacker cannot guess; called once. The mark of free blocks, the seals and
+    /// the random order of [`Hardening`](super::Hardening) are derived from it, so whoever knows it
+    /// knows all of them.
     ///
     /// # Context
     /// Pinned, under the pool's latch.
@@ -175,7 +181,7 @@ pub unsafe trait PageSource: Sync + 'static {
     /// Ends the program, because memory is corrupt or would be.
     ///
     /// # Context
-    /// Any latch may be held, and memory is not to be trusted: it says what it has to, and halts.
+    /// Any latch may be held, and memory cannot be trusted: report the misuse, and halt.
     fn stop(&self, misuse: Misuse, address: usize) -> !;
 }
 
@@ -183,17 +189,17 @@ pub unsafe trait PageSource: Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misuse {
-    /// A block was freed that is free already.
+    /// A free of a block that is free already.
     DoubleFree,
-    /// A pointer was freed or resized that leads into the middle of a block or of free memory.
+    /// A free or resize of a pointer into the middle of a block or into free memory.
     NotABlock,
-    /// A pointer was freed or resized that this allocator never gave out.
+    /// A free or resize of a pointer that this allocator never handed out.
     Foreign,
-    /// A block was written to after it had been freed.
+    /// A write to a block after it was freed.
     WrittenAfterFree,
-    /// A block was written to behind its end, or in front of the next one.
+    /// A write behind the end of a block, or in front of the next one.
     Overrun,
-    /// A block was freed with a size that it does not have.
+    /// A free of a block with a size that it does not have.
     WrongSize,
 }
 
@@ -206,7 +212,7 @@ impl fmt::Display for Misuse {
 impl core::error::Error for Misuse {}
 
 impl Misuse {
-    /// What is wrong, in one line.
+    /// The message, in one line.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {

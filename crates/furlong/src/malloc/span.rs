@@ -1,4 +1,4 @@
-//! The record of a unit: whose it is, how it is cut, and which of its blocks are free.
+//! The record of a unit: its owner, its division into blocks, and its free blocks.
 #![forbid(unsafe_code)]
 
 use crate::sync::{atomic::AtomicU64, const_unless_loom};
@@ -9,65 +9,67 @@ use super::{
     heap::Heap,
 };
 
-/// What a unit is used for.
+/// The use of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Use {
-    /// Not this allocator's, or free.
+    /// Free, or not this allocator's.
     Nothing,
     /// The first unit of a span with blocks of one class.
     Blocks,
     /// A later unit of a span or of a large object.
     Rest,
-    /// The first unit of an object of its own units.
+    /// The first unit of a large object.
     Large,
-    /// The first unit of an object that the system mapped for itself.
+    /// The first unit of a huge object.
     Huge,
     /// Inaccessible.
     Guard,
 }
 
-/// In place of whether a span is listed: it is not yet. Its maker will, under its heap's latch.
+/// A value of `listed`: the span is not in its list yet; its maker will add it under the heap's
+/// latch.
 pub(crate) const MAKING: u8 = 2;
 
-/// The record of a unit, in a cache line of its own; all zeros where there is none.
+/// The record of a unit, in a cache line of its own; all zeros if the unit has none.
 ///
-/// The owner's, under its heap's latch, are all fields but the last two; anybody may read
-/// `owner`, `magic` and `class` of a unit in which he has a live block, as none of them changes
-/// then but the owner, by adoption.
+/// All fields but the last two belong to the owner, under its heap's latch. A thread with a live
+/// block in the unit may read `owner`, `magic` and `class` without it. Of these only `owner` can
+/// change meanwhile, by adoption.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Span {
-    /// The heap whose span it is; none where frees go the slow way: all but first units of spans.
+    /// The owning heap; set only in first units of spans. Without an owner frees take the slow way.
     pub(crate) owner: Link<Heap>,
-    /// As [`Class::magic`] says, and 0 where frees go the slow way; twice, so that both uses are of
-    /// one instruction.
+    /// See [`Class::magic`]; 0 if frees take the slow way. `limit` is a copy, so that each of the
+    /// two uses is one instruction with a memory operand.
     pub(crate) magic: Fixed<u32>,
     pub(crate) limit: Fixed<u32>,
     pub(crate) class: Fixed<u8>,
     used_for: Byte,
-    /// Blocks from the beginning that were ever given to a heap; the others were never touched.
+    /// The number of blocks, from the first, that were ever given to a heap; the others were never
+    /// touched.
     pub(crate) carved: Short,
-    /// How many bits are set in its words: its free blocks that no heap keeps.
+    /// The number of bits set in its words: its free blocks that no heap keeps.
     pub(crate) free: Short,
-    /// Whether it is in its heap's list, where all spans are that have something to give.
+    /// 1 if it is in its heap's list, which has all spans with blocks left to give.
     pub(crate) listed: Byte,
-    /// Which of its words have bits; of large and huge objects the length; of later units the
-    /// number of the first.
+    /// The set of its non-zero words. For large and huge objects the length; for later units the
+    /// number of the first unit.
     pub(crate) summary: Bits,
     /// Its neighbours in that list, by unit; 0 is none.
     pub(crate) next: Half,
     pub(crate) prev: Half,
     /// The number of its unit.
     pub(crate) unit: Half,
-    /// How many blocks were free in its heap's last round, and whether their memory has been purged
+    /// The number of free blocks at its heap's last round, and 1 if their memory has been purged
     /// since.
     pub(crate) quiet: Short,
     pub(crate) purged: Byte,
-    /// Which of its remote words may have bits; not 0 exactly while it is in a heap's queue, or
-    /// on the way there, or somebody is about to see that it has no owner.
+    /// The set of its remote words that may have bits. Non-zero exactly while the span is in a
+    /// heap's queue or on its way there, or while a thread is about to find that it has no owner.
     pub(crate) posted: AtomicU64,
-    /// The next one in the queue.
+    /// The next span in the queue.
     pub(crate) link: Link<Self>,
 }
 
@@ -108,12 +110,13 @@ impl Span {
         Class::numbered(usize::from(self.class.get()))
     }
 
-    /// Where its unit begins.
+    /// The address at which its unit begins.
     pub(crate) fn base(&self) -> usize {
         base_of(self.unit.get())
     }
 
-    /// The number of a block, or nothing where none begins that was ever given out.
+    /// The number of the block at an address; `None` if no block that was ever handed out begins
+    /// there.
     #[inline]
     pub(crate) fn block_at(&self, address: usize) -> Option<usize> {
         let offset = address.wrapping_sub(self.base());
@@ -124,21 +127,21 @@ impl Span {
         (number < usize::from(self.carved.get())).then_some(number)
     }
 
-    /// Where a block begins.
+    /// The address at which a block begins.
     #[inline]
     pub(crate) fn address_of(&self, block: usize) -> usize {
         self.base() + block * self.class().size()
     }
 }
 
-/// The number of the unit at an address: what counts of the address is its lower 48 bits.
+/// The number of the unit at an address, of which only the lower 48 bits count.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "32 bits count")]
 pub(crate) fn unit_of(address: usize) -> u32 {
     (address >> UNIT_SHIFT) as u32
 }
 
-/// Where a unit begins: 48 bits, sign-extended.
+/// The address at which a unit begins: 48 bits, sign-extended.
 #[inline(always)]
 #[expect(clippy::cast_possible_wrap, reason = "the sign is what is extended")]
 pub(crate) fn base_of(unit: u32) -> usize {

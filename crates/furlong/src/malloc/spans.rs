@@ -1,5 +1,5 @@
-//! Spans of a heap: made, listed, filled from, given back to, and retired. All under the heap's
-//! latch.
+//! The spans of a heap: making, listing, taking blocks, giving blocks back, and retiring. All under
+//! the heap's latch.
 #![forbid(unsafe_code)]
 
 use super::{
@@ -26,7 +26,7 @@ impl<C: Config> Malloc<C> {
         span.listed.set(1);
     }
 
-    /// Takes a span out of its heap's list.
+    /// Removes a span from its heap's list.
     pub(crate) fn unlist(&'static self, heap: &Heap, span: &Span) {
         let (prev, next) = (span.prev.get(), span.next.get());
         match prev {
@@ -39,7 +39,7 @@ impl<C: Config> Malloc<C> {
         span.listed.set(0);
     }
 
-    /// Makes a span of units that nobody has. It is in no list yet; no latch is held.
+    /// Makes a span of free units. It is in no list yet; no latch is held.
     pub(crate) fn new_span(
         &'static self,
         heap: &'static Heap,
@@ -69,7 +69,7 @@ impl<C: Config> Malloc<C> {
         Some(span)
     }
 
-    /// Makes the units behind the first one lead to it.
+    /// Makes the records of the later units lead to the first.
     pub(crate) fn mark_rest(&'static self, base: usize, units: usize) {
         for unit in 1..units {
             let rest = self.map.span_at(base + unit * UNIT);
@@ -89,13 +89,14 @@ impl<C: Config> Malloc<C> {
         self.give_units(base, units);
     }
 
-    /// How many blocks a span has to give.
+    /// The number of blocks that a span has left to give.
     pub(crate) fn available(span: &Span) -> usize {
         let untouched = span.class().blocks() - usize::from(span.carved.get());
         usize::from(span.free.get()) + untouched
     }
 
-    /// Takes `count` blocks, which it has, from a span: free ones, then untouched ones, from below.
+    /// Takes `count` blocks from a span, which must have as many: free ones first, then untouched
+    /// ones, both in ascending order.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
     pub(crate) fn take_from(
@@ -135,13 +136,13 @@ impl<C: Config> Malloc<C> {
         span.carved.set((carved + left) as u16);
     }
 
-    /// Whether it has nothing to give.
+    /// True if a span has no blocks left to give.
     pub(crate) fn is_exhausted(span: &Span) -> bool {
         span.summary.get() == 0 && usize::from(span.carved.get()) == span.class().blocks()
     }
 
-    /// Gives free blocks of one word back to their span, whose heap's latch is held, and retires
-    /// the span if it is whole and not the last of its class.
+    /// Gives free blocks of one word back to their span, whose heap's latch is held. Retires the
+    /// span if none of its blocks is in use and it is not the last of its class.
     pub(crate) fn give_to_span(
         &'static self,
         heap: &'static Heap,
@@ -171,7 +172,7 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// Gives a span, none of whose blocks is in use, back to the pool.
+    /// Gives a span without used blocks back to the pool.
     pub(crate) fn retire(&'static self, heap: &'static Heap, span: &'static Span) {
         self.unlist(heap, span);
         if let Some(words) = self.map.words(span) {
@@ -189,7 +190,7 @@ impl<C: Config> Malloc<C> {
 
     /// The first unit's record for an address in a span of blocks, and the block's number.
     ///
-    /// Stops the program where no block begins there.
+    /// Stops the program if no block begins there.
     pub(crate) fn find_block(&'static self, address: usize) -> (&'static Span, usize) {
         let span = self.first_unit(address);
         if !span.is(Use::Blocks) {
@@ -200,7 +201,7 @@ impl<C: Config> Malloc<C> {
 
     /// The number of the block that begins at an address in this span.
     ///
-    /// Stops the program where none does.
+    /// Stops the program if none does.
     #[inline]
     pub(crate) fn block_in(&'static self, span: &'static Span, address: usize) -> usize {
         match span.block_at(address) {
@@ -209,12 +210,12 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// The record of the first unit of whatever an address is in.
+    /// The record of the first unit of the span or object at an address.
     pub(crate) fn first_unit(&'static self, address: usize) -> &'static Span {
         self.first_of(self.map.span_at(address))
     }
 
-    /// The same from the record of any unit of it.
+    /// As [`first_unit`](Self::first_unit), from the record of any of its units.
     #[inline]
     pub(crate) fn first_of(&'static self, span: &'static Span) -> &'static Span {
         if !span.is(Use::Rest) {
@@ -227,7 +228,7 @@ impl<C: Config> Malloc<C> {
         self.map.span(span.summary.get() as u32)
     }
 
-    /// Stops the program: this address is no block.
+    /// Stops the program: no block is at this address.
     #[cold]
     pub(crate) fn stop_at(&'static self, address: usize) -> ! {
         let ours = self

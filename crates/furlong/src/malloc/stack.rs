@@ -1,12 +1,12 @@
 //! The stacks of a heap: the free blocks of each class that it keeps, as arrays of addresses.
 //!
-//! A stack is a chunk. Its top is the address of the word with the block to be handed out next.
-//! Below the lowest block is a zero: a stack is empty when its top leads to a zero, and full when
-//! its top is a multiple of 512. How deep it is lies in where that zero is; a stack that keeps
-//! nothing is empty and full.
+//! A stack is a chunk. Its top is the address of the word with the next block to hand out. Below
+//! the lowest block is a zero word. A stack is empty if its top leads to a zero, and full if its
+//! top is a multiple of 512. The position of the zero sets the depth. A stack that keeps nothing is
+//! both empty and full.
 //!
-//! A full chunk may be put aside for an empty one, and is taken back when that is empty again: so
-//! a batch of many blocks comes and goes without its spans being asked.
+//! A full chunk may be set aside and replaced by an empty one; it is taken back when the stack is
+//! empty again. So a batch of many blocks comes and goes without access to its spans.
 
 mod chunks;
 
@@ -21,17 +21,18 @@ use super::{
 pub(crate) use chunks::DEPTH;
 use chunks::{Chunks, SPACE, WORD, word};
 
-/// As many tops as a byte has values, so that no class has to be compared with their number; under
-/// loom class 0, which has no blocks, and another one.
+/// One top for each value of a byte, so that no bounds check is needed. Under loom: class 0, which
+/// has no blocks, and one other.
 const TOPS: usize = if cfg!(loom) { CLASSES } else { 256 };
 #[cfg(loom)]
 const CLASSES: usize = 2;
 
-/// The most chunks that a heap has put aside: of all classes, and of one.
+/// The most chunks that a heap sets aside: of all classes, and of one.
 const ASIDE: usize = if cfg!(loom) { 3 } else { 512 };
 const ASIDE_OF_ONE: usize = if cfg!(loom) { 3 } else { 127 };
 
-/// The bytes of all chunks, which begin at a multiple of 512: the last one ends beyond its space.
+/// The bytes of all chunks, which begin at a multiple of 512; the last chunk ends one word beyond
+/// its space.
 pub(crate) const STACKS: usize = (CLASSES + ASIDE + 1) * SPACE;
 pub(crate) const STACKS_ALIGN: usize = SPACE;
 
@@ -40,25 +41,25 @@ pub(crate) const STACKS_ALIGN: usize = SPACE;
 struct Nothing(Word);
 
 #[cfg(not(loom))]
-/// Where all stacks of a heap without memory end.
+/// The bottom of all stacks of a heap without memory.
 static NOTHING: Nothing = Nothing(Word::new(0));
 
 /// The tops of a heap's stacks. Only the heap's thread moves them.
 #[derive(Debug)]
 pub(crate) struct Tops {
     tops: [Top; TOPS],
-    /// How many blocks each stack keeps in its chunk.
+    /// The number of blocks that each stack keeps in its chunk.
     depths: [Byte; CLASSES],
-    /// The chunks that are put aside: the last one's number, and how many of the class.
+    /// The chunks that are set aside: the number of the last one, and the count, by class.
     aside: [Short; CLASSES],
     asides: [Byte; CLASSES],
-    /// How many are put aside of all classes, and the bytes of their blocks.
+    /// The number of chunks set aside over all classes, and the bytes of their blocks.
     all_asides: Short,
     aside_bytes: Word,
     chunks: Chunks,
 }
 
-/// A top: the address of a word. A pointer, so that a static may hold it.
+/// A top: the address of a word. It is a pointer, so that a static can hold it.
 #[derive(Debug)]
 struct Top(AtomicPtr<Word>);
 
@@ -69,7 +70,7 @@ impl Top {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// As another thread sees it.
+    /// The top, as read by another thread.
     fn look(&self) -> *mut Word {
         // Acquire: pairs with the Release in set.
         self.0.load(Ordering::Acquire)
@@ -77,13 +78,13 @@ impl Top {
 
     #[inline(always)]
     fn set(&self, top: *mut Word) {
-        // Release: pairs with the Acquire in look, so that who sees the top sees the words below it
-        // as they are: an older one may name a block that has been given out since.
+        // Release: pairs with the Acquire in look, so that a thread that sees the top sees the
+        // current words below it: an older word may name a block that has been handed out since.
         self.0.store(top, Ordering::Release);
     }
 }
 
-/// How many words of its chunk are above a top.
+/// The number of words above a top in its chunk.
 fn room(top: *mut Word) -> usize {
     (top.addr().next_multiple_of(SPACE) - top.addr()) / WORD
 }
@@ -100,7 +101,7 @@ const fn nothing() -> *mut Word {
 }
 
 impl Tops {
-    /// Of a heap without memory: all empty and full.
+    /// Tops of a heap without memory: all stacks are empty and full.
     #[cfg(not(loom))]
     pub(crate) const fn nothing() -> Self {
         Self {
@@ -114,7 +115,7 @@ impl Tops {
         }
     }
 
-    /// The same, which under loom no constant can be.
+    /// As above; under loom it cannot be a constant.
     #[cfg(loom)]
     pub(crate) fn nothing() -> Self {
         Self {
@@ -128,9 +129,9 @@ impl Tops {
         }
     }
 
-    /// Takes the block on top; 0 from an empty stack.
+    /// Pops the block on top; 0 if the stack is empty.
     ///
-    /// The top is read twice, so that it is moved by one instruction.
+    /// The top is read twice, so that one instruction moves it.
     #[inline(always)]
     pub(crate) fn pop(&self, class: usize) -> usize {
         let top = &self.tops[class];
@@ -141,7 +142,7 @@ impl Tops {
         block
     }
 
-    /// Puts a block on top; `false`: the stack is full.
+    /// Pushes a block; `false` if the stack is full.
     #[inline(always)]
     pub(crate) fn push(&self, class: u8, block: usize) -> bool {
         let top = &self.tops[usize::from(class)];
@@ -154,13 +155,13 @@ impl Tops {
         true
     }
 
-    /// Where the chunks of a new heap are.
+    /// Sets the place of a new heap's chunks.
     pub(crate) fn begin(&self, start: usize) {
         self.chunks.start.set(start);
         self.forget();
     }
 
-    /// Makes all stacks empty and full, without touching a word of theirs.
+    /// Makes all stacks empty and full, without touching their words.
     pub(crate) fn forget(&self) {
         self.tops.iter().for_each(|top| top.set(nothing()));
         self.depths.iter().for_each(|depth| depth.set(0));
@@ -171,7 +172,7 @@ impl Tops {
         self.chunks.forget();
     }
 
-    /// Makes an empty stack, or one without a chunk, one that keeps so many blocks.
+    /// Makes an empty stack keep up to `kept` blocks; gives it a chunk if it has none.
     pub(crate) fn shape(&self, class: Class, kept: usize) {
         debug_assert!(kept <= DEPTH && self.asides[class.index()].get() == 0);
         let (top, chunks) = (&self.tops[class.index()], &self.chunks);
@@ -186,8 +187,8 @@ impl Tops {
         self.depths[class.index()].set(kept as u8);
     }
 
-    /// Puts a full chunk aside, if no more than `most` bytes are then. `false`: nothing has
-    /// changed.
+    /// Sets a full chunk aside, unless more than `most` bytes would then be aside. `false` if
+    /// nothing has changed.
     pub(crate) fn put_aside(&self, class: Class, most: usize) -> bool {
         let (at, chunks) = (class.index(), &self.chunks);
         let asides = self.asides[at].get();
@@ -211,7 +212,7 @@ impl Tops {
         true
     }
 
-    /// Takes the chunk back that was put aside last, for an empty one. `false`: there is none.
+    /// Replaces an empty chunk by the one that was set aside last. `false` if there is none.
     pub(crate) fn take_back(&self, class: Class) -> bool {
         let (at, chunks) = (class.index(), &self.chunks);
         let full = self.aside[at].get();
@@ -229,23 +230,23 @@ impl Tops {
         true
     }
 
-    /// The number of its blocks in its chunk.
+    /// The number of a class's blocks in its chunk.
     fn in_chunk(&self, class: Class) -> usize {
         self.below(class, self.tops[class.index()].get())
     }
 
-    /// The number of its blocks from a top down.
+    /// The number of a class's blocks from a top down.
     fn below(&self, class: Class, top: *mut Word) -> usize {
         usize::from(self.depths[class.index()].get()).saturating_sub(room(top))
     }
 
-    /// The number of its blocks.
+    /// The number of a class's blocks.
     pub(crate) fn len(&self, class: Class) -> usize {
         let aside = usize::from(self.asides[class.index()].get());
         self.in_chunk(class) + aside * DEPTH
     }
 
-    /// The last words of the chunks that a class has put aside.
+    /// The last words of the chunks that a class has set aside.
     fn asides(&self, class: Class) -> impl Iterator<Item = *mut Word> {
         let none = |number: &u16| *number != 0;
         let first = Some(self.aside[class.index()].get()).filter(none);
@@ -256,12 +257,12 @@ impl Tops {
             .map(|number| self.chunks.end(number))
     }
 
-    /// Whether a block is among them. Another thread may ask: however the stack moves meanwhile,
-    /// the words are those of the heap's chunks.
+    /// True if a block is among them. Another thread may call this: however the stack moves
+    /// meanwhile, every word read is in the heap's chunks.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
         let mut tops = self.asides(class).chain([self.tops[class.index()].look()]);
         tops.any(|top| {
-            // Below may be what is no word of the chunk any more but its link.
+            // The word below the blocks may be the chunk's link, which is not a block.
             (0..DEPTH - room(top))
                 .map(|down| word(top.wrapping_sub(down)).get())
                 .take_while(|other| *other != 0)
@@ -269,10 +270,10 @@ impl Tops {
         })
     }
 
-    /// Shows all its blocks.
+    /// Calls `show` with each block of a class.
     pub(crate) fn each(&self, class: Class, mut show: impl FnMut(usize)) {
-        // Read once: another thread may ask, and a length that is another top's leads out of the
-        // chunk.
+        // Read once: another thread may run this, and a length computed from a different top would
+        // lead out of the chunk.
         let top = self.tops[class.index()].look();
         let own = (top, self.below(class, top));
         let asides = self.asides(class).map(|end| (end, DEPTH));
@@ -293,8 +294,8 @@ impl Tops {
         Filling(top.get())
     }
 
-    /// Puts the blocks of a chunk in another order, each in the place of one at or below it that is
-    /// drawn.
+    /// Shuffles the blocks of a chunk. `draw` chooses a place below its argument, counted from the
+    /// top.
     pub(crate) fn shuffle(&self, class: Class, mut draw: impl FnMut(usize) -> usize) {
         let top = self.tops[class.index()].get();
         let place = |at: usize| word(top.wrapping_sub(at));
@@ -306,7 +307,8 @@ impl Tops {
         }
     }
 
-    /// Takes the `count` lowest blocks of a chunk, which are the oldest, and hands each out.
+    /// Removes the `count` lowest blocks of a chunk, which are the oldest, and passes each to
+    /// `out`.
     #[inline]
     pub(crate) fn drain(&self, class: Class, count: usize, mut out: impl FnMut(usize)) {
         let top = &self.tops[class.index()];
@@ -327,11 +329,11 @@ impl Tops {
     }
 }
 
-/// Places of a stack that are being filled, from the top.
+/// The slots of a stack that are being filled, from the top.
 pub(crate) struct Filling(*mut Word);
 
 impl Filling {
-    /// Puts a block in the next place.
+    /// Puts a block in the next slot.
     #[inline(always)]
     pub(crate) fn put(&mut self, block: usize) {
         word(self.0).set(block);

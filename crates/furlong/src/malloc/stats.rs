@@ -1,4 +1,5 @@
-//! How much is in use: exact when asked, and free when not, as nothing is counted meanwhile.
+//! The amount of memory in use: exact, and without cost until it is requested, since nothing is
+//! counted before.
 #![forbid(unsafe_code)]
 
 use crate::sync::atomic::Ordering;
@@ -12,25 +13,25 @@ use super::{
     span::{Span, Use},
 };
 
-/// What an allocator has, at one moment.
+/// The memory of an allocator at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Bytes of blocks and objects in use, by the sizes that they really have.
+    /// Bytes of blocks and objects in use, by their real sizes.
     pub used_bytes: usize,
-    /// How many there are.
+    /// The number of blocks and objects in use.
     pub used_blocks: usize,
     /// Bytes of free blocks in spans and heaps.
     pub free_bytes: usize,
-    /// Bytes that nobody has and that may have memory behind them: units and kept mappings.
+    /// Free bytes that may have memory behind them: dirty units and kept mappings.
     pub dirty_bytes: usize,
     /// Bytes of address space in arenas.
     pub arena_bytes: usize,
     /// Bytes of objects that the system mapped for themselves.
     pub huge_bytes: usize,
-    /// How many of those there are.
+    /// The number of those objects.
     pub huge_blocks: usize,
-    /// Heaps of threads that run.
+    /// Heaps in use by threads.
     pub heaps_running: usize,
     /// Heaps that wait to be taken over.
     pub heaps_ended: usize,
@@ -39,7 +40,7 @@ pub struct Statistics {
 }
 
 impl<C: Config> Malloc<C> {
-    /// Counts what is there. Exact if nobody is in a gate meanwhile.
+    /// Counts all memory. Exact if no thread is in a gate meanwhile.
     ///
     /// # Cost
     /// O(units): it walks all arenas under all latches.
@@ -101,8 +102,8 @@ impl<C: Config> Malloc<C> {
 }
 
 impl Statistics {
-    /// Blocks that were counted as used are free. A thread in a gate moves blocks while they are
-    /// counted: some are met twice, and more may be free than were found in use.
+    /// Moves blocks that were counted as used to the free ones. A thread in a gate moves blocks
+    /// during the count, so some are counted twice, and more may be free than were found in use.
     fn unuse(&mut self, blocks: usize, size: usize) {
         self.used_blocks = self.used_blocks.saturating_sub(blocks);
         self.used_bytes = self.used_bytes.saturating_sub(blocks * size);

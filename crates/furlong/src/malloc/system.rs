@@ -1,4 +1,4 @@
-//! The page source by addresses: where the records vouch for what it wants vouched for.
+//! The page source, called by address: the allocator's records justify each unsafe call.
 
 use core::ptr::NonNull;
 
@@ -7,7 +7,7 @@ use super::{
     source::{Misuse, PageSource},
 };
 
-/// A page source, called with addresses of memory that the allocator's records say it mapped.
+/// A page source, called with addresses of memory that was mapped according to the records.
 pub(crate) trait System: PageSource {
     fn map_at(&self, len: usize, align: usize) -> Option<usize> {
         Some(self.map(len, align)?.as_ptr().expose_provenance())
@@ -34,7 +34,7 @@ pub(crate) trait System: PageSource {
     }
 
     fn resize_at(&self, start: usize, old: usize, new: usize) -> bool {
-        // SAFETY: the records say that it is a mapping of this length, of the caller's.
+        // SAFETY: the records say that it is a mapping of this length and the caller's.
         unsafe { self.resize(at(start), old, new) }
     }
 
@@ -47,25 +47,26 @@ pub(crate) trait System: PageSource {
 
 impl<S: PageSource> System for S {}
 
-/// As a pointer. Memory that was mapped does not begin at 0.
+/// Converts an address to a pointer. Mapped memory does not begin at 0.
 fn at(start: usize) -> NonNull<u8> {
     NonNull::new(pointer(start)).unwrap_or(NonNull::dangling())
 }
 
-/// Overwrites what the caller holds of a block, or units that it has just taken, with zeros.
+/// Overwrites with zeros a part of a block that the caller holds, or of units that it has just
+/// taken.
 #[inline]
 pub(crate) fn clear(base: usize, len: usize) {
     // SAFETY: the records say that they are mapped and the caller's.
     unsafe { zero(base, len) };
 }
 
-/// Whether words of a block that the caller holds, or of units that it has just taken, are zero.
+/// True if words of a block that the caller holds, or of units that it has just taken, are zero.
 #[inline(always)]
 pub(crate) fn is_zero(start: usize, len: usize) -> bool {
-    // SAFETY: the records say that it is mapped and the caller's; all of it has been written since
-    // it was mapped, by the system, and both are multiples of a word.
+    // SAFETY: the records say that it is mapped and the caller's; the system has written all of it
+    // since it was mapped, and both are multiples of a word.
     let words = unsafe { core::slice::from_raw_parts(pointer(start).cast::<u64>(), len / 8) };
-    // All of them, whatever the first ones are: it is what can be done many at a time.
+    // All words, without an early exit, so that the loop can be vectorised.
     words.iter().fold(0, |all, word| all | word) == 0
 }
 

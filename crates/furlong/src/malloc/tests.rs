@@ -1,4 +1,4 @@
-//! Each invariant is broken once on purpose, and `check()` names it.
+//! Breaks each invariant once on purpose; `check()` must name it.
 
 mod borders;
 mod exchange;
@@ -25,7 +25,7 @@ impl Config for Parts {
     type Tier = Batched;
 }
 
-/// Runs something in a thread of its own, with an allocator of its own.
+/// Runs a closure in a new thread, with a new allocator.
 fn with_new<C, T>(
     source: C::Source,
     run: impl FnOnce(&'static Malloc<C>) -> T + Send + 'static,
@@ -38,7 +38,7 @@ where
     let run = move || {
         let place = Linux.map(size_of::<Malloc<C>>(), 4096);
         let place = place.expect("there are 3 MiB of addresses").cast();
-        // SAFETY: fresh pages; the thread is new, and asks no other one in its life.
+        // SAFETY: fresh pages; the thread is new, and calls no other allocator in its life.
         unsafe { Malloc::new_at(place, source) };
         // SAFETY: it was made there, for ever.
         run(unsafe { place.as_ref() })
@@ -46,7 +46,7 @@ where
     thread::spawn(run).join().expect("what it asserts holds")
 }
 
-/// What `check` says after something was done to the span of one small block.
+/// The result of `check` after `harm` was done to the span of one small block.
 fn said_after(harm: fn(&'static Malloc<Parts>, &'static Span)) -> Option<BrokenMalloc> {
     with_new(Linux, move |malloc: &'static Malloc<Parts>| {
         let block = malloc.allocate(64);
@@ -111,7 +111,7 @@ fn a_kept_block_of_another_class_is_named() {
     assert!(matches!(said, Some(BrokenMalloc::Kept(_))), "{said:?}");
 }
 
-/// The road from an address to its record is the same at both ends of the address space.
+/// The lookup of a record works at both ends of the address space.
 #[test]
 fn addresses_of_nobody_lead_to_the_record_of_nothing() {
     let said = said_after(|malloc, span| {

@@ -2,20 +2,20 @@
 
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// Defines a type that keeps an allocator's heaps in thread-local storage, and the static that is
-/// the allocator: as nobody else can have the type, nothing has to be vouched for. A thread's heap
-/// ends with the thread. On Linux the process may fork: the child has a whole allocator, from the
-/// first allocation of any thread on.
+/// Defines a type that keeps an allocator's heaps in thread-local storage, and a static with the
+/// allocator. No other code can use the type for an allocator, so no `unsafe` is needed. A thread's
+/// heap ends with the thread. On Linux the process may fork: the child's allocator is consistent,
+/// from the first allocation of any thread on.
 ///
-/// Without a static it is the type alone, for whoever keeps an allocator elsewhere: he vouches for
-/// it by [`Malloc::new`](crate::malloc::Malloc::new), ends threads by
-/// [`Malloc::end_thread`](crate::malloc::Malloc::end_thread), and is in the middle of things when
-/// the process forks, if he does not have
-/// [`Malloc::before_fork`](crate::malloc::Malloc::before_fork) called.
+/// Without a static it defines the type alone, for an allocator that is kept elsewhere. Then the
+/// caller is responsible for three things. [`Malloc::new`](crate::malloc::Malloc::new) requires an
+/// unsafe promise. A thread must call [`Malloc::end_thread`](crate::malloc::Malloc::end_thread) at
+/// its end. Before a fork, [`Malloc::before_fork`](crate::malloc::Malloc::before_fork) must be
+/// called, or the child gets the allocator in the middle of changes.
 ///
 /// # Example
-/// See [`Global`](crate::malloc::Global). The type and the static are each other's: this is two
-/// allocators whose heaps would be in one place.
+/// See [`Global`](crate::malloc::Global). The type and the static belong together. Two allocators
+/// with their heaps in one place do not compile:
 /// ```compile_fail,E0271
 /// use furlong::malloc::{Batched, Checked, Config, Inlined, Linux, thread_heap};
 ///
@@ -36,7 +36,8 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 macro_rules! thread_heap {
     (@bound $malloc:ident) => {
         fn bound() {
-            // A thread that ends already keeps its heap: there is nobody to tell.
+            // A thread that already exits keeps its heap: its destructor cannot be registered any
+            // more.
             let _ = FURLONG_AT_END.try_with(|_| ());
             // SAFETY: the three functions of one allocator, in its one static.
             unsafe { FURLONG_FORKS.watch(before_fork, after_fork, after_fork_in_child) };
@@ -48,7 +49,7 @@ macro_rules! thread_heap {
         $vis struct $name;
 
         const _: () = {
-            // Names that no program has: its own are seen from in here.
+            // Names that no program uses, because the program's own names are visible in here.
             std::thread_local! {
                 static FURLONG_HEAP: std::cell::Cell<&'static $crate::malloc::Heap> =
                     const { std::cell::Cell::new($crate::malloc::Heap::vacant()) };
@@ -70,7 +71,7 @@ macro_rules! thread_heap {
                 static FURLONG_FORKS: $crate::malloc::Forks = $crate::malloc::Forks::new();
 
                 extern "C" fn before_fork() {
-                    // SAFETY: a thread that forks calls it, and one of the others afterwards.
+                    // SAFETY: a forking thread calls it, and one of the others afterwards.
                     unsafe { $malloc.before_fork() };
                 }
 
@@ -85,8 +86,8 @@ macro_rules! thread_heap {
                 }
             )?
 
-            // SAFETY: a variable of the thread's, which begins as Heap::vacant() and holds what
-            // was put there; it has no destructor, so it is there until the thread is gone.
+            // SAFETY: a thread-local variable, which begins as Heap::vacant() and holds the last
+            // heap that was set; it has no destructor, so it lives until the thread is gone.
             unsafe impl $crate::malloc::CurrentHeap for $name {
                 type Pin = ();
 
@@ -115,8 +116,8 @@ macro_rules! thread_heap {
             where
                 C: $crate::malloc::Config<Current = $name>,
             {
-                // SAFETY: nobody could name the type before, and from here on whoever makes
-                // another allocator with it vouches for that.
+                // SAFETY: no code could name the type before this, and code that makes another
+                // allocator with it needs `unsafe` of its own.
                 unsafe { $crate::malloc::Malloc::new(source) }
             }
             the_only::<$config>($source)
@@ -128,24 +129,24 @@ macro_rules! thread_heap {
 }
 pub use thread_heap;
 
-/// Whether the process calls an allocator where it forks, for [`thread_heap`].
+/// Set once an allocator's fork handlers are registered, for [`thread_heap`].
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct Forks(AtomicBool);
 
 impl Forks {
-    /// Of an allocator that nobody has asked yet.
+    /// For an allocator that has not been called yet.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicBool::new(false))
     }
 
-    /// Has the process call these where it forks, at the first call. If there is no memory to note
-    /// it, or the system is not Linux, nothing is called.
+    /// Registers these functions as fork handlers, at the first call. Does nothing if the system
+    /// has no memory for them, or is not Linux.
     ///
     /// # Safety
-    /// They do what [`Malloc::before_fork`](super::Malloc::before_fork) and those after it do, of
-    /// one allocator for which nobody else has it done.
+    /// They do the work of [`Malloc::before_fork`](super::Malloc::before_fork) and its two
+    /// counterparts, for one allocator that has no other fork handlers.
     pub unsafe fn watch(
         &self,
         before: extern "C" fn(),
@@ -156,7 +157,7 @@ impl Forks {
             return;
         }
         #[cfg(target_os = "linux")]
-        // SAFETY: three functions that stay, and that call nothing but the allocator.
+        // SAFETY: three functions of the program, which call nothing but the allocator.
         unsafe {
             libc::pthread_atfork(Some(before), Some(after), Some(after_in_child))
         };
@@ -165,6 +166,6 @@ impl Forks {
     }
 }
 
-// A thread of a test has one allocator in its life.
+// A test's thread has one allocator in its life.
 #[cfg(all(test, target_os = "linux"))]
 thread_heap!(pub(super) OfThread);

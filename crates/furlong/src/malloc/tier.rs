@@ -1,8 +1,8 @@
-//! The seam `tier`: when it is decided whether a class goes through the heap's cache.
+//! The seam `tier`: the point at which the cacheability of a class is decided.
 //!
-//! The policy is the profile's: how many blocks of a class a heap keeps, perhaps none. Asking it
-//! for every call is what the model's report measured; its next step, never taken, was to decide
-//! once for many.
+//! The profile sets how many blocks of a class a heap keeps, perhaps none. The model's report
+//! measured reading this policy at every call. Its next step, never taken, was to decide once for
+//! many calls.
 #![forbid(unsafe_code)]
 
 use super::policy::Policy;
@@ -11,13 +11,13 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// When the policy is asked.
+/// The point at which the policy is read.
 pub trait Tier: sealed::Sealed + 'static {
-    /// Whether this call may use the heap's cache for a class, by its number.
+    /// True if this call may use the heap's cache for a class, given by number.
     fn cached(policy: &Policy, class: u8) -> bool;
 }
 
-/// For every call.
+/// At every call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PerCall;
 
@@ -30,8 +30,8 @@ impl Tier for PerCall {
     }
 }
 
-/// Once for many: the answer is in the shape of the heap's stacks, of which one that keeps nothing
-/// is empty and full at once. It is renewed when a stack is.
+/// Once for many calls: the shape of the heap's stacks encodes the decision. A stack that keeps
+/// nothing is empty and full at once. The shape is renewed when a stack is refilled.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Batched;
 

@@ -1,9 +1,9 @@
-//! The allocator under loom: what heaps exchange, over records without memory.
+//! The allocator under loom: the exchange between heaps, over records without memory.
 //!
-//! Everything else of an allocator is one thread's, or under a latch. The maps of its records are
-//! larger than loom can follow, so [`World`] stands for them: a few spans of four blocks. Every
-//! block is a cell: who has it writes it, and loom sees two that have it at once. [`Shelf`] is the
-//! tier before them: a stack, and the policy that it follows.
+//! All other parts of an allocator belong to one thread or are under a latch. The record maps are
+//! too large for loom, so [`World`] replaces them by a few spans of four blocks. Each block is a
+//! cell that its holder writes, so loom detects two holders at once. [`Shelf`] models the tier
+//! above: a stack, and the policy that it follows.
 
 #[expect(dead_code, reason = "sizes are of no use without memory")]
 mod class;
@@ -40,7 +40,7 @@ use self::{
 
 /// Blocks of a word.
 const HALF: u64 = 0b11;
-/// One holder is like another.
+/// One number for all callers, since holders need not be distinguished.
 const CALLER: u32 = 1;
 /// Blocks of a span, two in each of two words.
 const BLOCKS: usize = 4;
@@ -50,12 +50,12 @@ const BLOCKS: usize = 4;
 struct Place {
     span: Span,
     remote: [AtomicU64; 2],
-    /// Which blocks are free; the owner's, under its latch.
+    /// The free blocks. Only the owner uses them, under its latch.
     free: UnsafeCell<u64>,
     blocks: [UnsafeCell<()>; BLOCKS],
 }
 
-/// Heaps and spans. At the beginning all blocks are in use.
+/// Heaps and spans. Initially all blocks are in use.
 #[derive(Debug)]
 pub struct World {
     heaps: Vec<&'static Heap>,
@@ -74,7 +74,7 @@ fn class() -> Class {
 }
 
 impl World {
-    /// So many running heaps, and spans that these own.
+    /// A world with so many running heaps, and with spans that they own.
     #[must_use]
     pub fn new(heaps: usize, owners: &[usize]) -> &'static Self {
         let heap = |_| {
@@ -108,26 +108,27 @@ impl World {
         self.places[span.unit.get() as usize - 1]
     }
 
-    /// The last use of blocks by whoever has them, and their remote free. `bits` are of one word.
+    /// Models the last use of blocks by their holder, and their remote free. `bits` are of one
+    /// word.
     pub fn free_remotely(&'static self, span: usize, word: usize, bits: u64) {
         let place = self.places[span];
         touch(place, word, bits);
         self.post(&place.span, word, bits);
     }
 
-    /// The owner looks for blocks that others freed.
+    /// Lets the owner collect blocks that other threads freed.
     pub fn collect_into(&'static self, heap: usize) {
         self.lock_heap(self.heaps[heap]);
         self.collect(self.heaps[heap]);
         self.unlock_heap(self.heaps[heap]);
     }
 
-    /// A heap's thread ends.
+    /// Ends a heap's thread.
     pub fn end_heap(&'static self, heap: usize) {
         self.end(self.heaps[heap], || self.collect(self.heaps[heap]));
     }
 
-    /// A thread begins, and takes over a heap.
+    /// Begins a thread, which takes over a heap.
     pub fn begin(&'static self) -> Option<usize> {
         let taken = self.take_over()?;
         self.heaps
@@ -135,7 +136,7 @@ impl World {
             .position(|heap| core::ptr::eq(*heap, taken))
     }
 
-    /// A heap adopts a span that has something to give.
+    /// Lets a heap adopt a span with blocks left to give.
     pub fn adopt_into(&'static self, heap: usize) -> bool {
         self.lock_heap(self.heaps[heap]);
         let adopted = self.adopt(self.heaps[heap], class()).is_some();
@@ -143,7 +144,7 @@ impl World {
         adopted
     }
 
-    /// A span that nobody owns becomes a heap's; all its blocks are in use.
+    /// Gives a span without an owner to a heap, with all its blocks in use.
     pub fn renew(&'static self, span: usize, heap: usize) -> bool {
         self.under_pool(|| {
             let place = self.places[span];
@@ -156,7 +157,7 @@ impl World {
         })
     }
 
-    /// The free blocks of a span, and its owner. Nobody else does anything meanwhile.
+    /// The free blocks of a span, and its owner. No other thread may run meanwhile.
     #[must_use]
     pub fn state(&'static self, span: usize) -> (u64, Option<usize>) {
         let place = self.places[span];
@@ -164,7 +165,7 @@ impl World {
         (get(place), owner)
     }
 
-    /// Whether any block is posted and not collected. Nobody else does anything meanwhile.
+    /// True if a block is posted and not collected. No other thread may run meanwhile.
     #[must_use]
     pub fn has_posted(&'static self, span: usize) -> bool {
         let words = self.places[span].remote.iter();
@@ -215,7 +216,7 @@ impl Exchange for World {
             heap.first(class()).set(span.unit.get());
         }
         if now == HALF | HALF << 2 {
-            // The only span of its list, in these models.
+            // In these models it is the only span of its list.
             heap.first(class()).set(span.next.get());
             self.under_pool(|| span.owner.set(None));
         }

@@ -10,7 +10,7 @@ pub(crate) fn run(at: u32, len: usize) -> u64 {
     (u64::MAX >> (64 - len)) << at
 }
 
-/// The first unit, a multiple of `align`, from which `len` units are in the set.
+/// The first unit at a multiple of `align` from which `len` units are in the set.
 pub(crate) fn find(set: u64, len: usize, align: usize) -> Option<u32> {
     let mut starts = set;
     let mut have = 1;
@@ -27,7 +27,7 @@ pub(crate) fn find(set: u64, len: usize, align: usize) -> Option<u32> {
     (starts != 0).then(|| starts.trailing_zeros())
 }
 
-/// The longest runs of a set, from below.
+/// The maximal runs of a set, in ascending order.
 pub(crate) fn runs(mut set: u64) -> impl Iterator<Item = (u32, usize)> {
     core::iter::from_fn(move || {
         let at = (set != 0).then(|| set.trailing_zeros())?;
@@ -41,7 +41,7 @@ pub(crate) fn runs(mut set: u64) -> impl Iterator<Item = (u32, usize)> {
 mod tests {
     use super::{RUN_MAX, find, run, runs};
 
-    /// The same by trying every unit.
+    /// As `find`, by trying every unit.
     fn slowly(set: u64, len: usize, align: usize) -> Option<u32> {
         let fits = |at: &usize| at + len <= 64 && (*at..at + len).all(|unit| set >> unit & 1 == 1);
         (0..64)

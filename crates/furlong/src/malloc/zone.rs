@@ -1,8 +1,8 @@
-//! Zones: heaps that are a purpose's and no thread's, whose blocks go all at once.
+//! Zones: heaps that belong to a purpose and not to a thread, whose blocks are all freed at once.
 //!
-//! A zone has a heap like a thread's. While it is asked that heap is the caller's current one, so
-//! that the same gates and slow ways serve it; nothing in them knows of zones but adoption, which
-//! would give one the blocks of others.
+//! A zone has a heap like a thread's. During a call that heap is the caller's current one, so the
+//! same gates and slow ways serve it. Only adoption treats zones differently, because it would give
+//! a zone the blocks of other heaps.
 
 use core::{alloc::Layout, cell::Cell, fmt, ptr::NonNull};
 
@@ -21,19 +21,19 @@ use super::{
     system::stop,
 };
 
-/// A heap of one's own: allocate from it, and give everything back by dropping it.
+/// A private heap: allocate from it, and free everything by dropping it.
 ///
-/// A request, a query or a phase of a program that has its blocks in a zone need not free them one
-/// by one, and shares no span with anything else. Blocks of a zone are freed and resized by the
-/// zone, not by the allocator under it. A zone may be sent to another thread; several threads have
-/// one each, or one under a lock.
+/// A request, a query or a phase of a program can allocate its blocks in a zone. It need not free
+/// them one by one, and shares no span with other code. Blocks of a zone are freed and resized by
+/// the zone, not by the allocator below it. A zone may be sent to another thread. Several threads
+/// use one zone each, or one under a lock.
 ///
 /// With the feature `allocator-api2` a `&Zone` is an `Allocator`: a collection that borrows the
 /// zone cannot outlive it.
 ///
 /// # Cost
-/// An allocation is one of a thread, and two changes of the current heap. Dropping a zone is
-/// O(units in use) of the whole allocator, whatever the number of the zone's blocks.
+/// An allocation costs as much as a thread's, plus two changes of the current heap. Dropping a zone
+/// is O(units in use) of the whole allocator, whatever the number of the zone's blocks.
 ///
 /// # Example
 #[cfg_attr(feature = "std", doc = "```")]
@@ -66,8 +66,8 @@ use super::{
 pub struct Zone<C: Config> {
     malloc: &'static Malloc<C>,
     heap: &'static Heap,
-    /// The unit of the first of its objects above the classes; 0 is none. Their records have the
-    /// links that spans have in their heap's list.
+    /// The unit of the first of its objects above the classes; 0 is none. They are linked through
+    /// the fields that link spans in their heap's list.
     objects: Cell<u32>,
 }
 
@@ -79,7 +79,7 @@ impl<C: Config> fmt::Debug for Zone<C> {
     }
 }
 
-/// The caller's current heap is a zone's; at the end it is again what it was.
+/// Makes a zone's heap the caller's current one, until it is dropped.
 struct Entered<C: Config> {
     before: &'static Heap,
     _pin: <C::Current as CurrentHeap>::Pin,
@@ -87,13 +87,13 @@ struct Entered<C: Config> {
 
 impl<C: Config> Drop for Entered<C> {
     fn drop(&mut self) {
-        // SAFETY: it was the current one when this pin began, and the pin still holds.
+        // SAFETY: it was the current heap when this pin began, and the pin still holds.
         unsafe { C::Current::set(self.before) };
     }
 }
 
 impl<C: Config> Zone<C> {
-    /// A zone of an allocator; nothing where memory is short.
+    /// A zone of an allocator; `None` if out of memory.
     #[must_use]
     pub fn new(malloc: &'static Malloc<C>) -> Option<Self> {
         let _pin = C::Current::pin();
@@ -106,20 +106,20 @@ impl<C: Config> Zone<C> {
         })
     }
 
-    /// The allocator that it is of.
+    /// The allocator of this zone.
     #[must_use]
     pub const fn malloc(&self) -> &'static Malloc<C> {
         self.malloc
     }
 
-    /// Allocates a block of at least `size` bytes, at a multiple of `align`. Nothing if out of
-    /// memory, if `size` is above `isize::MAX`, or if `align` is no power of two.
+    /// Allocates a block of at least `size` bytes, at a multiple of `align`. `None` if out of
+    /// memory, if `size` is above `isize::MAX`, or if `align` is not a power of two.
     #[must_use = "the block is in use until the zone goes"]
     pub fn allocate(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
         self.allocate_layout(Layout::from_size_align(size, align).ok()?)
     }
 
-    /// The same, all zeros.
+    /// As [`allocate`](Self::allocate), filled with zeros.
     #[must_use = "the block is in use until the zone goes"]
     pub fn allocate_zeroed(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
         self.allocate_layout_zeroed(Layout::from_size_align(size, align).ok()?)
@@ -135,7 +135,7 @@ impl<C: Config> Zone<C> {
         self.noted(self.malloc.allocate_layout_zeroed(layout))
     }
 
-    /// Frees a block. One that is another heap's stops the program.
+    /// Frees a block. A block of another heap stops the program.
     ///
     /// # Safety
     /// `block` came from this zone, and nobody uses it from now on.
@@ -146,12 +146,12 @@ impl<C: Config> Zone<C> {
         unsafe { self.malloc.free(block.as_ptr()) };
     }
 
-    /// Makes a block longer or shorter, where it is or elsewhere, at a multiple of `align`. Nothing
-    /// if out of memory; then the block is as before.
+    /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. `None` if
+    /// out of memory; then the block is unchanged.
     ///
     /// # Safety
-    /// As for [`free`](Self::free); where the answer is a block it takes the place of the other.
-    /// `align` is a power of two, and the block is at a multiple of it.
+    /// As for [`free`](Self::free); a resulting block replaces the old one. `align` is a power of
+    /// two, and the block is at a multiple of it.
     #[must_use = "the block may be elsewhere now"]
     pub unsafe fn resize(
         &self,
@@ -174,12 +174,12 @@ impl<C: Config> Zone<C> {
         let pin = C::Current::pin();
         let before = C::Current::get();
         self.heap.own.caller.set(before.own.caller.get());
-        // SAFETY: pinned; the heap is the zone's alone, and a zone is no two threads' at once.
+        // SAFETY: pinned; only the zone uses the heap, and two threads never use a zone at once.
         unsafe { C::Current::set(self.heap) };
         Entered { before, _pin: pin }
     }
 
-    /// The record that says what a block is.
+    /// The record of the span or object of a block.
     fn record(&self, block: NonNull<u8>) -> &'static Span {
         self.malloc.first_unit(block.as_ptr().expose_provenance())
     }
@@ -190,7 +190,7 @@ impl<C: Config> Zone<C> {
         Some(block)
     }
 
-    /// Notes an object above the classes, which has no owner to be found by.
+    /// Adds an object above the classes to the zone's list, since its record has no owner.
     fn note(&self, block: NonNull<u8>) {
         let span = self.record(block);
         if span.is(Use::Blocks) {
@@ -204,7 +204,8 @@ impl<C: Config> Zone<C> {
         }
     }
 
-    /// Forgets an object above the classes. Stops the program for a block of somebody else's.
+    /// Removes an object above the classes from the list. Stops the program if a block is not of
+    /// this zone.
     fn forget(&self, block: NonNull<u8>) {
         let span = self.record(block);
         let ours = if span.is(Use::Blocks) {
@@ -219,7 +220,7 @@ impl<C: Config> Zone<C> {
         }
     }
 
-    /// Takes an object out of the list; whether it was in there.
+    /// Removes an object from the list. `false` if it was not in the list.
     fn unlink(&self, span: &Span) -> bool {
         let (prev, next) = (span.prev.get(), span.next.get());
         let link = (prev != 0).then(|| &self.malloc.map.span(prev).next);
@@ -250,7 +251,7 @@ impl<C: Config> Drop for Zone<C> {
 }
 
 impl<C: Config> Malloc<C> {
-    /// The heap of a zone that is gone.
+    /// The heap of a dropped zone.
     fn spare_heap(&'static self) -> Option<&'static Heap> {
         self.with_pool(|_| {
             let heap = self.spare.get()?;
@@ -259,7 +260,7 @@ impl<C: Config> Malloc<C> {
         })
     }
 
-    /// Gives all spans of a zone's heap back, whatever of them is in use, and the heap to the next
+    /// Retires all spans of a zone's heap, even with blocks in use, and keeps the heap for the next
     /// zone.
     fn end_zone(&'static self, heap: &'static Heap) {
         self.post_outgoing(heap);
@@ -284,9 +285,9 @@ impl<C: Config> Malloc<C> {
         });
     }
 
-    /// The spans that a heap owns. Only who has the heap makes them its, or no longer its.
+    /// The spans that a heap owns. Only the heap's user adds or removes any.
     fn spans_of(&'static self, heap: &'static Heap) -> impl Iterator<Item = &'static Span> {
-        // An arena may go as soon as nobody has a unit of it, and others come and go meanwhile.
+        // An arena may be unmapped once all its units are free, and others come and go meanwhile.
         let from = |order, after| {
             self.with_pool(|pool| {
                 let arena = pool.arena_from(order, after)?;

@@ -1,10 +1,10 @@
 //! Latches under Linux: a short spin, and then sleep on a futex.
 //!
-//! A thread of the real-time classes waits by `FUTEX_LOCK_PI`: the holder runs with its priority
-//! until it gives the latch back, which goes to the one that waits. All others sleep on the second
-//! word, and whoever comes first has the latch: if it were handed over to a sleeper each time, a
-//! busy latch would cost a change of threads each time. A kernel without `FUTEX_LOCK_PI` has all
-//! of them do so.
+//! A real-time thread waits by `FUTEX_LOCK_PI`: the holder runs with its priority until it releases
+//! the latch, and the latch is handed to the waiter. All other threads sleep on the second word,
+//! and a released latch is taken by the first thread that tries. To hand it to a sleeper each time
+//! would cost a context switch each time on a busy latch. If the kernel lacks `FUTEX_LOCK_PI`, all
+//! threads sleep on the second word.
 
 use core::{
     ptr,
@@ -13,13 +13,13 @@ use core::{
 
 use super::super::latch::Latch;
 
-/// How often a waiter looks before it sleeps: about as long as latches are held.
+/// Attempts before a waiter sleeps: about as long as a latch is held.
 const SPINS: usize = 100;
 
-/// What the kernel adds to the holder's number when somebody waits in it.
+/// The bit that the kernel adds to the holder's number if there is a waiter in the kernel.
 const WAITERS: u32 = 1 << 31;
 
-/// This kernel does not lend priorities.
+/// Set once the kernel has turned out to lack priority inheritance.
 static LENDS_NOTHING: AtomicBool = AtomicBool::new(false);
 
 fn futex(word: &AtomicU32, what: i32, value: u32) -> Result<(), i32> {
@@ -30,13 +30,13 @@ fn futex(word: &AtomicU32, what: i32, value: u32) -> Result<(), i32> {
     if done >= 0 {
         return Ok(());
     }
-    // SAFETY: it always returns this thread's.
+    // SAFETY: it always returns this thread's errno.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     Err(unsafe { errno.read() })
 }
 
-/// Whether the calling thread runs before all normal ones.
+/// True if the calling thread has real-time priority.
 fn is_urgent() -> bool {
     // SAFETY: no contract; 0 is the caller.
     let class = unsafe { libc::sched_getscheduler(0) };
@@ -46,7 +46,7 @@ fn is_urgent() -> bool {
     )
 }
 
-/// Waits until the caller has the latch.
+/// Waits until the caller holds the latch.
 #[cold]
 pub(super) fn wait(latch: &Latch, caller: u32) {
     for _ in 0..SPINS {
@@ -61,49 +61,50 @@ pub(super) fn wait(latch: &Latch, caller: u32) {
     sleep(latch, caller);
 }
 
-/// Waits in the kernel, which lends the holder the caller's priority. `false`: it cannot.
+/// Waits in the kernel, which lends the holder the caller's priority. `false` if it cannot.
 fn borrow(latch: &Latch) -> bool {
     loop {
         match futex(latch.holder(), libc::FUTEX_LOCK_PI, 0) {
             Ok(()) => return true,
-            // The holder is about to end, or was forked: it is asked again.
+            // The holder is about to exit, or was forked: try again.
             Err(libc::EAGAIN | libc::EINTR) => {}
             Err(libc::ENOSYS) => {
                 LENDS_NOTHING.store(true, Ordering::SeqCst);
                 return false;
             }
-            // Whatever else is wrong with it, sleep does without.
+            // Any other error: sleep instead.
             Err(_) => return false,
         }
     }
 }
 
-/// Sleeps on the second word until the caller has the latch.
+/// Sleeps on the second word until the caller holds the latch.
 fn sleep(latch: &Latch, caller: u32) {
     loop {
-        // SeqCst: before the look at the first word, as Latch::unlock looks in the other order.
+        // SeqCst: before the read of the first word; Latch::unlock accesses them in the other
+        // order.
         let seen = latch.sleepers().fetch_or(1, Ordering::SeqCst) | 1;
-        // The mark stays when the latch is taken: others may sleep that this one does not know.
+        // The mark stays when the latch is taken: there may be other sleepers.
         if latch.try_lock(caller) {
             return;
         }
-        // Whatever it says, the latch is looked at again.
+        // Whatever the result, the latch is tried again.
         let _ = futex(latch.sleepers(), libc::FUTEX_WAIT, seen);
     }
 }
 
-/// Wakes one that waits for a latch that its holder gives back, or has given back just now.
+/// Wakes a waiter of a latch that its holder is releasing or has just released.
 #[cold]
 pub(super) fn wake(latch: &Latch, caller: u32) {
     let holder = latch.holder();
     if holder.load(Ordering::SeqCst) == caller | WAITERS {
-        // The kernel gives it to the one that waits. Where it does not, the number was another
-        // thread's, of the process that this one was forked from.
+        // The kernel hands it to the waiter. It refuses if the number is another thread's, of the
+        // process that this one was forked from.
         if futex(holder, libc::FUTEX_UNLOCK_PI, 0).is_err() {
             holder.store(0, Ordering::SeqCst);
         }
     }
-    // SeqCst: as in sleep. Even again, and another number than any sleeper has seen.
+    // SeqCst: as in sleep. The new number is even and differs from any that a sleeper has seen.
     let sleepers = latch.sleepers();
     let seen = sleepers.load(Ordering::SeqCst);
     let even = (seen | 1).wrapping_add(1);
@@ -113,7 +114,7 @@ pub(super) fn wake(latch: &Latch, caller: u32) {
             .compare_exchange(seen, even, Ordering::SeqCst, Ordering::SeqCst)
             .is_ok()
     {
-        // Whoever is woken marks it again.
+        // A woken sleeper sets the mark again.
         let _ = futex(sleepers, libc::FUTEX_WAKE, 1);
     }
 }

@@ -1,10 +1,10 @@
-//! The chunks of a heap: what its stacks are of, by numbers from 1.
+//! The chunks of a heap, of which its stacks are made, by numbers from 1.
 //!
-//! A chunk is 64 words that end at a multiple of 512 bytes, the last 63 of which hold blocks. Its
-//! lowest word is the zero below the blocks of a full one, or leads to another chunk: from one that
-//! is put aside to the one that was before it, from a spare one to another spare one. The two
-//! differ, for who looks at another heap's stacks must not come to what is spare, whose words still
-//! name blocks that have been given out.
+//! A chunk is 64 words that end at a multiple of 512 bytes; the last 63 hold blocks. The lowest
+//! word is the zero below the blocks of a full chunk, or a link. A chunk that is set aside links to
+//! the one set aside before it; a spare chunk links to the next spare one. The two kinds of link
+//! differ, because a thread that reads another heap's stacks must not reach spare chunks: their
+//! words still name blocks that have been handed out.
 
 use core::ptr;
 
@@ -15,25 +15,25 @@ use crate::sync::{
 
 use super::super::field::{Short, Word};
 
-/// The most blocks of a chunk; few under loom, so that what is rare is common.
+/// The most blocks of a chunk; few under loom, so that rare cases are common.
 pub(crate) const DEPTH: usize = if cfg!(loom) { 3 } else { 63 };
 
 pub(super) const WORD: usize = size_of::<Word>();
 
-/// The bytes of a chunk, and what its end is a multiple of.
+/// The bytes of a chunk, and the alignment of its end.
 pub(super) const SPACE: usize = (DEPTH + 1) * WORD;
 
-/// What a spare chunk's link has besides a number.
+/// The flag in a spare chunk's link.
 const SPARE: usize = 1 << 16;
 
-/// A heap's chunks: those that nobody has.
+/// A heap's chunks: the unused ones.
 #[derive(Debug)]
 pub(super) struct Chunks {
-    /// Where the first one begins.
+    /// The address at which the first one begins.
     pub(super) start: Word,
-    /// The first of those that were used; their lowest words lead on.
+    /// The first of the spare chunks, which were used before; their lowest words link to the next.
     spare: Short,
-    /// How many were ever used.
+    /// The number of chunks that were ever used.
     used: Short,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Chunks {
 #[inline(always)]
 pub(super) fn word(at: *mut Word) -> &'static Word {
     // SAFETY: tops lead to words of chunks, which are mapped for ever, or to NOTHING; so do the
-    // places between a chunk's lowest word and its last one, to which alone `stack.rs` moves.
+    // places between a chunk's lowest and last word, and `stack.rs` moves to no others.
     unsafe { &*at }
 }
 
@@ -56,7 +56,7 @@ impl Chunks {
         }
     }
 
-    /// Nobody has any.
+    /// Forgets all chunks: none is in use.
     pub(super) fn forget(&self) {
         self.spare.set(0);
         self.used.set(0);
@@ -79,31 +79,31 @@ impl Chunks {
         ((top.addr().next_multiple_of(SPACE) - self.start.get()) / SPACE) as u16
     }
 
-    /// The number to which a chunk that is put aside leads; 0 is none. Another thread may ask: a
-    /// chunk that is spare by now leads to none.
+    /// The number to which a chunk that is set aside links; 0 is none. Another thread may call
+    /// this: a chunk that has become spare yields none.
     pub(super) fn linked(&self, number: u16) -> u16 {
         u16::try_from(word(self.lowest(number)).get()).unwrap_or(0)
     }
 
-    /// Makes a chunk lead to another one.
+    /// Links a chunk to another one.
     pub(super) fn link(&self, number: u16, other: u16) {
         word(self.lowest(number)).set(usize::from(other));
     }
 
-    /// Before a chunk's number is where other threads find it.
+    /// Called before a chunk's number is stored where other threads find it.
     pub(super) fn publish() {
         // Release: pairs with the Acquire in see.
         fence(Ordering::Release);
     }
 
-    /// After another thread has found a chunk's number.
+    /// Called after another thread has found a chunk's number.
     pub(super) fn see() {
-        // Acquire: pairs with the Release in publish, so that who finds the number finds the words
-        // of a full chunk: older ones may name blocks that have been given out since.
+        // Acquire: pairs with the Release in publish, so that a thread that finds the number sees
+        // the words of a full chunk: older words may name blocks that have been handed out since.
         fence(Ordering::Acquire);
     }
 
-    /// A chunk that nobody has; there are enough for one a class and all that may be put aside.
+    /// Takes an unused chunk; there are enough for one a class and all that may be set aside.
     pub(super) fn take(&self) -> u16 {
         let number = match self.spare.get() {
             0 => {
@@ -121,7 +121,7 @@ impl Chunks {
         number
     }
 
-    /// Gives a chunk back.
+    /// Makes a chunk spare.
     pub(super) fn give(&self, number: u16) {
         word(self.lowest(number)).set(SPARE + usize::from(self.spare.get()));
         self.spare.set(number);

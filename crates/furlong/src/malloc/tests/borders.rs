@@ -1,4 +1,4 @@
-//! The last value on each side of a limit: of sizes, of what threads exchange, of what is refused.
+//! The last value on each side of a limit: of sizes, of exchanged blocks, and of refused requests.
 
 use core::ptr::NonNull;
 use std::{panic, thread};
@@ -12,7 +12,7 @@ use super::super::{
 };
 use super::{OfThread, said_after, with_new};
 
-/// Linux, which tells a panic why the program was stopped.
+/// Linux, but `stop` panics with the reason.
 struct Telling;
 
 // SAFETY: all memory is Linux's.
@@ -59,17 +59,17 @@ fn allocate(malloc: Tested, size: usize) -> usize {
 }
 
 fn free(malloc: Tested, block: usize) {
-    // SAFETY: it came from there; where it is freed twice the program is stopped.
+    // SAFETY: it came from there; a double free stops the program.
     unsafe { malloc.free(core::ptr::with_exposed_provenance_mut(block)) };
 }
 
-/// What the program was stopped for.
+/// The misuse for which the program was stopped.
 fn stopped(run: impl FnOnce()) -> Option<String> {
     let said = panic::catch_unwind(panic::AssertUnwindSafe(run)).err()?;
     said.downcast_ref::<String>().cloned()
 }
 
-/// In another thread, whose heap ends.
+/// Runs a closure in another thread, whose heap then ends.
 fn elsewhere<T: Send + 'static>(malloc: Tested, run: impl FnOnce() -> T + Send + 'static) -> T {
     let run = move || {
         let done = run();
@@ -107,7 +107,7 @@ fn a_block_stays_where_it_is_for_what_has_room_and_takes_more_than_half() {
         ] {
             let block = allocate(malloc, have);
             let old = core::ptr::with_exposed_provenance_mut(block);
-            // SAFETY: a live block, whose place the answer takes.
+            // SAFETY: a live block, which the result replaces.
             let new = unsafe { malloc.resize(old, size, 16) };
             assert_eq!(new.addr() == block, stays, "{have} to {size}");
             free(malloc, new.expose_provenance());
@@ -153,7 +153,7 @@ fn a_block_that_two_threads_free_is_named() {
             free(malloc, allocate(malloc, 48));
             free(malloc, block);
         });
-        // Without the mark of what is free, as if somebody had written there.
+        // Without the mark of free blocks, as if the program had overwritten it.
         let said = thread::spawn(move || {
             free(malloc, allocate(malloc, 48));
             // SAFETY: nobody uses it.
@@ -242,7 +242,7 @@ fn a_unit_that_leads_elsewhere_than_to_its_object_is_named() {
     let said = said_after(|malloc, span| {
         let object = malloc.allocate(3 * UNIT).expose_provenance();
         let rest = malloc.map.span_at(object + UNIT);
-        // Into a unit that nobody has.
+        // Into a unit that is free.
         rest.summary.set(u64::from(unit_of(object)) + 40);
         assert!(span.owner.get().is_some());
     });

@@ -1,5 +1,5 @@
-//! What goes from heap to heap, and from object to object, at the borders: the end of a thread, and
-//! the end of an arena.
+//! Exchange between heaps, and between objects, at the borders: the end of a thread, and the end of
+//! an arena.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use super::{Parts, with_new};
 
 type Tested = &'static Malloc<Parts>;
 
-/// A block goes to another thread as a number.
+/// Frees a block, which reaches other threads as a number.
 fn free(malloc: Tested, block: usize) {
     // SAFETY: it came from there, and nobody uses it any more.
     unsafe { malloc.free(core::ptr::with_exposed_provenance_mut(block)) };
@@ -23,10 +23,10 @@ fn allocate(malloc: Tested, size: usize) -> usize {
 #[test]
 fn a_thread_that_ends_keeps_nothing_of_what_others_have_to_get() {
     with_new(Linux, |malloc: Tested| {
-        // Fewer bytes than are sent without being asked.
+        // Fewer bytes than a thread holds back.
         let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 48)).collect();
         let other = thread::spawn(move || {
-            // It has a heap of its own, in which they wait.
+            // The thread has a heap of its own, which holds the remote frees back.
             free(malloc, allocate(malloc, 48));
             blocks.into_iter().for_each(|block| free(malloc, block));
             let waiting = |heap: &&_| super::super::heap::Heap::is_running(heap);
@@ -52,7 +52,7 @@ fn a_thread_that_ends_keeps_nothing_of_what_others_have_to_get() {
 #[test]
 fn an_object_at_the_end_of_an_arena_grows_elsewhere() {
     with_new(Linux, |malloc: Tested| {
-        // Four of them are an arena, whose first units are free then.
+        // Four of them fill an arena, whose first units are free at the end.
         let quarter = 16 << 16;
         let objects = [(); 4].map(|()| allocate(malloc, quarter));
         let last = objects.into_iter().max().expect("there are four");
@@ -60,7 +60,7 @@ fn an_object_at_the_end_of_an_arena_grows_elsewhere() {
         let first = objects.into_iter().min().expect("there are four");
         free(malloc, first);
         let end: *mut u8 = core::ptr::with_exposed_provenance_mut(last);
-        // SAFETY: a live object, whose place the answer takes.
+        // SAFETY: a live object, which the result replaces.
         let longer = unsafe { malloc.resize(end, quarter + 1, 16) };
         assert!(!longer.is_null() && longer != end);
         malloc.check().expect("nothing is broken");

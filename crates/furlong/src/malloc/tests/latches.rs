@@ -1,4 +1,5 @@
-//! Latches that are held while the system is asked: others would wait for as long as that takes.
+//! No latch may be held during a call of the system: other threads would wait for as long as the
+//! call takes.
 
 use core::ptr::NonNull;
 use std::{cell::Cell, cell::RefCell, collections::BTreeMap, thread};
@@ -12,14 +13,14 @@ use crate::sync::atomic::Ordering;
 
 thread_local! {
     static POOL: Cell<Option<&'static Latch>> = const { Cell::new(None) };
-    /// How often something was called, and how often under a latch.
+    /// The number of calls of each method, and the number of those under a latch.
     static CALLS: RefCell<BTreeMap<&'static str, (usize, usize)>> =
         const { RefCell::new(BTreeMap::new()) };
     static NOW: Cell<u64> = const { Cell::new(1) };
 }
 
 fn note(what: &'static str) {
-    // There is one thread: whatever is taken is its own.
+    // There is one thread, so any taken latch is its own.
     let is_taken = |latch: &Latch| latch.holder().load(Ordering::SeqCst) != 0;
     let under = POOL.get().is_some_and(is_taken) || is_taken(&OfThread::get().latch);
     CALLS.with_borrow_mut(|calls| {
@@ -29,7 +30,7 @@ fn note(what: &'static str) {
     });
 }
 
-/// Linux, for whose clock a round is due at each look.
+/// Linux, with a clock by which a round is due at each look.
 struct Watched;
 
 // SAFETY: all memory is Linux's.
@@ -104,7 +105,7 @@ impl<H: Hardening> Config for Parts<H> {
 
 const SIZES: [usize; 8] = [16, 100, 2000, 30_000, 65_000, 200_000, 3 << 20, 9 << 20];
 
-/// Asks an allocator for all that it has, and what it asked the system for meanwhile.
+/// Exercises all of an allocator, and checks its calls of the system.
 fn asked<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
     POOL.set(Some(&malloc.pool.latch));
     for round in 0..4 {
@@ -112,7 +113,7 @@ fn asked<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
         let blocks: Vec<*mut u8> = sizes.map(|size| malloc.allocate(*size)).collect();
         assert!(blocks.iter().all(|block| !block.is_null()));
         for block in blocks {
-            // SAFETY: it is live, and the answer takes its place.
+            // SAFETY: it is live, and the result replaces it.
             let longer = unsafe { malloc.resize(block, (4 << 20) * (round % 2) + 100, 16) };
             // SAFETY: it came from there, and nobody else has it.
             unsafe { malloc.free(longer) };
@@ -139,7 +140,7 @@ fn the_system_is_asked_while_no_latch_is_held() {
     with_new(Watched, asked::<Secure>);
 }
 
-/// 300 MiB come and go: their addresses go, too, but for a few arenas'; those go on request.
+/// 300 MiB are allocated and freed: all arenas but a few are unmapped, and those few by a trim.
 #[test]
 fn arenas_that_nobody_uses_are_unmapped() {
     with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
@@ -160,19 +161,19 @@ fn arenas_that_nobody_uses_are_unmapped() {
     });
 }
 
-/// Units that another thread is about to give back when the process forks are free in the child.
+/// Units that another thread is about to give back at a fork are free in the child.
 #[test]
 fn units_that_were_leaving_at_a_fork_are_free_in_the_child() {
     with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
         let block = malloc.allocate(1 << 20);
         let arena = malloc.pool.arenas().next().expect("there is one");
         let free = arena.free.get();
-        // As in the middle of a step, of another thread's.
+        // As in the middle of a step of another thread.
         malloc.pool.set_free(arena, free & !0xff00_0000_0000_0000);
         arena.leaving.set(0xff00_0000_0000_0000);
         malloc.pool.leaving.set(8);
         malloc.check().expect("nothing is broken");
-        // SAFETY: nothing is asked between the two, and this is the only thread with a heap.
+        // SAFETY: there is no call between the two, and this is the only thread with a heap.
         unsafe { malloc.before_fork() };
         // SAFETY: as above.
         unsafe { malloc.after_fork_in_child() };
@@ -184,11 +185,11 @@ fn units_that_were_leaving_at_a_fork_are_free_in_the_child() {
     });
 }
 
-/// The thread that forks has all latches, and allocates: none of them is another's meanwhile.
+/// The forking thread has all latches, and allocates: none is free for another thread meanwhile.
 #[test]
 fn whoever_forks_allocates_meanwhile_and_nobody_else() {
     with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
-        // SAFETY: what is asked between the two is asked by this thread.
+        // SAFETY: all calls between the two are this thread's.
         unsafe { malloc.before_fork() };
         for size in SIZES {
             let block = malloc.allocate(size);

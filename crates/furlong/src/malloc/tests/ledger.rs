@@ -1,6 +1,6 @@
-//! What a fixed stream leaves in an allocator and asks of the system, to the last byte. A change
-//! that is meant to alter how much is kept, or given back, alters these figures, and says why; any
-//! other has made a mistake that no block shows.
+//! The memory that a fixed stream leaves in an allocator, and its calls of the system, to the last
+//! byte. A change that is meant to alter how much is kept or given back must alter these figures
+//! and say why. In any other change a new figure is a mistake that no block shows.
 
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::ptr::NonNull;
@@ -11,7 +11,7 @@ use super::super::{
 };
 use super::{OfThread, with_new};
 
-/// Linux, with a clock that the test sets, and all that it was asked for.
+/// Linux, with a clock that the test sets, and a count of all bytes given back and moved.
 #[derive(Default)]
 struct Asked {
     now: AtomicU64,
@@ -77,7 +77,7 @@ impl<H: Hardening + 'static> Config for Parts<H> {
 
 type Tested<H> = &'static Malloc<Parts<H>>;
 
-/// Numbers in no order, below `end`.
+/// Pseudo-random numbers below `end`.
 fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     move |end| {
         state = state
@@ -87,7 +87,7 @@ fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// A size: mostly small, sometimes of a page or more, seldom of megabytes.
+/// A size: mostly small, sometimes of a page or more, rarely of megabytes.
 fn size(below: &mut impl FnMut(usize) -> usize) -> usize {
     let most = match below(100) {
         0 => 3 << 20,
@@ -98,7 +98,8 @@ fn size(below: &mut impl FnMut(usize) -> usize) -> usize {
     1 + below(most)
 }
 
-/// Fields of the statistics, added up over a stream, and what the system was asked for.
+/// Fields of the statistics, summed over a stream, and the bytes given back to and moved by the
+/// system.
 #[derive(Debug, Default, PartialEq)]
 struct Ledger {
     used: [usize; 2],
@@ -127,7 +128,7 @@ impl Ledger {
     }
 }
 
-/// Blocks come and go at places, and are freed by other threads now and then; time passes.
+/// Allocates, resizes and frees blocks, now and then in another thread; time passes.
 fn ledger<H: Hardening + 'static>(steps: usize) -> Ledger {
     with_new(Asked::default(), move |malloc: Tested<H>| {
         let mut below = numbers(1);
@@ -139,10 +140,10 @@ fn ledger<H: Hardening + 'static>(steps: usize) -> Ledger {
             let size = size(&mut below);
             let old = block(places[place]);
             places[place] = if places[place] != 0 && below(6) == 0 {
-                // SAFETY: a live object, whose place the answer takes.
+                // SAFETY: a live object, which the result replaces.
                 unsafe { malloc.resize(old, size, 16) }.expose_provenance()
             } else {
-                // SAFETY: nobody has it any more; null is none.
+                // SAFETY: nobody uses it any more; null is ignored.
                 unsafe { malloc.free(old) };
                 match below(5) {
                     0 | 1 => 0,
@@ -167,10 +168,10 @@ fn ledger<H: Hardening + 'static>(steps: usize) -> Ledger {
                     .collect();
                 let other = thread::spawn(move || {
                     for at in theirs {
-                        // SAFETY: nobody else has it any more.
+                        // SAFETY: nobody uses it any more.
                         unsafe { malloc.free(block(at)) };
                     }
-                    // SAFETY: its own.
+                    // SAFETY: its own block.
                     unsafe { malloc.free(malloc.allocate(100)) };
                     malloc.end_thread();
                 });
@@ -178,7 +179,7 @@ fn ledger<H: Hardening + 'static>(steps: usize) -> Ledger {
             }
         }
         for at in places {
-            // SAFETY: nobody has it any more.
+            // SAFETY: nobody uses it any more.
             unsafe { malloc.free(block(at)) };
         }
         ledger.note(malloc);
@@ -199,7 +200,7 @@ fn add_time<H: Hardening + 'static>(malloc: Tested<H>, ms: u64) {
     malloc.source().now.fetch_add(ms, Ordering::SeqCst);
 }
 
-/// Checks cost nothing of this.
+/// The figures so far; checks do not change them.
 fn as_ever() -> Ledger {
     Ledger {
         used: [51813, 1_381_505_552],

@@ -1,4 +1,4 @@
-//! What goes back to the system after a while, by a clock that the tests set.
+//! Memory that goes back to the system after a delay, by a clock that the tests set.
 
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::ptr::NonNull;
@@ -6,8 +6,8 @@ use core::ptr::NonNull;
 use super::super::{Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, Profile};
 use super::{OfThread, with_new};
 
-/// Linux, with a clock that stands still until it is set, and a count of what it got back. It can
-/// refuse to take memory back.
+/// Linux, with a clock that the test sets, and a count of the bytes given back. It can refuse to
+/// purge.
 #[derive(Default)]
 struct Clocked {
     refuses: AtomicBool,
@@ -38,7 +38,7 @@ unsafe impl PageSource for Clocked {
         self.now.load(Ordering::SeqCst)
     }
 
-    /// The same one each time: what a test finds it finds again.
+    /// Always the same number, so that a failure can be repeated.
     fn random(&self) -> u64 {
         0x9e37_79b9_7f4a_7c15
     }
@@ -60,12 +60,12 @@ impl Config for Parts {
 
 const MIB: usize = 1 << 20;
 
-/// More than half of the standard delay: a round is due.
+/// More than half of the standard delay, so a round is due.
 const ROUND: u64 = 600;
 
 type Tested = &'static Malloc<Parts>;
 
-/// Runs a test with an allocator of which 30 MiB in large objects stay in use.
+/// Runs a test with an allocator that has 30 MiB in large objects in use.
 fn with_live(run: fn(Tested)) {
     with_new(Clocked::default(), move |malloc: Tested| {
         let live = allocate(malloc, 30, MIB);
@@ -88,8 +88,8 @@ fn free(malloc: Tested, blocks: Vec<*mut u8>) {
     }
 }
 
-/// A round's time passes, and then something large comes and goes: each time a step is made of what
-/// is to be done.
+/// Lets a round's time pass, and then allocates and frees something large repeatedly. Each time
+/// does a step of the pending work.
 fn pass(malloc: Tested) {
     malloc.source().now.fetch_add(ROUND, Ordering::SeqCst);
     for _ in 0..8 {
@@ -110,7 +110,7 @@ fn what_nobody_takes_is_purged_after_the_delay() {
         pass(malloc);
         assert_eq!(purged(malloc), 0, "a round sees it for the first time");
         pass(malloc);
-        // The object that comes and goes uses two units again and again.
+        // The object that is allocated and freed uses two units again and again.
         assert_eq!(malloc.pool.dirty_bytes(), 2 << 16);
         assert!(purged(malloc) >= 3 * MIB - (2 << 16));
     });
@@ -145,14 +145,14 @@ fn nothing_is_purged_before_time_passes() {
     });
 }
 
-/// A round is due after half the delay, not whenever some time has passed.
+/// A round is due after half the delay, not as soon as some time has passed.
 #[test]
 fn nothing_is_purged_by_looks_that_come_before_half_the_delay() {
     with_live(|malloc| {
         pass(malloc);
         free(malloc, allocate(malloc, 3, MIB));
         let begin = malloc.source().now.load(Ordering::SeqCst);
-        // The last of these is the first moment at which half the delay has not passed.
+        // The last value is exactly half the delay, which is not yet more than half.
         for now in (1..=500).step_by(25).chain([500]) {
             malloc.source().now.store(begin + now, Ordering::SeqCst);
             free(malloc, allocate(malloc, 1, 100_000));
@@ -168,7 +168,7 @@ fn nothing_is_purged_by_looks_that_come_before_half_the_delay() {
 fn the_first_look_at_the_clock_only_begins_the_time() {
     with_live(|malloc| {
         free(malloc, allocate(malloc, 2000, 1000));
-        // The system has run for a while; the program has just begun.
+        // The system has run for a while; the program has just started.
         malloc.source().now.store(100 * ROUND, Ordering::SeqCst);
         free(malloc, allocate(malloc, 1, 100_000));
         assert!(malloc.statistics().free_bytes > MIB);
