@@ -1,4 +1,4 @@
-//! The allocator: what is checked is what is nearly free.
+//! The allocator with checks that are nearly free.
 //!
 //! ```text
 //! cargo build -p furlong-preload --profile preload --examples

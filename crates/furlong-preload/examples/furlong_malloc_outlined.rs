@@ -1,4 +1,4 @@
-//! The arm of the experiment whose gates are functions of their own.
+//! The arm of the experiment whose gates are separate functions.
 //!
 //! ```text
 //! cargo build -p furlong-preload --profile preload --examples

@@ -1,4 +1,4 @@
-//! The arm of the experiment that asks its policy for every call.
+//! The arm of the experiment that reads its policy at every call.
 //!
 //! ```text
 //! cargo build -p furlong-preload --profile preload --examples

@@ -1,10 +1,10 @@
-/* The worst that a thread waits for malloc because of others: latency MODE [COUNT]. One line of
-   figures a run.
-   realtime   SCHED_FIFO beside a normal thread, both on one CPU.
-   middle     the same beside a third thread, of a priority between them, that never sleeps.
+/* The longest wait of a thread in malloc that other threads cause: latency MODE [COUNT]. Prints one
+   line of figures a run.
+   realtime   a SCHED_FIFO thread beside a normal one, both on one CPU.
+   middle     as realtime, beside a third thread of a priority between them that never sleeps.
    purge      malloc(100000) beside a thread that frees 300 MB at once, each on a CPU of its own;
-              both of them are SCHED_FIFO, so that nothing else of the machine is measured.
-   threads    2,000 threads that come, allocate, free and go. */
+              both are SCHED_FIFO, so that nothing else of the machine is measured.
+   threads    2,000 threads that start, allocate, free and exit. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -62,7 +62,7 @@ static pthread_t start(void *(*run)(void *), void *with, int priority) {
   return thread;
 }
 
-/* Blocks come and go at random among so many places; the one that takes longest is remembered. */
+/* Allocates and frees at random among so many places; returns the time of the slowest malloc. */
 static long churn(void **places, int count, unsigned *random, int times) {
   long worst = 0;
   for (int round = 0; round < times; round++) {
@@ -103,7 +103,7 @@ static void *urgent(void *times) {
     struct timespec pause = {.tv_nsec = 100000 + next(&random) % 200000};
     nanosleep(&pause, NULL);
     long took = churn(places, 200, &random, 4);
-    /* The first rounds meet a heap that has nothing. */
+    /* The first rounds find an empty heap. */
     if (round > 100 && took > worst) worst = took;
   }
   stop = 1;
@@ -142,7 +142,7 @@ static int compare(const void *a, const void *b) {
   return (*(long *)a > *(long *)b) - (*(long *)a < *(long *)b);
 }
 
-/* Remembers the worst of each purge; of these the median and the worst are printed. */
+/* Records the worst of each purge; the median and the worst of these are printed. */
 static void *asker(void *counted) {
   long *worst = counted;
   int count = 0;

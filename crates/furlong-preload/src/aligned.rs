@@ -1,4 +1,4 @@
-//! `posix_memalign`, `aligned_alloc` and their older kin.
+//! `posix_memalign`, `aligned_alloc` and their older relatives.
 
 #[cfg(target_env = "gnu")]
 use core::ffi::CStr;
@@ -26,12 +26,12 @@ pub unsafe fn posix_memalign<K: Kind>(out: *mut *mut c_void, align: usize, size:
     0
 }
 
-/// Whether the process's C library refuses to align to what is no power of two: from 2.38 on.
+/// True if the process's C library refuses alignments that are not a power of two: from 2.38 on.
 #[cfg(target_env = "gnu")]
 fn is_strict() -> bool {
     // SAFETY: no contract.
     let version = unsafe { libc::gnu_get_libc_version() };
-    // SAFETY: a text that ends and stays.
+    // SAFETY: a string that ends with a zero and is never freed.
     let version = unsafe { CStr::from_ptr(version) }.to_bytes();
     strict_from(version)
 }
@@ -41,7 +41,7 @@ fn is_strict() -> bool {
     true
 }
 
-/// The same by the version, as `2.36`.
+/// As [`is_strict`], by the version, such as `2.36`.
 fn strict_from(version: &[u8]) -> bool {
     let mut numbers = version
         .split(|byte| *byte == b'.')
@@ -51,20 +51,20 @@ fn strict_from(version: &[u8]) -> bool {
     (major, minor) >= (2, 38)
 }
 
-/// `aligned_alloc` as the process's own C library has it: an alignment that is no power of two is
-/// refused, or, by an older one, rounded up.
+/// `aligned_alloc` as in the process's own C library: an alignment that is not a power of two is
+/// refused, or rounded up by an older version.
 pub fn aligned_alloc<K: Kind>(align: usize, size: usize) -> *mut c_void {
     if align.is_power_of_two() || !is_strict() {
         return memalign::<K>(align, size);
     }
-    // SAFETY: it always returns this thread's.
+    // SAFETY: it always returns this thread's errno.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     unsafe { errno.write(libc::EINVAL) };
     ptr::null_mut()
 }
 
-/// `memalign`: an alignment that is no power of two is rounded up to one.
+/// `memalign`: rounds an alignment up to a power of two.
 pub fn memalign<K: Kind>(align: usize, size: usize) -> *mut c_void {
     match align.checked_next_power_of_two() {
         Some(align) => K::allocator().allocate_aligned(size, align).cast(),
@@ -82,7 +82,7 @@ pub fn valloc<K: Kind>(size: usize) -> *mut c_void {
     memalign::<K>(page(), size)
 }
 
-/// `pvalloc`: the same of whole pages.
+/// `pvalloc`: as `valloc`, for whole pages.
 pub fn pvalloc<K: Kind>(size: usize) -> *mut c_void {
     match size.max(1).checked_next_multiple_of(page()) {
         Some(whole) => memalign::<K>(page(), whole),

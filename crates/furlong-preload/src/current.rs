@@ -1,8 +1,8 @@
 //! A thread's heap, in thread-local storage that needs no call.
 //!
-//! The variable is of the initial-exec model: its place is known when the library is loaded, and
-//! it is read by two instructions. The model that a library's `thread_local!` has calls a
-//! function, which may allocate.
+//! The variable uses the initial-exec model: its place is known when the library is loaded, and two
+//! instructions read it. The default model of a library's `thread_local!` calls a function, which
+//! may allocate.
 
 use core::marker::PhantomData;
 
@@ -28,12 +28,12 @@ core::arch::global_asm!(
     vacant = sym VACANT,
 );
 
-/// What the variable holds: the address of a heap.
+/// Reads the variable: the address of a heap.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn read() -> *const Heap {
     let heap: *const Heap;
-    // SAFETY: it reads this thread's variable, which is always there.
+    // SAFETY: it reads this thread's variable, which always exists.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr [rip + furlong_heap@gottpoff]",
@@ -47,7 +47,7 @@ fn read() -> *const Heap {
 
 #[cfg(target_arch = "x86_64")]
 fn write(heap: &'static Heap) {
-    // SAFETY: it writes this thread's variable, which is always there.
+    // SAFETY: it writes this thread's variable, which always exists.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr [rip + furlong_heap@gottpoff]",
@@ -75,8 +75,8 @@ fn write(heap: &'static Heap) {
     HEAP.set(heap);
 }
 
-// SAFETY: the variable begins as VACANT's address, and afterwards holds what `set` was given in
-// the same thread, which no other thread reads.
+// SAFETY: the variable begins as VACANT's address, and then holds the heap of the last `set` in the
+// same thread, which no other thread reads.
 unsafe impl<K: Kind> CurrentHeap for Thread<K> {
     type Pin = ();
 

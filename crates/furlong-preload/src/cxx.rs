@@ -1,9 +1,9 @@
 //! C++: the operators `new` and `delete`.
 //!
 //! A throwing `new` calls the program's new-handler as long as there is one, and throws
-//! `std::bad_alloc` when there is none. Both are the C++ library's, which the process may or may
-//! not have; they are looked up when they are wanted. Exceptions pass through `new`, or end in the
-//! one that does not throw, so both are of instructions that leave no frame of Rust on the stack.
+//! `std::bad_alloc` if there is none. Both belong to the C++ library, which the process may lack,
+//! so they are looked up when needed. Exceptions pass through `new`, or end in the non-throwing
+//! `new`. So both are written in assembly and leave no Rust frame on the stack.
 
 use core::{
     ffi::{CStr, c_int, c_void},
@@ -14,7 +14,7 @@ use crate::kind::Kind;
 
 /// Finds a function of the process by its name.
 fn function(name: &CStr) -> *mut c_void {
-    // SAFETY: a name that ends.
+    // SAFETY: a name that ends with a zero.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
@@ -32,7 +32,7 @@ extern "C" fn handler() -> Option<Handler> {
     unsafe { get() }
 }
 
-/// What throws `std::bad_alloc`, or, without a C++ library, ends the program.
+/// The function that throws `std::bad_alloc`; without a C++ library, one that ends the program.
 extern "C" fn thrower() -> *const c_void {
     let throw = function(c"_ZSt17__throw_bad_allocv");
     if throw.is_null() {
@@ -110,10 +110,10 @@ pub unsafe extern "C-unwind" fn new<K: Kind>(size: usize) -> *mut c_void {
     core::arch::naked_asm!("mov esi, 16", "jmp {}", sym new_aligned::<K>)
 }
 
-// The body of a `new` that does not throw: of a size, an alignment, and what allocates. It asks the
-// handler as the others do, and is null where there is none or where it throws: C++'s own is a call
-// of the other `new` in a block that catches everything. The table says so of the one call that
-// may throw, in the form of the C++ ABI.
+// The body of a non-throwing `new`. Its arguments are a size, an alignment, and the function that
+// allocates. It calls the handler as the others do, and returns null if there is no handler or the
+// handler throws. C++'s own calls the throwing `new` in a block that catches everything. The table
+// below declares this for the one call that may throw, in the form of the C++ ABI.
 core::arch::global_asm!(
     ".pushsection .text.furlong_new_or_null,\"ax\",@progbits",
     ".hidden furlong_new_or_null",
@@ -122,7 +122,7 @@ core::arch::global_asm!(
     ".hidden {personality}",
     "furlong_new_or_null:",
     ".cfi_startproc",
-    // Both are distances of four bytes.
+    // Both are four-byte distances.
     ".cfi_personality 0x1b, {personality}",
     ".cfi_lsda 0x1b, .Lfurlong_new_table",
     "push rbx",
@@ -183,7 +183,7 @@ core::arch::global_asm!(
     // The first type, and nothing after it.
     ".byte 1, 0",
     ".balign 4",
-    // It is any.
+    // It matches any exception.
     ".long 0",
     ".Lfurlong_new_types:",
     ".popsection",
@@ -192,8 +192,8 @@ core::arch::global_asm!(
     caught = sym caught,
 );
 
-/// What the unwinder asks about that frame: the C++ library's, which is there if anything was
-/// thrown, and knows the table.
+/// The personality routine of that frame: calls the one of the C++ library, which exists if
+/// anything was thrown, and can read the table.
 unsafe extern "C" fn personality(
     version: c_int,
     actions: c_int,
@@ -201,7 +201,7 @@ unsafe extern "C" fn personality(
     exception: *mut c_void,
     context: *mut c_void,
 ) -> c_int {
-    /// `_URC_CONTINUE_UNWIND`: this frame has nothing to say.
+    /// `_URC_CONTINUE_UNWIND`: this frame has no handler.
     const GO_ON: c_int = 8;
 
     type Personality = unsafe extern "C" fn(c_int, c_int, u64, *mut c_void, *mut c_void) -> c_int;
@@ -212,11 +212,11 @@ unsafe extern "C" fn personality(
     }
     // SAFETY: the function of this name in every C++ library.
     let ask: Personality = unsafe { mem::transmute(ask) };
-    // SAFETY: what the unwinder gave.
+    // SAFETY: the unwinder's own arguments.
     unsafe { ask(version, actions, class, exception, context) }
 }
 
-/// An exception was caught, and goes. Without the functions for it, it stays.
+/// Disposes of a caught exception. Without the functions for it, the exception is leaked.
 extern "C" fn caught(exception: *mut c_void) {
     let [begin, end] = [c"__cxa_begin_catch", c"__cxa_end_catch"].map(function);
     if begin.is_null() || end.is_null() {
@@ -226,13 +226,13 @@ extern "C" fn caught(exception: *mut c_void) {
     let begin: unsafe extern "C" fn(*mut c_void) -> *mut c_void = unsafe { mem::transmute(begin) };
     // SAFETY: as above.
     let end: unsafe extern "C" fn() = unsafe { mem::transmute(end) };
-    // SAFETY: what the unwinder came to a handler with.
+    // SAFETY: the exception that the unwinder passed to the handler.
     unsafe { begin(exception) };
-    // SAFETY: it has begun.
+    // SAFETY: the catch has begun.
     unsafe { end() };
 }
 
-/// `new` that does not throw, with an alignment: a block, or null.
+/// Non-throwing `new` with an alignment: a block, or null.
 ///
 /// # Safety
 /// `align` is a power of two.
@@ -249,7 +249,7 @@ pub unsafe extern "C-unwind" fn new_aligned_or_null<K: Kind>(
     )
 }
 
-/// `new` that does not throw: a block, or null.
+/// Non-throwing `new`: a block, or null.
 ///
 /// # Safety
 /// None.
@@ -271,7 +271,7 @@ pub unsafe fn delete<K: Kind>(block: *mut c_void) {
     unsafe { crate::plain::free::<K>(block) };
 }
 
-/// `delete` with one argument more, which the records know better.
+/// `delete` with one more argument, which is ignored: the records have the size.
 ///
 /// # Safety
 /// As for [`delete`].
@@ -281,7 +281,7 @@ pub unsafe fn delete_with<K: Kind>(block: *mut c_void, _: usize) {
     unsafe { delete::<K>(block) };
 }
 
-/// `delete` with two arguments more.
+/// `delete` with two more arguments, which are ignored.
 ///
 /// # Safety
 /// As for [`delete`].

@@ -1,11 +1,11 @@
-//! A panic of the library's own: one line, and the end of the program.
+//! The library's own panic handler: prints one line, and ends the program.
 
 use core::{fmt::Write, panic::PanicInfo};
 
 use crate::report::Text;
 
-// What the compiled parts of Rust's library name as their guide to unwinding; nobody follows it.
-// Hidden, as a program in Rust has one that is.
+// The compiled parts of Rust's library refer to this personality routine, which is never called. It
+// is hidden, since a Rust program has its own.
 core::arch::global_asm!(
     ".pushsection .text.furlong_personality,\"ax\",@progbits",
     ".hidden rust_eh_personality",
@@ -18,7 +18,7 @@ core::arch::global_asm!(
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let mut text = Text::new();
-    // Text takes what fits, and refuses nothing.
+    // Text cuts off what does not fit, and never fails.
     let _ = writeln!(text, "furlong malloc: {info}");
     text.print();
     // SAFETY: no contract.

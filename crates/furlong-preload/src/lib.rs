@@ -1,19 +1,19 @@
 //! The allocator [`furlong::malloc`] behind the symbols of the C and C++ libraries.
 //!
 //! # What it is
-//! Everything that the preloaded libraries under `examples/` share: each of them names a
-//! [`Kind`], its allocator and calls [`symbols`].
+//! The common parts of the preloaded libraries under `examples/`: each of them names a [`Kind`],
+//! its allocator and calls [`symbols`].
 //!
 //! # Files
-//! - `kind`: what differs between the libraries, and what a process gives each of them.
+//! - `kind`: the parts that differ between the libraries.
 //! - `current`: a thread's heap, in initial-exec thread-local storage.
 //! - `plain`, `aligned`, `report`, `cxx`: the groups of symbols; `symbols`: their names.
-//! - `start`: what happens when the library is loaded, at fork and at a thread's end; `fault`: what
-//!   happens when it is at fault itself.
+//! - `start`: the hooks at load, at fork and at a thread's end; `fault`: the library's own panic
+//!   handler.
 //!
-//! Where nothing unwinds the libraries are without Rust's standard library, which they would use
-//! for nothing but its words when something panics: it would be most of their code, and bring the C
-//! compiler's library for unwinding into every process.
+//! With `panic = "abort"` the libraries do without Rust's standard library, which they would use
+//! only for panic messages. It would be most of their code, and would load the C compiler's
+//! unwinding library into every process.
 #![cfg_attr(all(panic = "abort", target_arch = "x86_64"), no_std)]
 
 pub mod aligned;

@@ -1,4 +1,4 @@
-//! `malloc`, `free`, `calloc`, `realloc` and what goes with them.
+//! `malloc`, `free`, `calloc`, `realloc` and their variants.
 
 use core::{ffi::c_void, ptr};
 
@@ -46,7 +46,7 @@ pub unsafe fn realloc<K: Kind>(block: *mut c_void, size: usize) -> *mut c_void {
     unsafe { K::allocator().resize(block.cast(), size, 16) }.cast()
 }
 
-/// `malloc_usable_size`: what a block really has; 0 for null.
+/// `malloc_usable_size`: the real size of a block; 0 for null.
 ///
 /// # Safety
 /// As for [`free`].
@@ -58,7 +58,7 @@ pub unsafe fn malloc_usable_size<K: Kind>(block: *mut c_void) -> usize {
     unsafe { K::allocator().usable_size(block.cast()) }
 }
 
-/// `reallocarray`: the same for `count` elements.
+/// `reallocarray`: `realloc` for `count` elements.
 ///
 /// # Safety
 /// As for [`free`].
@@ -70,7 +70,7 @@ pub unsafe fn reallocarray<K: Kind>(block: *mut c_void, count: usize, size: usiz
     }
 }
 
-/// `free_sized`: the size is what was asked for; a block that is smaller stops the program.
+/// `free_sized`: `size` is the requested size; a smaller block stops the program.
 ///
 /// # Safety
 /// As for [`free`].
@@ -81,7 +81,7 @@ pub unsafe fn free_sized<K: Kind>(block: *mut c_void, size: usize) {
     }
 }
 
-/// `free_aligned_sized`: the same for what `aligned_alloc` gave.
+/// `free_aligned_sized`: as `free_sized`, for blocks of `aligned_alloc`.
 ///
 /// # Safety
 /// As for [`free`].

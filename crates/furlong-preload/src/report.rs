@@ -1,4 +1,4 @@
-//! `malloc_trim`, the `mallinfo` family, and what else asks about an allocator.
+//! `malloc_trim`, the `mallinfo` family, and other reports about an allocator.
 
 use core::{
     ffi::{c_int, c_void},
@@ -14,15 +14,15 @@ pub fn malloc_trim<K: Kind>(_: usize) -> c_int {
     c_int::from(K::allocator().trim())
 }
 
-/// `mallopt`: none of its parameters means anything here. 1 is success, as programs expect.
+/// `mallopt`: ignores all parameters. 1 is success, as programs expect.
 pub fn mallopt<K: Kind>(_: c_int, _: c_int) -> c_int {
     1
 }
 
-/// `mallinfo2`: what there is an equivalent of; the rest is 0.
+/// `mallinfo2`: fills the fields that have an equivalent here; the rest are 0.
 pub fn mallinfo2<K: Kind>() -> libc::mallinfo2 {
     let now = K::allocator().statistics();
-    // Other threads change what is counted meanwhile.
+    // Other threads allocate and free meanwhile.
     let small = now.used_bytes.saturating_sub(now.huge_bytes);
     libc::mallinfo2 {
         arena: now.arena_bytes,
@@ -38,7 +38,7 @@ pub fn mallinfo2<K: Kind>() -> libc::mallinfo2 {
     }
 }
 
-/// `mallinfo`: the same in numbers that end at two thousand million.
+/// `mallinfo`: as [`mallinfo2`], with each number limited to `c_int::MAX`.
 pub fn mallinfo<K: Kind>() -> libc::mallinfo {
     let now = mallinfo2::<K>();
     let small = |number: usize| c_int::try_from(number).unwrap_or(c_int::MAX);
@@ -56,7 +56,7 @@ pub fn mallinfo<K: Kind>() -> libc::mallinfo {
     }
 }
 
-/// Text on its way to a file, without memory of its own.
+/// A text buffer on the stack.
 pub(crate) struct Text {
     bytes: [u8; 1024],
     len: usize,
@@ -101,18 +101,18 @@ fn as_text(now: &Statistics, fields: [&str; 3]) -> Text {
         ("heaps_ended", now.heaps_ended),
     ];
     for (name, value) in rows {
-        // Text takes what fits, and refuses nothing.
+        // Text cuts off what does not fit, and never fails.
         let _ = writeln!(text, "{}{name}{}{value}{}", fields[0], fields[1], fields[2]);
     }
     text
 }
 
-/// `malloc_stats`: the numbers on standard error.
+/// `malloc_stats`: prints the numbers on standard error.
 pub fn malloc_stats<K: Kind>() {
     as_text(&K::allocator().statistics(), ["", " ", ""]).print();
 }
 
-/// `malloc_info`: the numbers as XML.
+/// `malloc_info`: prints the numbers as XML.
 ///
 /// # Safety
 /// `file` is an open file of the C library.

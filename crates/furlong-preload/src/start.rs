@@ -1,11 +1,10 @@
-//! What happens when the library is loaded, at fork and at a thread's end.
+//! The hooks at load, at fork and at a thread's end.
 //!
-//! A process calls the handlers of a fork in the order in which it was told of them, and those
-//! before a fork in reverse. The allocator's have to be the first: then it is locked when all other
-//! handlers before the fork have run, and whole again when the first one after it does, as a C
-//! library's own allocator is. So whoever tells the process of handlers is let through here, and
-//! the allocator's come before them, also where a library does so whose constructor runs before
-//! this one's.
+//! A process calls fork handlers in the order of registration, and those before a fork in reverse
+//! order. The allocator's must be registered first. Then it is locked after all other handlers
+//! before the fork have run, and usable again before the first one after it, like a C library's own
+//! allocator. So this library intercepts the registration function and registers its own handlers
+//! first. This works even for a library whose constructor runs before this one's.
 
 use core::{
     ffi::{CStr, c_void},
@@ -17,11 +16,11 @@ use furlong::malloc::Profile;
 
 use crate::{kind::Kind, report};
 
-/// The key whose destructor is called at a thread's end, plus one; 0 before it is made.
+/// The key whose destructor is called at a thread's end, plus one; 0 before it is created.
 static KEY: AtomicU64 = AtomicU64::new(0);
 
-/// In how many rounds of destructors a thread keeps its heap: those of others allocate, too. There
-/// are four.
+/// The number of destructor rounds during which a thread keeps its heap, since other destructors
+/// allocate, too. There are four rounds.
 const ROUNDS: usize = 3;
 
 /// A handler of a fork.
@@ -30,48 +29,48 @@ pub type Handler = Option<unsafe extern "C" fn()>;
 /// The C library's `__register_atfork`: three handlers, and the library that they go with.
 type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> i32;
 
-/// Whether the process has been told of the allocator's handlers.
+/// Set once the allocator's fork handlers are registered.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// When the library is loaded: the variables of the environment are read, and fork is watched.
+/// Runs when the library is loaded: reads the environment, and registers the fork handlers.
 pub extern "C" fn loaded<K: Kind>() {
     key::<K>();
     if let Some(profile) = profile() {
         K::allocator().follow(&profile);
     }
     if variable(c"FURLONG_MALLOC_STATISTICS").map(CStr::to_bytes) == Some(b"1") {
-        // SAFETY: a function that stays; if there is no memory for it, nothing is reported.
+        // SAFETY: a function that is never unloaded; if out of memory, nothing is reported.
         unsafe { libc::atexit(process_ends::<K>) };
     }
     watch_forks::<K>();
 }
 
-/// The C library's function, which this library has taken the name of.
+/// The C library's function of the name that this library exports.
 fn register() -> Option<Register> {
-    // SAFETY: a name that ends, looked for behind this library.
+    // SAFETY: a name that ends with a zero, looked up in the libraries behind this one.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, c"__register_atfork".as_ptr()) };
-    // SAFETY: null, or that function, which is of this type since it is there.
+    // SAFETY: null, or that function, whose type has never changed.
     unsafe { mem::transmute::<*mut c_void, Option<Register>>(found) }
 }
 
-/// Tells the process of the allocator's handlers, once. If it has no memory to note them, forks are
-/// not watched.
+/// Registers the allocator's fork handlers, once. If the process is out of memory, forks are not
+/// handled.
 fn watch_forks<K: Kind>() {
     if !WATCHED.swap(true, Ordering::SeqCst)
         && let Some(register) = register()
     {
         let handlers: [Handler; 3] = [Some(prepare::<K>), Some(parent::<K>), Some(child::<K>)];
         let [before, after, in_child] = handlers;
-        // SAFETY: functions of a library that is never unmapped, so they go with none.
+        // SAFETY: functions of a library that is never unmapped, so they belong to no handle.
         unsafe { register(before, after, in_child, ptr::null_mut()) };
     }
 }
 
-/// `__register_atfork`, to which `pthread_atfork` leads in every library: the allocator's handlers
-/// come first.
+/// `__register_atfork`, which `pthread_atfork` calls in every library: registers the allocator's
+/// handlers first.
 ///
 /// # Safety
-/// As the C library asks for.
+/// As the C library requires.
 pub unsafe fn register_atfork<K: Kind>(
     before: Handler,
     after: Handler,
@@ -86,13 +85,13 @@ pub unsafe fn register_atfork<K: Kind>(
     }
 }
 
-/// A program that closes its standard error before it exits is told nothing.
+/// Prints the statistics, unless the program has closed its standard error.
 extern "C" fn process_ends<K: Kind>() {
     report::malloc_stats::<K>();
 }
 
 extern "C" fn prepare<K: Kind>() {
-    // SAFETY: a thread that forks calls it, and one of the others afterwards.
+    // SAFETY: a forking thread calls it, and one of the others afterwards.
     unsafe { K::allocator().before_fork() };
 }
 
@@ -106,14 +105,14 @@ extern "C" fn child<K: Kind>() {
     unsafe { K::allocator().after_fork_in_child() };
 }
 
-/// The key, made by the first who asks; nothing if the process has none left.
+/// The key, created by the first caller; `None` if the process has none left.
 fn key<K: Kind>() -> Option<libc::pthread_key_t> {
     let known = KEY.load(Ordering::SeqCst);
     if known != 0 {
         return libc::pthread_key_t::try_from(known - 1).ok();
     }
     let mut key = 0;
-    // SAFETY: a variable for the key, and a destructor that stays.
+    // SAFETY: a variable for the key, and a destructor that is never unloaded.
     if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_ends::<K>)) } != 0 {
         return None;
     }
@@ -121,14 +120,14 @@ fn key<K: Kind>() -> Option<libc::pthread_key_t> {
     match KEY.compare_exchange(0, made, Ordering::SeqCst, Ordering::SeqCst) {
         Ok(_) => Some(key),
         Err(first) => {
-            // SAFETY: this thread made it, and no other has seen it.
+            // SAFETY: this thread created it, and no other has seen it.
             unsafe { libc::pthread_key_delete(key) };
             libc::pthread_key_t::try_from(first - 1).ok()
         }
     }
 }
 
-/// A thread has a heap from now on: it will have to be told when the thread ends.
+/// Registers a thread that has just got a heap for the cleanup at its end.
 pub(crate) fn thread_began<K: Kind>() {
     set_round::<K>(1);
 }
@@ -148,15 +147,16 @@ extern "C" fn thread_ends<K: Kind>(round: *mut c_void) {
     }
 }
 
-/// A variable of the environment, if this process may trust it.
+/// A variable of the environment, if this process may trust the environment.
 fn variable(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: no contract.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return None;
     }
-    // SAFETY: a name that ends.
+    // SAFETY: a name that ends with a zero.
     let value = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: what is there ends, and nobody changes the environment while libraries are loaded.
+    // SAFETY: the value ends with a zero, and nobody changes the environment while libraries are
+    // loaded.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
@@ -167,7 +167,7 @@ fn number(digits: &[u8]) -> Option<usize> {
     is_number.then(|| digits.fold(0, |number, digit| number * 10 + digit))
 }
 
-/// The profile that the environment asks for.
+/// The profile that the environment sets.
 fn profile() -> Option<Profile> {
     let [name, prefault, delay] = [
         c"FURLONG_MALLOC_PROFILE",
@@ -178,8 +178,8 @@ fn profile() -> Option<Profile> {
     profile_of(name, prefault, delay)
 }
 
-/// The profile that these values ask for, if it is another one than the standard profile. Nonsense
-/// asks for nothing.
+/// The profile that these values set, if it differs from the standard profile. Invalid values are
+/// ignored.
 fn profile_of(
     name: Option<&[u8]>,
     prefault: Option<&[u8]>,

@@ -1,4 +1,4 @@
-//! The names under which a library has its allocator.
+//! The names under which a library exports its allocator.
 
 /// Makes an allocator of its parts, and exports it under the names of the C library.
 ///
@@ -9,7 +9,8 @@ macro_rules! symbols {
     ($hardening:ty, $gate:ty, $tier:ty) => {
         struct Preloaded;
 
-        // SAFETY: a library has these names once, and so one allocator with its one variable.
+        // SAFETY: a library exports these names once, so it has one allocator with its one
+        // variable.
         static ALLOCATOR: $crate::Malloc<Preloaded> = unsafe { $crate::Malloc::new($crate::Linux) };
 
         impl $crate::Config for Preloaded {
@@ -27,7 +28,7 @@ macro_rules! symbols {
             }
         }
 
-        // SAFETY: a function of the kind that the loader calls from there.
+        // SAFETY: a function of the type that the loader calls from there.
         #[used]
         #[unsafe(link_section = ".init_array")]
         static LOADED: extern "C" fn() = $crate::start::loaded::<Preloaded>;
@@ -99,17 +100,17 @@ macro_rules! exported {
     )*};
     (@one $group:ident $body:ident $name:ident ($($argument:ident: $of:ty),*) $answer:ty) => {
         #[doc(hidden)]
-        // SAFETY: the library is there to take this name over, and does what its documents say.
+        // SAFETY: the library's purpose is to replace this name, and it behaves as documented.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $of),*) -> $answer {
-            // SAFETY: the caller keeps to what the C library asks of its callers.
+            // SAFETY: the caller obeys the C library's contract.
             unsafe { $crate::$group::$body::<Preloaded>($($argument),*) }
         }
     };
 }
 
-/// The same for operators whose handlers may throw: nothing but a jump, so that an exception finds
-/// no frame.
+/// As [`exported`], for operators whose handlers may throw: a single jump, so that an exception
+/// meets no Rust frame.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! thrown {

@@ -1,5 +1,5 @@
-//! A program with threads that forks in the middle of everything: the child allocates and frees,
-//! also what other threads of its parent had.
+//! A program with threads that forks while they allocate: the child allocates and frees, even
+//! blocks of its parent's other threads.
 
 mod library;
 
@@ -15,7 +15,7 @@ use std::{
 
 use library::library;
 
-/// Says to this test's program that it is the one with the library.
+/// The environment variable that tells this test's program that it runs with the library.
 const INSIDE: &str = "FURLONG_TEST_INSIDE";
 
 const FORKS: usize = 12;
@@ -32,7 +32,7 @@ fn churn(seed: usize, until: impl Fn(usize) -> bool) {
         x = x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         let len = if round % 64 == 0 { x >> 45 } else { x >> 53 };
         let fresh = vec![len as u8; len];
-        // A fork may have taken a lock along whose thread is gone.
+        // A fork may have copied a lock whose holder does not exist in the child.
         if let Ok(mut place) = SHARED[x >> 40 & 63].try_lock() {
             assert!(place.iter().all(|byte| *byte == place.len() as u8));
             *place = fresh;
@@ -40,9 +40,9 @@ fn churn(seed: usize, until: impl Fn(usize) -> bool) {
     }
 }
 
-/// What a child does: 0 if it is as it should be.
+/// The work of a child: 0 if all is right.
 fn child() -> i32 {
-    // SAFETY: no contract. A child that hangs is ended by it.
+    // SAFETY: no contract. The alarm ends a child that hangs.
     unsafe { libc::alarm(20) };
     churn(99, |round| round == 1000);
     let many: Vec<Vec<usize>> = (0..500).map(|len| vec![len; len]).collect();
@@ -53,7 +53,7 @@ fn child() -> i32 {
 }
 
 fn fork_and_wait() -> i32 {
-    // SAFETY: the child does nothing but allocate and free, for which the library is prepared.
+    // SAFETY: the child only allocates and frees, for which the library is prepared.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         let code = child();
@@ -61,7 +61,7 @@ fn fork_and_wait() -> i32 {
         unsafe { libc::_exit(code) };
     }
     let mut status = -1;
-    // SAFETY: a child of this process, and a variable for its end.
+    // SAFETY: a child of this process, and a variable for its status.
     unsafe { libc::waitpid(pid, &raw mut status, 0) };
     status
 }

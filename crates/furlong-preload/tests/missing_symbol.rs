@@ -1,4 +1,5 @@
-//! A name that is missing from a library: a program that uses it would meet the C library's heap.
+//! Checks that no name is missing from a library: a program that uses the name would reach the C
+//! library's heap.
 #![forbid(unsafe_code)]
 
 mod library;
@@ -15,7 +16,7 @@ const LIBRARIES: [&str; 5] = [
     "furlong_malloc_per_call",
 ];
 
-/// What the C library, its users and C++ know an allocator by.
+/// The allocation functions of the C library, its users and C++.
 const NAMES: &[&str] = &[
     "malloc",
     "free",
@@ -46,7 +47,7 @@ const NAMES: &[&str] = &[
     "__libc_pvalloc",
     "__libc_cfree",
     "__posix_memalign",
-    // By which others have handlers called around forks, after the allocator's own.
+    // The registration of fork handlers, which must come after the allocator's own.
     "__register_atfork",
     "_Znwm",
     "_Znam",
@@ -91,7 +92,7 @@ fn every_library_has_exactly_the_names_of_an_allocator() {
 }
 
 /// Thread-local storage whose place is known at load time, symbols that are bound then, and code
-/// that stays for the threads that end after the library was closed.
+/// that stays mapped for threads that end after the library was closed.
 #[test]
 fn every_library_is_bound_when_it_is_loaded_and_stays() {
     for name in LIBRARIES {
@@ -107,7 +108,7 @@ fn every_library_is_bound_when_it_is_loaded_and_stays() {
     }
 }
 
-/// What a program prints, and how it ends, with a library and without.
+/// A program prints the same and exits the same with a library and without.
 #[test]
 fn programs_of_the_shell_end_as_without() {
     let script = "ls / | sort | tail -n 3; printf '%s\\n' c b a | sort | tr a-z A-Z; exit 7";
@@ -128,7 +129,7 @@ fn programs_of_the_shell_end_as_without() {
     }
 }
 
-/// The environment chooses a profile; nonsense is as if nothing were said.
+/// The environment sets a profile; invalid values are ignored.
 #[test]
 fn nonsense_in_the_environment_changes_nothing() {
     for (name, value) in [

@@ -1,6 +1,6 @@
-//! Real programs end under a preloaded library as without it, in a short form. A program that is
-//! not installed is named (Debian: python3 libpython3-testsuite sqlite3 perl git make gcc g++
-//! nodejs redis-server).
+//! Real programs behave under a preloaded library as without it, in a short form. A missing program
+//! is reported (Debian: python3 libpython3-testsuite sqlite3 perl git make gcc g++ nodejs
+//! redis-server).
 #![forbid(unsafe_code)]
 
 mod library;
@@ -16,8 +16,8 @@ use library::library;
 
 const LIBRARIES: [&str; 2] = ["furlong_malloc", "furlong_malloc_secure"];
 
-/// A program, a command that succeeds where it is there, and a script of the shell that has it
-/// work and print what came of it.
+/// A program, a command that succeeds if it is installed, and a shell script that makes it work and
+/// print its results.
 const PROGRAMS: &[(&str, &str, &str)] = &[
     (
         "python3",
@@ -136,12 +136,12 @@ fn succeeds(command: &str) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// How a program ends, and what it prints.
+/// A program's exit code, and its output.
 type End = (Option<i32>, String);
 
-/// How a script ends, in a folder of its own.
+/// Runs a script in a folder of its own.
 fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> End {
-    // A run before this one may have been ended.
+    // An earlier run may have been interrupted.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).expect("there is room for a folder");
     let output = Command::new("/bin/sh")
@@ -158,7 +158,7 @@ fn run(script: &str, folder: &Path, library: Option<PathBuf>) -> End {
     (output.status.code(), said)
 }
 
-/// How a script ends without a library and with each, all at the same time: most of them wait.
+/// Runs a script without a library and with each, all at the same time: most of them wait.
 fn runs(number: usize, script: &str) -> Vec<End> {
     let libraries = LIBRARIES.map(|name| Some(library(name)));
     let all = [None].into_iter().chain(libraries).enumerate();

@@ -1,4 +1,4 @@
-//! Memory that is freed goes back to the system: after a peak, and while blocks come and go.
+//! Freed memory goes back to the system: after a peak, and while blocks are allocated and freed.
 #![forbid(unsafe_code)]
 
 mod library;
@@ -12,12 +12,12 @@ use std::{
 
 use library::library;
 
-/// Says to this test's program what it is to do.
+/// The environment variable that tells this test's program what to do.
 const INSIDE: &str = "FURLONG_TEST_INSIDE";
 
 const MIB: usize = 1 << 20;
 
-/// The memory that this process has, in bytes.
+/// The resident memory of this process, in bytes.
 fn resident() -> usize {
     let status = fs::read_to_string("/proc/self/statm").expect("Linux says so there");
     let pages = status
@@ -28,7 +28,7 @@ fn resident() -> usize {
     pages * 4096
 }
 
-/// Sizes that depend on a seed alone, mostly small.
+/// Sizes that depend only on a seed, mostly small.
 fn size(random: &mut u64) -> usize {
     *random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
     let x = (*random >> 33) as usize;
@@ -39,14 +39,14 @@ fn size(random: &mut u64) -> usize {
     }
 }
 
-/// A peak of 2 GB, of which a twentieth stays; then a little work.
+/// A peak of 2 GB, of which a twentieth stays in use; then a little work.
 fn peak() {
     let own = resident();
     let mut random = 7;
     let mut kept = Vec::new();
     let mut freed = Vec::new();
     let (mut live, mut all) = (0, 0);
-    // What stays is together, as what lives long mostly is.
+    // Blocks that stay are adjacent, as long-lived blocks mostly are.
     while all < 2000 * MIB {
         let block = vec![1_u8; size(&mut random)];
         all += block.len();
@@ -59,11 +59,11 @@ fn peak() {
     }
     assert!(resident() > 1900 * MIB);
     drop(freed);
-    // What is free and kept at once is an eighth of what is in use, or 16 MiB; the rest is in
-    // rounding, and in blocks between others.
+    // At most an eighth of the memory in use, or 16 MiB, is free and kept at once. The rest is
+    // rounding, and free blocks between used ones.
     let most = own + live + live / 2;
     assert!(resident() < most, "{} of {live} live", resident());
-    // However long the machine takes: what must come is waited for.
+    // Waits for memory to be given back, however slow the machine is.
     let goal = own + live + live / 10;
     for _ in 0..1000 {
         if resident() < goal {
@@ -96,8 +96,8 @@ fn churn() {
     assert!(most(late) < most(early) * 11 / 10, "{sizes:?}");
 }
 
-/// Nearly all addresses that the process may have go to small blocks, which are freed; then as much
-/// is wanted in large ones.
+/// Small blocks fill nearly all addresses that the process may have, and are freed; then as much
+/// memory is requested in large blocks.
 fn limited() {
     let small: Vec<Box<[u8; 104]>> = (0..3_500_000).map(|_| Box::new([1; 104])).collect();
     assert!(resident() > 360 * MIB);
@@ -113,13 +113,13 @@ fn limited() {
     let fit = large.len() * 10;
     eprintln!("{fit} MiB of 10 MiB blocks");
     assert!((300..500).contains(&fit), "{fit} MiB fit");
-    // And back: there is room for small ones as soon as these are freed.
+    // And back: there is room for small blocks as soon as the large ones are freed.
     drop(large);
     let small: Vec<Box<[u8; 104]>> = (0..3_000_000).map(|_| Box::new([2; 104])).collect();
     assert!(small.iter().all(|block| block[103] == 2));
 }
 
-/// Runs a part of this program with a library, with no more than so many KiB of addresses.
+/// Runs a part of this program with a library, with the address space limited to `addresses` KiB.
 fn inside(what: &str, test: &str, addresses: &str) -> Output {
     let program = env::current_exe().expect("a test has a path");
     let limit = format!("ulimit -v {addresses} && exec \"$0\" \"$@\"");

@@ -1,4 +1,4 @@
-//! The attacks: what a wrong or a hostile program does, and what the program does afterwards.
+//! The attacks: each is a mistake or a hostile act of a program, and the program's further run.
 
 use core::ffi::c_void;
 use std::{
@@ -7,39 +7,39 @@ use std::{
     thread,
 };
 
-/// What an attack leaves behind when the allocator gives out memory that is not free.
+/// The exit code of an attack after which the allocator handed out memory that was not free.
 pub(crate) const SUBVERTED: i32 = 3;
 
-/// Blocks that are there when the attack begins; the middle one is attacked.
+/// The number of blocks allocated before the attack; the middle one is attacked.
 const AROUND: usize = 9;
 
-/// Memory that is no block, where an attacker wants the allocator to lead.
+/// Memory that is not a block, to which an attacker wants to lead the allocator.
 static TARGET: [u128; 1024] = [0; 1024];
 
-/// A pointer of the program's, which may be wrong.
+/// A pointer of the program, which may be wrong.
 #[derive(Clone, Copy)]
 struct Pointer(*mut u8);
 
 // SAFETY: threads of an attack take turns.
 unsafe impl Send for Pointer {}
 
-/// What is attacked.
+/// The attacked block.
 #[derive(Clone, Copy)]
 pub(crate) struct Victim {
     block: Pointer,
     size: usize,
-    /// Whether another thread than the one that allocated does it.
+    /// True if a thread other than the one that allocated the block attacks it.
     elsewhere: bool,
 }
 
-/// What is done to the victim.
+/// An act on the victim.
 #[derive(Clone, Copy)]
 enum Act {
     /// Writes so many bytes from an offset on.
     Write(isize, usize),
     /// Writes an address over the first word.
     Link(usize),
-    /// Frees what lies at an offset.
+    /// Frees the address at an offset.
     Free(usize),
     /// Frees another address.
     FreeAt(*mut u8),
@@ -47,7 +47,7 @@ enum Act {
     FreeSized(usize),
 }
 
-// SAFETY: an address that is not the block's, or none.
+// SAFETY: an address outside the block, or none.
 unsafe impl Send for Act {}
 
 impl Act {
@@ -56,11 +56,11 @@ impl Act {
             Self::Write(offset, len) => {
                 for at in 0..len {
                     let byte = block.0.wrapping_offset(offset).wrapping_add(at);
-                    // SAFETY: none. It is the attack.
+                    // SAFETY: none. This is the attack.
                     unsafe { byte.write_volatile(0x41) };
                 }
             }
-            // SAFETY: none. It is where many allocators keep their links.
+            // SAFETY: none. Many allocators keep their links there.
             Self::Link(to) => unsafe { block.0.cast::<usize>().write_volatile(to) },
             Self::Free(offset) => free(block.0.wrapping_add(offset)),
             Self::FreeAt(address) => free(address),
@@ -69,12 +69,12 @@ impl Act {
     }
 }
 
-/// The other thread is there before the attack, and allocates nothing during it.
+/// Turns of the other thread, which starts before the attack and allocates nothing during it.
 static TURNS: [Barrier; 2] = [const { Barrier::new(2) }; 2];
 static NEXT: Mutex<Option<(Act, Pointer)>> = Mutex::new(None);
 
 fn other_thread() {
-    // It has a heap already.
+    // Gives the thread a heap before the attack.
     free(malloc(48));
     TURNS[0].wait();
     if let Some((act, block)) = NEXT.lock().expect("nobody panics with it").take() {
@@ -105,13 +105,13 @@ fn malloc(size: usize) -> *mut u8 {
 }
 
 fn free(block: *mut u8) {
-    // SAFETY: none. Some of what is freed here is no block.
+    // SAFETY: none. Some of the pointers freed here are not blocks.
     unsafe { libc::free(block.cast()) };
 }
 
-/// Frees with a size, where the allocator has such a function.
+/// Frees with a size, if the allocator has such a function.
 fn free_sized(block: *mut u8, size: usize) {
-    // SAFETY: a name that ends.
+    // SAFETY: a name that ends with a zero.
     let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"free_sized".as_ptr()) };
     if function.is_null() {
         return free(block);
@@ -125,7 +125,7 @@ fn free_sized(block: *mut u8, size: usize) {
 
 type Deed = fn(Victim);
 
-/// Each with its name.
+/// Each attack with its name.
 pub(crate) const ATTACKS: [(&str, Deed); 11] = [
     ("double free", |victim| {
         victim.free();
@@ -164,7 +164,7 @@ pub(crate) const ATTACKS: [(&str, Deed); 11] = [
     }),
 ];
 
-/// Attacks in this process, and goes on as a program would.
+/// Attacks in this process, and then continues as a program would.
 pub(crate) fn run(attack: usize, size: usize, elsewhere: bool) {
     if elsewhere {
         thread::spawn(other_thread);
@@ -196,7 +196,7 @@ pub(crate) fn run(attack: usize, size: usize, elsewhere: bool) {
     go_on(size);
 }
 
-/// Allocates and frees; ends the process where two blocks are one, or a block is none.
+/// Allocates and frees; ends the process if a block is handed out twice, or lies in the target.
 fn go_on(size: usize) {
     let target = (&raw const TARGET).addr();
     let target = target..target + size_of_val(&TARGET);

@@ -1,9 +1,9 @@
-//! A corpus of attacks, each in a process of its own under each allocator: stopped with a line,
-//! ended by a signal, gone on for ever or as if nothing were, or led to give out memory that is not
+//! A corpus of attacks, each in a process of its own under each allocator. A process is stopped
+//! with a message, killed by a signal, hangs, continues, or is led to hand out memory that is not
 //! free.
 //!
-//! `cargo test -p furlong-preload --test attack_corpus -- --nocapture` prints the table. Other
-//! allocators are in it where they are installed (Debian: libmimalloc2.0 libjemalloc2
+//! `cargo test -p furlong-preload --test attack_corpus -- --nocapture` prints the table. It
+//! includes other allocators if they are installed (Debian: libmimalloc2.0 libjemalloc2
 //! libtcmalloc-minimal4).
 #![expect(clippy::print_stdout, reason = "the table is for whoever asks")]
 
@@ -16,7 +16,7 @@ use std::{env, fmt, os::unix::process::ExitStatusExt, path::Path, process::Comma
 use attack::{ATTACKS, SUBVERTED};
 use library::library;
 
-/// Says to this test's program which attack it is.
+/// The environment variable that tells this test's program which attack to run.
 const ATTACK: &str = "FURLONG_TEST_ATTACK";
 
 /// One of each kind of block.
@@ -43,7 +43,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What comes of one attack.
+/// The outcome of one attack.
 fn outcome(library: Option<&Path>, attack: usize, size: usize, elsewhere: bool) -> Outcome {
     let test = env::current_exe().expect("a test has a path");
     let output = Command::new(test)
@@ -104,17 +104,17 @@ fn print_table(columns: &[(&str, Vec<Outcome>)]) {
     }
 }
 
-/// The attack that this process is for.
+/// Runs the attack for which this process was started.
 fn attack_from(words: &str) {
     let numbers: Vec<usize> = words.split(' ').flat_map(str::parse).collect();
-    // No core is wanted, and no attack takes seconds: an allocator may go in circles.
+    // No core dump is wanted. No attack needs seconds, but an allocator may loop for ever.
     for (limit, most) in [(libc::RLIMIT_CORE, 0), (libc::RLIMIT_CPU, 2)] {
         let limits = libc::rlimit {
             rlim_cur: most,
-            // At this one the process would be killed without a word.
+            // At this limit the process would be killed without a message.
             rlim_max: most * 5,
         };
-        // SAFETY: a limit of this process's.
+        // SAFETY: a limit of this process.
         unsafe { libc::setrlimit(limit, &raw const limits) };
     }
     attack::run(numbers[0], numbers[1], numbers[2] == 1);

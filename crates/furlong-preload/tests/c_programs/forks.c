@@ -1,6 +1,5 @@
-/* Forks COUNT times from each of THREADS threads, beside one that allocates all the time, under the
-   lock of a library that has handlers called. Each child allocates, and begins a thread that
-   does. */
+/* Forks COUNT times from each of THREADS threads, beside one that allocates all the time under the
+   lock of a library with fork handlers. Each child allocates, and starts a thread that does. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ static void *beside(void *unused) {
   while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
     under_lock(0);
     work(NULL);
-    /* The lock goes to whoever comes first, and that must not always be this one. */
+    /* The lock goes to the first thread that tries, and that must not always be this one. */
     usleep(100);
   }
   return unused;
@@ -38,7 +37,7 @@ static void *forks(void *unused) {
     if (child < 0) abort();
     if (child == 0) {
       pthread_t thread;
-      /* One that waits for ever is ended. */
+      /* Ends a child that waits for ever. */
       alarm(30);
       under_lock(1);
       if (pthread_create(&thread, NULL, work, NULL)) _exit(1);
@@ -61,7 +60,7 @@ int main(int arguments, char **argument) {
   pthread_t other, all[threads];
   count = atoi(argument[1]);
   alarm(300);
-  /* With one thread there is nobody beside it. */
+  /* A single thread has no other beside it. */
   if (threads > 1) pthread_create(&other, NULL, beside, NULL);
   for (int at = 1; at < threads; at++) pthread_create(&all[at], NULL, forks, NULL);
   forks(NULL);

@@ -1,7 +1,7 @@
-/* A library whose constructor has handlers called around forks. They allocate, and hold a lock
-   under which threads allocate, too: as its own they may, whatever the allocator does around a
-   fork. With PAST_ALL they are told to the C library without anybody between, as by a program that
-   was linked with it before any other; then they hold no lock. */
+/* A library whose constructor registers fork handlers. They allocate, and hold a lock under which
+   threads allocate, too. This is allowed, since the lock is the library's own. With PAST_ALL they
+   are registered directly with the C library, as by a program that was linked with it before any
+   other; then they hold no lock. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ enum { KEPT = 24 };
 static __thread char *kept[KEPT];
 int handled[3];
 
-/* Blocks of all kinds, some of which stay until the next fork. */
+/* Blocks of all kinds, some of which are kept until the next fork. */
 static void allocate(void) {
   for (size_t at = 0; at < KEPT; at++) {
     size_t size = 16 + at * at * at * 10;
@@ -26,7 +26,7 @@ static void allocate(void) {
   }
 }
 
-/* What a thread of the program does meanwhile. Who forks without the lock may have left it taken. */
+/* The work of a thread meanwhile. A thread that forks without the lock may have left it taken. */
 void under_lock(int is_child) {
   if (is_child && past_all) return;
   pthread_mutex_lock(&lock);

@@ -1,4 +1,4 @@
-/* What each form of `new` does where memory is short, with each kind of new-handler: a line each. */
+/* The result of each form of `new` if out of memory, with each kind of new-handler, a line each. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +22,7 @@ struct Mine : std::bad_alloc {
 };
 int Mine::alive;
 
-/* A frame between the handler and `new`, with something to be undone. */
+/* A frame between the handler and `new` with a destructor. */
 struct Undone {
   static int count;
   ~Undone() { count++; }

@@ -1,6 +1,6 @@
-/* A program whose blocks outlive what allocated them: a constructor before main, destructors of
-   keys that allocate in every round, handlers of signals and of the exit. It prints what it finds;
-   with any allocator that should be the same. */
+/* A program whose blocks outlive the code that allocated them: a constructor before main,
+   destructors of keys that allocate in every round, signal handlers and exit handlers. It prints
+   its findings, which should be the same with any allocator. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void at_thread_end(void *block) {
 
 static void *thread(void *block) {
   free(block);
-  /* One of the keys that need no memory, and one that does. */
+  /* One of the keys that need no memory, and one that needs some. */
   keep(1, 0);
   keep(1, KEYS - 1);
   return malloc(200);
@@ -81,7 +81,7 @@ static void interrupt(void) {
   struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
   signal(SIGALRM, on_signal);
   setitimer(ITIMER_REAL, &often, NULL);
-  /* No allocation is interrupted, but everything else. */
+  /* Interrupts no allocation, but everything else. */
   while (handled < 20) {
   }
   setitimer(ITIMER_REAL, &never, NULL);

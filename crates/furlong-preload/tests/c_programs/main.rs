@@ -1,4 +1,4 @@
-//! Programs in C under the preloaded libraries: at the ends of threads and of the process, in
+//! C programs under the preloaded libraries: at the ends of threads and of the process, in
 //! handlers, around forks, opened and closed, in a process that may not trust its environment, and
 //! in a system that refuses memory.
 #![forbid(unsafe_code)]
@@ -27,13 +27,13 @@ fn run(command: &mut Command) -> Output {
     command.output().expect("this program can be run")
 }
 
-/// How a program ended, and what it said.
+/// A program's exit status and its output.
 fn told(output: &Output) -> String {
     let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     format!("{}: {out}{err}", output.status)
 }
 
-/// A number that the statistics at exit name.
+/// A number from the statistics at exit.
 fn statistic(output: &Output, name: &str) -> Option<usize> {
     let said = String::from_utf8_lossy(&output.stderr);
     let mut words = said.lines().filter_map(|line| line.split_once(' '));
@@ -53,7 +53,7 @@ fn blocks_that_outlive_threads_and_main_are_freed_and_heaps_are_taken_over() {
             .env("FURLONG_MALLOC_STATISTICS", "1"));
         assert!(with.status.success(), "{name}: {}", told(&with));
         assert_eq!(with.stdout, without.stdout, "{name}");
-        // 300 threads had one after the other what one needs.
+        // 300 threads used one heap after each other.
         for kind in ["heaps_running", "heaps_ended"] {
             let heaps = statistic(&with, kind).expect("the statistics name it");
             assert!(heaps <= 2, "{name}: {}", told(&with));
@@ -61,8 +61,8 @@ fn blocks_that_outlive_threads_and_main_are_freed_and_heaps_are_taken_over() {
     }
 }
 
-/// A library of the program's tells the process of handlers that allocate before this one's
-/// constructor runs: through this one, and past it.
+/// A library of the program registers handlers that allocate before this one's constructor runs:
+/// once through this one, and once directly.
 #[test]
 fn handlers_of_any_library_allocate_around_forks_of_one_and_of_four_threads() {
     let folder = Folder::new("forks");
@@ -99,8 +99,8 @@ fn a_library_can_be_opened_used_and_closed() {
     }
 }
 
-/// Every form of `new`, where memory is short and the program's handler throws, gives up, frees
-/// something, or is not there: as the C++ library's own.
+/// Every form of `new`, if out of memory, with a handler that throws, gives up, frees something, or
+/// is missing: as with the C++ library's own.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn what_a_new_handler_does_reaches_the_caller_of_new_as_the_standard_says() {
@@ -116,8 +116,7 @@ fn what_a_new_handler_does_reaches_the_caller_of_new_as_the_standard_says() {
     }
 }
 
-/// A program that belongs to somebody else, and runs as that one, is not told what to do by the
-/// environment of its caller.
+/// A set-user-ID program ignores its caller's environment.
 #[test]
 fn a_process_that_may_not_trust_its_environment_ignores_it() {
     let folder = Folder::new("secure");
@@ -135,7 +134,7 @@ fn a_process_that_may_not_trust_its_environment_ignores_it() {
     assert_eq!(trusted.stdout, b"0 1\n", "{}", told(&trusted));
     assert!(statistic(&trusted, "used_bytes").is_some());
 
-    // Nobody's program, in the numbers of every system.
+    // The user `nobody`, in the numbers of every system.
     if let Err(error) = chown(&program, Some(65_534), None) {
         eprintln!("nothing is known about programs of others: {error}");
         return;
@@ -151,8 +150,8 @@ fn a_process_that_may_not_trust_its_environment_ignores_it() {
     assert!(secure.stderr.is_empty(), "{}", told(&secure));
 }
 
-/// The k-th call that maps memory, and perhaps every later one, is refused: from the first call of
-/// the process on, and again and again in its midst.
+/// The k-th call that maps memory, and perhaps every later one, is refused: from the process's
+/// first call on, and repeatedly during its run.
 #[test]
 fn memory_that_is_refused_at_any_call_is_null_with_enomem_and_nothing_is_lost() {
     let folder = Folder::new("short");

@@ -1,4 +1,4 @@
-/* Opens an allocator as a library among others, uses it in a thread, and closes it before the
+/* Opens an allocator as one library among others, uses it in a thread, and closes it before the
    thread ends. */
 #include <dlfcn.h>
 #include <pthread.h>

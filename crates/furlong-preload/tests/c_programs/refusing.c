@@ -1,5 +1,5 @@
-/* Takes the place of mmap and mremap, and refuses calls: from the one on that REFUSE_FROM names, or
-   as refuse_from says. */
+/* Replaces mmap and mremap, and refuses calls: from the call that REFUSE_FROM names on, or as
+   refuse_from says. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 enum { UNKNOWN = -2, NEVER = -1 };
 
-/* How many calls are still served. */
+/* The number of calls that are still served. */
 static long served = UNKNOWN;
 static int once;
 

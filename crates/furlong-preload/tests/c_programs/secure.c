@@ -1,4 +1,4 @@
-/* Says whether the system trusts this process's environment, and what is in there. */
+/* Prints if the system trusts this process's environment, and a variable from it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>

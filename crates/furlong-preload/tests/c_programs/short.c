@@ -1,5 +1,5 @@
-/* Works while the system refuses memory: what it has stays as it was, what it does not get is
-   refused as C says, and afterwards all is as before. */
+/* Works while the system refuses memory. Existing blocks stay unchanged, failed requests are
+   refused as C says, and afterwards everything works as before. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static void fail(const char *what) {
   abort();
 }
 
-/* Whether a call gave nothing, and rightly said so. */
+/* True if a call returned no block, and reported that correctly. */
 static int nothing(void *block, int said) {
   if (block) return 0;
   if (said != ENOMEM) fail("null without ENOMEM");
@@ -83,7 +83,7 @@ int main(void) {
   long first = refused;
   for (long call = 0; call < 2 * CALLS; call++) {
     pthread_t made;
-    /* A thread that begins needs a heap, if none has ended. */
+    /* A new thread needs a heap, if there is no ended one. */
     refuse_from(call / 2, (int)call % 2);
     work(NULL);
     int error = pthread_create(&made, NULL, work, NULL);

@@ -1,11 +1,11 @@
-//! The functions of C that a row asks, and what is done to their blocks.
+//! The C functions that a row calls, and the access to their blocks.
 
 use core::{
     ffi::{c_int, c_void},
     mem, ptr,
 };
 
-/// A block of C's, or null.
+/// A block of C, or null.
 pub(crate) type Block = *mut c_void;
 
 mod names {
@@ -21,13 +21,13 @@ mod names {
 }
 
 fn errno_place() -> *mut c_int {
-    // SAFETY: no contract; it is this thread's.
+    // SAFETY: no contract; it is this thread's errno.
     unsafe { libc::__errno_location() }
 }
 
 pub(crate) fn errno() -> c_int {
-    // SAFETY: this thread's, and always there. The compiler takes it that `malloc` does not write
-    // it, and would hand back what was written before.
+    // SAFETY: this thread's errno, which always exists. Volatile, because the compiler assumes that
+    // `malloc` does not write errno, and would return the value written before.
     unsafe { errno_place().read_volatile() }
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn calloc(count: usize, size: usize) -> Block {
     unsafe { libc::calloc(count, size) }
 }
 
-/// Rows free what they have, once.
+/// Frees a block. Rows free their blocks once.
 pub(crate) fn free(block: Block) {
     // SAFETY: null, or a block that nobody uses any more.
     unsafe { libc::free(block) };
@@ -62,15 +62,15 @@ pub(crate) fn reallocarray(count: usize, size: usize) -> Block {
     unsafe { names::reallocarray(ptr::null_mut(), count, size) }
 }
 
-/// Another number of elements for a block.
+/// Resizes a block to another number of elements.
 pub(crate) fn resize_array(block: Block, count: usize, size: usize) -> Block {
     // SAFETY: a live block.
     unsafe { names::reallocarray(block, count, size) }
 }
 
-/// Frees with the size, where there is such a function, and else without.
+/// Frees with the size, if there is such a function, and else without.
 pub(crate) fn free_sized(block: Block, size: usize) {
-    // SAFETY: a name that ends.
+    // SAFETY: a name that ends with a zero.
     let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"free_sized".as_ptr()) };
     if function.is_null() {
         return free(block);
@@ -91,7 +91,7 @@ pub(crate) fn memalign(align: usize, size: usize) -> Block {
     unsafe { names::memalign(align, size) }
 }
 
-/// The code, and what the variable holds then, that began as the address 1.
+/// The code, and the value of the variable afterwards, which began as the address 1.
 pub(crate) fn posix_memalign(align: usize, size: usize) -> (c_int, Block) {
     let mut block = ptr::without_provenance_mut(1);
     // SAFETY: a variable for the block.

@@ -1,4 +1,5 @@
-//! What C says of an allocator, a row each: a preloaded library answers as the machine's own.
+//! The rules of C for an allocator, one a row: a preloaded library must answer as the machine's
+//! own.
 #![expect(clippy::print_stdout, reason = "what is asked is read from there")]
 
 mod c;
@@ -14,7 +15,7 @@ use std::{
 use c::Block;
 use library::library;
 
-/// Says to this test's program what it is to do.
+/// The environment variable that tells this test's program what to do.
 const INSIDE: &str = "FURLONG_TEST_INSIDE";
 
 const LIBRARIES: [&str; 5] = [
@@ -25,7 +26,7 @@ const LIBRARIES: [&str; 5] = [
     "furlong_malloc_per_call",
 ];
 
-/// Asks, with `errno` cleared, and says what it was afterwards where the answer is null.
+/// Runs a call with `errno` cleared; reports `errno` if the result is null.
 fn asked(ask: impl FnOnce() -> Block) -> String {
     c::set_errno(0);
     let block = ask();
@@ -36,7 +37,7 @@ fn asked(ask: impl FnOnce() -> Block) -> String {
     "a block".to_owned()
 }
 
-/// Whether a block begins at a multiple; it is freed.
+/// Frees a block, and reports if it was at a multiple of `align`.
 fn at_multiple(block: Block, align: usize) -> String {
     let right = !block.is_null() && block.addr().is_multiple_of(align);
     c::free(block);
@@ -123,7 +124,7 @@ const ROWS: &[Row] = &[
         all.join(" ")
     }),
     ("alignments of more than there is", || {
-        // With or without a block: the one has the room, the other says that it has not.
+        // With or without a block: one allocator has the room, the other reports that it has not.
         let all = [1 << 40, 1 << 46, 1 << 62].map(|align| {
             c::set_errno(0);
             let block = c::memalign(align, 10);
@@ -228,7 +229,7 @@ const ROWS: &[Row] = &[
     }),
 ];
 
-/// Allocates until the limit of the process is reached, and again after everything was freed.
+/// Allocates until the process's limit is reached, three times, freeing everything in between.
 fn to_the_limit() {
     for _ in 0..3 {
         let mut held = Vec::with_capacity(100_000);
@@ -246,7 +247,7 @@ fn to_the_limit() {
     }
 }
 
-/// This program again, to do something inside; `limit` is of its address space, in KiB.
+/// Runs this program again for one task; `limit` is that of its address space, in KiB.
 fn inside(what: &str, test: &str, name: Option<&str>, limit: &str) -> Output {
     let program = env::current_exe().expect("a test has a path");
     let script = format!("ulimit -v {limit}; exec \"$0\" --exact {test} --nocapture");

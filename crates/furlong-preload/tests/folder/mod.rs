@@ -1,4 +1,4 @@
-//! A folder for programs in C that tests compile.
+//! A folder for C programs that tests compile.
 #![forbid(unsafe_code)]
 
 use std::{
@@ -7,7 +7,7 @@ use std::{
     process::{self, Command},
 };
 
-/// A folder that goes with this.
+/// A folder that is removed when this is dropped.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -17,7 +17,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Compiles a program, by its path among the tests and without `.c`, or with `.cpp`.
+    /// Compiles a program, given by its path among the tests, without `.c` or with `.cpp`.
     pub(crate) fn compiled(&self, source: &str, arguments: &[&str]) -> PathBuf {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
         let is_cxx = source.ends_with(".cpp");
@@ -39,7 +39,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed stays in a folder for such things.
+        // A leftover stays in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

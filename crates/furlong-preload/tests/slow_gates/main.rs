@@ -1,8 +1,8 @@
-//! What the gates of the libraries cost as they are shipped, to the instruction: a pair of malloc
-//! and free, and an operation of random mixed.
+//! The cost of the gates of the shipped libraries, in instructions: of a malloc-free pair, and of
+//! an operation of random mixed.
 //!
-//! The libraries are built as users build them, with everything in one, for what the tests' own
-//! profile makes of a gate says nothing.
+//! The libraries are built as users build them, with link-time optimisation, because the tests' own
+//! profile says nothing about the cost of a gate.
 #![cfg(target_arch = "x86_64")]
 #![forbid(unsafe_code)]
 
@@ -17,14 +17,14 @@ use std::{
 
 use folder::Folder;
 
-/// Instructions of a pair in `pairs.c` that are not the allocator's.
+/// Instructions of a pair in `pairs.c` that are outside the allocator.
 const LOOP: f64 = 6.0;
 
-/// Pairs and operations between two counts: what is done once is in both.
+/// Pairs or operations between two counts; one-time costs are in both counts and cancel.
 const COUNT: u32 = 100_000;
 
-/// The most instructions of a library: those of a pair of so many bytes beside so many live blocks,
-/// and of an operation of random mixed.
+/// The most instructions of a library: of a pair, by block size and number of live blocks, and of
+/// an operation of random mixed.
 struct Budget {
     of: &'static str,
     pairs: [(u32, u32, f64); 5],
@@ -56,7 +56,7 @@ const BUDGETS: [Budget; 2] = [
     },
 ];
 
-/// A library in the profile that it is shipped in.
+/// Builds a library in the profile in which it is shipped.
 fn shipped(name: &str) -> PathBuf {
     let test = env::current_exe().expect("a test has a path");
     let target = test.ancestors().nth(3);
@@ -78,7 +78,7 @@ fn shipped(name: &str) -> PathBuf {
     path
 }
 
-/// Whether instructions can be counted here; says so where not.
+/// True if instructions can be counted here; otherwise says that the test is skipped.
 fn can_count() -> bool {
     let asked = Command::new("valgrind").arg("--version").output();
     let is_there = asked.is_ok_and(|output| output.status.success());
@@ -88,7 +88,7 @@ fn can_count() -> bool {
     is_there
 }
 
-/// The instructions of a program under a library, or under the C library's.
+/// The instructions of a program under a library, or under the C library.
 fn instructions(preload: Option<&Path>, program: &Path, arguments: &[u32]) -> u64 {
     let mut valgrind = Command::new("valgrind");
     valgrind
@@ -108,7 +108,7 @@ fn instructions(preload: Option<&Path>, program: &Path, arguments: &[u32]) -> u6
     number.unwrap_or_else(|| panic!("callgrind says how many there were: {said}"))
 }
 
-/// Those of each of what is repeated, by its number as the first argument.
+/// The instructions of one repetition. The first argument is the number of repetitions.
 fn each(preload: Option<&Path>, program: &Path, more: &[u32]) -> f64 {
     let [few, many] = [COUNT / 5, COUNT / 5 + COUNT].map(|count| {
         let arguments = [&[count], more].concat();
@@ -153,7 +153,7 @@ fn random_mixed_keeps_to_its_instructions() {
     }
 }
 
-/// What a tool of those that link this test says of a library.
+/// The output of a binary tool about a library.
 fn said_of(library: &Path, tool: &str, arguments: &[&str]) -> String {
     let output = Command::new(tool).args(arguments).arg(library).output();
     let output = output.expect("it is of the tools that link this test");
@@ -161,7 +161,8 @@ fn said_of(library: &Path, tool: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The names of a function's instructions up to its first return. It has other names, too.
+/// The mnemonics of a function's instructions up to its first return. The function has other names,
+/// too.
 fn gate(library: &Path, function: &str) -> Vec<String> {
     let symbols = said_of(library, "nm", &["--dynamic"]);
     let mut symbols = symbols.lines().filter_map(|line| line.split_once(" T "));

@@ -1,4 +1,4 @@
-/* mixed COUNT: random mixed, as hakmem's bench_random_mixed has it, with 256 slots and seed 42. With
+/* mixed COUNT: random mixed, like hakmem's bench_random_mixed, with 256 slots and seed 42. With
    NOTHING each call is to a function that does nothing. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* pairs COUNT SIZE LIVE: so many pairs of malloc and free, beside that many blocks in use. What is
-   repeated is in assembly, so that it is the same six instructions whatever compiles them. */
+/* pairs COUNT SIZE LIVE: COUNT pairs of malloc and free, beside LIVE blocks in use. The loop is in
+   assembly, so that it is the same six instructions with any compiler. */
 #include <stdlib.h>
 
 int main(int argc, char **argv) {
