@@ -1,24 +1,24 @@
-//! Builds peers that are written in C and C++ as libraries that can be preloaded, each as its own
-//! build does it, from the sources that its crate brings.
+//! Builds the peers in C and C++ as libraries that can be preloaded. Each is built from the sources
+//! in its crate with the flags of its own build.
 #![forbid(unsafe_code)]
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// A library, and how it is made.
+/// A library and its build.
 struct Library {
-    /// As in its file's name and, in capitals, in the variable that has its path.
+    /// Used in the file's name and, in capitals, in the variable that holds its path.
     name: &'static str,
-    /// The crate that brings the sources, with its version, and where they are in it.
+    /// The crate with the sources, with its version, and the folder in it.
     package: &'static str,
     root: &'static str,
     cpp: bool,
-    /// Below the root.
+    /// Relative to the root.
     includes: &'static [&'static str],
     sources: &'static [&'static str],
-    /// What its own build gives, but for warnings.
+    /// The flags of its own build, except for warnings.
     flags: &'static [&'static str],
-    /// The same where the compiler has it for the target.
+    /// Further flags, used if the compiler supports them for the target.
     perhaps: &'static [&'static str],
 }
 
@@ -43,7 +43,7 @@ const LIBRARIES: [Library; 3] = [
         ],
         perhaps: &[],
     },
-    // Its target `snmallocshim`: release, and the defaults of all its options.
+    // Its target `snmallocshim`: release, with the default of every option.
     Library {
         name: "snmalloc",
         package: "snmalloc-sys-0.7.6",
@@ -75,8 +75,9 @@ const LIBRARIES: [Library; 3] = [
         ],
         perhaps: &["-mcx16", "-mprfchw"],
     },
-    // Its library `rpmallocwrap`: release, with gcc. Its flags for fast floating point are left
-    // out: it has none, and in one step with linking they would change how the program counts.
+    // Its library `rpmallocwrap`: release, with gcc. Its fast floating-point flags are left out. It
+    // has no floating-point code, and passed to the linker they would change the program's
+    // arithmetic.
     Library {
         name: "rpmalloc",
         package: "rpmalloc-sys-0.2.3+b097fd0",
@@ -105,7 +106,7 @@ fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for this build script"))
 }
 
-/// Where cargo has unpacked crates: beside each other, and one of them says where it is.
+/// The folder in which cargo unpacks crates side by side, found from the path of one of them.
 fn unpacked() -> PathBuf {
     let told = variable("DEP_MIMALLOC_INCLUDE_DIR");
     let mut above = Path::new(&told).ancestors();
@@ -115,7 +116,7 @@ fn unpacked() -> PathBuf {
 }
 
 impl Library {
-    /// Where its sources are. A folder of vendored crates has them without their versions.
+    /// The root of its sources. A folder of vendored crates has no versions in its names.
     fn root(&self, unpacked: &Path) -> PathBuf {
         let versioned = unpacked.join(self.package);
         let (name, _) = self.package.rsplit_once('-').expect("it has a version");
@@ -139,7 +140,7 @@ impl Library {
             compiler.arg("-I").arg(root.join(include));
         }
         compiler.args(self.sources.iter().map(|source| root.join(source)));
-        // What is not needed of these is not recorded in the library.
+        // The linker records only those of these libraries that are needed.
         compiler.args(["-Wl,--as-needed", "-pthread", "-latomic", "-ldl", "-o"]);
         let output = compiler.arg(library).output().expect("there is a compiler");
         let said = String::from_utf8_lossy(&output.stderr);
@@ -148,8 +149,8 @@ impl Library {
     }
 }
 
-/// Leaves the libraries' paths in `FURLONG_<NAME>`. There is nothing where none can be preloaded,
-/// or the feature was not asked for.
+/// Stores the libraries' paths in `FURLONG_<NAME>`. No file is built if the target cannot preload
+/// libraries, or if the feature is off.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     for library in LIBRARIES {

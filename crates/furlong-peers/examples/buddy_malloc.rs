@@ -14,7 +14,7 @@ use over_buddy::Buddy;
 
 static HEAP: Buddy = Buddy::new();
 
-// SAFETY: a function of the kind that the loader calls from there.
+// SAFETY: a function of the type that the loader calls from there.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn() = face::loaded;

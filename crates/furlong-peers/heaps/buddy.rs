@@ -1,6 +1,6 @@
-//! buddy_system_allocator, over addresses that are reserved once and have memory where they were
-//! touched; nothing goes back. A block's order is kept beside the heap, as kernels do it, so that a
-//! power of two takes no more than that.
+//! buddy_system_allocator, over an address range that is reserved once and gets memory on first
+//! touch; nothing is given back. The order of each block is kept beside the heap, as in kernels, so
+//! that a power of two needs no larger block.
 
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
@@ -11,24 +11,25 @@ use talc::lock_api::Mutex;
 use crate::heap::Heap;
 use crate::lock::SystemLock;
 
-/// The order of the largest block, which is all there is: 64 GiB of addresses.
+/// The order of the largest block, which is the whole range: 64 GiB of addresses.
 const LAST: usize = 36;
 const RESERVED: usize = 1 << LAST;
 
 /// The order of the smallest block.
 const FIRST: u32 = 4;
 
-/// The system's buddies, where they are, and a byte for each sixteen of them: what is in use.
+/// The buddies, the start of their range, and a table of the orders of used blocks, one byte for
+/// each 16 bytes of the range.
 struct Region {
     buddies: Buddies<{ LAST + 1 }>,
     start: *mut u8,
     orders: *mut u8,
 }
 
-// SAFETY: all of it may be used from any thread, by one at a time.
+// SAFETY: any thread may use all of it, one at a time.
 unsafe impl Send for Region {}
 
-/// Addresses whose memory comes when they are touched; null where there are not so many.
+/// Reserves addresses that get memory on first touch; null if there are not enough.
 fn reserved(len: usize) -> *mut u8 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -48,8 +49,8 @@ impl Region {
         orders: ptr::null_mut(),
     };
 
-    /// Reserves the addresses before the first block. Twice as many, so that the heap begins at a
-    /// multiple of its length and is one block.
+    /// Reserves the addresses before the first allocation. It reserves twice the length, so that
+    /// the heap can begin at a multiple of its length and is one block.
     fn begin(&mut self) -> Option<()> {
         if self.start.is_null() {
             let (start, orders) = (reserved(2 * RESERVED), reserved(RESERVED >> FIRST));
@@ -57,14 +58,14 @@ impl Region {
                 return None;
             }
             let start = start.wrapping_add(start.align_offset(RESERVED));
-            // SAFETY: reserved for this alone, and for good.
+            // SAFETY: reserved for this heap alone, for ever.
             unsafe { self.buddies.init(start.expose_provenance(), RESERVED) };
             (self.start, self.orders) = (start, orders);
         }
         Some(())
     }
 
-    /// Where a block's order is.
+    /// The entry for a block's order.
     fn order(&self, block: *mut u8) -> *mut u8 {
         let at = (block.addr() - self.start.addr()) >> FIRST;
         self.orders.wrapping_add(at)
@@ -73,7 +74,7 @@ impl Region {
     fn allocate(&mut self, order: u32) -> Option<NonNull<u8>> {
         self.begin()?;
         let block = self.buddies.alloc(layout(order)?).ok()?;
-        // SAFETY: a place in the table, for a block that nobody else has.
+        // SAFETY: an entry of the table, for a block that nobody else has.
         unsafe { self.order(block.as_ptr()).write(order as u8) };
         Some(block)
     }
@@ -81,18 +82,18 @@ impl Region {
     /// # Safety
     /// A live block.
     unsafe fn order_of(&self, block: *mut u8) -> u32 {
-        // SAFETY: it was written when the block was made.
+        // SAFETY: it was written when the block was allocated.
         u32::from(unsafe { self.order(block).read() })
     }
 }
 
-/// The order that a request has; nothing where it is longer than all there is.
+/// The order for a request; `None` if the request is larger than the range.
 fn order(size: usize, align: usize) -> Option<u32> {
     let len = size.max(align).checked_next_power_of_two()?;
     (len <= RESERVED).then_some(len.trailing_zeros().max(FIRST))
 }
 
-/// What a block of an order is asked for with.
+/// The layout with which a block of an order is requested.
 fn layout(order: u32) -> Option<Layout> {
     Layout::from_size_align(1 << order, 1 << FIRST).ok()
 }
@@ -101,13 +102,13 @@ fn layout(order: u32) -> Option<Layout> {
 pub(crate) struct Buddy(Mutex<SystemLock, Region>);
 
 impl Buddy {
-    /// A heap without addresses yet.
+    /// A heap that has not reserved addresses yet.
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(Region::NONE))
     }
 }
 
-// SAFETY: each block is a power of two at a multiple of itself, and its buddy's no part of it.
+// SAFETY: each block is a power of two in size and alignment, and does not overlap its buddy.
 unsafe impl Heap for Buddy {
     fn allocate(&self, size: usize, align: usize) -> *mut u8 {
         let block = order(size, align).and_then(|order| self.0.lock().allocate(order));
@@ -140,7 +141,7 @@ unsafe impl Heap for Buddy {
         // SAFETY: the caller's promise.
         let order = unsafe { region.order_of(block) };
         if let (Some(block), Some(layout)) = (NonNull::new(block), layout(order)) {
-            // SAFETY: it was given by this layout, and nobody uses it any more.
+            // SAFETY: it was allocated with this layout, and nobody uses it any more.
             unsafe { region.buddies.dealloc(block, layout) };
         }
     }

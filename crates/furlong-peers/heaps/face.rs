@@ -1,5 +1,5 @@
-//! The functions of C over the heap of the library that has this, `crate::HEAP`. C++ has its
-//! operators over them.
+//! The C functions over the heap of the including library, `crate::HEAP`. The C++ operators call
+//! them.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -10,19 +10,19 @@ use crate::HEAP;
 use crate::heap::Heap as _;
 use crate::lock::SystemLock;
 
-/// Where the largest type begins.
+/// The alignment of the largest type.
 const ALIGN: usize = 16;
 
-/// What C returns where there is no memory, which `errno` says too.
+/// Sets `errno` and returns null, as C functions do on failure.
 fn refuse(why: c_int) -> *mut c_void {
-    // SAFETY: it always returns this thread's.
+    // SAFETY: it always returns this thread's errno.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     unsafe { errno.write(why) };
     ptr::null_mut()
 }
 
-/// The block, or what C returns instead.
+/// The block, or C's answer if it is null.
 fn given(block: *mut u8) -> *mut c_void {
     if block.is_null() {
         refuse(libc::ENOMEM)
@@ -44,7 +44,7 @@ extern "C" fn malloc(size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free(block: *mut c_void) {
     if !block.is_null() {
-        // SAFETY: the caller gives a block of this heap away.
+        // SAFETY: the caller gives up a block of this heap.
         unsafe { HEAP.free(block.cast()) };
     }
 }
@@ -63,11 +63,11 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
         return malloc(size);
     }
     if size == 0 {
-        // SAFETY: the caller gives a block of this heap away.
+        // SAFETY: the caller gives up a block of this heap.
         unsafe { free(block) };
         return ptr::null_mut();
     }
-    // SAFETY: the caller has the answer instead of its block.
+    // SAFETY: the result replaces the caller's block.
     given(unsafe { HEAP.resize(block.cast(), size) })
 }
 
@@ -115,7 +115,7 @@ unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: u
     if block.is_null() {
         return libc::ENOMEM;
     }
-    // SAFETY: the caller has it written.
+    // SAFETY: the caller lets it be written.
     unsafe { out.write(block.cast()) };
     0
 }
@@ -133,7 +133,7 @@ extern "C" fn pvalloc(size: usize) -> *mut c_void {
     }
 }
 
-/// A child has only the thread that forked: it must be the one that has the lock.
+/// Takes the lock for the forking thread, which is the only one in the child.
 extern "C" fn before_fork() {
     SystemLock.lock();
 }
@@ -143,8 +143,8 @@ extern "C" fn after_fork() {
     unsafe { SystemLock.unlock() };
 }
 
-/// When the library is loaded: forks are watched.
+/// Runs when the library is loaded: registers the fork handlers.
 pub(crate) extern "C" fn loaded() {
-    // SAFETY: three functions that stay; if there is no memory for them, forks are not watched.
+    // SAFETY: three functions that are never unloaded; if out of memory, forks are not handled.
     unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork)) };
 }

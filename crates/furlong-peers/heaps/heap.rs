@@ -1,40 +1,41 @@
-//! What C asks of a heap: its blocks come back by their address alone, while a kernel's heap wants
-//! to be told again what was asked for. Each heap here keeps that where it costs it least.
+//! The heap interface below the C functions. C frees blocks by address alone, but a kernel's heap
+//! needs the size again. Each heap here keeps it in the cheapest way.
 
-/// A heap under the functions of C.
+/// A heap below the C functions.
 ///
 /// # Safety
-/// Blocks are apart from each other, as long and as aligned as they were asked for, and their
-/// owner's until they are given back.
+/// Blocks do not overlap, have at least the requested size and alignment, and belong to their owner
+/// until they are freed.
 pub(crate) unsafe trait Heap {
-    /// A block of so many bytes at a multiple of `align`, which is a power of two of at least 16.
-    /// Null where there is no memory.
+    /// A block of `size` bytes at a multiple of `align`, which is a power of two of at least 16.
+    /// Null if out of memory.
     fn allocate(&self, size: usize, align: usize) -> *mut u8;
 
-    /// The same with zeros. No heap here knows what is zero already.
+    /// As [`allocate`](Self::allocate), filled with zeros. No heap here knows which memory is zero
+    /// already.
     fn allocate_zeroed(&self, size: usize, align: usize) -> *mut u8 {
         let block = self.allocate(size, align);
         if !block.is_null() {
-            // SAFETY: a block of so many bytes.
+            // SAFETY: a block of this size.
             unsafe { block.write_bytes(0, size) };
         }
         block
     }
 
-    /// How many bytes of a block the program may use.
+    /// The number of bytes of a block that the program may use.
     ///
     /// # Safety
     /// A live block of this heap.
     unsafe fn usable(&self, block: *mut u8) -> usize;
 
-    /// Another size for a block, perhaps elsewhere, at a multiple of 16. Null where there is no
-    /// memory, and then the block is as it was.
+    /// Resizes a block, perhaps by moving it, at a multiple of 16. Null if out of memory; then the
+    /// block is unchanged.
     ///
     /// # Safety
-    /// A live block of this heap, which the answer takes the place of.
+    /// A live block of this heap, which the result replaces.
     unsafe fn resize(&self, block: *mut u8, size: usize) -> *mut u8;
 
-    /// Takes a block back.
+    /// Frees a block.
     ///
     /// # Safety
     /// A live block of this heap, which nobody uses any more.

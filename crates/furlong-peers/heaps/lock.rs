@@ -1,19 +1,19 @@
-//! The lock of the heaps: the C library's. Theirs spin, since a kernel sees to it that nobody is
-//! interrupted who has one; in a program that would cost a waiting thread its whole turn.
+//! The lock of the heaps: the C library's mutex. Their own locks spin, since a kernel never
+//! interrupts a holder. In a program a spinning thread would waste its whole time slice.
 
 use core::cell::UnsafeCell;
 
 use talc::lock_api::{GuardNoSend, RawMutex};
 
-/// A mutex that any thread may reach.
+/// A mutex that any thread may use.
 struct Shared(UnsafeCell<libc::pthread_mutex_t>);
 
-// SAFETY: a mutex is there to be shared; only the C library looks into it.
+// SAFETY: a mutex is made for sharing; only the C library accesses it.
 unsafe impl Sync for Shared {}
 
 static MUTEX: Shared = Shared(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
 
-/// The one lock, under which every heap of a library is: there is one.
+/// The lock of a library's heap. There is one heap and one lock a library.
 #[derive(Debug)]
 pub(crate) struct SystemLock;
 
@@ -24,7 +24,7 @@ unsafe impl RawMutex for SystemLock {
     type GuardMarker = GuardNoSend;
 
     fn lock(&self) {
-        // SAFETY: a mutex that is initialised and never moves.
+        // SAFETY: an initialised mutex that never moves.
         unsafe { libc::pthread_mutex_lock(MUTEX.0.get()) };
     }
 
@@ -34,7 +34,7 @@ unsafe impl RawMutex for SystemLock {
     }
 
     unsafe fn unlock(&self) {
-        // SAFETY: as above, and the caller has it.
+        // SAFETY: as above, and the caller holds it.
         unsafe { libc::pthread_mutex_unlock(MUTEX.0.get()) };
     }
 }

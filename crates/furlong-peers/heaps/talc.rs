@@ -1,5 +1,5 @@
-//! talc, with memory from the system by its own source for that: a megabyte or more at a time,
-//! which goes back when nothing of it is in use.
+//! talc, with memory from the system through talc's own source type: a megabyte or more at a time,
+//! which is given back when none of it is in use.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr;
@@ -10,39 +10,39 @@ use talc::source::GlobalAllocSource;
 use crate::heap::Heap;
 use crate::lock::SystemLock;
 
-/// What stands before each block, for talc must be told it again.
+/// The header before each block, because talc needs the layout to free it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Head {
-    /// Bytes that were asked for.
+    /// The requested size.
     size: usize,
-    /// Bytes from where talc's block begins to where the program's does: as many as it is aligned
-    /// to.
+    /// Bytes from the start of talc's block to the program's: equal to the alignment.
     lead: usize,
 }
 
 impl Head {
-    /// The layout of both; nothing where there is none that long.
+    /// The layout of header and block; `None` if it would be too long.
     fn layout(self) -> Option<Layout> {
         let whole = self.size.checked_add(self.lead)?;
         Layout::from_size_align(whole, self.lead).ok()
     }
 
-    /// Where it stands.
+    /// The place of a block's header.
     fn of(block: *mut u8) -> *mut Self {
         block.cast::<Self>().wrapping_sub(1)
     }
 
-    /// That of a block.
+    /// The header of a block.
     ///
     /// # Safety
     /// A live block.
     unsafe fn read(block: *mut u8) -> Self {
-        // SAFETY: it was written when the block was made, inside what talc gave.
+        // SAFETY: it was written when the block was allocated, inside talc's block.
         unsafe { Self::of(block).read() }
     }
 
-    /// Puts it into what talc gave, if it gave anything; the program's block behind it.
+    /// Writes the header into talc's block, if there is one, and returns the program's block behind
+    /// it.
     ///
     /// # Safety
     /// Null, or memory of this layout.
@@ -58,7 +58,7 @@ impl Head {
     }
 }
 
-/// A heap of talc's.
+/// A talc heap.
 pub(crate) struct Talc(TalcLock<SystemLock, GlobalAllocSource<Pages>>);
 
 impl Talc {
@@ -68,14 +68,14 @@ impl Talc {
     }
 }
 
-// SAFETY: talc's blocks are; what stands before a block is talc's to give, too.
+// SAFETY: talc's blocks satisfy it; the header before a block is also inside talc's block.
 unsafe impl Heap for Talc {
     fn allocate(&self, size: usize, align: usize) -> *mut u8 {
         let head = Head { size, lead: align };
         let Some(layout) = head.layout() else {
             return ptr::null_mut();
         };
-        // SAFETY: it is longer than nothing.
+        // SAFETY: the layout is not empty.
         let start = unsafe { self.0.alloc(layout) };
         // SAFETY: memory of this layout, or null.
         unsafe { head.put(start) }
@@ -93,9 +93,9 @@ unsafe impl Heap for Talc {
         let (Some(old), Some(new)) = (before.layout(), after.layout()) else {
             return ptr::null_mut();
         };
-        // SAFETY: where this block's memory begins.
+        // SAFETY: the start of this block's memory.
         let start = unsafe { block.sub(before.lead) };
-        // SAFETY: memory of this layout, and a size that is one of a layout.
+        // SAFETY: memory of this layout, and the size of a valid layout.
         let start = unsafe { self.0.realloc(start, old, new.size()) };
         // SAFETY: memory of the new layout, or null.
         unsafe { after.put(start) }
@@ -105,18 +105,18 @@ unsafe impl Heap for Talc {
         // SAFETY: the caller's promise.
         let head = unsafe { Head::read(block) };
         let layout = head.layout().expect("it was given by this layout");
-        // SAFETY: where this block's memory begins.
+        // SAFETY: the start of this block's memory.
         let start = unsafe { block.sub(head.lead) };
         // SAFETY: memory of this layout, which nobody uses any more.
         unsafe { self.0.dealloc(start, layout) };
     }
 }
 
-/// The system's memory, page by page.
+/// The system's pages.
 #[derive(Debug)]
 struct Pages;
 
-// SAFETY: mappings are apart from each other, and aligned to more than talc asks for.
+// SAFETY: mappings do not overlap, and are aligned to more than talc requests.
 unsafe impl GlobalAlloc for Pages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let access = libc::PROT_READ | libc::PROT_WRITE;

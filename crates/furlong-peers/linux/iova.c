@@ -1,4 +1,4 @@
-/* Linux's allocator of device addresses for the lab: a domain's tree, and the magazines before it. */
+/* Linux's allocator of device addresses for the lab: a domain's tree, and the magazines over it. */
 #include <linux/iova.h>
 
 struct domain {
@@ -7,7 +7,7 @@ struct domain {
 	bool has_magazines;
 };
 
-/* Over pages from `first` to `last`, with nothing reserved. */
+/* A domain over pages `first` to `last`, with nothing reserved. */
 EXPORT struct domain *furlong_linux_iova_new(u64 first, u64 last, bool has_magazines)
 {
 	struct domain *domain = aligned_alloc(64, round_up(sizeof(*domain), 64));
@@ -31,13 +31,13 @@ EXPORT void furlong_linux_iova_drop(struct domain *domain)
 	free(domain);
 }
 
-/* Exactly these pages, which are free. */
+/* Reserves exactly these pages, which must be free. */
 EXPORT struct iova *furlong_linux_iova_reserve_at(struct domain *domain, u64 first, u64 last)
 {
 	return reserve_iova(&domain->pages, first, last);
 }
 
-/* So many pages at or below page `limit`, from the tree. */
+/* Reserves a number of pages at or below page `limit`, from the tree. */
 EXPORT struct iova *furlong_linux_iova_reserve(struct domain *domain, u64 pages, u64 limit,
 					       bool aligned)
 {
@@ -54,7 +54,7 @@ EXPORT void furlong_linux_iova_release(struct domain *domain, struct iova *iova)
 	__free_iova(&domain->pages, iova);
 }
 
-/* The same by way of a CPU's magazines: the first page, or 0. */
+/* Reserves pages through a CPU's magazines. Returns the first page, or 0. */
 EXPORT u64 furlong_linux_iova_reserve_fast(struct domain *domain, unsigned int cpu, u64 pages)
 {
 	furlong_cpu = cpu;
@@ -68,9 +68,9 @@ EXPORT void furlong_linux_iova_release_fast(struct domain *domain, unsigned int 
 	free_iova_fast(&domain->pages, first, pages);
 }
 
-/* Writes first and last page of what is reserved in ascending order, as far as there is room; how
- * many there are. What magazines keep goes back to the tree before: for nobody can have a whole
- * space and a page, and who asks for it has them emptied. */
+/* Writes first and last page of each reserved range in ascending order, up to `room` of them.
+ * Returns their number. First it empties the magazines into the tree, by a request that must fail:
+ * for more pages than the space has. */
 EXPORT size_t furlong_linux_iova_list(struct domain *domain, u64 (*extents)[2], size_t room)
 {
 	size_t count = 0;

@@ -1,12 +1,12 @@
 /* Memory, grace periods and CPUs for Linux's files in a process.
  *
- * Objects come from free lists of the thread, as from a kernel's slab: an allocation pops, a release
- * pushes, and neither asks anybody. What a thread leaves behind goes to a list that all share.
+ * Objects come from free lists of the thread, as from a kernel's slab: an allocation pops, a free
+ * pushes, and neither takes a lock. The lists of an ended thread go to a list that all share.
  *
- * A reader writes down in which period it began, without a fence: who waits for readers has the
- * system run one on every CPU (membarrier). Objects wait in two lists, one that is being filled and
- * one whose period has ended for new readers; a list is given back when no reader is left that began
- * before. Nobody ever waits for a reader. */
+ * A reader records the period in which it began, without a fence. A thread that waits for readers
+ * lets the system run a fence on every CPU (membarrier). Retired objects wait in two lists: one is
+ * being filled, and the other's period has ended for new readers. The latter is freed when no
+ * reader is left that began before. No thread ever waits for a reader. */
 #define _GNU_SOURCE
 #include "kernel.h"
 
@@ -22,7 +22,7 @@
 #define rest() barrier()
 #endif
 
-/* Spins as long as a holder may take that runs on another CPU; one that does not run needs this one. */
+/* Spins as long as a running holder may take; a holder that is not running needs this CPU. */
 #define SPINS 200
 
 void furlong_wait_for(spinlock_t *lock)
@@ -79,13 +79,13 @@ struct kmem_cache *kmem_cache_create(const char *name, unsigned int size, unsign
 	return cache;
 }
 
-/* Caches are made once for all and stay: a process ends without its caches being missed. */
+/* Caches are created once and never destroyed: the process ends with them. */
 void kmem_cache_destroy(struct kmem_cache *cache)
 {
 	(void)cache;
 }
 
-/* Has the thread's end seen, of which it has to be told once. */
+/* Registers the destructor at this thread's end, once. */
 static void see_thread_end(void)
 {
 	if (!gives_back) {
@@ -165,7 +165,7 @@ void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, void **objects
 
 /* Grace periods. */
 
-/* Objects that are retired before readers are looked at, as many as ours wait for. */
+/* The number of retired objects before readers are checked: the same as ours. */
 #define BATCH 64
 
 __thread struct furlong_reader furlong_reader;
@@ -203,7 +203,7 @@ static void forget_reader(struct furlong_reader *reader)
 	spin_unlock(&readers_lock);
 }
 
-/* Whether no reader is left that began before the period that is waited for. */
+/* True if no reader is left that began before the period that is waited for. */
 static bool have_readers_left(void)
 {
 	bool have_left = true;
@@ -218,7 +218,7 @@ static bool have_readers_left(void)
 	return have_left;
 }
 
-/* Ends the period for readers that begin now. A thread without a fence of its own has one here. */
+/* Ends the period for new readers. Runs a fence on all threads, since readers have none. */
 static void end_period(void)
 {
 	waited_for = furlong_period + 1;
@@ -269,7 +269,7 @@ void *__alloc_percpu(size_t size, size_t align)
 	return all ? memset(all, 0, FURLONG_CPUS * FURLONG_CPU_STRIDE) : NULL;
 }
 
-/* The beginning and a thread's end. */
+/* Start, and a thread's end. */
 
 static void leave_behind(void *unused)
 {
@@ -295,7 +295,7 @@ static void leave_behind(void *unused)
 void maple_tree_init(void);
 int iova_cache_get(void);
 
-/* Once, before anything else; 0 where all is there. */
+/* Initialises the library, once, before anything else; 0 on success. */
 EXPORT int furlong_linux_begin(void)
 {
 	if (pthread_key_create(&thread_end, leave_behind))

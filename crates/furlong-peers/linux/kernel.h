@@ -1,8 +1,8 @@
-/* What Linux's files ask of the kernel around them, said again for a process. Every header that
- * they include and that does not come with them leads here.
+/* The parts of a kernel that Linux's files need, for a process. Every header that they include and
+ * that does not come with them leads here.
  *
- * Assertions are what a kernel without debugging has: BUG_ON ends the process, WARN_ON looks at its
- * condition. Locks spin; disabling interrupts is nothing, since a process has none. */
+ * Assertions are those of a kernel without debugging: BUG_ON ends the process, WARN_ON evaluates
+ * its condition. Locks spin. Disabling interrupts does nothing, since a process has none. */
 #ifndef FURLONG_KERNEL_H
 #define FURLONG_KERNEL_H
 
@@ -35,7 +35,7 @@ typedef unsigned int slab_flags_t;
 #define U32_MAX UINT32_MAX
 #define U64_MAX UINT64_MAX
 
-/* What the compiler is told. */
+/* Attributes for the compiler. */
 
 #define EXPORT __attribute__((visibility("default")))
 #undef __always_inline
@@ -144,7 +144,7 @@ static inline int fls64(u64 word)
 #define smp_load_acquire(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define smp_store_release(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 
-/* Locks: a byte that is swapped, as the kernel's is where nobody waits. */
+/* Locks: one compare-and-swap, as in the kernel if there is no contention. */
 
 typedef struct { int locked; } spinlock_t;
 struct lockdep_map { };
@@ -182,7 +182,7 @@ struct mutex { spinlock_t lock; };
 #define mutex_lock(mutex) spin_lock(&(mutex)->lock)
 #define mutex_unlock(mutex) spin_unlock(&(mutex)->lock)
 
-/* Read-copy-update: kernel.c says how. */
+/* Read-copy-update: see kernel.c. */
 
 struct callback_head {
 	struct callback_head *next;
@@ -230,7 +230,7 @@ static inline void rcu_read_unlock(void)
 #define rcu_assign_pointer(pointer, value) smp_store_release(&(pointer), value)
 #define RCU_INIT_POINTER(pointer, value) WRITE_ONCE(pointer, value)
 
-/* Memory: kernel.c says whence. */
+/* Memory: see kernel.c. */
 
 #define __GFP_ZERO 1U
 #define __GFP_NOWARN 2U
@@ -258,8 +258,8 @@ void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, void **objects
 #define kfree(object) free(object)
 #define kvfree(object) free(object)
 
-/* CPUs: a thread is the one that it was told to be. What each has of its own lies two lines of
- * memory from the next one's. */
+/* CPUs: a thread is on the CPU that it was told. Each CPU's own memory is two cache lines away
+ * from the next one's. */
 
 #define FURLONG_CPUS 8
 #define FURLONG_CPU_STRIDE 128
@@ -280,7 +280,7 @@ void *__alloc_percpu(size_t size, size_t align);
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < FURLONG_CPUS; (cpu)++)
 #define for_each_online_cpu(cpu) for_each_possible_cpu(cpu)
 
-/* CPUs that come and go: none does. */
+/* CPU hotplug: CPUs never come or go. */
 
 struct hlist_node { struct hlist_node *next, **pprev; };
 #define hlist_entry_safe(pointer, type, member) \
@@ -291,8 +291,8 @@ enum { CPUHP_IOMMU_IOVA_DEAD };
 #define cpuhp_state_add_instance_nocalls(state, node) ((void)(node), 0)
 #define cpuhp_state_remove_instance_nocalls(state, node) do { } while (0)
 
-/* Numbers in the place of pointers, as an xarray has them: odd words are the user's, those that end
- * in 10 the tree's own. */
+/* Numbers in place of pointers, as in an xarray: odd words are the user's, words that end in binary
+ * 10 are the tree's own. */
 
 #define xa_mk_value(number) ((void *)((unsigned long)(number) << 1 | 1))
 #define xa_to_value(entry) ((unsigned long)(entry) >> 1)

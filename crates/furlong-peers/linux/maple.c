@@ -1,7 +1,7 @@
-/* Linux's maple tree for the lab: trees of areas as mm has them, each area a number.
+/* Linux's maple tree for the lab: trees of areas as in mm, each area a number.
  *
- * `shared` is a tree whose readers take no lock and whose writers take the tree's own; the other
- * kind has one owner, who needs none. Both know their gaps. */
+ * A `shared` tree has readers without a lock and writers that take the tree's own. The other kind
+ * has one owner, who needs no lock. Both store their gaps. */
 #include <linux/maple_tree.h>
 
 struct tree {
@@ -24,7 +24,7 @@ static void unlock(struct tree *tree)
 		mtree_unlock(&tree->areas);
 }
 
-/* A tree is not shared before others can see it. */
+/* A new tree. It becomes an RCU tree only once others can see it. */
 static struct tree *made(bool shared)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));
@@ -65,7 +65,7 @@ EXPORT bool furlong_linux_maple_store(struct tree *tree, u64 first, u64 last, u3
 	return !refused;
 }
 
-/* The number and 1, or 0 where there is no area. */
+/* Erases an area; returns its number plus 1, or 0 if there is no area. */
 EXPORT u64 furlong_linux_maple_erase(struct tree *tree, u64 address)
 {
 	MA_STATE(at, &tree->areas, address, address);
@@ -78,7 +78,7 @@ EXPORT u64 furlong_linux_maple_erase(struct tree *tree, u64 address)
 	return erased ? (u64)xa_to_value(erased) + 1 : 0;
 }
 
-/* Likewise. */
+/* Finds an area; returns its number plus 1, or 0 if there is no area. */
 EXPORT u64 furlong_linux_maple_find(struct tree *tree, u64 address)
 {
 	void *found = mtree_load(&tree->areas, address);
@@ -86,7 +86,7 @@ EXPORT u64 furlong_linux_maple_find(struct tree *tree, u64 address)
 	return found ? (u64)xa_to_value(found) + 1 : 0;
 }
 
-/* All of them, added up; the reader goes inside once. */
+/* The sum of the results for all addresses, in one read-side critical section. */
 EXPORT u64 furlong_linux_maple_look_up(struct tree *tree, const u64 *addresses, size_t count)
 {
 	u64 sum = 0;
@@ -98,7 +98,7 @@ EXPORT u64 furlong_linux_maple_look_up(struct tree *tree, const u64 *addresses, 
 	return sum;
 }
 
-/* First and last address, by exclusive or, and the number, of all areas added up. */
+/* The sum over all areas of the number and of first XOR last address. */
 EXPORT u64 furlong_linux_maple_sum(struct tree *tree)
 {
 	MA_STATE(at, &tree->areas, 0, 0);
@@ -112,8 +112,8 @@ EXPORT u64 furlong_linux_maple_sum(struct tree *tree)
 	return sum;
 }
 
-/* A copy of the areas of which `keeps` says so, as a fork makes it: nodes for all of them beforehand,
- * then one area after the other. */
+/* Copies the areas that `keeps` selects, as a fork does: first nodes for all of them, then one area
+ * after the other. */
 EXPORT struct tree *furlong_linux_maple_duplicate(struct tree *from,
 						  bool (*keeps)(const void *, u32),
 						  const void *context)
@@ -163,9 +163,9 @@ EXPORT void furlong_linux_maple_unlock(struct tree *tree)
 	unlock(tree);
 }
 
-/* Where the lowest or the highest gap of `len` begins, or the last address of all; under the lock.
- * What does not fit into the window is not asked for: 6.1 would find room before it. Nor is a window
- * of one address, which it refuses. */
+/* The start of the lowest or highest gap of `len`, or the last address of all; under the lock. A
+ * length above the window's is not passed on, because 6.1 would find room before the window. Nor is
+ * a window of one address, which it refuses. */
 EXPORT u64 furlong_linux_maple_gap(struct tree *tree, u64 first, u64 last, u64 len, bool lowest)
 {
 	MA_STATE(at, &tree->areas, first, first);

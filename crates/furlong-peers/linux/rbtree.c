@@ -1,5 +1,5 @@
-/* Linux's red-black tree for the lab: nodes that are made beforehand go in and out, with or without
- * what each knows of its subtree, the first and the last address and the largest gap. */
+/* Linux's red-black tree for the lab: preallocated nodes are inserted and removed, with or without
+ * a summary of each node's subtree: the first and the last address, and the largest gap. */
 #include <linux/rbtree_augmented.h>
 
 struct summary { u64 first, last, gap; };
@@ -42,7 +42,7 @@ static struct summary summed(const struct page_node *node)
 	return sum;
 }
 
-/* Whether nothing has changed: a climb may end there. */
+/* Updates a summary. Returns true if it was unchanged, so that the propagation may end. */
 static bool sum_up(struct page_node *node, bool may_end)
 {
 	struct summary sum = summed(node);
@@ -79,7 +79,7 @@ EXPORT void furlong_linux_rbtree_drop(struct tree *tree)
 	free(tree);
 }
 
-/* What a node that is out stands for. */
+/* Sets the extent of a node that is not in the tree. */
 EXPORT void furlong_linux_rbtree_place(struct tree *tree, size_t at, u64 start, u64 last)
 {
 	tree->nodes[at].start = start;
@@ -116,7 +116,7 @@ EXPORT void furlong_linux_rbtree_remove(struct tree *tree, size_t at)
 		rb_erase(links, &tree->root);
 }
 
-/* The node that has an address, or the number of nodes. */
+/* The node with this last address, or the number of nodes if there is none. */
 EXPORT size_t furlong_linux_rbtree_find(struct tree *tree, u64 last)
 {
 	struct rb_node *links = tree->root.rb_node;
@@ -141,7 +141,7 @@ static struct rb_node *moved(struct rb_node *links, ptrdiff_t by)
 	return links ? (struct rb_node *)((char *)links + by) : NULL;
 }
 
-/* Becomes what `from` is, which has as many nodes. */
+/* Makes the tree a copy of `from`, which has as many nodes. */
 EXPORT void furlong_linux_rbtree_copy(struct tree *tree, const struct tree *from)
 {
 	ptrdiff_t by = (char *)tree->nodes - (char *)from->nodes;
@@ -151,7 +151,7 @@ EXPORT void furlong_linux_rbtree_copy(struct tree *tree, const struct tree *from
 
 		node.links.rb_left = moved(node.links.rb_left, by);
 		node.links.rb_right = moved(node.links.rb_right, by);
-		/* The colour stands in the lowest bits, which no move of whole lines changes. */
+		/* The colour is in the lowest bits, which adding a multiple of 64 does not change. */
 		if (node.links.__rb_parent_color & ~3UL)
 			node.links.__rb_parent_color += by;
 		tree->nodes[at] = node;
@@ -159,8 +159,8 @@ EXPORT void furlong_linux_rbtree_copy(struct tree *tree, const struct tree *from
 	tree->root.rb_node = moved(from->root.rb_node, by);
 }
 
-/* Writes the nodes in order, as far as there is room; how many there are, or SIZE_MAX where their
- * order or a summary is wrong. */
+/* Writes the nodes in order, up to `room` of them. Returns their number, or SIZE_MAX if their order
+ * or a summary is wrong. */
 EXPORT size_t furlong_linux_rbtree_list(const struct tree *tree, u32 *nodes, size_t room)
 {
 	const struct page_node *before = NULL;

@@ -1,15 +1,15 @@
-//! Other people's trees, indexes and allocators beside furlong's: held against the same
-//! specification, and raced in the same experiments by the same command.
+//! Other people's trees, indexes and allocators beside furlong's: checked against the same
+//! specification, and measured in the same experiments by the same command.
 //!
-//! README.md says what each of them offers and what tests found wrong with it. Their crates are
-//! pinned and used nowhere else; Linux's structures come from the user's own machine.
+//! README.md describes each of them and the faults that tests found. Their crates are pinned and
+//! used nowhere else. Linux's structures come from the user's own machine.
 //!
 //! # Files
 //!
-//! - `bounce/`: the peers of [`furlong::bounce`], and the arms that they are in its experiments.
+//! - `bounce/`: the peers of [`furlong::bounce`], and their arms in its experiments.
 //! - `iova/`: those of [`furlong::iova`].
 //! - `linux/`: Linux's own structures, which the user builds.
-//! - `malloc`: allocators to be preloaded.
+//! - `malloc`: allocators that are preloaded.
 //! - `phys/`: those of [`furlong::phys`].
 //! - `tree/`: those of [`furlong::rbtree`].
 //! - `vmspace/`: those of [`furlong::vmspace`].
@@ -25,7 +25,7 @@ pub mod vmspace;
 
 use furlong_lab::experiments::{self, Experiment};
 
-/// The lab's experiments, with the peers as further arms of those that they can be in.
+/// The lab's experiments, with the peers as further arms.
 #[must_use]
 pub fn experiments() -> Vec<Experiment> {
     let mut experiments = experiments::all();

@@ -1,4 +1,4 @@
-//! Allocators that no distribution of the day has, and heaps of kernels, as further arms of the
+//! Allocators that no current distribution has, and heaps of kernels, as further arms of the
 //! experiment that preloads allocators.
 #![forbid(unsafe_code)]
 
@@ -8,42 +8,42 @@ use std::sync::LazyLock;
 
 use furlong_lab::experiments::{Arm, malloc_suite};
 
-/// The experiment that they are in.
+/// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "malloc-suite";
 
-/// What `build.rs` has built, each as its own build does it.
+/// The libraries that `build.rs` has built.
 const BUILT: [(&str, &str); 3] = [
     ("mimalloc-2.3", env!("FURLONG_MIMALLOC")),
     ("snmalloc-0.7", env!("FURLONG_SNMALLOC")),
     ("rpmalloc-1.4", env!("FURLONG_RPMALLOC")),
 ];
 
-/// Heaps of kernels behind the names of C: libraries under `examples/`, which cargo builds where it
-/// is asked for them, beside this executable.
+/// Kernel heaps behind the C functions: libraries under `examples/`, which cargo builds beside this
+/// executable on request.
 const HEAPS: [(&str, &str); 2] = [("talc-5.1", "talc_malloc"), ("buddy-0.13", "buddy_malloc")];
 
-/// Workloads that take a heap minutes where others take seconds.
+/// Workloads that take minutes with a heap, and seconds with others.
 const TOO_LONG: [(&str, &str); 2] = [("buddy-0.13", "perl"), ("buddy-0.13", "returns")];
 
-/// Why.
+/// The reason.
 const WALKS: &str = "each free walks all free blocks of its size";
 
-/// How a user builds them.
+/// The command that builds them.
 const REMEDY: &str = "run `cargo build --release -p furlong-peers --examples`";
 
-/// Why a library was not built with this.
+/// The reason that a library was not built with this executable.
 fn left_out(arm: &str) -> Option<&'static str> {
     let asked = cfg!(feature = "snmalloc") || arm != "snmalloc-0.7";
     (!asked).then_some("run `cargo build --release -p furlong-peers --features snmalloc` (in C++)")
 }
 
-/// Where they are, or would be.
+/// The paths at which they are expected.
 static HEAP_FILES: LazyLock<[String; 2]> = LazyLock::new(|| HEAPS.map(|(_, name)| file(name)));
 
 fn file(name: &str) -> String {
     let here = env::current_exe().unwrap_or_default();
     let file = format!("examples/lib{name}.so");
-    // A test lies one folder further down.
+    // A test executable lies one folder further down.
     let places = here.ancestors().skip(1).take(2);
     let mut places = places.map(|folder| folder.join(&file));
     let found = places.find(|place| place.is_file());
@@ -51,7 +51,7 @@ fn file(name: &str) -> String {
     found.to_string_lossy().into_owned()
 }
 
-/// The arm of a library that was built with this.
+/// The arm of a library that was built with this executable.
 fn built<const AT: usize>() -> Arm {
     Arm {
         na: |workload| {
@@ -64,7 +64,7 @@ fn built<const AT: usize>() -> Arm {
     }
 }
 
-/// The arm of a kernel's heap.
+/// The arm of a kernel heap.
 fn heap<const AT: usize>() -> Arm {
     Arm {
         na: |workload| {
@@ -81,7 +81,7 @@ fn heap<const AT: usize>() -> Arm {
     }
 }
 
-/// The libraries of this build by the names of their arms; a heap's may not be there.
+/// The libraries of this build by the names of their arms; a heap's file may be missing.
 pub fn libraries() -> impl Iterator<Item = (&'static str, &'static Path)> {
     let heaps = HEAPS.into_iter().zip(HEAP_FILES.iter());
     let heaps = heaps.map(|((name, _), file)| (name, file.as_str()));

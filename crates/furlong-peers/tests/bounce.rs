@@ -1,5 +1,5 @@
 //! The peers as arms of `bounce-area`: allocators of runs agree with the specification's model of
-//! one, and do the workloads that the pool does.
+//! one, and run the same workloads as the pool.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -13,10 +13,10 @@ use furlong_spec::{Judge, Random, Subject};
 
 const SLOT: u64 = 2048;
 
-/// As many slots as two areas have.
+/// As many slots as in two areas.
 const SPACE: Geometry = Geometry::low(256, SLOT);
 
-/// The gaps that the model has, as first slots and numbers of slots.
+/// The gaps of the model, as first slots and numbers of slots.
 fn gaps(model: &Bluntly) -> Vec<(u64, u64)> {
     let Outcome::Free(gaps) = model.clone().apply(&Operation::Free) else {
         panic!("the model tells its gaps")
@@ -28,8 +28,9 @@ fn gaps(model: &Bluntly) -> Vec<(u64, u64)> {
     gaps.iter().map(slots).collect()
 }
 
-/// Compares an allocator with the model over runs of `sizes`, which come and go; `fits` says
-/// whether it has to find room for a number of slots in a gap, by its first slot and its slots.
+/// Compares an allocator with the model over runs of `sizes`, which are allocated and freed. `fits`
+/// returns true if the allocator must find room for a number of slots in a gap, which is given by
+/// its first slot and its number of slots.
 fn agrees_with_the_model<A: SlotAllocator>(sizes: &[u64], fits: fn((u64, u64), u64) -> bool) {
     let (mut granted, mut refused) = (0, 0);
     for seed in 0..8 {
@@ -81,7 +82,7 @@ fn agrees_with_the_model<A: SlotAllocator>(sizes: &[u64], fits: fn((u64, u64), u
     assert!(refused > 100, "{refused}");
 }
 
-/// Whether a gap has a run of a power of two at a multiple of itself.
+/// True if a gap has room for a power of two at a multiple of itself.
 fn has_block((first, slots): (u64, u64), wanted: u64) -> bool {
     first.next_multiple_of(wanted) + wanted <= first + slots
 }
@@ -101,7 +102,7 @@ fn the_bitmap_finds_every_run_that_there_is() {
 
 #[test]
 fn the_offset_allocator_agrees_with_the_model_where_a_bin_suits() {
-    // Sizes that are bins' own; a gap is in the bin of the next smaller one.
+    // Sizes of bins; a gap is in the bin of the next smaller size.
     let fits = |(_, slots): (u64, u64), wanted: u64| {
         let step = 1 << slots.ilog2().saturating_sub(3);
         slots & !(step - 1) >= wanted

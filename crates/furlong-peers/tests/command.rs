@@ -1,4 +1,4 @@
-//! The command with the peers: every arm runs, and what one cannot do has a reason.
+//! The command with the peers: every arm runs, and each missing result has a reason.
 #![forbid(unsafe_code)]
 
 use std::process::{Command, Output, Stdio};
@@ -13,7 +13,7 @@ fn furlong_peers(arguments: &[&str]) -> Output {
     command.output().expect("the command is built")
 }
 
-/// All workloads of the experiment under the smallest profile.
+/// The results of all workloads of the experiment under the smallest profile.
 fn smoke() -> ResultFile {
     let folder = tempfile::tempdir().expect("there is a place for files");
     let json = folder.path().join("result.json");
@@ -37,7 +37,7 @@ fn smoke() -> ResultFile {
     serde_json::from_str(&json).expect("it is a result")
 }
 
-/// Whether an arm can run a workload.
+/// True if an arm can run a workload.
 fn is_able(load: &WorkloadResult, arm: &str) -> bool {
     load.arms
         .iter()
@@ -55,13 +55,13 @@ fn every_peer_runs_every_workload_that_it_can() {
     let peers: Vec<&str> = all.skip(2).map(|arm| arm.name).collect();
     for load in loads {
         let names: Vec<&str> = load.arms.iter().map(|arm| arm.name.as_str()).collect();
-        // Those that cannot run it come last.
+        // Arms that cannot run it come last.
         let (able, unable): (Vec<&str>, Vec<&str>) =
             peers.iter().partition(|peer| is_able(load, peer));
         assert_eq!(names, [vec!["scan", "summary"], able, unable].concat());
         for arm in load.arms.iter().filter(|arm| arm.na.is_none()) {
             assert!(arm.samples["time_ns_per_op"].iter().all(Option::is_some));
-            // Who does not count has no counts, and has not failed either.
+            // An arm that does not count has no counts, and has not failed either.
             let is_peer = peers.contains(&arm.name.as_str());
             assert_eq!(arm.samples.contains_key("nodes_visited_per_op"), !is_peer);
         }
@@ -115,7 +115,7 @@ fn a_workload_that_nobody_knows_of_is_left_to_those_that_can_do_all() {
 fn the_list_has_the_peers_and_the_option_changes_nothing_here() {
     let list = furlong_peers(&["list"]);
     let list = String::from_utf8(list.stdout).expect("a list is text");
-    // Where a line is folded is another matter.
+    // The place of line breaks does not matter.
     let words = list.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("free-map, rangemap, range-alloc, vm-allocator"),
@@ -125,7 +125,7 @@ fn the_list_has_the_peers_and_the_option_changes_nothing_here() {
     assert_eq!(String::from_utf8_lossy(&with_option.stdout), list);
 }
 
-/// A run that goes on for so long that it can be interrupted, and its database.
+/// A run that takes long enough to be interrupted, and its database.
 struct Long(tempfile::TempDir);
 
 impl Long {
@@ -136,7 +136,7 @@ impl Long {
         command
     }
 
-    /// What is stored, once there is a finished block.
+    /// The stored result.
     fn shown(&self) -> String {
         let output = self.command(&["show", "--json", "-"]).output();
         String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned()

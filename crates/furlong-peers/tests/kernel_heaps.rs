@@ -1,5 +1,5 @@
-//! The heaps of kernels against the model of an allocator, as C has them here: random requests of
-//! all sizes and alignments, each block filled with words of its own.
+//! The kernel heaps behind C functions against the model of an allocator: random requests of all
+//! sizes and alignments, each block filled with words of its own.
 #![cfg(target_os = "linux")]
 
 use std::ptr::NonNull;
@@ -20,12 +20,12 @@ use heap::Heap;
 use over_buddy::Buddy;
 use over_talc::Talc;
 
-/// The places of a stream's program.
+/// The number of places for blocks in a stream's program.
 const PLACES: usize = 600;
 
 struct Given<H>(H);
 
-// SAFETY: what a heap is there for, and what is held against the model.
+// SAFETY: the contract of Heap, which the model checks.
 unsafe impl<H: Heap> Giver for Given<H> {
     fn give(&self, (size, align): (usize, usize), zeroed: bool) -> Option<NonNull<u8>> {
         let align = align.max(16);
@@ -52,7 +52,7 @@ unsafe impl<H: Heap> Giver for Given<H> {
     }
 }
 
-/// A heap and what a program has of it. Its threads are nothing to a heap under a lock.
+/// A heap and the blocks of a program. The program's threads do not matter to a heap under a lock.
 struct Program<H>(Places<Given<H>>);
 
 impl<H: Heap> Subject for Program<H> {
@@ -72,7 +72,7 @@ fn agrees_with_the_model<H: Heap>(heap: fn() -> H) {
     for seed in 0..4 {
         let mut program = Program(Places::new(Given(heap()), PLACES));
         let stream = operations(PLACES, 60_000, seed);
-        // Neither counts what is in use.
+        // Neither heap counts its blocks in use.
         let stream = stream.filter(|operation| *operation != Operation::Count);
         let told = judge(&mut Model::new(PLACES, false), &mut program, stream);
         told.unwrap_or_else(|divergence| panic!("seed {seed}, {divergence}"));

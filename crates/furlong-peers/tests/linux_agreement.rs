@@ -1,5 +1,5 @@
-//! Linux's structures as arms: each answers as the library's own arm does, and what one cannot do
-//! has a reason.
+//! Linux's structures as arms: each gives the same answers as the library's own arm, and each
+//! missing result has a reason.
 #![forbid(unsafe_code)]
 
 mod needed;

@@ -1,4 +1,5 @@
-//! `furlong peers linux` where it cannot build: it says why in a line, and leaves nothing behind.
+//! `furlong peers linux` if it cannot build: it prints the reason in one line, and leaves nothing
+//! behind.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -9,7 +10,7 @@ use furlong_lab::record::place::cache_dir;
 use furlong_peers::linux;
 use tempfile::TempDir;
 
-/// Linux's files that are taken from an archive, besides its Makefile.
+/// The files taken from an archive of Linux, besides its Makefile.
 const FILES: [&str; 8] = [
     "lib/maple_tree.c",
     "lib/rbtree.c",
@@ -21,7 +22,7 @@ const FILES: [&str; 8] = [
     "include/linux/iova.h",
 ];
 
-/// A place for archives, and a cache of its own.
+/// A folder for archives, and a cache of its own.
 struct Home(TempDir);
 
 impl Home {
@@ -33,7 +34,7 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// An archive of a made-up Linux of that version with these files, all of which say the same.
+    /// An archive of a made-up Linux of that version with these files, all with the same text.
     fn archive(&self, version: (u32, u32), files: &[&str], text: &str) -> PathBuf {
         let tree = self.path("linux-made-up");
         let put = |file: &str, text: &str| {
@@ -47,7 +48,7 @@ impl Home {
         for file in files {
             put(file, text);
         }
-        // Elsewhere there are others of the same name, which must not be taken.
+        // Other folders have files of the same name, which must not be taken.
         put("tools/include/linux/rbtree.h", "#error not this one\n");
         let archive = self.path("linux.tar");
         let mut tar = Command::new("tar");
@@ -66,7 +67,8 @@ impl Home {
         command.output().expect("the command is built")
     }
 
-    /// Ends with that code: the last line that it says. Nothing but what was there is in the cache.
+    /// Checks that the command ends with that code, and that the cache is unchanged. Returns the
+    /// last line of its output.
     fn refuses(&self, code: i32, from: &Path) -> String {
         let output = self.furlong(from);
         let said = String::from_utf8(output.stderr).expect("it says text");
@@ -84,7 +86,7 @@ impl Home {
         last.to_owned()
     }
 
-    /// The directory in which the library would be.
+    /// The directory of the library.
     fn home(&self) -> PathBuf {
         let library = linux::path().expect("the tests have a home");
         let cache = cache_dir().expect("the tests have a home");
@@ -142,11 +144,11 @@ fn a_file_that_an_archive_lacks_is_named() {
 #[test]
 fn what_does_not_compile_is_told_by_its_first_error() {
     let home = Home::new();
-    // What was built before stays.
+    // An older library stays.
     let library = home.home().join("libfurlong_linux.so");
     fs::create_dir_all(home.home()).expect("it is made");
     fs::write(&library, "built before").expect("it is written");
-    // What a process that was killed has left does not: none has this number.
+    // The folder of a killed process is removed: no process has this number.
     fs::create_dir(home.path("cache/furlong/linux/building-0")).expect("it is made");
     let said = home.refuses(1, &home.archive((6, 1), &FILES, "#error no Linux\n"));
     assert!(said.contains("does not compile Linux's files: "), "{said}");

@@ -1,5 +1,5 @@
-//! Allocators that are built here: each is what serves the program that it is preloaded into, and
-//! keeps what that has written.
+//! Allocators that are built here: each serves the program that it is preloaded into, and keeps the
+//! program's data intact.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -12,8 +12,8 @@ fn experiment() -> Experiment {
     found.expect("the experiment is there")
 }
 
-/// Has every arm do these workloads; each ends with the digest that the C library's has, and what
-/// was in its blocks was still there when it freed them, or the program would have failed.
+/// Runs these workloads with every arm. Each must end with the C library's digest. The programs
+/// also fail if the contents of a block have changed when they free it.
 fn all_answer_as_the_c_library_does(workloads: &[&str], operations: u64) {
     let experiment = experiment();
     let glibc = experiment.arms.iter().find(|arm| arm.name == "glibc");
@@ -27,7 +27,7 @@ fn all_answer_as_the_c_library_does(workloads: &[&str], operations: u64) {
             operations,
             exact: false,
         };
-        // A real program may not be here.
+        // A real program may not be installed here.
         if (glibc.na)(&request.workload).is_some() {
             continue;
         }
@@ -39,7 +39,7 @@ fn all_answer_as_the_c_library_does(workloads: &[&str], operations: u64) {
                 continue;
             }
             assert_eq!((arm.na)(&request.workload), None, "{name}: {}", arm.name);
-            // Another library than the one that was preloaded would be a failure.
+            // The run fails if a library other than the preloaded one serves.
             let done = (arm.run)(&request);
             let done = done.unwrap_or_else(|failure| panic!("{name}, {}: {}", arm.name, failure.0));
             assert_eq!(done.digest, right.digest, "{name}: {}", arm.name);
@@ -63,6 +63,6 @@ fn every_allocator_that_is_built_here_keeps_what_threads_write() {
 
 #[test]
 fn every_allocator_that_is_built_here_serves_real_programs() {
-    // Objects of all sizes; and processes that fork.
+    // Objects of all sizes, and processes that fork.
     all_answer_as_the_c_library_does(&["python3-malloc", "sqlite3", "gcc", "git"], 1);
 }

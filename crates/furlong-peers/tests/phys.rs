@@ -1,5 +1,5 @@
-//! The peers as arms of `phys-lookup`: they agree with the specification's list, and answer as the
-//! library's tables do.
+//! The peers as arms of `phys-lookup`: they agree with the specification's list, and give the same
+//! answers as the library's tables.
 #![forbid(unsafe_code)]
 
 use furlong_lab::experiments::phys_lookup::SegmentIndex;
@@ -7,7 +7,7 @@ use furlong_lab::experiments::{Arm, Outcome, Profile, Request, Workload};
 use furlong_peers::phys::{Brie, ByStart, EXPERIMENT, Intervals, Ranges, Regions, arms};
 use furlong_spec::phys::{Operation, SortedList, operations};
 
-/// Every frame that a list knows of, and some beside, looked up in an index that has its segments.
+/// Looks up frames in an index of a list's segments, and compares with the list.
 fn finds_what_the_list_finds<I: SegmentIndex>(list: &SortedList, frames: &[u64]) -> u32 {
     let index = I::new(list.segments()).unwrap_or_else(|failure| panic!("{}", failure.0));
     let mut hits = 0;
@@ -44,7 +44,7 @@ fn agrees_with_the_list<I: SegmentIndex>() {
     );
 }
 
-/// Segments at both ends of the frames that there can be.
+/// Checks segments at both ends of the possible frame numbers.
 fn is_right_at_both_ends<I: SegmentIndex>() {
     let mut list = SortedList::new();
     for frames in [
@@ -99,7 +99,7 @@ fn every_peer_answers_as_the_library_does() {
         if able.is_empty() {
             continue;
         }
-        // The tree, which can have any memory.
+        // The tree, which supports any memory layout.
         let ours = sample(&experiment.arms[2], &load);
         for arm in able {
             let theirs = sample(&arm, &load);

@@ -1,5 +1,5 @@
-//! The peers as arms of `tree-order`: they agree with the specification's model, and end with what
-//! the library's tree ends with.
+//! The peers as arms of `tree-order`: they agree with the specification's model, and end in the
+//! same state as the library's tree.
 #![forbid(unsafe_code)]
 
 use furlong::iova::Reserved;
@@ -9,7 +9,7 @@ use furlong_peers::tree::{Brie, ByNode, EXPERIMENT, Overlaps, arms};
 use furlong_spec::Subject as _;
 use furlong_spec::tree::{Mix, Model, Operation, Outcome, operations, pages};
 
-/// What a peer holds, which has to be what the model does.
+/// Checks that a peer holds the same nodes as the model.
 fn holds_the_same<S: Ordered>(peer: &S, model: &mut Model, context: &str) {
     let nodes = peer.nodes().unwrap_or_else(|broken| panic!("{}", broken.0));
     let nodes = nodes.into_iter().map(|node| node as usize).collect();
@@ -17,8 +17,8 @@ fn holds_the_same<S: Ordered>(peer: &S, model: &mut Model, context: &str) {
     assert_eq!(Outcome::Nodes(nodes), expected, "{context}");
 }
 
-/// Walks a peer and the model through the same nodes, as far as a peer offers what is done: who is
-/// linked is not linked again, and who is not is not taken out.
+/// Applies the same operations to a peer and the model, as far as the peer offers them. A linked
+/// node is not inserted again, and an unlinked one is not removed.
 fn agrees_with_the_model<S: Ordered>() {
     let mixes = [Mix::Growing, Mix::Steady, Mix::Shrinking];
     for (seed, (mix, n)) in (0..).zip(mixes.iter().flat_map(|mix| [4, 18, 100].map(|n| (mix, n)))) {
@@ -28,7 +28,7 @@ fn agrees_with_the_model<S: Ordered>() {
         let mut changes = 0;
         for (step, operation) in operations(&extents, *mix, 60 * n, seed).enumerate() {
             let context = format!("seed {seed}, {mix:?}, {n} nodes, step {step}");
-            // The model has two nodes an extent, and a peer one.
+            // The model has two nodes an extent, a peer has one.
             let operation = match operation {
                 Operation::Insert(node) => Operation::Insert(node % n),
                 Operation::Remove(node) => Operation::Remove(node % n),

@@ -1,5 +1,5 @@
-//! The peers as arms of `vmspace-index`: they answer as the library does, and what they cannot do
-//! has a reason.
+//! The peers as arms of `vmspace-index`: they give the same answers as the library, and each
+//! missing result has a reason.
 #![forbid(unsafe_code)]
 
 mod needed;
@@ -28,16 +28,16 @@ fn sample(arm: &Arm, load: &Workload) -> Outcome {
     (arm.run)(&request).unwrap_or_else(|failure| panic!("{}: {}", arm.name, failure.0))
 }
 
-/// Addresses that are tried.
+/// The range of addresses that are tried.
 const LAST: u64 = 400;
 
-/// A stretch of up to 40 addresses.
+/// A random range of up to 40 addresses.
 fn drawn(random: &mut Random) -> Span {
     let first = random.below(LAST);
     Span::of_len(first, 1 + random.below((LAST - first).min(40)))
 }
 
-/// Where the model finds room, if it does.
+/// The start of the room that the model finds, if any.
 fn room(answer: Answer) -> Option<u64> {
     match answer {
         Answer::Room(room) => room.map(|(first, _)| first),
@@ -45,7 +45,7 @@ fn room(answer: Answer) -> Option<u64> {
     }
 }
 
-/// Walks a peer and the model through the same areas, which come, go and are looked for.
+/// Applies the same operations to a peer and the model: areas are stored, erased and searched for.
 fn agrees_with_the_model<I: AreaIndex>(goes_down: bool) {
     for seed in 0..4 {
         let random = &mut Random::new(seed);

@@ -1,5 +1,5 @@
-//! What an area takes in the peers' indexes and in ours: bytes on the heap, by an allocator that
-//! adds up.
+//! The bytes that an area takes in the peers' indexes and in ours: bytes on the heap, by a counting
+//! allocator.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,

@@ -109,8 +109,8 @@ macro_rules! exported {
     };
 }
 
-/// As [`exported`], for operators whose handlers may throw: a single jump, so that an exception
-/// meets no Rust frame.
+/// As `exported`, for operators whose handlers may throw: a single jump, so that an exception meets
+/// no Rust frame.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! thrown {

@@ -1,4 +1,4 @@
-//! The peers as arms of `bounce-area`, each under one lock, which is that of an area of the pool.
+//! The peers as arms of `bounce-area`, each under one lock, as an area of the pool is.
 #![forbid(unsafe_code)]
 
 use furlong_lab::experiments::bounce::{SlotAllocator, run_allocator};
@@ -6,10 +6,10 @@ use furlong_lab::experiments::{Arm, Workload};
 
 use super::{Bitmap, BuddyFrames, BuddyHeap, Offsets};
 
-/// The experiment that they are arms of.
+/// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "bounce-area";
 
-/// All peers. Nobody can count the steps of another's search.
+/// All peers. The steps of a peer's search cannot be counted.
 #[must_use]
 pub fn arms() -> Vec<Arm> {
     vec![
@@ -28,7 +28,7 @@ fn arm<A: SlotAllocator>(name: &'static str) -> Arm {
     }
 }
 
-/// Why an allocator of slots cannot run a workload.
+/// The reason that an allocator of slots cannot run a workload.
 fn na(load: &Workload) -> Option<String> {
     let lack = match load.name.split('-').next() {
         Some("memcpy") => "nothing is mapped",

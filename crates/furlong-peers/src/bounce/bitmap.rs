@@ -1,5 +1,5 @@
-//! rCore's bitmap-allocator: words of bits in a tree of sixteen branches, which ArceOS has for its
-//! pages.
+//! rCore's bitmap-allocator: words of bits in a tree with sixteen branches a node. ArceOS uses it
+//! for its pages.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use bitmap_allocator::{BitAlloc as _, BitAlloc4K};
 use furlong_lab::experiments::bounce::SlotAllocator;
 
-/// A bit a slot, 1 where it is free. A run is the number of its first slot.
+/// One bit a slot, 1 if it is free. A run is the number of its first slot.
 pub struct Bitmap(BitAlloc4K);
 
 impl fmt::Debug for Bitmap {
@@ -27,7 +27,7 @@ impl SlotAllocator for Bitmap {
 
     #[inline]
     fn allocate(&mut self, slots: usize) -> Option<usize> {
-        // Aligned to nothing: a run of whole slots suits everybody.
+        // No alignment: a run of whole slots suits everybody.
         self.0.alloc_contiguous(None, slots, 0)
     }
 

@@ -1,4 +1,4 @@
-//! rCore's buddy_system_allocator, as an allocator of frames: a `BTreeSet` of free blocks for each
+//! rCore's buddy_system_allocator as an allocator of frames: a `BTreeSet` of free blocks for each
 //! power of two.
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ use std::fmt;
 use buddy_system_allocator::FrameAllocator;
 use furlong_lab::experiments::bounce::SlotAllocator;
 
-/// Blocks of up to 2^11 slots. A run is the number of its first slot, and has a power of two.
+/// Blocks of up to 2^11 slots. A run is the number of its first slot; its size is a power of two.
 pub struct BuddyFrames(FrameAllocator<12>);
 
 impl fmt::Debug for BuddyFrames {

@@ -1,5 +1,5 @@
-//! rCore's buddy_system_allocator, as a heap: a list of free blocks for each power of two, whose
-//! links lie in the blocks. Small kernels and their drivers have it under a lock for everything.
+//! rCore's buddy_system_allocator as a heap: a list of free blocks for each power of two, whose
+//! links lie in the blocks. Small kernels and their drivers use it under one lock for everything.
 #![expect(
     unsafe_code,
     reason = "its free lists lie in the memory that it hands out"
@@ -19,12 +19,12 @@ pub struct BuddyHeap {
     heap: Heap<33>,
     memory: NonNull<u8>,
     whole: Layout,
-    /// By slot: how many slots the run has that begins there. Nobody else would notice a run that
-    /// is freed twice.
+    /// The number of slots of the run that begins at each slot. Nothing else would detect a double
+    /// free.
     taken: Vec<u16>,
 }
 
-// SAFETY: heap and memory have one owner, and are used through it only.
+// SAFETY: heap and memory have one owner, and are used only through it.
 unsafe impl Send for BuddyHeap {}
 
 impl fmt::Debug for BuddyHeap {
@@ -33,7 +33,7 @@ impl fmt::Debug for BuddyHeap {
     }
 }
 
-/// So many slots in a row, which begin at a slot.
+/// The layout of a number of consecutive slots.
 fn layout(slots: usize) -> Layout {
     let slot = SLOT as usize;
     Layout::from_size_align(slots * slot, slot).expect("there are few slots")
@@ -42,7 +42,7 @@ fn layout(slots: usize) -> Layout {
 impl SlotAllocator for BuddyHeap {
     type Run = usize;
 
-    /// The memory begins where two blocks of its size would meet, so that all of it is one block.
+    /// Aligns the memory to its size, so that all of it is one block.
     fn new(slots: usize) -> Self {
         let whole = layout(slots);
         let whole = whole.align_to(whole.size()).expect("there are few slots");
@@ -50,7 +50,7 @@ impl SlotAllocator for BuddyHeap {
         let memory = unsafe { alloc(whole) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(whole));
         let mut heap = Heap::empty();
-        // SAFETY: the memory is this heap's alone, until the heap is dropped with it.
+        // SAFETY: the memory belongs to this heap alone, until both are dropped.
         unsafe { heap.init(memory.as_ptr().expose_provenance(), whole.size()) };
         Self {
             heap,
@@ -77,16 +77,16 @@ impl SlotAllocator for BuddyHeap {
     fn free(&mut self, run: usize, slots: usize) {
         let taken = mem::take(&mut self.taken[run]);
         assert_eq!(usize::from(taken), slots, "the run is taken");
-        // SAFETY: it lies in the memory, as a slot that has a place in `taken`.
+        // SAFETY: it lies in the memory, as a slot that has an entry in `taken`.
         let block = unsafe { self.memory.add(run * SLOT as usize) };
-        // SAFETY: it was allocated with this layout and not freed since, as just seen.
+        // SAFETY: it was allocated with this layout and not freed since, as just checked.
         unsafe { self.heap.dealloc(block, layout(slots)) };
     }
 }
 
 impl Drop for BuddyHeap {
     fn drop(&mut self) {
-        // SAFETY: it was allocated so, and the heap is not used any more.
+        // SAFETY: it was allocated with this layout, and the heap is not used any more.
         unsafe { dealloc(self.memory.as_ptr(), self.whole) };
     }
 }

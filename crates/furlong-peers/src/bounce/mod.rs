@@ -1,9 +1,9 @@
-//! Allocators of slots: what drivers' authors have in place of a pool of bounce buffers.
+//! Allocators of slots, which authors of drivers use instead of a pool of bounce buffers.
 //!
 //! # Files
 //!
 //! - `bitmap`, `buddy_frames`, `buddy_heap`, `offset`: crates, a file each.
-//! - `arms`: what they are in `bounce-area`, and what they lack.
+//! - `arms`: their arms in `bounce-area`, and the workloads that they cannot run.
 #![deny(unsafe_code)]
 
 mod arms;

@@ -1,4 +1,4 @@
-//! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, a bit for each, constant time.
+//! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, one bit each, constant time.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use furlong_lab::experiments::bounce::SlotAllocator;
 use offset_allocator::{Allocation, Allocator};
 
-/// Offsets are numbers of slots. A run is its allocation.
+/// Offsets are numbers of slots. A run is an allocation.
 pub struct Offsets(Allocator);
 
 impl fmt::Debug for Offsets {
@@ -18,7 +18,7 @@ impl fmt::Debug for Offsets {
 impl SlotAllocator for Offsets {
     type Run = Allocation;
 
-    /// It has room for two runs less than it is asked for.
+    /// Requests room for two more runs than there are slots, because the allocator keeps two fewer.
     fn new(slots: usize) -> Self {
         let slots = u32::try_from(slots).expect("there are few slots");
         Self(Allocator::with_max_allocs(slots, slots + 2))

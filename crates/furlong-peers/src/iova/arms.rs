@@ -1,4 +1,4 @@
-//! The peers as arms of `iova-gap`, and what each cannot be asked.
+//! The peers as arms of `iova-gap`, and the workloads that each cannot run.
 #![forbid(unsafe_code)]
 
 use furlong_lab::experiments::iova_gap::{AddressAllocator, run};
@@ -6,15 +6,15 @@ use furlong_lab::experiments::{Arm, Workload};
 
 use super::{Buddy, FreeMap, OffsetAllocator, RangeAlloc, RangeMap, VmAllocator};
 
-/// The experiment that they are arms of.
+/// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "iova-gap";
 
-/// What a workload asks of an allocator.
+/// The operation that a workload needs of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
-    /// A place for a size, where there is only one.
+    /// A place for a size, if there is only one.
     Size,
-    /// The same at a multiple of something.
+    /// As `Size`, at a multiple of an alignment.
     Align,
     /// A place in a window.
     Window,
@@ -22,7 +22,7 @@ enum Need {
     Place,
     /// Any place, all equally likely.
     Random,
-    /// Nobody knows.
+    /// An unknown workload.
     Unknown,
 }
 
@@ -39,7 +39,7 @@ impl Need {
         }
     }
 
-    /// Why somebody who cannot do it cannot.
+    /// The reason that an arm without this operation cannot run the workload.
     fn lack(self) -> String {
         let lack = match self {
             Need::Size => "no size",
@@ -53,13 +53,13 @@ impl Need {
     }
 }
 
-/// What arms that cannot do everything can do.
+/// The operations of those arms that lack some.
 const VM_ALLOCATOR: &[Need] = &[Need::Size, Need::Align, Need::Place];
 const RANGE_ALLOC: &[Need] = &[Need::Size, Need::Align];
 const OFFSET_ALLOCATOR: &[Need] = &[Need::Size];
 const BUDDY: &[Need] = &[Need::Size, Need::Align];
 
-/// All peers. Nobody can count the steps of another's search.
+/// All peers. The steps of a peer's search cannot be counted.
 #[must_use]
 pub fn arms() -> Vec<Arm> {
     vec![
@@ -72,7 +72,7 @@ pub fn arms() -> Vec<Arm> {
     ]
 }
 
-/// Why an arm that can do no more than `able` cannot run a workload.
+/// The reason that an arm with only the operations `able` cannot run a workload.
 fn na(load: &Workload, able: &[Need]) -> Option<String> {
     let need = Need::of(load);
     (!able.contains(&need)).then(|| need.lack())

@@ -1,8 +1,8 @@
 //! rCore's buddy_system_allocator: a `BTreeSet` of free blocks for each power of two.
 //!
-//! Kernels have it for frames. It hands out the smallest block that is large enough, a power of two
-//! of granules at a multiple of itself: no window, no lowest place, and a gap that lies across such
-//! a multiple is two. What is reserved it does not tell.
+//! Kernels use it for frames. It hands out the smallest block that is large enough: a power of two
+//! of granules at a multiple of itself. It has no window and no lowest place, and a gap that
+//! crosses such a multiple counts as two. It cannot list its reserved blocks.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -21,9 +21,9 @@ use super::{Align, Offers, Peer};
 pub struct Buddy {
     theirs: FrameAllocator,
     shift: u32,
-    /// Granules that are reserved.
+    /// The number of reserved granules.
     taken: usize,
-    /// It cannot be asked what is reserved: this is what was, when it was filled.
+    /// The extents reserved when it was filled, since it cannot list them.
     filled: Vec<Extent<Iova>>,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Debug for Buddy {
     }
 }
 
-/// The blocks that a range consists of, each a power of two at a multiple of itself.
+/// The blocks of a range, each a power of two at a multiple of itself.
 fn blocks(range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
     let mut next = range.start;
     std::iter::from_fn(move || {
@@ -46,7 +46,7 @@ fn blocks(range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
 }
 
 impl Buddy {
-    /// None where the end of the space is not in 64 bits.
+    /// `None` if the end of the space does not fit in 64 bits.
     fn with_granule(space: Extent<Iova>, granule: u64) -> Option<Self> {
         let shift = granule.trailing_zeros();
         let end = (space.last().raw() >> shift).checked_add(1)?;
@@ -94,7 +94,7 @@ impl AddressAllocator for Buddy {
         }
     }
 
-    /// What was there when it was filled, if as much is reserved as then.
+    /// The extents that it was filled with, if as much is reserved now.
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
         let bytes: u64 = self.filled.iter().filter_map(Extent::len).sum();
         if self.taken as u64 == bytes >> self.shift {
@@ -124,7 +124,7 @@ impl Peer for Buddy {
         Self::with_granule(geometry.extent(), geometry.granule)
     }
 
-    /// Block by block, and none where not all are free.
+    /// Reserves block by block; `None` if any is not free.
     fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Range<usize>> {
         let [first, last] = [extent.start(), extent.last()].map(|at| at.raw() >> self.shift);
         let range = first as usize..(last as usize).checked_add(1)?;

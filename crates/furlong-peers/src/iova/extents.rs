@@ -4,32 +4,32 @@
 use furlong::addr::{Address, Extent, Iova};
 use furlong_lab::experiments::Failure;
 
-/// From byte `first` to byte `last`.
+/// The extent from byte `first` to byte `last`.
 ///
 /// # Errors
-/// It is reversed: somebody's structure is broken.
+/// If it is reversed: a peer's structure is broken.
 pub(super) fn extent(first: u64, last: u64) -> Result<Extent<Iova>, Failure> {
     let extent = Extent::from_last(Iova::new(first), Iova::new(last));
     extent.ok_or_else(|| Failure(format!("an extent goes from {first:#x} to {last:#x}")))
 }
 
-/// What is said where extents that are free were not all reserved.
+/// The failure to reserve an extent that is free.
 pub(super) fn not_filled() -> Failure {
     Failure("an extent that is free was not reserved".to_owned())
 }
 
-/// Grants of extents in whatever order, and of the gap before each that has one.
+/// Grants of extents in any order, and of the gap before each extent that has one.
 pub(super) struct Laid<G> {
     pub(super) grants: Vec<G>,
     pub(super) gaps: Vec<G>,
 }
 
-/// Reserves extents from the first byte on by somebody who always takes the lowest bytes that are
-/// free, if nothing but the end is: gaps and extents by turns.
+/// Reserves extents from the first byte on with an allocator that always takes the lowest free
+/// bytes, as long as only the end is free. So it reserves gaps and extents in turn.
 ///
 /// # Shapes
-/// `take` reserves so many bytes, which have to begin at that byte. Grants come in the order of the
-/// extents, and gaps in the order of the extents behind them.
+/// `take` reserves a number of bytes, which must begin at the given byte. Grants are in the order
+/// of the extents, and gaps in the order of the extents behind them.
 pub(super) fn lay<G>(
     extents: &[Extent<Iova>],
     first: u64,

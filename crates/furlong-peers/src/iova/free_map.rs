@@ -1,14 +1,14 @@
-//! A map of what is free, gone through until a gap is large enough.
+//! A map of free gaps, searched linearly for the first that is large enough.
 //!
-//! Asterinas writes this by hand for device addresses and for kernel memory (`RangeAllocator` in
-//! `ostd`): a `BTreeMap` of free ranges, first fit. This is our own writing of that shape, made to
-//! be fast. The map keeps lengths, so that a gap that is too small costs one load and one
-//! comparison. Its keys are the last bytes, which stay when the beginning of a gap is taken or
-//! comes back: most reservations and releases change a value where it lies. A window and an exact
-//! range are looked up instead of scanned for; nothing is collected but for random placement.
+//! Asterinas writes this by hand for device addresses and kernel memory (`RangeAllocator` in
+//! `ostd`): a `BTreeMap` of free ranges, first fit. This is our own implementation of that shape,
+//! written to be fast. The map stores lengths, so a gap that is too small costs one load and one
+//! comparison. Its keys are the last bytes, which stay when the front of a gap is taken or
+//! returned. So most reservations and releases change a value in place. Windows and exact ranges
+//! are looked up instead of scanned for. Gaps are collected only for random placement.
 //!
-//! A map of what is taken, as Cloud Hypervisor and the mappings of Asterinas have it, is the arm
-//! `scan` of the lab.
+//! The lab's arm `scan` is the opposite: a map of taken ranges, as Cloud Hypervisor and the
+//! mappings of Asterinas use it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use super::extents::{extent, not_filled};
 use super::starts::{Starts, highest_in, lowest_in};
 use super::{Offers, Peer};
 
-/// A map from the last byte of each gap to how many come before it.
+/// A map from the last byte of each gap to the number of bytes before it in the gap.
 #[derive(Clone, Debug)]
 pub struct FreeMap {
     gaps: BTreeMap<u64, u64>,
@@ -32,12 +32,12 @@ pub struct FreeMap {
     starts: Starts,
 }
 
-/// A place that was cut out of a gap, as far as that changes no key.
+/// A place that was cut out of a gap, as far as no key has changed yet.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     start: u64,
     gap_last: u64,
-    /// Nothing of the gap is left behind the place.
+    /// True if nothing of the gap is left behind the place.
     is_gone: bool,
     /// Bytes of the gap that are left before the place.
     front: u64,
@@ -59,8 +59,8 @@ fn cut(gap_last: u64, before: &mut u64, start: u64, behind: u64) -> Cut {
     }
 }
 
-/// Cuts `behind + 1` bytes out of the first gap that holds them; `place` says where, from the last
-/// byte of a gap and how many come before it.
+/// Cuts `behind + 1` bytes out of the first gap that has room. `place` computes the start from the
+/// last byte of a gap and the number of bytes before it.
 #[inline(always)]
 fn first_fit<'a>(
     mut gaps: impl Iterator<Item = (&'a u64, &'a mut u64)>,
@@ -77,7 +77,7 @@ fn first_fit<'a>(
 }
 
 impl FreeMap {
-    /// Only the first and the last gap of a window can reach over its ends.
+    /// The lowest place. Only the first and last gap of a window can extend beyond its ends.
     #[inline]
     fn lowest(&mut self, ask: &Ask) -> Option<Cut> {
         let (behind, mask) = (ask.size - 1, ask.align - 1);
@@ -122,7 +122,7 @@ impl FreeMap {
         first_fit(lowest.into_iter(), behind, at_end)
     }
 
-    /// The gap behind those that end at `high` or below.
+    /// The first gap that ends above `high`.
     #[inline]
     fn over(&mut self, high: u64) -> impl Iterator<Item = (&u64, &mut u64)> {
         let behind = (Bound::Excluded(high), Bound::Unbounded);
@@ -141,7 +141,7 @@ impl FreeMap {
         Some(cut(*gap_last, before, start, ask.size - 1))
     }
 
-    /// What a cut changes of the keys.
+    /// Updates the keys after a cut.
     #[inline]
     fn settle(&mut self, cut: Cut) {
         if cut.is_gone {
@@ -152,7 +152,7 @@ impl FreeMap {
         }
     }
 
-    /// Joins what is released to the gaps around it.
+    /// Merges a released extent with the gaps around it.
     #[inline]
     fn join(&mut self, released: Extent<Iova>) {
         let (start, last) = (released.start().raw(), released.last().raw());

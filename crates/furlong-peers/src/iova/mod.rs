@@ -1,11 +1,11 @@
-//! Allocators of addresses: whoever hands out stretches of a space and takes them back.
+//! Allocators of addresses, which reserve and release ranges of a space.
 //!
 //! # Files
 //!
-//! - `peer`: what a peer is to the specification; `subject`: any of them as its `Subject`.
+//! - `peer`: a peer's interface to the specification; `subject`: any peer as its `Subject`.
 //! - `vm_allocator`, `range_alloc`, `offset_allocator`, `range_map`, `buddy`: crates, a file each.
-//! - `free_map`: what others write by hand, in our own writing.
-//! - `starts`: places in a gap; `extents`: lists of extents; `arms`: what they are in `iova-gap`.
+//! - `free_map`: our own version of code that others write by hand.
+//! - `starts`: places in a gap; `extents`: lists of extents; `arms`: the peers in `iova-gap`.
 #![forbid(unsafe_code)]
 
 mod arms;

@@ -1,8 +1,8 @@
-//! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, a bit for each, constant time.
+//! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, one bit each, constant time.
 //!
-//! Bevy places meshes in GPU buffers with it. It hands out offsets of its own choice below 2^32: no
-//! exact range, no alignment, no window, no lowest place. A gap is in the bin of the next smaller
-//! size of some 240, and only bins that hold nothing too small are looked at.
+//! Bevy places meshes in GPU buffers with it. It chooses offsets below 2^32 itself: no exact range,
+//! no alignment, no window, no lowest place. A gap is in the bin of the next smaller of some 240
+//! sizes, and only bins without gaps that are too small are searched.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -14,18 +14,18 @@ use offset_allocator::{Allocation, Allocator};
 use super::extents::{lay, not_filled};
 use super::{Align, Offers, Peer};
 
-/// Gaps and extents that there can be: as many as the largest workload has, and a few more. Arrays
-/// for them all are made beforehand.
+/// The most gaps and extents together: those of the largest workload, and a few more. Arrays for
+/// all of them are allocated at the start.
 const NODES_MAX: u32 = (1 << 18) + 64;
 
-/// Aaltonen's allocator, in granules, of which 2^32 are too many.
+/// Aaltonen's allocator, in granules; it supports fewer than 2^32 of them.
 #[derive(Debug)]
 pub struct OffsetAllocator {
     theirs: Allocator,
     first: u64,
     shift: u32,
     granules: u32,
-    /// It cannot be asked what is reserved: this is what was, when it was filled.
+    /// The extents reserved when it was filled, since it cannot list them.
     filled: Vec<Extent<Iova>>,
 }
 
@@ -63,8 +63,8 @@ impl AddressAllocator for OffsetAllocator {
         theirs.ok_or_else(|| Failure("it cannot have 2^32 pages".to_owned()))
     }
 
-    /// It has to be given gaps and extents in ascending order; then the gaps are released, in the
-    /// order of the extents behind them.
+    /// Reserves gaps and extents in ascending order, since it chooses the place. Then it releases
+    /// the gaps, in the order of the extents behind them.
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Allocation>, Failure> {
         let laid = lay(extents, self.first, |start, bytes| {
             let grant = self.allocate(bytes);
@@ -90,7 +90,7 @@ impl AddressAllocator for OffsetAllocator {
         self.theirs.free(grant);
     }
 
-    /// What was there when it was filled, if as much is free as then.
+    /// The extents that it was filled with, if as much is free as then.
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
         let bytes: u64 = self.filled.iter().filter_map(Extent::len).sum();
         let free = self.theirs.storage_report().total_free_space;

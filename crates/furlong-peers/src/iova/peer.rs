@@ -1,4 +1,4 @@
-//! What somebody's allocator is to the specification: some of its operations.
+//! A peer's interface to the specification: a subset of its operations.
 #![forbid(unsafe_code)]
 
 use std::mem::discriminant;
@@ -8,37 +8,37 @@ use furlong::iova::Request;
 use furlong_lab::experiments::iova_gap::AddressAllocator;
 use furlong_spec::iova::{Geometry, Operation, Place};
 
-/// An allocator of addresses that can be asked for some of the specification's operations.
+/// An allocator of addresses that offers some of the specification's operations.
 pub trait Peer: AddressAllocator {
-    /// Which.
+    /// The operations that it offers.
     const OFFERS: Offers;
 
-    /// Over the bytes of a space in granules, with nothing reserved; none where it cannot have such
-    /// a space.
+    /// An allocator over the bytes of a space in granules, with nothing reserved; `None` if it does
+    /// not support the space.
     fn over(geometry: Geometry) -> Option<Self>;
 
-    /// Reserves exactly `extent`; none where it refuses.
+    /// Reserves exactly `extent`; `None` if it refuses.
     fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Self::Grant> {
         unreachable!("{extent:?} cannot be asked for")
     }
 
-    /// Releases what was reserved, or says that it is not reserved.
+    /// Releases a grant; `false` if it is not reserved.
     fn try_release(&mut self, grant: Self::Grant) -> bool {
         self.release(grant);
         true
     }
 
-    /// Releases exactly `extent` by its address, or says that it is not reserved.
+    /// Releases exactly `extent` by its address; `false` if it is not reserved.
     fn release_at(&mut self, extent: Extent<Iova>) -> bool {
         unreachable!("{extent:?} cannot be released by its address")
     }
 }
 
-/// Which of the specification's operations a peer offers, besides reserving a size and releasing
+/// The operations of the specification that a peer offers, besides reserving a size and releasing
 /// the grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {
-    /// The places that it can be asked for, the usual one first.
+    /// The places that it supports, the usual one first.
     pub places: &'static [Place],
     /// Alignment.
     pub align: Align,
@@ -48,26 +48,26 @@ pub struct Offers {
     pub reserve_at: bool,
     /// Releasing an exact extent by its address.
     pub release_at: bool,
-    /// Telling what is reserved.
+    /// Listing the reserved extents.
     pub reserved: bool,
-    /// Refusing a size of 0 and an alignment that is none; others panic, or their adapters would
-    /// have to look.
+    /// Refusing a size of 0 and an invalid alignment. Other peers panic, or their adapters would
+    /// have to check.
     pub mistakes: bool,
 }
 
-/// What a peer does where an alignment is asked for.
+/// A peer's handling of an alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// It cannot be asked for one.
+    /// It has no alignment.
     Never,
-    /// It keeps to the place that it is asked for.
+    /// It also keeps to the requested place.
     InPlace,
-    /// It takes another place than without, by a rule of its own.
+    /// It takes another place than without alignment, by a rule of its own.
     Anywhere,
 }
 
 impl Offers {
-    /// What a search through an ordered map can be asked.
+    /// The operations of a search through an ordered map.
     pub(super) const OF_A_MAP: Self = Self {
         places: &[Place::Lowest, Place::Highest, Place::Random(0)],
         align: Align::InPlace,
@@ -78,8 +78,8 @@ impl Offers {
         mistakes: false,
     };
 
-    /// What of an operation the peer can be asked: constraints that it does not know are taken off,
-    /// a place that it cannot be asked for becomes its usual one.
+    /// The part of an operation that the peer supports: unknown constraints are removed, and an
+    /// unsupported place becomes its usual one.
     #[must_use]
     pub fn reduced(&self, operation: Operation) -> Option<Operation> {
         let is_offered = match &operation {

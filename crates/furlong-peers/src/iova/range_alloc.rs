@@ -1,7 +1,7 @@
 //! gfx-rs's `RangeAllocator`: best fit over a sorted vector of free ranges.
 //!
-//! wgpu allocates descriptors with it. It chooses the place by itself, the smallest gap, so that it
-//! has no exact range and no window, and no lowest or highest place.
+//! wgpu allocates descriptors with it. It chooses the place itself, the smallest gap. So it has no
+//! exact range, no window, and no lowest or highest place.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub struct RangeAlloc {
 }
 
 impl RangeAlloc {
-    /// None where the end of the space is not in 64 bits.
+    /// `None` if the end of the space does not fit in 64 bits.
     fn with_granule(space: Extent<Iova>, granule: u64) -> Option<Self> {
         let shift = granule.trailing_zeros();
         let end = (space.last().raw() >> shift).checked_add(1)?;
@@ -42,8 +42,8 @@ impl AddressAllocator for RangeAlloc {
         theirs.ok_or_else(|| Failure("it cannot have the end of 64 bits".to_owned()))
     }
 
-    /// It has to be given gaps and extents in ascending order; then the gaps are released, in the
-    /// order of the extents behind them.
+    /// Reserves gaps and extents in ascending order, since it chooses the place. Then it releases
+    /// the gaps, in the order of the extents behind them.
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Range<u64>>, Failure> {
         let first = self.theirs.initial_range().start << self.shift;
         let laid = lay(extents, first, |start, bytes| {

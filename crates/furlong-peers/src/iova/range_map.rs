@@ -1,9 +1,10 @@
 //! rangemap: a set of ranges over a `BTreeMap`, and an iterator over its gaps.
 //!
-//! litebox reserves kernel addresses with it, and rust-vmm's `vm-memory` translates them. It is no
-//! allocator; what is here is what its users write: the first gap that is large enough. Its set is
-//! the fastest of its types, in granules, for its ranges are half-open and could not end with 64
-//! bits; it joins neighbours, and so cannot tell whether an extent is released that was reserved.
+//! litebox reserves kernel addresses with it, and rust-vmm's `vm-memory` translates them. It is not
+//! an allocator; this file has the code that its users write: take the first gap that is large
+//! enough. Its set is the fastest of its types. It counts granules, because its ranges are
+//! half-open and could not reach the end of 64 bits. It merges neighbours, so it cannot tell if a
+//! released extent was reserved as such.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -18,7 +19,7 @@ use super::extents::{extent, not_filled};
 use super::starts::{Starts, highest_in, lowest_in};
 use super::{Offers, Peer};
 
-/// A set of what is taken, in granules.
+/// The set of taken granules.
 #[derive(Clone, Debug)]
 pub struct RangeMap {
     taken: RangeSet<u64>,
@@ -28,7 +29,7 @@ pub struct RangeMap {
 }
 
 impl RangeMap {
-    /// None where the end of the space is not in 64 bits.
+    /// `None` if the end of the space does not fit in 64 bits.
     fn with_granule(space: Extent<Iova>, granule: u64) -> Option<Self> {
         let shift = granule.trailing_zeros();
         let end = (space.last().raw() >> shift).checked_add(1)?;
@@ -40,7 +41,7 @@ impl RangeMap {
         })
     }
 
-    /// The window of `ask` in granules, as far as the space goes.
+    /// The window of `ask` in granules, limited to the space.
     #[inline]
     fn window(&self, ask: &Ask) -> Option<Range<u64>> {
         let start = self.space.start.max(ask.low >> self.shift);
@@ -77,7 +78,8 @@ impl RangeMap {
         })
     }
 
-    /// Its gaps come in ascending order only; what is taken can be gone through from above.
+    /// Its gaps can be iterated in ascending order only, so this iterates the taken ranges
+    /// downwards.
     #[inline]
     fn highest(&self, ask: &Ask) -> Option<u64> {
         let window = self.window(ask)?;

@@ -1,4 +1,5 @@
-//! Where in a gap a request can be, and all such places counted, so that one of them can be drawn.
+//! The places for a request in a gap, and a count of all places, so that one can be drawn at
+//! random.
 #![forbid(unsafe_code)]
 
 use furlong_lab::experiments::iova_gap::Ask;
@@ -19,8 +20,8 @@ pub(super) fn highest_in(first: u64, last: u64, ask: &Ask) -> Option<u64> {
     (first.max(ask.low) <= start).then_some(start)
 }
 
-/// The lowest place in each gap that has any, and how many there are up to that gap, itself
-/// included.
+/// The lowest place in each gap that has any, and the number of places up to and including that
+/// gap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Starts {
     upto: Vec<(u64, u64)>,
@@ -28,7 +29,7 @@ pub(super) struct Starts {
 }
 
 impl Starts {
-    /// No gap yet.
+    /// Forgets all gaps.
     pub(super) fn clear(&mut self) {
         self.upto.clear();
         self.all = 0;

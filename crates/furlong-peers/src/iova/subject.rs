@@ -1,4 +1,4 @@
-//! A peer as a subject of the specification, and the model as a judge of no more than it says.
+//! A peer as a subject of the specification, and the model as a judge that ignores details.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -12,8 +12,8 @@ use furlong_spec::{Judge, Subject};
 use super::Peer;
 use furlong_lab::experiments::iova_gap::joined;
 
-/// A peer, and the grants that it has made. Refusals are in the specification's words, but their
-/// reasons mean nothing: peers give others, or none.
+/// A peer, and the grants that it has made. Refusals are translated to the specification's, but
+/// their reasons mean nothing: peers give other reasons, or none.
 pub struct PeerSubject<P: Peer> {
     peer: P,
     geometry: Geometry,
@@ -21,7 +21,7 @@ pub struct PeerSubject<P: Peer> {
 }
 
 impl<P: Peer> PeerSubject<P> {
-    /// Nothing reserved; none where the peer cannot have such a space.
+    /// A peer with nothing reserved; `None` if it does not support the space.
     #[must_use]
     pub fn new(geometry: Geometry) -> Option<Self> {
         Some(Self {
@@ -31,12 +31,12 @@ impl<P: Peer> PeerSubject<P> {
         })
     }
 
-    /// A request in whole granules, as it is put to somebody who knows of none; none where nothing
-    /// can suit.
+    /// A request rounded to whole granules, for a peer that does not round; `None` if no place can
+    /// suit.
     fn ask(&self, request: &Request, place: Place) -> Option<Ask> {
         let granule = self.geometry.granule;
         let size = request.size.checked_next_multiple_of(granule)?;
-        // Data and window may end in the middle of a granule.
+        // Data and window may end inside a granule.
         let latest = request.high.raw().checked_sub(request.size.max(1) - 1)?;
         let ask = Ask {
             size,
@@ -62,7 +62,7 @@ impl<P: Peer> PeerSubject<P> {
         let extent = Extent::from_len(Iova::new(start), ask.size);
         let data = Extent::from_len(Iova::new(start), request.size);
         let Some((extent, data)) = extent.zip(data) else {
-            // Nothing, or more than there is: no answer that is allowed.
+            // An empty or impossible extent: an answer that is never allowed.
             return Some(Outcome::NoGrant);
         };
         self.grants.push((grant, extent));
@@ -139,12 +139,12 @@ impl<P: Peer> fmt::Debug for PeerSubject<P> {
     }
 }
 
-/// The model, which looks at no reasons of refusals, and not at the borders of neighbours.
+/// The model, ignoring the reasons of refusals and the borders between neighbours.
 #[derive(Clone, Debug)]
 pub struct Bluntly(Model);
 
 impl Bluntly {
-    /// Nothing reserved.
+    /// A model with nothing reserved.
     #[must_use]
     pub fn new(geometry: Geometry) -> Self {
         Self(Model::new(geometry, Promise::Exact))

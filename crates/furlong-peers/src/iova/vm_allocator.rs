@@ -1,7 +1,7 @@
 //! rust-vmm's `AddressAllocator`: an AVL tree of ranges, free and allocated ones.
 //!
-//! Firecracker and others place devices with it. It searches all nodes in order of addresses, and
-//! has exact, lowest and highest placement with an alignment, but no window: its users have an
+//! Firecracker and others place devices with it. It searches all nodes in order of address. It has
+//! exact, lowest and highest placement with an alignment, but no window: its users have an
 //! allocator for each.
 #![forbid(unsafe_code)]
 
@@ -19,7 +19,7 @@ use super::{Align, Offers, Peer};
 #[derive(Clone, Debug)]
 pub struct VmAllocator(vm_allocator::AddressAllocator);
 
-/// A node of its tree, as it would be saved: it has no other way to tell what it holds.
+/// A node of its tree in serialised form, which is the only way to read its contents.
 #[derive(Deserialize)]
 struct Node {
     key: RangeInclusive,
@@ -29,10 +29,10 @@ struct Node {
 }
 
 impl VmAllocator {
-    /// Its ranges in ascending order, and whether each is allocated.
+    /// Its ranges in ascending order, with `true` for those that are allocated.
     ///
     /// # Errors
-    /// They are not in order.
+    /// If they are not in order.
     pub fn ranges(&self) -> Result<Vec<(Extent<Iova>, bool)>, Failure> {
         let saved = serde_json::to_value(&self.0).map_err(|error| Failure(error.to_string()))?;
         let root = saved.pointer("/interval_tree/root").cloned();

@@ -1,4 +1,4 @@
-//! Linux's sources as a package has them: which version they are, and the files that are wanted.
+//! Linux's sources from a package: their version, and the needed files.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -7,16 +7,16 @@ use std::process::{Command, Stdio};
 
 use furlong_lab::error::{Error, cause};
 
-/// The version whose files the functions around them are written for.
+/// The version for which the functions around its files are written.
 const VERSION: &str = "6.1";
 
-/// Debian's package of it.
+/// Debian's package of that version.
 const PACKAGE: &str = "linux-source-6.1";
 
-/// Where packages of Linux's sources put their archives.
+/// The folder in which packages of Linux's sources put their archives.
 const FOLDER: &str = "/usr/src";
 
-/// Linux's file that says its version, and those that are compiled or included.
+/// Linux's file with its version, and the files that are compiled or included.
 const MAKEFILE: &str = "Makefile";
 pub(super) const COMPILED: [&str; 3] = ["lib/maple_tree.c", "lib/rbtree.c", "drivers/iommu/iova.c"];
 const INCLUDED: [&str; 5] = [
@@ -27,26 +27,26 @@ const INCLUDED: [&str; 5] = [
     "include/linux/iova.h",
 ];
 
-/// An archive that is there.
+/// An archive that exists.
 pub(super) struct Archive {
     path: PathBuf,
-    /// The package that brought it, with its version.
+    /// The package that installed it, with its version.
     package: Option<String>,
 }
 
-/// What is in a folder once an archive was unpacked there.
+/// The contents of a folder after an archive was unpacked there.
 pub(super) struct Unpacked {
-    /// As Linux counts: 6.1.192.
+    /// Linux's version number, such as 6.1.192.
     pub(super) version: String,
-    /// Where it came from, for a person.
+    /// The origin, as text for the user.
     pub(super) from: String,
 }
 
 impl Archive {
-    /// The one that the user names, or the package's.
+    /// The archive that the user names, or the package's.
     ///
     /// # Errors
-    /// There is none; which package has one.
+    /// If there is none; the message names the package to install.
     pub(super) fn find(named: Option<&Path>) -> Result<Self, Error> {
         match named {
             Some(path) if path.is_file() => Ok(Self {
@@ -78,24 +78,24 @@ impl Archive {
         )))
     }
 
-    /// Unpacks what is wanted into a folder that is there and empty.
+    /// Unpacks the needed files into an existing, empty folder.
     ///
     /// # Errors
-    /// It is no archive of Linux, or one of another version.
+    /// If it is not an archive of Linux, or is of another version.
     pub(super) fn unpack(&self, folder: &Path) -> Result<Unpacked, Error> {
         let path = self.path.display();
         let wanted = [MAKEFILE].into_iter().chain(COMPILED).chain(INCLUDED);
         let mut tar = Command::new("tar");
         tar.arg("--extract").arg("--file").arg(&self.path);
         tar.arg("--directory").arg(folder);
-        // It has one folder, whatever it is called. The rest is not read once all is found.
+        // It has one folder of any name. `tar` stops reading once all files are found.
         tar.args(["--strip-components=1", "--occurrence=1", "--wildcards"]);
         tar.arg("--no-wildcards-match-slash");
         tar.args(wanted.clone().map(|file| format!("*/{file}")));
         let output = tar.stdin(Stdio::null()).output().map_err(|error| {
             Error::usage(format!("cannot run `tar`, install it: {}", cause(&error)))
         })?;
-        // What is unpacked says more than why the rest is not: a version before what it lacks.
+        // A wrong version is a better reason than a missing file, so it is checked first.
         let version = version(folder);
         if let Some(version) = version.as_ref().filter(|found| !is_right(found)) {
             return Err(Error::usage(format!(
@@ -125,7 +125,7 @@ impl Archive {
     }
 }
 
-/// "linux-source-6.1 6.1.192-2", as far as the packages' own record says.
+/// The package's name and version, such as "linux-source-6.1 6.1.192-2", from the package database.
 fn package() -> String {
     let mut query = Command::new("dpkg-query");
     query.args(["--show", "--showformat=${Version}", PACKAGE]);
@@ -148,7 +148,7 @@ fn others(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What Linux's Makefile says: 6.1.192.
+/// The version in Linux's Makefile, such as 6.1.192.
 fn version(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join(MAKEFILE)).ok()?;
     let number = |name: &str| {

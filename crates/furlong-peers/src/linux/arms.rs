@@ -14,10 +14,10 @@ use super::maple::{Access, Areas, Owned, Shared};
 use super::place;
 use super::rbtree::{Bare, Knowledge, Nodes, Summed};
 
-/// What is said where the library is not there.
+/// The reason that is shown if the library is missing.
 pub const MISSING: &str = "furlong peers linux builds it";
 
-/// The arms of an experiment: none where Linux has nothing to race.
+/// The arms of an experiment; none if Linux has no structure for it.
 #[must_use]
 pub fn arms(experiment: &str) -> Vec<Arm> {
     match experiment {
@@ -54,7 +54,7 @@ pub fn arms(experiment: &str) -> Vec<Arm> {
     }
 }
 
-/// The library that all of them are in, for the record.
+/// The library with all of them, for the record.
 #[must_use]
 pub fn files() -> Vec<(&'static str, PathBuf)> {
     const ARMS: [&str; 6] = [
@@ -70,7 +70,7 @@ pub fn files() -> Vec<(&'static str, PathBuf)> {
     built.map(each).unwrap_or_default()
 }
 
-/// Nobody can count the steps of another's search.
+/// An arm that counts no steps, since those of Linux's search cannot be counted.
 fn arm(name: &'static str, run: ArmFn, na: fn(&Workload) -> Option<String>) -> Arm {
     Arm {
         na,
@@ -87,18 +87,19 @@ fn has_readers(load: &Workload) -> bool {
     load.name.starts_with("readers-")
 }
 
-/// Why what is no more than an index cannot run a workload.
+/// The reason that a mere index cannot run a workload.
 fn index_only(load: &Workload) -> Option<String> {
     let is_able = on_index(load) || has_readers(load);
     (!is_able).then(|| "it is no address space".to_owned())
 }
 
-/// Why what has one owner cannot.
+/// The reason that a structure with one owner cannot run a workload.
 fn one_owner(load: &Workload) -> Option<String> {
     has_readers(load).then(|| "it has one owner".to_owned())
 }
 
-/// Why what chooses the place cannot: it can where there is only one.
+/// The reason that an allocator that chooses the place cannot run a workload, unless there is only
+/// one place.
 fn one_place_only(load: &Workload) -> Option<String> {
     let lack = match load.name.as_str() {
         "aligned" | "aligned-runs" | "window-32bit" => return None,
@@ -127,7 +128,8 @@ fn index<A: Access>(request: &Request) -> Result<Outcome, Failure> {
     vmspace_index::run::<Areas<A>>(request)
 }
 
-/// Turned where the lowest place is asked for, which it is but for the limit of 32 bits.
+/// Uses a turned space wherever the lowest place is requested: everywhere but for the limit of 32
+/// bits.
 fn gap(request: &Request) -> Result<Outcome, Failure> {
     match request.workload.name.as_str() {
         "window-32bit" => iova_gap::run::<Paged<Straight>>(request),

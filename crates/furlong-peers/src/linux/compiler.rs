@@ -1,4 +1,4 @@
-//! From Linux's files and ours to a library.
+//! Compiles Linux's files and ours to a library.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -12,7 +12,7 @@ use furlong_lab::error::{Error, cause};
 use super::archive::COMPILED;
 use super::place::OURS;
 
-/// The headers that Linux's files include and that do not come with them: each is ours.
+/// The headers that Linux's files include and that do not come with them. All are replaced by ours.
 pub(super) const HEADERS: [&str; 17] = [
     "asm/barrier.h",
     "linux/bitops.h",
@@ -33,9 +33,9 @@ pub(super) const HEADERS: [&str; 17] = [
     "trace/events/maple_tree.h",
 ];
 
-/// As Linux's own build has it, as far as it means something in a process: no debugging, and what
-/// Linux assumes of its compiler. Nothing but our functions can be seen from outside, so that calls
-/// within are direct, as in a kernel.
+/// The flags of Linux's own build, as far as they make sense in a process: no debugging, and
+/// Linux's assumptions about its compiler. Only our functions are exported, so internal calls are
+/// direct, as in a kernel.
 pub(super) const FLAGS: [&str; 17] = [
     "-shared",
     "-fPIC",
@@ -56,10 +56,10 @@ pub(super) const FLAGS: [&str; 17] = [
     "-Wl,-z,defs",
 ];
 
-/// Compiles Linux's files, which are in `linux`, into a library; `work` is a folder for ours.
+/// Compiles Linux's files in the folder `linux` into a library; `work` is a folder for ours.
 ///
 /// # Errors
-/// There is no compiler, or the first thing that it says.
+/// If there is no compiler, or with the compiler's first error.
 pub(super) fn compile(linux: &Path, work: &Path, library: &Path) -> Result<(), Error> {
     lay(work).map_err(|error| {
         let (work, why) = (work.display(), cause(&error));
@@ -94,7 +94,7 @@ pub(super) fn compile(linux: &Path, work: &Path, library: &Path) -> Result<(), E
     )))
 }
 
-/// Our files, and headers that lead to ours.
+/// Writes our files, and headers that include ours.
 fn lay(work: &Path) -> io::Result<()> {
     let include = work.join("include");
     fs::create_dir_all(&include)?;
@@ -110,7 +110,7 @@ fn lay(work: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The first error, in a file as it is called here.
+/// The first error, with the path of the work folder removed.
 fn first(said: &str, work: &Path) -> String {
     let is_error = |line: &&str| line.contains("error:") || line.contains("undefined reference");
     let line = said.lines().find(is_error).or_else(|| said.lines().next());

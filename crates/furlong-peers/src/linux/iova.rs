@@ -1,9 +1,9 @@
-//! Linux's allocator of device addresses: its tree as an allocator of extents, and the whole of it
-//! as one that CPUs share.
+//! Linux's allocator of device addresses: its tree as an allocator of extents, and the whole as an
+//! allocator that CPUs share.
 //!
-//! It takes a limit from above and goes down from where it found room last, so that a place is one
-//! that suits, seldom the highest. It counts in pages, here from the first one of the space; where
-//! the lowest place is asked for the space is turned upside down.
+//! It takes an upper limit and searches down from its last success, so the place is a suitable one,
+//! rarely the highest. It counts in pages, here from the first page of the space. If the lowest
+//! place is requested, the space is turned upside down.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -19,17 +19,17 @@ use furlong_spec::iova::{Geometry, Place};
 use super::library::{Library, RawDomain, RawPages, library};
 use crate::iova::{Align, Offers, Peer};
 
-/// Which end of a space Linux takes for the upper one.
+/// The direction of a space.
 pub trait Way {
-    /// Whether it is the lower one.
+    /// True if the space is turned, so that Linux's upper end is the lower end.
     const IS_TURNED: bool;
 }
 
-/// The upper one.
+/// Linux's upper end is the upper end.
 #[derive(Clone, Copy, Debug)]
 pub struct Straight;
 
-/// The lower one.
+/// Linux's upper end is the lower end.
 #[derive(Clone, Copy, Debug)]
 pub struct Turned;
 
@@ -41,14 +41,14 @@ impl Way for Turned {
     const IS_TURNED: bool = true;
 }
 
-/// A domain that is dropped.
+/// A domain that frees itself when it is dropped.
 struct Domain {
     linux: &'static Library,
     raw: &'static RawDomain,
 }
 
 impl Domain {
-    /// Over pages from the first to the last.
+    /// A domain over the pages from the first to the last.
     fn new(first: u64, last: u64, has_magazines: bool) -> Result<Self, Failure> {
         let linux = library()?;
         let raw = (linux.iova.new)(first, last, has_magazines);
@@ -56,7 +56,7 @@ impl Domain {
         Ok(Self { linux, raw })
     }
 
-    /// First and last page of what is reserved.
+    /// First and last page of each reserved range.
     fn list(&self) -> Vec<[u64; 2]> {
         self.linux.iova.list(self.raw)
     }
@@ -74,18 +74,18 @@ impl fmt::Debug for Domain {
     }
 }
 
-/// The tree of a domain alone.
+/// A domain's tree without magazines.
 #[derive(Debug)]
 pub struct Paged<W> {
     domain: Domain,
-    /// The first byte, and pages by their number.
+    /// The first byte of the space, and the shift from bytes to pages.
     start: u64,
     shift: u32,
     last: u64,
     way: PhantomData<W>,
 }
 
-/// What is reserved.
+/// A reserved range.
 #[derive(Clone, Copy)]
 pub struct Reached(&'static RawPages);
 
@@ -99,7 +99,7 @@ impl<W: Way> Paged<W> {
     fn with_granule(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
         let (start, shift) = (space.start().raw(), granule.trailing_zeros());
         let last = (space.last().raw() - start) >> shift;
-        // What is above the last page stands for the end of the search.
+        // Page numbers above the last one mark the end of the search.
         if last >= u64::MAX - 1 {
             return Err(Failure("it cannot have so many pages".to_owned()));
         }
@@ -112,7 +112,7 @@ impl<W: Way> Paged<W> {
         })
     }
 
-    /// Pages from one to the other as Linux counts them, or as we do: the same way.
+    /// Converts pages from Linux's count to ours, or back.
     fn turned(&self, first: u64, last: u64) -> (u64, u64) {
         match W::IS_TURNED {
             true => (self.last - last, self.last - first),
@@ -120,12 +120,12 @@ impl<W: Way> Paged<W> {
         }
     }
 
-    /// A page by its first byte.
+    /// The page of a byte.
     fn page(&self, byte: u64) -> u64 {
         (byte - self.start) >> self.shift
     }
 
-    /// The other way round.
+    /// The first byte of a page.
     fn byte(&self, page: u64) -> u64 {
         self.start + (page << self.shift)
     }
@@ -155,7 +155,8 @@ impl<W: Way> AddressAllocator for Paged<W> {
         all.ok_or_else(|| Failure("an extent that is free was not reserved".to_owned()))
     }
 
-    /// It aligns to the size, up to a power of two, or not at all.
+    /// Reserves an extent. Linux aligns it to its size, rounded up to a power of two, or not at
+    /// all.
     #[inline(always)]
     fn reserve(&mut self, ask: &Ask) -> Option<(u64, Reached)> {
         let (pages, align) = (ask.size >> self.shift, ask.align >> self.shift);
@@ -212,17 +213,17 @@ impl<W: Way> Peer for Paged<W> {
     }
 }
 
-/// What CPUs keep before they come to the tree.
+/// The caches of CPUs above the tree.
 pub(super) trait Keeping {
-    /// Whether they keep anything.
+    /// True if CPUs have magazines.
     const HAS_MAGAZINES: bool;
 }
 
-/// Magazines, for each of the sizes that Linux has them for.
+/// Magazines, for each of the sizes for which Linux has them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Magazines;
 
-/// Nothing.
+/// No magazines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nothing;
 
@@ -234,7 +235,7 @@ impl Keeping for Nothing {
     const HAS_MAGAZINES: bool = false;
 }
 
-/// A domain that CPUs share. As in Linux its first page is nobody's: what begins there is no grant.
+/// A domain that CPUs share. As in Linux nobody owns its first page, so 0 is not a valid grant.
 #[derive(Debug)]
 pub(super) struct Shared<K> {
     domain: Domain,
@@ -242,7 +243,7 @@ pub(super) struct Shared<K> {
     keeping: PhantomData<K>,
 }
 
-/// Pages that are reserved, and what the tree has for them where they come from it.
+/// Reserved pages, and their node in the tree if they come from it directly.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SharedGrant {
     first: u64,
@@ -254,7 +255,7 @@ impl<K: Keeping + Sync> SharedAllocator for Shared<K> {
     type Grant = SharedGrant;
 
     fn new(space: Extent<Iova>, granule: u64, cpus: usize) -> Result<Self, Failure> {
-        /// As many as `kernel.h` has.
+        /// The same as in `kernel.h`.
         const CPUS_MAX: usize = 8;
         if granule != PAGE || space.start().raw() != 0 || cpus > CPUS_MAX {
             return Err(Failure("it has pages from 0 on, and few CPUs".to_owned()));
@@ -301,7 +302,7 @@ impl<K: Keeping + Sync> SharedAllocator for Shared<K> {
         }
     }
 
-    /// They are not counted.
+    /// Steps are not counted.
     fn visits(&self) -> u64 {
         0
     }

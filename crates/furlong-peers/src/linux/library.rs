@@ -1,9 +1,9 @@
-//! Loads the library: the one place where names become functions.
+//! Loads the library: the only file that turns names into functions.
 //!
-//! All that the library exports is written in `crates/furlong-peers/linux` for callers that need no
-//! `unsafe`: what is made stays until its owner drops it, no function keeps what it is lent, and
-//! locks are taken where threads may meet. Its file's name is a hash of those sources, so that a
-//! library of other functions is not found.
+//! Everything that the library exports is written in `crates/furlong-peers/linux` for callers
+//! without `unsafe`. Objects live until their owner drops them, no function keeps a borrowed
+//! argument, and functions that threads may share take locks. The file's name is a hash of those
+//! sources, so a library with other functions is not found.
 #![expect(unsafe_code, reason = "loads a library and names its functions")]
 
 use std::ffi::{CStr, CString, c_int, c_void};
@@ -17,23 +17,23 @@ use furlong_lab::experiments::Failure;
 
 use super::place;
 
-/// A tree of areas, which is the library's: only its address means anything here.
+/// A tree of areas in the library; only its address is used here.
 #[repr(C)]
 pub(super) struct RawAreas([u8; 0]);
 
-/// Likewise a red-black tree with its nodes.
+/// A red-black tree with its nodes, likewise.
 #[repr(C)]
 pub(super) struct RawNodes([u8; 0]);
 
-/// Likewise a domain of device addresses.
+/// A domain of device addresses, likewise.
 #[repr(C)]
 pub(super) struct RawDomain([u8; 0]);
 
-/// Likewise what is reserved in one.
+/// A reserved range of a domain, likewise.
 #[repr(C)]
 pub(super) struct RawPages([u8; 0]);
 
-/// Which areas a copy keeps, by their numbers.
+/// Selects the areas that a copy keeps, by their numbers.
 pub(super) type Keeps<'a> = &'a dyn Fn(u32) -> bool;
 
 extern "C" fn keeps(context: &Keeps<'_>, number: u32) -> bool {
@@ -84,10 +84,10 @@ pub(super) struct Iova {
 }
 
 impl Maple {
-    /// The numbers of the areas that have these addresses, each and 1, added up.
+    /// The sum, over these addresses, of the areas' numbers plus 1.
     #[inline]
     pub(super) fn look_up(&self, areas: &RawAreas, addresses: &[u64]) -> u64 {
-        // SAFETY: so many words are at that address, and it only reads them.
+        // SAFETY: the pointer leads to as many words, and the function only reads them.
         unsafe { (self.look_up)(areas, addresses.as_ptr(), addresses.len()) }
     }
 
@@ -97,7 +97,7 @@ impl Maple {
         (self.duplicate)(areas, None, &all)
     }
 
-    /// A copy of those of which the closure says so.
+    /// A copy of the areas that the closure selects.
     pub(super) fn duplicate_part(
         &self,
         areas: &RawAreas,
@@ -108,10 +108,10 @@ impl Maple {
 }
 
 impl Rbtree {
-    /// The nodes that are in, in order; none where the tree is broken.
+    /// The linked nodes in order; `None` if the tree is broken.
     pub(super) fn list(&self, nodes: &RawNodes, count: usize) -> Option<Vec<u32>> {
         let mut listed = vec![0; count];
-        // SAFETY: it writes so many words at most at that address.
+        // SAFETY: it writes at most this many words at that address.
         let found = unsafe { (self.list)(nodes, listed.as_mut_ptr(), count) };
         listed.truncate(found);
         (found <= count).then_some(listed)
@@ -119,11 +119,11 @@ impl Rbtree {
 }
 
 impl Iova {
-    /// First and last page of what is reserved, ascending, once nobody keeps any for later.
+    /// First and last page of each reserved range, ascending. Empties the magazines first.
     pub(super) fn list(&self, domain: &RawDomain) -> Vec<[u64; 2]> {
         let mut listed = Vec::new();
         loop {
-            // SAFETY: it writes so many pairs at most at that address.
+            // SAFETY: it writes at most this many pairs at that address.
             let found = unsafe { (self.list)(domain, listed.as_mut_ptr(), listed.len()) };
             if found <= listed.len() {
                 listed.truncate(found);
@@ -134,7 +134,7 @@ impl Iova {
     }
 }
 
-/// All of it.
+/// All functions of the library.
 pub(super) struct Library {
     pub(super) maple: Maple,
     pub(super) rbtree: Rbtree,
@@ -148,7 +148,7 @@ impl Handle {
     fn open(path: &Path) -> Result<Self, String> {
         let name = CString::new(path.as_os_str().as_bytes());
         let name = name.map_err(|_| "a path has no zero byte".to_owned())?;
-        // SAFETY: the name ends with a zero, and nothing runs when the library is loaded.
+        // SAFETY: the name ends with a zero, and no code runs when the library is loaded.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(format!("{} cannot be loaded", path.display()));
@@ -159,7 +159,7 @@ impl Handle {
     /// The function of that name.
     ///
     /// # Safety
-    /// It is of type `F`, the type of a pointer to a function.
+    /// `F` is the type of a pointer to that function.
     unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         // SAFETY: the library is loaded, and the name ends with a zero.
@@ -167,18 +167,19 @@ impl Handle {
         if found.is_null() {
             return Err(format!("the library has no {}", name.to_string_lossy()));
         }
-        // SAFETY: it is as large as a pointer, and the caller says that the function is of it.
+        // SAFETY: `F` has the size of a pointer, and the caller promises that it is the function's
+        // type.
         Ok(unsafe { transmute_copy::<*mut c_void, F>(&found) })
     }
 }
 
-/// Functions by their names, each a field.
+/// Looks functions up by their names, one a field.
 macro_rules! functions {
     ($handle:ident, $table:ident { $($field:ident: $name:literal,)* }) => {
         $table {
             $($field: {
                 // SAFETY: the library is compiled from the sources that this binary was compiled
-                // with, in which the function is declared as the field is here.
+                // with, in which the function is declared with the type of the field.
                 unsafe { $handle.function($name) }?
             },)*
         }
@@ -260,10 +261,10 @@ impl Begin {
     }
 }
 
-/// The library that goes with this binary, once it is loaded.
+/// The library for this binary, loaded once.
 ///
 /// # Errors
-/// It is not there, or cannot be loaded.
+/// If it does not exist, or cannot be loaded.
 pub(super) fn library() -> Result<&'static Library, Failure> {
     static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
     let loaded = LIBRARY.get_or_init(|| match place::library() {
@@ -274,16 +275,16 @@ pub(super) fn library() -> Result<&'static Library, Failure> {
     loaded.as_ref().map_err(missing)
 }
 
-/// Whether the library that goes with this binary is there.
+/// True if the library for this binary exists.
 #[must_use]
 pub fn is_there() -> bool {
     place::library().is_some_and(|path| path.is_file())
 }
 
-/// Whether a library that was just built can be loaded.
+/// Tests that a library that was just built can be loaded.
 ///
 /// # Errors
-/// Why it cannot.
+/// The reason that it cannot.
 pub(super) fn try_out(path: &Path) -> Result<(), Error> {
     let loaded = Library::load(path).map(drop);
     loaded.map_err(|why| Error::failed(format!("what was built does not work: {why}")))

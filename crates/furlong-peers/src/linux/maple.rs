@@ -9,17 +9,17 @@ use furlong_lab::experiments::vmspace_index::{AreaIndex, SharedIndex, Span};
 
 use super::library::{Library, RawAreas, library};
 
-/// Who has a tree.
+/// The users of a tree.
 pub trait Access {
-    /// Whether readers have it beside a writer.
+    /// True if there are readers beside a writer.
     const IS_SHARED: bool;
 }
 
-/// Readers that take no lock, beside writers that take the tree's: what `mm` asks of it.
+/// Readers without a lock, beside writers that take the tree's: as in `mm`.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared;
 
-/// One owner, who takes no lock.
+/// One owner, without a lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Owned;
 
@@ -31,7 +31,7 @@ impl Access for Owned {
     const IS_SHARED: bool = false;
 }
 
-/// Areas in a maple tree that knows its gaps.
+/// Areas in a maple tree that stores its gaps.
 pub struct Areas<A> {
     linux: &'static Library,
     raw: &'static RawAreas,
@@ -44,21 +44,21 @@ impl<A> fmt::Debug for Areas<A> {
     }
 }
 
-/// What cannot happen here: who asks has looked.
+/// The message of an impossible failure: the caller has checked.
 const THERE: &str = "the library is there";
 const MEMORY: &str = "there is memory";
 
-/// What stands for no gap. No gap begins there.
+/// The result that means no gap. No gap begins there.
 const NOWHERE: u64 = u64::MAX;
 
-/// What the library has for a number is one more.
+/// The library's result is the number plus one.
 fn number(found: u64) -> Option<u32> {
     let number = found.checked_sub(1)?;
     Some(u32::try_from(number).expect("it was put in as such a number"))
 }
 
 impl<A: Access> Areas<A> {
-    /// A copy that was made, or not.
+    /// Wraps a copy. Panics if there was no memory for it.
     fn copied(&self, copy: Option<&'static RawAreas>) -> Self {
         Self {
             raw: copy.expect(MEMORY),
@@ -77,7 +77,7 @@ impl<A: Access> Areas<A> {
         number((self.linux.maple.erase)(self.raw, span.first))
     }
 
-    /// Under the lock.
+    /// The lowest or highest gap. The lock is held.
     #[inline]
     fn gap(&self, window: Span, len: u64, lowest: bool) -> u64 {
         (self.linux.maple.gap)(self.raw, window.first, window.last, len, lowest)
@@ -151,7 +151,7 @@ impl<A: Access> AreaIndex for Areas<A> {
         self.place(window, len, false)
     }
 
-    /// The lock is taken once for all, as by our arm.
+    /// Takes the lock once for all searches, as our arm does.
     fn search(&self, gaps: &[(Span, u64)], lowest: bool, starts: &mut [u64]) {
         (self.linux.maple.lock)(self.raw);
         for ((window, len), found) in gaps.iter().zip(starts) {

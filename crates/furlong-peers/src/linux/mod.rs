@@ -1,16 +1,16 @@
 //! Linux's own maple tree, red-black tree and allocator of device addresses, in user space.
 //!
-//! Linux is under the GNU General Public License, version 2, and nothing of it is here. The verb
-//! `furlong peers linux` takes its files from the distribution's package on the user's machine,
-//! compiles them there with what is in `crates/furlong-peers/linux`, which is our own, and leaves a
-//! library in the user's cache. Only the processes that take a sample load it.
+//! Linux is under the GNU General Public License, version 2, and none of it is here. The command
+//! `furlong peers linux` takes its files from the distribution's package on the user's machine. It
+//! compiles them there with the files in `crates/furlong-peers/linux`, which are our own, and
+//! leaves a library in the user's cache. Only the processes that take a sample load it.
 //!
 //! # Files
 //!
-//! - `archive`: Linux's sources, and which version they are; `compiler`: from them to a library.
-//! - `verb`: `furlong peers linux`, which does both; `place`: where the library is.
-//! - `library`: loads it; `maple`, `rbtree`, `iova`: what is in it as sides of a race.
-//! - `arms`: the races.
+//! - `archive`: Linux's sources and their version; `compiler`: builds a library from them.
+//! - `verb`: `furlong peers linux`, which does both; `place`: the path of the library.
+//! - `library`: loads it; `maple`, `rbtree`, `iova`: its structures as arms.
+//! - `arms`: the list of arms.
 mod archive;
 mod arms;
 mod compiler;

@@ -1,4 +1,4 @@
-//! Where the library is that `furlong peers linux` builds.
+//! The path of the library that `furlong peers linux` builds.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use furlong_lab::record::place::cache_dir;
 use super::archive::COMPILED;
 use super::compiler::{FLAGS, HEADERS};
 
-/// What is compiled beside Linux's files, by name: all of it our own.
+/// Our own files, compiled beside Linux's, by name.
 pub(super) const OURS: [(&str, &str); 5] = [
     ("kernel.h", include_str!("../../linux/kernel.h")),
     ("kernel.c", include_str!("../../linux/kernel.c")),
@@ -21,13 +21,13 @@ pub(super) const OURS: [(&str, &str); 5] = [
 /// The library's name in its directory.
 pub(super) const LIBRARY: &str = "libfurlong_linux.so";
 
-/// The directory of all that is built; none where neither XDG_CACHE_HOME nor HOME says where.
+/// The directory of all built libraries; `None` if neither XDG_CACHE_HOME nor HOME is set.
 pub(super) fn dir() -> Option<PathBuf> {
     cache_dir().map(|dir| dir.join("linux"))
 }
 
-/// The directory of what goes with this binary: what was built of other files, or in another
-/// way, is another.
+/// The directory for this binary. Libraries built from other files, or with other flags, have other
+/// directories.
 pub(super) fn current() -> Option<PathBuf> {
     let ours = OURS.iter().map(|(_, text)| *text);
     let how = COMPILED.iter().chain(&HEADERS).chain(&FLAGS).copied();
@@ -36,7 +36,7 @@ pub(super) fn current() -> Option<PathBuf> {
     dir().map(|dir| dir.join(name))
 }
 
-/// The library that goes with this binary, whether it is there or not.
+/// The path of the library for this binary, which may not exist.
 #[must_use]
 pub fn library() -> Option<PathBuf> {
     current().map(|dir| dir.join(LIBRARY))

@@ -10,17 +10,17 @@ use furlong_spec::tree::page;
 
 use super::library::{Library, RawNodes, library};
 
-/// What a node knows of its subtree.
+/// The data that a node keeps about its subtree.
 pub(super) trait Knowledge {
-    /// Whether it knows the first and the last address and the largest gap.
+    /// True if it keeps the first and last address and the largest gap.
     const HAS_SUMMARIES: bool;
 }
 
-/// What our tree's nodes know.
+/// The same as our tree's nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Summed;
 
-/// Nothing, as of a map.
+/// No data, as in a map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bare;
 
@@ -32,7 +32,7 @@ impl Knowledge for Bare {
     const HAS_SUMMARIES: bool = false;
 }
 
-/// A red-black tree over nodes that are made beforehand.
+/// A red-black tree over preallocated nodes.
 pub(super) struct Nodes<K> {
     linux: &'static Library,
     raw: &'static RawNodes,

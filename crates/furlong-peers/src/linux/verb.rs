@@ -1,4 +1,4 @@
-//! `furlong peers linux`: from a package to a library, or nothing.
+//! `furlong peers linux`: builds the library from a package, or changes nothing.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -14,14 +14,15 @@ use super::compiler::compile;
 use super::library;
 use super::place::{self, LIBRARY};
 
-/// What the name of such a folder begins with; the number of a process comes after it.
+/// The prefix of a work folder's name, followed by a process number.
 const BEGUN: &str = "building-";
 
-/// A folder that is gone when it is dropped.
+/// A folder that is removed when this is dropped.
 struct Work(PathBuf);
 
 impl Work {
-    /// Beside where the library will be, so that it can be moved there in one step.
+    /// Makes a folder beside the library's final path, so that the library can be moved there in
+    /// one step.
     fn new(dir: &Path) -> Result<Self, Error> {
         clean(dir);
         let path = dir.join(format!("{BEGUN}{}", process::id()));
@@ -34,14 +35,14 @@ impl Work {
     }
 }
 
-/// Removes what processes have begun that were killed.
+/// Removes the work folders of killed processes.
 fn clean(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let process = name.to_str().and_then(|name| name.strip_prefix(BEGUN));
         let is_alive = |process: &str| Path::new("/proc").join(process).exists();
         if process.is_some_and(|process| !is_alive(process)) {
-            // As where one is dropped.
+            // As in `drop`.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -49,15 +50,15 @@ fn clean(dir: &Path) {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // What is left is in nobody's way, and in a directory for what can be made again.
+        // A leftover does no harm, in a cache directory.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Builds the library, or leaves what there is as it was.
+/// Builds the library, or leaves the existing one unchanged.
 ///
 /// # Errors
-/// What is missing, or what the compiler says.
+/// If something is missing, or with the compiler's first error.
 pub fn build(args: &Args) -> Result<ExitCode, Error> {
     let Peer::Linux(linux) = &args.peer;
     let archive = Archive::find(linux.from.as_deref())?;
@@ -87,8 +88,8 @@ pub fn build(args: &Args) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
-/// Moves the library to where it is looked for. One that was there is replaced; who has it loaded
-/// keeps it.
+/// Moves the library to its final path, replacing an older one. Processes that have loaded the
+/// older one keep it.
 fn install(built: &Path, home: &Path) -> Result<PathBuf, Error> {
     let library = home.join(LIBRARY);
     let moved = fs::create_dir_all(home).and_then(|()| fs::rename(built, &library));

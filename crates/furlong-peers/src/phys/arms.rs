@@ -6,10 +6,10 @@ use furlong_lab::experiments::phys_lookup::{SegmentIndex, index_limit, run_index
 
 use super::{Brie, ByStart, Intervals, Ranges, Regions};
 
-/// The experiment that they are arms of.
+/// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "phys-lookup";
 
-/// All peers. Nobody can count the steps of another's search.
+/// All peers. The steps of a peer's search cannot be counted.
 #[must_use]
 pub fn arms() -> Vec<Arm> {
     vec![

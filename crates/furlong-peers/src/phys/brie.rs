@@ -1,5 +1,5 @@
-//! brie-tree: a B+ tree of integer keys. Its cursor goes to the first key from a bound on, so that
-//! the key of a segment is its last frame.
+//! brie-tree: a B+ tree of integer keys. Its cursor moves to the first key from a bound on, so a
+//! segment's key is its last frame.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -10,7 +10,7 @@ use brie_tree::nonmax::NonMaxU64;
 use furlong_lab::experiments::Failure;
 use furlong_lab::experiments::phys_lookup::SegmentIndex;
 
-/// Segments by their last frame: the first one, and the number.
+/// Segments by their last frame: first frame and number.
 #[derive(Clone)]
 pub struct Brie(BTree<NonMaxU64, (u64, usize)>);
 

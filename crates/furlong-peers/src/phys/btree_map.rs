@@ -1,5 +1,5 @@
-//! The standard library's `BTreeMap` from first frames: what is written by hand where memory is in
-//! no array.
+//! The standard library's `BTreeMap`, keyed by first frame: the usual handwritten index if memory
+//! is not in an array.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use furlong_lab::experiments::Failure;
 use furlong_lab::experiments::phys_lookup::SegmentIndex;
 
-/// Segments by their first frame: the end, and the number.
+/// Segments by their first frame: end and number.
 #[derive(Clone, Debug)]
 pub struct ByStart(BTreeMap<u64, (u64, usize)>);
 

@@ -1,9 +1,9 @@
-//! rust-vmm's vm-memory: a sorted vector of counted references to regions, which is searched for
-//! the region of a guest's address. Firecracker, Cloud Hypervisor and the vhost devices do so for
-//! every descriptor that a guest hands them.
+//! rust-vmm's vm-memory: a sorted vector of counted references to regions, searched for the region
+//! of a guest address. Firecracker, Cloud Hypervisor and the vhost devices do this for every
+//! descriptor that a guest hands them.
 //!
-//! It maps nothing here: a region is what its users may bring in place of mapped memory, and has
-//! where it begins, how long it is and a number.
+//! It maps nothing here. Users may implement its region trait for something else than mapped
+//! memory; ours has a start, a length and a number.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ use vm_memory::{
     GuestRegionCollection, GuestUsize,
 };
 
-/// The binary logarithm of the page size: its addresses are of bytes.
+/// The binary logarithm of the page size, since its addresses count bytes.
 const PAGE_BITS: u32 = 12;
 
 /// A region of guest memory.

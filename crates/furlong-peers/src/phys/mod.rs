@@ -1,10 +1,10 @@
-//! Indexes of segments: what others look a frame up with.
+//! Indexes of segments, with which others look a frame up.
 //!
 //! # Files
 //!
-//! - `btree_map`: what others write by hand, in our own writing; `brie`, `guest_memory`,
+//! - `btree_map`: our own version of code that others write by hand; `brie`, `guest_memory`,
 //!   `nodit_map`, `range_map`: crates, a file each.
-//! - `arms`: what they are in `phys-lookup`.
+//! - `arms`: their arms in `phys-lookup`.
 #![forbid(unsafe_code)]
 
 mod arms;

@@ -1,4 +1,4 @@
-//! rangemap: a map of ranges over a `BTreeMap`. It would join neighbours with equal values; every
+//! rangemap: a map of ranges over a `BTreeMap`. It merges neighbours with equal values, so every
 //! segment has a number of its own.
 #![forbid(unsafe_code)]
 

@@ -6,7 +6,7 @@ use furlong_lab::experiments::{Arm, ArmFn, Failure, Outcome, Request};
 
 use super::{Brie, ByNode, Overlaps};
 
-/// The experiment that they are arms of.
+/// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "tree-order";
 
 /// All peers.
@@ -26,7 +26,7 @@ fn arm(name: &'static str, run: ArmFn) -> Arm {
     }
 }
 
-/// Removal is by node, as in the arm that it stands beside; `-key` has it search first.
+/// Removes by node, as the arm that it is compared with; `-key` workloads search first.
 fn intrusive(request: &Request) -> Result<Outcome, Failure> {
     if request.workload.name.ends_with("-key") {
         ordered::run::<ByKey<ByNode>>(request)

@@ -9,7 +9,7 @@ use furlong_lab::experiments::Failure;
 use furlong_lab::experiments::ordered::{Ordered, node_of};
 use furlong_spec::tree::page;
 
-/// From a page's last address to its start.
+/// A map from a page's last address to its start.
 #[derive(Clone)]
 pub struct Brie(BTree<NonMaxU64, u64>);
 

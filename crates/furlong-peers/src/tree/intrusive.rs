@@ -1,5 +1,5 @@
-//! intrusive-collections: a red-black tree through structs of the user's, which has been in kernels
-//! and library operating systems for years. It keeps nothing about subtrees.
+//! intrusive-collections: a red-black tree through the user's structs, in use in kernels and
+//! library operating systems for years. It keeps nothing about subtrees.
 #![expect(
     unsafe_code,
     reason = "an intrusive tree names structs by their address"
@@ -14,7 +14,7 @@ use furlong_spec::Random;
 use furlong_spec::tree::{page, pages};
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, UnsafeRef, intrusive_adapter};
 
-/// An extent that hangs in the tree by its link.
+/// An extent that is linked into the tree.
 struct Node {
     link: RBTreeLink,
     start: u64,
@@ -34,9 +34,10 @@ impl<'a> KeyAdapter<'a> for ByLast {
 
 /// Removes by node, without a search.
 pub struct ByNode {
-    // Before the nodes, so that it goes first.
+    // Before the nodes, so that it is dropped first.
     tree: RBTree<ByLast>,
-    /// In ascending order. A vector, which may be moved while the tree points into it.
+    /// In ascending order. A vector, because moving it does not move the nodes that the tree points
+    /// to.
     nodes: Vec<Node>,
 }
 
@@ -68,7 +69,7 @@ impl Ordered for ByNode {
 
     #[inline(always)]
     fn insert(&mut self, node: u32) {
-        // SAFETY: nodes are only shared, stay where they are and live longer than the tree.
+        // SAFETY: nodes are only shared, never move, and outlive the tree.
         let node = unsafe { UnsafeRef::from_raw(&raw const self.nodes[node as usize]) };
         self.tree.insert(node);
     }
@@ -77,7 +78,7 @@ impl Ordered for ByNode {
     fn remove(&mut self, node: u32) {
         assert!(self.is_linked(node), "the node is linked");
         let node = ptr::from_ref(&self.nodes[node as usize]);
-        // SAFETY: it is linked, as just seen, and there is no other tree that it could be in.
+        // SAFETY: it is linked, as just checked, and there is no other tree that it could be in.
         let mut cursor = unsafe { self.tree.cursor_mut_from_ptr(node) };
         cursor.remove();
     }
@@ -92,8 +93,8 @@ impl Ordered for ByNode {
         copy
     }
 
-    /// A tree through structs cannot be copied, and is built again: in a random order, so that it
-    /// has the shape that it had.
+    /// Rebuilds the tree, since a tree through structs cannot be copied. The order is random, so
+    /// that the tree has its original kind of shape.
     fn copy_from(&mut self, other: &Self) {
         self.tree.clear();
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();

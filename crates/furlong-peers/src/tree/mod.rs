@@ -1,10 +1,10 @@
-//! Ordered trees: what keeps extents in order where nobody keeps a summary of a subtree.
+//! Ordered trees, which keep extents in order without subtree summaries.
 //!
 //! # Files
 //!
-//! - `intrusive`: links in structs of the user's, as kernels have them; `brie`, `interval_map`:
-//!   crates, a file each.
-//! - `arms`: what they are in `tree-order`.
+//! - `intrusive`: links in the user's structs, as in kernels; `brie`, `interval_map`: crates, a
+//!   file each.
+//! - `arms`: their arms in `tree-order`.
 #![deny(unsafe_code)]
 
 mod arms;

@@ -6,10 +6,10 @@ use furlong_lab::experiments::{Arm, Workload};
 
 use super::{ByLast, ByStart, Intervals, Overlaps, Ranges};
 
-/// The experiment that they are arms of.
+/// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "vmspace-index";
 
-/// All peers. Nobody can count the steps of another's search.
+/// All peers. The steps of a peer's search cannot be counted.
 #[must_use]
 pub fn arms() -> Vec<Arm> {
     vec![
@@ -30,7 +30,7 @@ fn arm<I: AreaIndex>(name: &'static str, na: fn(&Workload) -> Option<String>) ->
     }
 }
 
-/// Why a map of ranges cannot run a workload.
+/// The reason that a map of ranges cannot run a workload.
 fn na(load: &Workload) -> Option<String> {
     if on_index(load) {
         return goes_through_all(load).then(|| "it goes through all areas for a gap".to_owned());
@@ -43,21 +43,22 @@ fn na(load: &Workload) -> Option<String> {
     Some(lack.to_owned())
 }
 
-/// Whether an operation would go through so many areas that a sample takes minutes.
+/// True if an operation would walk so many areas that a sample takes minutes.
 fn goes_through_all(load: &Workload) -> bool {
     let areas = load.params.get("areas").copied().unwrap_or(0);
     load.name == "gap-none" && areas >= 1 << 16
         || load.name.starts_with("churn-") && areas >= 1 << 20
 }
 
-/// Why a quick run does not wait for it: an operation takes hundreds of times the tree's time.
+/// The reason that a quick run leaves it out: an operation takes hundreds of times as long as the
+/// tree's.
 fn waits(load: &Workload) -> Option<String> {
     let areas = load.params.get("areas").copied().unwrap_or(0);
     let is_slow = load.name.starts_with("churn-") && areas >= 1 << 16;
     is_slow.then(|| "it goes through all areas for a gap".to_owned())
 }
 
-/// Why one that goes up only cannot.
+/// The reason that an index that only ascends cannot run a workload.
 fn from_above(load: &Workload) -> Option<String> {
     let is_from_above = load.name.starts_with("churn-") || load.name == "gap-high";
     is_from_above.then(|| "no search from above".to_owned())

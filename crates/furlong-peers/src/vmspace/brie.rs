@@ -1,8 +1,7 @@
-//! brie-tree: a B+ tree of integer keys, which are searched with vector instructions where there
-//! are some.
+//! brie-tree: a B+ tree of integer keys, searched with vector instructions if the target has them.
 //!
-//! Its cursor goes to the first key from a bound on, so that the key of an area is its last
-//! address: one search then finds the area of an address.
+//! Its cursor moves to the first key from a bound on, so an area's key is its last address: one
+//! search then finds the area of an address.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -12,7 +11,7 @@ use brie_tree::BTree;
 use brie_tree::nonmax::NonMaxU64;
 use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
 
-/// Areas by their last address: the first one, and the number.
+/// Areas by their last address: first address and number.
 #[derive(Clone)]
 pub struct ByLast(BTree<NonMaxU64, (u64, u32)>);
 
@@ -64,7 +63,7 @@ impl AreaIndex for ByLast {
         Self(kept.map(|(last, area)| (last, *area)).collect())
     }
 
-    /// Goes through the areas of the window until a gap is large enough.
+    /// Walks the areas of the window until a gap is large enough.
     fn lowest(&self, window: Span, len: u64) -> Option<u64> {
         let mut free = window.first;
         let areas = self.0.iter_from(Bound::Included(key(window.first)));
@@ -81,7 +80,7 @@ impl AreaIndex for ByLast {
         (window.last + 1 - free >= len).then_some(free)
     }
 
-    /// The same from the end of the window on.
+    /// As `lowest`, from the end of the window downwards.
     fn highest(&self, window: Span, len: u64) -> Option<u64> {
         let mut end = window.last + 1;
         let mut cursor = self.0.cursor_at(Bound::Included(key(window.last)));

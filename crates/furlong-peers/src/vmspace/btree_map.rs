@@ -1,12 +1,12 @@
-//! The standard library's `BTreeMap` from first addresses to last ones: what Rust kernels have for
-//! their areas.
+//! The standard library's `BTreeMap` from first to last addresses, as Rust kernels use it for their
+//! areas.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 
 use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
 
-/// Areas by their first address: the last one, and the number.
+/// Areas by their first address: last address and number.
 #[derive(Clone, Debug, Default)]
 pub struct ByStart(BTreeMap<u64, (u64, u32)>);
 
@@ -50,7 +50,7 @@ impl AreaIndex for ByStart {
         Self(kept.map(|(first, area)| (*first, *area)).collect())
     }
 
-    /// Goes through the areas of the window until a gap is large enough.
+    /// Walks the areas of the window until a gap is large enough.
     fn lowest(&self, window: Span, len: u64) -> Option<u64> {
         let before = self.0.range(..window.first).next_back();
         let mut free = before.map_or(window.first, |(_, (last, _))| window.first.max(last + 1));
@@ -63,7 +63,7 @@ impl AreaIndex for ByStart {
         (free <= window.last && window.last - free >= len - 1).then_some(free)
     }
 
-    /// The same from the end of the window on.
+    /// As `lowest`, from the end of the window downwards.
     fn highest(&self, window: Span, len: u64) -> Option<u64> {
         let mut end = window.last + 1;
         for (first, (last, _)) in self.0.range(..=window.last).rev() {

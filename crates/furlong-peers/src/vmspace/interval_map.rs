@@ -1,5 +1,5 @@
-//! iset: a red-black tree of intervals, each node with the ends of its subtree. It finds all that
-//! overlap; that none do is not used.
+//! iset: a red-black tree of intervals, each node with the ends of its subtree. It can find all
+//! overlaps; here areas never overlap.
 #![forbid(unsafe_code)]
 
 use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
@@ -44,7 +44,7 @@ impl AreaIndex for Overlaps {
         Self(IntervalMap::from_sorted(kept))
     }
 
-    /// Goes through the areas of the window until a gap is large enough.
+    /// Walks the areas of the window until a gap is large enough.
     fn lowest(&self, window: Span, len: u64) -> Option<u64> {
         let mut free = window.first;
         for taken in self.0.intervals(window.first..=window.last) {
@@ -57,7 +57,7 @@ impl AreaIndex for Overlaps {
         (rest >= len).then_some(free)
     }
 
-    /// Its iterators only ascend.
+    /// Never called: its iterators only ascend.
     fn highest(&self, window: Span, len: u64) -> Option<u64> {
         unreachable!("{len} bytes from above in {window:?} are not asked for")
     }

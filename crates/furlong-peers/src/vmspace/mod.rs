@@ -1,10 +1,10 @@
-//! Maps of ranges: what keeps the areas of an address space where there is no tree for them.
+//! Maps of ranges, which keep the areas of an address space if there is no special tree.
 //!
 //! # Files
 //!
-//! - `btree_map`: what others write by hand, in our own writing; `brie`, `range_map`, `nodit_map`,
-//!   `interval_map`: crates, a file each.
-//! - `arms`: what they are in `vmspace-index`.
+//! - `btree_map`: our own version of code that others write by hand; `brie`, `range_map`,
+//!   `nodit_map`, `interval_map`: crates, a file each.
+//! - `arms`: their arms in `vmspace-index`.
 #![forbid(unsafe_code)]
 
 mod arms;

@@ -58,7 +58,7 @@ impl AreaIndex for Intervals {
         Some(*gap.start())
     }
 
-    /// Its gaps come in ascending order only; what is taken comes in both.
+    /// Its gaps can be iterated in ascending order only; taken intervals in both.
     fn highest(&self, window: Span, len: u64) -> Option<u64> {
         let mut end = window.last + 1;
         let taken = self.0.overlapping(&ii(window.first, window.last));

@@ -1,7 +1,7 @@
-//! rangemap: a map of ranges over a `BTreeMap`, which rust-vmm and others have.
+//! rangemap: a map of ranges over a `BTreeMap`, used by rust-vmm and others.
 //!
-//! It joins neighbours with equal values, so that every area has a number of its own. It does not
-//! say what it removes, which has to be asked before.
+//! It merges neighbours with equal values, so every area has a number of its own. It does not
+//! return the removed value, which is looked up first.
 #![forbid(unsafe_code)]
 
 use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
@@ -54,7 +54,7 @@ impl AreaIndex for Ranges {
         Some(*gap.start())
     }
 
-    /// Its gaps come in ascending order only; what is taken comes in both.
+    /// Its gaps can be iterated in ascending order only; taken ranges in both.
     fn highest(&self, window: Span, len: u64) -> Option<u64> {
         let mut end = window.last + 1;
         for (range, _) in self.0.overlapping(window.first..=window.last).rev() {

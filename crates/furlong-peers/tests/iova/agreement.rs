@@ -1,4 +1,4 @@
-//! Where peers agree with the model: everywhere but in what `findings` has.
+//! Peers agree with the model everywhere, except in the cases of `findings`.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -12,7 +12,7 @@ use furlong_spec::{Judge, Subject};
 
 use super::needed::has_linux;
 
-/// What random operations have shown.
+/// Counts of a random stream's operations.
 #[derive(Debug, Default)]
 struct Trial {
     operations: u64,
@@ -20,8 +20,8 @@ struct Trial {
     refused: u64,
 }
 
-/// Compares a peer with the model over streams of whatever it offers, in every space that it can
-/// have; operations of which `is_known` says that the peer's answer will be wrong are left out.
+/// Compares a peer with the model over streams of the operations that it offers, in every space
+/// that it supports. Operations for which `is_known` predicts a wrong answer are left out.
 fn agrees<P: Peer>(is_known: impl Fn(Geometry, &Bluntly, &Operation) -> bool) -> Trial {
     let mut trial = Trial::default();
     for geometry in GEOMETRIES {
@@ -54,20 +54,20 @@ fn agrees<P: Peer>(is_known: impl Fn(Geometry, &Bluntly, &Operation) -> bool) ->
             }
         }
     }
-    // A stream of refusals, or of grants only, would compare little.
+    // A stream of only refusals, or only grants, would compare little.
     assert!(trial.operations > 25_000, "{trial:?}");
     assert!(trial.granted * 10 > trial.operations, "{trial:?}");
     assert!(trial.refused * 200 > trial.operations, "{trial:?}");
     trial
 }
 
-/// Whether the granules of a request have 2^64 bytes, which no number of bytes says.
+/// True if a request's granules have 2^64 bytes, a length that does not fit in 64 bits.
 fn is_all_of_64_bits(geometry: Geometry, operation: &Operation) -> bool {
     let granules = |request: &Request| request.size.checked_next_multiple_of(geometry.granule);
     matches!(operation, Operation::Reserve(request, _) if granules(request).is_none())
 }
 
-/// What the model would answer.
+/// The model's answer.
 fn answer(model: &Bluntly, operation: &Operation) -> Outcome {
     model.clone().apply(operation)
 }
@@ -144,7 +144,7 @@ fn the_buddy_system_agrees_with_the_model_on_powers_of_two() {
         };
         let wanted = request.size.div_ceil(geometry.granule);
         let align = request.align.div_ceil(geometry.granule);
-        // What is rounded up takes more than the model knows of.
+        // A request that is rounded up takes more than the model knows.
         if !wanted.is_power_of_two() || align > wanted {
             return true;
         }
@@ -165,13 +165,13 @@ fn the_buddy_system_agrees_with_the_model_on_powers_of_two() {
     });
 }
 
-/// The bins' sizes are numbers of four significant bits: the greatest up to `granules`.
+/// The largest bin size up to `granules`. Bin sizes are numbers of four significant bits.
 fn bin_below(granules: u64) -> u64 {
     let step = 1 << granules.checked_ilog2().unwrap_or(0).saturating_sub(3);
     granules & !(step - 1)
 }
 
-/// The least from `granules` on.
+/// The smallest bin size from `granules` on.
 fn bin_above(granules: u64) -> u64 {
     let step: u64 = 1 << granules.checked_ilog2().unwrap_or(0).saturating_sub(3);
     granules.next_multiple_of(step)

@@ -1,8 +1,8 @@
-//! What peers get wrong: a test for each row of the table in README.md, which fails when the
-//! finding is no longer there, so that the row has to go.
+//! Faults of peers: a test for each row of the table in README.md. A test fails when its finding is
+//! gone, so that the row is removed.
 //!
-//! Where the specification's operations can show it, the sequence is the first of the shortest over
-//! an alphabet that has neighbours of it; otherwise it is the peer's own calls.
+//! If the specification's operations can show it, the sequence is the first of the shortest over an
+//! alphabet that includes similar operations. Otherwise the test uses the peer's own calls.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -16,7 +16,7 @@ use vm_allocator::{AddressAllocator as VmTheirs, AllocPolicy, Error};
 
 use super::smallest::{Wrong, smallest};
 
-/// Four pages from 0 on.
+/// Four pages from address 0 on.
 const PAGES: Geometry = Geometry::low(4, 4096);
 
 const fn bytes(start: u64, granules: usize) -> Geometry {
@@ -27,7 +27,7 @@ const fn bytes(start: u64, granules: usize) -> Geometry {
     }
 }
 
-/// So many granules.
+/// A request for a number of granules.
 fn size(space: Geometry, granules: u64, place: Place) -> Operation {
     Operation::Reserve(Request::new(granules * space.granule), place)
 }
@@ -55,7 +55,7 @@ fn granted(space: Geometry, first: usize, len: usize) -> Outcome {
     Outcome::Granted(Granted { extent, data })
 }
 
-/// The smallest wrong sequence, which has to be `operations`.
+/// The smallest wrong sequence, which must be `operations`.
 fn finding<P: Peer>(space: Geometry, alphabet: &[Operation], operations: &[Operation]) -> Wrong {
     let wrong = smallest::<P>(space, alphabet, operations.len() as u32);
     let wrong = wrong.expect("the finding is still there");
@@ -193,7 +193,7 @@ fn vm_allocator_loses_what_ends_one_byte_below_the_end_when_it_is_released() {
 
 #[test]
 fn range_alloc_takes_back_what_overlaps_a_free_range() {
-    // The documentation has it panic on this.
+    // The documentation says that this panics.
     let mut theirs = RangeAllocator::new(0_u64..3);
     assert_eq!(theirs.allocate_range(1), Ok(0..1));
     assert_eq!(theirs.allocate_range(1), Ok(1..2));

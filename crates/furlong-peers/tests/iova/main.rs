@@ -1,4 +1,4 @@
-//! The peers against the model of the specification: where they agree, and what they get wrong.
+//! The peers against the model of the specification: agreement, and findings.
 #![forbid(unsafe_code)]
 
 mod agreement;

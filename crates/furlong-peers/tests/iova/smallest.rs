@@ -10,16 +10,16 @@ use furlong_spec::{Judge, Subject};
 /// A sequence whose last answer is wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wrong {
-    /// All of it.
+    /// The whole sequence.
     pub(crate) operations: Vec<Operation>,
-    /// What was answered last; none where the peer panicked.
+    /// The last answer; `None` if the peer panicked.
     pub(crate) found: Option<Outcome>,
-    /// What would have been allowed.
+    /// An answer that would have been allowed.
     pub(crate) expected: Outcome,
 }
 
 /// The first of the shortest sequences over `alphabet` in which a peer gives a wrong answer or
-/// panics, if one of at most `longest` operations does.
+/// panics; `None` if there is none of at most `longest` operations.
 pub(crate) fn smallest<P: Peer>(
     space: Geometry,
     alphabet: &[Operation],
@@ -35,7 +35,7 @@ pub(crate) fn smallest<P: Peer>(
     })
 }
 
-/// Carries out a sequence, in which nothing but the last answer may be wrong.
+/// Runs a sequence, in which only the last answer may be wrong.
 fn run<P: Peer>(space: Geometry, operations: Vec<Operation>) -> Option<Wrong> {
     let mut peer = PeerSubject::<P>::new(space).expect("the peer can have the space");
     let mut model = Bluntly::new(space);

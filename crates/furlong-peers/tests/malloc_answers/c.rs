@@ -1,11 +1,11 @@
-//! The functions of C that a row asks, out of the compiler's sight: it knows what they do, and
-//! would leave out what nobody looks at.
+//! The C functions that a row calls, hidden from the compiler. It knows these functions, and would
+//! remove calls whose results are unused.
 
 use std::ffi::c_void;
 use std::hint::black_box;
 use std::ptr;
 
-/// A block of C's, or null.
+/// A block of C, or null.
 pub(crate) type Block = *mut c_void;
 
 mod names {
@@ -26,7 +26,7 @@ pub(crate) fn calloc(count: usize, size: usize) -> Block {
     black_box(unsafe { libc::calloc(black_box(count), black_box(size)) })
 }
 
-/// Rows free what they have, once.
+/// Frees a block. Rows free their blocks once.
 pub(crate) fn free(block: Block) {
     // SAFETY: null, or a block that nobody uses any more.
     unsafe { libc::free(black_box(block)) };
@@ -57,7 +57,7 @@ pub(crate) fn pvalloc(size: usize) -> Block {
     black_box(unsafe { names::pvalloc(black_box(size)) })
 }
 
-/// What it answers, and the block.
+/// The return code, and the block.
 pub(crate) fn posix_memalign(align: usize, size: usize) -> (i32, Block) {
     let mut block = ptr::null_mut();
     // SAFETY: a place for the block.
@@ -71,21 +71,21 @@ pub(crate) fn usable(block: Block) -> usize {
 }
 
 pub(crate) fn errno() -> i32 {
-    // SAFETY: it always returns this thread's.
+    // SAFETY: it always returns this thread's errno.
     let place = unsafe { libc::__errno_location() };
-    // SAFETY: as above. The compiler takes it that `malloc` does not write it.
+    // SAFETY: as above. Volatile, because the compiler assumes that `malloc` does not write it.
     unsafe { place.read_volatile() }
 }
 
-/// Fills so many bytes of a block, which has them.
+/// Fills the first `len` bytes of a block, which has as many.
 pub(crate) fn fill(block: Block, len: usize, byte: u8) {
-    // SAFETY: rows fill what they have been given.
+    // SAFETY: rows fill only bytes that they were given.
     unsafe { black_box(block).cast::<u8>().write_bytes(byte, len) };
 }
 
-/// Whether so many bytes of a block, all of which were written, are these.
+/// True if the first `len` bytes of a block are all `byte`. All of them must have been written.
 pub(crate) fn is_filled(block: Block, len: usize, byte: u8) -> bool {
-    // SAFETY: rows look at what they or the allocator have written.
+    // SAFETY: rows read only bytes that they or the allocator have written.
     let bytes = unsafe { std::slice::from_raw_parts(black_box(block).cast::<u8>(), len) };
     bytes.iter().all(|found| *found == byte)
 }

@@ -1,5 +1,5 @@
-//! What C says of an allocator, a row each, and which peers answer otherwise: findings, which fail
-//! here when they are gone.
+//! C's rules for an allocator, one a row, and the peers that break them: findings, whose tests fail
+//! when the finding is gone.
 #![cfg(target_os = "linux")]
 
 mod c;
@@ -10,16 +10,16 @@ use std::process::{Command, ExitStatus};
 use c::Block;
 use furlong_peers::malloc::libraries;
 
-/// The row that this program, run again with a library preloaded, is to ask.
+/// The variable that tells this program, run again with a library preloaded, which row to run.
 const ROW: &str = "FURLONG_TEST_ROW";
 
-/// More than a program can have.
+/// More memory than a program can have.
 const MUCH: usize = isize::MAX as usize + 1;
 
-/// A number whose square is 0.
+/// A number whose square overflows to 0.
 const BEYOND: usize = 1 << 32;
 
-/// What is asked, and whether the answer is as it has to be.
+/// A row's name, and a function that returns true if the allocator obeys.
 type Row = (&'static str, fn() -> bool);
 
 const ROWS: &[Row] = &[
@@ -103,12 +103,12 @@ const ROWS: &[Row] = &[
     }),
 ];
 
-/// Whether there is no block; one that there is would be too short.
+/// True if there is no block. A block would be too short.
 fn is_refused(block: Block) -> bool {
     block.is_null()
 }
 
-/// Whether these alignments are had, of blocks that may be written.
+/// True if blocks with these alignments can be allocated and written.
 fn are_aligned(powers: std::ops::Range<u32>) -> bool {
     powers.into_iter().all(|power| {
         let align = 1_usize << power;
@@ -127,7 +127,7 @@ fn are_aligned(powers: std::ops::Range<u32>) -> bool {
     })
 }
 
-/// What peers answer otherwise than C has it.
+/// The rows that peers break.
 const FINDINGS: &[(&str, &str)] = &[
     ("rpmalloc-1.4", "malloc(SIZE_MAX - 100)"),
     ("mimalloc-2.3", "errno after malloc(SIZE_MAX - 100)"),
@@ -143,7 +143,7 @@ const FINDINGS: &[(&str, &str)] = &[
     ("rpmalloc-1.4", "alignments from 2^16 on"),
 ];
 
-/// This program again, to ask a row of a library; or of the C library.
+/// Runs this program again for one row with a library, or with the C library.
 fn asked(row: &str, library: Option<&std::path::Path>) -> ExitStatus {
     let mut command = Command::new(env::current_exe().expect("a test has a path"));
     let test = "peers_answer_as_c_has_it_but_for_the_findings";

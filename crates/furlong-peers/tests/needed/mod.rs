@@ -1,4 +1,4 @@
-//! What a test needs that a machine need not have.
+//! Conditions of a test that not every machine meets.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -6,15 +6,15 @@ use std::io::{self, Write as _};
 
 use furlong_peers::linux;
 
-/// Whether the library with Linux's structures is there. Where it is not, what is left out is said;
-/// with FURLONG_NEEDS_LINUX set, as `ci/linux.sh` has it, that is a failure.
+/// True if the library with Linux's structures exists. Otherwise prints what is left out, or fails
+/// if FURLONG_NEEDS_LINUX is set, as by `ci/linux.sh`.
 pub(crate) fn has_linux(what: &str) -> bool {
     if linux::is_there() {
         return true;
     }
     let needed = env::var_os("FURLONG_NEEDS_LINUX").is_some();
     assert!(!needed, "{}", linux::MISSING);
-    // Not a print that the harness keeps to itself: what is left out has to be seen.
+    // Written directly, because the harness would hide a `print`.
     let _ = writeln!(io::stderr(), "LEFT OUT, {}: {what}", linux::MISSING);
     false
 }
