@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The tests of library, specification and adapters as programs for aarch64, which qemu runs. What it
-# emulates is the processor, not how weakly one orders memory: that is what the loom models are for.
-# The preloaded library is built and put in front of a program, too.
+# Runs the tests of library, specification and adapters as aarch64 programs under qemu. It emulates
+# the processor but not its weak memory ordering, for which there are the loom models. Also builds
+# the preloaded library and puts it in front of a program.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

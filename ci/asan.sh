@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# AddressSanitizer over the library's own tests, over every input that fuzzing kept, and over what
-# several threads do at once. `ci/asan.sh --all` takes all tests of the library, of the specification
-# and of the adapters, which are many programs to build. What else is said goes to cargo test.
-# The sanitizer comes with the stable toolchain; only its flag is called unstable, hence
-# RUSTC_BOOTSTRAP.
+# Runs AddressSanitizer over the library's own tests, over every input that fuzzing kept, and over
+# the multi-threaded tests. `ci/asan.sh --all` runs all tests of library, specification and
+# adapters, which are many programs to build. Further arguments are passed to cargo test. The
+# sanitizer comes with the stable toolchain; only its flag is unstable, hence RUSTC_BOOTSTRAP.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Links the library into programs that bring their own panic handler: where anything in it pulls
-# std in, the compiler finds two handlers and refuses. The last case checks that it does refuse.
+# Links the library into programs that bring their own panic handler: if anything in it pulls std
+# in, the compiler finds two handlers and fails. The last case checks that it does fail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Opens reports in a real browser: ci/browser.sh [REPORT.html [FOLDER-FOR-SCREENSHOTS]]
-# Without a report, a real one and invented ones from usual to hostile are made and opened.
-# ci/browser.sh site walks through the site over a store with real runs and hostile ones.
+# Without a report, makes and opens a real one and invented ones, from usual to hostile.
+# ci/browser.sh site walks through the site over a store with real and hostile runs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The C interface: its tests built by the system's compiler against the static and the shared
-# library, under AddressSanitizer, against the library without Rust's standard library, and the
-# header as C++; then the manual page.
+# The C interface: builds its tests with the system's compiler against the static and the shared
+# library, under AddressSanitizer, and against the library without Rust's standard library. Also
+# compiles the header as C++, and checks the manual page.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Do the documents build without a warning? Broken links are warnings. Their code runs as tests do.
+# Checks that the documents build without a warning. Broken links are warnings. Doctests run with
+# the tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Is every Rust file as rustfmt would write it? Those that no manifest names are asked too.
+# Checks that every Rust file is formatted by rustfmt, including files that no manifest names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

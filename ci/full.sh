@@ -1,21 +1,27 @@
 #!/usr/bin/env bash
-# What takes too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
-# Parts: simulation (the verdict, 10,000 runs a cell); loom (the models, with three preemptions); each
-# system against its model, 10,000,000 operations and every small case (iova-oracle, phys-oracle,
-# maple-oracle, vmspace-oracle); address spaces against the running kernel, 1,000,000 calls
-# (vmspace-kernel); readers beside a writer, 100,000,000 answers (phys-race, maple-race,
-# vmspace-race); asan (all tests of library, specification and adapters under AddressSanitizer);
+# Runs the parts that take too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
+# Parts:
+# simulation (the verdict, 10,000 runs a cell);
+# loom (the models, with three preemptions);
+# iova-oracle, phys-oracle, maple-oracle, vmspace-oracle (each system against its model, 10,000,000
+# operations and every small case);
+# vmspace-kernel (address spaces against the running kernel, 1,000,000 calls);
+# phys-race, maple-race, vmspace-race (readers beside a writer, 100,000,000 answers);
+# asan (all tests of library, specification and adapters under AddressSanitizer);
 # aarch64 (the same tests on that processor, emulated);
-# memcheck (the allocator's tests under valgrind); attacks (on the preloaded libraries
-# and on other allocators); malloc-latency (the worst malloc beside other threads, with real-time
-# priorities); mutants (200 small changes of each module, and the tests that notice);
+# memcheck (the allocator's tests under valgrind);
+# attacks (on the preloaded libraries and on other allocators);
+# malloc-latency (the worst malloc beside other threads, with real-time priorities);
+# mutants (200 small changes of each module, and the tests that notice);
 # bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
-# site (the history in a real browser); fuzz (10,000,000 inputs a target, guided by coverage;
-# fuzz-TARGET: that one);
+# site (the history in a real browser);
+# fuzz (10,000,000 inputs a target, guided by coverage; fuzz-TARGET: that one);
 # malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
-# operations); package (each crate is built from its package alone); linux (Linux's own structures,
-# built from the distribution's package); and each experiment's name (full profile).
-# All of them when none is named. Each leaves its record: the figures that documents may quote.
+# operations);
+# package (each crate is built from its package alone);
+# linux (Linux's own structures, built from the distribution's package);
+# and each experiment's name (full profile).
+# Runs all of them if none is named. Each appends its record: the figures that documents may quote.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Each target of fuzz/ for a bounded time: ci/fuzz.sh [OPTION].. [TARGET]..
-#   --runs N, --seconds N   executions, or time, for each target; 10 seconds without either
-#   --without-asan          many times as fast, for neither it nor the operands of comparisons are
-#                           looked at: for long runs, after a short one with both
-#   --jobs N                targets side by side; as many as there are processors without it
-#   --keep                  then what is kept in fuzz/corpus is what was found, as little as will do
-# All targets when none is named. Exits with 1 when one has found something, and says how to run it
-# again. It needs neither nightly nor cargo-fuzz: the flags are those that cargo-fuzz gives.
+# Runs each target of fuzz/ for a bounded time: ci/fuzz.sh [OPTION].. [TARGET]..
+#   --runs N, --seconds N   executions, or time, for each target; 10 seconds by default
+#   --without-asan          many times as fast, without AddressSanitizer and without tracing the
+#                           operands of comparisons: for long runs, after a short one with both
+#   --jobs N                targets side by side; the number of processors by default
+#   --keep                  then keeps the found inputs in fuzz/corpus, minimised
+# All targets if none is named. Exits with 1 if one has failed, and says how to run it again. It
+# needs neither nightly nor cargo-fuzz: the flags are those that cargo-fuzz passes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

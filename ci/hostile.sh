@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The hostile caller: safe code that forgets results, panics in every callback, re-enters and lies,
-# against every system, under AddressSanitizer. Prints how many distinct attacks each public type
-# has stood (a pair of place and state counts once), and fails below 100,000 in total.
-# The tests are those of the specification and of the adapters whose names begin with hostile_.
+# against every system, under AddressSanitizer. Prints the number of distinct attacks that each
+# public type has withstood (a pair of place and state counts once), and fails below 100,000 in
+# total. The tests are those of the specification and of the adapters whose names begin with
+# hostile_.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The example kernel: builds it without an operating system, boots it in QEMU, emulated, and looks
-# at what it says and at what it has written to its disk. A disk with a wrong byte must make it fail.
+# The example kernel: builds it without an operating system, boots it in QEMU, emulated, and checks
+# its output and the contents of its disk. A disk with a wrong byte must make it fail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Clippy over everything and over the library in each of its feature sets, the shell scripts, and
-# whether the library links where there is no std.
+# Runs Clippy over everything and over the library in each of its feature sets, checks the shell
+# scripts, and checks that the library links without std.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Linux's own structures from the distribution's package, as `furlong peers linux` does for a
-# user, and holds them against the specification and the library's arms. As root a missing package
-# is installed: 140 MB.
+# user, and checks them against the specification and the library's arms. As root it installs a
+# missing package: 140 MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The loom models of sync, rcu and the systems: every interleaving with up to two preemptions, and
-# with three in `ci/full.sh loom`.
+# Runs the loom models of sync, rcu and the systems: every interleaving with up to two preemptions,
+# and with three in `ci/full.sh loom`.
 # `ci/loom.sh NAME` runs the models whose names contain NAME.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

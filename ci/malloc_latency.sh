@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The worst that a thread waits for malloc because of others: the preloaded libraries beside the C
-# library's allocator and, where it is installed (Debian: libmimalloc2.0), mimalloc.
+# Measures the longest wait of a thread in malloc that other threads cause: the preloaded libraries
+# beside the C library's allocator and, if installed (Debian: libmimalloc2.0), mimalloc.
 # ci/malloc_latency.sh [REPEATS]: as root, for real-time priorities, on at least two CPUs.
 #
-# Each program runs REPEATS times (3), by turns. What else the machine does only adds to a worst
-# case, so the least of them is held against the limit; all are printed.
+# Each program runs REPEATS times (3), in turn. Other load can only increase a worst case, so the
+# smallest of them is compared with the limit; all are printed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Valgrind's memcheck over the allocator's own tests: no access to what is not mapped, no decision on
-# what was never written.
+# Runs Valgrind's memcheck over the allocator's own tests: no access to unmapped memory, and no
+# branch on uninitialised memory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Mutation tests: small changes, one at a time, and whether a test notices each.
+# Mutation tests: makes small changes, one at a time, and checks that a test notices each.
 #   ci/mutants.sh                  at most 40 mutants of the files that the last commits changed
 #   ci/mutants.sh full [MODULE]..  200 of each module: rbtree iova phys maple vmspace rcu bounce
 #                                  malloc, and the lab's stats; hours, for a quiet machine
 # Further options go to the driver (ci/mutants/): --seed N, --count N, --jobs N, --without-loom,
-# --seconds N for the tests of a module, --longest N for one test without a mutant. The mutants are
-# drawn by the seed, which is printed; with --only FILE they are those that the lines of a file end
-# with, such as the survivors in a report.
+# --seconds N for the tests of a module, --longest N for one test without a mutant. The seed, which
+# is printed, determines the mutants; with --only FILE they are those named at the ends of a file's
+# lines, such as the survivors in a report.
 # A mutant that no test could notice is listed in ci/mutants/equivalent.txt, with the reason.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

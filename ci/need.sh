@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to it that each command named is there: ci/need.sh valgrind npm
-# As root a missing one is installed with apt-get; else it is said what to install.
+# Makes sure that each named command is installed: ci/need.sh valgrind npm
+# As root installs a missing one with apt-get; otherwise says what to install.
 set -euo pipefail
 
 declare -A package=([node]=nodejs [initdb]=postgresql [munged]=munge [sbatch]=slurm-client

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a registry would be given of each crate: every file that its code names, README and licences,
-# and little else. `ci/package.sh --verify` also builds each from its package alone; it takes minutes.
+# Checks the package of each crate for a registry: every file that its code names, README and
+# licences, and little else. `ci/package.sh --verify` also builds each from its package alone, in
+# minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The one peer in C++, which the test command leaves out: who has no C++ compiler can run that, too.
+# Tests the one peer in C++. The test command leaves it out, so that it needs no C++ compiler.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

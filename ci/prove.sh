@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves the functions on words (size classes, runs of bits, alignments, boundaries, ends of the
 # address space) for all inputs with z3, and refutes a mutant of each: ci/prove.sh [PROPERTY]..
-# The properties are in crates/furlong/src/**/proofs.rs; ci/prove/prove.py says how it is done.
+# The properties are in crates/furlong/src/**/proofs.rs; ci/prove/prove.py describes the method.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

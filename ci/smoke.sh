@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The command as a newcomer meets it: README.md's own line under the smallest profile, with every
-# report, then the same run out of the store, and bad input refused. Nothing here is a measurement.
+# The command as a newcomer meets it: runs README.md's own line under the smallest profile, with
+# every report, then shows the same run from the store, and checks that bad input is refused.
+# Nothing here is a measurement.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the test command that README.md names, letter for letter.
+# Runs the test command of README.md, letter for letter.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,7 +1,7 @@
 """Runs a function of the IR on bit vectors that stand for all inputs, along every path.
 
-A path ends where the function returns, panics or touches memory out of bounds. Loops need no bound
-of their own: a path that no input takes is not followed."""
+A path ends where the function returns, panics or accesses memory out of bounds. Loops need no
+bound of their own: a path that no input takes is not followed."""
 
 import re
 import z3
@@ -11,7 +11,7 @@ STEPS_MAX = 200_000
 
 
 class Stuck(Exception):
-    """Something that cannot be said about all inputs here; never taken for a proof."""
+    """A case that cannot be decided for all inputs; it never counts as a proof."""
 
 
 class Pointer:
@@ -22,7 +22,7 @@ class Pointer:
 
 
 class Memory:
-    """The bytes of one object, `None` where nothing was written, and the pointers in it."""
+    """The bytes of one object, `None` if not written yet, and the pointers in it."""
 
     def __init__(self, size, read_only=False):
         self.bytes, self.read_only, self.pointers = [None] * size, read_only, {}
@@ -82,7 +82,7 @@ def leading_zeros(a):
 
 
 def with_overflow(wide, op):
-    """A sum, difference or product, and whether it is another one with unlimited bits."""
+    """A sum, difference or product, and a bit that says if it overflowed."""
     def apply(a, b):
         width, more = a.size(), (a.size() if op == "mul" else 1)
         extend = z3.ZeroExt if wide == "u" else z3.SignExt
@@ -123,14 +123,14 @@ INTRINSICS = {
 
 
 class Machine:
-    """One property's function, run on `inputs`; what may go wrong is put to `ask`."""
+    """One property's function, run on `inputs`; possible failures are passed to `ask`."""
 
     def __init__(self, functions, constants, ask):
         self.functions, self.constants, self.ask = functions, constants, ask
         self.globals, self.path, self.steps = {}, [], 0
 
     def run(self, name, inputs):
-        """Follows every path, and says at the end of each whether it can go wrong."""
+        """Follows every path, and checks at the end of each if it can fail."""
         memory = Memory(8 * len(inputs), read_only=True)
         for at, word in enumerate(inputs):
             for byte in range(8):
@@ -216,7 +216,7 @@ class Machine:
                 continue
             self.path.append(condition)
             if z3.is_true(condition) or self.ask(self.path, z3.BoolVal(True), None):
-                # What was written on one way is not there on the other.
+                # Undo the writes of one branch before the other is followed.
                 kept = self.saved(env)
                 self.block(function, label, name, env, then)
                 self.restore(kept)
@@ -254,7 +254,7 @@ class Machine:
         raise Stuck(f"a value of kind {kind}")
 
     def zero(self, of):
-        # Poison is taken for 0: no result depends on it in a program that has a meaning.
+        # Poison is read as 0: in a program with defined behaviour no result depends on it.
         if of.kind == "struct":
             return [self.zero(item) for item in of.items]
         if of.kind == "array":
@@ -285,7 +285,7 @@ class Machine:
             obj.bytes[at:at + of.size()] = [bits(0, 8)] * of.size()
 
     def offsets(self, pointer, size, what):
-        """The offsets that a pointer may have; others are asked about."""
+        """The possible offsets of a pointer; passes the impossible ones to `ask`."""
         if pointer.obj is None:
             raise Stuck(f"{what} through a number")
         offset, room = fold(pointer.offset), len(pointer.obj.bytes)
@@ -301,7 +301,7 @@ class Machine:
 
     @staticmethod
     def known(pointer):
-        """The one offset that a pointer has."""
+        """The only possible offset of a pointer."""
         offset = fold(pointer.offset)
         if pointer.obj is None or not z3.is_bv_value(offset):
             raise Stuck("a pointer at a place that is not known")
@@ -385,7 +385,8 @@ def binary(machine, env, line):
         machine.ask(machine.path, b == 0, "it divides by 0")
     result = BINARY[op](a, b)
     if op in ("shl", "lshr", "ashr"):
-        # Out of the word the result is any: the compiler may have moved the shift before its test.
+        # A shift beyond the width gives any value: the compiler may have moved the shift before its
+        # check.
         result = z3.If(z3.ULT(b, bits(of.bits, of.bits)), result, z3.FreshConst(result.sort()))
     return fold(result)
 

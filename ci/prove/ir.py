@@ -1,7 +1,7 @@
 """Reads LLVM's textual IR, as far as the properties of furlong need it.
 
-Functions become blocks of instructions; an instruction is a tuple whose first item is its opcode.
-Whatever is not understood is an error, never left out."""
+Functions become blocks of instructions; an instruction is a tuple of its target, its opcode and
+its operands. Anything unknown is an error, and is never skipped."""
 
 import re
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ NO_EFFECT = ("@llvm.assume", "@llvm.lifetime.", "@llvm.experimental.noalias")
 
 
 class Unknown(Exception):
-    """Something in the IR that this reader does not know."""
+    """A part of the IR that this reader does not know."""
 
 
 @dataclass(frozen=True)
 class Type:
-    """`kind` is int, ptr, void, struct or array; `bits` of an int, `items` of the others."""
+    """`kind` is int, ptr, void, struct or array; `bits` is for int, `items` for the last two."""
 
     kind: str
     bits: int = 0
@@ -54,7 +54,7 @@ class Type:
         return self.offset(len(self.items))
 
     def offset(self, index):
-        """Where a field of a struct begins; behind the last one, its size."""
+        """The offset of a field in a struct; behind the last field, the struct's size."""
         at = 0
         for field in self.items[:index]:
             at = at if self.packed else -(-at // field.align()) * field.align()
@@ -117,7 +117,7 @@ class Tokens:
             self.next()
 
     def skip_attributes(self):
-        """Skips what stands between the type of an argument and its value."""
+        """Skips the attributes between the type of an argument and its value."""
         while (token := self.peek()) and re.fullmatch(r"[a-z][\w.]*", token):
             if token in NO_ATTRIBUTES or re.fullmatch(r"i\d+", token):
                 return
@@ -366,7 +366,7 @@ class Function:
     read: dict
 
     def block(self, name):
-        """The instructions of a block, read when they are wanted."""
+        """The instructions of a block, parsed on first use."""
         if name not in self.read:
             self.read[name] = [instruction(line) for line in self.lines[name]]
         return self.read[name]

@@ -2,15 +2,16 @@
 
     prove.py WORK [NAME ..]
 
-The compiler translates each property, and the function that it is about, into LLVM's
-representation; this reads that, runs it on bit vectors (execute.py), and has z3 look for an input
-for which the property is false, panics, or reads out of bounds. There is none: proved.
+The compiler translates each property, and the function under proof, into LLVM's IR. This script
+reads the IR and runs it on bit vectors (execute.py). Then z3 searches for an input for which the
+property is false, panics, or reads out of bounds. If there is none, the property is proved.
 
-Then the same for a copy of the library with one change in each function (mutants.toml). Each
-property must be refuted there, and the input that z3 names must make the changed program itself
-fail: so the translation is not vacuous, and its counterexamples are real.
+The same is done for a copy of the library with one change in each function (mutants.toml). Each
+property must be refuted there, and the changed program itself must fail with z3's input. So the
+translation is not vacuous, and its counterexamples are real.
 
-No answer in the steps that a question may take, an instruction that is not known, and a mutant that is not refuted are failures."""
+The script fails if z3 exceeds its limit of steps for a query, if an instruction is unknown, or if
+a mutant is not refuted."""
 
 import itertools
 import math
@@ -30,14 +31,14 @@ import z3
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "ci/prove"
 SOURCE = ROOT / "crates/furlong/src"
-# What z3 may spend on one question, in its own steps: the same on every machine, however busy.
+# The limit for one query, in z3's own steps: the same on every machine, however busy.
 STEPS_MAX = 400_000_000
 FLAGS = [
     "--edition", "2024", "--cfg", "prove", "--cfg", 'feature="alloc"', "--cap-lints", "allow",
     "-C", "opt-level=2", "-C", "codegen-units=1", "-C", "panic=abort", "-C", "overflow-checks=on",
     "-C", "debug-assertions=on", "-C", "no-vectorize-loops", "-C", "no-vectorize-slp",
     "-C", "llvm-args=-unroll-runtime=false",
-    # Every property is there under its name. The flags are called unstable.
+    # Keeps every property under its own name. These flags are unstable.
     "-Z", "merge-functions=disabled", "-Z", "cross-crate-inline-threshold=never", "-C", "symbol-mangling-version=v0",
 ]
 ENVIRONMENT = {**os.environ, "RUSTC_BOOTSTRAP": "1"}
@@ -48,13 +49,13 @@ class Refuted(Exception):
 
 
 def compile_library(source, work):
-    """Translates the library, and links the program that runs a property on given words."""
+    """Translates the library, and links a program that runs a property on given words."""
     work.mkdir(parents=True, exist_ok=True)
     library, text = work / "libfurlong.rlib", work / "furlong.ll"
     subprocess.run(
         ["rustc", *FLAGS, "--crate-type", "lib", "--crate-name", "furlong",
          f"--emit=llvm-ir={text},link={library}", str(source / "lib.rs")],
-        # The compiler leaves files in its folder, the same for both libraries.
+        # The compiler leaves files of the same names in its folder for both libraries.
         check=True, cwd=work, env=ENVIRONMENT)
     runner = work / "run"
     subprocess.run(["rustc", *FLAGS, "--extern", f"furlong={library}", "-o", str(runner),
@@ -63,7 +64,7 @@ def compile_library(source, work):
 
 
 def listed(runner):
-    """(name, the numbers of cases of each word) of every property."""
+    """(name, number of cases of each word) of every property."""
     lines = subprocess.run([runner, "list"], check=True, capture_output=True, text=True).stdout
     for line in lines.splitlines():
         name, *cases = line.split()
@@ -82,7 +83,7 @@ def entry(functions, name):
 
 
 def ask_for(inputs):
-    """Says whether a path can be taken; raises where something can go wrong on it."""
+    """Returns True if a path can be taken; raises if something can fail on it."""
     def ask(path, bad, what):
         bad = z3.simplify(bad)
         if z3.is_false(bad):
@@ -111,7 +112,7 @@ def load(text):
 
 
 def examine(job):
-    """Runs one property: (name, None or why it fails, the words, cases, seconds)."""
+    """Runs one property: (name, None or the failure, the words, cases, seconds)."""
     text, name, cases = job
     begun, count = time.process_time(), 0
     functions, constants = load(text)
@@ -131,7 +132,7 @@ def examine(job):
 
 
 def changed_copy(work):
-    """A copy of the library with every mutant in it; which property each must refute."""
+    """A copy of the library with every mutant in it, and the properties that must be refuted."""
     copy = work / "source"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(SOURCE, copy)
@@ -154,7 +155,7 @@ def main():
         built = pool.starmap(compile_library, both)
         (text, runner), (changed, changed_runner) = built
         chosen = [(name, cases) for name, cases in listed(runner) if not only or name in only]
-        # Those that take long begin first.
+        # The longest ones begin first.
         chosen.sort(key=lambda item: -math.prod(max(1, case) for case in item[1]))
         proofs = pool.imap_unordered(examine, [(text, *item) for item in chosen], chunksize=1)
         failures = 0

@@ -1,5 +1,5 @@
-//! `run list`: the properties, each with its numbers of cases. `run NAME W ..`: whether one holds
-//! for these words.
+//! `run list` prints the properties, each with its numbers of cases. `run NAME W ..` prints `true`
+//! if a property holds for these words.
 #![forbid(unsafe_code)]
 
 use furlong::proofs;

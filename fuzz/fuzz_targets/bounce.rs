@@ -1,4 +1,4 @@
-//! Bytes as operations on pools of bounce buffers.
+//! Runs bytes as operations on pools of bounce buffers.
 #![no_main]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Bytes as operations on spaces of device addresses.
+//! Runs bytes as operations on spaces of device addresses.
 #![no_main]
 #![forbid(unsafe_code)]
 

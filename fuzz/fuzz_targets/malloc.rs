@@ -1,4 +1,4 @@
-//! Bytes as operations of four threads on the allocator.
+//! Runs bytes as operations of four threads on the allocator.
 #![no_main]
 #![forbid(unsafe_code)]
 

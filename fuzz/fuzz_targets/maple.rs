@@ -1,4 +1,4 @@
-//! Bytes as operations on trees of ranges.
+//! Runs bytes as operations on trees of ranges.
 #![no_main]
 #![forbid(unsafe_code)]
 

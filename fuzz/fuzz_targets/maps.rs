@@ -1,4 +1,4 @@
-//! Bytes as memory maps and recordings of plugs.
+//! Reads bytes as memory maps and recordings of plugs.
 #![no_main]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Bytes as operations on tables of physical segments.
+//! Runs bytes as operations on tables of physical segments.
 #![no_main]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Bytes as saved states of spaces and tables.
+//! Reads bytes as saved states of spaces and tables.
 #![no_main]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Bytes as operations on address spaces.
+//! Runs bytes as operations on address spaces.
 #![no_main]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Bytes as recordings of address spaces.
+//! Reads bytes as recordings of address spaces.
 #![no_main]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Building: which mutants compile, and the test programs with all of them inside.
+//! Builds the test programs with all mutants inside, and finds the mutants that do not compile.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,29 +10,29 @@ use crate::mutant::{Mutant, Name};
 use crate::scratch::Scratch;
 use crate::weave::{self, Woven};
 
-/// A program of tests.
+/// A test program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// `furlong` for the library's own tests, else the name of the file with the tests.
+    /// `furlong` for the library's own tests, otherwise the name of the test file.
     pub name: String,
     pub path: PathBuf,
-    /// Tests look for files from their package's folder.
+    /// The working directory, since tests look for files from their package's folder.
     pub folder: PathBuf,
     pub filters: Vec<String>,
 }
 
-/// How texts are changed: all mutants in them, or a mistake in every function with some.
+/// A way to change texts: all mutants in them, or an error in every function with mutants.
 type Change = fn(&str, &[(usize, &Mutant)]) -> Woven;
 
-/// Numbers mutants from 1, a function's one after another.
+/// Sorts mutants, whose numbers count from 1, so that those of a function are consecutive.
 pub fn number(mutants: &mut [Mutant]) {
     mutants.sort_by(|a, b| (&a.file, a.body.start, &a.name).cmp(&(&b.file, b.body.start, &b.name)));
 }
 
-/// How much is built.
+/// The extent of a build.
 #[derive(Clone, Copy, PartialEq)]
 enum Scope {
-    /// The library as its users have it, which is only checked.
+    /// The library as its users get it, which is only checked.
     Library,
     /// The library with its own tests.
     OwnTests,
@@ -41,12 +41,12 @@ enum Scope {
 
 /// A failed build.
 struct Refused {
-    /// Numbers of the mutants in which the errors are.
+    /// Numbers of the mutants that contain the errors.
     condemned: BTreeSet<usize>,
     said: String,
 }
 
-/// Writes the changed texts and runs cargo; the programs where it succeeds.
+/// Writes the changed texts and runs cargo. Returns its output, which names the programs.
 fn attempt(
     scratch: &Scratch,
     suite: &Suite,
@@ -109,8 +109,8 @@ fn place(message: &str) -> Option<(&str, usize)> {
     Some((parts.next()?, parts.next()?.parse().ok()?))
 }
 
-/// Names of the mutants in functions that this build compiles at all; others are for other systems,
-/// or for tests alone.
+/// Names of the mutants in functions that this build compiles. Other functions are for other
+/// systems, or only for tests.
 pub fn compiled(scratch: &Scratch, suite: &Suite, all: &[Mutant]) -> io::Result<BTreeSet<Name>> {
     let mut all = all.to_vec();
     number(&mut all);
@@ -127,8 +127,8 @@ pub fn compiled(scratch: &Scratch, suite: &Suite, all: &[Mutant]) -> io::Result<
     }
 }
 
-/// Builds the programs with `count` mutants from the front of `drawn`, those left out that the
-/// compiler refuses. Returns how many it refused, too.
+/// Builds the programs with `count` mutants from the front of `drawn`, without those that the
+/// compiler rejects. Also returns the number of rejected ones.
 pub fn build(
     scratch: &Scratch,
     suite: &Suite,
@@ -136,7 +136,7 @@ pub fn build(
     count: usize,
 ) -> io::Result<(Vec<Mutant>, Vec<Program>, usize)> {
     let mut refused = BTreeSet::new();
-    // More at first: of those that it refuses it names the most in the first round.
+    // More at first: the compiler names most of the rejected ones in the first round.
     let mut many = count + count / 2;
     loop {
         let left = drawn
@@ -144,7 +144,7 @@ pub fn build(
             .filter(|mutant| !refused.contains(&mutant.name));
         let mut taken: Vec<Mutant> = left.take(many).cloned().collect();
         number(&mut taken);
-        // The library is built alone until it compiles: programs wait for it anyway.
+        // The library is built alone until it compiles, since programs wait for it anyway.
         let mut result = attempt(scratch, suite, &taken, weave::weave, Scope::OwnTests)?;
         if let Ok(own) = &mut result
             && taken.len() <= count
@@ -175,7 +175,7 @@ pub fn build(
     }
 }
 
-/// The programs that cargo names: `Executable tests/iova.rs (target/debug/deps/iova-0123)`.
+/// The programs in cargo's output: `Executable tests/iova.rs (target/debug/deps/iova-0123)`.
 fn programs(scratch: &Scratch, suite: &Suite, said: &str) -> Vec<Program> {
     let one = |line: &str| {
         let (source, path) = line.trim().strip_prefix("Executable ")?.rsplit_once(" (")?;

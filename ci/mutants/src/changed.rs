@@ -6,11 +6,11 @@ use std::io;
 
 use crate::scratch::Scratch;
 
-/// So many commits where there is no branch to compare with, as in a clone of the main one.
+/// The number of commits if there is no branch to compare with, as in a clone of the main one.
 const COMMITS: usize = 10;
 
-/// Files changed since the common ancestor with the main branch, or by the last commits; those that
-/// are not committed yet, too.
+/// Files changed since the common ancestor with the main branch, or by the last commits, including
+/// uncommitted changes.
 pub fn files(scratch: &Scratch) -> io::Result<BTreeSet<String>> {
     let head = scratch.git(&["rev-parse", "HEAD"])?;
     let fork = ["origin/main", "main"]

@@ -1,7 +1,7 @@
 //! The list of mutants that no test could notice, each with its reason.
 //!
-//! A line is `file | function | old -> new | reason`. Names say what changes, not on which line,
-//! and an entry that names no mutant is an error.
+//! A line is `file | function | old -> new | reason`. Names contain the change but not the line. An
+//! entry that names no mutant is an error.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub type Equivalents = BTreeMap<Name, String>;
 /// Reads the list.
 ///
 /// # Errors
-/// The line that is none, or that is there twice.
+/// The invalid or duplicate line.
 pub fn read(text: &str) -> Result<Equivalents, String> {
     let mut list = Equivalents::new();
     for (at, line) in text.lines().enumerate() {
@@ -22,7 +22,7 @@ pub fn read(text: &str) -> Result<Equivalents, String> {
             continue;
         }
         let wrong = |what: &str| format!("line {}: {what}: {line}", at + 1);
-        // Changes may have `|` in them, and `||`: the reason is behind the last.
+        // Changes may contain `|` and `||`, so the reason is the text after the last separator.
         let (front, reason) = line.rsplit_once(" | ").ok_or_else(|| wrong("no reason"))?;
         let mut parts = front.splitn(3, " | ");
         let mut part = || parts.next().map(|part| part.trim().to_string());
@@ -46,7 +46,7 @@ pub fn read(text: &str) -> Result<Equivalents, String> {
     Ok(list)
 }
 
-/// Entries of files that were looked at and that name none of their mutants.
+/// Entries of examined files that name none of their mutants.
 pub fn stale(
     list: &Equivalents,
     looked_at: impl Fn(&str) -> bool,

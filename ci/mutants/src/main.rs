@@ -1,6 +1,6 @@
-//! Mutation tests: changes one small thing at a time, and says which test notices.
+//! Mutation tests: makes one small change at a time, and reports the test that notices it.
 //!
-//! `furlong-mutants [OPTION].. [MODULE]..`, by `ci/mutants.sh`, which describes the options.
+//! `furlong-mutants [OPTION].. [MODULE]..`, run by `ci/mutants.sh`, which describes the options.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -30,20 +30,20 @@ use report::Report;
 use scratch::Scratch;
 use trial::Fate;
 
-/// What is asked for.
+/// The command-line options.
 struct Options {
     root: PathBuf,
     seed: u64,
     /// Mutants of a module, or of all changed files.
     count: usize,
     jobs: usize,
-    /// For the tests of one module, once they are built.
+    /// Time limit for the tests of one module, once they are built.
     limit: Duration,
     /// Tests that take longer without a mutant are left out.
     longest: Duration,
     changed: bool,
     loom: bool,
-    /// Text that names mutants, one at the end of each line: those alone, instead of a draw.
+    /// Text that names mutants, one at the end of each line; if given, they replace a draw.
     only: Option<String>,
     modules: Vec<&'static Module>,
 }
@@ -111,7 +111,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether tests notice enough.
+/// Runs everything. Returns `true` if tests notice enough mutants.
 fn run(asked: &Options) -> io::Result<bool> {
     println!("seed {}", asked.seed);
     let scratch = Scratch::of(&asked.root)?;
@@ -142,11 +142,11 @@ fn run(asked: &Options) -> io::Result<bool> {
     Ok(report::summary(&reports, asked.changed))
 }
 
-/// Modules, and the places in them.
+/// Modules, and the mutants of each place in them.
 type DrawnFrom = (Vec<&'static Module>, Vec<Vec<Mutant>>);
 
-/// The modules of that package in which the most has changed, to be built together: there is no
-/// time to build two.
+/// Merges the modules of the package with the most changed places, to be built together: there is
+/// no time to build two packages.
 fn together(changed: Vec<DrawnFrom>) -> Vec<DrawnFrom> {
     let mut packages: Vec<DrawnFrom> = vec![];
     for (modules, places) in changed {
@@ -166,7 +166,7 @@ fn together(changed: Vec<DrawnFrom>) -> Vec<DrawnFrom> {
         .collect()
 }
 
-/// All places of a module's files, after a look at what its list says about them.
+/// All places of a module's files. Checks the list of equivalent mutants against them.
 fn places(
     scratch: &Scratch,
     module: &Module,
@@ -194,7 +194,7 @@ fn places(
     Ok(places)
 }
 
-/// Draws, builds and tries mutants of modules of one package.
+/// Draws, builds and runs mutants of modules of one package.
 fn of_modules(
     asked: &Options,
     scratch: &Scratch,
@@ -240,7 +240,7 @@ fn try_all(
     programs: &[build::Program],
 ) -> io::Result<()> {
     let begun = Instant::now();
-    // Half of the time to learn, half to try.
+    // Half of the time for the run without mutants, half for the mutants.
     let (longest, learn) = (asked.longest, begun + asked.limit / 2);
     let (tests, left_out) = trial::baseline(programs, asked.jobs, &scratch.own, longest, learn)?;
     println!(
@@ -270,7 +270,7 @@ fn try_all(
 }
 
 impl Fate {
-    /// Whether a test noticed.
+    /// True if a test noticed.
     fn is_noticed(&self) -> bool {
         matches!(self, Fate::Killed(_) | Fate::Endless(_))
     }

@@ -1,4 +1,4 @@
-//! The modules that are mutated, and the narrow suites that should notice.
+//! The modules that are mutated, and the narrow test suites that should notice.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -10,15 +10,15 @@ use std::path::Path;
 pub struct Module {
     pub name: &'static str,
     pub package: &'static str,
-    /// Files of tests are named by one of these words, the library's own tests by the first.
+    /// The first words of test file names; the first entry also selects the library's own tests.
     words: &'static [&'static str],
-    /// Files that are others in the copy.
+    /// Files with another content in the copy.
     replaced: Replaced,
 }
 
 type Replaced = &'static [(&'static str, &'static str)];
 
-/// Of the lab the statistics alone, with what they use: the whole takes minutes to build.
+/// The statistics of the lab without the rest: the whole lab takes minutes to build.
 const STATISTICS_ALONE: Replaced = &[
     (
         "crates/furlong-lab/Cargo.toml",
@@ -73,7 +73,7 @@ const fn system(name: &'static str, words: &'static [&'static str]) -> Module {
     }
 }
 
-/// All of them, each as its folder is called.
+/// All modules, each named as its folder.
 pub const MODULES: &[Module] = &[
     system("rbtree", &["rbtree", "tree"]),
     system("iova", &["iova"]),
@@ -91,27 +91,27 @@ pub const MODULES: &[Module] = &[
     },
 ];
 
-/// Files of the statistics that make up runs whose truth is known, for a test of the verdict alone:
-/// tests themselves.
+/// Files of the statistics that simulate runs with known results. They only test the verdict, so
+/// they are not mutated.
 const INSTRUMENTS: &[&str] = &["promise.rs", "simulation.rs"];
 
-/// What cargo builds and what of it is run.
+/// The targets that cargo builds, and the tests that run.
 #[derive(Debug)]
 pub struct Suite {
     /// The package with the mutants.
     pub package: &'static str,
-    /// Models under loom instead of tests.
+    /// Loom models instead of tests.
     pub loom: bool,
-    /// Beginnings of the names of the package's own tests.
+    /// Prefixes of the names of the package's own tests.
     pub filters: Vec<String>,
-    /// Files that are others in the copy.
+    /// Files with another content in the copy.
     pub replaced: Replaced,
-    /// Package and name of each file of tests.
+    /// Package and name of each test file.
     targets: Vec<(String, String)>,
 }
 
 impl Module {
-    /// Whether a file is of this module and no test of it.
+    /// True if a file belongs to this module and is not a test.
     pub fn has(&self, file: &str) -> bool {
         let folder = format!("crates/{}/src/{}/", self.package, self.name);
         file.strip_prefix(&folder).is_some_and(|rest| {
@@ -156,7 +156,7 @@ impl Module {
     }
 }
 
-/// Names of the files of tests in a folder.
+/// Names of the test files in a folder.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut found = vec![];
     for entry in fs::read_dir(folder)? {
@@ -172,7 +172,8 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Whether a file of tests is about one of the words: `phys_race`, `hostile_phys`, `loom_phys`.
+/// True if a test file's name starts with one of the words, as in `phys_race`, `hostile_phys`,
+/// `loom_phys`.
 fn is_about(name: &str, words: &[&str]) -> bool {
     let bare = ["loom_", "hostile_"]
         .iter()
@@ -182,13 +183,13 @@ fn is_about(name: &str, words: &[&str]) -> bool {
 }
 
 impl Suite {
-    /// Whether there are programs beside the library's own tests.
+    /// True if there are programs beside the library's own tests.
     pub fn has_programs(&self) -> bool {
         !self.targets.is_empty()
     }
 
-    /// What cargo is asked for: the library's own tests, which compile soonest, or the others. With
-    /// loom it has none, and one of the others stands for them.
+    /// Cargo's arguments for the library's own tests, which compile soonest, or for all programs.
+    /// With loom the library has no tests of its own, so the first program stands for them.
     pub fn arguments(&self, only_library: bool) -> Vec<String> {
         let mut said: Vec<String> = vec!["-p".into(), self.package.into()];
         if self.loom {
@@ -208,7 +209,8 @@ impl Suite {
         said
     }
 
-    /// The package of a program, by the name of its crate; `None` for one that was not asked for.
+    /// The package of a program, by the name of its crate; `None` for a program that was not
+    /// requested.
     pub fn package_of(&self, program: &str, own: bool) -> Option<String> {
         if own {
             return (self.package.replace('-', "_") == program).then(|| self.package.to_string());

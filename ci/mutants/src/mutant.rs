@@ -1,4 +1,4 @@
-//! Mutants: one change each, how they are named, and which of all are drawn.
+//! Mutants: one change each, their names, and the order in which they are drawn.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -9,21 +9,22 @@ use crate::sites::Function;
 /// One change of one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutant {
-    /// From the root of the repository.
+    /// Relative to the root of the repository.
     pub file: String,
-    /// Where the function's body is, which names the function within its file.
+    /// The range of the function's body, which identifies the function within its file.
     pub body: Range<usize>,
     pub range: Range<usize>,
     pub new: String,
     pub name: Name,
 }
 
-/// Names a mutant by what it does, so that a list outlives other changes of the file.
+/// Names a mutant by its change, so that a list outlives other changes of the file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     pub file: String,
     pub function: String,
-    /// The old text and the new one, without line breaks; counted where a function has it twice.
+    /// The old text and the new one, without line breaks; numbered if a function has the change
+    /// twice.
     pub change: String,
 }
 
@@ -33,7 +34,7 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// All mutants of a file, those of one place together.
+/// All mutants of a file, grouped by place.
 pub fn all(file: &str, source: &str, functions: &[Function]) -> Vec<Vec<Mutant>> {
     let mut seen: BTreeMap<Name, usize> = BTreeMap::new();
     let mut places = vec![];
@@ -79,7 +80,7 @@ fn on_one_line(text: &str) -> String {
     }
 }
 
-/// The mutants that a text names, each at the end of a line as a report has it, and each a place of
+/// The mutants that a text names, each at the end of a line as in a report. Each becomes a place of
 /// its own.
 pub fn named(places: Vec<Vec<Mutant>>, text: &str) -> Vec<Vec<Mutant>> {
     let is_named = |one: &Mutant| {
@@ -92,7 +93,7 @@ pub fn named(places: Vec<Vec<Mutant>>, text: &str) -> Vec<Vec<Mutant>> {
     all.filter(is_named).map(|one| vec![one]).collect()
 }
 
-/// The order in which places are drawn, with one of each place's mutants: from the seed alone.
+/// One mutant of each place, in random order; the order depends on the seed alone.
 pub fn shuffled(places: Vec<Vec<Mutant>>, seed: u64) -> Vec<Mutant> {
     let mut random = Random(seed);
     let mut drawn: Vec<Mutant> = places
@@ -108,7 +109,7 @@ pub fn shuffled(places: Vec<Vec<Mutant>>, seed: u64) -> Vec<Mutant> {
     drawn
 }
 
-/// SplitMix64.
+/// The generator SplitMix64.
 struct Random(u64);
 
 impl Random {

@@ -1,10 +1,10 @@
-//! The changes: what could stand in the place of an expression, a statement or a whole body.
+//! The changes: replacements for an expression, a statement or a whole body.
 #![forbid(unsafe_code)]
 
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Lit, ReturnType, Stmt, Type, UnOp};
 
-/// Methods that are easily taken for each other.
+/// Pairs of methods that are easily confused.
 const TWINS: &[(&str, &str)] = &[
     ("all", "any"),
     ("ceil", "floor"),
@@ -21,10 +21,10 @@ const TWINS: &[(&str, &str)] = &[
     ("wrapping_add", "wrapping_sub"),
 ];
 
-/// Orderings that say more than `Relaxed`.
+/// Orderings stronger than `Relaxed`.
 const ORDERINGS: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
 
-/// The texts that could stand for an expression.
+/// The replacements for an expression.
 pub fn of(expr: &Expr, source: &str) -> Vec<String> {
     let text = |of: &dyn Fn() -> proc_macro2::Span| source[of().byte_range()].to_string();
     let whole = expr.span().byte_range();
@@ -59,7 +59,7 @@ pub fn of(expr: &Expr, source: &str) -> Vec<String> {
     }
 }
 
-/// What a binary operator could be.
+/// The replacements for a binary operator.
 fn operator(op: &BinOp) -> &'static [&'static str] {
     match op {
         BinOp::Lt(_) => &["<=", ">="],
@@ -92,7 +92,7 @@ fn operator(op: &BinOp) -> &'static [&'static str] {
     }
 }
 
-/// The neighbours of a number, or the other truth.
+/// The neighbours of a number, or the negation of a boolean.
 pub fn number(literal: &Lit, text: &str) -> Vec<String> {
     match literal {
         Lit::Bool(truth) => vec![(!truth.value).to_string()],
@@ -116,7 +116,7 @@ pub fn number(literal: &Lit, text: &str) -> Vec<String> {
     }
 }
 
-/// A range with its last value, or without.
+/// A range with its last value added or removed.
 pub fn other_end(range: &syn::ExprRange, source: &str) -> Vec<String> {
     let (Some(start), Some(end)) = (&range.start, &range.end) else {
         return vec![];
@@ -140,18 +140,18 @@ fn constant(path: &syn::Path, text: &str) -> Vec<String> {
         return vec!["::core::sync::atomic::Ordering::Relaxed".into()];
     }
     let loud = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    // Neighbours of these are the same again.
+    // Neighbours of these are equal to them.
     let endless = ["INFINITY", "NEG_INFINITY", "NAN"].contains(&last.as_str());
     if endless || last.len() < 2 || !last.chars().all(loud) {
         return vec![];
     }
-    // The compiler refuses what is not of its type.
+    // The compiler rejects the variants of the wrong type.
     ["- 1", "+ 1", "* 1.125"]
         .map(|near| format!("({text} {near})"))
         .into()
 }
 
-/// What a function could do instead of everything.
+/// The replacements for a whole body.
 pub fn whole_body(output: &ReturnType) -> Vec<String> {
     let ReturnType::Type(_, of) = output else {
         return vec!["{}".into()];
@@ -177,7 +177,7 @@ pub fn whole_body(output: &ReturnType) -> Vec<String> {
         .collect()
 }
 
-/// Whether a condition binds names, which its block may use.
+/// True if a condition binds names, which its block may use.
 pub fn binds(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,
@@ -186,7 +186,7 @@ pub fn binds(condition: &Expr) -> bool {
     }
 }
 
-/// Whether the rest still compiles without a statement: calls, assignments, assertions.
+/// True if the rest still compiles without the statement: calls, assignments, assertions.
 pub fn can_be_left_out(statement: &Stmt) -> bool {
     match statement {
         Stmt::Expr(expr, Some(_)) => match expr {

@@ -1,4 +1,4 @@
-//! The report: per module how many mutants which tests noticed, and which none did.
+//! The report: for each module the noticed mutants and their tests, and the survivors.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use crate::equivalents::Equivalents;
 use crate::mutant::{Mutant, Name};
 use crate::trial::Fate;
 
-/// A module's mutants and how they ended.
+/// A module's mutants and their fates.
 #[derive(Debug)]
 pub struct Report {
     pub module: String,
     mutants: Vec<Mutant>,
     pub fates: Vec<Fate>,
-    /// Reasons of those that are listed as equivalent.
+    /// Reasons of the mutants that are listed as equivalent.
     listed: BTreeMap<Name, String>,
 }
 
-/// What a module comes to.
+/// The counts of a module.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub killed: usize,
@@ -25,7 +25,7 @@ pub struct Tally {
     pub survived: usize,
     pub equivalent: usize,
     pub untested: usize,
-    /// Listed as equivalent, and a test noticed: the list is wrong.
+    /// Listed as equivalent, but a test noticed: the list is wrong.
     pub mislisted: usize,
 }
 
@@ -63,14 +63,14 @@ impl Report {
         left.map(|(mutant, _)| mutant.clone()).collect()
     }
 
-    /// How each ended, for the driver's own tests.
+    /// The fates, for the driver's own tests.
     #[cfg(test)]
     pub fn fates_by_name(&self) -> Vec<(String, &Fate)> {
         let names = self.mutants.iter().map(|mutant| mutant.name.to_string());
         names.zip(&self.fates).collect()
     }
 
-    /// Takes over what models noticed.
+    /// Copies the fates of the mutants that models noticed.
     pub fn take_over(&mut self, models: &Report) {
         for (mutant, fate) in models.mutants.iter().zip(&models.fates) {
             let own = self.mutants.iter().position(|one| one.name == mutant.name);
@@ -80,7 +80,7 @@ impl Report {
         }
     }
 
-    /// Says how one ended, as soon as it is known.
+    /// Prints a fate as soon as it is known.
     pub fn say(&self, at: usize, fate: &Fate) {
         let name = &self.mutants[at].name;
         println!("{} {}: {name}", self.module, self.word(name, fate));
@@ -115,7 +115,7 @@ impl Report {
         tally
     }
 
-    /// The tests by how many they killed, and every mutant that none noticed.
+    /// Prints the tests by their number of kills, and every mutant that no test noticed.
     pub fn print(&self) {
         let mut kills: BTreeMap<&str, usize> = BTreeMap::new();
         for fate in &self.fates {
@@ -143,8 +143,8 @@ impl Tally {
         self.killed + self.endless + self.survived + self.equivalent + self.mislisted
     }
 
-    /// Whether enough were noticed: of all, nine in ten, and one in twenty may be equivalent. A few
-    /// mutants of a few files have a share that says less, so that three in four are enough there.
+    /// True if enough were noticed: nine in ten of all, of which one in twenty may be equivalent.
+    /// For a few mutants of a few files three in four are enough, since their share says less.
     pub fn is_enough(&self, few: bool) -> bool {
         let noticed = self.killed + self.endless;
         let (of_all, most) = (self.tested(), self.equivalent * 20 <= self.tested());
@@ -157,7 +157,7 @@ impl Tally {
     }
 }
 
-/// Prints a row a module; whether all have enough.
+/// Prints a row a module. Returns `true` if all have enough.
 pub fn summary(reports: &[Report], few: bool) -> bool {
     println!(
         "\n{:<10}{:>7}{:>8}{:>9}{:>10}{:>12}{:>10}{:>9}",

@@ -1,4 +1,4 @@
-//! The copy of the repository that is changed and built; the checkout itself never is.
+//! The copy of the repository that is changed and built; the checkout itself is never changed.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,23 +8,24 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The repository, and a folder of its copy.
+/// The repository, and the folder of its copy.
 #[derive(Debug)]
 pub struct Scratch {
     pub root: PathBuf,
-    /// The copy, the builds' other needs, and what tests note.
+    /// The folder with the copy, the compiler wrapper, and the notes of tests.
     pub own: PathBuf,
     pub tree: PathBuf,
     pub target: PathBuf,
     wrapper: PathBuf,
 }
 
-/// Unstable features for the mutated crates alone, so that what they use is built once, and no lint
-/// that stops a build: a mutant may be unreachable or unused.
+/// Enables unstable features only in the mutated crates, so that their dependencies are built once.
+/// Caps lints, because a mutant may make code unreachable or unused.
 const WRAPPER: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec \"$@\" --cap-lints allow\n";
 
 impl Scratch {
-    /// The copy lies in the target folder of the repository, and shares its builds of other crates.
+    /// Makes the copy in the target folder of the repository, so that it shares builds of other
+    /// crates.
     pub fn of(root: &Path) -> io::Result<Scratch> {
         let root = root.canonicalize()?;
         let given = std::env::var_os("CARGO_TARGET_DIR").map(|target| root.join(target));
@@ -45,7 +46,7 @@ impl Scratch {
         })
     }
 
-    /// The files of the repository that git tracks or would.
+    /// The files of the repository that git tracks or would track.
     pub fn files(&self) -> io::Result<Vec<String>> {
         let listing = [
             "ls-files",
@@ -62,7 +63,7 @@ impl Scratch {
             .collect())
     }
 
-    /// Output of git, or what it complains of.
+    /// The output of git, or its error message.
     pub fn git(&self, arguments: &[&str]) -> io::Result<String> {
         let out = Command::new("git")
             .args(arguments)
@@ -76,8 +77,8 @@ impl Scratch {
         Ok(String::from_utf8_lossy(&out.stdout).into_owned())
     }
 
-    /// Makes the copy equal to the repository but for the texts given. Files that are equal stay
-    /// as they are, so that cargo builds no more than it must.
+    /// Makes the copy equal to the repository, except for the given texts. Files that are already
+    /// equal are not written, so that cargo rebuilds as little as possible.
     pub fn fill(&self, changed: &BTreeMap<String, String>) -> io::Result<()> {
         let files = self.files()?;
         let wanted: BTreeSet<PathBuf> = files.iter().map(|file| self.tree.join(file)).collect();
@@ -107,7 +108,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Cargo in the copy.
+    /// A cargo command in the copy.
     pub fn cargo(&self, loom: bool) -> Command {
         let mut cargo = Command::new("cargo");
         cargo
@@ -118,7 +119,7 @@ impl Scratch {
             .env("CARGO_TERM_COLOR", "never")
             .env("RUSTC_WORKSPACE_WRAPPER", &self.wrapper);
         if loom {
-            // As in ci/loom.sh, whose builds of other crates serve here too.
+            // As in ci/loom.sh, so that its builds of other crates are reused.
             cargo
                 .env("CARGO_TARGET_DIR", self.target.join("loom"))
                 .env("RUSTFLAGS", "--cfg loom ")

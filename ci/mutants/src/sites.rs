@@ -13,24 +13,24 @@ use crate::operators;
 /// A function with its places.
 #[derive(Debug, PartialEq)]
 pub struct Function {
-    /// `Type::name`, or `<Type as Trait>::name`, from the file's own modules on.
+    /// `Type::name`, or `<Type as Trait>::name`, prefixed by the file's inner modules.
     pub path: String,
     /// Its body, braces included.
     pub body: Range<usize>,
     pub sites: Vec<Site>,
 }
 
-/// A place, and what could stand there instead.
+/// A place and its replacements.
 #[derive(Debug, PartialEq)]
 pub struct Site {
     pub range: Range<usize>,
     pub variants: Vec<String>,
 }
 
-/// All functions of a source text that have places, but tests and texts for people.
+/// All functions of a source text that have places, except tests and formatting code.
 ///
 /// # Errors
-/// The parser's, where the text is not Rust.
+/// The parser's, if the text is not Rust.
 pub fn functions(source: &str) -> syn::Result<Vec<Function>> {
     let file = syn::parse_file(source)?;
     let mut finder = Finder {
@@ -44,14 +44,14 @@ pub fn functions(source: &str) -> syn::Result<Vec<Function>> {
     Ok(finder.found)
 }
 
-/// Traits whose functions make text for people, or tell what the compiler derives elsewhere.
+/// Traits whose functions only format text for people.
 const FOR_PEOPLE: &[&str] = &["Debug", "Display", "Error"];
 
 struct Finder<'a> {
     source: &'a str,
     scope: Vec<String>,
     found: Vec<Function>,
-    /// A function within a function belongs to the outer one.
+    /// True within a function: a nested function belongs to the outer one.
     inside: bool,
 }
 
@@ -101,7 +101,7 @@ impl Finder<'_> {
         self.scope.pop();
     }
 
-    /// Neighbouring arguments exchanged; the compiler refuses those of different types.
+    /// Swaps adjacent arguments; the compiler rejects those of different types.
     fn swap<'e>(&mut self, arguments: impl Iterator<Item = &'e Expr>) {
         let all: Vec<&Expr> = arguments.collect();
         for pair in all.windows(2) {
@@ -135,7 +135,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A condition turned over; without an `else`, also never met.
+    /// Negates a condition; without an `else` also makes it false.
     fn condition(&mut self, condition: &Expr, alone: bool) {
         if operators::binds(condition) {
             return;
@@ -156,7 +156,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The last name of a path, as in a trait that an `impl` names.
+/// The last segment of a path, such as the name of a trait in an `impl`.
 fn last(path: &syn::Path) -> String {
     path.segments
         .last()
@@ -208,7 +208,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    // Types, attributes and constants are not code that runs.
+    // Types, attributes and constants are not executed.
     fn visit_type(&mut self, _: &'ast syn::Type) {}
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
     fn visit_generic_argument(&mut self, _: &'ast syn::GenericArgument) {}
@@ -224,7 +224,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_macro(&mut self, mac: &'ast syn::Macro) {
-        // The others' arguments are no expressions, or make texts for people.
+        // Other macros have arguments that are not expressions, or format text.
         if ["assert", "assert_eq", "assert_ne"].contains(&last(&mac.path).as_str()) {
             let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
             for argument in mac.parse_body_with(parser).iter().flatten().take(2) {
@@ -235,7 +235,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    // These stand in patterns, too.
+    // Literals and ranges also occur in patterns.
     fn visit_expr_lit(&mut self, literal: &'ast syn::ExprLit) {
         let range = literal.span().byte_range();
         let variants = operators::number(&literal.lit, &self.source[range.clone()]);
@@ -258,7 +258,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Expr::Match(one) => self.arms(&one.arms),
             Expr::Call(call) => {
                 self.swap(call.args.iter());
-                // The name of what is called is no value.
+                // The name of the called function is not a value.
                 if !matches!(*call.func, Expr::Path(_)) {
                     self.visit_expr(&call.func);
                 }

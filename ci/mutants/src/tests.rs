@@ -1,4 +1,4 @@
-//! The driver on a small repository with planted mistakes, and its parts.
+//! Tests of the driver on a small repository with planted mistakes, and of its parts.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -167,7 +167,7 @@ fn an_entry_that_names_no_mutant_or_is_no_entry_is_refused() {
     let with_or = equivalents::read("a | b | c || d -> c && d | both are true\n").unwrap();
     assert_eq!(with_or.keys().next().unwrap().change, "c || d -> c && d");
 
-    // What is not committed has changed, too.
+    // Uncommitted changes count, too.
     assert!(changed::files(&scratch).unwrap().is_empty());
     fs::write(
         scratch.root.join("crates/furlong/src/rcu/mod.rs"),
@@ -182,7 +182,7 @@ fn an_entry_that_names_no_mutant_or_is_no_entry_is_refused() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// The changes of a text, as the list names them.
+/// The changes of a text, in the form of the list.
 fn changes(source: &str) -> Vec<String> {
     let functions = sites::functions(source).unwrap();
     let all = mutant::all("f.rs", source, &functions)

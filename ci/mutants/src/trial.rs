@@ -1,5 +1,5 @@
-//! Running tests: each alone in a process with limits, first without a mutant to see what it
-//! reaches and how long it takes, then with each mutant that it reaches.
+//! Runs tests, each alone in a process with limits. First each runs without a mutant, to record its
+//! functions and its time; then with each mutant in those functions.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -24,25 +24,25 @@ pub struct Test {
     /// Its name within the program.
     filter: String,
     took: Duration,
-    /// First mutants of the functions that it enters.
+    /// The first mutants of the functions that it enters.
     reaches: BTreeSet<usize>,
     kills: AtomicUsize,
 }
 
-/// How a mutant ended.
+/// The result of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// This test failed.
     Killed(String),
     /// This test did not end.
     Endless(String),
-    /// So many tests ran the function, and all of them passed.
+    /// This number of tests entered the function, and all of them passed.
     Survived(usize),
     /// No time was left.
     Untested,
 }
 
-/// How one test ended.
+/// The result of one test.
 #[derive(Debug, PartialEq)]
 enum End {
     Passed,
@@ -50,10 +50,10 @@ enum End {
     Late,
 }
 
-/// Address space of a test, KiB: a mutant may allocate without end.
+/// The address space of a test in KiB, since a mutant may allocate without end.
 const SPACE_KIB: u64 = 6 << 20;
 
-/// Runs a test with limits of processor time and, six times as long, of time.
+/// Runs a test with a limit of processor time, and one of elapsed time that is six times as long.
 fn run(
     program: &Program,
     filter: &str,
@@ -97,7 +97,7 @@ fn run(
     }
 }
 
-/// Ends a test and what it started.
+/// Kills a test and its child processes.
 fn end(child: &mut Child) -> io::Result<()> {
     let group = format!("-{}", child.id());
     Command::new("kill")
@@ -107,7 +107,7 @@ fn end(child: &mut Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// Does `work` for each number below `count`, on so many threads.
+/// Calls `work` for each number below `count`, on `jobs` threads.
 fn on_threads<T: Send>(
     jobs: usize,
     count: usize,
@@ -120,7 +120,7 @@ fn on_threads<T: Send>(
             .map(|_| {
                 scope.spawn(|| -> io::Result<()> {
                     loop {
-                        // Relaxed: a number is taken once; the lock hands results over.
+                        // Relaxed: each number is taken once; the lock publishes the results.
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         if at >= count {
                             return Ok(());
@@ -158,8 +158,8 @@ fn listed(program: &Program) -> io::Result<Vec<String>> {
         .collect())
 }
 
-/// Runs every test without a mutant. Those that do not pass, or have not begun when time is up, are
-/// left out, and named.
+/// Runs every test without a mutant. Tests that do not pass, or have not begun when time is up, are
+/// left out, and their names returned.
 pub fn baseline(
     programs: &[Program],
     jobs: usize,
@@ -178,7 +178,7 @@ pub fn baseline(
             return Ok(Err(name));
         }
         let note = notes.join(format!("reached-{at}"));
-        // Also there where nothing is reached.
+        // So that the file exists even if no function is entered.
         fs::write(&note, "")?;
         let begun = Instant::now();
         let reached = (weave::REACHED, note.to_str().unwrap_or_default());
@@ -212,8 +212,9 @@ pub fn baseline(
     Ok((tests, left_out))
 }
 
-/// Runs the tests against each mutant of `functions`: its number, and the first of its function.
-/// The test that killed most is first, then the shortest; the first that fails ends the trial.
+/// Runs the tests against each mutant of `functions`, which has its number and the first number of
+/// its function. The tests with the most kills a second run first; the first failure ends the
+/// trial.
 pub fn trials(
     tests: &[Test],
     functions: &[(usize, usize)],
@@ -238,7 +239,7 @@ fn trial(tests: &[Test], number: usize, function: usize, until: Instant) -> io::
     able.sort_by_key(|test| {
         let seconds = test.took.as_secs_f64() + 0.01;
         let kills = test.kills.load(Ordering::Relaxed) as f64;
-        // Kills a second; all times are positive, so that the bits are in order.
+        // Kills a second. All are positive floats, so their bits have the same order.
         std::cmp::Reverse(((1.0 + kills) / seconds).to_bits())
     });
     for test in &able {

@@ -1,8 +1,8 @@
-//! One source text for all drawn mutants of a file: each function has its own body and, beside it,
-//! a copy a mutant, and an environment variable says at run time which of them runs.
+//! Weaves all drawn mutants of a file into one source text. Each function contains its own body and
+//! a copy for each mutant. An environment variable selects one of them at run time.
 //!
-//! A whole body a mutant, not an expression: then operands are evaluated as often as they were,
-//! borrows and temporaries live as long, and patterns can change like anything else.
+//! The copies are of whole bodies, not of expressions. So operands are evaluated as often as
+//! before, borrows and temporaries live as long, and patterns can change like anything else.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -10,17 +10,18 @@ use std::ops::Range;
 
 use crate::mutant::Mutant;
 
-/// The variable with the number of the mutant that runs; none does without it.
+/// The variable with the number of the selected mutant; without it none is.
 pub const CHOSEN: &str = "FURLONG_MUTANT";
 
-/// The variable with the file to which each function's number is written when it is first entered.
+/// The variable with the path of the file to which each function's number is written when it is
+/// first entered.
 pub const REACHED: &str = "FURLONG_MUTANTS_REACHED";
 
 /// A source text with mutants in it.
 #[derive(Debug, Default)]
 pub struct Woven {
     pub text: String,
-    /// Lines, from 1, with the numbers of the mutants that an error there condemns.
+    /// Ranges of lines, from 1, each with the mutants that an error in it condemns.
     pub lines: Vec<(Range<usize>, Vec<usize>)>,
 }
 
@@ -36,8 +37,8 @@ fn by_function<'a>(mutants: &[(usize, &'a Mutant)]) -> BTreeMap<usize, Vec<(usiz
     functions
 }
 
-/// Weaves the mutants of one file, each with its number; numbers of a function must follow on one
-/// another. The function itself is known by the number of its first mutant.
+/// Weaves the numbered mutants of one file; the numbers of a function must be consecutive. A
+/// function is identified by the number of its first mutant.
 pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> Woven {
     let source = &outlined(source);
     let mut woven = Woven::default();
@@ -65,7 +66,7 @@ pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> Woven {
             woven.lines.push((arm..woven.line(), vec![number]));
         }
         woven.text.push_str("} }");
-        // Narrow before wide: what is in no arm condemns all.
+        // Narrow ranges first: an error outside all arms condemns all mutants.
         let all = members.iter().map(|(number, _)| *number).collect();
         woven.lines.push((begun..woven.line() + 1, all));
     }
@@ -73,14 +74,14 @@ pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> Woven {
     woven
 }
 
-/// The same text, byte for byte in its place, without functions that must be inlined: a caller's
-/// copies would have all copies of what it calls in them, and so on, which no memory is enough for.
+/// Replaces forced inlining in a text, without moving any byte. Otherwise each copy of a caller
+/// would contain all copies of its callees, and so on, which exhausts the memory.
 fn outlined(source: &str) -> String {
     source.replace("#[inline(always)]", "#[inline(never)] ")
 }
 
 impl Woven {
-    /// The line that is being written.
+    /// The number of the line that is being written.
     fn line(&self) -> usize {
         1 + self.text.matches('\n').count()
     }
@@ -92,7 +93,7 @@ impl Woven {
     }
 }
 
-/// A text in which every function with mutants is wrong, to see which of them are compiled at all.
+/// A text with an error in every function with mutants, to find the functions that are compiled.
 pub fn probe(source: &str, mutants: &[(usize, &Mutant)]) -> Woven {
     let mut woven = Woven::default();
     let mut done = 0;
@@ -108,11 +109,11 @@ pub fn probe(source: &str, mutants: &[(usize, &Mutant)]) -> Woven {
     woven
 }
 
-/// The root of a crate with the switch in it.
+/// The root of a crate with the switch added.
 ///
-/// The switch serves constant functions too, which need two unstable features, and allocators: it
-/// allocates nothing, and asks the C library for the environment. It writes down what is reached by
-/// plain calls, so that a test that dies leaves its trace as well.
+/// The switch also works in constant functions, which needs two unstable features, and in
+/// allocators: it allocates nothing, and reads the environment through the C library. It records
+/// entered functions by plain system calls, so that a test that crashes leaves its trace, too.
 pub fn with_switch(root: &str) -> String {
     format!("#![feature(core_intrinsics, const_eval_select)] {root}\n{SWITCH}")
 }
