@@ -4,7 +4,6 @@
 //! number, from 60 down to 8, fills a unit. Up to 64 KiB there are four steps a doubling. A request
 //! of at most 1 KiB wastes at most 15 bytes; a larger one at most a fifth of its block. A span
 //! wastes at most a sixteenth at its end.
-//! end.
 #![forbid(unsafe_code)]
 
 /// The unit into which arenas are cut: 64 KiB.

@@ -35,7 +35,6 @@ use super::latch::Latch;
 /// - `wait` returns once [`Latch::try_lock`] has returned `true` to it, or once the system has
 ///   given the latch to the caller, whose number is then in it. Nobody else changes a latch's
 ///   holder.
-///   latch to the caller, whose number is then in it. Nobody else changes a latch's holder.
 pub unsafe trait PageSource: Sync + 'static {
     /// The size of a page: a power of two of at most 64 KiB, constant.
     fn page_size(&self) -> usize {
