@@ -118,9 +118,9 @@ impl<C: Config> Malloc<C> {
         self.source.unmap_at(base, ARENA);
     }
 
-    /// Purges the records of an arena's units, which are equal to zeros by now. Does nothing if one
-    /// of them is in a heap's queue, or if a thread that posted blocks may not have read the span's
-    /// owner yet: the purge would lose `posted`.
+    /// Purges the records of an arena's units, which describe nothing by now, as zeros do. Does
+    /// nothing if one of them is in a heap's queue, since its `posted` would be lost. Does nothing
+    /// either while a thread that posted blocks may not have read the span's owner yet.
     fn purge_records(&'static self, base: usize) {
         let spans = (0..UNITS).map(|unit| self.map.span_at(base + unit * UNIT));
         // Acquire: pairs with the swaps that take a span out of a queue.
