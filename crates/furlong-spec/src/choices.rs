@@ -1,9 +1,9 @@
-//! Where the choices of a stream come from: a seed, or bytes that somebody has looked for.
+//! Source of a stream's choices: a seed, or bytes such as a fuzzer supplies.
 #![forbid(unsafe_code)]
 
 use crate::Random;
 
-/// Numbers, one after the other, each of which decides something.
+/// A sequence of numbers, each of which decides one choice.
 pub trait Choices {
     /// Any number.
     fn next(&mut self) -> u64;
@@ -11,15 +11,15 @@ pub trait Choices {
     /// A number below `limit`, which is not 0.
     fn below(&mut self, limit: u64) -> u64;
 
-    /// Whether nothing is left, so that every number is 0 from now on.
+    /// True if no input is left: every further number is 0.
     fn is_spent(&self) -> bool;
 
-    /// An index into something with `len` elements, which is not 0.
+    /// A random index into `len` elements. `len` is not 0.
     fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.below(len as u64)).expect("it is below a usize")
     }
 
-    /// One of `all`, which has some.
+    /// A random element of `all`, which is not empty.
     fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.index(all.len())]
     }
@@ -39,25 +39,25 @@ impl Choices for Random {
     }
 }
 
-/// Choices that are read from bytes: as many for each as its limit needs, so that a changed byte
+/// Choices read from bytes. Each choice takes as many bytes as its limit needs, so a changed byte
 /// changes one choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// These bytes.
+    /// Choices that read `bytes` from the start.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// What has not been read yet.
+    /// The bytes not yet read.
     #[must_use]
     pub const fn rest(self) -> &'a [u8] {
         self.0
     }
 
-    /// A number of so many bytes, 8 at most; those that are missing are 0.
+    /// A number of `bytes` bytes, 8 at most. Missing bytes are 0.
     fn number(&mut self, bytes: usize) -> u64 {
         let (read, rest) = self.0.split_at(bytes.min(self.0.len()));
         self.0 = rest;

@@ -1,16 +1,16 @@
-//! Two subjects, the same operations: where do they part? A subject and a judge: what is wrong?
+//! Comparison of two subjects, or of a subject and a judge, over the same operations.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 use crate::Subject;
 
-/// The first operation at which two subjects differ or one finds itself broken.
+/// The first operation whose outcomes differ, or after which a subject is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// Number of the operation, counted from 0.
     pub step: usize,
-    /// The operation, and what was answered or is broken.
+    /// The operation, and the two outcomes or the broken invariant.
     pub what: String,
 }
 
@@ -22,8 +22,8 @@ impl fmt::Display for Divergence {
 
 impl core::error::Error for Divergence {}
 
-/// Carries out `operations` on both subjects, and compares the outcomes and checks the subject
-/// after each.
+/// Carries out `operations` on both subjects, compares the outcomes and checks the subject after
+/// each operation.
 ///
 /// # Errors
 /// The first operation at which the outcomes differ, or after which the subject is broken.
@@ -46,13 +46,13 @@ where
     })
 }
 
-/// A model of something that may answer in more than one way.
+/// A model that accepts more than one outcome for an operation.
 pub trait Judge: Subject {
-    /// Whether the answer `found` to `operation` is one that is allowed. The state is then the one
-    /// after that answer.
+    /// Accepts the outcome `found` of `operation` if it is allowed, and moves the model to the
+    /// state after it.
     ///
     /// # Errors
-    /// An answer that would have been allowed.
+    /// An outcome that would have been allowed.
     fn judge(
         &mut self,
         operation: &Self::Operation,
@@ -60,8 +60,8 @@ pub trait Judge: Subject {
     ) -> Result<(), Self::Outcome>;
 }
 
-/// Carries out `operations` on the subject, has each outcome judged and checks the subject after
-/// each.
+/// Carries out `operations` on the subject, has `model` judge each outcome, and checks the subject
+/// after each operation.
 ///
 /// # Errors
 /// The first operation whose outcome is not allowed, or after which the subject is broken.
@@ -79,7 +79,7 @@ where
     })
 }
 
-/// Carries out `operations`; `allow` says what it had expected instead of an outcome.
+/// Carries out `operations`. `allow` returns the expected outcome if it rejects the one found.
 fn follow<S: Subject>(
     subject: &mut S,
     operations: impl IntoIterator<Item = S::Operation>,

@@ -1,31 +1,31 @@
-//! What has occurred: operations by kind, and what came of them. A stream that never meets a
-//! refusal has not shown it to be right.
+//! Counts of operations by kind and outcome. A stream without a single refusal does not test
+//! refusals.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 use core::ops::AddAssign;
 use std::collections::BTreeMap;
 
-/// A kind of operation, and an outcome in a word. Refusals are named like types.
+/// A kind of operation and the name of an outcome. Refusals begin with a capital, as types do.
 pub type Cell = (&'static str, &'static str);
 
-/// How often each kind of operation had each outcome.
+/// Counts of each kind of operation, by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage(BTreeMap<Cell, u64>);
 
 impl Coverage {
-    /// Notes one.
+    /// Counts one operation.
     pub fn note(&mut self, cell: Cell) {
         *self.0.entry(cell).or_default() += 1;
     }
 
-    /// Operations, of all kinds and outcomes.
+    /// The number of operations of all kinds and outcomes.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// Those that were refused.
+    /// The number of refused operations.
     #[must_use]
     pub fn refused(&self) -> u64 {
         let is_refusal = |name: &str| name.starts_with(char::is_uppercase);
@@ -33,7 +33,7 @@ impl Coverage {
         refused.map(|(_, count)| count).sum()
     }
 
-    /// Which of `wanted` have not occurred.
+    /// The cells of `wanted` that have not occurred.
     pub fn missing(&self, wanted: impl IntoIterator<Item = Cell>) -> Vec<String> {
         let missing = wanted.into_iter().filter(|cell| !self.0.contains_key(cell));
         missing
@@ -41,7 +41,7 @@ impl Coverage {
             .collect()
     }
 
-    /// What has occurred and is none of `expected`.
+    /// The cells that have occurred and are not in `expected`.
     #[must_use]
     pub fn unexpected(&self, expected: &[Cell]) -> Vec<String> {
         let other = self.0.keys().filter(|cell| !expected.contains(cell));
@@ -59,7 +59,7 @@ impl AddAssign for Coverage {
     }
 }
 
-/// A line for each kind of operation.
+/// One line for each kind of operation.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut before = "";

@@ -1,11 +1,11 @@
-//! An allocator that fails the k-th call of a thread when it is told to, and knows what is held.
+//! An allocator that can fail the k-th call of a thread, and counts the bytes held.
 #![expect(unsafe_code, reason = "an allocator hands out memory")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, which fails when it is told to, and adds up. A test makes it the global
-/// one:
+/// The system's allocator, with planned failures and a count of bytes held. A test installs it as
+/// the global allocator:
 ///
 /// ```
 /// use furlong_spec::heap::{Failing, failing_at};
@@ -20,14 +20,14 @@ use std::cell::Cell;
 pub struct Failing;
 
 thread_local! {
-    /// Calls so far, while this thread counts them; the one that fails.
+    /// This thread's calls so far and the number of the failing call, if calls are counted.
     static CALLS: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
-    /// Bytes that this thread has obtained, less those that it has given back.
+    /// Bytes that this thread has allocated, less the bytes that it has freed.
     static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
 impl Failing {
-    /// Counts a call for memory; whether it is one that succeeds.
+    /// Counts an allocation. Returns false if it has to fail.
     fn succeeds() -> bool {
         let Some((calls, failing)) = CALLS.get() else {
             return true;
@@ -36,13 +36,13 @@ impl Failing {
         calls != failing
     }
 
-    /// Adds up what has come and gone.
+    /// Updates the count of bytes held.
     fn held(obtained: usize, given_back: usize) {
         HELD.set(HELD.get() + obtained as i64 - given_back as i64);
     }
 }
 
-// SAFETY: every call goes to the system's allocator with the arguments that it came with, or fails
+// SAFETY: every call is forwarded to the system's allocator with its arguments unchanged, or fails
 // as an allocator may.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -71,8 +71,8 @@ unsafe impl GlobalAlloc for Failing {
     }
 }
 
-/// Does something while this thread's call number `failing`, counted from 0, gets no memory.
-/// Returns what came of it, and how many calls there were.
+/// Runs `work` with this thread's allocation number `failing` (counted from 0) failing. Returns the
+/// result and the number of allocations.
 pub fn failing_at<T>(failing: u64, work: impl FnOnce() -> T) -> (T, u64) {
     CALLS.set(Some((0, failing)));
     let done = work();
@@ -80,8 +80,7 @@ pub fn failing_at<T>(failing: u64, work: impl FnOnce() -> T) -> (T, u64) {
     (done, calls)
 }
 
-/// Does something. Returns what came of it, and how many bytes more than before this thread then
-/// holds.
+/// Runs `work`. Returns the result and the change in bytes held by this thread.
 pub fn held_by<T>(work: impl FnOnce() -> T) -> (T, i64) {
     let before = HELD.get();
     let done = work();

@@ -1,9 +1,9 @@
-//! The executable specification of furlong: for each structure its operations and their outcomes, a
-//! naive model that cannot be wrong in an interesting way, streams of operations from a seed, and
-//! the comparison of any two subjects, operation by operation.
+//! The executable specification of furlong. For each structure it has the operations and their
+//! outcomes, a naive model, streams of operations from a seed, and a comparison of any two
+//! subjects, operation by operation.
 //!
-//! A [`Subject`] is anything that carries out the operations: the model, every arm, somebody else's
-//! implementation. Tests compare two of them; the lab times one.
+//! A [`Subject`] is anything that carries out the operations: the model, an arm, or another
+//! implementation. Tests compare two subjects; the lab measures one.
 #![deny(unsafe_code)]
 
 pub mod bounce;

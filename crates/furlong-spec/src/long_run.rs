@@ -1,4 +1,4 @@
-//! What the examples that go on for as long as one likes have in common.
+//! The common main function of the examples that run as long as the caller likes.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -6,9 +6,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs what takes how much and a seed, as the command line says: `usual` and 0 where it says
-/// nothing. `what` names how much of it. Exits with 1 at the first thing that is wrong, which is
-/// printed, and with 2 where the command line is no such numbers.
+/// Calls `run` with an amount and a seed from the command line; the defaults are `usual` and 0.
+/// `what` names the unit of the amount. Prints the first error and exits with status 1; exits with
+/// status 2 if an argument is not a number.
 pub fn long_run(
     what: &str,
     usual: u64,
@@ -34,7 +34,7 @@ pub fn long_run(
     }
 }
 
-/// At most two numbers.
+/// Parses at most two numbers.
 fn numbers(mut arguments: impl Iterator<Item = String>, usual: u64) -> Option<(u64, u64)> {
     let mut number = |usual| match arguments.next() {
         Some(text) => text.parse().ok(),

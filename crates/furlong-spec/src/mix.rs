@@ -1,14 +1,13 @@
-//! What a stream does to what it works on.
+//! The trend of a stream: whether its structure grows or shrinks.
 #![forbid(unsafe_code)]
 
-/// How likely it is that something comes (an insertion, a reservation, a map) against that
-/// something goes.
+/// The balance of additions (insertions, reservations, maps) and removals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mix {
-    /// There is more and more, until it is full.
+    /// More additions than removals, until the structure is full.
     Growing,
-    /// As much comes as goes.
+    /// As many additions as removals.
     Steady,
-    /// There is less and less, until it is empty.
+    /// More removals than additions, until the structure is empty.
     Shrinking,
 }

@@ -1,13 +1,13 @@
-//! Reproducible numbers: a seed is enough to repeat a test or a measurement.
+//! Reproducible random numbers: the seed is enough to repeat a test or a measurement.
 #![forbid(unsafe_code)]
 
-/// Sebastiano Vigna's splitmix64: 64 bits of state, equidistributed, the same everywhere and for
-/// ever.
+/// Sebastiano Vigna's splitmix64: 64 bits of state, equidistributed, the same on every platform and
+/// in every version.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of `seed`.
+    /// The sequence that `seed` starts.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -28,12 +28,12 @@ impl Random {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// An index into something with `len` elements, which is not 0.
+    /// A random index into `len` elements. `len` is not 0.
     pub fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.below(len as u64)).expect("it is below a usize")
     }
 
-    /// Puts `items` into an order all of whose possibilities are equally likely.
+    /// Permutes `items`; all orders are equally likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.index(last + 1));

@@ -1,4 +1,4 @@
-//! What is specified: anything that carries out operations and tells their outcomes.
+//! The specified interface: anything that carries out operations and returns their outcomes.
 #![forbid(unsafe_code)]
 
 use core::fmt::Debug;
@@ -7,15 +7,15 @@ use core::fmt::Debug;
 pub trait Subject {
     /// An operation with its arguments.
     type Operation: Debug;
-    /// What an operation answers.
+    /// The result of an operation.
     type Outcome: PartialEq + Debug;
 
     /// Carries out `operation`.
     fn apply(&mut self, operation: &Self::Operation) -> Self::Outcome;
 
-    /// Walks every invariant that the subject can see in itself.
+    /// Checks every invariant that the subject can see in itself.
     ///
     /// # Errors
-    /// The broken one, in words.
+    /// A description of the broken invariant.
     fn check(&self) -> Result<(), String>;
 }

@@ -1,5 +1,4 @@
-//! A simulated machine: memory for originals, memory for blocks, a device, and everything that can
-//! fail.
+//! A simulated machine: memory for originals, memory for blocks, a device, and planned failures.
 #![expect(
     unsafe_code,
     reason = "it implements the contract of whoever brings memory"
@@ -15,62 +14,62 @@ use furlong::bounce::{Backing, Haste, Memory, NotConverted, SLOT, Wanted};
 
 use super::addresses::Addresses;
 
-/// Physical address of the first byte of the originals' memory: its low bits are zero.
+/// Physical address of the first byte of the originals' memory. Its low bits are zero.
 pub const RAM: u64 = 1 << 40;
 
-/// Bytes on both sides of every block that nobody may touch.
+/// Guard bytes before and after every block. Nothing may write them.
 const MARGIN: usize = 4096;
 const CANARY: u8 = 0xc5;
 
-/// Something that the machine can be told to refuse.
+/// A failure that the machine can be told to produce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// To give memory for a block.
+    /// No memory for a block.
     Obtain,
-    /// To share it.
+    /// A block cannot be shared with the device.
     Share,
-    /// To make it private again.
+    /// A block cannot be made private again.
     Unshare,
-    /// To give it at a multiple of a slot.
+    /// A block is not aligned to a slot.
     Align,
-    /// To give as much as was asked for.
+    /// A block is shorter than requested.
     Length,
 }
 
 #[derive(Debug)]
 struct Owned {
     device: u64,
-    /// The margin, the block, the margin.
+    /// The memory of guard bytes, block, guard bytes, in this order.
     all: NonNull<u8>,
     len: usize,
     shared: bool,
 }
 
-// SAFETY: it owns the memory that it names.
+// SAFETY: it owns the memory that it points to.
 unsafe impl Send for Owned {}
 
 #[derive(Debug)]
 struct Blocks {
     owned: Vec<Owned>,
     addresses: Addresses,
-    /// What is refused next, and how many times it goes well before.
+    /// Planned failures, each with the number of successes before it.
     refusals: Vec<(Refusal, u64)>,
 }
 
-/// A machine with memory for originals, and blocks where `Addresses` says.
+/// A machine with memory for originals, and blocks at the addresses that `Addresses` gives.
 #[derive(Debug)]
 pub struct Machine {
     ram: NonNull<u8>,
     ram_len: usize,
     blocks: Mutex<Blocks>,
     tendings: AtomicU64,
-    /// Requests for memory that may wait.
+    /// Requests for memory that were allowed to sleep.
     patient: AtomicU64,
 }
 
-// SAFETY: memory for originals is reached through raw copies, which its users keep apart.
+// SAFETY: originals are accessed through raw copies only, whose callers keep them apart.
 unsafe impl Send for Machine {}
-// SAFETY: as above; the rest is under a lock.
+// SAFETY: as above; everything else is under a lock.
 unsafe impl Sync for Machine {}
 
 fn layout(len: usize) -> Layout {
@@ -78,16 +77,16 @@ fn layout(len: usize) -> Layout {
 }
 
 impl Machine {
-    /// A machine with so many bytes for originals, all zero.
+    /// A machine with `ram_len` bytes for originals, all zero.
     ///
     /// # Panics
-    /// If there is no memory.
+    /// If memory is short.
     #[must_use]
     pub fn new(ram_len: usize, addresses: Addresses) -> Self {
         // SAFETY: the size is not 0.
         let ram = unsafe { alloc(layout(ram_len)) };
         let ram = NonNull::new(ram).expect("there is memory");
-        // SAFETY: just obtained, of this length.
+        // SAFETY: just allocated, with this length.
         unsafe { ram.write_bytes(0, ram_len) };
         Self {
             ram,
@@ -106,33 +105,33 @@ impl Machine {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses this after it went well `after` times.
+    /// Makes `what` fail once, after `after` successes.
     pub fn refuse(&self, what: Refusal, after: u64) {
         self.blocks().refusals.push((what, after));
     }
 
-    /// Refuses nothing any more.
+    /// Cancels all planned failures.
     pub fn refuse_nothing(&self) {
         self.blocks().refusals.clear();
     }
 
-    /// Blocks that were obtained and not freed.
+    /// The number of blocks allocated and not freed.
     pub fn owned(&self) -> usize {
         self.blocks().owned.len()
     }
 
-    /// Blocks that were shared and not made private.
+    /// The number of blocks shared and not made private again.
     pub fn shared(&self) -> usize {
         let blocks = self.blocks();
         blocks.owned.iter().filter(|owned| owned.shared).count()
     }
 
-    /// How often somebody asked for the pool to be tended.
+    /// The number of requests to tend the pool.
     pub fn tendings(&self) -> u64 {
         self.tendings.load(Ordering::SeqCst)
     }
 
-    /// How often memory was asked for that may wait.
+    /// The number of requests for memory that were allowed to sleep.
     pub fn patient(&self) -> u64 {
         self.patient.load(Ordering::SeqCst)
     }
@@ -140,18 +139,18 @@ impl Machine {
     fn ram_at(&self, at: u64, len: usize) -> NonNull<u8> {
         let at = usize::try_from(at - RAM).expect("it is small");
         assert!(at <= self.ram_len && len <= self.ram_len - at, "beyond RAM");
-        // SAFETY: in the memory, as just seen.
+        // SAFETY: within the memory, as checked above.
         unsafe { self.ram.add(at) }
     }
 
-    /// The CPU writes an original.
+    /// Writes to an original, as the CPU.
     pub fn write_ram(&self, at: u64, bytes: &[u8]) {
         let to = self.ram_at(at, bytes.len());
-        // SAFETY: in the memory, and no reference to it exists.
+        // SAFETY: within the memory, and no reference to it exists.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 
-    /// The CPU reads an original.
+    /// Reads from an original, as the CPU.
     pub fn read_ram(&self, at: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         let to = NonNull::from(bytes.as_mut_slice()).cast();
@@ -160,7 +159,7 @@ impl Machine {
         bytes
     }
 
-    /// Where `len` bytes at a device address are.
+    /// The memory of `len` bytes at a device address.
     fn bus(&self, at: u64, len: usize) -> NonNull<u8> {
         let blocks = self.blocks();
         let end = at + len as u64;
@@ -168,18 +167,18 @@ impl Machine {
         let owned = blocks.owned.iter().find(holds);
         let owned = owned.unwrap_or_else(|| panic!("no memory at {at:#x}"));
         let offset = MARGIN + usize::try_from(at - owned.device).expect("it is small");
-        // SAFETY: in the block, as just seen.
+        // SAFETY: within the block, as checked above.
         unsafe { owned.all.add(offset) }
     }
 
-    /// The device writes to its bus.
+    /// Writes at a bus address, as the device.
     pub fn write_bus(&self, at: u64, bytes: &[u8]) {
         let to = self.bus(at, bytes.len());
-        // SAFETY: in the block, and no reference to it exists.
+        // SAFETY: within the block, and no reference to it exists.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 
-    /// The device reads from its bus.
+    /// Reads at a bus address, as the device.
     pub fn read_bus(&self, at: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         let to = NonNull::from(bytes.as_mut_slice()).cast();
@@ -188,7 +187,7 @@ impl Machine {
         bytes
     }
 
-    /// Whether this is to be refused now.
+    /// True if `what` has to fail now. Counts down the planned failures.
     fn refuses(&self, what: Refusal) -> bool {
         let mut blocks = self.blocks();
         let mut of_it = blocks.refusals.iter_mut().filter(|(of, _)| *of == what);
@@ -207,24 +206,24 @@ impl Machine {
         now
     }
 
-    /// Sees to it that nobody touched what is around a block, and frees it.
+    /// Checks that the guard bytes around a block are unchanged, and frees it.
     fn release(owned: &Owned) {
         for at in [0, MARGIN + owned.len] {
             for byte in at..at + MARGIN {
-                // SAFETY: in the block's memory, margins included.
+                // SAFETY: within the block's memory, guard bytes included.
                 let found = unsafe { owned.all.add(byte) };
-                // SAFETY: initialised when it was obtained.
+                // SAFETY: initialised at allocation.
                 let found = unsafe { found.read() };
                 assert_eq!(found, CANARY, "a byte around a block was written");
             }
         }
-        // SAFETY: obtained with this layout.
+        // SAFETY: allocated with this layout.
         unsafe { dealloc(owned.all.as_ptr(), layout(owned.len + 2 * MARGIN)) };
     }
 }
 
-// SAFETY: what is obtained comes from the global allocator, and is freed once; `read` and `write`
-// are one copy each, of the length asked for.
+// SAFETY: blocks come from the global allocator and are freed once; `read` and `write` are one copy
+// each, of the requested length.
 unsafe impl Memory for Machine {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         if wanted.haste == Haste::MayWait {
@@ -246,7 +245,7 @@ unsafe impl Memory for Machine {
         // SAFETY: the size is not 0.
         let all = unsafe { alloc(layout(wanted.len + 2 * MARGIN)) };
         let all = NonNull::new(all)?;
-        // SAFETY: just obtained, of this length.
+        // SAFETY: just allocated, with this length.
         unsafe { all.write_bytes(CANARY, wanted.len + 2 * MARGIN) };
         blocks.owned.push(Owned {
             device,
@@ -255,7 +254,7 @@ unsafe impl Memory for Machine {
             shared: false,
         });
         Some(Backing {
-            // SAFETY: behind the margin.
+            // SAFETY: within the allocation: the block follows the guard bytes.
             start: unsafe { all.add(MARGIN) },
             device: Iova::new(device),
             len: wanted.len - short,
@@ -267,7 +266,7 @@ unsafe impl Memory for Machine {
         let same = |owned: &&Owned| owned.device == device.raw() && owned.len == len;
         let owned = blocks.owned.iter().find(same)?;
         Some(Backing {
-            // SAFETY: behind the margin.
+            // SAFETY: within the allocation: the block follows the guard bytes.
             start: unsafe { owned.all.add(MARGIN) },
             device,
             len,
@@ -292,7 +291,7 @@ unsafe impl Memory for Machine {
     }
 
     unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
-        // SAFETY: in RAM, as `ram_at` has seen; the caller vouches for the other side.
+        // SAFETY: within RAM, as `ram_at` has checked; the caller vouches for the other side.
         unsafe { self.ram_at(from.raw(), len).copy_to_nonoverlapping(to, len) };
     }
 
@@ -328,7 +327,7 @@ impl Drop for Machine {
         for owned in &self.blocks().owned {
             Self::release(owned);
         }
-        // SAFETY: obtained with this layout.
+        // SAFETY: allocated with this layout.
         unsafe { dealloc(self.ram.as_ptr(), layout(self.ram_len)) };
     }
 }

@@ -1,9 +1,9 @@
-//! The pool of bounce buffers: maps under every rule in pools so small that every slot and every
-//! byte can be watched.
+//! The pool of bounce buffers, tried under every rule in pools small enough to compare every slot
+//! and every byte.
 //!
-//! Where a run lies is promised exactly: the first place that the rules allow, from the segment on
-//! with which the CPU begins in an area, in the first area that has one. So model and subject are
-//! simply compared, bytes included.
+//! The place of a run is specified exactly. Areas are searched in order; a search of an area begins
+//! at the segment of the current CPU. The run goes to the first place that the rules allow. So the
+//! tests compare model and subject directly, bytes included.
 
 mod addresses;
 mod machine;

@@ -1,4 +1,4 @@
-//! The naive pool: every slot and every byte by itself.
+//! The naive pool: it keeps every slot and every byte separately.
 #![forbid(unsafe_code)]
 
 use furlong::addr::Iova;
@@ -23,7 +23,7 @@ struct Mapping {
     device: usize,
 }
 
-/// The naive pool, in one of the two orders.
+/// The naive pool, with one of the two search orders.
 #[derive(Clone, Debug)]
 pub struct Model {
     memory: Slots,
@@ -36,10 +36,10 @@ pub struct Model {
 const PAGE: u64 = 4096;
 
 impl Model {
-    /// A new pool.
+    /// An empty pool with its first block.
     ///
     /// # Panics
-    /// If the first block has no place.
+    /// If no address is left for the first block.
     #[must_use]
     pub fn new(world: &World, path: Path) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl Model {
         self.ended = Some(mapping);
     }
 
-    /// The mapping that has the slot at this address.
+    /// Index of the mapping that owns the slot at this address.
     fn at(&self, at: u64) -> Option<usize> {
         let block = self.memory.all().find(|block| block.holds(at))?;
         let slot = ((at - block.base?) / SLOT) as usize;
@@ -162,7 +162,7 @@ impl Model {
             .position(|mapping| Some(&mapping.name) == name)
     }
 
-    /// What unmapping at an address comes to.
+    /// Unmaps at `at`, or returns the caller's mistake.
     fn unmap_at(
         &mut self,
         at: u64,

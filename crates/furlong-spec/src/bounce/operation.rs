@@ -1,75 +1,75 @@
-//! What can be asked of a pool, and what it answers.
+//! Operations on a pool, and their outcomes.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{Back, Direction, GrowError, MapError, Misuse, SyncError, Tended};
 
-/// An operation. Devices have their number in the [`World`](super::World); mappings are kept in the
-/// order in which they were made, and where one ends the last one takes its place.
+/// An operation. Devices are numbered as in the [`World`](super::World). Mappings are numbered in
+/// the order of creation; when one ends, the last one takes its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// The following operations run on this CPU.
+    /// Runs the following operations on this CPU.
     OnCpu(usize),
-    /// A device maps so many bytes at this offset of the originals' memory.
+    /// Maps `len` bytes of the originals' memory for a device.
     Map {
-        /// Its number.
+        /// Number of the device.
         device: usize,
-        /// Where the original lies.
+        /// Offset of the original in the originals' memory.
         original: u64,
-        /// Bytes.
+        /// Length in bytes.
         len: usize,
-        /// Which way.
+        /// Direction of the transfer.
         direction: Direction,
     },
-    /// A device wants memory without an original.
+    /// Allocates memory without an original for a device.
     Allocate {
-        /// Its number.
+        /// Number of the device.
         device: usize,
-        /// Bytes.
+        /// Length in bytes.
         len: usize,
     },
-    /// The mapping of this number ends, counted round where there are fewer.
+    /// Unmaps the mapping of this number, modulo the number of mappings.
     Unmap(usize, Back),
-    /// Somebody unmaps what is not his: the address is so many bytes behind a mapping's.
+    /// Unmaps with wrong arguments: another address, device or direction.
     UnmapWrongly {
-        /// Which mapping.
+        /// Number of the mapping.
         mapping: usize,
-        /// Added to its address.
+        /// Bytes added to its address.
         delta: u64,
-        /// Who does it.
+        /// Number of the device that unmaps.
         device: usize,
-        /// In which direction.
+        /// Direction given to the call.
         direction: Direction,
     },
-    /// The last mapping that ended is unmapped again.
+    /// Unmaps the last mapping that ended once more.
     UnmapAgain,
-    /// Bytes of a mapping are synced.
+    /// Syncs bytes of a mapping.
     Sync {
-        /// Which mapping.
+        /// Number of the mapping.
         mapping: usize,
-        /// Bytes from its start.
+        /// Offset from its start, in bytes.
         delta: u64,
-        /// Bytes.
+        /// Length in bytes.
         len: usize,
-        /// For whom.
+        /// The side that is to see the bytes.
         side: Side,
     },
     /// The device writes this byte to all of a mapping.
     DeviceWrites(usize, u8),
-    /// The CPU writes this byte to all of a mapping's original, or to so many bytes there.
+    /// The CPU writes this byte to the originals' memory: offset, length, byte.
     CpuWrites(u64, usize, u8),
-    /// The pool is to grow.
+    /// Adds a block to the pool.
     Grow,
-    /// The pool is tended.
+    /// Tends the pool.
     Tend,
-    /// The pool is saved, restored, and all mappings are claimed.
+    /// Saves the pool, restores it, and claims all mappings.
     SaveRestore,
-    /// How much is free?
+    /// Returns the numbers of slots.
     Free,
-    /// All bytes of the originals and of the blocks, as one number.
+    /// Returns a digest of all bytes of the originals and of the blocks.
     Bytes,
 }
 
-/// For whom is synced.
+/// The side that a sync is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The device.
@@ -78,29 +78,29 @@ pub enum Side {
     Cpu,
 }
 
-/// An answer.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
+    /// Success without a value.
     Done,
-    /// There is no mapping.
+    /// There are no mappings.
     NoMapping,
-    /// It is mapped there.
+    /// The device address of the new mapping.
     Mapped(u64),
-    /// It is not mapped.
+    /// The map failed.
     Refused(MapError),
-    /// It is not unmapped.
+    /// The unmap failed.
     NotUnmapped(Misuse),
-    /// It is not synced.
+    /// The sync failed.
     NotSynced(SyncError),
-    /// It has grown by so many slots.
+    /// The pool grew by this many slots.
     Grown(usize),
-    /// It has not grown.
+    /// The pool did not grow.
     NotGrown(GrowError),
-    /// It was tended.
+    /// The result of tending the pool.
     Tended(Tended),
-    /// Slots: all, free, those of transient blocks.
+    /// Numbers of slots: in blocks, free in blocks, in transient blocks.
     Free([usize; 3]),
-    /// A digest.
+    /// A digest of all bytes.
     Bytes(u64),
 }

@@ -1,24 +1,25 @@
-//! Where a run may lie, slot by slot, as the reference says it: no bit tricks.
+//! The rules for the place of a run, slot by slot and without bit tricks, as the reference has
+//! them.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{Limits, MapError, SLOT};
 
-/// What a mapping asks for.
+/// The constraints of one mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Slots of the run.
+    /// Length of the run, in slots.
     pub slots: u64,
-    /// Bytes before the data.
+    /// Offset of the data from the start of the run, in bytes.
     pub offset: u64,
-    /// What the run starts at a multiple of.
+    /// Alignment of the run's start, in bytes.
     align: u64,
-    /// Bits of the original's address that the run's has too.
+    /// Address bits that the run must share with the original.
     keep: u64,
     original: u64,
     boundary_mask: u64,
 }
 
-/// The longest mapping that always fits.
+/// Length in bytes of the longest mapping that always fits into a segment.
 #[must_use]
 pub fn longest(limits: &Limits, segment: usize) -> u64 {
     let whole = segment as u128 * u128::from(SLOT);
@@ -27,10 +28,10 @@ pub fn longest(limits: &Limits, segment: usize) -> u64 {
 }
 
 impl Rules {
-    /// The rules for `len` bytes at `original`, if there is one.
+    /// The rules for `len` bytes, with the original at `original` if there is one.
     ///
     /// # Errors
-    /// Why there can be no run.
+    /// The reason that no run can satisfy the limits.
     pub fn new(
         limits: &Limits,
         original: Option<u64>,
@@ -78,7 +79,7 @@ impl Rules {
         })
     }
 
-    /// Whether the run may start at this device address, a multiple of a slot.
+    /// True if the run may start at this device address, a multiple of a slot.
     #[must_use]
     pub fn allow(&self, at: u64) -> bool {
         let last = at + (self.slots * SLOT - 1);
@@ -87,13 +88,13 @@ impl Rules {
         at.is_multiple_of(self.align) && !differs && !crosses
     }
 
-    /// What two starts differ by a multiple of.
+    /// Distance in bytes between two possible starts.
     #[must_use]
     pub fn stride(&self) -> u64 {
         self.align.max((self.keep | (self.align - 1)) + 1)
     }
 
-    /// Slots between a multiple of that and the run.
+    /// Slots from a multiple of [`Rules::stride`] to a possible start.
     #[must_use]
     pub fn slots_before(&self) -> u64 {
         (self.original & self.keep) / SLOT

@@ -1,4 +1,4 @@
-//! The slots of the naive pool: which are free, where a run may lie, when there are more.
+//! The slots of the naive pool: which are free, where a run may lie, and when the pool grows.
 #![forbid(unsafe_code)]
 
 use furlong::addr::Address;
@@ -7,13 +7,13 @@ use furlong::bounce::{GrowError, Growth, Limits, MapError, SLOT, Tended};
 use super::rules::Rules;
 use super::world::{Path, World};
 
-/// Memory in which runs lie: a block, or a transient one, which has no areas.
+/// Memory for runs: a block, or a transient block, which has no areas.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// Where devices see it; `None` while it has no memory.
+    /// Device address of its first byte; `None` while it has no memory.
     pub(super) base: Option<u64>,
     pub(super) areas: usize,
-    /// The mapping that has each slot.
+    /// The name of the mapping that owns each slot.
     pub(super) slots: Vec<Option<u64>>,
     pub(super) bytes: Vec<u8>,
     idle: u32,
@@ -44,15 +44,15 @@ impl Block {
     }
 }
 
-/// Where a run is.
+/// The location of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
     Block(usize),
     Transient(usize),
 }
 
-/// The segment of so many that is asked first in this turn: the first one; the one in the middle;
-/// those in the middle of the halves; and so on.
+/// The segment of an area where CPU turn `turn` begins its search: the first one, the middle one,
+/// the middles of both halves, and so on.
 fn begin(segments: usize, turn: usize) -> usize {
     let (mut begin, mut stretch, mut left) = (0, 1, turn);
     while 2 * stretch <= segments {
@@ -93,13 +93,13 @@ impl Slots {
         slots
     }
 
-    /// The blocks that have memory, transient ones last.
+    /// All blocks that have memory, transient blocks last.
     pub(super) fn all(&self) -> impl Iterator<Item = &Block> {
         let awake = self.blocks.iter().filter(|block| block.base.is_some());
         awake.chain(self.transients.iter().flatten())
     }
 
-    /// Blocks, and steps from the CPU's own area, in the order in which they are asked.
+    /// Pairs of a block and a distance from the CPU's own area, in search order.
     fn path(&self) -> Vec<(usize, usize)> {
         let mut path = Vec::new();
         let widest = self
@@ -127,7 +127,7 @@ impl Slots {
         path
     }
 
-    /// The first place that is allowed.
+    /// The first place that the rules allow.
     fn find(&self, limits: &Limits, rules: &Rules) -> Option<(usize, usize)> {
         let reach = limits.reach.raw();
         let slots = rules.slots as usize;
@@ -153,7 +153,7 @@ impl Slots {
         None
     }
 
-    /// A place, if need be in more memory.
+    /// Takes a run for a mapping, from new memory if necessary.
     pub(super) fn take(
         &mut self,
         limits: &Limits,
@@ -310,9 +310,9 @@ impl Slots {
         tended
     }
 
-    /// Sleeping blocks are forgotten, and so is how often a block was found empty.
+    /// Forgets sleeping blocks, and how often each block was found empty.
     ///
-    /// Returns where a home is afterwards.
+    /// Returns a function from each old location to the new one.
     pub(super) fn save_restore(&mut self) -> impl Fn(Home) -> Home + use<> {
         let mut places = Vec::new();
         let mut kept = Vec::new();

@@ -10,7 +10,7 @@ use super::world::World;
 use crate::mix::Mix;
 use crate::{Choices, Random};
 
-/// `count` operations of every kind, some of them mistaken; equal for equal arguments.
+/// `count` operations of every kind, some of them mistakes. Equal arguments give equal streams.
 pub fn operations(
     world: &World,
     mix: Mix,
@@ -20,7 +20,7 @@ pub fn operations(
     chosen(world, mix, Random::new(seed)).take(count)
 }
 
-/// The same until the choices are spent.
+/// The same operations until the choices are spent.
 pub fn chosen<C: Choices>(
     world: &World,
     mix: Mix,
@@ -31,7 +31,7 @@ pub fn chosen<C: Choices>(
         devices: world.devices.len(),
         longest: world.segment * furlong::bounce::SLOT as usize,
         ram: world.ram,
-        // So that several have an area, and each of them its own place there.
+        // So that several CPUs share an area, each with its own first segment.
         cpus: 4 * world.plan.areas,
     };
     iter::from_fn(move || {
@@ -85,7 +85,7 @@ impl<C: Choices> Chance<C> {
         Direction::from_number(number).expect("there are three")
     }
 
-    /// Short ones mostly, and the borders of what there can be.
+    /// A length: mostly short ones, and those at the limits.
     fn len(&mut self) -> usize {
         let longest = self.longest;
         match self.random.below(12) {

@@ -1,4 +1,4 @@
-//! Threads that map, sync and unmap at random: whatever another thread writes into one's run shows.
+//! Random maps, syncs and unmaps on several threads. A write into another thread's run is detected.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -17,7 +17,7 @@ thread_local! {
     static CPU: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
-/// The number that a thread was given.
+/// The number given to the current thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadCpu;
 
@@ -27,14 +27,14 @@ impl Cpu for ThreadCpu {
     }
 }
 
-/// What a stress came to.
+/// The counts of a stress run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stressed {
-    /// Mappings that were made, checked and ended.
+    /// Mappings that were made, checked and unmapped.
     pub mapped: u64,
-    /// Maps that found no room.
+    /// Maps that failed for lack of room.
     pub refused: u64,
-    /// Blocks that the pool had at the end.
+    /// Blocks of the pool at the end.
     pub blocks: usize,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Stressed {
     }
 }
 
-/// Bytes that no other mapping has.
+/// Fills `bytes` with words that are unique to the mapping `name`.
 fn fill(bytes: &mut [u8], name: u64) {
     for (at, chunk) in bytes.chunks_mut(8).enumerate() {
         let word = name
@@ -58,9 +58,9 @@ fn fill(bytes: &mut [u8], name: u64) {
 type Config<O, A> = Custom<O, A, ZeroPads, ThreadCpu, SpinLock>;
 type Held<'a, O, A> = (u64, Mapped<'a, Both<'a>, HeapMemory, Config<O, A>>);
 
-/// Sees to it that what comes back from the pool is what went there.
+/// Checks that the bytes copied back from the pool are those that were copied in.
 ///
-/// The CPU's side is overwritten first, so that only the pool can have it.
+/// Overwrites the CPU's side first, so that only the pool can supply the bytes.
 fn verify<O: Order, A: Area>((name, mut mapped): Held<'_, O, A>, expected: &mut Vec<u8>) {
     let len = mapped.len();
     expected.resize(len, 0);
@@ -73,7 +73,7 @@ fn verify<O: Order, A: Area>((name, mut mapped): Held<'_, O, A>, expected: &mut 
     );
 }
 
-/// A size: mostly a few slots, now and then a whole segment.
+/// A length: mostly a few slots, occasionally a whole segment.
 fn size(random: &mut Random) -> usize {
     match random.below(64) {
         0 => 1 + random.index(262_144),
@@ -83,10 +83,10 @@ fn size(random: &mut Random) -> usize {
     }
 }
 
-/// `threads` threads make about `maps` mappings together, and end all of them.
+/// Makes about `maps` mappings on `threads` threads together, and unmaps all of them.
 ///
 /// # Panics
-/// If a byte of a mapping was changed by somebody else, or a slot is lost in the end.
+/// If a byte of a mapping was changed by another thread, or a slot is lost at the end.
 #[must_use]
 pub fn stress<O: Order, A: Area>(threads: usize, maps: u64, seed: u64) -> Stressed {
     let plan = Plan::new(512, 4)
@@ -132,8 +132,8 @@ pub fn stress<O: Order, A: Area>(threads: usize, maps: u64, seed: u64) -> Stress
     }
 }
 
-/// One thread's maps: batches of up to 40 held at a time, ended in any order. Returns how many were
-/// made and how many were refused.
+/// The work of one thread: batches of up to 40 mappings, unmapped in any order. Returns the numbers
+/// of mappings made and refused.
 fn work<O: Order, A: Area>(
     pool: &Pool<HeapMemory, Config<O, A>>,
     devices: &[Device; 3],

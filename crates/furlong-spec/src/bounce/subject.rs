@@ -20,12 +20,12 @@ use super::operation::{Operation, Outcome, Side};
 use super::world::{World, digest};
 use crate::Subject;
 
-/// The CPU that a test says it is on.
+/// The CPU number that the test has set.
 #[derive(Clone, Debug, Default)]
 pub struct TestCpu(Arc<AtomicUsize>);
 
 impl TestCpu {
-    /// From now on this one.
+    /// Sets the CPU number.
     pub fn set(&self, cpu: usize) {
         self.0.store(cpu, Ordering::SeqCst);
     }
@@ -37,13 +37,13 @@ impl Cpu for TestCpu {
     }
 }
 
-/// A configuration for tests: segments of 4 slots in the small one.
+/// A pool configuration for tests.
 pub type Tried<O, A, Z = ZeroPads> = Custom<O, A, Z, TestCpu, SpinLock, Tally>;
 
-/// Locked areas with segments of 4 slots.
+/// Locked areas, with segments of 4 slots.
 pub type SmallLocked = Locked<SpinLock, 4>;
 
-/// Lock-free areas with segments of two words of 2 slots.
+/// Lock-free areas, with segments of two words of 2 slots each.
 pub type SmallLockFree = LockFree<2>;
 
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ struct Live {
 
 /// A pool over a machine of its own.
 pub struct PoolSubject<C: Config> {
-    /// Taken out only while it is saved and restored.
+    /// `None` only while the pool is saved and restored.
     pool: Option<Pool<Arc<Machine>, C>>,
     machine: Arc<Machine>,
     world: World,
@@ -75,10 +75,10 @@ fn devices(world: &World) -> Vec<Device> {
 }
 
 impl<O: Order, A: Area, Z: Zeroing> PoolSubject<Tried<O, A, Z>> {
-    /// A new pool.
+    /// A new pool over a new machine.
     ///
     /// # Panics
-    /// If there can be none.
+    /// If the pool cannot be made.
     #[must_use]
     pub fn new(world: &World) -> Self {
         let machine = Arc::new(Machine::new(world.ram, world.addresses));
@@ -95,7 +95,7 @@ impl<O: Order, A: Area, Z: Zeroing> PoolSubject<Tried<O, A, Z>> {
         }
     }
 
-    /// Saved, restored, everything claimed.
+    /// Saves and restores the pool, and claims every mapping.
     fn save_restore(&mut self) {
         let old = self.pool.take().expect("there is one");
         let state: State = old
@@ -107,7 +107,7 @@ impl<O: Order, A: Area, Z: Zeroing> PoolSubject<Tried<O, A, Z>> {
         let pool = pool.expect("a pool has saved it");
         assert_eq!(pool.unclaimed(|_| {}), self.live.len());
         for live in &self.live {
-            // SAFETY: originals are in the machine's memory, and this is one thread.
+            // SAFETY: originals lie in the machine's memory, and there is only this thread.
             let claimed = unsafe { pool.claim(&self.devices[live.device], live.at) };
             let claimed = claimed.expect("it was this device's");
             assert_eq!((claimed.len, claimed.direction), (live.len, live.direction));
@@ -124,14 +124,14 @@ impl<C: Config> PoolSubject<C> {
         self.pool.as_ref().expect("there is one")
     }
 
-    /// Its machine.
+    /// The simulated machine.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
     fn map(&mut self, device: usize, original: u64, len: usize, direction: Direction) -> Outcome {
         let at = PhysAddr::new(RAM + original);
-        // SAFETY: originals are in the machine's memory, and this is one thread.
+        // SAFETY: originals lie in the machine's memory, and there is only this thread.
         let mapped = unsafe {
             self.pool()
                 .map_raw(&self.devices[device], at, len, direction)
@@ -168,7 +168,7 @@ impl<C: Config> PoolSubject<C> {
         let ended = match live.original {
             // SAFETY: as in `map`.
             Some(_) => unsafe { self.pool().unmap_raw(device, live.at, live.direction, back) },
-            // SAFETY: nobody uses it.
+            // SAFETY: no other code uses it.
             None => unsafe { self.pool().deallocate_raw(device, live.at) },
         };
         match ended {
@@ -180,7 +180,7 @@ impl<C: Config> PoolSubject<C> {
         }
     }
 
-    /// Unmaps at an address, whosever that is.
+    /// Unmaps at an address, whichever mapping it belongs to.
     fn unmap_at(&mut self, at: Iova, device: usize, direction: Direction) -> Outcome {
         let device = &self.devices[device];
         // SAFETY: as in `map`.

@@ -1,4 +1,4 @@
-//! Streams on many worlds: every constraint, growth, transient blocks, quotas.
+//! Streams in many worlds, which cover every constraint, growth, transient blocks and quotas.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -15,10 +15,10 @@ use super::world::{Path, World};
 use crate::mix::Mix;
 use crate::{Divergence, Subject, compare};
 
-/// What was tried.
+/// The counts of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trial {
-    /// Operations, on which subject and model agreed.
+    /// Operations on which subject and model agreed.
     pub operations: u64,
     /// Maps that were made.
     pub mapped: u64,
@@ -36,7 +36,7 @@ impl fmt::Display for Trial {
     }
 }
 
-/// Devices of every kind, for segments of so many slots.
+/// Devices of every kind, for segments of `segment` slots.
 #[must_use]
 pub fn devices(segment: usize) -> Vec<Limits> {
     let whole = segment as u64 * 2048;
@@ -55,10 +55,10 @@ pub fn devices(segment: usize) -> Vec<Limits> {
     ]
 }
 
-/// The world of a seed, over segments of so many slots.
+/// The world of a seed, with segments of `segment` slots.
 #[must_use]
 pub fn world(segment: usize, seed: u64) -> World {
-    // One segment an area, or two, or four.
+    // Areas of one, two or four segments.
     let area = segment << (seed % 2 * (1 + seed / 48 % 2));
     let areas = 1 << (seed / 2 % 3);
     let slots = area * areas;
@@ -77,7 +77,7 @@ pub fn world(segment: usize, seed: u64) -> World {
             .transients(3)
             .patience(1),
     };
-    // Some worlds end where a further block has no place, or half a one.
+    // In some worlds the device addresses end before the next block, or within it.
     let plan = match seed / 24 % 2 {
         0 => plan,
         _ => plan.reach(Iova::new((1 << 30) + 5 * slots as u64 * 1024)),
@@ -92,7 +92,7 @@ pub fn world(segment: usize, seed: u64) -> World {
     }
 }
 
-/// The outcomes of the model, counted.
+/// The model, with its outcomes counted.
 struct Counted {
     model: Model,
     trial: Trial,
@@ -115,10 +115,10 @@ impl Subject for Counted {
     }
 }
 
-/// Streams of `count` operations with these seeds: an arm against the model.
+/// Runs a stream of `count` operations for each of these seeds, and compares an arm with the model.
 ///
 /// # Errors
-/// The seed and the first operation on which they differ.
+/// The seed, and the first operation whose outcomes differ.
 pub fn trial<O: Order, A: Area, Z: Zeroing>(
     path: Path,
     count: usize,

@@ -1,44 +1,44 @@
-//! What a pool is tried in: its plan, its devices, where its blocks lie.
+//! The world of a pool under test: its plan, its devices and the addresses of its blocks.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{Limits, Plan};
 
 use super::addresses::Addresses;
 
-/// What a pool is tried in.
+/// The world of a pool under test.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// How large the pool is.
+    /// Size and growth of the pool.
     pub plan: Plan,
-    /// Limits of the devices, whose numbers are their places.
+    /// Limits of the devices. A device's number is its index.
     pub devices: Vec<Limits>,
-    /// Where blocks lie.
+    /// Addresses of the blocks.
     pub addresses: Addresses,
-    /// Bytes for originals.
+    /// Bytes of memory for originals.
     pub ram: usize,
-    /// Slots of a segment.
+    /// Slots in a segment.
     pub segment: usize,
 }
 
-/// In which order areas are asked.
+/// The order in which areas are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// All areas of a block, then the next block.
     PoolFirst,
-    /// The own area in all blocks, then the next area.
+    /// The CPU's own area in all blocks, then the next area.
     AreaFirst,
 }
 
-/// A hash of all bytes, eight at a time, from `start` on: each word goes into what depends on those
-/// before it, and what is short of a word ends with zeros.
+/// A hash of `bytes`, eight at a time, which starts from `start`. Each word affects all later
+/// states; the last word is padded with zeros.
 #[must_use]
 pub fn digest(start: u64, bytes: &[u8]) -> u64 {
     let mix = |hash: u64, word: u64| {
         let mixed = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // A product carries upwards only.
+        // A product carries upwards only, so this mixes the high half into the low half.
         mixed ^ mixed >> 32
     };
-    // Four rows, for each product waits for the one before it.
+    // Four independent rows, because each product has to wait for the previous one in its row.
     let mut rows = [start, 1, 2, 3];
     let (lines, rest) = bytes.as_chunks::<32>();
     for line in lines {

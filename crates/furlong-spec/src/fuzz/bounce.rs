@@ -9,14 +9,14 @@ use crate::bounce::{
 };
 use crate::{Bytes, Choices, compare};
 
-/// Worlds that differ.
+/// The number of different worlds.
 const WORLDS: u64 = 240;
 
-/// Any arm over segments of 4 slots, in any plan: growth, transient blocks, quotas, every
-/// constraint; at the end all bytes are compared.
+/// Runs any arm with segments of 4 slots, in any plan: growth, transient blocks, quotas and every
+/// constraint. Compares all bytes at the end.
 ///
 /// # Errors
-/// The first operation that is answered wrongly, or after which an invariant is broken.
+/// The first operation with a wrong outcome, or after which an invariant is broken.
 pub fn bounce(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     match choices.below(4) {

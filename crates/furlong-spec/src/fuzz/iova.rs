@@ -8,10 +8,11 @@ use super::Held;
 use crate::iova::{Geometry, Mix, Model, Operation, Outcome, Promise, SpaceSubject, chosen};
 use crate::{Bytes, Choices, Subject, judge};
 
-/// Any arm in any small space, over all operations; what is reserved is compared after each.
+/// Runs all operations on any arm in any small space. Compares the reserved extents after each
+/// operation.
 ///
 /// # Errors
-/// The first operation that is answered wrongly, or after which an invariant is broken.
+/// The first operation with a wrong outcome, or after which an invariant is broken.
 pub fn iova(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     let space = geometry(&mut choices);
@@ -56,7 +57,7 @@ pub fn iova(bytes: &[u8]) -> Held {
     }
 }
 
-/// Up to 64 granules at the beginning of 64 bits, at their end, or between.
+/// Up to 64 granules at the beginning of the 64-bit range, at its end, or between.
 pub(super) fn geometry(choices: &mut impl Choices) -> Geometry {
     let granules = 1 + choices.index(64);
     let granule = 1_u64 << choices.pick(&[0, 1, 12, 58]);

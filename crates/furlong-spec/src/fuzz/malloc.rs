@@ -9,17 +9,17 @@ use super::Held;
 use crate::malloc::{Allocator, Model, Operation, chosen};
 use crate::{Bytes, Choices, judge};
 
-/// Bytes that are short for a stream with a large block in it.
+/// A memory limit, in bytes, that is short for a stream with one large block.
 const SHORT: usize = 26 << 20;
 
-/// Blocks of more bytes come one at a time.
+/// Largest size, in bytes, of a block that is allocated in rows.
 const SMALL: usize = 2048;
 
-/// Any arm under four threads in turn, with few places or many, and with memory that may be short;
-/// at the end everything is freed, and nothing may be in use.
+/// Runs any arm under four threads in turn, with few places or many and with memory that may be
+/// short. At the end it frees everything and checks that nothing is in use.
 ///
 /// # Errors
-/// The first operation that is answered wrongly, or what is broken at the end.
+/// The first operation with a wrong outcome, or the invariant broken at the end.
 pub fn malloc(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     match choices.below(5) {
@@ -43,8 +43,8 @@ fn agree<H: Hardening, G: Gate, T: Tier>(mut choices: Bytes<'_>) -> Held {
     subject.finish()
 }
 
-/// The operation on so many places in a row, where it is about a small block: spans fill up and
-/// empty within few bytes of input.
+/// Repeats an operation on `row` consecutive places if its block is small. So spans fill up and
+/// empty within a few bytes of input.
 fn rowed(operation: Operation, row: usize, places: usize) -> impl Iterator<Item = Operation> {
     (0..row).map_while(move |more| {
         let mut operation = operation;

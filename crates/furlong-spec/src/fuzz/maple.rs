@@ -10,15 +10,16 @@ use super::Held;
 use crate::maple::{Mix, Model, Operation, Outcome, SharedTree, Tree, chosen};
 use crate::{Bytes, Choices, Subject, compare};
 
-/// Three slots a leaf and three children a node: splits, merges and spanning stores at once.
+/// Three slots a leaf and three children a node: few entries cause splits, merges and spanning
+/// stores.
 type Tiny = Custom<Fan<3, 3, 48>, Heap>;
-/// An even number of slots, and wide nodes above few.
+/// An even number of leaf slots, below nodes that are wider.
 type Odd = Custom<Fan<4, 5, 32>, Heap>;
 
-/// Any tree over few indices or all, with one owner or with readers beside it.
+/// Runs any tree over few indices or all, for one owner or with readers.
 ///
 /// # Errors
-/// The first operation that is answered wrongly, or after which an invariant is broken.
+/// The first operation with a wrong outcome, or after which an invariant is broken.
 pub fn maple(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     match choices.below(7) {

@@ -1,4 +1,4 @@
-//! Memory maps and recordings of plugs, as somebody has written them.
+//! Memory maps and recordings of plugs, as arbitrary text.
 #![forbid(unsafe_code)]
 
 use furlong::check::Check;
@@ -7,18 +7,18 @@ use super::Held;
 use crate::phys_map::{Form, MapError, MemoryMap, Recording, parse, parse_as};
 use crate::{Bytes, Choices};
 
-/// What errors call the text.
+/// The name of the text in error messages.
 const NAME: &str = "text";
 
 /// The longest message, in bytes.
 const MESSAGE_MAX: usize = 400;
 
-/// The first byte says how the rest is read: as a map of a form that is found out, of one that is
-/// said, or as a recording. What is read keeps its invariants and reads the same when it is
-/// written; what is not read gets one line.
+/// Reads text. The first byte selects the reader: a map of a detected form, a map of a given form,
+/// or a recording. A text that is accepted keeps its invariants, and reads the same after it is
+/// written out; a text that is rejected gives a message of one line.
 ///
 /// # Errors
-/// What was promised and is not so.
+/// The promise that is broken.
 pub fn maps(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     let way = choices.index(Form::ALL.len() + 2);
@@ -58,7 +58,7 @@ fn recorded(text: &[u8]) -> Held {
     error.as_ref().map_or(Ok(()), one_line)
 }
 
-/// A message names the file, and is one line that can be shown.
+/// Checks that a message names the file and is one printable line.
 fn one_line(error: &MapError) -> Held {
     let message = error.to_string();
     let is_one = message.starts_with("text: ") && !message.chars().any(char::is_control);

@@ -1,10 +1,10 @@
-//! What a fuzzer runs: bytes choose a world, an arm and every operation in it, and the arm is held
-//! against the model; or bytes are what somebody has written, and a reader is held to its promises.
+//! Entry points for a fuzzer. The bytes choose a world, an arm and every operation, and the arm is
+//! compared with the model; or the bytes are a text, and a reader is held to its promises.
 //!
-//! The operations are those of the streams from seeds, decoded by the same code: each number that a
-//! seed would draw is read from the [`Bytes`](crate::Bytes) instead. So whoever looks for bytes by
-//! what they reach, as libFuzzer does, looks for operations. The targets in `fuzz/` call these
-//! functions, and the ordinary test `fuzz_corpus` calls them for every input that is kept there.
+//! The operations are those of the seeded streams, decoded by the same code: each number that a
+//! seed would supply is read from [`Bytes`](crate::Bytes). So a fuzzer that searches for bytes by
+//! coverage, such as libFuzzer, searches for operations. The targets in `fuzz/` call these
+//! functions, and the test `fuzz_corpus` calls them for every input in the corpus.
 #![forbid(unsafe_code)]
 
 mod bounce;
@@ -29,15 +29,15 @@ pub use states::states;
 pub use vmspace::vmspace;
 pub use vmtrace::vmtrace;
 
-/// What came of an input: nothing, or what is wrong.
+/// The result of an input: nothing, or the error found.
 pub type Held = Result<(), String>;
 
 /// A function that a fuzzer runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, which is also that of its file and of its folder of inputs.
+    /// The target's name, and that of its file and of its corpus folder.
     pub name: &'static str,
-    /// Holds what it is about to what the bytes ask of it.
+    /// Runs one input.
     pub run: fn(&[u8]) -> Held,
 }
 
@@ -47,7 +47,7 @@ impl Target {
     }
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target::new("bounce", bounce),
     Target::new("iova", iova),

@@ -9,8 +9,9 @@ use super::Held;
 use crate::phys::{Mix, Model, Operation, TableSubject, chosen};
 use crate::{Bytes, Choices, judge};
 
-/// Where frames lie, and how many: one, a few across blocks, within a block, around the first
-/// section, across the border of what has one leaf, across that to high frames, at the very end.
+/// First frame and number of frames: one frame; a few across blocks; within a block; around the
+/// first section; across the border of what one leaf covers; the same towards high frames; at the
+/// very end.
 const SPACES: [(u64, u64); 7] = [
     (100, 1),
     (62, 4),
@@ -21,17 +22,17 @@ const SPACES: [(u64, u64); 7] = [
     ((1 << 40) - 64, 64),
 ];
 
-/// Those that a table of pointers reaches with little memory.
+/// The spaces that a table of pointers can cover with little memory.
 const LOW: &[(u64, u64)] = SPACES.split_at(4).0;
 
-/// Boot ends before so many operations.
+/// Upper limit of the number of operations before boot ends.
 const BOOT: usize = 16;
 
-/// Any arm over any of a few frames; segments are compared after each operation that changes some,
-/// and descriptors are counted.
+/// Runs any arm over one of a few frame ranges. Compares the segments after each operation that
+/// changes some, and counts descriptors.
 ///
 /// # Errors
-/// The first operation that is answered wrongly, or after which an invariant is broken.
+/// The first operation with a wrong outcome, or after which an invariant is broken.
 pub fn phys(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     let hosts = Mix {
@@ -62,7 +63,7 @@ pub fn phys(bytes: &[u8]) -> Held {
     }
 }
 
-/// Where the frames of one of `spaces` lie, and a model over them.
+/// The frames of one of `spaces`, and a model over them.
 fn space(
     spaces: &[(u64, u64)],
     choices: &mut impl Choices,

@@ -1,4 +1,4 @@
-//! Saved states that nobody has saved.
+//! Saved states that are made up.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Pfn};
@@ -15,11 +15,12 @@ use super::Held;
 use super::iova::geometry;
 use crate::{Bytes, Choices};
 
-/// States of a space or of a table that look nearly as if they had been saved. One that is taken
-/// keeps all invariants and is saved as it was; one that is refused leaves everything as it was.
+/// Restores states of a space or of a table that look almost as if they had been saved. A state
+/// that is accepted keeps all invariants and is saved as it was; one that is refused leaves
+/// everything as it was.
 ///
 /// # Errors
-/// What was promised and is not so.
+/// The promise that is broken.
 pub fn states(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     match choices.below(4) {
@@ -30,13 +31,13 @@ pub fn states(bytes: &[u8]) -> Held {
     }
 }
 
-/// Where the frames of a table lie: at both ends, and before a border of blocks and of sections.
+/// First frames of a table: at both ends, and just before a border of blocks or sections.
 const BASES: [u64; 4] = [0, 60, 4096 - 8, (1 << 40) - 40];
 
-/// Those that a table of pointers reaches with little memory.
+/// The bases that a table of pointers can cover with little memory.
 const LOW: &[u64] = BASES.split_at(3).0;
 
-/// Now and then one too many, mostly nothing.
+/// An offset to plant: occasionally 1, mostly 0.
 fn flaw(choices: &mut impl Choices) -> u64 {
     u64::from(choices.below(256) == 255)
 }
@@ -67,7 +68,7 @@ fn space(choices: &mut Bytes<'_>) -> Held {
     restored
         .check()
         .map_err(|broken| format!("{state:?}: {broken}"))?;
-    // Nobody has a grant of what is restored.
+    // Restored extents have no grant.
     let granted = state.extents.iter_mut();
     for extent in granted.filter(|extent| extent.kind == Kind::Granted as u8) {
         extent.kind = Kind::Unclaimed as u8;
@@ -75,7 +76,7 @@ fn space(choices: &mut Bytes<'_>) -> Held {
     is_saved(restored.save().as_ref(), &state)
 }
 
-/// A state is saved as it was.
+/// Checks that a state is saved as it was.
 fn is_saved<S: PartialEq + std::fmt::Debug, E: std::fmt::Debug>(
     saved: Result<&S, &E>,
     state: &S,
@@ -86,7 +87,7 @@ fn is_saved<S: PartialEq + std::fmt::Debug, E: std::fmt::Debug>(
     }
 }
 
-/// A descriptor, which has an address of its own.
+/// A descriptor with an address of its own.
 struct Page(#[expect(dead_code, reason = "nobody reads it")] u8);
 
 impl Descriptor for Page {

@@ -11,15 +11,15 @@ use crate::{Bytes, Choices, Subject, compare};
 /// Three slots a leaf and three children a node.
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
-/// Whether what comes before a failure stays done.
+/// False: steps that succeeded before a failure stay done.
 const ATOMIC: bool = false;
 const LINUX: bool = true;
 
-/// Any arm in either mode in any small world; all areas and what is used are compared after each
-/// operation.
+/// Runs any arm in either mode in any small world. Compares all areas and the usage counts after
+/// each operation.
 ///
 /// # Errors
-/// The first operation that is answered wrongly, or after which an invariant is broken.
+/// The first operation with a wrong outcome, or after which an invariant is broken.
 pub fn vmspace(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     match choices.below(6) {
@@ -44,7 +44,8 @@ pub fn vmspace(bytes: &[u8]) -> Held {
     }
 }
 
-/// Up to 48 pages at the beginning of 64 bits, at their end, or between, perhaps with limits.
+/// Up to 48 pages at the beginning of the 64-bit range, at its end, or between, possibly with
+/// limits.
 fn world(choices: &mut impl Choices) -> World {
     let pages = 8 + choices.below(41);
     let world = match choices.below(3) {

@@ -1,4 +1,4 @@
-//! Recordings of address spaces, as somebody has written them.
+//! Recordings of address spaces, as arbitrary text.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
@@ -11,11 +11,12 @@ use crate::vmspace::trace::{Event, HEADING, Script, Trace, Unwatched, parse, rep
 /// The longest message, in bytes.
 const MESSAGE_MAX: usize = 400;
 
-/// Any bytes give the events before the first line that is wrong, and one line about that. The
-/// events read the same when they are written, and their replay ends alike on both indices.
+/// Reads a recording. Any bytes give the events before the first wrong line, and a message of one
+/// line about that line. The events read the same after they are written out. Their replay gives
+/// the same result on both indices.
 ///
 /// # Errors
-/// What was promised and is not so.
+/// The promise that is broken.
 pub fn vmtrace(bytes: &[u8]) -> Held {
     let Trace { events, error } = parse("trace", bytes);
     if let Some(error) = error {

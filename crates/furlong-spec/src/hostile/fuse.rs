@@ -6,27 +6,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
 thread_local! {
-    /// Calls of user code so far, and the one that panics, both counted from 1; 0 for none.
+    /// The number of calls of user code so far, and the one that panics. Both count from 1; 0 is
+    /// none.
     static CALLS: Cell<u64> = const { Cell::new(0) };
     static PANICS_AT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The payload of a planted panic: the place that panicked.
+/// The payload of a planted panic: the name of the place.
 struct Planted(&'static str);
 
-/// How an attempt ended.
+/// The result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
-    /// Without a panic: there were fewer calls of user code than the one that should panic.
+    /// No panic: there were fewer calls of user code than the one that should panic.
     Done(T),
-    /// The planted panic came through, from this place.
+    /// The planted panic, from the place of this name.
     Panicked(&'static str),
 }
 
-/// A call of user code, at a place that the caller names (`"Clone"`, `"Augment::join"`). Panics if
-/// this is the call that [`panic_at`] asked for.
+/// Marks a call of user code, at a place that the caller names (`"Clone"`, `"Augment::join"`).
+/// Panics if this is the call that [`panic_at`] selected.
 ///
-/// A thread that unwinds already is left alone: a second panic would end the process, and tell
+/// Does not panic in a thread that unwinds already. A second panic would end the process and show
 /// nothing about the library.
 pub fn user_code(place: &'static str) {
     let call = CALLS.get() + 1;
@@ -36,16 +37,16 @@ pub fn user_code(place: &'static str) {
     }
 }
 
-/// A panic at `place` that [`panic_at`] takes for a planted one.
+/// Panics at `place` in the way that [`panic_at`] recognises.
 pub(super) fn plant(place: &'static str) -> ! {
-    // Without the panic hook, which would print each of a hundred thousand of these.
+    // Avoids the panic hook, which would print each of a hundred thousand panics.
     resume_unwind(Box::new(Planted(place)))
 }
 
-/// Runs `attempt` with its `k`-th call of user code panicking, counted from 1.
+/// Runs `attempt`, whose `k`-th call of user code panics. `k` counts from 1.
 ///
 /// # Panics
-/// With every panic of `attempt` that was not planted: the library's own.
+/// With every panic of `attempt` that was not planted, such as the library's own.
 pub fn panic_at<T>(k: u64, attempt: impl FnOnce() -> T) -> Outcome<T> {
     CALLS.set(0);
     PANICS_AT.set(k);
@@ -61,10 +62,10 @@ pub fn panic_at<T>(k: u64, attempt: impl FnOnce() -> T) -> Outcome<T> {
 }
 
 /// Runs `attempt(k)` under [`panic_at`] for `k` = 1, 2, 3 .. until one ends without a panic, and
-/// shows each outcome to `look`. Each attempt builds its structure anew; what it leaves behind for
-/// `look` must live outside of it.
+/// passes each outcome to `look`. Each attempt builds a new structure; anything that `look`
+/// inspects must live outside the attempt.
 ///
-/// Returns how many attempts panicked.
+/// Returns the number of attempts that panicked.
 pub fn panic_at_every_call<T>(
     mut attempt: impl FnMut(u64) -> T,
     mut look: impl FnMut(u64, &Outcome<T>),
@@ -79,7 +80,7 @@ pub fn panic_at_every_call<T>(
     unreachable!("an attempt calls user code finitely often")
 }
 
-/// Runs `attempt` and counts its calls of user code; none panics.
+/// Runs `attempt` without a panic, and counts its calls of user code.
 pub fn count_calls<T>(attempt: impl FnOnce() -> T) -> (T, u64) {
     CALLS.set(0);
     PANICS_AT.set(0);

@@ -1,11 +1,12 @@
-//! The count of distinct attacks.
+//! A count of distinct attacks.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The distinct pairs of a place (the attack: which operation, which argument, which call panics or
-/// which value is forgotten) and a state (the contents of the structure before it), by public type.
+/// Distinct pairs of attack and state, by public type. An attack is an operation, its arguments,
+/// and the call that panics or the value that is forgotten. A state is the contents of the
+/// structure before the attack.
 #[derive(Debug, Default)]
 pub struct Ledger {
     seen: BTreeMap<&'static str, HashSet<(u64, u64)>>,
@@ -18,7 +19,7 @@ impl Ledger {
         Self::default()
     }
 
-    /// Notes an attack on `of`, a public type's path from its module (`"maple::Displaced"`).
+    /// Records an attack on `of`, a public type's path from its module (`"maple::Displaced"`).
     pub fn note(&mut self, of: &'static str, place: impl Hash, state: impl Hash) {
         let pair = (digest(place), digest(state));
         self.seen.entry(of).or_default().insert(pair);
@@ -30,11 +31,10 @@ impl Ledger {
         self.seen.values().map(HashSet::len).sum()
     }
 
-    /// Prints a line a type, which `ci/hostile.sh` adds up, and holds the test to its number.
+    /// Prints a line for each type, which `ci/hostile.sh` adds up, and checks the total.
     ///
     /// # Panics
-    /// If there were fewer than `at_least` distinct pairs: the test would have done less than it
-    /// says.
+    /// If there were fewer than `at_least` distinct pairs: the test would do less than it claims.
     #[expect(
         clippy::print_stdout,
         reason = "the script that runs the tests reads it"

@@ -1,4 +1,4 @@
-//! Memory, a lock and a domain that are right, and whose every function is user code.
+//! Correct memory, lock and domain policies whose every function is user code.
 #![expect(unsafe_code, reason = "implements what unsafe code relies on")]
 
 use std::alloc::Layout;
@@ -19,7 +19,7 @@ use super::fuse::{plant, user_code};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory;
 
-// SAFETY: the heap promises as much, and a panic comes before it is asked or after it has answered.
+// SAFETY: the heap gives the same guarantee, and a panic comes before the heap's call or after it.
 unsafe impl Source for Memory {
     fn allocate(layout: Layout) -> Option<NonNull<u8>> {
         user_code("Source::allocate");
@@ -33,13 +33,13 @@ unsafe impl Source for Memory {
     }
 }
 
-/// A lock for one thread. Where it would wait for itself it panics, as locks that look for
-/// deadlocks do.
+/// A lock for one thread. It panics instead of waiting for itself, as locks with deadlock detection
+/// do.
 #[derive(Debug, Default)]
 pub struct Latch(AtomicBool);
 
-// SAFETY: one exchange takes it, and whoever finds it taken panics instead of returning. All is
-// sequentially consistent. A panic in `unlock` comes after the lock was released.
+// SAFETY: one exchange takes the lock, and a caller that finds it taken panics instead of
+// returning. All accesses are sequentially consistent. A panic in `unlock` comes after the release.
 unsafe impl RawLock for Latch {
     type Token<'a> = ();
 
@@ -56,12 +56,12 @@ unsafe impl RawLock for Latch {
     }
 }
 
-/// A domain of four readers.
+/// A domain with four reader slots.
 #[derive(Debug)]
 pub struct Grace(pub Domain<[ReaderSlot; 4]>);
 
 impl Grace {
-    /// A domain without readers.
+    /// A domain without active readers.
     #[must_use]
     pub fn new() -> Self {
         Self(Domain::with_slots(ReaderSlot::array()))
@@ -74,7 +74,8 @@ impl Default for Grace {
     }
 }
 
-// SAFETY: the domain promises as much. A panic comes before it is asked; a batch is leaked then.
+// SAFETY: the domain gives the same guarantee. A panic comes before its call; the batch is then
+// leaked.
 unsafe impl Rcu for Grace {
     type Guard<'r> = Guard<'r>;
 
@@ -123,11 +124,11 @@ unsafe impl Rcu for Grace {
     }
 }
 
-/// The only CPU of one thread: it is no other thread's.
+/// The only CPU, for a value that belongs to one thread.
 #[derive(Debug, Default)]
 pub struct Alone(PhantomData<*const ()>);
 
-/// The thread stays on its CPU.
+/// A pin, which is empty: the thread never leaves its only CPU.
 #[derive(Debug)]
 pub struct Pin(());
 
@@ -137,8 +138,8 @@ impl Drop for Pin {
     }
 }
 
-// SAFETY: one thread alone can use the value, for it is not `Sync`, and so nothing else runs with
-// its number; a thread sees what it has done before.
+// SAFETY: only one thread can use the value, because it is not `Sync`. So no other code runs with
+// its CPU number, and a thread sees its own earlier writes.
 unsafe impl CurrentCpu for Alone {
     type Pin = Pin;
 

@@ -1,4 +1,4 @@
-//! Values that know when they are cloned, dropped, and used after their end.
+//! Values that detect clones, drops and uses after their end.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::fuse::user_code;
 
-/// Counts the [`Tracked`] values that are alive. Clones of a watch count together.
+/// Counts the live [`Tracked`] values. Clones of a watch share one count.
 #[derive(Clone, Debug, Default)]
 pub struct Watch(Arc<AtomicI64>);
 
 impl Watch {
-    /// A watch of no values.
+    /// A watch that counts no values yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A value, its number, on this watch.
+    /// A new value with this number, counted by this watch.
     #[must_use]
     pub fn value(&self, number: u64) -> Tracked {
         self.0.fetch_add(1, Ordering::SeqCst);
@@ -27,10 +27,10 @@ impl Watch {
         }
     }
 
-    /// Values that were made or cloned and not dropped.
+    /// The number of values made or cloned and not yet dropped.
     ///
     /// # Panics
-    /// If more were dropped than were made: one was dropped twice.
+    /// If more values were dropped than made: one was dropped twice.
     #[must_use]
     pub fn alive(&self) -> u64 {
         let alive = self.0.load(Ordering::SeqCst);
@@ -38,7 +38,7 @@ impl Watch {
     }
 }
 
-/// A value on the heap, so that AddressSanitizer sees every use after its end; its `Clone` and its
+/// A value on the heap, so that AddressSanitizer sees every use after its end. Its `Clone` and
 /// `Drop` are user code.
 #[derive(Debug)]
 pub struct Tracked {
@@ -47,7 +47,7 @@ pub struct Tracked {
 }
 
 impl Tracked {
-    /// The number that it was made with; read from the heap.
+    /// The value's number, read from the heap.
     #[must_use]
     pub fn number(&self) -> u64 {
         *self.number
@@ -63,7 +63,8 @@ impl Clone for Tracked {
 
 impl Drop for Tracked {
     fn drop(&mut self) {
-        // It counts as dropped whether or not the rest panics: its fields are dropped then, too.
+        // The value counts as dropped even if the rest panics, because its fields are dropped then,
+        // too.
         self.watch.0.fetch_sub(1, Ordering::SeqCst);
         user_code("Drop");
     }

@@ -1,21 +1,21 @@
-//! A few granules somewhere in 64 bits.
+//! The extent of a small space: a few granules anywhere in the 64-bit range.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 
-/// A few granules somewhere in 64 bits, also at their beginning and at their end.
+/// A few granules in the 64-bit range, possibly at its beginning or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// The first byte.
+    /// The first address.
     pub start: u64,
-    /// Bytes of a granule.
+    /// Bytes in a granule.
     pub granule: u64,
-    /// How many granules there are.
+    /// The number of granules.
     pub granules: usize,
 }
 
 impl Geometry {
-    /// `granules` from byte 0 on.
+    /// `granules` granules from address 0 on.
     #[must_use]
     pub const fn low(granules: usize, granule: u64) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl Geometry {
         }
     }
 
-    /// `granules` up to the last byte of 64 bits.
+    /// `granules` granules up to the last 64-bit address.
     #[must_use]
     pub const fn high(granules: usize, granule: u64) -> Self {
         Self {
@@ -35,14 +35,14 @@ impl Geometry {
         }
     }
 
-    /// The byte at which granule `index` begins, which is behind the last one for the number of
-    /// them all.
+    /// The first address of granule `index`. With the number of granules as the index, one past the
+    /// last address.
     #[must_use]
     pub fn byte(&self, index: usize) -> u128 {
         u128::from(self.start) + index as u128 * u128::from(self.granule)
     }
 
-    /// `len` granules from granule `index` on; none where that is not in 64 bits.
+    /// The extent of `len` granules from granule `index` on; `None` if it leaves the 64-bit range.
     #[must_use]
     pub fn granules(&self, index: usize, len: usize) -> Option<Extent<Iova>> {
         let last = self.byte(index + len).checked_sub(1)?;
@@ -50,10 +50,10 @@ impl Geometry {
         Extent::from_last(Iova::new(start.ok()?), Iova::new(last.ok()?))
     }
 
-    /// All bytes.
+    /// The extent of the whole space.
     ///
     /// # Panics
-    /// If there is no granule, or they go beyond 64 bits.
+    /// If there are no granules, or they leave the 64-bit range.
     #[must_use]
     pub fn extent(&self) -> Extent<Iova> {
         let all = self.granules(0, self.granules);

@@ -1,9 +1,9 @@
-//! The device-address allocator: reservations under constraints in a small space, where every
-//! place can be tried; and the spaces in which it is hard to find one.
+//! The device-address allocator. The tests reserve under constraints in small spaces, where a model
+//! can try every place; `spaces` has layouts in which a search is hard.
 //!
-//! With an alignment or a boundary some policies promise only that they find a place wherever there
-//! is one. So the model is a [`Judge`](crate::Judge): it allows what is promised, and goes on from
-//! the place that was taken.
+//! With an alignment or a boundary, some policies promise only to find a place if one exists. So
+//! the model is a [`Judge`](crate::Judge): it accepts every promised outcome, and continues from
+//! the place that the subject took.
 #![forbid(unsafe_code)]
 
 mod geometry;

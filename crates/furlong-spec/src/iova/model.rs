@@ -1,7 +1,7 @@
-//! The naive model: an owner for each granule, and every answer by trying every place.
+//! The naive model: it keeps an owner for each granule, and answers by trying every place.
 //!
-//! What suits a request is said in `places`, what is done with ranges in `ranges`, once more and
-//! with nothing of the library's arithmetic.
+//! `places` defines the places that suit a request, and `ranges` the operations on ranges. Neither
+//! uses the library's arithmetic.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -10,48 +10,48 @@ use furlong::iova::{Kind, PartError, ReleaseError, Request, ReserveAtError, Rese
 use super::{Geometry, Granted, Operation, Outcome, Place};
 use crate::{Judge, Subject};
 
-/// Who has a granule.
+/// The owner of a granule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
-    /// No other extent has had this number.
+    /// The number of its extent, which is never reused.
     number: u64,
     pub(super) kind: Kind,
 }
 
-/// What a subject promises of its choice where an alignment or a boundary leaves places out of
-/// gaps.
+/// A subject's promise about its choice for requests that have an alignment or a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// The choice among all, whatever is asked.
+    /// The policy's choice among all places, for every request.
     Exact,
-    /// The choice among all if no more gaps than [`LOOKS`](furlong::iova::LOOKS) are large enough;
-    /// if, with no boundary and no guard before, the alignment is what the grant and the guard
-    /// behind take, or is below 2 to the power of so many granules; else any place.
+    /// The policy's choice if at most [`LOOKS`](furlong::iova::LOOKS) gaps are large enough.
+    /// Without a boundary and a guard before, also its choice if the alignment equals the span of
+    /// the grant and the guard after it, or is below 2 to the power of this number, in granules.
+    /// Otherwise any place.
     Looks(u32),
-    /// As `Looks(0)`; and the choice among all if the boundary is 2 to the power of so many
+    /// As `Looks(0)`. Also the policy's choice if the boundary is 2 to the power of this number, in
     /// granules, with no alignment and at most one granule of guard on each side.
     Bounded(u32),
 }
 
-/// An owner for each granule.
+/// The naive space, with an owner for each granule.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(super) geometry: Geometry,
     pub(super) promise: Promise,
     pub(super) owners: Vec<Option<Owner>>,
-    /// Grants and the number of what they stand for.
+    /// Grants, each with the number of its extent.
     pub(super) grants: Vec<(u64, Granted)>,
-    /// The next extent's number.
+    /// The number of the next extent.
     next: u64,
-    /// How many extents there is memory for.
+    /// The number of extents that there is memory for.
     pub(super) room: usize,
 }
 
-/// Granules, from the first to the one before the last number.
+/// A half-open range of granules.
 pub(super) type Run = core::ops::Range<usize>;
 
 impl Model {
-    /// Nothing reserved.
+    /// An empty space.
     #[must_use]
     pub fn new(geometry: Geometry, promise: Promise) -> Self {
         Self {
@@ -64,20 +64,21 @@ impl Model {
         }
     }
 
-    /// Memory for `extents` only.
+    /// The same space, with memory for `extents` extents only.
     #[must_use]
     pub fn with_room(mut self, extents: usize) -> Self {
         self.room = extents;
         self
     }
 
-    /// How many grants there are, those that stand for nothing any more among them.
+    /// The number of grants, stale ones included.
     #[must_use]
     pub fn grants(&self) -> usize {
         self.grants.len()
     }
 
-    /// The granules at which a request may lie, whole, in order; none where it is mistaken.
+    /// The granules at which a request fits without a cut, in order; empty if the request is a
+    /// mistake.
     #[must_use]
     pub fn starts(&self, request: &Request) -> Vec<usize> {
         match self.all_places(request) {
@@ -86,7 +87,7 @@ impl Model {
         }
     }
 
-    /// Stretches of granules that are free, or that are not, in order; extents apart.
+    /// The gaps, or the extents, in order. Adjacent extents are separate.
     pub(super) fn runs(&self, is_free: bool) -> impl Iterator<Item = Run> + '_ {
         let mut at = 0;
         let number = |owner: &Option<Owner>| owner.map(|owner| owner.number);
@@ -100,7 +101,7 @@ impl Model {
         all.filter(move |run| self.owners[run.start].is_none() == is_free)
     }
 
-    /// The gap that has granule `at`.
+    /// The gap that contains granule `at`.
     pub(super) fn gap(&self, at: usize) -> Run {
         let mut gaps = self.runs(true);
         gaps.find(|gap| gap.contains(&at)).expect("it is free")
@@ -111,7 +112,7 @@ impl Model {
         extent.expect("the granules of a space are in 64 bits")
     }
 
-    /// The granules of `extent`, if it is made of whole ones; those beyond the space count on.
+    /// The granules of `extent` if it consists of whole ones; the count extends beyond the space.
     pub(super) fn granules(&self, extent: Extent<Iova>) -> Option<(i128, i128)> {
         let granule = i128::from(self.geometry.granule);
         let first = i128::from(extent.start().raw()) - i128::from(self.geometry.start);
@@ -130,12 +131,12 @@ impl Model {
         self.owners[run.start].expect("it is reserved").kind
     }
 
-    /// An extent and what it is reserved for.
+    /// An extent and its kind.
     pub(super) fn listed(&self, run: &Run) -> (Extent<Iova>, Kind) {
         (self.extent(run), self.kind(run))
     }
 
-    /// Makes an extent of `run`, which may be empty. Returns its number.
+    /// Makes an extent of `run`, which may be empty. Returns the number of the extent.
     pub(super) fn own(&mut self, run: &Run, kind: Kind) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -153,7 +154,7 @@ impl Model {
         }
     }
 
-    /// How many extents there are.
+    /// The number of extents.
     pub(super) fn live(&self) -> usize {
         self.runs(false).count()
     }
@@ -174,7 +175,7 @@ impl Model {
         }
     }
 
-    /// The granules of `extent`, which is to be in the space.
+    /// The granules of `extent`, which has to lie within the space.
     pub(super) fn inside(&self, extent: Extent<Iova>) -> Result<Run, ReserveAtError> {
         let wanted = self.granules(extent);
         let (first, end) = wanted.ok_or(ReserveAtError::Ragged(extent))?;
@@ -197,21 +198,21 @@ impl Model {
         Ok(Granted { extent, data })
     }
 
-    /// Takes a grant out of the list.
+    /// Removes a grant from the list.
     pub(super) fn pick(&mut self, grant: usize) -> Option<(u64, Granted)> {
         let number = grant.checked_rem(self.grants.len())?;
         Some(self.grants.swap_remove(number))
     }
 
-    /// What a grant stands for, if that is still there as a whole.
+    /// The extent of a grant, if it is still reserved as a whole.
     pub(super) fn run_of(&self, number: u64, granted: &Granted) -> Option<Run> {
         let is_mine = |run: &Run| self.owners[run.start].is_some_and(|own| own.number == number);
         let run = self.runs(false).find(is_mine)?;
         (self.listed(&run) == (granted.extent, Kind::Granted)).then_some(run)
     }
 
-    /// Where a grant stands for nothing any more, but its very extent has been granted again, it
-    /// may stand for that.
+    /// Updates a stale grant if the same extent has been granted again: either grant may release
+    /// it.
     fn adopt(&mut self, grant: usize) {
         let Some(number) = grant.checked_rem(self.grants.len()) else {
             return;
@@ -237,7 +238,7 @@ impl Model {
         }
     }
 
-    /// The extent that is exactly this one.
+    /// The extent that equals `extent`.
     pub(super) fn exactly(&self, extent: Extent<Iova>) -> Result<Run, ReleaseError> {
         let wanted = self.granules(extent).ok_or(ReleaseError::Ragged(extent))?;
         let run = self.overlapping(wanted).ok_or(ReleaseError::NotReserved)?;

@@ -1,4 +1,4 @@
-//! What can be asked of a space, and what it answers.
+//! Operations on a space, and their outcomes.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -6,105 +6,106 @@ use furlong::iova::{
     ClaimError, Kind, PartError, RangeError, ReleaseError, Request, ReserveAtError, ReserveError,
 };
 
-/// A policy as a value.
+/// A placement policy as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The lowest place.
     Lowest,
     /// The highest place.
     Highest,
-    /// The one nearest to an address, the lower of two.
+    /// The place nearest to an address; the lower of two equally near.
     Near(Iova),
-    /// The lowest one in the smallest gap that has one.
+    /// The lowest place in the smallest gap that has one.
     Best,
-    /// Any, drawn with the numbers of this seed.
+    /// Any place, chosen with random numbers from this seed.
     Random(u64),
 }
 
-/// An operation. Grants are kept in the order in which they are granted; where one is released, the
-/// last one takes its place.
+/// An operation. Grants are numbered in the order in which they are made; when one is released, the
+/// last one takes its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Reserve what is asked for, at the place that the policy chooses.
+    /// Reserves for the request, at the place that the policy chooses.
     Reserve(Request, Place),
-    /// Reserve exactly this.
+    /// Reserves exactly this extent.
     ReserveAt(Extent<Iova>),
-    /// Reserve this for the firmware; it may overlap others of its kind.
+    /// Reserves this extent as fixed, such as for the firmware. Fixed extents may overlap.
     Fixed(Extent<Iova>),
-    /// Reserve every free part of this.
+    /// Reserves every free part of this extent.
     Fill(Extent<Iova>),
-    /// Get the grant of exactly this, which nobody has.
+    /// Claims the grant of exactly this extent, which has none.
     Claim(Extent<Iova>),
-    /// Release the grant of this number, counted round where there are fewer.
+    /// Releases the grant of this number, modulo the number of grants.
     Release(usize),
-    /// Release exactly this by its address.
+    /// Releases exactly this extent by its address.
     ReleaseAt(Extent<Iova>),
-    /// Release this part of the grant of this number, which is put back where it is refused.
+    /// Releases this part of the grant of this number. The grant stays in the list if that is
+    /// refused.
     ReleasePart(usize, Extent<Iova>),
-    /// Release all of this but what is fixed.
+    /// Releases everything in this extent that is not fixed.
     ReleaseRange(Extent<Iova>),
-    /// Release all that nobody has the grant of.
+    /// Releases every extent without a grant.
     ReleaseUnclaimed,
-    /// Save the space, forget it and all grants, and restore it.
+    /// Saves the space, drops it and all grants, and restores it.
     SaveRestore,
-    /// Who owns this address?
+    /// Looks up the owner of this address.
     Owner(Iova),
-    /// All that is reserved, in order.
+    /// Lists all reserved extents, in order.
     Reserved,
-    /// All that is free, in order.
+    /// Lists all gaps, in order.
     Free,
-    /// The extents of which a byte is in this, in order.
+    /// Lists the extents that overlap this one, in order.
     ReservedIn(Extent<Iova>),
-    /// What is free of this, in order.
+    /// Lists the free parts of this extent, in order.
     FreeIn(Extent<Iova>),
 }
 
 /// A grant without its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// What is reserved.
+    /// The reserved extent.
     pub extent: Extent<Iova>,
-    /// The data in it.
+    /// The data within it.
     pub data: Extent<Iova>,
 }
 
-/// An answer.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// This is reserved.
+    /// The grant made.
     Granted(Granted),
-    /// Nothing is reserved.
+    /// The request was refused; nothing is reserved.
     Refused(ReserveError),
-    /// It is not reserved.
+    /// The extent was refused; nothing is reserved.
     RefusedAt(ReserveAtError),
-    /// The grant's extent is released.
+    /// The grant's extent was released.
     Released,
-    /// The grant stands for nothing any more.
+    /// The grant is stale: its extent is not reserved for it.
     Stale(Extent<Iova>),
-    /// There is no grant.
+    /// There are no grants.
     NoGrant,
-    /// This is released, and had been reserved for that.
+    /// The extent was released. It had this kind.
     ReleasedAt(Kind),
-    /// Nothing is released.
+    /// The release was refused.
     NotReleased(ReleaseError),
-    /// These are reserved.
+    /// These parts were reserved.
     Parts(Vec<Extent<Iova>>),
-    /// Nothing is done about the range.
+    /// The operation on a range was refused.
     RangeRefused(RangeError),
-    /// It has no other grant.
+    /// The claim was refused.
     NotClaimed(ClaimError),
-    /// A part is released; this is left below and above it.
+    /// A part was released. These grants remain below and above it.
     Kept(Option<Granted>, Option<Granted>),
-    /// No part is released.
+    /// The release of a part was refused.
     PartNotReleased(PartError),
-    /// These are released, and had been reserved for that.
+    /// These extents were released. They had these kinds.
     Pieces(Vec<(Extent<Iova>, Kind)>),
-    /// The space is as it was, but nobody has a grant.
+    /// The space was restored, without grants.
     Restored,
-    /// An extent and what it is reserved for, or nothing.
+    /// The extent at the address and its kind, if it is reserved.
     Owner(Option<(Extent<Iova>, Kind)>),
-    /// Extents, and what they are reserved for.
+    /// Reserved extents and their kinds.
     Reserved(Vec<(Extent<Iova>, Kind)>),
-    /// Gaps.
+    /// Free extents.
     Free(Vec<Extent<Iova>>),
 }

@@ -1,4 +1,4 @@
-//! What suits a request, by trying every place: the definition.
+//! The definition of a suitable place, by trying every one.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -8,7 +8,7 @@ use super::model::{Model, Promise, Run};
 use super::{Granted, Place};
 
 impl Model {
-    /// Whether the request may lie at granule `at`, with its boundary or as if it had none.
+    /// True if the request fits at granule `at`, with or without regard to its boundary.
     pub(super) fn suits(&self, request: &Request, is_bounded: bool, at: usize) -> bool {
         let start = self.geometry.byte(at);
         let first = start + u128::from(request.offset);
@@ -40,14 +40,14 @@ impl Model {
         }
     }
 
-    /// All places, in order.
+    /// All places for the request, in order.
     pub(super) fn places(&self, request: &Request, is_bounded: bool) -> Vec<usize> {
         let all = 0..self.owners.len();
         all.filter(|at| self.suits(request, is_bounded, *at))
             .collect()
     }
 
-    /// What is wrong with the request in itself.
+    /// The mistake in the request's arguments, if there is one.
     pub(super) fn mistake(&self, request: &Request) -> Option<ReserveError> {
         let is_power = |number: u64| number.count_ones() == 1;
         let (low, high) = (request.low, request.high);
@@ -69,8 +69,8 @@ impl Model {
         }
     }
 
-    /// Granules that a gap must have: those of the data, and the guards. None where bytes or
-    /// granules are no number of 64 bits.
+    /// The granules that a gap must have, for the data and the guards. `None` if the bytes or
+    /// granules exceed 64 bits.
     pub(super) fn span(&self, request: &Request) -> Option<u64> {
         let bytes = request.offset.checked_add(request.size - 1)?;
         let data = u128::from(bytes / self.geometry.granule) + 1;
@@ -93,7 +93,7 @@ impl Model {
                 if !cut.is_empty() {
                     return Ok((cut, true));
                 }
-            // At 0, a multiple of everything, the data has as far to go as anywhere.
+            // The test for the data at 0, a multiple of every boundary, holds for every place.
             } else if request.offset / boundary != (request.offset + (request.size - 1)) / boundary
             {
                 let size = request.size;
@@ -112,7 +112,7 @@ impl Model {
         })
     }
 
-    /// The place that the policy takes.
+    /// The place that the policy chooses.
     pub(super) fn choose(&self, places: &[usize], place: Place) -> usize {
         let granule = |at: usize| self.geometry.byte(at) / u128::from(self.geometry.granule);
         let chosen = match place {
@@ -127,7 +127,7 @@ impl Model {
         *chosen.expect("there is a place")
     }
 
-    /// Whether the policy takes the very place that it stands for.
+    /// True if the promise requires the policy's own choice.
     pub(super) fn is_exact(&self, request: &Request, place: Place) -> bool {
         let (declared, known) = match (place, self.promise) {
             (Place::Random(_), _) => return false,
@@ -151,7 +151,7 @@ impl Model {
         is_known || self.runs(true).filter(is_enough).count() <= LOOKS as usize
     }
 
-    /// What is granted at granule `at`.
+    /// The grant at granule `at`.
     pub(super) fn granted(&self, request: &Request, at: usize, is_cut: bool) -> Granted {
         let start = self.geometry.byte(at);
         let first = start + u128::from(request.offset);
@@ -167,7 +167,7 @@ impl Model {
         }
     }
 
-    /// Whether `granted` is what may be answered.
+    /// True if the promise allows the grant `granted`.
     pub(super) fn allows(&self, request: &Request, place: Place, granted: &Granted) -> bool {
         let Ok((places, is_cut)) = self.all_places(request) else {
             return false;

@@ -1,14 +1,14 @@
-//! The highest tree that so many nodes can make, and how it comes about.
+//! The highest tree for its number of nodes, made by deletions.
 #![forbid(unsafe_code)]
 
-/// A perfect tree of which most is removed, leaf by leaf and without a rotation. On both sides of
-/// the root a path goes down towards the middle, on which each rank is one less than the one above;
-/// beside the path each subtree is two ranks below, and so are the children of all its nodes.
+/// A perfect tree of which most nodes are removed, leaf by leaf and without a rotation. From each
+/// child of the root a path leads towards the middle; ranks on it decrease by one. The subtrees
+/// beside a path lie two ranks lower than their parents, and so do all nodes in them.
 pub(super) struct Pruned {
-    /// Rank by number of the node, -1 where none is any more: 1 is the root, `2 i` and `2 i + 1`
-    /// are the children of `i`; they are inserted in this order.
+    /// Rank of each node by number, -1 if it is removed. Node 1 is the root; `2 i` and `2 i + 1`
+    /// are the children of `i`. Nodes are inserted in this order.
     ranks: Vec<i32>,
-    /// Nodes in the order in which they go.
+    /// Nodes in the order of their removal.
     pub(super) released: Vec<usize>,
 }
 
@@ -25,19 +25,19 @@ impl Pruned {
         pruned
     }
 
-    /// All nodes of the perfect tree, in the order in which they are inserted.
+    /// All nodes of the perfect tree, in the order of their insertion.
     pub(super) fn nodes(&self) -> impl ExactSizeIterator<Item = usize> + use<> {
         1..self.ranks.len()
     }
 
-    /// How many nodes come before this one in order.
+    /// The number of nodes that come before this one in key order.
     pub(super) fn position(&self, node: usize) -> usize {
         let below = self.ranks.len().ilog2() - 1 - node.ilog2();
         let in_level = node - (1 << node.ilog2());
         (2 * in_level + 1) * (1 << below) - 1
     }
 
-    /// Goes down on one side, and prunes the subtrees on the other.
+    /// Descends on one side, and prunes the subtrees on the other side.
     fn path(&mut self, mut node: usize, side: usize) {
         while self.ranks[node] > 0 {
             let beside = 2 * node + (1 - side);
@@ -47,10 +47,10 @@ impl Pruned {
         }
     }
 
-    /// Puts both children two ranks below, as far down as there are nodes.
+    /// Lowers both children to two ranks below their parent, recursively.
     fn prune(&mut self, node: usize) {
         let rank = self.ranks[node];
-        // A node of rank 1 without children would lose a rank itself.
+        // A node of rank 1 that loses both children would itself lose a rank.
         let children = if rank == 1 { 1 } else { 2 };
         if rank > 0 {
             for child in (2 * node..).take(children) {
@@ -66,13 +66,14 @@ impl Pruned {
         }
     }
 
-    /// Takes out leaves below `node`, at last perhaps itself, until it has one rank less.
+    /// Removes leaves below `node`, and in the end `node` itself if it is one, until it has lost a
+    /// rank.
     fn lower(&mut self, node: usize) {
         let rank = self.ranks[node];
         if rank == 0 {
             self.released.push(node);
         } else {
-            // A child that is three ranks below beside one that is two below.
+            // One child three ranks below next to one two ranks below makes the node lose a rank.
             self.lower_to(2 * node + 1, rank - 2);
             self.lower_to(2 * node, (rank - 3).max(-1));
         }

@@ -1,4 +1,4 @@
-//! What the model does with ranges, parts of extents and extents that nobody has the grant of.
+//! The model's operations on ranges, on parts of extents, and on extents without a grant.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -8,7 +8,7 @@ use super::model::{Model, Run};
 use super::{Granted, Outcome};
 
 impl Model {
-    /// The granules of a range in the space.
+    /// The granules of a range, which has to lie within the space.
     fn range(&self, range: Extent<Iova>) -> Result<Run, RangeError> {
         self.inside(range).map_err(|error| match error {
             ReserveAtError::Ragged(range) => RangeError::Ragged(range),
@@ -16,14 +16,14 @@ impl Model {
         })
     }
 
-    /// What of `stretches` is in `range`.
+    /// The parts of `stretches` in `range`.
     fn parts(range: &Run, stretches: impl Iterator<Item = Run>) -> Vec<Run> {
         let part = |run: Run| run.start.max(range.start)..run.end.min(range.end);
         let parts = stretches.map(part).filter(|part| !part.is_empty());
         parts.collect()
     }
 
-    /// Reserves all free parts of `range`, or none where there is no memory for all of them.
+    /// Reserves all free parts of `range`; `None` and no change if memory is short.
     fn take_parts(&mut self, range: &Run, kind: Kind) -> Option<Vec<Extent<Iova>>> {
         let parts = Self::parts(range, self.runs(true));
         let extents: Vec<_> = parts.iter().map(|part| self.extent(part)).collect();
@@ -53,8 +53,8 @@ impl Model {
         granted.map(Outcome::Parts).ok_or(RangeError::NoMemory)
     }
 
-    /// Frees `part` of the extent `run`; what is left of it below and above is of `kind`, and an
-    /// extent on each side.
+    /// Frees `part` of the extent `run`. The rest below and above it become separate extents of
+    /// `kind`.
     fn cut(&mut self, run: &Run, part: &Run, kind: Kind) {
         self.owners[part.clone()].fill(None);
         for rest in [run.start..part.start, part.end..run.end] {
@@ -62,7 +62,7 @@ impl Model {
         }
     }
 
-    /// Whether there is a node too few to cut `part` out of `run`.
+    /// True if no node is left for the second extent that cutting `part` out of `run` makes.
     fn lacks_node(&self, run: &Run, part: &Run) -> bool {
         run.start < part.start && part.end < run.end && self.is_full()
     }
@@ -100,7 +100,7 @@ impl Model {
         }
     }
 
-    /// Releases `part` of a grant; what is left below and above it is granted.
+    /// Releases `part` of a grant. The rest below and above it stay granted.
     fn kept(
         &mut self,
         number: u64,
@@ -155,7 +155,7 @@ impl Model {
         Outcome::Pieces(pieces)
     }
 
-    /// What is granted is nobody's afterwards, and there are no grants.
+    /// Turns granted extents into unclaimed ones, and drops all grants.
     pub(super) fn save_and_restore(&mut self) -> Outcome {
         for owner in self.owners.iter_mut().flatten() {
             if owner.kind == Kind::Granted {
@@ -166,13 +166,13 @@ impl Model {
         Outcome::Restored
     }
 
-    /// The free bytes in `range`.
+    /// The free parts of `range`.
     pub(super) fn free_in(&self, range: Extent<Iova>) -> Outcome {
         let gaps = self.runs(true).map(|run| self.extent(&run));
         Outcome::Free(gaps.filter_map(|gap| gap.intersection(&range)).collect())
     }
 
-    /// The extents of which a byte is in `range`.
+    /// The extents that overlap `range`.
     pub(super) fn reserved_in(&self, range: Extent<Iova>) -> Outcome {
         let extents = self.runs(false).map(|run| self.listed(&run));
         Outcome::Reserved(

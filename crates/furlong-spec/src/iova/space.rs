@@ -13,20 +13,20 @@ use furlong::iova::{
 use super::{Geometry, Granted, Operation, Outcome, Place};
 use crate::{Random, Subject};
 
-/// A [`Space`] with any configuration, over any array of nodes, and the grants that it has made.
+/// A [`Space`] with any configuration and any array of nodes, and the grants made from it.
 pub struct SpaceSubject<C: Config, S: Storage<C> = Vec<SpaceNode<C>>> {
     space: Space<C, S>,
     grants: Vec<Grant>,
-    /// Makes an array for another space, of so many nodes.
+    /// Allocates an array of nodes for another space.
     nodes: fn(usize) -> S,
     room: usize,
 }
 
 impl<C: Config> SpaceSubject<C> {
-    /// Nothing reserved.
+    /// An empty space.
     ///
     /// # Panics
-    /// If `geometry` is none of a space.
+    /// If `geometry` is not that of a space.
     #[must_use]
     pub fn new(geometry: Geometry) -> Self {
         Self::over(geometry, |_| Vec::new(), 0)
@@ -34,10 +34,10 @@ impl<C: Config> SpaceSubject<C> {
 }
 
 impl<C: Config> SpaceSubject<C, Box<[SpaceNode<C>]>> {
-    /// Nothing reserved, and memory for so many extents.
+    /// An empty space with memory for `extents` extents.
     ///
     /// # Panics
-    /// If `geometry` is none of a space.
+    /// If `geometry` is not that of a space.
     #[must_use]
     pub fn with_room(geometry: Geometry, extents: usize) -> Self {
         let nodes = |room| {
@@ -78,7 +78,7 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
         }
     }
 
-    /// Keeps a grant.
+    /// Adds a grant to the list.
     fn keep(&mut self, grant: Grant) -> Granted {
         let (extent, data) = (grant.extent(), grant.data());
         self.grants.push(grant);
@@ -92,7 +92,7 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
         }
     }
 
-    /// Takes a grant out of the list.
+    /// Removes a grant from the list.
     fn pick(&mut self, grant: usize) -> Option<Grant> {
         let number = grant.checked_rem(self.grants.len())?;
         Some(self.grants.swap_remove(number))
@@ -176,7 +176,7 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
             .map(|owned| (owned.extent, owned.kind))
     }
 
-    /// What is reserved and what is free make up the space, with two gaps never beside each other.
+    /// Checks that extents and gaps together make up the space, and that no two gaps are adjacent.
     fn check_partition(&self) -> Result<(), String> {
         let reserved = self.reserved().map(|(extent, _)| (extent, false));
         let mut all: Vec<_> = reserved
@@ -200,7 +200,7 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
         Ok(())
     }
 
-    /// Iteration and look-ups agree, and no two extents have one index.
+    /// Checks that iteration and look-up agree, and that no two extents have the same index.
     fn check_owners(&self) -> Result<(), String> {
         let forward: Vec<_> = self.reserved().collect();
         let backward: Vec<_> = self.reserved().rev().collect();
@@ -226,7 +226,8 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
     }
 }
 
-/// What was handed out, as many as was said; nothing where it was refused.
+/// The outcome of a call that passed its results to a callback. Asserts that the count returned is
+/// the number of calls, 0 after an error.
 fn counted<T, E>(
     count: Result<usize, E>,
     handed: Vec<T>,

@@ -1,6 +1,6 @@
-//! Spaces in which it is hard to find a gap: what tests count nodes on and experiments time.
+//! Spaces in which a gap is hard to find. Tests count node visits in them; experiments time them.
 //!
-//! Each is a list of extents and the request that is hard among them. Pages are granules.
+//! Each is a list of extents and a request that is hard to place among them. A granule is a page.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -9,26 +9,26 @@ use furlong::iova::{Config, Guard, Request, Reserved, VecSpace};
 use super::pruned::Pruned;
 use crate::Random;
 
-/// Bytes of a granule.
+/// Bytes in a granule.
 pub const PAGE: u64 = 4096;
-/// Bytes below which a device with 32 address lines reaches.
+/// One past the highest address of a device with 32 address lines.
 pub const LOW_END: u64 = 1 << 32;
 
-/// A space, what is reserved in it, and a request that is hard there.
+/// A space, its extents, and a request that is hard to place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// All bytes.
+    /// The extent of the whole space.
     pub space: Extent<Iova>,
-    /// What is reserved, in the order of reservation; none overlap.
+    /// The extents to reserve, in this order. They do not overlap.
     pub reserved: Vec<Extent<Iova>>,
-    /// What of it is then released, in this order.
+    /// The extents among them to release afterwards, in this order.
     pub released: Vec<Extent<Iova>>,
-    /// What is hard to find a place for.
+    /// The request that is hard to place.
     pub request: Request,
 }
 
 impl Layout {
-    /// `reserved` pages in a space of 64 bits.
+    /// A 64-bit space with `reserved` pages.
     fn new(reserved: impl IntoIterator<Item = Reserved>, request: Request) -> Self {
         Self {
             space: Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).expect("it is not empty"),
@@ -38,7 +38,7 @@ impl Layout {
         }
     }
 
-    /// The space ends with the last extent: there is nothing behind all.
+    /// Ends the space with the last extent, so that no gap is left above it.
     ///
     /// # Panics
     /// If nothing is reserved.
@@ -50,21 +50,21 @@ impl Layout {
         self
     }
 
-    /// The same extents, reserved in another order.
+    /// The same extents, reserved in a random order.
     #[must_use]
     pub fn shuffled(mut self, seed: u64) -> Self {
         Random::new(seed).shuffle(&mut self.reserved);
         self
     }
 
-    /// Another request.
+    /// The same space with another request.
     #[must_use]
     pub fn request(mut self, request: Request) -> Self {
         self.request = request;
         self
     }
 
-    /// What stays reserved, in ascending order.
+    /// The extents that stay reserved, in ascending order.
     #[must_use]
     pub fn live(&self) -> Vec<Extent<Iova>> {
         let mut released: Vec<Iova> = self.released.iter().map(Extent::start).collect();
@@ -75,16 +75,16 @@ impl Layout {
         live
     }
 
-    /// The library's space with all of it carried out.
+    /// The library's space after all these reservations and releases.
     ///
     /// # Panics
-    /// If the extents of the layout overlap, or there is no memory.
+    /// If the extents of the layout overlap, or if memory is short.
     #[must_use]
     pub fn build<C: Config>(&self) -> VecSpace<C> {
         let space = VecSpace::with_config(self.space, PAGE, Vec::new());
         let mut space = space.expect("a layout is made of pages");
         for extent in &self.reserved {
-            // The grant is dropped: the extent stays.
+            // Dropping the grant leaves the extent reserved.
             let _ = space.reserve_at(*extent).expect("it overlaps no other");
         }
         for extent in &self.released {
@@ -94,18 +94,18 @@ impl Layout {
     }
 }
 
-/// Pages in bytes.
+/// The extent of these pages in bytes.
 fn bytes(pages: Reserved) -> Extent<Iova> {
     let last = pages.last * PAGE + (PAGE - 1);
     Extent::from_last(Iova::new(pages.start * PAGE), Iova::new(last)).expect("it is not empty")
 }
 
-/// Gaps and extents in turn, from page 0 on; `lengths` are of a gap and of the extent behind it.
+/// Extents from page 0 on. `lengths` gives the gap before each extent and its own length, in pages.
 fn rows(lengths: impl IntoIterator<Item = (u64, u64)>) -> impl Iterator<Item = Reserved> {
     behind(0, lengths)
 }
 
-/// The same from page `end` on.
+/// The same extents, from page `end` on.
 fn behind(
     mut end: u64,
     lengths: impl IntoIterator<Item = (u64, u64)>,
@@ -124,34 +124,34 @@ fn pages(count: u64) -> Request {
     Request::new(count * PAGE)
 }
 
-/// `n` pages with a gap of one page before each; two pages are wanted, and there is a place behind
-/// all only.
+/// `n` pages with a gap of one page before each. The request is for two pages, and fits only above
+/// all extents.
 #[must_use]
 pub fn checkerboard(n: usize) -> Layout {
     too_small(n, 2)
 }
 
-/// `n` pages, the gap before each one page smaller than the `wanted` ones.
+/// `n` pages. The gap before each is one page smaller than the `wanted` pages.
 #[must_use]
 pub fn too_small(n: usize, wanted: u64) -> Layout {
     Layout::new(rows((0..n).map(|_| (wanted - 1, 1))), pages(wanted))
 }
 
-/// `n` pages, and before each a gap that would do without the guards of the request.
+/// `n` pages. The gap before each would suffice if the request had no guards.
 #[must_use]
 pub fn unguarded(n: usize) -> Layout {
     Layout::new(rows((0..n).map(|_| (2, 1))), pages(1).guard(Guard::ONE))
 }
 
-/// `n` pages, the gap before each one page too small, but for the one before page `at`.
+/// `n` pages. The gap before each is one page too small, except for the one before page `at`.
 #[must_use]
 pub fn one_fits(n: usize, at: usize) -> Layout {
     let gap = |page: usize| if page == at { 2 } else { 1 };
     Layout::new(rows((0..n).map(|page| (gap(page), 1))), pages(2))
 }
 
-/// `n` pages with a fitting gap before each, and a window that begins in the middle of page
-/// `3 n / 8` and ends in the middle of page `5 n / 8`: the answer is at no end and not at the root.
+/// `n` pages with a sufficient gap before each. The window begins in the middle of page `3 n / 8`
+/// and ends in the middle of page `5 n / 8`, so the place is at neither end and not at the root.
 ///
 /// # Panics
 /// If `n` is less than 8.
@@ -164,8 +164,8 @@ pub fn scattered(n: usize) -> Layout {
     layout.request(request)
 }
 
-/// `n` extents, before each a gap of `2^order` pages, which are wanted at a multiple of as many:
-/// all gaps begin one page behind one.
+/// `n` extents with a gap of `2^order` pages before each. The request is for `2^order` pages,
+/// aligned to as many. Every gap begins one page above a multiple, so none suffices.
 ///
 /// # Panics
 /// If `order` is 0.
@@ -180,8 +180,9 @@ pub fn misaligned(n: usize, order: u32) -> Layout {
     Layout::new(rows, pages(len).align(len * PAGE))
 }
 
-/// `n` extents with a gap of `2^order` pages before each, wherever `seed` has put it; as many are
-/// wanted at a multiple of as many, in the window of [`scattered`]: one gap in `2^order` will do.
+/// `n` extents with a gap of `2^order` pages before each, at random starts. The request is for
+/// `2^order` pages, aligned to as many, in the window of [`scattered`]. About one gap in `2^order`
+/// suffices.
 ///
 /// # Panics
 /// If `n` is less than 8.
@@ -197,8 +198,8 @@ pub fn aligned(n: usize, order: u32, seed: u64) -> Layout {
     layout.request(window.align(len * PAGE))
 }
 
-/// `n` extents with a gap of two pages before each, which are wanted; in the middle of every gap is
-/// a multiple of the boundary of 16 pages, so that a single page fits at most.
+/// `n` extents with a gap of two pages before each. The request is for two pages. A multiple of its
+/// boundary of 16 pages lies in the middle of every gap, so at most one page fits on either side.
 #[must_use]
 pub fn straddling(n: usize) -> Layout {
     let below = Reserved { start: 0, last: 14 };
@@ -208,8 +209,8 @@ pub fn straddling(n: usize) -> Layout {
     Layout::new(rows, pages(2).boundary(16 * PAGE))
 }
 
-/// As [`straddling`], with the gap before extent `at` two pages lower: it has the one place there
-/// is, and begins at an odd page.
+/// As [`straddling`], with the gap before extent `at` two pages lower. That gap has the only place,
+/// and begins at an odd page.
 ///
 /// # Panics
 /// If `at` is 0 or there is no such extent.
@@ -226,9 +227,9 @@ pub fn straddling_but_one(n: usize, at: usize) -> Layout {
     layout
 }
 
-/// `n` extents with gaps of 2 to 8 pages between them, each across a multiple of 2 to 32 pages that
-/// `seed` has chosen, and with less than 5 pages on either side of it; 5 pages are wanted that may
-/// not cross a boundary of 8. Two gaps in five keep off it, and have less than 5 pages.
+/// `n` extents with gaps of 2 to 8 pages. Each gap crosses a random multiple of 2 to 32 pages, with
+/// less than 5 pages on either side of it. The request is for 5 pages that do not cross a boundary
+/// of 8. Two gaps in five do not reach such a boundary, and have less than 5 pages.
 #[must_use]
 pub fn crossings(n: usize, seed: u64) -> Layout {
     let mut random = Random::new(seed);
@@ -251,8 +252,8 @@ pub fn crossings(n: usize, seed: u64) -> Layout {
     Layout::new(extents, pages(5).boundary(8 * PAGE))
 }
 
-/// `n / 2` extents that leave nothing of the low 4 GiB, which are wanted, and `n / 2` pages above
-/// it with fitting gaps between them.
+/// `n / 2` extents that fill the low 4 GiB, and `n / 2` pages above with sufficient gaps before
+/// them. The request is limited to the low 4 GiB.
 #[must_use]
 pub fn low_full(n: usize) -> Layout {
     let low = Extent::from_end(Iova::new(0), Iova::new(LOW_END)).expect("it is not empty");
@@ -260,7 +261,7 @@ pub fn low_full(n: usize) -> Layout {
     Layout::new(full_low(n / 2).chain(above(n - n / 2, 3)), request)
 }
 
-/// As [`low_full`], with the one gap of two pages in the middle of the low 4 GiB.
+/// As [`low_full`], with a single gap of two pages in the middle of the low 4 GiB.
 ///
 /// # Panics
 /// If `n` is less than 4.
@@ -274,8 +275,9 @@ pub fn low_one(n: usize) -> Layout {
     layout
 }
 
-/// The reverse: `n / 2` pages in the low 4 GiB with fitting gaps between them, `n / 2` above it
-/// with gaps one page too small; what is above it is wanted, in a space that ends there.
+/// The reverse of [`low_full`]: `n / 2` pages in the low 4 GiB with sufficient gaps, and `n / 2`
+/// above with gaps one page too small. The request is limited to the addresses above, in a space
+/// that ends with the last page.
 #[must_use]
 pub fn high_full(n: usize) -> Layout {
     let low = rows((0..n / 2).map(|_| (3, 1)));
@@ -293,15 +295,15 @@ fn full_low(n: usize) -> impl Iterator<Item = Reserved> {
     })
 }
 
-/// `n` pages above the low 4 GiB with gaps of `gap` pages before each.
+/// `n` pages above the low 4 GiB with a gap of `gap` pages before each.
 fn above(n: usize, gap: u64) -> impl Iterator<Item = Reserved> {
     behind(LOW_END / PAGE, (0..n).map(move |_| (gap, 1)))
 }
 
-/// `2^(rank + 1) - 1` pages with a gap of one page before each, of which so many are released that
-/// the tree is as high as it can be: `rank` steps from the root down to the lowest of less than
-/// `7 * 2^(rank / 2)` nodes, so nearly `2 log2 n`. Two pages are wanted behind all of the left
-/// subtree: the nearest gap that has them is at the lower end of the right one.
+/// `2^(rank + 1) - 1` pages with a gap of one page before each. So many are then released that the
+/// tree is as high as possible: `rank` steps from the root to the lowest node with fewer than `7 *
+/// 2^(rank / 2)` nodes, nearly `2 log2 n`. The request is for two pages above the whole left
+/// subtree. The nearest sufficient gap is at the lower end of the right subtree.
 ///
 /// # Panics
 /// If `rank` is less than 2.
@@ -356,7 +358,7 @@ mod tests {
         }
     }
 
-    /// Gaps of a closed layout.
+    /// The gaps of a closed layout.
     fn gaps(layout: &Layout) -> Vec<Extent<Iova>> {
         layout.clone().closed().build::<Standard>().free().collect()
     }

@@ -10,8 +10,8 @@ use super::{Geometry, Operation, Place};
 use crate::mix::Mix;
 use crate::{Choices, Random};
 
-/// `count` reservations with every constraint, a few of them mistaken, releases and look-ups; equal
-/// for equal arguments.
+/// `count` reservations with every constraint (some of them mistakes), releases and look-ups. Equal
+/// arguments give equal streams.
 pub fn operations(
     geometry: Geometry,
     mix: Mix,
@@ -22,7 +22,7 @@ pub fn operations(
     (0..count).map(move |_| chance.operation(mix))
 }
 
-/// The same with all that there is for ranges, parts and restored spaces among them.
+/// The same with operations on ranges and parts, and with saved and restored spaces.
 pub fn all_operations(
     geometry: Geometry,
     mix: Mix,
@@ -32,7 +32,7 @@ pub fn all_operations(
     chosen(geometry, mix, Random::new(seed)).take(count)
 }
 
-/// The same until the choices are spent.
+/// All operations until the choices are spent.
 pub fn chosen<C: Choices>(
     geometry: Geometry,
     mix: Mix,
@@ -51,7 +51,7 @@ pub fn chosen<C: Choices>(
 struct Chance<C> {
     random: C,
     geometry: Geometry,
-    /// Some extents that have been spoken of.
+    /// Some extents used before.
     known: Vec<Extent<Iova>>,
 }
 
@@ -114,7 +114,7 @@ impl<C: Choices> Chance<C> {
         }
     }
 
-    /// A byte near the beginning of a granule, of one beyond the space now and then.
+    /// An address near the start of a granule, occasionally beyond the space.
     fn address(&mut self) -> Iova {
         let granule = self.random.index(self.geometry.granules + 2) as u64;
         let at = granule.wrapping_mul(self.geometry.granule);
@@ -122,8 +122,7 @@ impl<C: Choices> Chance<C> {
         Iova::new(at.wrapping_add(self.random.below(3)).wrapping_sub(1))
     }
 
-    /// Whole granules most of the time, inside most of the time, and often one that has been
-    /// spoken of before.
+    /// An extent, mostly of whole granules and within the space, and often one used before.
     fn extent(&mut self) -> Extent<Iova> {
         if self.one_in(8) {
             let (one, other) = (self.address(), self.address());
@@ -171,7 +170,7 @@ impl<C: Choices> Chance<C> {
                 after: self.random.below(3),
             });
         }
-        // Two mistakes now and then: which of them is named is promised too.
+        // Occasionally two mistakes: the error that is returned first is also specified.
         if self.one_in(20) {
             request = self.mistaken(request);
             request = if self.one_in(2) {
@@ -183,7 +182,7 @@ impl<C: Choices> Chance<C> {
         request
     }
 
-    /// About some granules, exactly so many every other time.
+    /// A size of some granules, exact half of the time.
     fn size(&mut self) -> u64 {
         let most = if self.one_in(8) {
             self.geometry.granules as u64 + 1
@@ -200,7 +199,7 @@ impl<C: Choices> Chance<C> {
         bytes.max(1)
     }
 
-    /// A power of two, up to `2^(orders - 1)` granules, now and then less than one.
+    /// A power of two, up to `2^(orders - 1)` granules, occasionally less than one granule.
     fn power(&mut self, orders: u64) -> u64 {
         let granule = self.geometry.granule.ilog2();
         let order = self.random.below(orders) as u32 + granule;

@@ -1,4 +1,4 @@
-//! Every question in every small space, and every sequence of operations in a small one.
+//! Every request in every small space, and every short sequence of operations.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Iova};
@@ -7,10 +7,10 @@ use furlong::iova::{Guard, Request, Split};
 use super::{Geometry, Model, Operation, Outcome, Place, Promise};
 use crate::{Judge, Subject, judge};
 
-/// How many questions were answered, or operations carried out, or what was wrong.
+/// The number of requests or operations compared, or the error found.
 pub type Swept = Result<u64, String>;
 
-/// The requests and policies of a sweep, apart from the window.
+/// The requests and policies of a sweep, and its windows.
 #[derive(Clone, Debug)]
 pub struct Questions {
     geometry: Geometry,
@@ -20,8 +20,8 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Every size, every alignment and boundary up to the space, cut or not, with and without a
-    /// guard on each side, in every window of whole granules, by every policy.
+    /// Every size, and every alignment and boundary up to the space, cut or not, with and without a
+    /// guard on each side. Each runs in every window of whole granules, under every policy.
     #[must_use]
     pub fn windows(geometry: Geometry) -> Self {
         let mut requests = Vec::new();
@@ -47,8 +47,8 @@ impl Questions {
         }
     }
 
-    /// Every size, aligned or not, with every pair of addresses at or beside the edge of a granule
-    /// for an exclusion, by every policy.
+    /// Every size, aligned or not, under every policy. The ends of the exclusion are every pair of
+    /// addresses at or beside the edge of a granule.
     #[must_use]
     pub fn exclusions(geometry: Geometry) -> Self {
         let edges = (0..=geometry.granules).flat_map(|granule| {
@@ -76,11 +76,11 @@ impl Questions {
         }
     }
 
-    /// Asks all of it wherever each granule is reserved or not: as extents of one granule each, and
-    /// as extents that are as long as they can be. What is granted is released again.
+    /// Tries all of them for every set of reserved granules, reserved as extents of one granule
+    /// each and as extents of maximal length. Every grant is released again.
     ///
     /// # Errors
-    /// What is needed to repeat the first answer that is not allowed.
+    /// A description that is enough to repeat the first outcome that is not allowed.
     pub fn sweep<S>(&self, build: impl Fn(Geometry) -> S, promise: Promise) -> Swept
     where
         S: Subject<Operation = Operation, Outcome = Outcome>,
@@ -128,7 +128,7 @@ impl Questions {
     }
 }
 
-/// One operation, without a check of the whole.
+/// Compares one operation, without a check of the whole structure.
 fn step<S>(model: &mut Model, subject: &mut S, operation: &Operation) -> Result<(), String>
 where
     S: Subject<Operation = Operation, Outcome = Outcome>,
@@ -145,17 +145,17 @@ fn sizes(geometry: Geometry) -> Vec<u64> {
     let last = geometry.extent().last().raw() - geometry.start;
     let granules = 1..=geometry.granules as u64;
     let whole = granules.filter_map(|size| size.checked_mul(geometry.granule));
-    // One byte more than there is, where that is a number.
+    // One byte past the end of the space, if it is a 64-bit address.
     whole.chain(last.checked_add(2)).collect()
 }
 
-/// Powers of two from a granule on, up to the space.
+/// The powers of two from one granule to the size of the space.
 fn powers(geometry: Geometry) -> impl Iterator<Item = u64> {
     let orders = 0..=geometry.granules.ilog2();
     orders.filter_map(move |order| geometry.granule.checked_mul(1 << order))
 }
 
-/// The request without a boundary, and with each, to be cut at it or not.
+/// The request without a boundary, and with each boundary, cut there or not.
 fn bounded(geometry: Geometry, request: Request) -> Vec<Request> {
     let cut = |boundary| {
         let bounded = request.boundary(boundary);
@@ -165,7 +165,7 @@ fn bounded(geometry: Geometry, request: Request) -> Vec<Request> {
     [request].into_iter().chain(with).collect()
 }
 
-/// First granules and ends of all stretches of granules.
+/// First granule and end of every non-empty range of granules.
 fn pairs(geometry: Geometry) -> impl Iterator<Item = (usize, usize)> {
     let ends = move |first| (first + 1..=geometry.granules).map(move |end| (first, end));
     (0..geometry.granules).flat_map(ends)
@@ -194,11 +194,11 @@ fn extents(geometry: Geometry, reserved: u64, is_cut: bool) -> Vec<Operation> {
         .collect()
 }
 
-/// Every sequence of `length` operations, where each is one of `alphabet` or the release of one of
-/// the grants that there then are. After each operation all is compared.
+/// Every sequence of `length` operations, each of which is one of `alphabet` or the release of a
+/// grant that exists at that point. Compares everything after each operation.
 ///
 /// # Errors
-/// The first sequence with an answer that is not allowed.
+/// The first sequence with an outcome that is not allowed.
 pub fn sequences<S>(
     build: impl Fn() -> S,
     model: &Model,

@@ -1,4 +1,4 @@
-//! Any subject against the model, over random operations.
+//! Any subject compared with the model over random operations.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -7,8 +7,8 @@ use core::ops::Range;
 use super::{Geometry, Mix, Model, Operation, Outcome, Promise, all_operations};
 use crate::{Subject, judge};
 
-/// Spaces at both ends of 64 bits, in the middle, and of all of them; small ones, and one in which
-/// more gaps are large enough than a search looks at.
+/// Spaces at both ends of the 64-bit range, in its middle, and over all of it. Most are small; one
+/// has more sufficient gaps than a search examines.
 pub const GEOMETRIES: [Geometry; 10] = [
     Geometry::low(64, 1),
     Geometry::low(12, 4096),
@@ -32,17 +32,17 @@ pub const GEOMETRIES: [Geometry; 10] = [
 
 const MIXES: [Mix; 3] = [Mix::Growing, Mix::Steady, Mix::Shrinking];
 
-/// Operations of one stream.
+/// The number of operations in a stream.
 const STREAM: usize = 500;
 
-/// What random operations have shown.
+/// The counts of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trial {
-    /// Operations that were compared; after each of them what is reserved was compared too.
+    /// Operations compared, each followed by a comparison of all reserved extents.
     pub operations: u64,
-    /// Requests that got a place.
+    /// Requests that were granted.
     pub granted: u64,
-    /// Requests that got none.
+    /// Requests that were refused.
     pub refused: u64,
 }
 
@@ -64,7 +64,7 @@ impl core::ops::AddAssign for Trial {
     }
 }
 
-/// Counts what a subject answers.
+/// A subject whose outcomes are counted.
 struct Counted<S>(S, Trial);
 
 impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Counted<S> {
@@ -84,11 +84,11 @@ impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Counted<S
     }
 }
 
-/// Compares subjects with the model over streams from `seeds` in every one of [`GEOMETRIES`]. Each
-/// stream is run by the subject and the model that `build` makes for its space and its seed.
+/// Compares subjects with the model over streams from `seeds` in each of [`GEOMETRIES`]. `build`
+/// makes the subject and the model for a space and a seed.
 ///
 /// # Errors
-/// What is needed to repeat the first divergence, and the divergence.
+/// The first divergence, with all that is needed to repeat it.
 pub fn trial<S>(
     build: impl Fn(Geometry, u64) -> (S, Model),
     seeds: Range<u64>,
@@ -116,7 +116,7 @@ where
     Ok(all)
 }
 
-/// As [`trial`], where all streams are run by subjects of one kind.
+/// As [`trial`], for subjects of one kind.
 ///
 /// # Errors
 /// As [`trial`].

@@ -1,48 +1,48 @@
-//! A block that a program has, and contents that are nobody else's.
+//! A live block with contents that differ from every other block's.
 #![expect(unsafe_code, reason = "it fills memory that an allocator gave")]
 
 use core::ptr::NonNull;
 
 use furlong::malloc::{Config, Malloc, Zone};
 
-/// Up to here all words of a block are written; of a longer one the first and the last so many
-/// bytes, a word of each page of its first unit, and then one in so many pages that each unit has
-/// some, at pages that differ.
+/// Largest size, in bytes, of a block of which every word is written. A longer block has words
+/// written in its first and last `WHOLE` bytes, one in each page of its first unit, and then one in
+/// every `FEW` bytes. That reaches every unit, at a different page each time.
 const WHOLE: usize = 512;
 const PAGE: usize = 4096;
 const UNIT: usize = 64 << 10;
 const FEW: usize = 15 * PAGE;
 const WORD: usize = size_of::<u64>();
 
-/// Who gives blocks: an allocator, or a zone of one.
+/// A source of blocks: an allocator, or one of its zones.
 ///
 /// # Safety
-/// A block has as many bytes as it was asked for, which are nobody else's until it is taken back;
-/// at a size of 8 or more it begins at a multiple of 8.
+/// A block has the requested size, and belongs to no other caller until it is taken back. A block
+/// of 8 bytes or more is aligned to 8.
 pub unsafe trait Giver {
-    /// A block of a size at a multiple of an alignment.
+    /// Allocates a block of this size and alignment.
     fn give(&self, request: (usize, usize), zeroed: bool) -> Option<NonNull<u8>>;
 
-    /// How many bytes a block really has.
+    /// The usable size of a block, in bytes.
     ///
     /// # Safety
-    /// A live block that this gave.
+    /// The block is live and came from this source.
     unsafe fn usable(&self, block: NonNull<u8>) -> usize;
 
-    /// Another size for a block at a multiple of 16.
+    /// Resizes a block that is aligned to 16.
     ///
     /// # Safety
-    /// A live block that this gave, which the answer takes the place of.
+    /// The block is live and came from this source. The returned block replaces it.
     unsafe fn resize(&self, block: NonNull<u8>, size: usize) -> Option<NonNull<u8>>;
 
-    /// Takes a block back, perhaps with the size that was asked for.
+    /// Frees a block. `size` is the requested size, if the caller gives it.
     ///
     /// # Safety
-    /// A live block that this gave, and that nobody uses any more.
+    /// The block is live, came from this source, and is not used any more.
     unsafe fn take(&self, block: NonNull<u8>, size: Option<usize>);
 }
 
-// SAFETY: what an allocator is there for, and what is held against the model.
+// SAFETY: allocators guarantee this, and the tests check it against the model.
 unsafe impl<C: Config> Giver for &'static Malloc<C> {
     fn give(&self, (size, align): (usize, usize), zeroed: bool) -> Option<NonNull<u8>> {
         NonNull::new(if zeroed {
@@ -98,7 +98,7 @@ unsafe impl<C: Config> Giver for Zone<C> {
     }
 }
 
-/// A block, filled with words that depend on its key.
+/// A live block, filled with words that depend on its key.
 #[derive(Debug)]
 pub(super) struct Block {
     start: NonNull<u8>,
@@ -106,15 +106,15 @@ pub(super) struct Block {
     key: u64,
 }
 
-// SAFETY: who has it has the block.
+// SAFETY: the value owns its block.
 unsafe impl Send for Block {}
 
 impl Block {
-    /// Fills a block of at least `size` bytes that the caller was given.
+    /// Fills a block of at least `size` bytes.
     fn new(start: NonNull<u8>, size: usize, key: u64) -> Self {
         let block = Self { start, size, key };
         for at in block.places() {
-            // SAFETY: a word inside the block, which is aligned to more.
+            // SAFETY: a word within the block, which is aligned to at least 8.
             unsafe { block.word(at).write(block.expected(at)) };
         }
         block
@@ -124,13 +124,13 @@ impl Block {
         self.start.as_ptr().wrapping_add(at).cast()
     }
 
-    /// What the word at an offset holds.
+    /// The expected word at an offset.
     fn expected(&self, at: usize) -> u64 {
         (self.key ^ at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// The offsets of the words that are written: all near the ends, one in each page of the first
-    /// unit, and some in each unit after it, for an allocator deals in these.
+    /// Offsets of the words that are written: all near both ends, one in each page of the first
+    /// unit, and some in every further unit, because units are what the allocator works in.
     fn places(&self) -> impl Iterator<Item = usize> + use<> {
         let end = self.size / WORD * WORD;
         let first = end.min(WHOLE);
@@ -144,31 +144,31 @@ impl Block {
             .chain((last..end).step_by(WORD))
     }
 
-    /// Whether the first `len` bytes are as they were written.
+    /// True if the first `len` bytes are unchanged.
     fn is_intact_to(&self, len: usize) -> bool {
         self.places().filter(|at| at + WORD <= len).all(|at| {
-            // SAFETY: a word inside the block, which was written.
+            // SAFETY: a word within the block, which was written.
             unsafe { self.word(at).read() == self.expected(at) }
         })
     }
 
-    /// Whether the block is as it was written.
+    /// True if the block is unchanged.
     pub(super) fn is_intact(&self) -> bool {
         self.is_intact_to(self.size)
     }
 
-    /// Where it begins.
+    /// The address of its first byte.
     pub(super) fn address(&self) -> usize {
         self.start.as_ptr().addr()
     }
 
-    /// How many bytes it really has.
+    /// The usable size, in bytes.
     pub(super) fn usable(&self, giver: &impl Giver) -> usize {
-        // SAFETY: a live block that it gave.
+        // SAFETY: a live block from this source.
         unsafe { giver.usable(self.start) }
     }
 
-    /// A new block; the second answer is whether all of it is zero, where that was asked for.
+    /// Allocates a block. The flag is false if a block that has to be zero is not.
     pub(super) fn allocate(
         giver: &impl Giver,
         (size, align): (usize, usize),
@@ -178,19 +178,19 @@ impl Block {
         let start = giver.give((size, align), zeroed)?;
         let mut zero = true;
         if zeroed {
-            // SAFETY: a block of this size, all of which has been written.
+            // SAFETY: a block of this size, all of which is initialised.
             let bytes = unsafe { core::slice::from_raw_parts(start.as_ptr(), size) };
-            // Line by line, for whole lines need no branch for each byte.
+            // In lines of 64 bytes: a whole line needs no branch for each byte.
             let mut lines = bytes.chunks(64);
             zero = lines.all(|line| line.iter().fold(0, |any, byte| any | byte) == 0);
         }
         Some((Self::new(start, size, key), zero))
     }
 
-    /// Another size, perhaps elsewhere; the second answer is whether the contents came along. The
-    /// block as it was where memory is short.
+    /// Resizes the block, which may move. The flag is true if the contents are unchanged. Returns
+    /// the old block if memory is short.
     pub(super) fn resize(self, giver: &impl Giver, size: usize) -> Result<(Self, bool), Self> {
-        // SAFETY: a live block that it gave, at a multiple of 16.
+        // SAFETY: a live block from this source, aligned to 16.
         let Some(start) = (unsafe { giver.resize(self.start, size) }) else {
             return Err(self);
         };
@@ -199,10 +199,10 @@ impl Block {
         Ok((Self::new(start, size, before.key), intact))
     }
 
-    /// Frees it; whether it still had its contents.
+    /// Frees the block. Returns true if its contents were unchanged.
     pub(super) fn free(self, giver: &impl Giver, sized: bool) -> bool {
         let intact = self.is_intact();
-        // SAFETY: a live block that it gave, of this size; it is not used any more.
+        // SAFETY: a live block from this source, of this size; it is not used any more.
         unsafe { giver.take(self.start, sized.then_some(self.size)) };
         intact
     }

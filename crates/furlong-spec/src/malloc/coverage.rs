@@ -1,12 +1,12 @@
-//! Which answers were seen: a stream that frees nothing of another thread's has not shown that to
-//! be right.
+//! The required outcomes of a stream. A stream that never frees another thread's block does not
+//! test such frees.
 #![forbid(unsafe_code)]
 
 use super::operation::Outcome;
 use crate::Coverage;
 use crate::coverage::Cell;
 
-/// What every stream of some length shows.
+/// Cells that every long enough stream covers.
 const ALWAYS: &[Cell] = &[
     ("allocate", "block"),
     ("allocate", "Refused"),
@@ -29,13 +29,14 @@ const ALWAYS: &[Cell] = &[
     ("trim", "done"),
 ];
 
-/// What should have occurred and has not; where memory may be short also that.
+/// The required cells that have not occurred. If memory may be short, some refusals are required
+/// too.
 pub(super) fn gaps(coverage: &Coverage, short: bool) -> Vec<String> {
     let more: &[_] = if short { &[("resize", "Refused")] } else { &[] };
     coverage.missing(ALWAYS.iter().chain(more).copied())
 }
 
-/// An outcome in a word, where the operation says no more.
+/// A name for the outcome, used if the operation gives no better one.
 pub(super) const fn word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Done => "done",

@@ -1,5 +1,5 @@
-//! Allocators: the operations of several threads, a naive model of what is live, streams of
-//! operations, threads that race, zones, and the library's allocator in every arm as a subject.
+//! Allocators: operations of several threads, a naive model of the live blocks, streams of
+//! operations, racing threads, zones, and the library's allocator in every arm as a subject.
 
 mod block;
 mod coverage;

@@ -1,4 +1,4 @@
-//! The naive model: addresses that are never used twice, and a map of what is live.
+//! The naive model: addresses that are never reused, and a map of the live blocks.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -7,32 +7,32 @@ use super::operation::{Operation, Outcome};
 use crate::Subject;
 use crate::compare::Judge;
 
-/// The most bytes that a block may have: a program has no more addresses.
+/// Largest size of a block, in bytes: a program has no larger address space.
 const MOST: usize = 1 << 47;
 
-/// A block that somebody has.
+/// A live block.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     address: usize,
     usable: usize,
 }
 
-/// What is live, and in which place. As a [`Subject`] it allocates upwards and never reuses; as a
-/// [`Judge`] it holds another allocator's answers against what they may be.
+/// The live blocks, by place. As a [`Subject`] it allocates upwards and never reuses an address. As
+/// a [`Judge`] it checks the outcomes of another allocator.
 #[derive(Clone, Debug)]
 pub struct Model {
     places: Vec<Option<Live>>,
-    /// The live blocks' ends, by their beginnings.
+    /// End of each live block, by start.
     extents: BTreeMap<usize, usize>,
     next: usize,
-    /// Whether memory may be short.
+    /// True if memory may be short.
     short: bool,
-    /// Whether blocks have more than a program may use.
+    /// True if usable sizes include bytes that the program may not use.
     sealed: bool,
 }
 
 impl Model {
-    /// A program with so many places, and whether its memory may be short.
+    /// A program with `places` places. `short` is true if memory may be short.
     #[must_use]
     pub fn new(places: usize, short: bool) -> Self {
         Self {
@@ -44,13 +44,14 @@ impl Model {
         }
     }
 
-    /// The same for an allocator whose blocks have more than a program may use.
+    /// The same, for an allocator whose usable sizes may include bytes that the program may not
+    /// use.
     #[must_use]
     pub fn sealed(self, sealed: bool) -> Self {
         Self { sealed, ..self }
     }
 
-    /// Whether a stretch has a byte in common with a live block.
+    /// True if the range overlaps a live block.
     fn overlaps(&self, address: usize, usable: usize) -> bool {
         let end = address.saturating_add(usable);
         let before = self.extents.range(..end).next_back();
@@ -59,7 +60,7 @@ impl Model {
 
     fn put(&mut self, place: usize, live: Live) {
         self.places[place] = Some(live);
-        // A block has at least a byte of its own, so that no two begin at one address.
+        // At least one byte, so that no two blocks begin at the same address.
         self.extents
             .insert(live.address, live.address + live.usable.max(1));
     }
@@ -77,7 +78,7 @@ impl Model {
         }
     }
 
-    /// A block of the model's own.
+    /// Allocates a block from the model's own addresses.
     fn bump(&mut self, size: usize, align: usize) -> Outcome {
         let align = align.max(16);
         if size > MOST || align > MOST {
@@ -92,19 +93,19 @@ impl Model {
         }
     }
 
-    /// The request that an operation makes: its place, size and alignment.
+    /// The place, size and alignment of the request that an operation makes.
     fn request(&self, operation: &Operation) -> Option<(usize, usize, usize)> {
         match *operation {
             Operation::Allocate {
                 place, size, align, ..
             } if self.places[place].is_none() => Some((place, size, align)),
-            // The alignment of the block that was there is not kept.
+            // A resize does not keep the old block's alignment.
             Operation::Resize { place, size } => self.places[place].map(|_| (place, size, 16)),
             _ => None,
         }
     }
 
-    /// Whether a block may be the answer to a request, after which it is live.
+    /// True if a block is a correct result of a request. Makes it live.
     fn accept(&mut self, (place, size, align): (usize, usize, usize), found: &Outcome) -> bool {
         match *found {
             Outcome::Refused => self.short || size > MOST || align > MOST,
@@ -131,7 +132,7 @@ impl Model {
         }
     }
 
-    /// The only answer to what is no request.
+    /// The only correct outcome of an operation that requests no memory.
     fn answer(&mut self, operation: &Operation) -> Outcome {
         match *operation {
             Operation::Look(place) if self.places[place].is_some() => Outcome::Intact(true),
@@ -175,7 +176,7 @@ impl Subject for Model {
     }
 }
 
-/// Whether a count is one that also has what blocks end with: as many blocks, and no fewer bytes.
+/// True if a count has the same blocks and at least the expected bytes.
 fn holds(expected: Outcome, found: Outcome) -> bool {
     let counted = |outcome| match outcome {
         Outcome::Counted { blocks, bytes } => Some((blocks, bytes)),

@@ -1,84 +1,84 @@
-//! What a program asks of an allocator, and what the allocator may answer.
+//! Operations on an allocator, and their outcomes.
 #![forbid(unsafe_code)]
 
-/// The numbers of the threads that a stream tells apart.
+/// The number of threads in a stream.
 pub const THREADS: usize = 4;
 
-/// Something that one of several threads asks. Blocks are named by the place in which the program
-/// keeps them.
+/// An operation of one of several threads. A block is named by the place where the program keeps
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// From now on the caller is this thread, below [`THREADS`].
+    /// Makes this thread, a number below [`THREADS`], the caller from now on.
     Become(usize),
-    /// The caller's heap ends. What the thread still does is served without one.
+    /// Ends the caller's heap. The thread's further calls are served without a heap.
     End,
-    /// A thread begins under the number of the caller, which has ended.
+    /// Begins a new thread under the caller's number, whose thread has ended.
     Begin,
-    /// Allocates a block into a place.
+    /// Allocates a block and keeps it in a place.
     Allocate {
         /// The place.
         place: usize,
-        /// Its bytes.
+        /// Size in bytes.
         size: usize,
-        /// A power of two.
+        /// Alignment, a power of two.
         align: usize,
-        /// Whether all of it has to be zero.
+        /// True if the block has to be zero.
         zeroed: bool,
     },
-    /// Makes the block in a place longer or shorter.
+    /// Resizes the block in a place.
     Resize {
         /// The place.
         place: usize,
-        /// Its bytes from now on.
+        /// New size in bytes.
         size: usize,
     },
-    /// Looks whether the block in a place still has its contents.
+    /// Checks the contents of the block in a place.
     Look(usize),
     /// Frees the block in a place.
     Free(usize),
-    /// Frees the block in a place, and says how many bytes it has.
+    /// Frees the block in a place, with its size given.
     FreeSized(usize),
-    /// Gives back what is kept.
+    /// Returns retained memory to the system.
     Trim,
-    /// Puts another profile in force: the conservative one, or the standard one.
+    /// Switches to another profile: the conservative one if true, else the standard one.
     Follow(bool),
-    /// Goes through a fork, as the parent.
+    /// Passes through a fork, as the parent.
     Fork,
-    /// Counts what is in use.
+    /// Counts the blocks and bytes in use.
     Count,
 }
 
-/// What came of an operation.
+/// The result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
+    /// Success without a value.
     Done,
-    /// There was a block in the place already, or there was none.
+    /// No effect: the place had a block already, or had none.
     Idle,
-    /// Memory is short. A block that was there is as before.
+    /// Memory is short. The old block, if any, is unchanged.
     Refused,
-    /// The block that is in the place from now on.
+    /// The new block in the place.
     Block {
-        /// Where it begins.
+        /// Address of its first byte.
         address: usize,
-        /// How many bytes it really has.
+        /// Usable size in bytes.
         usable: usize,
-        /// Whether all that was asked to be zero is, or all that was there before is still there.
+        /// True if a zeroed block is all zero, or a resized one has kept its contents.
         intact: bool,
     },
-    /// The block in the place: whether it has its contents.
+    /// The contents of the block in the place; true if they are unchanged.
     Intact(bool),
-    /// What is in use.
+    /// The blocks in use.
     Counted {
-        /// Blocks.
+        /// Number of blocks.
         blocks: usize,
-        /// Bytes, by what the blocks really have.
+        /// Sum of their usable sizes, in bytes.
         bytes: usize,
     },
 }
 
 impl Operation {
-    /// Its kind, in a word.
+    /// The name of its kind.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {

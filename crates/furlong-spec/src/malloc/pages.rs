@@ -1,5 +1,4 @@
-//! The system under an allocator that is held against the model: Linux, with a limit, and with a
-//! book of what is mapped.
+//! The page source of an allocator under test: Linux, with a limit and a record of all mappings.
 #![expect(unsafe_code, reason = "it brings memory to an allocator")]
 
 use core::ptr::NonNull;
@@ -8,21 +7,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use furlong::malloc::{Latch, Linux, Misuse, PageSource};
 
-/// What is mapped, by where it begins, and how much more may be.
+/// The length of each mapping by its start, and the number of bytes that may still be mapped.
 #[derive(Debug)]
 struct Book {
     mapped: BTreeMap<usize, usize>,
     left: usize,
-    /// How often somebody has looked at the clock.
+    /// The number of reads of the clock.
     looks: u64,
 }
 
-/// Pages of Linux. What is still mapped at the end is unmapped then.
+/// Pages from Linux. Dropping it unmaps everything that is still mapped.
 #[derive(Debug)]
 pub struct Pages(Mutex<Book>);
 
 impl Pages {
-    /// Pages of at most `limit` bytes altogether.
+    /// A source of at most `limit` bytes in total.
     #[must_use]
     pub const fn new(limit: usize) -> Self {
         Self(Mutex::new(Book {
@@ -36,12 +35,12 @@ impl Pages {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives everything back. Nobody may use it any more.
+    /// Unmaps everything. The memory must not be used any more.
     pub(super) fn unmap_all(&self) {
         let mut book = self.book();
         while let Some((start, len)) = book.mapped.pop_first() {
             book.left += len;
-            // SAFETY: it is mapped, and the allocator that had it is gone.
+            // SAFETY: it is mapped, and the allocator that used it is gone.
             unsafe { Linux.unmap(at(start), len) };
         }
     }
@@ -56,7 +55,7 @@ fn address(start: NonNull<u8>) -> usize {
 }
 
 impl Book {
-    /// The mapping in which a stretch lies whole.
+    /// The mapping that contains the whole range.
     fn holder(&self, start: usize, len: usize) -> (usize, usize) {
         let holder = self.mapped.range(..=start).next_back();
         let (first, whole) = holder.expect("the allocator names memory that is mapped");
@@ -67,7 +66,7 @@ impl Book {
         (*first, *whole)
     }
 
-    /// Cuts a stretch out.
+    /// Removes a range from the record.
     fn cut(&mut self, start: usize, len: usize) {
         let (first, whole) = self.holder(start, len);
         self.mapped.remove(&first);
@@ -81,7 +80,7 @@ impl Book {
     }
 }
 
-// SAFETY: all memory is Linux's; a limit and a book change nothing about it.
+// SAFETY: all memory comes from Linux; the limit and the record do not change it.
 unsafe impl PageSource for Pages {
     fn page_size(&self) -> usize {
         Linux.page_size()
@@ -101,7 +100,7 @@ unsafe impl PageSource for Pages {
     unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
         let mut book = self.book();
         book.cut(address(start), len);
-        // SAFETY: the caller's promise; the book has it.
+        // SAFETY: the caller's promise; the range is recorded as mapped.
         unsafe { Linux.unmap(start, len) };
     }
 
@@ -111,7 +110,7 @@ unsafe impl PageSource for Pages {
 
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
         self.book().holder(address(start), len);
-        // SAFETY: the caller's promise; the book has it.
+        // SAFETY: the caller's promise; the range is recorded as mapped.
         unsafe { Linux.purge(start, len) }
     }
 
@@ -122,7 +121,7 @@ unsafe impl PageSource for Pages {
         if new > old && new - old > book.left {
             return false;
         }
-        // SAFETY: the caller's promise; the book has it.
+        // SAFETY: the caller's promise; the range is recorded as mapped.
         let done = unsafe { Linux.resize(start, old, new) };
         if done {
             book.left = book.left + old - new;
@@ -134,7 +133,7 @@ unsafe impl PageSource for Pages {
     unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
         let mut book = self.book();
         book.holder(address(to), len);
-        // SAFETY: the caller's promise; the book has both.
+        // SAFETY: the caller's promise; both ranges are recorded as mapped.
         let done = unsafe { Linux.relocate(from, len, to) };
         if done {
             book.cut(address(from), len);
@@ -144,7 +143,7 @@ unsafe impl PageSource for Pages {
 
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
         self.book().holder(address(start), len);
-        // SAFETY: the caller's promise; the book has it.
+        // SAFETY: the caller's promise; the range is recorded as mapped.
         unsafe { Linux.guard(start, len) };
     }
 
@@ -160,14 +159,14 @@ unsafe impl PageSource for Pages {
         Linux.wake(latch, caller);
     }
 
-    /// A moment passes with every look, so that in a stream some rounds are due.
+    /// Advances by 100 ms at every read, so that periodic work comes due within a stream.
     fn now_ms(&self) -> u64 {
         let mut book = self.book();
         book.looks += 1;
         book.looks * 100
     }
 
-    /// The same one each time, so that a seed is enough to repeat a stream.
+    /// The same number each time, so that a seed is enough to repeat a stream.
     fn random(&self) -> u64 {
         0x9e37_79b9_7f4a_7c15
     }

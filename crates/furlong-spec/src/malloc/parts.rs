@@ -1,4 +1,4 @@
-//! The arms as types, and the threads of a stream, which may all be one.
+//! The arms as types. The threads of a stream are real, or are all simulated on one thread.
 #![expect(unsafe_code, reason = "it says whose heap the caller has")]
 
 use core::cell::Cell;
@@ -12,7 +12,7 @@ use furlong::malloc::{
 use super::operation::THREADS;
 use super::pages::Pages;
 
-/// An allocator of these arms over [`Pages`], for threads that are real, or numbers of one thread.
+/// A configuration of these arms over [`Pages`]. `T` selects real threads or numbers on one thread.
 #[derive(Debug)]
 pub struct Parts<H, G, T>(PhantomData<(H, G, T)>);
 
@@ -25,19 +25,19 @@ impl<H: Hardening, G: Gate, T: Tier> Config for Parts<H, G, T> {
 }
 
 thread_local! {
-    /// Whether an allocator has the heaps below.
+    /// True if an allocator uses the heaps below.
     static OWNED: Cell<bool> = const { Cell::new(false) };
     static NOW: Cell<usize> = const { Cell::new(0) };
     static HEAPS: [Cell<&'static Heap>; THREADS] =
         const { [const { Cell::new(Heap::vacant()) }; THREADS] };
 }
 
-/// The heaps of the threads that one thread stands for.
+/// The heaps of all threads that are simulated on one thread.
 #[derive(Debug)]
 pub struct Numbered;
 
-// SAFETY: variables of the thread's, for one allocator at a time; which of them is meant changes
-// between calls only.
+// SAFETY: the heaps are thread-local variables, for one allocator at a time. The current one
+// changes only between calls.
 unsafe impl CurrentHeap for Numbered {
     type Pin = ();
 
@@ -52,18 +52,18 @@ unsafe impl CurrentHeap for Numbered {
     }
 }
 
-/// The caller is this one from now on.
+/// Makes `number` the current simulated thread.
 pub(super) fn become_thread(number: usize) {
     NOW.set(number);
 }
 
-/// The caller's heap has not begun.
+/// Gives the current simulated thread a vacant heap.
 pub(super) fn begin() {
-    // SAFETY: it stands for none.
+    // SAFETY: a vacant heap represents no thread.
     unsafe { Numbered::set(Heap::vacant()) };
 }
 
-/// An allocator of its own, which is gone with this.
+/// An allocator that is dropped together with this value.
 #[derive(Debug)]
 pub(super) struct Owned<C: Config<Source = Pages>>(NonNull<Malloc<C>>);
 
@@ -72,30 +72,30 @@ impl<C: Config<Source = Pages>> Owned<C> {
     const LEN: usize = size_of::<Malloc<C>>().next_multiple_of(Self::PAGE);
 
     /// # Panics
-    /// If the thread has one already, for whose blocks it has the heaps; or without memory.
+    /// If this thread has an allocator already, which uses its heaps; or if memory is short.
     pub(super) fn new(limit: usize) -> Self {
         assert!(!OWNED.replace(true), "a thread has one allocator at a time");
         let place = Linux.map(Self::LEN, Self::PAGE);
         let place = place.expect("there are 3 MiB of addresses").cast();
         // SAFETY: fresh pages; the only allocator of the thread, whose heaps have been vacant since
-        // the last was gone.
+        // the last allocator was dropped.
         unsafe { Malloc::new_at(place, Pages::new(limit)) };
         Self(place)
     }
 
-    /// The allocator, for as long as `self` is there.
+    /// The allocator, valid for as long as `self` is.
     pub(super) fn get(&self) -> &'static Malloc<C> {
-        // SAFETY: it was made there, and goes with self; who holds self keeps what this returns no
-        // longer.
+        // SAFETY: constructed there, and dropped with `self`; the holders of `self` drop the
+        // reference no later.
         unsafe { self.0.as_ref() }
     }
 
-    /// Does what a process does in which somebody forks.
+    /// Makes the calls that a process makes around a fork.
     pub(super) fn fork(&self) {
         let malloc = self.get();
-        // SAFETY: nothing is asked between the two.
+        // SAFETY: no call of the allocator comes between the two.
         unsafe { malloc.before_fork() };
-        // SAFETY: as above, once, in the same process.
+        // SAFETY: as above, called once, in the same process.
         unsafe { malloc.after_fork() };
     }
 }
@@ -108,9 +108,9 @@ impl<C: Config<Source = Pages>> Drop for Owned<C> {
         }
         become_thread(0);
         OWNED.set(false);
-        // SAFETY: it was made there once; no heap of it is anybody's any more.
+        // SAFETY: constructed there once; no thread uses its heaps any more.
         unsafe { self.0.drop_in_place() };
-        // SAFETY: pages of this alone.
+        // SAFETY: pages that belong to this value alone.
         unsafe { Linux.unmap(self.0.cast(), Self::LEN) };
     }
 }

@@ -1,21 +1,20 @@
-//! The places in which a program keeps its blocks: what every subject does alike, whoever gives
-//! them.
+//! The places of a program's blocks, the same for every subject and every source of blocks.
 #![forbid(unsafe_code)]
 
 use super::block::{Block, Giver};
 use super::operation::{Operation, Outcome};
 
-/// The blocks that a program has of a giver, by place.
+/// A program's blocks from one source, by place.
 #[derive(Debug)]
 pub struct Places<G> {
     giver: G,
     places: Vec<Option<Block>>,
-    /// Operations so far: each block has contents of its own.
+    /// The number of operations so far, from which each block gets its own contents.
     applied: u64,
 }
 
 impl<G: Giver> Places<G> {
-    /// So many places, without blocks.
+    /// `places` places without blocks.
     #[must_use]
     pub fn new(giver: G, places: usize) -> Self {
         Self {
@@ -25,13 +24,13 @@ impl<G: Giver> Places<G> {
         }
     }
 
-    /// Operations so far, of all kinds.
+    /// The number of operations so far, of all kinds.
     #[must_use]
     pub fn applied(&self) -> u64 {
         self.applied
     }
 
-    /// Carries out an operation on blocks; nothing where it is one on something else.
+    /// Carries out an operation on blocks; `None` if it is another kind of operation.
     pub fn apply(&mut self, operation: &Operation) -> Option<Outcome> {
         self.applied += 1;
         Some(match *operation {
@@ -92,10 +91,10 @@ impl<G: Giver> Places<G> {
         })
     }
 
-    /// Frees everything.
+    /// Frees all blocks.
     ///
     /// # Errors
-    /// A block that was overwritten.
+    /// The first block whose contents were changed.
     pub fn free_all(&mut self) -> Result<(), String> {
         for place in 0..self.places.len() {
             if self.free(place, false) == Outcome::Intact(false) {

@@ -1,11 +1,11 @@
-//! Streams of operations from a seed, or from any other choices: what four threads of a program
-//! might ask, block after block.
+//! Streams of operations from a seed, or from any other choices: the calls of a program with four
+//! threads.
 #![forbid(unsafe_code)]
 
 use super::operation::{Operation, THREADS};
 use crate::{Choices, Random};
 
-/// A size: mostly small, now and then of pages, seldom of megabytes.
+/// A size: mostly small, occasionally of pages, seldom of megabytes.
 pub(super) fn size(random: &mut impl Choices) -> usize {
     match random.below(1000) {
         0 => random.index(3 << 20),
@@ -15,7 +15,7 @@ pub(super) fn size(random: &mut impl Choices) -> usize {
     }
 }
 
-/// An alignment: mostly none of its own.
+/// An alignment: mostly the default.
 pub(super) fn align(random: &mut impl Choices) -> usize {
     match random.below(24) {
         0 => 1 << random.below(20),
@@ -25,7 +25,7 @@ pub(super) fn align(random: &mut impl Choices) -> usize {
     }
 }
 
-/// A stream until its choices are spent.
+/// A stream that ends when its choices are spent.
 #[derive(Clone, Debug)]
 struct Stream<C> {
     random: C,
@@ -35,14 +35,14 @@ struct Stream<C> {
 }
 
 impl<C: Choices> Stream<C> {
-    /// An operation on blocks. The stream believes that nothing is refused; where it is wrong the
-    /// operation is idle.
+    /// An operation on blocks. The stream assumes that nothing is refused; if something was, the
+    /// operation has no effect.
     fn block(&mut self) -> Operation {
         let random = &mut self.random;
         let place = random.index(self.taken.len());
         if !self.taken[place] {
             self.taken[place] = true;
-            // One in many is a size that nobody has.
+            // Rarely a size that is impossible.
             let size = match random.below(5000) {
                 0 => usize::MAX - random.index(1 << 20),
                 1 => usize::MAX / 2 + random.index(1 << 20),
@@ -104,12 +104,12 @@ impl<C: Choices> Iterator for Stream<C> {
     }
 }
 
-/// So many operations of a program with so many places. The seed is enough to repeat them.
+/// `count` operations of a program with `places` places. The seed is enough to repeat them.
 pub fn operations(places: usize, count: usize, seed: u64) -> impl Iterator<Item = Operation> {
     chosen(places, Random::new(seed)).take(count)
 }
 
-/// The same until the choices are spent.
+/// The same operations until the choices are spent.
 pub fn chosen<C: Choices>(places: usize, random: C) -> impl Iterator<Item = Operation> + use<C> {
     Stream {
         random,

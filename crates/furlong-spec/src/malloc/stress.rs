@@ -1,5 +1,5 @@
-//! Threads that allocate, and free what others allocated, at random: whatever is written into
-//! somebody else's block shows.
+//! Threads that allocate, and free each other's blocks, at random. A write into another thread's
+//! block is detected.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -13,24 +13,24 @@ use super::parts::{Owned, Parts};
 use super::stream::{align, size};
 use crate::Random;
 
-/// Blocks that a thread has of its own.
+/// The maximum number of blocks that a thread keeps to itself.
 const OWN: usize = 200;
 
-/// Places from which every thread takes and to which every thread gives.
+/// The number of places shared by all threads.
 const SHARED: usize = 1024;
 
-/// One in so many operations lets the others have the processor.
+/// On average, a thread yields the processor once in this number of operations.
 const YIELD: u64 = 256;
 
-/// After so many operations a thread ends, and another one begins.
+/// The number of operations after which a thread ends and another one begins.
 const LIFE: u64 = 10_000;
 
-/// What a stress came to.
+/// The counts of a stress run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stressed {
     /// Allocations, resizes and frees.
     pub operations: u64,
-    /// Frees of blocks that another thread had allocated or resized.
+    /// Frees of blocks that another thread had allocated or resized last.
     pub remote: u64,
     /// Threads that began and ended.
     pub threads: u64,
@@ -46,10 +46,10 @@ impl fmt::Display for Stressed {
     }
 }
 
-/// A block, and whose it was first.
+/// A block, and the thread that allocated or resized it last.
 type Held = (Block, u64);
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<H: Hardening, G: Gate, T: Tier> {
     malloc: &'static Malloc<Parts<H, G, T>>,
     places: Vec<Mutex<Option<Held>>>,
@@ -58,7 +58,7 @@ struct Shared<H: Hardening, G: Gate, T: Tier> {
 }
 
 impl<H: Hardening, G: Gate, T: Tier> Shared<H, G, T> {
-    /// Puts a block in a place that all share, and takes what was there.
+    /// Puts a block in a random shared place, and takes the block that was there.
     fn exchange(&self, random: &mut Random, held: Held) -> Option<Held> {
         let place = &self.places[random.index(SHARED)];
         place
@@ -69,7 +69,7 @@ impl<H: Hardening, G: Gate, T: Tier> Shared<H, G, T> {
 
     fn free(&self, (block, from): Held, me: u64) {
         if from != me {
-            // Relaxed: a number for a report.
+            // Relaxed: it pairs with nothing; the number is only reported.
             self.remote.fetch_add(1, Ordering::Relaxed);
         }
         let sized = from.is_multiple_of(2);
@@ -92,7 +92,7 @@ impl<H: Hardening, G: Gate, T: Tier> Shared<H, G, T> {
         (block, me)
     }
 
-    /// One thread's life.
+    /// The life of one thread.
     fn live(&self, me: u64, operations: u64, seed: u64) {
         let mut random = Random::new(seed.wrapping_mul(1 << 32).wrapping_add(me));
         let mut own: Vec<Held> = Vec::new();
@@ -118,7 +118,8 @@ impl<H: Hardening, G: Gate, T: Tier> Shared<H, G, T> {
                 _ => self.free(held, me),
             }
         }
-        // Half of what is left outlives the thread, in others' hands.
+        // The remaining blocks outlive the thread in the shared places, or replace blocks freed
+        // here.
         for held in own {
             if let Some(other) = self.exchange(&mut random, held) {
                 self.free(other, me);
@@ -128,7 +129,7 @@ impl<H: Hardening, G: Gate, T: Tier> Shared<H, G, T> {
         self.malloc.end_thread();
     }
 
-    /// Frees what is left, and looks at everything.
+    /// Frees the remaining blocks, and checks the allocator.
     fn finish(&self, seed: u64) {
         for place in &self.places {
             let held = place.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -148,12 +149,12 @@ impl<H: Hardening, G: Gate, T: Tier> Shared<H, G, T> {
     }
 }
 
-/// `threads` threads at a time do about so many operations together. Each lives for a while, then
-/// another one takes its number.
+/// Runs about `operations` operations on `threads` threads at a time. Each thread ends after a
+/// while, and another one continues with its number.
 ///
 /// # Panics
-/// If a byte of a block was changed by somebody else, something that should be zero is not, or a
-/// block is lost in the end.
+/// If a byte of a block was changed by another thread, a zeroed block is not zero, or a block is
+/// lost at the end.
 #[must_use]
 pub fn stress<H: Hardening, G: Gate, T: Tier>(
     threads: u64,
@@ -190,6 +191,6 @@ pub fn stress<H: Hardening, G: Gate, T: Tier>(
             threads: lives * threads,
         }
     };
-    // A thread of its own, for the heap that is the caller's is a variable of the thread.
+    // A separate thread, because the current heap is a thread-local variable.
     std::thread::spawn(run).join().expect("no block is lost")
 }

@@ -1,5 +1,5 @@
-//! The library's allocator as a subject, and threads as numbers: what several threads do, in an
-//! order that the seed decides.
+//! The library's allocator as a subject. Threads are numbers, so the seed decides the order of
+//! their operations.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -11,10 +11,10 @@ use super::parts::{Owned, Parts, become_thread, begin};
 use super::places::Places;
 use crate::Subject;
 
-/// After so many operations all invariants are walked.
+/// The number of operations between two checks of all invariants.
 const WALK: u64 = 4096;
 
-/// An allocator and the blocks that a program has of it.
+/// An allocator and a program's blocks from it.
 #[derive(Debug)]
 pub struct Allocator<H: Hardening, G: Gate, T: Tier> {
     owned: Owned<Parts<H, G, T>>,
@@ -23,7 +23,7 @@ pub struct Allocator<H: Hardening, G: Gate, T: Tier> {
 }
 
 impl<H: Hardening, G: Gate, T: Tier> Allocator<H, G, T> {
-    /// A program with so many places, in a system with so many bytes.
+    /// A program with `places` places, in a system with `limit` bytes.
     #[must_use]
     pub fn new(places: usize, limit: usize) -> Self {
         become_thread(0);
@@ -35,10 +35,10 @@ impl<H: Hardening, G: Gate, T: Tier> Allocator<H, G, T> {
         }
     }
 
-    /// Frees everything, walks all invariants, and counts what is left.
+    /// Frees everything, checks all invariants, and counts what remains in use.
     ///
     /// # Errors
-    /// What is broken, or in use although nobody has it.
+    /// The invariant broken, or the memory still in use.
     pub fn finish(mut self) -> Result<(), String> {
         let malloc = self.owned.get();
         self.places.free_all()?;

@@ -1,4 +1,4 @@
-//! Every arm against the model, over streams from seeds.
+//! Every arm compared with the model, over streams from seeds.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -14,27 +14,27 @@ use super::stream::operations;
 use super::subject::Allocator;
 use crate::{Coverage, Subject, judge};
 
-/// The places of a stream's program.
+/// The number of places in a stream's program.
 const PLACES: usize = 600;
 
-/// Bytes that are short for it.
+/// A memory limit, in bytes, that is short for such a program.
 const SHORT: usize = 26 << 20;
 
-/// The operations of one stream.
+/// The number of operations in a stream.
 const LENGTH: usize = 100_000;
 
 type Run = fn(&Trial, u64, usize) -> Result<Coverage, String>;
 
-/// An arm, and the memory that it has.
+/// An arm and its memory limit.
 #[derive(Debug)]
 pub struct Trial {
-    /// Its name.
+    /// Name of the arm.
     pub name: &'static str,
     limit: usize,
     run: Run,
 }
 
-/// Every arm, and the default one where memory is short.
+/// Every arm, and the default arm with short memory.
 pub const TRIALS: [Trial; 6] = [
     Trial::of("default", usize::MAX, one::<Checked, Inlined, Batched>),
     Trial::of("plain", usize::MAX, one::<NoHardening, Inlined, Batched>),
@@ -53,10 +53,10 @@ impl Trial {
         self.limit < usize::MAX
     }
 
-    /// A stream from each seed. Returns what was seen.
+    /// Runs a stream for each seed. Returns the outcomes that occurred.
     ///
     /// # Errors
-    /// The seed, and where the arm and the model part.
+    /// The seed, and the first divergence between arm and model.
     pub fn run(&self, seeds: Range<u64>) -> Result<Coverage, String> {
         let mut all = Coverage::default();
         for seed in seeds {
@@ -66,7 +66,7 @@ impl Trial {
         Ok(all)
     }
 
-    /// What should have been seen and has not.
+    /// The required outcomes that have not occurred.
     #[must_use]
     pub fn gaps(&self, coverage: &Coverage) -> Vec<String> {
         gaps(coverage, self.is_short())
@@ -92,16 +92,16 @@ fn one<H: Hardening, G: Gate, T: Tier>(
     })
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn said(panic: &(dyn core::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.unwrap_or_else(|| "it panicked".to_owned())
 }
 
-/// Whose a place's block is: a thread's number, and the how many-th thread of that number it was.
+/// The thread that owns a place's block: its number, and how many threads had that number before.
 type Owner = (usize, u32);
 
-/// A subject whose outcomes are counted, with whose blocks were freed by whom.
+/// A subject whose outcomes are counted. For each free, the count says whose block it was.
 struct Watched<S> {
     subject: S,
     coverage: Coverage,
@@ -136,7 +136,7 @@ impl<S> Watched<S> {
         }
     }
 
-    /// The outcome in a word, after what it changes is noted.
+    /// Updates the owners, and returns the name of the outcome.
     fn note(&mut self, operation: &Operation, outcome: &Outcome) -> &'static str {
         match (*operation, *outcome) {
             (Operation::Become(number), _) => self.now = number,

@@ -1,5 +1,5 @@
-//! Zones of one allocator beside its own blocks, at random: each block keeps its contents until it
-//! is freed, or its zone is gone, and what is in use is at every moment what the model has.
+//! Zones of an allocator next to its own blocks, at random. Each block keeps its contents until it
+//! or its zone is freed, and the memory in use always equals the model's.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -11,27 +11,27 @@ use super::parts::{Owned, Parts};
 use super::stream::{align, size};
 use crate::Random;
 
-/// The zones that there may be at a time.
+/// The maximum number of zones at a time.
 const ZONES: usize = 5;
 
-/// The blocks that each of them, and the allocator itself, may have.
+/// The maximum number of blocks in each zone, and outside the zones.
 const PLACES: usize = 120;
 
-/// After so many operations everything is counted, and all invariants are walked.
+/// The number of operations between two counts with a check of all invariants.
 const COUNT: u64 = 1500;
 
 type Parted<H> = Parts<H, Inlined, Batched>;
 
-/// What a run came to.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Zoned {
     /// Allocations, resizes and frees.
     pub operations: u64,
-    /// Those among them that were refused.
+    /// Allocations and resizes that were refused.
     pub refused: u64,
-    /// Zones that were made.
+    /// Zones that were created.
     pub zones: u64,
-    /// Blocks that went with their zone.
+    /// Blocks that were freed with their zone.
     pub dropped: u64,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Zoned {
     }
 }
 
-/// A zone, or the allocator itself, and the blocks that the program has of it.
+/// A zone, or the allocator itself, and the program's blocks from it.
 struct Holder<H: Hardening> {
     malloc: &'static Malloc<Parted<H>>,
     zone: Option<Zone<Parted<H>>>,
@@ -53,7 +53,7 @@ struct Holder<H: Hardening> {
 }
 
 impl<H: Hardening> Holder<H> {
-    /// The block of an operation; the word says what went wrong.
+    /// Runs one operation on a random block. The error names the fault.
     fn step(&mut self, random: &mut Random, done: &mut Zoned) -> Result<(), &'static str> {
         done.operations += 1;
         let full = self.blocks.len() >= PLACES || random.below(5) < 2;
@@ -99,14 +99,14 @@ impl<H: Hardening> Holder<H> {
         Ok(())
     }
 
-    /// Whether all its blocks are as they were written, and how many bytes they really have.
+    /// The sum of the usable sizes, in bytes; `None` if a block was changed.
     fn count(&self) -> Option<usize> {
         let usable = |block: &Block| block.is_intact().then(|| block.usable(&self.malloc));
         self.blocks.iter().map(usable).sum()
     }
 }
 
-/// What is in use is what the holders have, and no invariant is broken.
+/// Checks that the memory in use is that of the holders, and that no invariant is broken.
 fn count<H: Hardening>(
     malloc: &'static Malloc<Parted<H>>,
     holders: &[Holder<H>],
@@ -169,11 +169,11 @@ fn run<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, 
     Ok(done)
 }
 
-/// At least so many operations of a program in a system with so many bytes. The seed is enough to
-/// repeat them.
+/// Runs at least `operations` operations of a program in a system with `limit` bytes. The seed is
+/// enough to repeat them.
 ///
 /// # Errors
-/// Where the allocator and the model part.
+/// The first divergence between allocator and model.
 pub fn zones<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, String> {
     let thread = std::thread::spawn(move || run::<H>(operations, limit, seed));
     thread
