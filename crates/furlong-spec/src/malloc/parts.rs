@@ -85,8 +85,8 @@ impl<C: Config<Source = Pages>> Owned<C> {
 
     /// The allocator, valid for as long as `self` is.
     pub(super) fn get(&self) -> &'static Malloc<C> {
-        // SAFETY: constructed there, and dropped with `self`; the holders of `self` drop the
-        // reference no later.
+        // SAFETY: constructed there, and dropped with `self`; the holders of `self` keep no
+        // reference longer than that.
         unsafe { self.0.as_ref() }
     }
 

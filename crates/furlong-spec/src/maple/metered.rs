@@ -1,4 +1,4 @@
-//! The heap, metered: how many bytes trees have.
+//! The heap with a count of the bytes that trees hold.
 #![expect(unsafe_code, reason = "a source of memory promises what it gives")]
 
 use std::alloc::Layout;
@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 
 use furlong::maple::{Heap, Source};
 
-/// The heap, which knows how many bytes this thread's trees have of it: of nodes in a tree, of such
-/// as are kept for later, and of such as readers may still have.
+/// The heap, with a count of the bytes that this thread's trees hold. It includes nodes in a tree,
+/// nodes kept for later, and nodes that readers may still use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Metered;
 
@@ -17,14 +17,14 @@ thread_local! {
 }
 
 impl Metered {
-    /// Bytes that were allocated on this thread and not freed on it, modulo 2^64.
+    /// Bytes allocated on this thread less bytes freed on it, modulo 2^64.
     #[must_use]
     pub fn bytes() -> u64 {
         BYTES.get()
     }
 }
 
-// SAFETY: the heap promises as much.
+// SAFETY: the heap gives the same guarantee.
 unsafe impl Source for Metered {
     fn allocate(layout: Layout) -> Option<NonNull<u8>> {
         let memory = Heap::allocate(layout)?;

@@ -1,5 +1,5 @@
-//! Maps from extents to entries: a list that is searched from its start, the library's tree, and
-//! streams of operations for both; and a heap that knows how much of it trees have.
+//! Maps from extents to entries: a list that is searched from its start, the library's tree,
+//! streams of operations for both, and a heap that counts the trees' bytes.
 #![deny(unsafe_code)]
 
 mod metered;

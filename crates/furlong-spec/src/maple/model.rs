@@ -1,10 +1,10 @@
-//! A list of extents, searched from its start.
+//! The naive model: a list of extents, searched from its start.
 #![forbid(unsafe_code)]
 
 use super::operation::{Operation, Outcome, Piece, Refusal};
 use crate::Subject;
 
-/// Pieces in order. Every operation goes through all of them.
+/// Pieces in order. Every operation examines all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     pieces: Vec<Piece>,
@@ -17,7 +17,7 @@ impl Model {
         Self::default()
     }
 
-    /// All there is, in order.
+    /// All pieces, in order.
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
@@ -43,7 +43,7 @@ impl Model {
         gaps
     }
 
-    /// Cuts a hole; returns what lay wholly in it.
+    /// Clears the extent. Returns the pieces that lay wholly in it.
     fn cut(&mut self, start: u64, last: u64) -> Vec<Piece> {
         let mut displaced = Vec::new();
         let mut kept = Vec::new();
@@ -77,7 +77,8 @@ impl Model {
         };
         let mut others = self.overlapping(start.min(old.0), last.max(old.1));
         others.retain(|piece| *piece != old && piece.0 <= last && start <= piece.1);
-        // The one before is found first, as the new extent is looked at from its start.
+        // The lower neighbour is reported first, because the library checks the new extent from its
+        // start.
         let before = others.iter().rev().find(|piece| piece.1 < old.0);
         let in_the_way = if index < start || last < index {
             Some(&old)

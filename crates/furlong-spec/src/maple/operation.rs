@@ -1,62 +1,62 @@
-//! What can be asked of a map, and what it can answer.
+//! Operations on a map, and their outcomes.
 #![forbid(unsafe_code)]
 
-/// An extent, both ends inclusive, and its value.
+/// An extent (both ends inclusive) and its value.
 pub type Piece = (u64, u64, u32);
 
-/// One operation; extents are given by their first and last index.
+/// An operation. Extents are given by their first and last index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// What is at the index: an entry or a gap, with its extent.
+    /// Looks up the entry or the gap at an index, with its extent.
     Walk(u64),
-    /// The first entry that has the index or lies behind it.
+    /// Finds the first entry that contains the index or lies above it.
     Find(u64),
-    /// The last entry that has the index or lies before it.
+    /// Finds the last entry that contains the index or lies below it.
     FindBack(u64),
-    /// All entries that overlap the extent.
+    /// Lists all entries that overlap the extent.
     Range(u64, u64),
-    /// The same, from the last on.
+    /// Lists the same entries in reverse order.
     RangeBack(u64, u64),
-    /// Gives the extent a value, if nothing is there.
+    /// Stores a value in the extent if it is empty.
     Insert(u64, u64, u32),
-    /// Gives the extent a value, over whatever is there.
+    /// Stores a value in the extent and displaces any entries there.
     Store(u64, u64, u32),
-    /// Takes out the entry that has the index.
+    /// Removes the entry that contains the index.
     Erase(u64),
-    /// Leaves nothing in the extent.
+    /// Clears the extent.
     EraseRange(u64, u64),
-    /// Gives the entry that has the index another extent.
+    /// Gives the entry that contains the index another extent.
     Resize(u64, u64, u64),
-    /// The lowest place of that size in the extent.
+    /// Finds the lowest place of that size in the extent.
     LowestGap(u64, u64, u64),
-    /// The highest place of that size in the extent.
+    /// Finds the highest place of that size in the extent.
     HighestGap(u64, u64, u64),
-    /// The length of the largest gap.
+    /// Returns the length of the largest gap.
     LargestGap,
 }
 
-/// Why nothing was changed.
+/// The reason that an operation changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// This extent is in the way.
+    /// An entry with this extent is in the way.
     Occupied(u64, u64),
-    /// No entry has the index.
+    /// No entry contains the index.
     Vacant,
-    /// There was no memory.
+    /// Memory is short.
     NoMemory,
 }
 
-/// What an operation answers.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// These entries, in the order asked for; of a change, those that it has displaced.
+    /// Entries in the requested order; for a change, the entries displaced.
     Pieces(Vec<Piece>),
-    /// A gap with this extent.
+    /// The extent of a gap.
     Gap(u64, u64),
-    /// Where there is room, if there is.
+    /// The extent found, if there is one.
     Room(Option<(u64, u64)>),
     /// A length.
     Length(u64),
-    /// Nothing has changed.
+    /// The operation was refused and changed nothing.
     Refused(Refusal),
 }

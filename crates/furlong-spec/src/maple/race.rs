@@ -1,8 +1,8 @@
-//! Look-ups beside a writer that never pauses, judged by what the writer says of each index.
+//! Look-ups concurrent with a writer that never pauses, judged by the writer's announcements.
 //!
-//! The writer announces what becomes of an index before it changes the tree, and says when it has.
-//! A reader looks at that before it looks into the tree and again afterwards: what it finds must be
-//! one of the numbers that the index has had, or was to get, between the two.
+//! The writer announces the next number of an index before it changes the tree, and marks the
+//! change as ended afterwards. A reader reads the announcement before its look-up and again after
+//! it. The number found must be one that the index had, or was to get, between the two readings.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::Random;
 type Nodes<const LEAF: usize, const INNER: usize> = Custom<Fan<LEAF, INNER, 32>, Heap>;
 type Map<'r, C> = RcuMaple<VirtAddr, RcuBox<Area>, &'r Domain, SpinLock, C>;
 
-/// An entry that knows its number twice, and whether it lives.
+/// An entry that holds its number twice, and a mark that it is live.
 #[derive(Debug)]
 struct Area {
     number: u32,
@@ -57,15 +57,16 @@ impl Drop for Area {
     }
 }
 
-/// What the writer says of an index: twice the number of changes that have ended, and one more
-/// while one goes on; and the numbers (0 for none) after changes of even and of odd counts.
+/// The writer's announcement for an index. `turn` is twice the number of ended changes, plus one
+/// during a change. `numbers` are the index's numbers (0 for none) after an even and after an odd
+/// count of changes.
 #[derive(Default)]
 struct Said {
     turn: AtomicU64,
     numbers: [AtomicU32; 2],
 }
 
-/// A look at what was said, at one moment.
+/// A consistent reading of an announcement.
 #[derive(Clone, Copy)]
 struct Heard {
     turn: u64,
@@ -95,39 +96,39 @@ impl Said {
 }
 
 impl Heard {
-    /// The counts of changes after which a number was heard.
+    /// The counts of changes for which the reading knows the number.
     fn counts(self) -> std::ops::RangeInclusive<u64> {
         self.turn / 2..=self.turn.div_ceil(2)
     }
 
-    /// Whether the index had this number, or was to get it.
+    /// True if the index had this number or was about to get it.
     fn has(self, number: u32) -> bool {
         self.counts()
             .any(|count| self.numbers[count as usize % 2] == number)
     }
 }
 
-/// A race to be run.
+/// The parameters of a race.
 #[derive(Clone, Copy, Debug)]
 pub struct Race {
-    /// Look-ups altogether.
+    /// The number of look-ups of all readers together.
     pub looks: u64,
-    /// Readers.
+    /// The number of readers.
     pub readers: usize,
-    /// What everybody draws from.
+    /// The seed for all threads.
     pub seed: u64,
 }
 
-/// What was right.
+/// The counts of a race without an error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Finish {
-    /// Look-ups whose answers were judged.
+    /// Look-ups that were judged correct.
     pub judged: u64,
-    /// Of these, beside a change of the index that was looked for.
+    /// Those during which the index looked up was changed.
     pub beside: u64,
-    /// Look-ups during which the index changed too often for that; their entries were whole.
+    /// Look-ups during which the index changed too often to be judged; their entries were intact.
     pub unjudged: u64,
-    /// Changes by the writer.
+    /// Changes made by the writer.
     pub changes: u64,
 }
 
@@ -148,10 +149,10 @@ impl fmt::Display for Finish {
 }
 
 impl Race {
-    /// Runs on a tree of nodes of that size over so many indices.
+    /// Runs the race on a tree with nodes of this size and `indices` indices.
     ///
     /// # Errors
-    /// The first answer that was wrong.
+    /// The first wrong look-up.
     pub fn run<const LEAF: usize, const INNER: usize>(
         &self,
         indices: usize,
@@ -220,11 +221,11 @@ fn read<C: furlong::maple::Config>(
         let guard = reader.enter();
         let view = map.read(&guard);
         for _ in 0..64 {
-            // Every other look is near the change that goes on, if any does.
+            // Half of the look-ups are near the change in progress.
             let index = match random.below(2) {
                 0 => random.index(said.len()),
                 _ => {
-                    // Relaxed: a hint.
+                    // Relaxed: it pairs with nothing, because a stale hint is good enough.
                     let near = hot.load(Ordering::Relaxed) + random.below(4);
                     (near as usize).min(said.len() - 1)
                 }
@@ -237,7 +238,7 @@ fn read<C: furlong::maple::Config>(
     Ok(finish)
 }
 
-/// Looks one index up, and holds the answer against what was said before and is said after.
+/// Looks up one index, and compares the result with the readings before and after it.
 fn judge<C: furlong::maple::Config>(
     view: View<'_, VirtAddr, RcuBox<Area>, C>,
     index: usize,
@@ -253,7 +254,7 @@ fn judge<C: furlong::maple::Config>(
         return Err(format!("{index:?}: {at:?} is torn or was freed"));
     }
     let number = found.map_or(0, |(_, area)| area.number);
-    // The answer was read before what follows.
+    // Orders the look-up before the second reading.
     fence(Ordering::SeqCst);
     let after = hear();
     if *after.counts().start() > *before.counts().end() + 1 {
@@ -271,7 +272,7 @@ fn judge<C: furlong::maple::Config>(
     Ok(())
 }
 
-/// Changes the tree until it is stopped.
+/// Changes the tree until it is told to stop.
 fn write<C: furlong::maple::Config>(
     map: &Map<'_, C>,
     said: &[Said],
@@ -282,7 +283,7 @@ fn write<C: furlong::maple::Config>(
     let mut changes = 0;
     while !stop.load(Ordering::SeqCst) {
         let start = random.below(said.len() as u64);
-        // Relaxed: a hint.
+        // Relaxed: it pairs with nothing, because a stale hint is good enough.
         hot.store(start, Ordering::Relaxed);
         change(&mut map.lock(), said, start, &mut random);
         changes += 1;
@@ -295,7 +296,7 @@ fn write<C: furlong::maple::Config>(
 
 type Writer<'s, 'm, 'r, C> = &'s mut Session<'m, VirtAddr, RcuBox<Area>, &'r Domain, SpinLock, C>;
 
-/// A store, an erasing or a resizing at an index, announced.
+/// Makes one announced change at an index: a store, an erasure or a resize.
 fn change<C: furlong::maple::Config>(
     session: Writer<'_, '_, '_, C>,
     said: &[Said],
@@ -340,7 +341,7 @@ fn change<C: furlong::maple::Config>(
 
 const MEMORY: &str = "there is memory";
 
-/// Lets the entry at an index reach less far on one side, and less or further on the other.
+/// Resizes the entry at an index: it shrinks on one side, and shrinks or grows on the other.
 fn resize<C: furlong::maple::Config>(
     session: Writer<'_, '_, '_, C>,
     said: &[Said],
@@ -368,7 +369,7 @@ fn resize<C: furlong::maple::Config>(
     });
 }
 
-/// Says what becomes of the indices from `start` to `last`, lets it be so, and says that it is.
+/// Announces the numbers of the indices from `start` to `last`, runs `change`, and marks its end.
 fn announced(
     said: &[Said],
     (start, last): (u64, u64),
@@ -379,7 +380,7 @@ fn announced(
     for (index, said) in (start..).zip(said) {
         said.announce(number(index));
     }
-    // Who sees anything of the change also sees that it was announced.
+    // A reader that sees any part of the change also sees its announcement.
     fence(Ordering::SeqCst);
     change();
     said.iter().for_each(Said::end);

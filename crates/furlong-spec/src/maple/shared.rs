@@ -1,4 +1,4 @@
-//! The library's tree with readers beside it, as a subject: every answer is read under a guard.
+//! The library's tree with readers, as a subject. Every look-up runs under a guard.
 #![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
@@ -27,7 +27,7 @@ impl Value for RcuBox<u32> {
     }
 }
 
-/// A tree with readers, in a domain that is polled now and then.
+/// A tree with readers, in a domain that is polled occasionally.
 #[derive(Debug)]
 pub struct SharedTree<E: Value + Retire, C: Config> {
     /// The tree.
@@ -35,7 +35,7 @@ pub struct SharedTree<E: Value + Retire, C: Config> {
     changes: usize,
 }
 
-/// The domain of all such trees.
+/// The domain of all these trees.
 pub static RCU: Domain = Domain::new();
 
 impl<E: Value + Retire, C: Config> SharedTree<E, C> {
@@ -48,7 +48,7 @@ impl<E: Value + Retire, C: Config> SharedTree<E, C> {
         }
     }
 
-    /// Carries out an operation that takes the lock; none of the others.
+    /// Carries out an operation that takes the lock; `None` for other operations.
     pub fn change(&mut self, operation: &Operation) -> Option<Outcome> {
         const NO_MEMORY: Outcome = Outcome::Refused(Refusal::NoMemory);
         let mut session = self.map.lock();

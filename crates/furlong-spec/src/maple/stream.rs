@@ -7,13 +7,13 @@ use super::operation::Operation;
 use crate::mix::Mix;
 use crate::{Choices, Random};
 
-/// `n` operations on indices below `space`, with the last index of all now and then; `space` 0
-/// means all indices.
+/// `n` operations on indices below `space`, and occasionally on the last index. If `space` is 0, on
+/// all indices.
 pub fn operations(space: u64, mix: Mix, n: usize, seed: u64) -> impl Iterator<Item = Operation> {
     chosen(space, mix, Random::new(seed)).take(n)
 }
 
-/// The same until the choices are spent.
+/// The same operations until the choices are spent.
 pub fn chosen<C: Choices>(
     space: u64,
     mix: Mix,
@@ -34,7 +34,7 @@ fn index(space: u64, random: &mut impl Choices) -> u64 {
     }
 }
 
-/// Mostly short extents, sometimes any.
+/// An extent: mostly short, sometimes of any length.
 fn extent(space: u64, random: &mut impl Choices) -> (u64, u64) {
     let start = index(space, random);
     if random.below(12) == 0 {

@@ -12,13 +12,13 @@ use furlong::maple::{
 use super::operation::{Operation, Outcome, Piece, Refusal};
 use crate::Subject;
 
-/// An entry that stands for a number.
+/// An entry that represents a number.
 pub trait Value: Split {
     /// The entry for a number.
     fn of(number: u32) -> Self;
     /// The number of an entry.
     fn number(&self) -> u32;
-    /// The number of an entry that is lent.
+    /// The number of a borrowed entry.
     fn lent(entry: Self::Ref<'_>) -> u32;
 }
 
@@ -68,7 +68,7 @@ impl<E: Value, C: Config> Default for Tree<E, C> {
     }
 }
 
-/// The extent from one index to another.
+/// The extent from `start` to `last`, both included.
 pub(super) fn extent(start: u64, last: u64) -> Extent<VirtAddr> {
     Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).expect("streams order them")
 }
@@ -150,7 +150,7 @@ impl<E: Value, C: Config> Tree<E, C> {
     }
 }
 
-/// What a look at a tree answers.
+/// The outcome of a look-up in a tree.
 pub(super) fn answer<E: Value, C: Config>(
     view: View<'_, VirtAddr, E, C>,
     operation: &Operation,

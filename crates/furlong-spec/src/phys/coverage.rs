@@ -1,14 +1,14 @@
-//! What has occurred: operations by kind, and what came of them.
+//! Counts of operations by kind and outcome, for tables.
 #![forbid(unsafe_code)]
 
 use super::operation::{Operation, Outcome};
 use crate::{Coverage, Subject};
 
-/// The outcomes, in a word each, that an operation can have.
+/// The names of the outcomes that each kind of operation can have.
 pub type Cells = &'static [(&'static str, &'static [&'static str])];
 
-/// Cells that should have occurred and have not, and cells that have and should not; those of
-/// `seldom` may.
+/// Cells that are required and have not occurred, and cells that have occurred and are not allowed.
+/// Those of `seldom` are allowed and not required.
 pub(super) fn differences(coverage: &Coverage, cells: &[Cells], seldom: Cells) -> Vec<String> {
     let listed = |cells: Cells| {
         let each = cells.iter();

@@ -1,4 +1,5 @@
-//! The plain half of the model: a sorted list of segments, for frames too many to keep a map of.
+//! The simple half of the model: a sorted list of segments, for too many frames for a map of
+//! frames.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -7,8 +8,8 @@ use furlong::phys::FRAME_BITS;
 
 use super::operation::{Name, Refusal};
 
-/// A sorted list of segments, by name: they are numbered as they come to be, by a plug or by a
-/// split.
+/// A sorted list of segments by name. Plugs and splits make segments, which are numbered in that
+/// order.
 #[derive(Clone, Debug, Default)]
 pub struct SortedList {
     segments: Vec<(Range<u64>, Name)>,
@@ -16,7 +17,7 @@ pub struct SortedList {
 }
 
 impl SortedList {
-    /// No segments.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -28,7 +29,7 @@ impl SortedList {
         &self.segments
     }
 
-    /// The first segment that ends above `frame`, if there is one.
+    /// Index of the first segment that ends above `frame`.
     fn position(&self, frame: u64) -> usize {
         self.segments
             .partition_point(|(frames, _)| frames.end <= frame)
@@ -42,7 +43,7 @@ impl SortedList {
     /// Adds a segment.
     ///
     /// # Errors
-    /// [`Refusal::Beyond`], [`Refusal::Overlap`] with the lowest segment in the way.
+    /// [`Refusal::Beyond`]; [`Refusal::Overlap`] with the lowest segment in the way.
     pub fn plug(&mut self, frames: Range<u64>) -> Result<Name, Refusal> {
         if frames.end > 1 << FRAME_BITS {
             return Err(Refusal::Beyond);
@@ -58,7 +59,7 @@ impl SortedList {
         }
     }
 
-    /// Takes frames out; where that leaves two parts of a segment, returns the upper one's name.
+    /// Removes frames. If two parts of a segment remain, returns the name of the upper one.
     ///
     /// # Errors
     /// [`Refusal::Unknown`], [`Refusal::Crosses`], [`Refusal::LastSegment`].
@@ -83,7 +84,7 @@ impl SortedList {
         Ok(split)
     }
 
-    /// The segment that has `frame`, and the frame's offset in it.
+    /// The segment that contains `frame`, and the frame's offset in it.
     #[must_use]
     pub fn find(&self, frame: u64) -> Option<(Name, u64)> {
         let (frames, name) = self.segments.get(self.position(frame))?;

@@ -1,5 +1,4 @@
-//! The naive model: a sorted list of segments and a map of frames; every answer by looking at all
-//! of it.
+//! The naive model: a sorted list of segments and a map of frames. Every answer examines all of it.
 #![forbid(unsafe_code)]
 
 mod ask;
@@ -18,19 +17,19 @@ use self::scarce::Memory;
 use super::operation::{HELD, Name, Operation, Outcome, Refusal, Shown};
 use crate::Subject;
 
-/// A sorted list, and a map of the frames below a limit.
+/// A sorted list of segments, and a map of the frames in a space.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Where the map's frames begin.
+    /// The first frame of the map.
     base: u64,
     frames: Vec<Frame>,
     segments: Vec<Shown>,
     named: usize,
     started: bool,
     held: [Option<Range<u64>>; HELD],
-    /// Hosted ranges, gone or not.
+    /// Hosted ranges, those removed included.
     hosts: Vec<Host>,
-    /// How many pieces an arm has room for.
+    /// The maximum number of pieces of the arm; `None` if there is no limit.
     room: Option<usize>,
     memory: Memory,
 }
@@ -38,7 +37,7 @@ pub struct Model {
 type Answer = Result<Outcome, Refusal>;
 
 impl Model {
-    /// An empty table over `count` frames from `base` on, in an arm with room for so many pieces.
+    /// An empty table over `count` frames from `base` on, in an arm with room for `room` pieces.
     #[must_use]
     pub fn new(base: u64, count: usize, room: Option<usize>) -> Self {
         Self {
@@ -89,7 +88,7 @@ impl Model {
         found.ok_or(Refusal::Stale(name))
     }
 
-    /// Stretches of frames of one segment that are not isolated.
+    /// The number of maximal runs of frames of one segment that are not isolated.
     fn pieces(&self) -> usize {
         let seen = |frame: &Frame| frame.owner.filter(|_| !frame.isolated);
         let mut before = None;
@@ -101,7 +100,7 @@ impl Model {
         count
     }
 
-    /// As many as there ever are when some isolations are taken back, whichever, and others not.
+    /// The largest number of pieces after aborting any subset of these isolations.
     fn pieces_to_come(&self, isolations: &[Range<u64>]) -> usize {
         let Some((first, others)) = isolations.split_first() else {
             return self.pieces();
@@ -112,7 +111,7 @@ impl Model {
             .max(without.pieces_to_come(others))
     }
 
-    /// Whether there is room for all that there may come to be, with frames that are about to be
+    /// Refuses if the pieces could exceed the room at any later time. `more` are frames about to be
     /// isolated.
     fn has_room(&self, more: Option<&Range<u64>>) -> Result<(), Refusal> {
         let Some(room) = self.room.filter(|_| self.started) else {
@@ -130,7 +129,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether nothing is in the way of a plug.
+    /// Refuses if a plug is impossible.
     fn may_plug(&self, frames: &Range<u64>) -> Result<(), Refusal> {
         if frames.end > 1 << FRAME_BITS {
             return Err(Refusal::Beyond);
@@ -180,7 +179,7 @@ impl Model {
         Ok(Outcome::Done)
     }
 
-    /// The segment that may lose these frames.
+    /// The segment that contains these frames, if they may be removed.
     fn owner_of(&self, frames: &Range<u64>) -> Result<Name, Refusal> {
         let owner = self.frame(frames.start).owner;
         let owner = owner.ok_or(Refusal::Unknown(frames.start))?;
@@ -324,7 +323,8 @@ impl Model {
         Ok(Outcome::Done)
     }
 
-    /// The answer, where `pages` is how many pages of a hosted range the table says that host.
+    /// Answers an operation. `pages` is the number of hosting pages that the table reported, for a
+    /// hosted range.
     fn answer(&mut self, operation: &Operation, pages: Option<u64>) -> Answer {
         match operation {
             Operation::Plug {

@@ -1,107 +1,107 @@
-//! What can be asked of a table of segments, and what it answers.
+//! Operations on a table of segments, and their outcomes.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
 
-/// A segment's name: segments are numbered as they come to be, by a plug or by a split.
+/// The name of a segment. Plugs and splits make segments, which are numbered in that order.
 pub type Name = usize;
 
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Plug frames.
+    /// Plugs frames.
     Plug {
-        /// Which.
+        /// The frames to plug.
         frames: Range<u64>,
-        /// Those that are available; `None` for all.
+        /// The available frames among them; `None` for all.
         avail: Option<Range<u64>>,
-        /// The free list.
+        /// Number of the free list.
         node: u32,
         /// The user's value.
         user: u64,
     },
-    /// Plug frames, the first of which host their bookkeeping.
+    /// Plugs frames, the first of which hold the bookkeeping.
     PlugHosted {
-        /// Which.
+        /// The frames to plug.
         frames: Range<u64>,
-        /// So many more host it than need to; `None` for a byte too little.
+        /// The number of hosting pages beyond those needed; `None` for one byte too few.
         spare: Option<u64>,
     },
-    /// Make the descriptors around a frame, if they have not been made.
+    /// Makes the descriptors around a frame unless they exist.
     Make(u64),
-    /// Unplug frames in one step.
+    /// Unplugs frames in one step.
     Unplug(Range<u64>),
-    /// Isolate frames, and remember them under a number below [`HELD`].
+    /// Isolates frames, and keeps the token under a number below [`HELD`].
     Isolate(usize, Range<u64>),
-    /// Remove what is remembered.
+    /// Removes the frames of the token with this number.
     Remove(usize),
-    /// Take back what is remembered.
+    /// Aborts the isolation of the token with this number.
     Abort(usize),
-    /// Lose the token of the isolation that has a frame, and make another.
+    /// Loses the token of the isolation that contains a frame, and adopts the isolation again.
     Adopt(u64),
-    /// End boot.
+    /// Ends boot.
     Start,
-    /// Steal from a segment's edge.
+    /// Steals a frame from an edge of a segment.
     Steal(Name),
-    /// Steal from a segment.
+    /// Steals a frame from a segment, which may split it.
     StealForced(Name),
-    /// Steal from free lists.
+    /// Steals a frame from free lists, in this order.
     StealFrom(Vec<u32>),
-    /// Pin or unpin the descriptor of a frame.
+    /// Pins or unpins the descriptor of a frame.
     Pin(u64, bool),
-    /// What a lookup finds.
+    /// Looks up a frame as a reader.
     Find(u64),
-    /// The descriptor that a lookup finds.
+    /// Looks up the descriptor of a frame as a reader.
     Page(u64),
-    /// The frame in a segment of the descriptor that a lookup finds.
+    /// Looks up a frame's descriptor as a reader, and its frame within a segment.
     FrameIn(Name, u64),
-    /// What the writer finds.
+    /// Looks up a frame as the writer.
     Locate(u64),
-    /// The lowest segment.
+    /// Returns the lowest segment.
     First,
-    /// The highest segment.
+    /// Returns the highest segment.
     Last,
-    /// The segment above.
+    /// Returns the next segment above.
     Next(Name),
-    /// The segment below.
+    /// Returns the next segment below.
     Prev(Name),
-    /// A segment.
+    /// Returns a segment's properties.
     Get(Name),
-    /// Change what is available of a segment.
+    /// Changes the available frames of a segment.
     SetAvail(Name, Range<u64>),
-    /// Change a segment's hint.
+    /// Changes a segment's hint.
     SetHint(Name, u64),
-    /// Change a segment's value.
+    /// Changes a segment's user value.
     SetUser(Name, u64),
-    /// Change a segment's free list.
+    /// Changes a segment's free list.
     SetNode(Name, u32),
-    /// Give the table so many bytes.
+    /// Gives the table this many bytes of memory.
     Donate(usize),
-    /// All segments.
+    /// Lists all segments.
     List,
-    /// All isolations.
+    /// Lists all isolations.
     Isolations,
-    /// How many descriptors there are.
+    /// Returns the number of descriptors.
     Descriptors,
-    /// The highest frame.
+    /// Returns the highest frame.
     Highest,
-    /// The lowest and the highest available frame.
+    /// Returns the lowest and the highest available frame.
     AvailEdges,
-    /// How many frames are managed.
+    /// Returns the number of managed frames.
     Managed,
 }
 
-/// How many isolations can be remembered.
+/// The number of isolation tokens that can be kept.
 pub const HELD: usize = 3;
 
-/// A segment.
+/// The properties of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Its name.
     pub name: Name,
     /// Its frames.
     pub frames: Range<u64>,
-    /// Those that are available.
+    /// Its available frames.
     pub avail: Range<u64>,
     /// Its free list.
     pub node: u32,
@@ -111,10 +111,10 @@ pub struct Shown {
     pub user: u64,
 }
 
-/// An answer.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
+    /// Success without a value.
     Done,
     /// A number, or none.
     Number(Option<u64>),
@@ -122,63 +122,63 @@ pub enum Outcome {
     Place(Option<(Name, u64)>),
     /// A segment, or none.
     Segment(Option<Name>),
-    /// What a segment is.
+    /// The properties of a segment.
     Shown(Shown),
-    /// What all segments are.
+    /// The properties of all segments.
     All(Vec<Shown>),
-    /// Stretches of frames.
+    /// Ranges of frames.
     Stretches(Vec<Range<u64>>),
     /// Two frames, or none.
     Edges(Option<(u64, u64)>),
-    /// Nothing has been done, and nothing has changed.
+    /// The operation was refused and changed nothing.
     Refused(Refusal),
 }
 
-/// Why nothing was done.
+/// The reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Beyond the frames that there can be.
+    /// The frames exceed the highest possible frame.
     Beyond,
-    /// This segment has some of the frames.
+    /// This segment contains some of the frames.
     Overlap(Name),
-    /// Not in the segment, or reversed.
+    /// The available frames are not in the segment, or are reversed.
     Avail,
-    /// There is room for so many.
+    /// The table is full; it has room for this many pieces.
     Full(usize),
-    /// No segment has the frame.
+    /// No segment contains the frame.
     Unknown(u64),
-    /// Beyond this segment's end.
+    /// The frames extend beyond this segment.
     Crosses(Name),
-    /// All of the last segment.
+    /// The frames are all of the last segment.
     LastSegment,
     /// These frames are isolated already.
     Isolated(Range<u64>),
-    /// Bookkeeping lies in these frames.
+    /// These frames hold bookkeeping.
     Bookkeeping(Range<u64>),
-    /// More bytes must host the bookkeeping.
+    /// The hosting memory is too small for the bookkeeping.
     TooSmall,
     /// This frame is pinned.
     Pinned(u64),
-    /// The table has started.
+    /// Boot has ended.
     Started,
-    /// The table has not started.
+    /// Boot has not ended.
     NotStarted,
-    /// There is nothing to be stolen.
+    /// No frame can be stolen.
     Nothing,
-    /// The last frame of all.
+    /// The frame is the last one of the table.
     LastFrame,
-    /// The segment is gone.
+    /// The segment does not exist any more.
     Stale(Name),
-    /// Beyond what is available.
+    /// The hint exceeds the available frames.
     Hint(u64),
-    /// There is nothing remembered, or something is.
+    /// There is no token under this number, or there is one already.
     Held,
-    /// There is no memory.
+    /// Memory is short.
     NoMemory,
 }
 
 impl Operation {
-    /// What kind it is, in a word.
+    /// The name of its kind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -220,7 +220,7 @@ impl Operation {
 }
 
 impl Operation {
-    /// Whether descriptors may come to be or go by it.
+    /// True if the operation can make or drop descriptors.
     #[must_use]
     pub fn changes_descriptors(&self) -> bool {
         matches!(
@@ -236,7 +236,7 @@ impl Operation {
 }
 
 impl Outcome {
-    /// What kind it is, in a word: done, something or nothing found, or the refusal's name.
+    /// The name of its kind: done, something or nothing found, or the name of the refusal.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         let found = match self {
@@ -255,7 +255,7 @@ impl Outcome {
 }
 
 impl Refusal {
-    /// Its name.
+    /// The name of the refusal.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

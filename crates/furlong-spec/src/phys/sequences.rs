@@ -1,4 +1,4 @@
-//! Every sequence of operations in a small space, at boot and at run time.
+//! Every sequence of operations in a small space, during boot and after it.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -7,7 +7,7 @@ use super::Model;
 use super::operation::{Operation, Outcome};
 use crate::{Subject, compare};
 
-/// All that changes a table of few frames, and all that can then be asked.
+/// All changes of a table with few frames, and all look-ups after them.
 #[derive(Clone, Debug)]
 pub struct Small {
     frames: Range<u64>,
@@ -15,7 +15,7 @@ pub struct Small {
     looks: Vec<Operation>,
 }
 
-/// Names that are spoken of.
+/// The number of segment names used.
 const NAMES: usize = 3;
 
 fn plug(frames: Range<u64>, avail: Option<Range<u64>>) -> Operation {
@@ -28,7 +28,7 @@ fn plug(frames: Range<u64>, avail: Option<Range<u64>>) -> Operation {
 }
 
 impl Small {
-    /// Frames of a space: three are enough for all that can be done to a segment.
+    /// The space `frames`. Three frames are enough for every change of a segment.
     #[must_use]
     pub fn new(frames: Range<u64>) -> Self {
         let (first, end) = (frames.start, frames.end);
@@ -50,7 +50,7 @@ impl Small {
                 Operation::SetAvail(0, first..first + 1),
                 Operation::SetHint(0, 1),
             ]);
-        // One frame on both sides too.
+        // Includes one frame on either side.
         let around = first.saturating_sub(1)..=end;
         let looks = around
             .flat_map(|frame| [Operation::Find(frame), Operation::Page(frame)])
@@ -72,17 +72,17 @@ impl Small {
         }
     }
 
-    /// The number of changes that a step chooses from.
+    /// The number of changes to choose from at each step.
     #[must_use]
     pub fn changes(&self) -> usize {
         self.changes.len()
     }
 
-    /// Carries out every sequence of up to `length` changes, of which all but the last are granted,
-    /// each on a subject of its own, and then asks everything. Returns how many there were.
+    /// Runs every sequence of up to `length` changes in which only the last may be refused. Each
+    /// runs on a new subject and ends with every look-up. Returns the number of sequences.
     ///
     /// # Errors
-    /// The first sequence that diverges from the model, and where.
+    /// The first sequence that diverges from the model, and the operation.
     pub fn sequences<S>(&self, build: impl Fn() -> S, length: usize) -> Result<u64, String>
     where
         S: Subject<Operation = Operation, Outcome = Outcome>,

@@ -11,17 +11,17 @@ use super::Operation;
 use super::operation::HELD;
 use crate::{Choices, Random};
 
-/// What a stream has beside what every table can do.
+/// The operations of a stream beyond those that every arm supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mix {
-    /// Ranges that host their own bookkeeping.
+    /// Plugs ranges that host their own bookkeeping.
     pub hosts: bool,
-    /// Memory that is given to the table, a little at a time.
+    /// Gives the table memory, a little at a time.
     pub donates: bool,
 }
 
-/// `count` operations over `space` frames from `base` on that every table can do; equal for equal
-/// arguments. Boot ends somewhere in the first third.
+/// `count` operations that every arm supports, on `space` frames from `base` on. Equal arguments
+/// give equal streams. Boot ends within the first third.
 pub fn operations(
     base: u64,
     space: u64,
@@ -31,7 +31,7 @@ pub fn operations(
     mixed_operations(base, space, count, seed, Mix::default())
 }
 
-/// As [`operations`], with what `mix` says.
+/// As [`operations`], with those of `mix`.
 pub fn mixed_operations(
     base: u64,
     space: u64,
@@ -44,8 +44,7 @@ pub fn mixed_operations(
     chosen(base, space, start, mix, random).take(count)
 }
 
-/// As [`mixed_operations`] until the choices are spent; boot ends with the operation of number
-/// `start`.
+/// As [`mixed_operations`] until the choices are spent. Boot ends with operation number `start`.
 pub fn chosen<C: Choices>(
     base: u64,
     space: u64,
@@ -73,24 +72,24 @@ pub fn chosen<C: Choices>(
     })
 }
 
-/// Stretches that are remembered.
+/// The number of ranges remembered.
 const RECENT: usize = 6;
 
 struct Draw<C> {
     random: C,
     base: u64,
     space: u64,
-    /// Of a stretch of frames.
+    /// The maximum length of a range of frames.
     longest: u64,
-    /// Stretches that were plugged or isolated, or were to be.
+    /// Ranges that were plugged or isolated, or that such an operation tried to.
     recent: VecDeque<Range<u64>>,
-    /// Segments that there have been, or more.
+    /// An estimate of the number of segments made so far.
     named: usize,
     mix: Mix,
 }
 
 impl<C: Choices> Draw<C> {
-    /// Remembers a stretch, so that something is done to it again.
+    /// Remembers a range, so that later operations use it again.
     fn remember(&mut self, frames: &Range<u64>) {
         self.recent.truncate(RECENT - 1);
         self.recent.push_front(frames.clone());
@@ -104,7 +103,7 @@ impl<C: Choices> Draw<C> {
         self.recent.get(at).cloned()
     }
 
-    /// Frames that are there, as like as not: all of a stretch, its front, back or middle.
+    /// Probably frames of a segment: all of a recent range, or its front, back or middle.
     fn there(&mut self) -> Range<u64> {
         let Some(Range { start, end }) = self.recent() else {
             return self.frames();
@@ -119,7 +118,7 @@ impl<C: Choices> Draw<C> {
         }
     }
 
-    /// A frame that is there, as like as not.
+    /// Probably a frame of a segment.
     fn frame_there(&mut self) -> u64 {
         match self.recent() {
             Some(frames) => frames.start + self.random.below(frames.end - frames.start),
@@ -127,7 +126,7 @@ impl<C: Choices> Draw<C> {
         }
     }
 
-    /// A frame, at a border of blocks as often as not.
+    /// A random frame, half of the time at a border of blocks.
     fn frame(&mut self) -> u64 {
         let at = self.random.below(self.space);
         let at = if self.random.below(2) == 0 {
@@ -149,10 +148,10 @@ impl<C: Choices> Draw<C> {
         self.within(start..start + len)
     }
 
-    /// What of a stretch is in the space.
+    /// The part of a range within the space.
     fn within(&mut self, frames: Range<u64>) -> Range<u64> {
         let end = self.base + self.space;
-        // Where no frame can be it is tried now and then.
+        // Occasionally beyond the highest possible frame.
         let tries = end == 1 << FRAME_BITS && self.random.below(16) == 0;
         frames.start..if tries {
             frames.end + 8
@@ -167,12 +166,12 @@ impl<C: Choices> Draw<C> {
             0 => [self.random.below(len); 2],
             _ => [self.random.below(len), self.random.below(len)],
         };
-        // Reversed now and then, and beyond the segment too.
+        // Occasionally reversed, or beyond the segment.
         let extra = u64::from(self.random.below(16) == 0);
         frames.start + ends[0]..frames.start + ends[1] + extra
     }
 
-    /// Of a segment that is there, was there, or will be there.
+    /// The name of a segment that exists, did exist or will exist.
     fn name(&mut self) -> usize {
         self.random.index(self.named + 2)
     }
@@ -225,7 +224,7 @@ impl<C: Choices> Draw<C> {
         }
     }
 
-    /// What asks, and what changes a segment's properties.
+    /// An operation that looks up, or changes a segment's properties.
     fn question(&mut self) -> Operation {
         match self.random.below(35) {
             0..6 => Operation::Find(self.frame_there()),

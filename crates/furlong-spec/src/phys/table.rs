@@ -29,22 +29,22 @@ type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 type Held<'a, L> = Segments<'a, Page, Custom<L>, 4>;
 type Answer = Result<Outcome, Refusal>;
 
-/// A table, the names of its segments, and what is isolated.
+/// A table, the names of its segments, and its isolation tokens.
 pub struct TableSubject<L: Lookup> {
     table: Grounded<Table<L>>,
     /// Handles by name.
     names: Vec<SegmentId>,
     held: [Option<Isolated>; HELD],
-    /// Descriptors that were alive when it was made.
+    /// The number of live descriptors before the table was made.
     alive_before: usize,
     hosting: Option<Hosting<L>>,
-    /// Whether it has changed since the last check, or may have.
+    /// True if the table may have changed since the last check.
     changed: Cell<bool>,
 }
 
 impl TableSubject<Direct> {
-    /// An empty table that may use the heap, is also read beside the writer, and takes ranges that
-    /// host their bookkeeping.
+    /// An empty table that uses the heap. Lookups run as readers too, and it accepts ranges that
+    /// host their own bookkeeping.
     #[must_use]
     pub fn direct() -> Self {
         let subject = Self::without_heap();
@@ -52,7 +52,7 @@ impl TableSubject<Direct> {
         subject
     }
 
-    /// The same without the heap: it has the memory that it is given.
+    /// The same table without the heap: it has only the memory given to it.
     #[must_use]
     pub fn without_heap() -> Self {
         Self {
@@ -69,7 +69,7 @@ impl<L: Lookup> Default for TableSubject<L> {
 }
 
 impl<L: Lookup> TableSubject<L> {
-    /// An empty table that may use the heap.
+    /// An empty table that uses the heap.
     #[must_use]
     pub fn new() -> Self {
         let subject = Self::bare();
@@ -102,7 +102,7 @@ impl<L: Lookup> TableSubject<L> {
         self.names.get(name).copied().ok_or(Refusal::Stale(name))
     }
 
-    /// A segment that has come to be gets the next name: one operation makes one at most.
+    /// Names the new segment, if there is one: an operation makes at most one.
     fn name_new(&mut self) {
         let segments = self.table.get().lock();
         let new = segments
@@ -122,7 +122,8 @@ impl<L: Lookup> TableSubject<L> {
         }
     }
 
-    /// What hosted a range that is gone is the caller's again: who still reads it finds rubbish.
+    /// Takes back the memory that hosted removed ranges, and overwrites it, so that a late reader
+    /// is noticed.
     fn take_back(&self) {
         let mut segments = self.lock();
         segments.sweep();

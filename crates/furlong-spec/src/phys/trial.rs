@@ -1,4 +1,5 @@
-//! Every arm against the model over random streams of all operations, at boot and at run time.
+//! Every arm compared with the model over random streams of all operations, during boot and after
+//! it.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -12,9 +13,9 @@ use super::coverage::{Cells, Counted, differences};
 use super::{Mix, Model, Operation, TableSubject, mixed_operations, operations};
 use crate::{Coverage, judge};
 
-/// Where a stream's frames lie, and how many there are: one, a few across blocks, within a block,
-/// around the first section, over sections, across the border of what has one leaf, in sections
-/// beyond, across the border to high frames, at the very end.
+/// First frame and number of frames of a stream: one; a few across blocks; within a block; around
+/// the first section; over sections; across the border of what one leaf covers; in sections beyond;
+/// across the border to high frames; at the very end.
 const SPACES: [(u64, u64); 10] = [
     (100, 1),
     (62, 4),
@@ -28,21 +29,21 @@ const SPACES: [(u64, u64); 10] = [
     ((1 << 40) - 256, 256),
 ];
 
-/// Those that a table of pointers reaches.
+/// The spaces that a table of pointers can cover.
 const LOW: &[(u64, u64)] = SPACES.split_at(8).0;
 
-/// Operations of a stream.
+/// The number of operations in a stream.
 const STREAM: usize = 160;
 
-/// Those of them after which a table that had no memory is given enough.
+/// The number of operations before a table without a heap is given enough memory.
 const POOR: usize = 120;
 
-/// More than all operations of a stream take.
+/// More bytes than all operations of a stream need.
 const PLENTY: usize = 1 << 23;
 
-/// An arm, as the specification tries it.
+/// An arm under test.
 pub struct Trial {
-    /// Its name.
+    /// Name of the arm.
     pub name: &'static str,
     run: fn(Range<u64>) -> Result<Coverage, String>,
     cells: &'static [Cells],
@@ -54,7 +55,7 @@ impl fmt::Debug for Trial {
     }
 }
 
-/// What every arm does and refuses.
+/// The cells of every arm.
 const ALWAYS: Cells = &[
     ("plug", &["done", "Overlap", "Avail"]),
     (
@@ -115,10 +116,10 @@ const ALWAYS: Cells = &[
     ("managed", &["some"]),
 ];
 
-/// Where the last frame that there can be is in reach.
+/// The cells of spaces that end with the highest possible frame.
 const HIGH: Cells = &[("plug", &["Beyond"])];
 
-/// What arms do beside it whose ranges host their bookkeeping.
+/// The additional cells of arms with hosted ranges.
 const HOSTED: Cells = &[
     (
         "plug-hosted",
@@ -129,7 +130,7 @@ const HOSTED: Cells = &[
     ("isolate", &["Bookkeeping"]),
 ];
 
-/// What arms with room for so many segments refuse.
+/// The cells of arms with a limit on the number of segments.
 const FULL: Cells = &[
     ("plug", &["Full"]),
     ("unplug", &["Full"]),
@@ -137,7 +138,7 @@ const FULL: Cells = &[
     ("start", &["Full"]),
 ];
 
-/// What a table refuses that has no memory, or little.
+/// The cells of a table with little memory.
 const SCARCE: Cells = &[
     ("plug", &["Full", "NoMemory"]),
     ("unplug", &["Full", "NoMemory"]),
@@ -148,10 +149,10 @@ const SCARCE: Cells = &[
     ("donate", &["done"]),
 ];
 
-/// What a table seldom refuses that has little memory.
+/// Refusals that are rare in a table with little memory.
 const SELDOM: Cells = &[("make", &["NoMemory"])];
 
-/// All arms, and a table that has no memory but what it is given.
+/// All arms, and a table without a heap.
 pub const TRIALS: [Trial; 9] = [
     Trial {
         name: "direct",
@@ -204,12 +205,13 @@ impl Trial {
     /// Compares the arm with the model over streams from `seeds` in every space.
     ///
     /// # Errors
-    /// What is needed to repeat the first divergence, and the divergence.
+    /// The first divergence, with all that is needed to repeat it.
     pub fn run(&self, seeds: Range<u64>) -> Result<Coverage, String> {
         (self.run)(seeds).map_err(|error| format!("{}: {error}", self.name))
     }
 
-    /// What has not occurred and should have, or the other way round, over enough streams.
+    /// The required cells that did not occur and the cells that must not occur, after enough
+    /// streams.
     #[must_use]
     pub fn gaps(&self, coverage: &Coverage) -> Vec<String> {
         differences(coverage, self.cells, SELDOM)
@@ -254,7 +256,7 @@ fn of<L: Lookup>(
     streams(spaces, seeds, TableSubject::<L>::new, model, stream)
 }
 
-/// What is asked of an empty table.
+/// The operations tried on an empty table.
 const OPENING: [Operation; 6] = [
     Operation::First,
     Operation::Last,
@@ -264,12 +266,12 @@ const OPENING: [Operation; 6] = [
     Operation::AvailEdges,
 ];
 
-/// A model without a limit.
+/// A model without a limit on pieces.
 fn plain(base: u64, space: u64) -> Model {
     Model::new(base, space as usize, None)
 }
 
-/// Streams from every seed in every space; after each operation descriptors are counted too.
+/// Runs a stream from every seed in every space, and counts descriptors after each change of them.
 fn streams<L: Lookup, I: Iterator<Item = Operation>>(
     spaces: &[(u64, u64)],
     seeds: Range<u64>,

@@ -8,14 +8,14 @@ use furlong::rbtree::{Config, InsertError, NodeId, RbTree, VecArena};
 use super::{Operation, Outcome};
 use crate::Subject;
 
-/// [`RbTree`] over an arena, with any configuration: every arm of `propagation`.
+/// An [`RbTree`] over an arena, with any configuration: every arm of `propagation`.
 #[derive(Debug)]
 pub struct ArenaTree<C: Config> {
     tree: RbTree<VecArena<Gaps>, C>,
 }
 
 impl<C: Config> ArenaTree<C> {
-    /// No node linked, two nodes for each of `extents`.
+    /// An empty tree, with two nodes for each of `extents`.
     #[must_use]
     pub fn new(extents: &[Reserved]) -> Self {
         let nodes = extents.iter().chain(extents).copied().collect();

@@ -1,4 +1,4 @@
-//! The library's tree through structs of the caller's.
+//! The library's tree through links in the caller's structs.
 #![expect(
     unsafe_code,
     reason = "an intrusive tree names structs by their address"
@@ -17,7 +17,7 @@ use furlong::rbtree::{
 use super::{Operation, Outcome};
 use crate::Subject;
 
-/// A struct of the caller's: it hangs in the tree by its links.
+/// A struct of the caller's, which contains the links of the tree.
 #[derive(Debug)]
 pub(super) struct Entry {
     node: usize,
@@ -62,7 +62,7 @@ impl Augment for EntryGaps {
     }
 }
 
-// SAFETY: the links are a field of the entry itself, and of one kind of tree.
+// SAFETY: the links are a field of the entry itself, and belong to one kind of tree.
 unsafe impl Linked for EntryGaps {
     fn links(entry: &Entry) -> &Links<Self> {
         &entry.links
@@ -71,9 +71,9 @@ unsafe impl Linked for EntryGaps {
 
 type Name = Pinned<Entry>;
 
-/// [`RbTree`] through entries, with any configuration.
+/// An [`RbTree`] through entries, with any configuration.
 pub struct IntrusiveTree<C: Config> {
-    // Before the entries, so that it goes first.
+    // Declared before the entries, so that it is dropped first.
     tree: RbTree<Intrusive<EntryGaps>, C>,
     entries: Box<[Entry]>,
 }
@@ -87,7 +87,7 @@ impl<C: Config> fmt::Debug for IntrusiveTree<C> {
 }
 
 impl<C: Config> IntrusiveTree<C> {
-    /// No node linked, two nodes for each of `extents`.
+    /// An empty tree, with two nodes for each of `extents`.
     #[must_use]
     pub fn new(extents: &[Reserved]) -> Self {
         let entry = |(node, extent): (usize, &Reserved)| Entry {
@@ -109,8 +109,8 @@ impl<C: Config> IntrusiveTree<C> {
     }
 
     fn name(&self, node: usize) -> Name {
-        // SAFETY: the entries are boxed and never moved, they are only shared, they live as long as
-        // the tree, which is the only one, and `Cell` and `NonNull` keep all of it on one thread.
+        // SAFETY: the entries are boxed, never moved and only shared. They live as long as the
+        // tree, which is their only one. `Cell` and `NonNull` keep all of it on one thread.
         unsafe { Pinned::new(NonNull::from(&self.entries[node])) }
     }
 
@@ -168,7 +168,7 @@ impl<C: Config> IntrusiveTree<C> {
             Operation::RemoveFrom(key, count) => self.remove_from(key, count),
             Operation::Update(node, start) => {
                 self.entries[node].start.set(start);
-                // A node in no tree has nothing that could be out of date.
+                // A node that is not linked has no summary to refresh.
                 let _ = self.tree.refresh(self.name(node));
                 Outcome::Done
             }

@@ -1,4 +1,4 @@
-//! std's `BTreeMap`, the peer that everybody has.
+//! The standard library's `BTreeMap`, as a peer for comparison.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::model::{gap, measure};
 use super::{Operation, Outcome};
 use crate::Subject;
 
-/// A map from last addresses to names. It keeps no summary: that is computed when asked for.
+/// A map from last addresses to nodes. It keeps no summary; that is computed on request.
 #[derive(Clone, Debug)]
 pub struct MapTree {
     items: Vec<Reserved>,
@@ -18,7 +18,7 @@ pub struct MapTree {
 }
 
 impl MapTree {
-    /// No node linked, two nodes for each of `extents`.
+    /// An empty map, with two nodes for each of `extents`.
     #[must_use]
     pub fn new(extents: &[Reserved]) -> Self {
         Self {

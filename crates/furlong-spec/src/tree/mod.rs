@@ -1,8 +1,8 @@
-//! Ordered trees with augmentation: nodes with names, extents for items, the largest gap of every
-//! subtree for a summary.
+//! Ordered trees with augmentation. Nodes are numbers, items are extents, and the summary is the
+//! largest gap of a subtree.
 //!
-//! There are `2 n` nodes over `n` extents: node `i` and its twin `i + n` have the same extent and
-//! so the same key, and only one of the two can be in the tree.
+//! There are `2 n` nodes over `n` extents. Node `i` and its twin `i + n` have the same extent and
+//! so the same key, and only one of the two can be linked.
 #![deny(unsafe_code)]
 
 mod arena;
@@ -24,7 +24,7 @@ use furlong::iova::Reserved;
 
 use crate::Random;
 
-/// `n` extents in ascending order, of 1 to 16 units with gaps of 0 to 15 between them.
+/// `n` random extents in ascending order, of 1 to 16 units with gaps of 0 to 15 between them.
 #[must_use]
 pub fn extents(n: usize, random: &mut Random) -> Vec<Reserved> {
     let mut end = 0;
@@ -40,12 +40,12 @@ pub fn extents(n: usize, random: &mut Random) -> Vec<Reserved> {
         .collect()
 }
 
-/// `n` extents of one page each with gaps of one page between them: what the experiments use.
+/// `n` extents of one page with gaps of one page between them, as in the experiments.
 pub fn pages(n: usize) -> impl ExactSizeIterator<Item = Reserved> + Clone {
     (0..n).map(|index| page(index as u32))
 }
 
-/// The `index`-th of those.
+/// Extent number `index` of [`pages`].
 #[inline]
 #[must_use]
 pub fn page(index: u32) -> Reserved {

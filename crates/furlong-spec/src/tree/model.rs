@@ -1,4 +1,4 @@
-//! The naive model: a sorted list, every answer by looking at all of it.
+//! The naive model: a sorted list, examined as a whole for every answer.
 #![forbid(unsafe_code)]
 
 use furlong::iova::{GapSummary, Reserved};
@@ -6,7 +6,7 @@ use furlong::iova::{GapSummary, Reserved};
 use super::{Operation, Outcome};
 use crate::Subject;
 
-/// A sorted list of names.
+/// A sorted list of nodes.
 #[derive(Clone, Debug)]
 pub struct Model {
     items: Vec<Reserved>,
@@ -14,7 +14,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// No node linked, two nodes for each of `extents`.
+    /// An empty list, with two nodes for each of `extents`.
     #[must_use]
     pub fn new(extents: &[Reserved]) -> Self {
         Self {
@@ -100,8 +100,8 @@ pub(super) fn gap(low: Reserved, high: Reserved) -> (u64, u64) {
     (low.last + 1, high.start - low.last - 1)
 }
 
-/// The library's measure of gaps, by its definition: twice the longest length, and one more if some
-/// gap has an aligned block of the largest power of two that is no longer than that.
+/// The library's measure of gaps, by its definition: twice the longest length, plus one if some gap
+/// contains an aligned block of the largest power of two that is not above that length.
 pub(super) fn measure(gaps: impl Iterator<Item = (u64, u64)> + Clone) -> u64 {
     let longest = gaps.clone().map(|(_, len)| len).max().unwrap_or(0);
     let power = 1 << longest.max(1).ilog2();

@@ -1,62 +1,62 @@
-//! What can be asked of a tree, and what it answers.
+//! Operations on a tree, and their outcomes.
 #![forbid(unsafe_code)]
 
 use furlong::iova::GapSummary;
 
-/// An operation. Nodes are numbers below `2 n`, keys are ends of extents or numbers between them.
+/// An operation. Nodes are numbers below `2 n`. Keys are ends of extents or numbers between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Link a node at the place of its key.
+    /// Links a node at the place of its key.
     Insert(usize),
-    /// Link a node before the next greater one, found by a search of the caller's own.
+    /// Links a node before the next greater one, which the caller has searched.
     InsertBefore(usize),
-    /// Link a node after the next smaller one, found by a search of the caller's own.
+    /// Links a node after the next smaller one, which the caller has searched.
     InsertAfter(usize),
-    /// Take a node out.
+    /// Removes a node.
     Remove(usize),
-    /// Seek a key with a cursor, and take out so many nodes from there on.
+    /// Seeks a key with a cursor, and removes this many nodes from there on.
     RemoveFrom(u64, usize),
-    /// Move the start of a node's extent.
+    /// Moves the start of a node's extent.
     Update(usize, u64),
-    /// Take all nodes out.
+    /// Removes all nodes.
     Clear,
-    /// The node with a key.
+    /// Finds the node with a key.
     Find(u64),
-    /// The first node with a key or a greater one.
+    /// Finds the first node with this key or a greater one.
     LowerBound(u64),
-    /// The first node with a greater key.
+    /// Finds the first node with a greater key.
     UpperBound(u64),
-    /// The first node.
+    /// Returns the first node.
     First,
-    /// The last node.
+    /// Returns the last node.
     Last,
-    /// The node after one.
+    /// Returns the node after this one.
     Next(usize),
-    /// The node before one.
+    /// Returns the node before this one.
     Prev(usize),
-    /// All nodes in order.
+    /// Lists all nodes in order.
     Forward,
-    /// All nodes in reverse order.
+    /// Lists all nodes in reverse order.
     Backward,
-    /// The summary of all.
+    /// Returns the summary of the whole tree.
     Summary,
 }
 
-/// An answer.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
+    /// Success without a value.
     Done,
-    /// The node was linked: nothing has changed.
+    /// The node is linked already; nothing has changed.
     Linked,
-    /// A node with this key was linked: nothing has changed.
+    /// A node with this key is linked; nothing has changed.
     Occupied(usize),
-    /// The node was not linked: nothing has changed.
+    /// The node is not linked; nothing has changed.
     NotLinked,
     /// A node, or none.
     Node(Option<usize>),
     /// Nodes.
     Nodes(Vec<usize>),
-    /// What is known of all extents together.
+    /// The summary of all extents together.
     Summary(Option<GapSummary>),
 }

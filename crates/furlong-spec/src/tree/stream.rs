@@ -7,7 +7,7 @@ use super::Operation;
 use crate::Random;
 use crate::mix::Mix;
 
-/// `count` operations on the nodes over `extents`; equal for equal arguments.
+/// `count` operations on the nodes over `extents`. Equal arguments give equal streams.
 pub fn operations(
     extents: &[Reserved],
     mix: Mix,
@@ -49,12 +49,12 @@ fn operation(extents: &[Reserved], mix: Mix, random: &mut Random) -> Operation {
     }
 }
 
-/// The last address of an extent, or a number just beside it.
+/// A key: the last address of an extent, or a number next to it.
 fn key(extents: &[Reserved], random: &mut Random) -> u64 {
     (extents[random.index(extents.len())].last + random.below(3)).saturating_sub(1)
 }
 
-/// A start that overlaps no other extent, nor moves beyond its own last address.
+/// A new start that overlaps no other extent and does not exceed the extent's own last address.
 fn update(extents: &[Reserved], node: usize, random: &mut Random) -> Operation {
     let index = node % extents.len();
     let low = index

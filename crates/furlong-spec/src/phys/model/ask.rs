@@ -1,4 +1,4 @@
-//! What changes nothing.
+//! Operations that change nothing.
 #![forbid(unsafe_code)]
 
 use super::super::operation::{Name, Operation, Outcome, Refusal};
@@ -59,7 +59,7 @@ impl Model {
         Outcome::Place(segment.map(|segment| (segment.name, frame - segment.frames.start)))
     }
 
-    /// Whether lookups find a frame.
+    /// True if lookups find a frame.
     fn sees(&self, frame: u64) -> bool {
         let Frame {
             owner, isolated, ..

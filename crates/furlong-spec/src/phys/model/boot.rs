@@ -1,4 +1,4 @@
-//! Boot: frames that are stolen, and its end.
+//! Boot: stealing frames, and its end.
 #![forbid(unsafe_code)]
 
 use super::super::operation::{Name, Outcome, Refusal};
@@ -11,7 +11,7 @@ impl Model {
         Ok(Outcome::Number(Some(frame)))
     }
 
-    /// The frame that would be stolen.
+    /// The frame that a steal would take.
     fn stealable(&self, name: Name, forced: bool) -> Result<u64, Refusal> {
         if name >= self.named {
             return Err(Refusal::Stale(name));
@@ -33,8 +33,8 @@ impl Model {
         Ok(frame)
     }
 
-    /// Steals in the order of lists, edges first; a segment for which `skips` says so has no memory
-    /// to be split.
+    /// Steals in the order of the free lists, from the edges of segments first. Passes over a
+    /// segment for which `skips` returns true: the table has no memory to split it.
     pub(super) fn steal_from(
         &mut self,
         nodes: &[u32],

@@ -1,19 +1,19 @@
-//! What is known of a frame, and ranges of them.
+//! The model's state of a frame, and ranges of frames.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
 
 use super::super::operation::Name;
 
-/// What is known of a frame.
+/// The model's state of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) owner: Option<Name>,
     pub(super) isolated: bool,
     pub(super) pinned: bool,
-    /// Whether it has a descriptor.
+    /// True if it has a descriptor.
     pub(super) made: bool,
-    /// The hosted range that it was plugged with.
+    /// The hosted range that it was plugged in.
     pub(super) host: Option<usize>,
 }
 

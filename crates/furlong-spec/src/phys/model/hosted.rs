@@ -1,4 +1,4 @@
-//! Ranges that host their own bookkeeping, and descriptors that are made late.
+//! Ranges that host their own bookkeeping, and descriptors that are made on demand.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -7,21 +7,21 @@ use super::super::operation::{Outcome, Refusal};
 use super::frame::{len, meet};
 use super::{Answer, Model};
 
-/// Descriptors are made by sections of so many frames.
+/// Frames in a section, the unit in which descriptors are made.
 const SECTION: u64 = 4096;
 
-/// Bytes of a page.
+/// Bytes in a page.
 const PAGE: u64 = 4096;
 
 /// A hosted range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {
-    /// The frames that host.
+    /// The frames that hold the bookkeeping.
     frames: Range<u64>,
 }
 
-/// The most bytes that frames may need to host their bookkeeping: descriptors, 0.01 % of the range,
-/// some 100 KiB, and words for the way to them if they are the highest.
+/// Upper bound of the bookkeeping of `frames` in bytes: descriptors, 0.01 % of the range, 160 KiB,
+/// and words for the path to them if they are the highest frames.
 fn bytes_max(frames: &Range<u64>) -> u64 {
     let descriptors = len(frames) * size_of::<super::super::Page>() as u64;
     let sections = frames.end.min(1 << 28) / SECTION;
@@ -31,7 +31,7 @@ fn bytes_max(frames: &Range<u64>) -> u64 {
 }
 
 impl Model {
-    /// `pages` is how many the table says that host.
+    /// Plugs a hosted range. `pages` is the number of hosting pages that the table reported.
     pub(super) fn plug_hosted(
         &mut self,
         frames: &Range<u64>,
@@ -42,7 +42,7 @@ impl Model {
             return Err(Refusal::NotStarted);
         }
         self.may_plug(frames)?;
-        // Where the frames are few they cannot host it all.
+        // Few frames cannot hold all of their bookkeeping.
         let most = (bytes_max(frames) / PAGE + 1).min(len(frames));
         let (Some(spare), Some(pages)) = (spare, pages) else {
             let enough = spare.is_some_and(|spare| most + spare < len(frames));
@@ -82,14 +82,14 @@ impl Model {
         Ok(Outcome::Number(Some(u64::from(!found.made))))
     }
 
-    /// Whether bookkeeping lies in a frame.
+    /// True if the frame holds bookkeeping.
     pub(super) fn hosts_something(&self, frame: u64) -> bool {
         let host = self.frame(frame).host.map(|host| &self.hosts[host]);
         host.is_some_and(|host| host.frames.contains(&frame))
     }
 
-    /// The frames that keep `frames` from going: those that host, unless all go that are left of
-    /// their range.
+    /// The hosting frames that prevent the removal of `frames`; `None` if `frames` are all that is
+    /// left of their hosted range.
     pub(super) fn hosting_in(&self, frames: &Range<u64>) -> Option<Range<u64>> {
         let host = self.frame(frames.start).host?;
         let hosting = &self.hosts[host].frames;
@@ -97,14 +97,15 @@ impl Model {
         (!goes).then(|| hosting.clone())
     }
 
-    /// Those that host among frames that may go as far as this model can see.
+    /// The hosting frames of a range of which only `frames` are left. The table may still keep
+    /// them.
     pub(super) fn goes_with(&self, frames: &Range<u64>) -> Option<Range<u64>> {
         let host = self.frame(frames.start).host?;
         let hosting = &self.hosts[host].frames;
         self.is_left(host, frames).then(|| hosting.clone())
     }
 
-    /// Whether nothing of a hosted range is left but these frames.
+    /// True if `frames` are all that is left of a hosted range.
     fn is_left(&self, host: usize, frames: &Range<u64>) -> bool {
         let all = (self.base..).zip(&self.frames);
         let mut its = all.filter(|(_, frame)| frame.host == Some(host));

@@ -1,43 +1,43 @@
-//! The model as a judge: of tables that have little memory, and of what a hosted range needs.
+//! The model as a judge of tables with little memory, and of the memory that a hosted range needs.
 #![forbid(unsafe_code)]
 
 use super::super::operation::{Operation, Outcome, Refusal};
 use super::Model;
 use crate::{Judge, Subject};
 
-/// Segments for which no memory is needed at boot.
+/// The number of segments that need no memory at boot.
 const STATIC: usize = 4;
 
-/// A table that is given so many bytes has memory enough from then on.
+/// A donation of this many bytes is enough memory for the rest of a stream.
 const ENOUGH: usize = 1 << 22;
 
-/// Where a table has its memory from.
+/// The source of a table's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// The heap, which has enough.
+    /// The heap, which never runs out.
     Heap,
-    /// What it is given, which is little.
+    /// Donations that may run out.
     Little,
-    /// What it was given, which is enough.
+    /// Donations that suffice.
     Enough,
 }
 
 impl Model {
-    /// The same for a table that has no memory but what it is given.
+    /// The same for a table without a heap, which has only the memory given to it.
     #[must_use]
     pub fn without_heap(mut self) -> Self {
         self.memory = Memory::Little;
         self
     }
 
-    /// Whether a refusal that the model did not expect can be right.
+    /// True if a refusal is allowed although the model expected another outcome.
     fn may_refuse(&self, operation: &Operation, expected: &Outcome, refusal: &Refusal) -> bool {
         if let (
             Refusal::Bookkeeping(hosting),
             Operation::Unplug(frames) | Operation::Isolate(_, frames),
         ) = (refusal, operation)
         {
-            // What else has been put there is the table's own business.
+            // The model does not know which other bookkeeping the table has put there.
             return self.memory != Memory::Heap && self.goes_with(frames).as_ref() == Some(hosting);
         }
         if self.memory != Memory::Little || !matches!(refusal, Refusal::NoMemory | Refusal::Full(_))
@@ -47,7 +47,7 @@ impl Model {
         let is_granted = !matches!(expected, Outcome::Refused(_));
         match operation {
             Operation::Plug { .. } => is_granted && (self.started || self.is_crowded()),
-            // Memory comes first, pins are seen when frames are removed.
+            // The table allocates before it removes frames, and only the removal notices a pin.
             Operation::Unplug(_) if self.started => {
                 is_granted || matches!(expected, Outcome::Refused(Refusal::Pinned(_)))
             }
@@ -57,13 +57,13 @@ impl Model {
         }
     }
 
-    /// Whether another segment takes memory.
+    /// True if another segment needs memory.
     fn is_crowded(&self) -> bool {
         self.segments.len() >= STATIC
     }
 
-    /// Steals from lists as it was found to be done, where a segment may have been passed over for
-    /// want of memory to split it.
+    /// Steals from free lists with the outcome found in mind: the table may have passed over a
+    /// segment that it had no memory to split.
     fn steal_as_found(&mut self, nodes: &[u32], found: &Outcome) -> Outcome {
         let crowded = self.memory == Memory::Little && self.is_crowded();
         let skips = |model: &Self, name, frame| {

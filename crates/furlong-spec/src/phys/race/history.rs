@@ -1,7 +1,7 @@
-//! The oracle: what every frame of a stretch has been, version by version.
+//! The oracle: the state of every frame of a stretch in each version.
 //!
-//! The writer writes down what will be before it changes the table; [`Span`] says what was true
-//! during a lookup.
+//! The writer records the next state before it changes the table. [`Span`] gives the versions that
+//! were current during a lookup.
 #![forbid(unsafe_code)]
 
 use core::hash::{Hash, Hasher};
@@ -13,17 +13,17 @@ use furlong::phys::SegmentId;
 
 use crate::span::Span;
 
-/// Segments and isolations that a stretch has at most.
+/// The maximum number of segments and isolations in a stretch.
 pub(super) const SEGMENTS: usize = 12;
 pub(super) const HIDDEN: usize = 6;
 
-/// Versions that are kept.
+/// The number of versions kept.
 const KEPT: u64 = 512;
 
-/// Words of a version: two counts, four words a segment, two an isolation.
+/// Words in a version: two counts, four words for each segment, two for each isolation.
 const WORDS: usize = 2 + 4 * SEGMENTS + 2 * HIDDEN;
 
-/// The name of a segment that is still being plugged or split off.
+/// The name of a segment that is being plugged or split off.
 const UNNAMED: u64 = 0;
 
 /// A segment.
@@ -31,14 +31,14 @@ const UNNAMED: u64 = 0;
 pub(super) struct Known {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// See [`number`].
+    /// Its handle, as [`number`] encodes it.
     pub(super) id: u64,
-    /// Which plug made its descriptors.
+    /// The plug that made its descriptors.
     pub(super) epoch: u64,
 }
 
 impl Known {
-    /// A segment that has no name yet.
+    /// A segment without a name yet.
     pub(super) fn unnamed(frames: &Range<u64>, epoch: u64) -> Self {
         Self {
             start: frames.start,
@@ -53,7 +53,7 @@ impl Known {
     }
 }
 
-/// A handle as one number, which is not 0: the two that it is of, one above the other.
+/// A handle as one number, which is not 0: its two halves, one in the high and one in the low bits.
 pub(super) fn number(id: SegmentId) -> u64 {
     struct Both(u64);
 
@@ -78,7 +78,7 @@ pub(super) fn number(id: SegmentId) -> u64 {
     both.finish()
 }
 
-/// What a stretch is at a moment.
+/// The state of a stretch at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) segments: Vec<Known>,
@@ -86,8 +86,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Takes frames out of the segment that has them; a part above them, where there is one below
-    /// too, becomes the last segment.
+    /// Removes frames from the segment that contains them. If parts remain on both sides, the upper
+    /// one becomes the last segment.
     pub(super) fn cut(&mut self, frames: &Range<u64>) {
         let is_it = |known: &Known| known.has(frames.start);
         let at = self.segments.iter().position(is_it);
@@ -116,7 +116,7 @@ pub(super) struct History {
     slots: Vec<Slot>,
 }
 
-/// A version's layout, and which version it is; 0 while it is written.
+/// The layout of a version, and the number of the version; 0 while it is being written.
 struct Slot {
     version: AtomicU64,
     words: [AtomicU64; WORDS],
@@ -130,7 +130,7 @@ impl History {
         };
         Self {
             span: Span::new(),
-            // Version 1, of which nothing is there, stands in the second place.
+            // Version 1, an empty layout, is in slot 1.
             slots: (0..KEPT).map(slot).collect(),
         }
     }
@@ -139,7 +139,7 @@ impl History {
         &self.slots[(version % KEPT) as usize]
     }
 
-    /// Layouts that the next change passes through, to be called before it.
+    /// Records the layouts that the next change passes through. Called before the change.
     pub(super) fn begin(&self, layouts: &[&Layout]) {
         let settled = self.span.settled();
         for (version, layout) in (settled + 1..).zip(layouts) {
@@ -148,39 +148,39 @@ impl History {
         self.span.begin(settled + layouts.len() as u64);
     }
 
-    /// The last segment of the last layout has got its name.
+    /// Sets the name of the last segment in the last layout.
     pub(super) fn name_last(&self, id: u64) {
         self.slot(self.span.begun()).name_last(id);
     }
 
-    /// Nothing comes of the change: after all that it might have passed through, the stretch is
-    /// what it was.
+    /// Records that the change failed: after every layout that it may have passed through, the
+    /// stretch returns to `layout`.
     pub(super) fn give_up(&self, layout: &Layout) {
         let last = self.span.begun() + 1;
         self.slot(last).write(last, layout);
         self.span.begin(last);
     }
 
-    /// The visible segment that had `frame` in a version; `Err` if the version is not kept any
-    /// more.
+    /// The visible segment that contained `frame` in a version; `Err` if the version is not kept
+    /// any more.
     pub(super) fn at(&self, version: u64, frame: u64) -> Result<Option<Known>, Gone> {
         loop {
             let found = self.slot(version).at(version, frame)?;
             if found.is_none_or(|known| known.id != UNNAMED) {
                 return Ok(found);
             }
-            // The writer is just about to name it.
+            // The writer is about to name it.
             thread::yield_now();
         }
     }
 
-    /// Whether the segment `id` began at `start` in a version.
+    /// True if the segment `id` began at `start` in a version.
     pub(super) fn began(&self, version: u64, id: u64, start: u64) -> Result<bool, Gone> {
         self.slot(version).began(version, id, start)
     }
 }
 
-/// A version is not kept any more: a lookup took longer than so many changes.
+/// The error that a version is not kept any more, because a lookup overlapped too many changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gone;
 
@@ -229,7 +229,7 @@ impl Slot {
         self.words[2 + 4 * last + 2].store(id, Ordering::SeqCst);
     }
 
-    /// What `look` finds, if it was this version all the time.
+    /// Runs `look`, and returns its result if the slot held this version all the time.
     fn during<T>(&self, version: u64, look: impl FnOnce() -> T) -> Result<T, Gone> {
         let is_it = || self.version.load(Ordering::SeqCst) == version;
         if !is_it() {

@@ -1,4 +1,4 @@
-//! A lookup and what it found, to be held against the history.
+//! A lookup and its result, to be compared with the history.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -6,39 +6,39 @@ use core::ops::RangeInclusive;
 
 use super::history::{Gone, History};
 
-/// What a lookup found.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// By `find`: a segment's handle as a number, and the offset in it.
+    /// Of `find`: a segment's handle as a number, and the offset in it.
     Segment(Option<(u64, u64)>),
-    /// By `page`: the frame that the descriptor says it is of, and which plug made it.
+    /// Of `page`: the frame and the plug that the descriptor records.
     Page(Option<(u64, u64)>),
 }
 
-/// A lookup that is over.
+/// A completed lookup.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) frame: u64,
     pub(super) found: Found,
-    /// The versions of its moments.
+    /// The versions current during the lookup.
     pub(super) during: RangeInclusive<u64>,
 }
 
-/// So many versions are told of a wrong one.
+/// The number of versions that the description of a wrong lookup lists.
 const EXPLAINED: usize = 8;
 
-/// What the history says of a lookup.
+/// The judgement on a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Right,
     Wrong,
-    /// It lasted for more changes than are kept.
+    /// The lookup overlapped more changes than are kept.
     Unknown,
 }
 
 impl Look {
-    /// Right is what was true at a moment of the lookup; an offset may count from where the segment
-    /// of that moment began at a later one.
+    /// A result is right if it was true in a version of the lookup. An offset may count from the
+    /// start that the segment had in a later version of the lookup.
     pub(super) fn judge(&self, history: &History) -> Verdict {
         match self.was_true(history) {
             Ok(true) => Verdict::Right,
@@ -65,7 +65,7 @@ impl Look {
         Ok(false)
     }
 
-    /// Whether the segment began so far below the frame, in this version or a later one.
+    /// True if the segment began `offset` frames below the frame, in version `from` or later.
     fn begins(&self, history: &History, from: u64, id: u64, offset: u64) -> Result<bool, Gone> {
         let Some(start) = self.frame.checked_sub(offset) else {
             return Ok(false);
@@ -78,7 +78,7 @@ impl Look {
         Ok(false)
     }
 
-    /// What was found, and what was there at its first moments.
+    /// Describes the result and the state in the first versions.
     pub(super) fn explain(&self, history: &History) -> String {
         let states = self.during.clone().take(EXPLAINED).map(|version| {
             let known = history.at(version, self.frame);

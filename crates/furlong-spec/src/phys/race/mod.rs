@@ -1,14 +1,14 @@
-//! Lookups beside a writer, each answer held against everything that was true while it was made.
+//! Lookups concurrent with a writer, each compared with every state that was true during it.
 //!
-//! One thread plugs, splits, isolates, removes and takes back without a pause; others look frames
-//! up. Before and after each change the writer tells a history what is and what will be,
-//! so that the answer to a lookup is right if and only if it was true at a moment of the lookup.
-//! Descriptors say which frame and which plug they are of, and are poisoned when they are dropped;
-//! a reader that has found one reads it again before it leaves.
+//! One thread plugs, splits, isolates, removes and aborts without a pause; others look frames up.
+//! The writer records each state in a history before and after the change. So a lookup is right
+//! exactly if its result was true at some time during it. Descriptors record their frame and their
+//! plug, and are poisoned on drop; a reader reads each descriptor it found once more before its
+//! read section ends.
 //!
-//! Tables are small and are made anew all the time, so that growing is as common as changing. Their
-//! frames lie in *stretches*: within a few blocks, across sections, in whole sections, far up,
-//! across the border to high frames, at the very end; and one that never changes.
+//! Tables are small and are replaced often, so that growth is as common as change. Their frames lie
+//! in *stretches*: within a few blocks, across sections, in whole sections, at high addresses,
+//! across the border to high frames, and at the very end. One stretch never changes.
 #![forbid(unsafe_code)]
 
 mod history;
@@ -38,14 +38,14 @@ type Config = Custom<Direct>;
 /// Room for two segments without an allocation.
 type Table = SegmentTable<Page, Config, 2>;
 
-/// Frames that are looked up and changed together.
+/// A range of frames that are looked up and changed together.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     start: u64,
     len: u64,
-    /// Of what is plugged or unplugged at a time.
+    /// The maximum number of frames plugged or unplugged at a time.
     longest: u64,
-    /// It is changed once in so many times that it is drawn.
+    /// On average, a change happens once in this many draws of the stretch.
     odds: u64,
 }
 
@@ -54,7 +54,7 @@ impl Stretch {
         self.start..self.start + self.len
     }
 
-    /// A frame; every other time one of the first few, where changes are dense.
+    /// A random frame; half of the time one of the first few, where changes are dense.
     fn frame(&self, random: &mut Random) -> u64 {
         let len = match random.below(2) {
             0 => self.len.min(96),
@@ -73,7 +73,7 @@ const fn stretch(start: u64, len: u64, longest: u64, odds: u64) -> Stretch {
     }
 }
 
-/// The first one never changes, and shares a block with the second.
+/// The first stretch never changes, and shares a block with the second.
 const STRETCHES: [Stretch; 8] = [
     stretch(190, 3, 3, 1),
     stretch(0, 190, 24, 1),
@@ -85,46 +85,46 @@ const STRETCHES: [Stretch; 8] = [
     stretch((1 << 40) - 128, 128, 30, 1),
 ];
 
-/// What a test does to readers.
+/// A test's interference with the readers.
 #[derive(Clone, Copy, Debug)]
 pub struct Meddling {
-    /// Changes what a reader has found, before it is judged.
+    /// Modifies the result of a lookup before it is judged.
     pub tamper: fn(Found) -> Found,
-    /// Is called by each reader's thread at its beginning.
+    /// Called in each reader's thread at its start.
     pub at_start: fn(),
 }
 
 impl Meddling {
-    /// Does nothing.
+    /// No interference.
     pub const NONE: Self = Self {
         tamper: |found| found,
         at_start: || (),
     };
 }
 
-/// A race.
+/// The parameters of a race.
 #[derive(Clone, Copy, Debug)]
 pub struct Race {
-    /// Answers to be judged, by all readers and on all tables together.
+    /// The number of lookups to judge, of all readers and on all tables together.
     pub lookups: u64,
-    /// And on each table.
+    /// The number of lookups to judge on each table.
     pub lookups_per_table: u64,
-    /// Threads that look up.
+    /// The number of reader threads.
     pub readers: u64,
-    /// What repeats a stream of changes, if not how threads meet.
+    /// The seed. It repeats the stream of changes, though not the interleaving of threads.
     pub seed: u64,
 }
 
-/// What the writer has done.
+/// The counts of the writer's changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Segments that were plugged.
+    /// Segments plugged.
     pub plugged: u64,
-    /// Stretches that were unplugged, in one step or two.
+    /// Ranges unplugged, in one step or two.
     pub unplugged: u64,
-    /// Refusals to unplug because readers were inside.
+    /// Unplugs refused because of active readers.
     pub refused: u64,
-    /// Isolations that were taken back.
+    /// Isolations aborted.
     pub aborted: u64,
 }
 
@@ -135,14 +135,14 @@ impl Changes {
     }
 }
 
-/// What came of a race without a wrong answer.
+/// The counts of a race without a wrong lookup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Tables, one after the other.
+    /// The number of tables, used one after the other.
     pub tables: u64,
-    /// By the readers.
+    /// The counts of the readers.
     pub lookups: Lookups,
-    /// By the writers.
+    /// The counts of the writers.
     pub changes: Changes,
 }
 
@@ -182,15 +182,15 @@ impl fmt::Display for Tally {
 }
 
 impl Race {
-    /// Runs it.
+    /// Runs the race.
     ///
     /// # Errors
-    /// The first wrong answer, or the broken invariant, with what repeats the stream.
+    /// The first wrong lookup or broken invariant, with the seed that repeats the stream.
     pub fn run(&self) -> Result<Tally, String> {
         self.run_with(Meddling::NONE)
     }
 
-    /// As [`run`](Self::run), with readers that are meddled with.
+    /// As [`run`](Self::run), with interference.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -234,7 +234,7 @@ impl Race {
                 scope.spawn(move || {
                     (meddling.at_start)();
                     let done = looker.run(share, stop);
-                    // A wrong answer ends it for all.
+                    // A wrong lookup ends the race for all threads.
                     stop.fetch_or(done.is_err(), Ordering::SeqCst);
                     done
                 })

@@ -1,4 +1,4 @@
-//! Descriptors that say what they are of, and that they are gone.
+//! Descriptors that record their frame and their plug, and are poisoned on drop.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -9,14 +9,14 @@ use furlong::addr::{Address, Pfn};
 use furlong::phys::Descriptor;
 
 thread_local! {
-    /// Which plug of this thread descriptors are made by.
+    /// The plug that this thread's new descriptors belong to.
     static EPOCH: Cell<u64> = const { Cell::new(0) };
-    /// Descriptors that this thread has made and dropped.
+    /// The number of descriptors that this thread has made and dropped.
     static TURNS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Once in so many times the writer lets others run in the middle of a change, so that threads
-/// meet on a single core too.
+/// Descriptors between two yields of the processor within a change. The yields let threads
+/// interleave on a single core too.
 const PAUSE: u64 = 509;
 
 fn pause_at_times() {
@@ -26,7 +26,7 @@ fn pause_at_times() {
     }
 }
 
-/// What a descriptor holds after its drop: neither a frame nor an epoch.
+/// The contents of a dropped descriptor: neither a frame nor an epoch.
 const POISON: u64 = u64::MAX;
 
 /// A descriptor of a frame, made by one plug.
@@ -36,7 +36,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Descriptors that this thread makes from now on are of this plug.
+    /// Assigns the descriptors that this thread makes from now on to this plug.
     pub(super) fn begin_epoch(epoch: u64) {
         EPOCH.set(epoch);
     }
@@ -60,7 +60,8 @@ impl Descriptor for Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // Relaxed: a reader that still has it may see this sooner or later, and not a torn word.
+        // Relaxed: it pairs with nothing. A reader that still uses it may see the poison late, but
+        // never a torn word.
         self.frame.store(POISON, Ordering::Relaxed);
         self.epoch.store(POISON, Ordering::Relaxed);
         pause_at_times();

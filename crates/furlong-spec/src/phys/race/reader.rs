@@ -1,4 +1,4 @@
-//! Who looks up, and has every answer judged.
+//! Threads that look up frames and judge every result.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -13,19 +13,19 @@ use super::page::Page;
 use super::{Config, Stretch, Table};
 use crate::Random;
 
-/// Lookups of one stay inside, at most.
+/// The maximum number of lookups in one read section.
 const BATCH: u64 = 48;
 
-/// What readers have done.
+/// The counts of the readers' lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lookups {
-    /// Lookups whose answers were judged right.
+    /// Lookups judged right.
     pub right: u64,
-    /// Those of them that found something.
+    /// Those that found a segment or a descriptor.
     pub found: u64,
-    /// Those of them during which the frame's stretch changed.
+    /// Those during which the frame's stretch changed.
     pub raced: u64,
-    /// Further lookups that lasted for more changes than the oracle keeps.
+    /// Lookups, not among these, that overlapped more changes than the oracle keeps.
     pub unjudged: u64,
 }
 
@@ -38,7 +38,7 @@ impl core::ops::AddAssign for Lookups {
     }
 }
 
-/// A thread that looks up.
+/// A thread that looks up frames.
 pub(super) struct Looker<'a> {
     pub(super) table: &'a Table,
     pub(super) stretches: &'a [Stretch],
@@ -47,14 +47,14 @@ pub(super) struct Looker<'a> {
     pub(super) tamper: fn(Found) -> Found,
 }
 
-/// A descriptor that was found, and what it said then.
+/// A descriptor found, and its contents at that time.
 type Held<'g> = (&'g Page, (u64, u64));
 
 impl Looker<'_> {
-    /// Looks up until `wanted` answers have been judged, or somebody says stop.
+    /// Looks up frames until `wanted` lookups have been judged, or `stop` is set.
     ///
     /// # Errors
-    /// The first wrong answer.
+    /// The first wrong lookup.
     pub(super) fn run(mut self, wanted: u64, stop: &AtomicBool) -> Result<Lookups, String> {
         let reader = self.table.rcu().register().expect("there is a slot");
         let mut done = Lookups::default();
@@ -74,10 +74,10 @@ impl Looker<'_> {
             }
             drop(guard);
             if self.random.below(16) == 0 {
-                // The writer may want this core.
+                // Lets the writer run if it needs this core.
                 thread::yield_now();
             }
-            // Outside, for the judge may have to wait for the writer.
+            // Judged outside the read section, because the judge may have to wait for the writer.
             for (at, look) in looks.drain(..) {
                 done += self.judged(at, &look)?;
             }
@@ -85,7 +85,7 @@ impl Looker<'_> {
         Ok(done)
     }
 
-    /// A batch of lookups, each with the stretch that it was for.
+    /// Makes a batch of lookups, each with the index of its stretch.
     fn look<'g>(
         &mut self,
         view: View<'g, Page, Config>,

@@ -1,4 +1,4 @@
-//! Who plugs and unplugs, and tells the history before and after.
+//! The thread that plugs and unplugs, and records each change in the history.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -14,26 +14,26 @@ use super::page::Page;
 use super::{Changes, Stretch, Table};
 use crate::Random;
 
-/// The table is checked after so many changes.
+/// The number of changes between two checks of the table.
 const CHECKED: u64 = 1 << 12;
 
-/// Tries to remove what readers may have.
+/// The number of attempts to remove frames that readers may be using.
 const TRIES: usize = 100;
 
-/// The writer's own view of a stretch.
+/// The writer's own state of a stretch.
 struct Mine<'a> {
     stretch: Stretch,
     history: &'a History,
     layout: Layout,
-    /// In the order of the layout's isolations.
+    /// The tokens, in the order of the layout's isolations.
     held: Vec<Isolated>,
 }
 
-/// Changes a table at random.
+/// A writer that changes a table at random.
 pub(super) struct Writer<'a> {
     table: &'a Table,
     stretches: Vec<Mine<'a>>,
-    /// The stretch that is changed now.
+    /// Index of the stretch that is changed now.
     at: usize,
     random: Random,
     epoch: u64,
@@ -45,7 +45,7 @@ fn extent(frames: &Range<u64>) -> Extent<Pfn> {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of a table in which nothing is; it plugs the first segment, which stays.
+    /// A writer of an empty table. It plugs the first segment, which stays.
     pub(super) fn new(
         table: &'a Table,
         stretches: &[Stretch],
@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
     /// Changes the table until it is told to stop.
     ///
     /// # Errors
-    /// The invariant of the table that is broken.
+    /// The broken invariant of the table.
     pub(super) fn run(mut self, stop: &AtomicBool) -> Result<Changes, String> {
         let mut steps = 0_u64;
         while !stop.load(Ordering::SeqCst) {
@@ -116,9 +116,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Changes come in bursts, so that several may fall into one lookup.
+    /// Selects another stretch. Changes come in bursts, so that one lookup can overlap several.
     fn go_elsewhere(&mut self) {
-        // The first stretch is the segment that stays.
+        // Stretch 0 is the segment that stays.
         let at = 1 + self.random.index(self.stretches.len() - 1);
         let odds = self.stretches[at].stretch.odds;
         if self.random.below(odds) == 0 {
@@ -126,8 +126,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Carries a change out between what the history is told of it. Nothing comes of it where
-    /// `change` says so, and then the stretch is what it was.
+    /// Carries out a change and records it in the history before and after. If `change` returns
+    /// false, the change has failed and the stretch is unchanged.
     fn change(
         &mut self,
         at: usize,
@@ -210,15 +210,15 @@ impl<'a> Writer<'a> {
         });
         self.changes.count_unplug(is_done);
         if !is_done {
-            // Whom it waits for may want this core.
+            // Lets the reader that it waits for run if it needs this core.
             thread::yield_now();
         }
         is_done
     }
 
-    /// Takes a segment's front out in two parts, the upper one first: what is above gets another
-    /// name, and right afterwards the old one is gone. Who has found the old one just before is in
-    /// the way of nothing but the second part.
+    /// Removes the front of a segment in two parts, the upper one first. That renames the rest
+    /// above, and the old name disappears soon afterwards. A reader that found the old name just
+    /// before delays only the removal of the second part.
     fn carve(&mut self, at: usize) {
         let layout = &self.stretches[at].layout;
         let room = layout.hidden.is_empty() && layout.segments.len() + 2 < SEGMENTS;
@@ -253,7 +253,7 @@ impl<'a> Writer<'a> {
         self.changes.aborted += 1;
     }
 
-    /// In one step, which a reader that is inside refuses.
+    /// Unplugs in one step, which fails while a reader is inside.
     fn unplug(&mut self, at: usize) {
         let Some(frames) = self.visible_frames(at) else {
             return;
@@ -275,12 +275,12 @@ impl<'a> Writer<'a> {
         (count > 0).then(|| self.random.index(count))
     }
 
-    /// Frames that no segment has, around a frame.
+    /// A range without a segment, around or near a random frame.
     fn free_frames(&mut self, at: usize) -> Option<Range<u64>> {
         let Mine {
             stretch, layout, ..
         } = &self.stretches[at];
-        // Each isolation may come to split a segment.
+        // Each isolation may later split a segment.
         if layout.segments.len() + layout.hidden.len() >= SEGMENTS - 1 {
             return None;
         }
@@ -299,7 +299,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Frames of a segment that are not isolated: all that there are in a row, or a part.
+    /// A range of a segment without isolated frames: a maximal one, or a part of it.
     fn visible_frames(&mut self, at: usize) -> Option<Range<u64>> {
         let Mine {
             stretch, layout, ..
@@ -314,7 +314,7 @@ impl<'a> Writer<'a> {
         let whole = around(owner.start..owner.end, hidden, frame)?;
         let most = self.random.below(stretch.longest) + 1;
         if is_crowded {
-            // What is left of a segment may be in more than one part.
+            // Removing a part could leave two parts, for which there may be no room.
             return (whole == (owner.start..owner.end)).then_some(whole);
         }
         Some(match self.random.below(8) {
@@ -326,7 +326,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The part of `whole` around `frame` that none of `taken` has any of.
+/// The part of `whole` around `frame` that no range of `taken` overlaps.
 fn around(
     whole: Range<u64>,
     taken: impl Iterator<Item = Range<u64>>,

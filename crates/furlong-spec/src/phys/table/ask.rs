@@ -1,4 +1,4 @@
-//! What changes nothing.
+//! Operations that change nothing.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Pfn, PhysAddr};
@@ -70,7 +70,7 @@ impl<L: Lookup> TableSubject<L> {
         Outcome::Number(page)
     }
 
-    /// All segments, and the same from behind.
+    /// All segments, after a check that the reverse order agrees.
     fn list(&self) -> Outcome {
         let segments = self.lock();
         let all: Vec<_> = segments.iter().map(|one| self.shown(&one)).collect();

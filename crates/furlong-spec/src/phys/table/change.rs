@@ -1,4 +1,4 @@
-//! What changes the table.
+//! Operations that change the table.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -11,7 +11,7 @@ use super::super::operation::{Operation, Outcome, Refusal};
 use super::refusals::{make_refusal, start_refusal};
 use super::{Answer, Held, TableSubject, extent};
 
-/// Bytes of a page.
+/// Bytes in a page.
 const PAGE: usize = 4096;
 
 impl<L: Lookup> TableSubject<L> {
@@ -122,11 +122,11 @@ impl<L: Lookup> TableSubject<L> {
         Ok(Outcome::Done)
     }
 
-    /// How many pages host, if it is plugged.
+    /// Plugs a hosted range. The outcome is the number of hosting pages.
     fn plug_hosted(&self, frames: &Range<u64>, spare: Option<u64>) -> Answer {
         let hosting = self.hosting.as_ref().expect("an arm that can");
         let frames = extent(frames);
-        // Of frames that there cannot be nobody knows what they need.
+        // For impossible frames there is no size.
         let need = (hosting.bytes)(&self.lock(), frames).unwrap_or(PAGE);
         let bytes = match spare {
             Some(spare) => need.next_multiple_of(PAGE) + spare as usize * PAGE,
@@ -173,7 +173,7 @@ impl<L: Lookup> TableSubject<L> {
     }
 }
 
-/// Nobody reads here, so a few tries end the grace period.
+/// Removes isolated frames. There are no readers, so a few attempts end the grace period.
 fn remove<L: Lookup>(
     segments: &mut Held<'_, L>,
     mut isolated: Isolated,

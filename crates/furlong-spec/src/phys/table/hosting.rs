@@ -1,5 +1,4 @@
-//! What only some arms can do: be read beside the writer, and host their bookkeeping in what is
-//! plugged.
+//! The abilities of some arms only: concurrent readers, and ranges that host their own bookkeeping.
 #![forbid(unsafe_code)]
 
 use core::mem::MaybeUninit;
@@ -9,7 +8,7 @@ use furlong::phys::{Concurrent, HostError, MakeError, SegmentId};
 
 use super::{Held, Table};
 
-/// What is found by a reader: a segment with the offset in it, and the descriptor's frame.
+/// The result of a reader's lookups: a segment with the offset in it, and the descriptor's frame.
 pub(super) type Read = (Option<(SegmentId, u64)>, Option<u64>);
 
 /// Plugs frames, the first of which are this memory.
@@ -19,7 +18,7 @@ type PlugHosted<L> = fn(
     &'static mut [MaybeUninit<u8>],
 ) -> Result<SegmentId, HostError>;
 
-/// What an arm can do beside what all can.
+/// The abilities that only some arms have.
 pub(super) struct Hosting<L: furlong::phys::Lookup> {
     pub(super) read: fn(&Table<L>, u64) -> Read,
     pub(super) bytes: fn(&Held<'_, L>, Extent<Pfn>) -> Option<usize>,

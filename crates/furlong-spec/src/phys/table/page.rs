@@ -8,16 +8,16 @@ use furlong::addr::Pfn;
 use furlong::phys::Descriptor;
 
 thread_local! {
-    /// Descriptors that this thread has made and not dropped.
+    /// The number of descriptors that this thread has made and not dropped.
     static ALIVE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How many descriptors this thread has made and not dropped.
+/// The number of descriptors that this thread has made and not dropped.
 pub(super) fn alive() -> usize {
     ALIVE.get()
 }
 
-/// A descriptor that knows its frame, can be pinned, and is counted.
+/// A descriptor that records its frame, can be pinned, and is counted.
 #[derive(Debug)]
 pub struct Page {
     pub(super) frame: Pfn,

@@ -1,4 +1,4 @@
-//! The library's refusals, with names for handles.
+//! The library's refusals, with names in place of handles.
 #![forbid(unsafe_code)]
 
 use furlong::addr::Address;
