@@ -11,7 +11,7 @@ use crate::{Bytes, Choices, Subject, compare};
 /// Three slots a leaf and three children a node.
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
-/// False: steps that succeeded before a failure stay done.
+/// False: the mode undoes the steps before a failure.
 const ATOMIC: bool = false;
 const LINUX: bool = true;
 

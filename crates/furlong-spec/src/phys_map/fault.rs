@@ -1,126 +1,126 @@
-//! What can be wrong with a map or a recording, and how it is said: the file, the line, what to do.
+//! Faults of maps and recordings, and their messages: the file, the line and the remedy.
 #![forbid(unsafe_code)]
 
 use std::{fmt, io};
 
 use super::PHYS_BITS;
 
-/// So much of a line is shown in a message.
+/// The maximum number of characters of a line that a message shows.
 const SHOWN_CHARS: usize = 48;
 
-/// Why a file gives no map or no recording.
+/// The reason that a file cannot be read as a map or a recording.
 #[derive(Debug)]
 pub struct MapError {
-    /// The file.
+    /// Name of the file.
     pub name: String,
-    /// The line, counted from one, where there is one.
+    /// Number of the line, counted from one, if the fault has a line.
     pub line: Option<usize>,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What is wrong with a file.
+/// A fault of a file.
 #[derive(Debug)]
 pub enum Fault {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     Open(io::Error),
-    /// It is a directory, but not of a firmware map.
+    /// The file is a directory that is not a firmware map.
     Directory,
-    /// More bytes than a map can have.
+    /// The file is larger than any map.
     Large {
-        /// So many would be read.
+        /// The maximum size in bytes.
         limit: u64,
     },
-    /// A NUL byte: no text.
+    /// The file contains a NUL byte, so it is not text.
     Binary,
-    /// A devicetree in its binary form.
+    /// The file is a devicetree in binary form.
     CompiledTree,
-    /// Nothing but blanks and comments, or nothing at all.
+    /// The file has nothing but blanks and comments.
     Empty,
-    /// None of the known forms.
+    /// The file has none of the known forms.
     UnknownForm,
-    /// The form is known, but no entry of it is there.
+    /// The form is known, but the file has no entry of it.
     NoEntry {
-        /// What there should be.
+        /// The expected entry.
         wanted: &'static str,
     },
     /// All addresses are 0.
     Zeros,
-    /// A line of another form.
+    /// A line is not of the expected form.
     Syntax {
-        /// The line, shortened.
+        /// Beginning of the line.
         found: String,
-        /// What should be there.
+        /// The expected form.
         wanted: &'static str,
     },
-    /// A number with other characters in it.
+    /// A number contains other characters.
     Number {
-        /// The word, shortened.
+        /// Beginning of the word.
         word: String,
     },
-    /// A number of more than 64 bits, or of more than its place holds.
+    /// A number exceeds 64 bits, or the width of its field.
     LargeNumber {
-        /// The word, shortened.
+        /// Beginning of the word.
         word: String,
-        /// So many bits fit.
+        /// Width of the field in bits.
         bits: u32,
     },
     /// The last address is below the first.
     Reversed {
-        /// The first.
+        /// The first address.
         start: u64,
-        /// The last.
+        /// The last address.
         last: u64,
     },
-    /// A range that begins where it ends.
+    /// A range is empty.
     Hollow {
-        /// There.
+        /// Start and end of the range.
         start: u64,
     },
-    /// Beyond what a physical address can be.
+    /// An address exceeds the width of physical addresses.
     BeyondWidth {
         /// The address, which may need 65 bits.
         address: u128,
     },
-    /// A type that nobody has heard of.
+    /// A type is unknown.
     UnknownKind {
-        /// The word, shortened.
+        /// Beginning of the word.
         word: String,
     },
-    /// A range that begins before another one has ended.
+    /// A range begins before another one ends.
     Overlap {
-        /// The line of the other.
+        /// Line of the other range.
         other: usize,
     },
-    /// A range that leaves the one under which it is indented.
+    /// A range leaves the range under which it is indented.
     Outside {
-        /// The line of the outer one.
+        /// Line of the outer range.
         outer: usize,
     },
-    /// The same memory belongs to two nodes.
+    /// Two nodes claim the same memory.
     TwoNodes {
-        /// The line with the other node.
+        /// Line of the other node.
         other: usize,
     },
-    /// An entry that lacks a part, or has it twice.
+    /// An entry lacks a part, or has a part twice.
     Part {
-        /// Which entry.
+        /// Name of the entry.
         entry: String,
-        /// What about it.
+        /// Description of the fault.
         what: &'static str,
     },
-    /// Cells of a devicetree that do not come in whole entries.
+    /// The cells of a devicetree property are not a multiple of an entry.
     Cells {
-        /// How many there are.
+        /// Number of cells found.
         found: usize,
-        /// Of one address.
+        /// Cells in an address.
         address: usize,
-        /// Of one size.
+        /// Cells in a size.
         size: usize,
     },
 }
 
-/// Line and fault of a file that is refused, for the tests of the readers.
+/// Line and fault of a refused file, for the readers' tests.
 #[cfg(test)]
 pub(super) fn refused<T: fmt::Debug>(outcome: Result<T, MapError>) -> (Option<usize>, Fault) {
     let error = outcome.expect_err("it is refused");
@@ -128,7 +128,7 @@ pub(super) fn refused<T: fmt::Debug>(outcome: Result<T, MapError>) -> (Option<us
 }
 
 impl MapError {
-    /// `fault` in a line of a file that [`MapError::named`] has still to name.
+    /// A fault in a line. [`MapError::named`] has to set the file's name.
     pub(super) fn at(line: usize, fault: Fault) -> MapError {
         MapError {
             name: String::new(),
@@ -137,7 +137,7 @@ impl MapError {
         }
     }
 
-    /// `fault` in a file as a whole, likewise.
+    /// A fault of a whole file. [`MapError::named`] has to set the file's name.
     pub(super) fn whole(fault: Fault) -> MapError {
         MapError {
             name: String::new(),
@@ -146,7 +146,7 @@ impl MapError {
         }
     }
 
-    /// The same in the file `name`.
+    /// The same error with the file's name set.
     pub(super) fn named(mut self, name: &str) -> MapError {
         if self.name.is_empty() {
             self.name = shown(name, usize::MAX);
@@ -236,7 +236,7 @@ impl std::error::Error for MapError {
     }
 }
 
-/// The beginning of a text, safe to show on a terminal.
+/// The beginning of a text, with no character that could control a terminal.
 pub(super) fn shortened(text: &str) -> String {
     shown(text.trim(), SHOWN_CHARS)
 }

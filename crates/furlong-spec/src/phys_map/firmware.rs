@@ -1,8 +1,8 @@
 //! The firmware's map: the directories `/sys/firmware/memmap/N` with the files `start`, `end` (the
-//! last address) and `type`, or a text of them.
+//! last address) and `type`, or a text of the same content.
 //!
-//! Two texts are read: what `grep -r . /sys/firmware/memmap` prints, in any order, and lines of
-//! `START LAST TYPE`.
+//! Two texts are supported: the output of `grep -r . /sys/firmware/memmap` in any order, and lines
+//! of the form `START LAST TYPE`.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -15,20 +15,20 @@ use super::map::{Entry, MemoryMap};
 use super::number::{hexadecimal, inclusive};
 use super::text::{bytes_of, lines, text_of};
 
-/// What a line should look like.
+/// The expected form of a line, for error messages.
 const WANTED: &str = "N/start:0x.., N/end:0x.., N/type:.., or START LAST TYPE";
 
-/// One entry, as far as it has been read.
+/// The parts of an entry read so far.
 #[derive(Default)]
 struct Parts {
-    /// The line where it was first spoken of.
+    /// The line that first names the entry.
     line: usize,
     start: Option<u64>,
     last: Option<u64>,
     kind: Option<Kind>,
 }
 
-/// Whether a line is one of a text of such a map.
+/// True if the line is one of a text of such a map.
 pub(super) fn is_one(line: &str) -> bool {
     field(line).is_some() || columns(line).is_some_and(|(start, ..)| start.starts_with("0x"))
 }
@@ -58,12 +58,12 @@ pub(super) fn read(text: &str) -> Result<MemoryMap, MapError> {
     MemoryMap::new(entries).map_err(MapError::whole)
 }
 
-/// Whether a directory is one of a firmware's map.
+/// True if the directory is a firmware's map.
 pub(super) fn is_directory(path: &Path) -> bool {
     path.is_dir() && path.join("0").join("start").is_file()
 }
 
-/// Reads the directories themselves.
+/// Reads the directories.
 pub(super) fn read_directory(path: &Path) -> Result<MemoryMap, MapError> {
     let open = |error| MapError::whole(Fault::Open(error)).named(&path.display().to_string());
     let mut entries = Vec::new();
@@ -85,7 +85,7 @@ pub(super) fn read_directory(path: &Path) -> Result<MemoryMap, MapError> {
     MemoryMap::new(entries).map_err(MapError::whole)
 }
 
-/// The number of an entry, the name of a part and its value.
+/// The number of an entry, the name of a part, and its value.
 fn field(line: &str) -> Option<(u32, &str, &str)> {
     let (path, value) = line.trim_start().split_once(':')?;
     let (folder, name) = path.rsplit_once('/')?;
@@ -95,7 +95,7 @@ fn field(line: &str) -> Option<(u32, &str, &str)> {
     Some((number, name, value.trim()))
 }
 
-/// The three words of a line, of which the last may have blanks in it.
+/// The three words of a line. The last one may contain blanks.
 fn columns(line: &str) -> Option<(&str, &str, &str)> {
     let (start, rest) = line.trim_start().split_once(char::is_whitespace)?;
     let (last, name) = rest.trim_start().split_once(char::is_whitespace)?;

@@ -1,4 +1,4 @@
-//! Which form a file has, and the readers of all.
+//! Detection of a file's form, and the readers of all forms.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -9,29 +9,29 @@ use super::map::MemoryMap;
 use super::text::{bytes_of, lines, text_of};
 use super::{devicetree, firmware, iomem, kernel_log, native, seabios};
 
-/// The forms that memory maps come in.
+/// The forms of memory maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// `furlong.map/1`, as a map is written.
+    /// `furlong.map/1`, in which this project writes maps.
     Native,
     /// `/proc/iomem`.
     Iomem,
-    /// `/sys/firmware/memmap`, as a text.
+    /// `/sys/firmware/memmap` as text.
     Firmware,
-    /// A kernel log with `BIOS-e820`, the SRAT, or ranges of nodes.
+    /// A kernel log with `BIOS-e820`, the SRAT, or the ranges of nodes.
     KernelLog,
-    /// A debug log of SeaBIOS.
+    /// A debug log from SeaBIOS.
     Seabios,
-    /// A devicetree's source.
+    /// The source of a devicetree.
     DevicetreeSource,
     /// A dump of a devicetree's properties.
     DevicetreeDump,
 }
 
-/// Whether a line is of a form.
+/// Returns true if a line is of a form.
 type Recogniser = fn(&str) -> bool;
 
-/// The map in a text.
+/// Reads the map in a text.
 type Reader = fn(&str) -> Result<MemoryMap, MapError>;
 
 impl Form {
@@ -46,7 +46,7 @@ impl Form {
         Form::DevicetreeDump,
     ];
 
-    /// What it is called.
+    /// Name of the form.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl Form {
         }
     }
 
-    /// The form of a text: that of its first line which has one.
+    /// The form of a text, detected from its first line that has one.
     #[must_use]
     pub fn of(text: &str) -> Option<Form> {
         lines(text).find_map(|(_, line)| {
@@ -88,10 +88,11 @@ impl fmt::Display for Form {
     }
 }
 
-/// The map in a file of any form, or in the directory `/sys/firmware/memmap` (or a copy of it).
+/// Reads the map in a file of any form, or in the directory `/sys/firmware/memmap` (or a copy of
+/// it).
 ///
 /// # Errors
-/// The first thing that is wrong, with the file and, where there is one, the line.
+/// The first fault, with the file and, if there is one, the line.
 pub fn read(path: &Path) -> Result<MemoryMap, MapError> {
     let name = path.display().to_string();
     if firmware::is_directory(path) {
@@ -101,7 +102,7 @@ pub fn read(path: &Path) -> Result<MemoryMap, MapError> {
     parse(&name, &bytes)
 }
 
-/// The map in the bytes of a file of any form; `name` is what errors call it.
+/// Reads the map in the bytes of a file of any form. `name` is the file's name in errors.
 ///
 /// # Errors
 /// As for [`read`].
@@ -120,7 +121,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<MemoryMap, MapError> {
     map().map_err(|error| error.named(name))
 }
 
-/// The map in the bytes of a file of a form that is known.
+/// Reads the map in the bytes of a file of a known form.
 ///
 /// # Errors
 /// As for [`read`].

@@ -1,8 +1,8 @@
-//! `/proc/iomem`: `START-LAST : NAME`, in hexadecimal, nested by two blanks a level.
+//! `/proc/iomem`: lines `START-LAST : NAME` in hexadecimal, indented by two blanks a level.
 //!
-//! Within memory everything is memory: the kernel lists its own image and what it keeps for itself
-//! there, and has page descriptors for it. Memory within a device or within memory of another kind
-//! was added by a driver. A bridge whose window is closed is listed at `0-0`.
+//! Every range nested within memory is memory: the kernel lists its own image and its reservations
+//! there, and has page descriptors for them. Memory nested within a device, or within memory of
+//! another kind, was added by a driver. A bridge with a closed window is listed at `0-0`.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, PhysAddr};
@@ -13,10 +13,10 @@ use super::map::{Entry, MemoryMap};
 use super::number::{hexadecimal, inclusive};
 use super::text::lines;
 
-/// What a line should look like.
+/// The expected form of a line, for error messages.
 const WANTED: &str = "START-LAST : NAME";
 
-/// One line.
+/// A line.
 struct Resource<'a> {
     line: usize,
     indent: usize,
@@ -33,17 +33,17 @@ struct Open {
     kind: Kind,
 }
 
-/// What has been read so far: everything below `from` is in `entries`.
+/// The state of reading. `entries` covers everything below `from`.
 #[derive(Default)]
 struct Reader {
     open: Vec<Open>,
-    /// The line of the range that was closed last, at any depth.
+    /// Line of the range closed last, at any depth.
     closed: usize,
     from: u64,
     entries: Vec<Entry>,
 }
 
-/// Whether a line is one of `/proc/iomem`.
+/// True if the line is one of `/proc/iomem`.
 pub(super) fn is_one(line: &str) -> bool {
     resource(0, line).is_ok()
 }
@@ -89,7 +89,7 @@ fn resource(line: usize, text: &str) -> Result<Resource<'_>, Fault> {
 }
 
 impl Resource<'_> {
-    /// What the kernel shows of a window without addresses, and of every range without root.
+    /// True for `0-0`: a window without addresses, or any range if the reader is not root.
     fn is_closed_window(&self) -> bool {
         (self.start, self.last) == (0, 0)
     }
@@ -123,16 +123,16 @@ impl Reader {
         Ok(())
     }
 
-    /// Ends all open ranges that are indented by so much or more.
+    /// Closes all open ranges with this indentation or more.
     fn close(&mut self, indent: usize) {
         while let Some(open) = self.open.pop_if(|open| open.indent >= indent) {
-            // The width leaves room for one more.
+            // No overflow: addresses are narrower than 64 bits.
             self.emit_to(open.extent.last().raw() + 1, open.kind);
             self.closed = open.line;
         }
     }
 
-    /// What lies between the last border and this one is of that kind.
+    /// Adds an entry of `kind` from the last border to `end`.
     fn emit_to(&mut self, end: u64, kind: Kind) {
         let extent = Extent::from_end(PhysAddr::new(self.from), PhysAddr::new(end));
         let node = None;
@@ -142,7 +142,7 @@ impl Reader {
     }
 }
 
-/// What a range is that lies within another.
+/// The kind of a range nested within another.
 fn nested(outer: Kind, own: Option<Kind>) -> Kind {
     match own {
         _ if outer.is_allocatable() => outer,

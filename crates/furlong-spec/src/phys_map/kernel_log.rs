@@ -1,9 +1,9 @@
-//! What a kernel says of memory while it boots: `BIOS-e820:` in the three forms that there have
-//! been, the SRAT's ranges of nodes, and the ranges of nodes that it starts with. All other lines
-//! are passed over, also those by which the kernel takes memory for itself (`e820: update`): this
-//! is the firmware's map.
+//! The lines of a kernel's boot log about memory. These are `BIOS-e820:` in its three historical
+//! forms, the SRAT's ranges of nodes, and the early ranges of nodes. The reader skips all other
+//! lines. Among those are the kernel's own reservations (`e820: update`), because the result is the
+//! firmware's map.
 //!
-//! Without `BIOS-e820`, as on arm64, the ranges of nodes are the map.
+//! Without `BIOS-e820`, as on arm64, the early ranges of nodes are the map.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, PhysAddr};
@@ -18,15 +18,15 @@ use super::text::lines;
 const E820: &str = "BIOS-e820:";
 const SRAT: &str = "SRAT: Node ";
 
-/// A range of a node and the line that says so.
+/// The range of a node, and the line that contains it.
 type Said = (usize, NodeRange);
 
-/// Whether a line says something of memory.
+/// True if the line concerns memory.
 pub(super) fn is_one(line: &str) -> bool {
     line.contains(E820) || line.contains(SRAT) || early(line).is_some()
 }
 
-/// Reads the lines that say something of memory.
+/// Reads the lines that concern memory.
 pub(super) fn read(text: &str) -> Result<MemoryMap, MapError> {
     let mut entries = Vec::new();
     let mut srat = Vec::new();
@@ -66,7 +66,8 @@ pub(super) fn read(text: &str) -> Result<MemoryMap, MapError> {
     Ok(map.with_nodes(&nodes))
 }
 
-/// `[mem 0xSTART-0xLAST] TYPE`, `START - END (TYPE)`, `BYTES @ START (TYPE)`; nothing for a gap.
+/// Parses `[mem 0xSTART-0xLAST] TYPE`, `START - END (TYPE)` or `BYTES @ START (TYPE)`; `None` for a
+/// gap.
 fn e820(said: &str) -> Result<Option<Entry>, Fault> {
     if said.starts_with("[gap ") {
         return Ok(None);
@@ -83,7 +84,7 @@ fn e820(said: &str) -> Result<Option<Entry>, Fault> {
     Ok(Some(Entry { extent, kind, node }))
 }
 
-/// `[mem 0xSTART-0xLAST] REST`.
+/// Parses `[mem 0xSTART-0xLAST] REST`.
 fn bracketed(said: &str) -> Result<(Extent<PhysAddr>, &str), Fault> {
     let inside = said
         .strip_prefix("[mem ")
@@ -111,8 +112,8 @@ fn parenthesised(said: &str) -> Result<(Extent<PhysAddr>, &str), Fault> {
     Ok((extent, name))
 }
 
-/// `N PXM M [mem 0xSTART-0xLAST]`. A range may promise room for memory to come and reach beyond
-/// the width of addresses: what is beyond is cut off.
+/// Parses `N PXM M [mem 0xSTART-0xLAST]`. A range for hot-plugged memory may exceed the width of
+/// addresses; the part beyond is cut off.
 fn affinity(said: &str) -> Result<Option<NodeRange>, Fault> {
     let syntax = || Fault::Syntax {
         found: shortened(said),
@@ -132,7 +133,7 @@ fn affinity(said: &str) -> Result<Option<NodeRange>, Fault> {
     Ok(extent.map(|extent| NodeRange { extent, node }))
 }
 
-/// The number and the range of `node N: [mem ..]`; not of `node N [mem ..]`, which spans gaps.
+/// The number and the range in `node N: [mem ..]`. Ignores `node N [mem ..]`, which spans gaps.
 fn early(line: &str) -> Option<(&str, &str)> {
     let (before, range) = line.split_once(": [mem ")?;
     let word = before.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -147,8 +148,8 @@ fn node_number(word: &str) -> Result<u32, Fault> {
     Ok(u32::try_from(value).expect("it has 32 bits at most"))
 }
 
-/// Where all ranges are of one node, all memory is: also what the kernel took for itself before it
-/// listed them.
+/// The whole address space, if all ranges are of one node. That includes the memory that the kernel
+/// took for itself before it listed the ranges.
 fn of_the_only_node(ranges: &[NodeRange]) -> Option<Vec<NodeRange>> {
     let node = ranges.first()?.node;
     let all = Extent::from_len(PhysAddr::new(0), 1 << PHYS_BITS)?;
@@ -156,7 +157,7 @@ fn of_the_only_node(ranges: &[NodeRange]) -> Option<Vec<NodeRange>> {
     is_only.then(|| vec![NodeRange { extent: all, node }])
 }
 
-/// The ranges in ascending order, refused where two nodes claim the same memory.
+/// The ranges in ascending order. Two nodes that claim the same memory are an error.
 fn disjoint(mut said: Vec<Said>) -> Result<Vec<NodeRange>, MapError> {
     said.sort_unstable_by_key(|(line, range)| (range.extent.start(), *line));
     let mut found: Vec<Said> = Vec::new();

@@ -1,36 +1,36 @@
-//! What a range of physical addresses is for, and what the sources call it.
+//! The kinds of physical address ranges, and their names in the sources.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
-/// What a range is for, in the order of restriction: where two entries of a map overlap, the
-/// greater kind wins.
+/// The kind of a range, in ascending order of restriction. If two entries of a map overlap, the
+/// greater kind applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Ordinary memory, there since boot.
+    /// Ordinary memory, present since boot.
     Usable,
-    /// Memory that a driver added later, such as virtio-mem, and may take away again.
+    /// Memory that a driver, such as virtio-mem, added after boot and may remove.
     Plugged,
-    /// Memory that the firmware would rather see kept for a purpose.
+    /// Memory that the firmware prefers to be used for a special purpose.
     SoftReserved,
-    /// Memory that keeps its content without power.
+    /// Memory that keeps its contents without power.
     Persistent,
-    /// Tables of ACPI; memory once they have been read.
+    /// ACPI tables; ordinary memory after they have been read.
     Acpi,
-    /// What ACPI wants kept over sleep.
+    /// Memory that ACPI preserves during sleep.
     Nvs,
-    /// A type that this reader does not know; nobody may use it.
+    /// A type unknown to this reader. It must not be used.
     Unknown,
-    /// Addresses that devices answer to.
+    /// Addresses of devices.
     Device,
-    /// Nobody may use it.
+    /// A range that must not be used.
     Reserved,
     /// Memory with errors.
     Unusable,
 }
 
 impl Kind {
-    /// All, in the order of restriction.
+    /// All kinds, in ascending order of restriction.
     pub const ALL: [Kind; 10] = [
         Kind::Usable,
         Kind::Plugged,
@@ -44,7 +44,7 @@ impl Kind {
         Kind::Unusable,
     ];
 
-    /// As it is written in a map of ours.
+    /// Name of the kind in the project's own maps.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,25 +61,25 @@ impl Kind {
         }
     }
 
-    /// The kind that is written so in a map of ours.
+    /// The kind with this name in the project's own maps.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether a page allocator may hand it out: whether a segment is made of it.
+    /// True if a page allocator may use the range, so that it becomes a segment.
     #[must_use]
     pub fn is_allocatable(self) -> bool {
         matches!(self, Kind::Usable | Kind::Plugged)
     }
 
-    /// Whether it is memory at all, which a node may own.
+    /// True if the range is memory, which a node can own.
     #[must_use]
     pub fn is_memory(self) -> bool {
         self.is_allocatable() || matches!(self, Kind::SoftReserved | Kind::Persistent)
     }
 
-    /// The type numbers of the e820 interface.
+    /// The kind for a type number of the e820 interface.
     #[must_use]
     pub fn from_e820_number(number: u64) -> Kind {
         match number {
@@ -94,7 +94,7 @@ impl Kind {
         }
     }
 
-    /// What a kernel log calls it, in the old and in the new words.
+    /// The kind for a name in a kernel log, old or new.
     #[must_use]
     pub fn from_log(name: &str) -> Option<Kind> {
         let number = |name: &str| name.parse().ok().map(Kind::from_e820_number);
@@ -110,7 +110,7 @@ impl Kind {
         }
     }
 
-    /// What `/proc/iomem` and `/sys/firmware/memmap` call it; none where the name is a device's.
+    /// The kind for a name in `/proc/iomem` or `/sys/firmware/memmap`; `None` for a device's name.
     #[must_use]
     pub fn from_resource(name: &str) -> Option<Kind> {
         match name {

@@ -1,4 +1,4 @@
-//! The map itself: ranges in ascending order, none of which overlaps another.
+//! A map: ranges in ascending order, without overlaps.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use super::kind::Kind;
 use super::number::within_width;
 use super::segment::{Segment, frames_inside};
 
-/// A range of addresses that has one kind and belongs to one node.
+/// A range of addresses with one kind and one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// Where.
+    /// The range.
     pub extent: Extent<PhysAddr>,
-    /// What for.
+    /// Its kind.
     pub kind: Kind,
-    /// The NUMA node that owns it; `None` where the source does not say.
+    /// The NUMA node that owns it; `None` if the source does not name one.
     pub node: Option<u32>,
 }
 
@@ -37,23 +37,23 @@ pub struct Entry {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryMap {
-    /// Ascending, disjoint, within the width of physical addresses; neighbours that touch differ in
+    /// Ascending, disjoint and within the width of physical addresses. Adjacent entries differ in
     /// kind or node.
     entries: Vec<Entry>,
 }
 
-/// Where a node's memory lies.
+/// A range that belongs to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeRange {
-    /// Where.
+    /// The range.
     pub extent: Extent<PhysAddr>,
-    /// Whose.
+    /// The node.
     pub node: u32,
 }
 
 impl MemoryMap {
-    /// A map of `entries` in any order. Where some of them overlap, the most restrictive kind wins,
-    /// and among those of one kind the highest node.
+    /// Makes a map of `entries` in any order. If some overlap, the most restrictive kind applies,
+    /// and among entries of that kind the highest node.
     ///
     /// # Errors
     /// An entry beyond the width of physical addresses.
@@ -66,10 +66,10 @@ impl MemoryMap {
             within_width(&entry.extent)?;
             let (start, last) = (entry.extent.start().raw(), entry.extent.last().raw());
             borders.push((start, true, entry));
-            // The width leaves room for one more.
+            // No overflow: addresses are narrower than 64 bits.
             borders.push((last + 1, false, entry));
         }
-        // None is empty, so that each is opened before it is closed, whatever else is there.
+        // No entry is empty, so each one is opened before it is closed.
         borders.sort_unstable_by_key(|(at, ..)| *at);
         let mut map = MemoryMap::default();
         let mut open: BTreeMap<(Kind, Option<u32>), usize> = BTreeMap::new();
@@ -89,7 +89,7 @@ impl MemoryMap {
         Ok(map)
     }
 
-    /// Adds `start..end` behind all others, or nothing where that is empty.
+    /// Appends `start..end`, unless it is empty.
     fn append(&mut self, start: u64, end: u64, kind: Kind, node: Option<u32>) {
         let Some(extent) = Extent::from_end(PhysAddr::new(start), PhysAddr::new(end)) else {
             return;
@@ -112,7 +112,7 @@ impl MemoryMap {
         &self.entries
     }
 
-    /// The entry that holds an address.
+    /// The entry that contains an address.
     #[must_use]
     pub fn find(&self, address: PhysAddr) -> Option<&Entry> {
         let after = self
@@ -122,14 +122,14 @@ impl MemoryMap {
         entry.extent.contains(address).then_some(entry)
     }
 
-    /// How many bytes are of a kind.
+    /// The number of bytes of a kind.
     #[must_use]
     pub fn bytes_of(&self, kind: Kind) -> u64 {
         let of_kind = self.entries.iter().filter(|entry| entry.kind == kind);
         of_kind.filter_map(|entry| entry.extent.len()).sum()
     }
 
-    /// The same map, with nodes for the memory that lies in `nodes`, which do not overlap.
+    /// The same map, with a node for all memory within `nodes`. The `nodes` must not overlap.
     #[must_use]
     pub fn with_nodes(&self, nodes: &[NodeRange]) -> MemoryMap {
         let mut nodes = nodes.to_vec();
@@ -154,8 +154,8 @@ impl MemoryMap {
         map
     }
 
-    /// What a table of segments is told: the whole frames of all allocatable entries, in ascending
-    /// order, for pages of `1 << page_shift` bytes.
+    /// The segments for a table: the whole frames of all allocatable entries, in ascending order,
+    /// with pages of `1 << page_shift` bytes.
     #[must_use]
     pub fn segments(&self, page_shift: u32) -> Vec<Segment> {
         let allocatable = self.entries.iter().filter(|e| e.kind.is_allocatable());
@@ -172,13 +172,13 @@ impl MemoryMap {
 }
 
 impl Entry {
-    /// The frames that lie wholly in it; `None` where there is none.
+    /// The frames that lie wholly within the entry; `None` if there are none.
     #[must_use]
     pub fn frames_inside(&self, page_shift: u32) -> Option<Extent<Pfn>> {
         frames_inside(&self.extent, page_shift)
     }
 
-    /// The frames of which a byte or more lies in it; `None` only for a shift beyond 63.
+    /// The frames that overlap the entry; `None` only for a shift above 63.
     #[must_use]
     pub fn frames_touched(&self, page_shift: u32) -> Option<Extent<Pfn>> {
         let start = self.extent.start().raw().checked_shr(page_shift)?;
@@ -186,34 +186,34 @@ impl Entry {
         Extent::from_last(Pfn::new(start), Pfn::new(last))
     }
 
-    /// Whether `next` begins where this ends and differs in nothing else.
+    /// True if `next` begins at the end of this entry and has the same kind and node.
     fn continues(&self, next: &Entry) -> bool {
         let alike = (self.kind, self.node) == (next.kind, next.node);
         alike && self.extent.end() == Some(next.extent.start())
     }
 }
 
-/// Both of two extents, of which the second begins where the first ends.
+/// The union of two adjacent extents.
 fn joined(low: &Extent<PhysAddr>, high: &Extent<PhysAddr>) -> Extent<PhysAddr> {
     Extent::from_last(low.start(), high.last()).expect("the second is above the first")
 }
 
-/// What is wrong with a map.
+/// A broken invariant of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// An entry begins before the one in front of it has ended.
+    /// An entry begins before its predecessor ends.
     Order {
-        /// The start of the later one.
+        /// Start of the later entry.
         start: PhysAddr,
     },
-    /// Two entries that touch could be one.
+    /// Two adjacent entries have the same kind and node.
     Split {
-        /// Where they touch.
+        /// The address between them.
         start: PhysAddr,
     },
-    /// An entry ends beyond the width of physical addresses.
+    /// An entry exceeds the width of physical addresses.
     Width {
-        /// Its start.
+        /// Start of the entry.
         start: PhysAddr,
     },
 }

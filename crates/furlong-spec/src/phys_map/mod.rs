@@ -1,21 +1,21 @@
-//! Memory maps of machines, as their sources print them, and recordings of memory that comes and
-//! goes: the real input of `phys`.
+//! Memory maps of machines, in the forms that their sources print, and recordings of memory
+//! hot-plug: the real-world input of `phys`.
 //!
 //! # Words
 //!
-//! An **entry** is a range of addresses of one **kind** that belongs to one **node**; a **map** is
-//! entries in ascending order, of which none overlaps another. A **segment** is the whole frames of
-//! an allocatable entry: what a table of segments is told. A **form** is a way to write a map down:
-//! `/proc/iomem`, the firmware's map, a kernel's or SeaBIOS' log, a devicetree, our own. A
-//! **recording** is a sequence of plugs, unplugs and look-ups, in frames.
+//! An **entry** is a range of addresses of one **kind** that belongs to one **node**. A **map** is
+//! entries in ascending order, without overlaps. A **segment** is the whole frames of an
+//! allocatable entry, ready for a table of segments. A **form** is a notation for maps:
+//! `/proc/iomem`, the firmware's map, a log of the kernel or of SeaBIOS, a devicetree, or the
+//! project's own. A **recording** is a sequence of plugs, unplugs and look-ups, in frames.
 //!
 //! # What always holds
 //!
-//! - Where entries overlap, the more restrictive kind wins; what no reader knows is never usable.
-//! - Ends that are no page ends are rounded so that a segment has whole frames only.
-//! - What the source does not say is not guessed: a node is then unknown.
-//! - A map and a recording that are written are read as the same map and recording.
-//! - Any bytes give a map or one line that says what is wrong where; none gives a panic.
+//! - If entries overlap, the more restrictive kind applies. An unknown kind is never usable.
+//! - Ends within a page are rounded so that a segment has whole frames only.
+//! - Missing facts are not guessed: without a node in the source, the node is unknown.
+//! - A map or a recording that is written reads as the same map or recording.
+//! - Any bytes give a map or a message of one line with the fault and its place, never a panic.
 #![forbid(unsafe_code)]
 
 mod devicetree;
@@ -45,5 +45,5 @@ pub use scenario::{hotplug_chunks, virtio_mem};
 pub use segment::Segment;
 pub use text::provenance;
 
-/// A physical address has so many bits at most, on x86-64 and on arm64.
+/// Maximum width of a physical address in bits, on x86-64 and on arm64.
 pub const PHYS_BITS: u32 = 52;

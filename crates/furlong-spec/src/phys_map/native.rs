@@ -1,4 +1,4 @@
-//! Maps as this project writes them: a heading, then an entry a line, half-open and ascending.
+//! The project's own form of maps: a heading, then an entry on each line, half-open and ascending.
 //!
 //! ```text
 //! furlong.map/1
@@ -20,10 +20,10 @@ use super::text::lines;
 /// The first line.
 pub(super) const HEADING: &str = "furlong.map/1";
 
-/// What stands for a node that the source does not name.
+/// The word for a node that the source does not name.
 pub(super) const UNKNOWN_NODE: &str = "unknown";
 
-/// Whether a line is the first one.
+/// True if the line is the heading.
 pub(super) fn is_one(line: &str) -> bool {
     line.starts_with("furlong.map/")
 }
@@ -67,7 +67,7 @@ fn entry(text: &str) -> Result<Entry, Fault> {
     Ok(Entry { extent, kind, node })
 }
 
-/// A node's number, or `unknown`.
+/// Parses a node's number, or `unknown`.
 pub(super) fn node_from(word: &str) -> Result<Option<u32>, Fault> {
     if word == UNKNOWN_NODE {
         return Ok(None);
@@ -76,7 +76,7 @@ pub(super) fn node_from(word: &str) -> Result<Option<u32>, Fault> {
     Ok(Some(u32::try_from(value).expect("it has 32 bits at most")))
 }
 
-/// As [`node_from`] reads it.
+/// Formats a node for [`node_from`].
 pub(super) fn node_name(node: Option<u32>) -> String {
     node.map_or(UNKNOWN_NODE.to_string(), |node| node.to_string())
 }
@@ -86,7 +86,7 @@ impl fmt::Display for MemoryMap {
         writeln!(f, "{HEADING}")?;
         for entry in self.entries() {
             let start = entry.extent.start();
-            // The width leaves room for one more.
+            // No overflow: addresses are narrower than 64 bits.
             let end = entry.extent.last().raw() + 1;
             let node = node_name(entry.node);
             writeln!(f, "{start} {end:#x} {} {node}", entry.kind)?;

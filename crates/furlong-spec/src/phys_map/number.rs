@@ -1,4 +1,4 @@
-//! Numbers and ranges as the sources write them.
+//! Parsers for the numbers and ranges in the sources.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, PhysAddr};
@@ -12,7 +12,7 @@ pub(super) fn hexadecimal(word: &str) -> Result<u64, Fault> {
     digits_of(word, digits.unwrap_or(word), 16, u64::BITS)
 }
 
-/// A number that is hexadecimal after `0x` and decimal otherwise, of so many bits at most.
+/// A number of at most `bits` bits, hexadecimal after `0x` and decimal otherwise.
 pub(super) fn number(word: &str, bits: u32) -> Result<u64, Fault> {
     match word.strip_prefix("0x").or(word.strip_prefix("0X")) {
         Some(digits) => digits_of(word, digits, 16, bits),
@@ -26,7 +26,7 @@ fn digits_of(word: &str, digits: &str, radix: u32, bits: u32) -> Result<u64, Fau
             word: shortened(word),
         });
     }
-    // Only its size can be wrong with a row of digits.
+    // The word has digits only, so the one possible error is overflow.
     let value = u64::from_str_radix(digits, radix).ok();
     let fits = |value: &u64| bits >= u64::BITS || *value >> bits == 0;
     value.filter(fits).ok_or_else(|| Fault::LargeNumber {
@@ -35,7 +35,7 @@ fn digits_of(word: &str, digits: &str, radix: u32, bits: u32) -> Result<u64, Fau
     })
 }
 
-/// From the first to the last address, within the width of physical addresses.
+/// The range from the first to the last address, within the width of physical addresses.
 pub(super) fn inclusive(start: u64, last: u64) -> Result<Extent<PhysAddr>, Fault> {
     let extent = Extent::from_last(PhysAddr::new(start), PhysAddr::new(last))
         .ok_or(Fault::Reversed { start, last })?;
@@ -43,7 +43,7 @@ pub(super) fn inclusive(start: u64, last: u64) -> Result<Extent<PhysAddr>, Fault
     Ok(extent)
 }
 
-/// Half-open, likewise.
+/// The range from `start` to before `end`, within the width of physical addresses.
 pub(super) fn half_open(start: u64, end: u64) -> Result<Extent<PhysAddr>, Fault> {
     match end.checked_sub(1) {
         Some(last) if end != start => inclusive(start, last),
@@ -52,7 +52,7 @@ pub(super) fn half_open(start: u64, end: u64) -> Result<Extent<PhysAddr>, Fault>
     }
 }
 
-/// So many bytes from a first address on, likewise.
+/// The range of `bytes` bytes from `start` on, within the width of physical addresses.
 pub(super) fn sized(start: u64, bytes: u64) -> Result<Extent<PhysAddr>, Fault> {
     let end = u128::from(start) + u128::from(bytes);
     match u64::try_from(end) {
@@ -61,7 +61,7 @@ pub(super) fn sized(start: u64, bytes: u64) -> Result<Extent<PhysAddr>, Fault> {
     }
 }
 
-/// `START-LAST`, both hexadecimal.
+/// The range in `START-LAST`, both hexadecimal.
 pub(super) fn dashed(text: &str) -> Result<Extent<PhysAddr>, Fault> {
     let (start, last) = text.split_once('-').ok_or_else(|| Fault::Syntax {
         found: shortened(text),
@@ -70,7 +70,7 @@ pub(super) fn dashed(text: &str) -> Result<Extent<PhysAddr>, Fault> {
     inclusive(hexadecimal(start.trim())?, hexadecimal(last.trim())?)
 }
 
-/// Refuses what lies beyond the width of physical addresses.
+/// Refuses a range that exceeds the width of physical addresses.
 pub(super) fn within_width(extent: &Extent<PhysAddr>) -> Result<(), Fault> {
     let last = extent.last().raw();
     if last >> PHYS_BITS == 0 {

@@ -1,4 +1,4 @@
-//! The maps of real machines that come with the project, in `traces/phys`.
+//! The maps of real machines in `traces/phys`, which are part of the project.
 #![forbid(unsafe_code)]
 
 use super::fault::MapError;
@@ -6,18 +6,18 @@ use super::form::parse;
 use super::map::MemoryMap;
 use super::text::provenance;
 
-/// A map in the form of its source, with where it comes from.
+/// A map in the form of its source, with its provenance.
 #[derive(Clone, Copy, Debug)]
 pub struct RealMap {
-    /// One word.
+    /// Name of the map, one word.
     pub name: &'static str,
-    /// The file in `traces/phys`.
+    /// Name of the file in `traces/phys`.
     pub file: &'static str,
-    /// Its content: `# key: value` lines of provenance, then what the source has.
+    /// Contents of the file: `# key: value` lines of provenance, then the source's text.
     pub text: &'static str,
 }
 
-/// All of them.
+/// All real maps.
 pub const REAL_MAPS: [RealMap; 5] = [
     RealMap {
         name: "developer-vm",
@@ -47,15 +47,15 @@ pub const REAL_MAPS: [RealMap; 5] = [
 ];
 
 impl RealMap {
-    /// The map.
+    /// Parses the map.
     ///
     /// # Errors
-    /// None for those of [`REAL_MAPS`], which a test reads.
+    /// None for the maps of [`REAL_MAPS`]; a test reads them all.
     pub fn map(&self) -> Result<MemoryMap, MapError> {
         parse(self.file, self.text.as_bytes())
     }
 
-    /// What the file says of itself under a key: `machine`, `source`, `date`, `nodes`, `unknown`.
+    /// The provenance under a key: `machine`, `source`, `date`, `nodes` or `unknown`.
     #[must_use]
     pub fn says(&self, key: &str) -> Option<&'static str> {
         let said = provenance(self.text).into_iter();

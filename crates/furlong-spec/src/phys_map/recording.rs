@@ -1,4 +1,4 @@
-//! Recordings: what was plugged, unplugged and looked up, in which order.
+//! Recordings: a sequence of plugs, unplugs and look-ups.
 //!
 //! ```text
 //! furlong.plugs/1
@@ -8,9 +8,9 @@
 //! unplug 0x138000 0x140000
 //! ```
 //!
-//! Frames are numbers of pages of the size that `page` says (4096 where it is not said), ranges are
-//! half-open. A recording may ask for what must be refused: it says what was asked, not what came
-//! of it.
+//! Frames are numbers of pages. `page` gives the page size in bytes; the default is 4096. Ranges
+//! are half-open. A recording may contain operations that must be refused, because it lists
+//! requests and not their outcomes.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -27,33 +27,33 @@ use super::text::{bytes_of, lines, text_of};
 /// The first line.
 const HEADING: &str = "furlong.plugs/1";
 
-/// How the first line begins in every version.
+/// The start of the first line in every version.
 const ANY_HEADING: &str = "furlong.plugs/";
 
-/// The binary logarithm of the page size where it is not said.
+/// The binary logarithm of the default page size.
 const PAGE_SHIFT: u32 = 12;
 
 /// The largest page: 1 GiB.
 const PAGE_SHIFT_MAX: u32 = 30;
 
-/// One thing that is asked of a table of segments.
+/// An operation on a table of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Add frames as a segment of their own.
+    /// Adds frames as a new segment.
     Plug {
-        /// Which.
+        /// The frames to add.
         frames: Extent<Pfn>,
-        /// The NUMA node that owns them; `None` where it is not known.
+        /// The NUMA node that owns them; `None` if it is unknown.
         node: Option<u32>,
     },
-    /// Take frames out.
+    /// Removes frames.
     Unplug {
-        /// Which.
+        /// The frames to remove.
         frames: Extent<Pfn>,
     },
-    /// Look a frame up.
+    /// Looks up a frame.
     Find {
-        /// Which.
+        /// The frame.
         pfn: Pfn,
     },
 }
@@ -61,14 +61,14 @@ pub enum Operation {
 /// A sequence of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// A frame has `1 << page_shift` bytes, 1 GiB at most.
+    /// Binary logarithm of the bytes in a frame. A frame has at most 1 GiB.
     pub page_shift: u32,
-    /// In the order in which they were asked.
+    /// The operations in their order.
     pub operations: Vec<Operation>,
 }
 
 impl Recording {
-    /// The recording of a boot: every segment is plugged, in the order given.
+    /// The recording of a boot: every segment is plugged, in the given order.
     #[must_use]
     pub fn of_boot(segments: &[Segment], page_shift: u32) -> Recording {
         let plug = |segment: &Segment| Operation::Plug {
@@ -81,17 +81,17 @@ impl Recording {
         }
     }
 
-    /// The recording in a file.
+    /// Reads the recording in a file.
     ///
     /// # Errors
-    /// The first thing that is wrong, with the file and, where there is one, the line.
+    /// The first fault, with the file and, if there is one, the line.
     pub fn read(path: &Path) -> Result<Recording, MapError> {
         let name = path.display().to_string();
         let bytes = bytes_of(path).map_err(|fault| MapError::whole(fault).named(&name))?;
         Recording::parse(&name, &bytes)
     }
 
-    /// The recording in the bytes of a file; `name` is what errors call it.
+    /// Reads the recording in the bytes of a file. `name` is the file's name in errors.
     ///
     /// # Errors
     /// As for [`Recording::read`].
@@ -102,7 +102,7 @@ impl Recording {
         }
     }
 
-    /// The recording up to the first thing that is wrong, and that.
+    /// Reads a recording up to the first fault, and returns both.
     #[must_use]
     pub fn parse_sound_part(name: &str, bytes: &[u8]) -> (Recording, Option<MapError>) {
         let mut sound = Recording {
@@ -113,14 +113,14 @@ impl Recording {
         (sound, all.err().map(|error| error.named(name)))
     }
 
-    /// Whether a file begins as a recording of any version does, whatever follows.
+    /// True if a file begins as a recording of any version does.
     #[must_use]
     pub fn is_one(bytes: &[u8]) -> bool {
         let begins = |(_, line): (usize, &str)| line.starts_with(ANY_HEADING);
         text_of(bytes).is_ok_and(|text| lines(&text).next().is_some_and(begins))
     }
 
-    /// Appends what a text holds, up to the first thing that is wrong.
+    /// Appends the operations in a text, up to the first fault.
     fn append(&mut self, text: &str) -> Result<(), MapError> {
         let mut lines = lines(text).peekable();
         let (line, heading) = lines.next().ok_or(MapError::whole(Fault::Empty))?;
@@ -199,12 +199,13 @@ impl fmt::Display for Operation {
     }
 }
 
-/// The start and the end of frames.
+/// Displays the start and the end of frames.
 struct Ends<'a>(&'a Extent<Pfn>);
 
 impl fmt::Display for Ends<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An end of 2^64 has no number; no address has so many frames below it.
+        // The end 2^64 does not fit into a word. It cannot occur, because addresses have fewer
+        // frames.
         let last = self.0.last().raw();
         write!(f, "{} {:#x}", self.0.start(), last.saturating_add(1))
     }

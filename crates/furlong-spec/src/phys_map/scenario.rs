@@ -1,4 +1,4 @@
-//! Recordings that are made rather than taken: each plays what one user of hot-plugging does.
+//! Synthetic recordings. Each imitates a user of memory hot-plug.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Pfn};
@@ -6,10 +6,11 @@ use furlong::addr::{Extent, Pfn};
 use super::recording::{Operation, Recording};
 use crate::Random;
 
-/// Frames of 4 KiB.
+/// Binary logarithm of a frame of 4 KiB.
 const PAGE_SHIFT: u32 = 12;
 
-/// A block of Linux' memory on x86-64, 128 MiB: what virtio-mem adds and removes at a time.
+/// Frames in a memory block of Linux on x86-64, 128 MiB: the unit that virtio-mem plugs and
+/// unplugs.
 const BLOCK_FRAMES: u64 = 1 << 15;
 
 /// The guest of the map `virtio-mem`: its memory at boot, and the regions of its two devices.
@@ -17,14 +18,14 @@ const BOOT: (u64, u64) = (0x10_0000, 0x14_0000);
 const DEVICE_0: (u64, u64) = (0x14_0000, 0x34_0000);
 const DEVICE_1: u64 = 0x34_0000;
 
-/// One block in so many holds a page that cannot be moved.
+/// On average, one in this many blocks contains a page that cannot be moved.
 const BUSY_ODDS: u64 = 8;
 
-/// A recording that grows, with what is plugged in it.
+/// A recording under construction.
 struct Script {
     random: Random,
     operations: Vec<Operation>,
-    /// Finds reach a little beyond this.
+    /// Look-ups extend a little beyond this frame.
     end: u64,
 }
 
@@ -49,7 +50,7 @@ impl Script {
         self.find_around(start, end);
     }
 
-    /// Looks up one frame at an edge of what changed and one anywhere.
+    /// Looks up a frame at an edge of the change and a random frame.
     fn find_around(&mut self, start: u64, end: u64) {
         let edges = [start.saturating_sub(1), start, end - 1, end];
         let edge = edges[self.random.index(edges.len())];
@@ -81,11 +82,11 @@ fn frames(start: u64, end: u64) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("a script has no empty range")
 }
 
-/// A guest whose virtio-mem device grows and shrinks: to its full 64 blocks, down to what can be
-/// given back, half up again, and down to nothing.
+/// A guest whose virtio-mem device grows and shrinks. It grows to all 64 blocks, shrinks as far as
+/// possible, grows to half, and shrinks to nothing.
 ///
-/// Growing takes the lowest free block, shrinking the highest; a shrinking device passes over
-/// blocks that hold a page which cannot be moved, and so leaves gaps that the next growth fills.
+/// Growth takes the lowest free block, and shrinking the highest. A shrinking device skips blocks
+/// with a page that cannot be moved. That leaves gaps, which the next growth fills.
 #[must_use]
 pub fn virtio_mem() -> Recording {
     let mut script = Script::new(1, DEVICE_0.1);
@@ -97,13 +98,13 @@ pub fn virtio_mem() -> Recording {
         resize(&mut script, &mut plugged, blocks, may_be_busy);
         script.find_anywhere(8);
     }
-    // The pages that could not be moved are gone, and the rest follows.
+    // The immovable pages are now free, so the remaining blocks can be unplugged.
     resize(&mut script, &mut plugged, 0, false);
     script.find_anywhere(8);
     script.recording()
 }
 
-/// Plugs or unplugs until so many blocks are plugged, or no further one can be given back.
+/// Plugs or unplugs until `blocks` blocks are plugged, or no further block can be unplugged.
 fn resize(script: &mut Script, plugged: &mut [bool], blocks: usize, may_be_busy: bool) {
     let mut have = plugged.iter().filter(|block| **block).count();
     let start = |at: usize| DEVICE_0.0 + at as u64 * BLOCK_FRAMES;
@@ -124,14 +125,14 @@ fn resize(script: &mut Script, plugged: &mut [bool], blocks: usize, may_be_busy:
     }
 }
 
-/// The second segment of NetBSD's load test of fragments, 1 MiB at 2 MiB, cut in chunks of 8.
+/// The second segment in NetBSD's load test of fragments: 1 MiB at 2 MiB, in chunks of 8 frames.
 const CHUNKED: (u64, u64) = (512, 768);
 const CHUNK_FRAMES: u64 = 8;
 
-/// What uvm_hotplug's load test does to a segment, and then back: from each chunk of 8 frames the
-/// first 1 to 7 are unplugged, which splits the segment; they are plugged again; each chunk's last
-/// frame goes; then everything but the first segment. Between, there is what must be refused: a
-/// plug over what is there, unplugs of what is not, and across segments.
+/// The work of uvm_hotplug's load test on a segment. The first 1 to 7 frames of each chunk of 8 are
+/// unplugged, which splits the segment, and plugged again. The last frame of each chunk is
+/// unplugged, then everything but the first segment. Some operations must be refused: a plug over
+/// existing frames, and unplugs of missing frames and across segments.
 #[must_use]
 pub fn hotplug_chunks() -> Recording {
     let mut script = Script::new(2, CHUNKED.1);

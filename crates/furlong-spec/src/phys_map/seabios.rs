@@ -1,5 +1,5 @@
-//! What SeaBIOS, the firmware of QEMU's PCs, says on its debug port: `N: START - END = TYPE NAME`,
-//! with an exclusive end. All other lines are passed over.
+//! The debug log of SeaBIOS, the firmware of QEMU's PCs: lines `N: START - END = TYPE NAME`, with
+//! an exclusive end. The reader skips all other lines.
 #![forbid(unsafe_code)]
 
 use super::fault::{Fault, MapError, shortened};
@@ -10,12 +10,12 @@ use super::text::lines;
 
 const HEADING: &str = "e820 map has ";
 
-/// Whether a line begins such a listing or belongs to it.
+/// True if the line begins such a listing or is part of one.
 pub(super) fn is_one(line: &str) -> bool {
     line.contains(HEADING) || row(line).is_some_and(|entry| entry.is_ok())
 }
 
-/// Reads all lines of all listings; the last listing, which is the final map, counts.
+/// Reads all listings. The last one is the final map and is the result.
 pub(super) fn read(text: &str) -> Result<MemoryMap, MapError> {
     let mut entries = Vec::new();
     for (line, text) in lines(text) {
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Result<MemoryMap, MapError> {
     MemoryMap::new(entries).map_err(MapError::whole)
 }
 
-/// A line that begins with a number, a colon and a hexadecimal word.
+/// Parses a line that begins with a number, a colon and a hexadecimal word.
 fn row(line: &str) -> Option<Result<Entry, Fault>> {
     let (index, said) = line.trim().split_once(": ")?;
     let is_index = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What a map means to a table of segments: whole frames.
+//! The part of a map that a table of segments uses: whole frames.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Pfn, PhysAddr};
@@ -8,19 +8,19 @@ use super::kind::Kind;
 /// Frames to plug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Segment {
-    /// Which.
+    /// The frames.
     pub frames: Extent<Pfn>,
-    /// Usable since boot, or plugged later.
+    /// Their kind: usable since boot, or plugged later.
     pub kind: Kind,
-    /// The NUMA node that owns them; `None` where the source does not say.
+    /// The NUMA node that owns them; `None` if the source does not name one.
     pub node: Option<u32>,
 }
 
-/// The frames of `1 << page_shift` bytes that lie wholly in `bytes`; `None` where there is none.
+/// The frames of `1 << page_shift` bytes that lie wholly in `bytes`; `None` if there are none.
 pub(super) fn frames_inside(bytes: &Extent<PhysAddr>, page_shift: u32) -> Option<Extent<Pfn>> {
     let page = 1_u64.checked_shl(page_shift)?;
     let start = bytes.start().align_up(page)?.raw() >> page_shift;
-    // Right at the last byte of the space, where the end has no number.
+    // In 128 bits, because the end of the last frame can be 2^64.
     let end = (u128::from(bytes.last().raw()) + 1) >> page_shift;
     Extent::from_end(Pfn::new(start), Pfn::new(u64::try_from(end).ok()?))
 }

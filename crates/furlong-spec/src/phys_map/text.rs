@@ -1,4 +1,4 @@
-//! From bytes to lines: what all sources that are texts have in common.
+//! Conversion of bytes to lines, for all sources that are text.
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
@@ -8,13 +8,13 @@ use std::path::Path;
 
 use super::fault::{Fault, MapError};
 
-/// A map has some hundred lines; this is room for a kernel log of weeks.
+/// The maximum size in bytes. Maps have some hundred lines; this leaves room for long kernel logs.
 pub(super) const BYTES_MAX: u64 = 1 << 26;
 
 /// The first four bytes of a compiled devicetree.
 const COMPILED_TREE: [u8; 4] = 0xd00d_feed_u32.to_be_bytes();
 
-/// The bytes of a file, no more than [`BYTES_MAX`].
+/// The bytes of a file, at most [`BYTES_MAX`].
 pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, Fault> {
     let file = File::open(path).map_err(Fault::Open)?;
     if file.metadata().is_ok_and(|data| data.is_dir()) {
@@ -29,7 +29,7 @@ pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, Fault> {
     Ok(bytes)
 }
 
-/// The text of a file. What is not UTF-8 is replaced: a kernel log may quote anything.
+/// The text of a file. Invalid UTF-8 is replaced, because a kernel log may contain anything.
 pub(super) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, MapError> {
     if bytes.starts_with(&COMPILED_TREE) {
         return Err(MapError::whole(Fault::CompiledTree));
@@ -42,8 +42,8 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, MapError> {
     Ok(String::from_utf8_lossy(text))
 }
 
-/// The lines that say something, each with its number and without the blanks at its end. A comment
-/// is a line that begins with `#` and a blank, since names of a devicetree begin with `#` as well.
+/// The lines with content, numbered and without trailing blanks. A comment is a line that begins
+/// with `#` and a blank; the names of a devicetree begin with `#` as well.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter_map(|(at, line)| {
         let line = line.trim_end();
@@ -53,7 +53,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// What the comments at the top of a file say of it: `# key: value` or `// key: value`.
+/// The provenance in the comments at the top of a file: `# key: value` or `// key: value`.
 #[must_use]
 pub fn provenance(text: &str) -> Vec<(&str, &str)> {
     let comment = |line: &'_ str| -> Option<usize> {

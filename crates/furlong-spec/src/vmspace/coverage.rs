@@ -1,4 +1,4 @@
-//! Which answers were seen: a stream that never meets a refusal has not shown it to be right.
+//! Counts of outcomes. A stream without a single refusal does not test refusals.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use furlong::vmspace::{
 
 use super::{Operation, Outcome, Refusal};
 
-/// How often each refusal, and each operation that did something, was seen.
+/// Counts of each refusal, and of each operation that had an effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     operations: u64,
@@ -18,16 +18,16 @@ pub struct Coverage {
     done: BTreeMap<&'static str, u64>,
 }
 
-/// The operations that may do something.
+/// The operations that can have an effect.
 const VERBS: [&str; 12] = [
     "map", "map over", "unmap", "protect", "advise", "remap", "brk", "fault", "find", "fork",
     "clear", "areas",
 ];
 
 impl Coverage {
-    /// Notes an answer.
+    /// Counts one outcome.
     pub fn note(&mut self, operation: &Operation, outcome: &Outcome) {
-        // These two are asked behind every operation, to compare all that is there.
+        // These two follow every operation, to compare the whole state.
         let compares = matches!(operation, Operation::Areas | Operation::Usage);
         self.operations += u64::from(!compares);
         let verb = match (operation, outcome) {
@@ -52,19 +52,19 @@ impl Coverage {
         *self.done.entry(verb).or_default() += 1;
     }
 
-    /// Operations that were noted, without those that only show what is there.
+    /// The number of operations counted, without those that only compare the state.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// How many of them were refused.
+    /// The number of refused operations.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused.values().sum()
     }
 
-    /// Adds what another one has seen.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.operations += other.operations;
         for (refusal, count) in &other.refused {
@@ -75,13 +75,13 @@ impl Coverage {
         }
     }
 
-    /// How often a refusal was seen.
+    /// The number of times that a refusal occurred.
     #[must_use]
     pub fn refusals(&self, refusal: Refusal) -> u64 {
         self.refused.get(&refusal).copied().unwrap_or(0)
     }
 
-    /// What was seen less than `least` times; lack of memory aside.
+    /// The cells with fewer than `least` occurrences, except lack of memory.
     #[must_use]
     pub fn missing(&self, least: u64) -> Vec<String> {
         let seen = |refusal: &Refusal| self.refusals(*refusal) < least;
@@ -95,7 +95,7 @@ impl Coverage {
 }
 
 impl fmt::Display for Coverage {
-    /// A line for each operation, and for each refusal.
+    /// One line for each operation, and one for each refusal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (verb, count) in &self.done {
             writeln!(f, "{verb}: {count}")?;
@@ -107,7 +107,7 @@ impl fmt::Display for Coverage {
     }
 }
 
-/// All refusals but those for lack of memory.
+/// All refusals except lack of memory.
 fn every_refusal() -> Vec<Refusal> {
     let all = MapError::ALL.iter().copied().map(Refusal::Map);
     let all = all.chain(UnmapError::ALL.iter().copied().map(Refusal::Unmap));

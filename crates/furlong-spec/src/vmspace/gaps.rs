@@ -1,4 +1,4 @@
-//! The model's choice of a place: every gap is looked at, and every place in it.
+//! The model's choice of a place. It examines every gap and every place in it.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, VirtAddr};
@@ -29,7 +29,7 @@ impl Model {
                 let window = self.run(first, end);
                 let reach = self.page_number(window.end);
                 let hinted = self.hinted(hint, len, align).filter(|first| {
-                    // A window with no page has no end that a hint could keep to.
+                    // An empty window has no end that a hint could respect.
                     !window.is_empty() && first + len <= reach
                 });
                 hinted.or_else(|| self.search(window, len, align, Direction::BottomUp))
@@ -54,7 +54,7 @@ impl Model {
         Ok(first)
     }
 
-    /// A place at a hint or where a search finds one.
+    /// A place at the hint, or else one that a search finds.
     pub(super) fn anywhere(&self, hint: Option<VirtAddr>, len: i128, align: i128) -> Option<i128> {
         let up = self.run(
             i128::from(self.world.bottom()),
@@ -75,7 +75,7 @@ impl Model {
         self.hinted(hint, len, align).or_else(searched)
     }
 
-    /// The place of a hint, if it is free and not in the guard of what is above it.
+    /// The place at the hint, if it is free and not in the guard of the area above.
     fn hinted(&self, hint: Option<VirtAddr>, len: i128, align: i128) -> Option<i128> {
         let number = self.number_of(hint?);
         if number == 0 {
@@ -89,7 +89,7 @@ impl Model {
         (fits && is_free && first % align == 0).then_some(first)
     }
 
-    /// Pages that an area keeps free below itself.
+    /// The number of pages that an area keeps free below itself.
     pub(super) fn guard_below(&self, area: &Run) -> i128 {
         if self.page(area.start).flags.contains(Flags::GROWS_DOWN) {
             i128::from(self.world.guard)
@@ -98,8 +98,8 @@ impl Model {
         }
     }
 
-    /// The outermost place in the first gap that holds one wherever it begins; else in the first
-    /// gap that holds one.
+    /// The outermost place in the first gap that is large enough for any alignment of its start. If
+    /// there is none, in the first gap with a suitable place.
     fn search(&self, window: Run, len: i128, align: i128, direction: Direction) -> Option<i128> {
         let mut gaps = self.gaps(window);
         if direction == Direction::TopDown {
@@ -116,8 +116,8 @@ impl Model {
         places.find_map(|place| place)
     }
 
-    /// What is free in a window, from the first page to the end of each gap, without what is in the
-    /// guard of the area above.
+    /// The gaps in a window, from first page to end, without the pages in the guard of the area
+    /// above.
     fn gaps(&self, window: Run) -> Vec<(i128, i128)> {
         let mut gaps = Vec::new();
         let mut at = window.start;

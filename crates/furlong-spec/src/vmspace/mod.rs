@@ -1,12 +1,12 @@
-//! The address space: a model of one entry a page, operations from a seed, and a recorded kernel
-//! build to be replayed.
+//! The address space: a naive model with one entry for each page, operations from a seed, and the
+//! replay of recorded programs.
 //!
 //! # Files
-//! - `operation`: what is asked and answered; `space`: the library's space as a subject.
+//! - `operation`: operations and outcomes; `space`: the library's space as a subject.
 //! - `model`, `gaps`, `moves`: the naive model.
 //! - `world`: small spaces; `stream`: operations from a seed; `sweep`: all short sequences.
-//! - `trial`: every arm against the model; `coverage`: which answers were seen.
-//! - `race`: looks without a lock beside a writer, against an oracle of versions.
+//! - `trial`: every arm compared with the model; `coverage`: counts of outcomes.
+//! - `race`: lock-free look-ups concurrent with a writer, compared with an oracle of versions.
 //! - `trace`: recordings of real programs, and their replay.
 #![forbid(unsafe_code)]
 

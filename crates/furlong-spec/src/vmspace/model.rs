@@ -1,7 +1,7 @@
-//! The naive model: an entry for each page, and every answer by looking at all of them.
+//! The naive model: an entry for each page. Every answer examines all of them.
 //!
-//! It goes through the steps that Linux goes through, one after the other. Where one of them fails,
-//! the entries are put back, unless the model is of the mode that keeps what was done.
+//! An operation makes the same steps as in Linux, in the same order. If a step fails, the model
+//! restores its entries, unless its mode keeps the steps before a failure.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -12,21 +12,21 @@ use furlong::vmspace::{At, Flags, MapError, Prot, Request};
 use super::{Gone, Kept, Operation, Outcome, Refusal, Seen, World};
 use crate::Subject;
 
-/// What is mapped at a page.
+/// The mapping of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Page {
-    /// No other area has had this number.
+    /// The number of its area, which is never reused.
     pub(super) area: u64,
     pub(super) prot: Prot,
     pub(super) may: Prot,
     pub(super) flags: Flags,
-    /// In pages.
+    /// Offset in the object, in pages.
     pub(super) offset: u64,
     pub(super) object: u32,
 }
 
 impl Page {
-    /// Whether `next`, right behind it, may be of the same area.
+    /// True if `next`, the page above, may belong to the same area.
     fn joins(&self, next: &Self) -> bool {
         (self.prot, self.may, self.flags) == (next.prot, next.may, next.flags)
             && self.offset.wrapping_add(1) == next.offset
@@ -34,23 +34,24 @@ impl Page {
     }
 }
 
-/// An entry for each page that may be mapped; indices count from the first of them.
+/// The naive space, with an entry for each page that may be mapped. Indices count from the first
+/// one.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(super) world: World,
-    /// Whether what comes before a failure is kept.
+    /// True if steps before a failure are kept.
     pub(super) keeps_part: bool,
     pub(super) pages: Vec<Option<Page>>,
     next: u64,
-    /// Where the heap begins and ends, in bytes.
+    /// Start and end of the heap, in bytes.
     pub(super) heap: (u64, u64),
 }
 
-/// Pages by index.
+/// A half-open range of page indices.
 pub(super) type Run = Range<usize>;
 
 impl Model {
-    /// Nothing mapped. `keeps_part` is the mode [`Linux`](furlong::vmspace::Linux).
+    /// An empty space. `keeps_part` is true for the mode [`Linux`](furlong::vmspace::Linux).
     #[must_use]
     pub fn new(world: World, keeps_part: bool) -> Self {
         let pages = usize::try_from(world.pages).expect("a small world");
@@ -84,14 +85,14 @@ impl Model {
         Some(self.pages[at]?.area)
     }
 
-    /// The first area that ends at page `number` or behind it.
+    /// The first area that ends at page `number` or above it.
     pub(super) fn next_area(&self, number: i128) -> Option<Run> {
         let at = number - i128::from(self.world.first);
         let mut areas = self.areas().into_iter();
         areas.find(|area| at < area.end as i128)
     }
 
-    /// The area that has page `number`.
+    /// The area that contains page `number`.
     pub(super) fn area_at(&self, number: i128) -> Option<Run> {
         let at = number - i128::from(self.world.first);
         self.next_area(number)
@@ -102,12 +103,12 @@ impl Model {
         self.pages[at].expect("it is mapped")
     }
 
-    /// The number of a page by index.
+    /// The page number of an index.
     pub(super) fn page_number(&self, at: usize) -> i128 {
         i128::from(self.world.first) + at as i128
     }
 
-    /// The indices of the pages from `first` to the one before `end`, as far as they can be mapped.
+    /// The indices of the pages from `first` to before `end`, limited to the pages of the space.
     pub(super) fn run(&self, first: i128, end: i128) -> Run {
         let all = self.pages.len() as i128;
         let index = |number: i128| (number - i128::from(self.world.first)).clamp(0, all);
@@ -119,14 +120,13 @@ impl Model {
         self.pages[run].iter().flatten().count() as u128
     }
 
-    /// Whether `more` pages may be mapped when `less` are gone.
+    /// True if `more` pages may be mapped after `less` pages are unmapped.
     pub(super) fn fits(&self, more: i128, less: u128) -> bool {
         let all = self.mapped(0..self.pages.len()) - less;
         all as i128 + more <= i128::from(self.world.pages_max)
     }
 
-    /// Whether taking `run` out would leave something of one area on both sides where there may be
-    /// no more areas.
+    /// True if removing `run` would split an area while no further area is allowed.
     pub(super) fn cuts_in_vain(&self, run: &Run) -> bool {
         let areas = self.areas();
         let is_cut = |area: &Run| area.start < run.start && run.end < area.end;
@@ -138,7 +138,7 @@ impl Model {
         self.next
     }
 
-    /// Takes a run out.
+    /// Unmaps a run.
     pub(super) fn take_out(&mut self, run: Run) -> Vec<Gone> {
         let mut gone = Vec::new();
         for area in self.areas() {
@@ -160,7 +160,7 @@ impl Model {
         gone
     }
 
-    /// Makes a run an area of its own.
+    /// Makes a run a separate area.
     pub(super) fn renumber(&mut self, run: Run) {
         let area = self.fresh();
         for page in self.pages[run].iter_mut().flatten() {
@@ -168,7 +168,7 @@ impl Model {
         }
     }
 
-    /// Makes the page before `at` and that at `at` one area, if they may be.
+    /// Merges the areas of the pages before `at` and at `at`, if that is allowed.
     pub(super) fn join(&mut self, at: usize) {
         let before = at.checked_sub(1).and_then(|before| self.pages[before]);
         let behind = self.pages.get(at).copied().flatten();
@@ -183,7 +183,7 @@ impl Model {
         }
     }
 
-    /// Whether the page at `at` would be of one area with the one before it.
+    /// True if the page at `at` and the one before it would be in one area after a merge.
     pub(super) fn would_join(&self, at: usize) -> bool {
         let mut after = self.clone();
         after.join(at);
@@ -194,7 +194,7 @@ impl Model {
         at > 0 && at < self.pages.len() && same(&after.pages[at - 1..=at])
     }
 
-    /// Maps a run, in place of what is there. `page` is what its first page becomes.
+    /// Maps a run in place of its current contents. `page` describes its first page.
     pub(super) fn put(&mut self, run: Run, page: Page) -> Vec<Gone> {
         let gone = self.take_out(run.clone());
         let area = self.fresh();
@@ -230,7 +230,7 @@ impl Model {
         }
     }
 
-    /// Pages that `len` bytes fill.
+    /// The number of pages that `len` bytes need.
     pub(super) fn count(&self, len: u64) -> i128 {
         i128::from(len).div_euclid(i128::from(self.world.page))
             + i128::from(!len.is_multiple_of(self.world.page))
@@ -284,7 +284,7 @@ impl Model {
         Ok((start, self.put(run, page)))
     }
 
-    /// The pages of a mapping.
+    /// The number of pages of a mapping.
     fn check_len(&self, request: &Request<u32>) -> Result<i128, MapError> {
         let offset = request.offset.unwrap_or(0);
         if !offset.is_multiple_of(self.world.page) {
@@ -331,7 +331,7 @@ impl Model {
     }
 }
 
-/// An answer to what gives an address.
+/// The outcome of an operation that returns an address.
 fn placed<E>(
     result: Result<(VirtAddr, Vec<Gone>), E>,
     gone: Vec<Gone>,
@@ -343,7 +343,7 @@ fn placed<E>(
     }
 }
 
-/// An answer to what gives nothing but what is gone.
+/// The outcome of an operation that returns only the pieces unmapped.
 fn done<E>(result: Result<Vec<Gone>, E>, refusal: fn(E) -> Refusal) -> Outcome {
     match result {
         Ok(gone) => Outcome::Done(gone),
@@ -399,7 +399,7 @@ impl Subject for Model {
         }
     }
 
-    /// The entries are all there is.
+    /// Always succeeds, because the entries are the whole state.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }

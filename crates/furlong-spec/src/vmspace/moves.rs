@@ -1,4 +1,4 @@
-//! What the model does where something moves or grows: `mremap`, the break, stacks.
+//! The model's operations that move or grow areas: `mremap`, `brk` and stack growth.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, VirtAddr};
@@ -82,7 +82,7 @@ impl Model {
         Ok(self.carry([first, old, to, new], false, gone))
     }
 
-    /// Moves to a place that is said, or leaves the old one mapped.
+    /// Moves to a given place, or moves and leaves the old range mapped.
     fn remap_to(
         &mut self,
         remap: &Remap,
@@ -115,7 +115,7 @@ impl Model {
         Ok(self.carry([first, old, to, new], keeps, gone))
     }
 
-    /// The new place.
+    /// Checks the new place and returns its first page.
     fn check_target(
         &self,
         remap: &Remap,
@@ -156,7 +156,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether an area may be resized or moved so.
+    /// Refuses if the area may not be resized or moved in this way.
     fn check_resize(
         &self,
         remap: &Remap,
@@ -192,7 +192,7 @@ impl Model {
         Ok(())
     }
 
-    /// Moves to a free place.
+    /// Moves to a place that is free.
     fn carry(&mut self, way: [i128; 4], keeps: bool, gone: &mut Vec<Gone>) -> i128 {
         let [first, old, to, new] = way;
         let page = self.page(self.run(first, first + 1).start);
@@ -293,7 +293,7 @@ impl Model {
         Ok(self.seen(&area))
     }
 
-    /// Lets the area whose first page is at `start` begin at page `number`.
+    /// Grows the area whose first page is at `start` down to page `number`.
     fn grow(&mut self, number: i128, start: usize) -> Result<(), FaultError> {
         let stack = self.page(start);
         if !stack.flags.contains(Flags::GROWS_DOWN) {

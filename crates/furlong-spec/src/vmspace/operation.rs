@@ -1,4 +1,4 @@
-//! What can be asked of an address space, and what it answers.
+//! Operations on an address space, and their outcomes.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, VirtAddr};
@@ -10,102 +10,102 @@ use furlong::vmspace::{
 /// An operation. The value of an area is the number of its object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Map this.
+    /// Maps the request.
     Map(Request<u32>),
-    /// Unmap so many bytes from there on.
+    /// Unmaps a length from an address.
     Unmap(VirtAddr, u64),
-    /// Protect so many bytes from there on.
+    /// Changes the protection of a length from an address.
     Protect(VirtAddr, u64, Prot),
-    /// Advise for so many bytes from there on.
+    /// Applies an advice to a length from an address.
     Advise(VirtAddr, u64, Advice),
-    /// Move or resize.
+    /// Moves or resizes a mapping.
     Remap(Remap),
-    /// Say where the heap begins.
+    /// Sets the start of the heap.
     StartBrk(VirtAddr),
-    /// Let the heap end there; it is of object 0.
+    /// Sets the end of the heap, whose object is 0.
     Brk(VirtAddr),
-    /// Fault there.
+    /// Faults at an address.
     Fault(VirtAddr, Access),
-    /// The area that has this address.
+    /// Finds the area that contains an address.
     Find(VirtAddr),
-    /// The first area that ends there or behind.
+    /// Finds the first area that ends at the address or above it.
     Next(VirtAddr),
-    /// The areas of which a byte is in this.
+    /// Lists the areas that overlap an extent.
     AreasIn(Extent<VirtAddr>),
-    /// All areas.
+    /// Lists all areas.
     Areas,
-    /// Pages by protection, and where the heap ends.
+    /// Returns the page counts by protection, and the end of the heap.
     Usage,
-    /// Go on as the child of a fork.
+    /// Forks, and continues with the child.
     Fork,
-    /// Take everything out.
+    /// Unmaps everything.
     Clear,
 }
 
-/// An area as it is seen.
+/// The properties of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Where it is.
+    /// Its extent.
     pub extent: Extent<VirtAddr>,
-    /// What may be done.
+    /// Its protection.
     pub prot: Prot,
-    /// What may be allowed.
+    /// The protections that it may be given.
     pub may: Prot,
-    /// What else is true.
+    /// Its flags.
     pub flags: Flags,
-    /// Where in its object it begins.
+    /// Its offset in the object.
     pub offset: u64,
     /// Its object.
     pub object: u32,
 }
 
-/// A piece that is mapped no more.
+/// A piece that was unmapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone {
-    /// Where it was.
+    /// Its former extent.
     pub extent: Extent<VirtAddr>,
-    /// What could be done.
+    /// Its former protection.
     pub prot: Prot,
-    /// What else was true.
+    /// Its former flags.
     pub flags: Flags,
-    /// Where in its object it began.
+    /// Its former offset in the object.
     pub offset: u64,
-    /// Its object, where nothing of the area is left.
+    /// Its object, if no part of the area is left.
     pub object: Option<u32>,
 }
 
-/// Why something was not done.
+/// The refusal of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
-    /// To map.
+    /// A map was refused.
     Map(MapError),
-    /// To unmap.
+    /// An unmap was refused.
     Unmap(UnmapError),
-    /// To protect.
+    /// A change of protection was refused.
     Protect(ProtectError),
-    /// To take an advice.
+    /// An advice was refused.
     Advise(AdviseError),
-    /// To move or resize.
+    /// A move or resize was refused.
     Remap(RemapError),
-    /// To move the break.
+    /// A change of the heap's end was refused.
     Brk(BrkError),
-    /// To find the memory of a fault.
+    /// A fault has no usable area.
     Fault(FaultError),
 }
 
-/// An answer.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// This begins there, and that is mapped no more.
+    /// The start of the mapping, and the pieces unmapped.
     At(VirtAddr, Vec<Gone>),
-    /// That is mapped no more.
+    /// The pieces unmapped.
     Done(Vec<Gone>),
-    /// It was refused, and that is mapped no more.
+    /// The refusal, and the pieces unmapped before it.
     Refused(Refusal, Vec<Gone>),
     /// An area, or none.
     Area(Option<Seen>),
     /// Areas.
     Areas(Vec<Seen>),
-    /// Pages by protection, from none to all, and where the heap ends.
+    /// Numbers of pages by protection, from none to all, and the end of the heap.
     Usage([u64; 8], VirtAddr),
 }

@@ -1,4 +1,4 @@
-//! What the model does with a range: unmap it, protect it, take an advice for it.
+//! The model's operations on a range: unmap, protect and advise.
 #![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
@@ -7,7 +7,7 @@ use furlong::vmspace::{Advice, AdviseError, Flags, Prot, ProtectError, UnmapErro
 use super::model::{Page, Run};
 use super::{Gone, Model};
 
-/// Why one area is not changed.
+/// The reason that an area is not changed.
 pub(super) enum Stop {
     Refused,
     TooManyAreas,
@@ -33,7 +33,7 @@ impl Model {
         Ok(self.take_out(run))
     }
 
-    /// Puts everything back after a failure, unless the mode keeps it.
+    /// Restores the state after a failure, unless the mode keeps the steps before it.
     pub(super) fn settle<T, E>(&mut self, before: Self, result: Result<T, E>) -> Result<T, E> {
         if result.is_err() && !self.keeps_part {
             *self = before;
@@ -151,8 +151,8 @@ impl Model {
         result
     }
 
-    /// The page behind a range; none where that would be behind the last address, unless the space
-    /// ends there.
+    /// The page after a range; `None` if it would be beyond the last address, unless the space ends
+    /// there.
     fn end_of(&self, start: VirtAddr, len: u64) -> Option<i128> {
         let end = self.number_of(start) + self.count(len);
         let bytes = end * i128::from(self.world.page);
@@ -160,7 +160,7 @@ impl Model {
         (bytes < 1 << 64 || bytes == 1 << 64 && is_last).then_some(end)
     }
 
-    /// What of each area lies in a range.
+    /// The pieces of all areas in a range.
     fn pieces(&self, first: i128, end: i128) -> Vec<Run> {
         let run = self.run(first, end);
         let areas = self.areas().into_iter();
@@ -168,7 +168,7 @@ impl Model {
         pieces.filter(|piece| !piece.is_empty()).collect()
     }
 
-    /// Changes a piece of one area, as `new` has it, which says whether that is allowed.
+    /// Changes a piece of one area by `new`, which returns false if that is not allowed.
     fn change(&mut self, piece: Run, new: impl Fn(&mut Page) -> bool) -> Result<(), Stop> {
         let mut changed = self.page(piece.start);
         if !new(&mut changed) {
@@ -198,7 +198,7 @@ impl Model {
     }
 }
 
-/// Takes an advice; says whether it is for such a page.
+/// Applies an advice; false if it is not allowed for such a page.
 fn advised(page: &mut Page, advice: Advice) -> bool {
     let is_own = page.flags.and(Flags::OBJECT | Flags::SHARED) == Flags::NONE;
     page.flags = match advice {

@@ -17,7 +17,7 @@ use furlong::vmspace::{
 use super::{Gone, Operation, Outcome, Refusal, Seen};
 use crate::Subject;
 
-/// The value of an area: the number of its object, which knows how many of it there are.
+/// The value of an area: the number of its object. It counts its live copies.
 #[derive(Debug)]
 pub struct Kept {
     object: u32,
@@ -25,7 +25,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// One more of `alive`.
+    /// A new value, counted in `alive`.
     fn new(object: u32, alive: &Arc<AtomicUsize>) -> Self {
         alive.fetch_add(1, Ordering::SeqCst);
         Self {
@@ -34,7 +34,7 @@ impl Kept {
         }
     }
 
-    /// Whether areas of these objects may become one: of the same one, except every fourth.
+    /// True if areas of these objects may merge: of the same object, except every fourth object.
     #[must_use]
     pub fn may_merge(one: u32, other: u32) -> bool {
         one == other && one % 4 != 3
@@ -59,7 +59,7 @@ impl Value for Kept {
     }
 }
 
-/// A space, and how many values it should have.
+/// A space, and the number of its live values.
 pub struct SpaceSubject<C: Config = Standard> {
     space: Space<Kept, C>,
     alive: Arc<AtomicUsize>,
@@ -69,7 +69,7 @@ impl<C: Config<Index<Kept>: Default>> SpaceSubject<C> {
     /// An empty space.
     ///
     /// # Panics
-    /// If the layout is none.
+    /// If the layout is invalid.
     #[must_use]
     pub fn new(layout: Layout) -> Self {
         let space = Space::with_config(layout);
@@ -139,7 +139,7 @@ fn usage<C: Config, H: Hold>(space: &Space<Kept, C, H>) -> Outcome {
     Outcome::Usage(core::array::from_fn(with), space.brk())
 }
 
-/// Carries out any operation but a fork.
+/// Carries out any operation except a fork.
 fn apply<C: Config, H: Hold>(
     space: &mut Space<Kept, C, H>,
     alive: &Arc<AtomicUsize>,
@@ -187,7 +187,7 @@ fn apply<C: Config, H: Hold>(
     }
 }
 
-/// Values are cloned where an area is cut and handed back where nothing of it is left.
+/// Checks that there is one live value for each area.
 fn check_alive(alive: &AtomicUsize, areas: usize) -> Result<(), String> {
     let alive = alive.load(Ordering::SeqCst);
     if alive != areas {
@@ -249,7 +249,7 @@ impl<C: Config<Index<Kept>: Default>> Subject for SpaceSubject<C> {
     }
 }
 
-/// A space whose areas are looked up without a lock, too.
+/// A space whose areas are also looked up without a lock.
 pub struct SharedSubject<C: SharedConfig = Standard> {
     space: Shared<Kept, Arc<Domain>, SpinLock, C>,
     alive: Arc<AtomicUsize>,
@@ -259,7 +259,7 @@ impl<C: SharedConfig> SharedSubject<C> {
     /// An empty space.
     ///
     /// # Panics
-    /// If the layout is none.
+    /// If the layout is invalid.
     #[must_use]
     pub fn new(layout: Layout) -> Self {
         let domain = Arc::new(Domain::new());
@@ -270,7 +270,7 @@ impl<C: SharedConfig> SharedSubject<C> {
         }
     }
 
-    /// What is found without the lock; it has to be what is found with it.
+    /// Looks up an address without the lock. The result has to equal that under the lock.
     fn look(&self, address: VirtAddr) -> Outcome {
         let reader = self.space.rcu().register().expect("there is a slot");
         let guard = reader.enter();

@@ -10,7 +10,7 @@ use super::{Operation, World};
 use crate::mix::Mix;
 use crate::{Choices, Random};
 
-/// `count` operations of all kinds, many of them mistaken; equal for equal arguments.
+/// `count` operations of all kinds, many of them mistakes. Equal arguments give equal streams.
 pub fn operations(
     world: World,
     mix: Mix,
@@ -20,7 +20,7 @@ pub fn operations(
     chosen(world, mix, Random::new(seed)).take(count)
 }
 
-/// The same until the choices are spent.
+/// The same operations until the choices are spent.
 pub fn chosen<C: Choices>(
     world: World,
     mix: Mix,
@@ -68,13 +68,14 @@ impl<C: Choices> Chance<C> {
         self.random.below(count) == 0
     }
 
-    /// A page of the world, at its start.
+    /// The start of a page of the world.
     fn inside(&mut self) -> VirtAddr {
         let page = self.world.first + self.random.below(self.world.pages);
         self.world.address(page)
     }
 
-    /// Mostly a page of the world, sometimes one around it, or no page.
+    /// An address: mostly the start of a page of the world, sometimes of one near it, or within a
+    /// page.
     fn address(&mut self) -> VirtAddr {
         let at = self.inside();
         match self.random.below(40) {
@@ -162,7 +163,7 @@ impl<C: Choices> Chance<C> {
         let offset = match self.random.below(20) {
             0 => Some(self.random.below(page)),
             1 => Some((u64::MAX >> page.trailing_zeros()) * page),
-            // Neighbours in the space are neighbours in the object too.
+            // Neighbours in the space are neighbours in the object as well.
             2..7 => Some((start.raw() / page).wrapping_mul(page) >> 1 & !(page - 1)),
             7..9 => Some(self.random.below(4) * page),
             _ => None,
@@ -191,7 +192,7 @@ impl<C: Choices> Chance<C> {
         }
     }
 
-    /// What a caller may find wrong with an object.
+    /// A caller's refusal to map an object.
     fn refusal(&mut self) -> Option<MapError> {
         let known = [MapError::NoExec, MapError::NoDevice, MapError::Unsupported];
         self.one_in(30).then(|| self.random.pick(&known))

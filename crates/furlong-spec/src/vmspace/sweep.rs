@@ -5,12 +5,12 @@ use super::{Operation, Outcome};
 use crate::{Subject, compare};
 
 /// Runs every sequence of `length` operations of `alphabet` on a new subject and a copy of `model`,
-/// and compares what is there after each.
+/// and compares the whole state after each operation.
 ///
-/// Returns how many operations were compared.
+/// Returns the number of operations compared.
 ///
 /// # Errors
-/// The first sequence that is answered otherwise than the model does.
+/// The first sequence with an outcome that differs from the model's.
 pub fn sequences<S, M>(
     build: impl Fn() -> S,
     model: &M,

@@ -1,5 +1,5 @@
-//! Every arm against the model over random streams of all operations, in both modes, anywhere in 64
-//! bits.
+//! Every arm compared with the model over random streams of all operations, in both modes, anywhere
+//! in the 64-bit range.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -13,15 +13,16 @@ use super::{
 };
 use crate::{Subject, compare};
 
-/// Operations of a stream; behind each all that is there is compared.
+/// The number of operations in a stream, each followed by a comparison of the whole state.
 const STREAM: usize = 300;
 
-/// Three slots a leaf and three children a node: splits, merges and spanning stores at once.
+/// Three slots a leaf and three children a node: few areas cause splits, merges and spanning
+/// stores.
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
-/// An arm, as the specification tries it.
+/// An arm under test.
 pub struct Trial {
-    /// Its name.
+    /// Name of the arm.
     pub name: &'static str,
     run: fn(Range<u64>) -> Result<Coverage, String>,
 }
@@ -32,7 +33,7 @@ impl fmt::Debug for Trial {
     }
 }
 
-/// All arms, in both modes; with tiny nodes too, and as faults see them without a lock.
+/// All arms in both modes, some with tiny nodes or with lock-free look-ups.
 pub const TRIALS: [Trial; 7] = [
     Trial {
         name: "rbtree, atomic",
@@ -70,7 +71,7 @@ pub const TRIALS: [Trial; 7] = [
     },
 ];
 
-/// Whether the model keeps what comes before a failure.
+/// False: the mode undoes the steps before a failure.
 const ATOMIC: bool = false;
 const LINUX: bool = true;
 
@@ -78,7 +79,7 @@ impl Trial {
     /// Compares the arm with the model over streams from `seeds` in every world.
     ///
     /// # Errors
-    /// What is needed to repeat the first divergence, and the divergence.
+    /// The first divergence, with all that is needed to repeat it.
     pub fn run(&self, seeds: Range<u64>) -> Result<Coverage, String> {
         (self.run)(seeds).map_err(|error| format!("{}: {error}", self.name))
     }
@@ -90,7 +91,7 @@ fn space<C: Config<Index<Kept>: Default>, const KEEPS_PART: bool>(
     streams(SpaceSubject::<C>::new, KEEPS_PART, seeds)
 }
 
-/// Streams of every mix from every seed in every world.
+/// Runs streams of every mix from every seed in every world.
 fn streams<S>(
     build: impl Fn(Layout) -> S,
     keeps_part: bool,
@@ -118,7 +119,7 @@ where
     Ok(seen)
 }
 
-/// Notes what a subject answers.
+/// A subject whose outcomes are counted.
 struct Noted<S>(S, Coverage);
 
 impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Noted<S> {

@@ -1,4 +1,4 @@
-//! Small spaces: a few pages somewhere in 64 bits.
+//! Small spaces: a few pages anywhere in the 64-bit range.
 #![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
@@ -9,19 +9,20 @@ use furlong::vmspace::{Direction, Layout};
 pub struct World {
     /// The first page that may be mapped.
     pub first: u64,
-    /// How many.
+    /// The number of pages.
     pub pages: u64,
-    /// Bytes of a page.
+    /// Bytes in a page.
     pub page: u64,
-    /// From where a place is searched for.
+    /// The direction of a search.
     pub direction: Direction,
-    /// Pages kept free below what grows.
+    /// Pages kept free below an area that grows.
     pub guard: u64,
-    /// The limit of areas.
+    /// The maximum number of areas.
     pub areas_max: usize,
-    /// The limit of pages.
+    /// The maximum number of mapped pages.
     pub pages_max: u64,
-    /// Whether these are the free pages in the middle of a larger space: a search sees all of them.
+    /// True if these are the free pages in the middle of a larger space. Searches then cover all of
+    /// them.
     pub is_inner: bool,
 }
 
@@ -41,7 +42,7 @@ impl World {
         }
     }
 
-    /// `pages` pages of so many bytes that end with 64 bits.
+    /// `pages` pages of `page` bytes at the end of the 64-bit range.
     #[must_use]
     pub const fn high(pages: u64, page: u64) -> Self {
         let first = (u64::MAX >> page.trailing_zeros()) - (pages - 1);
@@ -52,7 +53,7 @@ impl World {
         }
     }
 
-    /// With limits to areas and pages.
+    /// The same world with limits on areas and pages.
     #[must_use]
     pub const fn limits(self, areas_max: usize, pages_max: u64) -> Self {
         Self {
@@ -62,7 +63,7 @@ impl World {
         }
     }
 
-    /// Searched from below.
+    /// The same world, searched from below.
     #[must_use]
     pub const fn upwards(self) -> Self {
         Self {
@@ -77,33 +78,33 @@ impl World {
         self.first + (self.pages - 1)
     }
 
-    /// The first byte of a page.
+    /// The first address of a page.
     #[must_use]
     pub const fn address(&self, page: u64) -> VirtAddr {
         VirtAddr::new(page.wrapping_mul(self.page))
     }
 
-    /// Where a search from below begins: a third of the way up, or where the pages begin.
+    /// The first page of a search from below: after a third of the pages, or the first page of all.
     #[must_use]
     pub const fn bottom(&self) -> u64 {
         let below = if self.is_inner { 0 } else { self.pages / 3 };
         self.first + below
     }
 
-    /// Where a search from above begins: below the last eighth, or where the pages end.
+    /// The first page of a search from above: below the last eighth, or the last page of all.
     #[must_use]
     pub const fn top(&self) -> u64 {
         let above = if self.is_inner { 0 } else { self.pages / 8 };
         self.last() - above
     }
 
-    /// Pages that a stack may have.
+    /// The maximum number of pages in a stack.
     #[must_use]
     pub const fn stack_max(&self) -> u64 {
         self.pages / 2
     }
 
-    /// The layout of a space that is this world.
+    /// The layout of a space with these pages.
     #[must_use]
     pub const fn layout(&self) -> Layout {
         Layout {
@@ -121,7 +122,7 @@ impl World {
     }
 }
 
-/// Worlds at both ends of 64 bits and in the middle, with limits and without.
+/// Worlds at both ends of the 64-bit range and in its middle, with limits and without.
 pub const WORLDS: [World; 8] = [
     World::low(40),
     World::low(24).upwards(),

@@ -1,6 +1,7 @@
-//! A dump of properties, one a line: `PATH/NAME: BYTES`, the bytes in hexadecimal with or without
-//! blanks between them. The properties are those of a node of memory or of `reserved-memory`
-//! (`reg`, `numa-node-id`) and the cells of the nodes above (`#address-cells`, `#size-cells`).
+//! A dump of properties, one on each line: `PATH/NAME: BYTES`, with the bytes in hexadecimal, with
+//! or without blanks between them. The properties are those of memory nodes and of
+//! `reserved-memory` (`reg`, `numa-node-id`), and the cell counts of their parents
+//! (`#address-cells`, `#size-cells`).
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -11,13 +12,13 @@ use super::super::map::MemoryMap;
 use super::super::text::lines;
 use super::memory::{Memory, Widths, is_memory_name, map_of};
 
-/// What a line should look like.
+/// The expected form of a line, for error messages.
 const WANTED: &str = "PATH/NAME: BYTES in hexadecimal, four bytes a cell";
 
-/// The cells of a property and the line that they stand in.
+/// The line of a property and its cells.
 type Property = (usize, Vec<u32>);
 
-/// Whether a line is one of such a dump.
+/// True if the line is one of such a dump.
 pub(in super::super) fn is_one(line: &str) -> bool {
     let name = property(line).and_then(|(path, _)| split(path).1.into());
     let known = ["reg", "#address-cells", "#size-cells"];
@@ -80,7 +81,7 @@ fn numa_node(properties: &BTreeMap<&str, Property>, node: &str) -> Result<Option
     }
 }
 
-/// The path of a property and its cells.
+/// The path of a property, and its cells.
 fn cells(line: &str) -> Result<(&str, Vec<u32>), Fault> {
     let syntax = || Fault::Syntax {
         found: shortened(line),
@@ -100,7 +101,7 @@ fn cells(line: &str) -> Result<(&str, Vec<u32>), Fault> {
     Ok((path, digits.chunks_exact(8).map(cell).collect()))
 }
 
-/// The path of a property and its value, which may hold no colon; a path may.
+/// The path of a property and its value. The value has no colon, though the path may have one.
 fn property(line: &str) -> Option<(&str, &str)> {
     let (path, value) = line.rsplit_once(':')?;
     let path = path.trim();
@@ -108,12 +109,12 @@ fn property(line: &str) -> Option<(&str, &str)> {
     Some((path, value))
 }
 
-/// What stands before and behind the last `/`.
+/// The parts of a path before and after the last `/`.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// The path of a property of a node; the root of a relative dump has no name.
+/// The path of a node's property. The root of a relative dump has no name.
 fn joined(node: &str, name: &str) -> String {
     match node {
         "" => name.to_string(),

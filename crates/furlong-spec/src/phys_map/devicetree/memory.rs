@@ -1,4 +1,4 @@
-//! From cells to ranges.
+//! Conversion of cells to ranges.
 #![forbid(unsafe_code)]
 
 use super::super::fault::{Fault, MapError};
@@ -6,7 +6,7 @@ use super::super::kind::Kind;
 use super::super::map::{Entry, MemoryMap};
 use super::super::number::sized;
 
-/// How many cells an address and a size have.
+/// The number of cells in an address and in a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Widths {
     pub(super) address: usize,
@@ -23,7 +23,7 @@ impl Default for Widths {
 }
 
 impl Widths {
-    /// Takes the value of `#address-cells` or `#size-cells`.
+    /// Sets a width from the value of `#address-cells` or `#size-cells`.
     pub(super) fn set(&mut self, name: &str, cells: &[u32]) -> Result<(), Fault> {
         let wanted = "one cell of value 1 or 2";
         let [value @ 1..=2] = *cells else {
@@ -41,19 +41,19 @@ impl Widths {
     }
 }
 
-/// A node that has a `reg`.
+/// A node with a `reg` property.
 pub(super) struct Memory {
-    /// The line of the `reg`.
+    /// Line of the `reg`.
     pub(super) line: usize,
     pub(super) widths: Widths,
     pub(super) reg: Vec<u32>,
     pub(super) kind: Kind,
-    /// `numa-node-id`.
+    /// Value of `numa-node-id`.
     pub(super) node: Option<u32>,
 }
 
 impl Memory {
-    /// Its ranges. One without bytes waits for the firmware to fill it in, and is none.
+    /// The node's ranges. Skips empty ranges, which only the firmware fills in.
     pub(super) fn entries(&self) -> Result<Vec<Entry>, MapError> {
         let Widths { address, size } = self.widths;
         let one = address + size;
@@ -97,12 +97,12 @@ pub(super) fn map_of(nodes: &[Memory]) -> Result<MemoryMap, MapError> {
     MemoryMap::new(entries).map_err(MapError::whole)
 }
 
-/// Whether a node of this name is one of memory.
+/// True if a node of this name describes memory.
 pub(super) fn is_memory_name(name: &str) -> bool {
     name == "memory" || name.starts_with("memory@")
 }
 
-/// One or two cells as a number, the more significant first.
+/// The number in one or two cells, the more significant one first.
 fn joined(cells: &[u32]) -> u64 {
     cells
         .iter()

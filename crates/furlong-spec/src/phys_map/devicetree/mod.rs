@@ -1,8 +1,8 @@
-//! Devicetrees: the nodes `memory@..` with their `reg`, and what `reserved-memory` takes away.
+//! Devicetrees: the `reg` of the nodes `memory@..`, less the ranges of `reserved-memory`.
 //!
-//! Two forms are read: a tree's source, as `dtc -O dts` prints it, and a dump of single properties.
-//! How many cells an address and a size have is said by the node above, and is 2 and 1 where it is
-//! not said.
+//! Two forms are supported: a tree's source, as `dtc -O dts` prints it, and a dump of single
+//! properties. The parent node defines the number of cells in an address and in a size; the
+//! defaults are 2 and 1.
 #![forbid(unsafe_code)]
 
 mod dump;

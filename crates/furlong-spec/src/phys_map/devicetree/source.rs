@@ -1,7 +1,7 @@
-//! A tree's source: nodes in braces, properties that end with a semicolon. Only what says something
-//! of memory is understood, everything else is passed over, so that any printed tree can be read.
+//! The source of a tree: nodes in braces, and properties that end with a semicolon. The reader
+//! skips everything that does not concern memory, so it reads any printed tree.
 //!
-//! A piece of a tree is read as well; the cells may then be said outside of all nodes.
+//! It also reads a part of a tree. The cell counts may then be outside of all nodes.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use statement::{Statement, statements};
 
 mod statement;
 
-/// A node that is open; the outermost one is the file.
+/// A node that is open. The outermost one is the file.
 #[derive(Default)]
 struct Node<'a> {
     name: &'a str,
-    /// The line and the value of what it says.
+    /// The properties by name, each with its line and its value.
     properties: BTreeMap<&'a str, (usize, &'a str)>,
 }
 
-/// Whether a line is one of a tree's source.
+/// True if the line is one of a tree's source.
 pub(in super::super) fn is_one(line: &str) -> bool {
     line.contains("/dts-v1/") || line.ends_with('{')
 }
@@ -70,7 +70,7 @@ fn unbalanced(found: &str) -> Fault {
     }
 }
 
-/// `/memreserve/ START BYTES`; nothing for other words outside of all nodes.
+/// Parses `/memreserve/ START BYTES`; `None` for other statements outside of all nodes.
 fn memreserve(said: &str) -> Result<Option<Entry>, Fault> {
     let syntax = |wanted| Fault::Syntax {
         found: shortened(said),
@@ -94,7 +94,7 @@ fn memreserve(said: &str) -> Result<Option<Entry>, Fault> {
 }
 
 impl<'a> Node<'a> {
-    /// A node of a name, which a label may stand before.
+    /// A node with this name, which a label may precede.
     fn named(name: &'a str) -> Node<'a> {
         Node {
             name: name.rsplit(':').next().unwrap_or_default().trim(),
@@ -122,7 +122,7 @@ impl<'a> Node<'a> {
         Ok(Some((*line, cells)))
     }
 
-    /// What it says of memory, now that it is closed.
+    /// The memory that the node describes, once the node is closed.
     fn memory(&self, above: &Node<'_>) -> Result<Option<Memory>, MapError> {
         let is_memory = is_memory_name(self.name) || self.says("device_type", "\"memory\"");
         let kind = match above.name {
@@ -146,7 +146,7 @@ impl<'a> Node<'a> {
         }))
     }
 
-    /// How many cells the nodes within use.
+    /// The numbers of cells that the node's children use.
     fn widths(&self) -> Result<Widths, MapError> {
         let mut widths = Widths::default();
         for name in ["#address-cells", "#size-cells"] {
@@ -171,7 +171,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The cells of `<1 0x2>, <3>`.
+/// Parses cells such as `<1 0x2>, <3>`.
 fn cells(value: &str) -> Result<Vec<u32>, Fault> {
     let mut found = Vec::new();
     for group in value.split(',') {

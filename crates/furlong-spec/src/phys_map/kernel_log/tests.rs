@@ -1,4 +1,4 @@
-//! Logs of old and new kernels, and what is wrong with some.
+//! Logs of old and new kernels, and faulty logs.
 #![forbid(unsafe_code)]
 
 use furlong::addr::Address;

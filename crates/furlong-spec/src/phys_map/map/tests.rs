@@ -1,4 +1,4 @@
-//! The map's own tests: overlaps, nodes, frames, the edges of the space.
+//! Tests of maps: overlaps, nodes, frames, and the edges of the address space.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, PhysAddr};

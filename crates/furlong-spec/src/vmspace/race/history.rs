@@ -1,7 +1,7 @@
-//! The oracle: what every page has been, version by version.
+//! The oracle: the state of every page in each version.
 //!
-//! The writer writes down what will be before it changes the space; [`Span`] says what was true
-//! during a look.
+//! The writer records the next state before it changes the space. [`Span`] gives the versions that
+//! were current during a look.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
@@ -9,29 +9,29 @@ use core::sync::atomic::{AtomicU64, Ordering, fence};
 use super::page::{PAGES, Word};
 use crate::span::Span;
 
-/// Versions that are kept.
+/// The number of versions kept.
 const KEPT: u64 = 512;
 
-/// Pages that a change touches: the first and the last.
+/// The first and the last page that a change touches.
 pub(super) type Touched = (usize, usize);
 
-/// Ranges that a change touches at most: from where, and to where.
+/// The maximum number of ranges that a change touches: its source and its destination.
 pub(super) const TOUCHED: usize = 2;
 
-/// A version's pages, and which version it is; 0 while it is written.
+/// The pages of a version, and the number of the version; 0 while it is being written.
 struct Slot {
     version: AtomicU64,
     touched: [AtomicU64; TOUCHED],
     words: [AtomicU64; PAGES],
 }
 
-/// All that the pages have been for the last while.
+/// The recent states of all pages.
 pub(super) struct History {
     pub(super) span: Span,
     slots: Vec<Slot>,
 }
 
-/// A version is not kept any more: a look took longer than so many changes.
+/// The error that a version is not kept any more, because a look overlapped too many changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gone;
 
@@ -44,7 +44,7 @@ impl History {
         };
         Self {
             span: Span::new(),
-            // Version 1, of which nothing is there, stands in the second place.
+            // Version 1, an empty space, is in slot 1.
             slots: (0..KEPT).map(slot).collect(),
         }
     }
@@ -53,7 +53,8 @@ impl History {
         &self.slots[(version % KEPT) as usize]
     }
 
-    /// What the next change leads to and what it touches, to be called before it.
+    /// Records the state after the next change and the pages that it touches. Called before the
+    /// change.
     pub(super) fn begin(&self, words: &[Word; PAGES], touched: &[Option<Touched>; TOUCHED]) {
         let version = self.span.settled() + 1;
         let slot = self.slot(version);
@@ -69,14 +70,14 @@ impl History {
         self.span.begin(version);
     }
 
-    /// What a page was in a version.
+    /// The state of a page in a version.
     pub(super) fn at(&self, version: u64, page: usize) -> Result<Word, Gone> {
         let slot = self.slot(version);
         let word = Word(slot.words[page].load(Ordering::SeqCst));
         slot.is(version).then_some(word).ok_or(Gone)
     }
 
-    /// Whether the change that led to a version has touched a page.
+    /// True if the change that led to a version touched a page.
     pub(super) fn touches(&self, version: u64, page: usize) -> Result<bool, Gone> {
         let slot = self.slot(version);
         let ranges = slot
@@ -91,7 +92,7 @@ impl History {
 }
 
 impl Slot {
-    /// Whether what was read is of this version: it is told at last that it is another one.
+    /// True if the slot still holds this version. Called after its contents were read.
     fn is(&self, version: u64) -> bool {
         fence(Ordering::SeqCst);
         self.version.load(Ordering::SeqCst) == version

@@ -1,10 +1,10 @@
-//! Looks without a lock beside a writer, each held against everything that was true while it was
-//! made.
+//! Lock-free looks concurrent with a writer, each compared with every state that was true during
+//! it.
 //!
 //! One thread maps, unmaps, protects, moves and grows without a pause; others look pages up, as
-//! faults do. Before and after each change the writer tells a history what is and what will be, so
-//! that a look is right if and only if what it found was true at a moment of it. Values are
-//! poisoned when they are dropped; a reader that has found one reads it again before it leaves.
+//! faults do. The writer records each state in a history before and after the change. So a look is
+//! right exactly if its result was true at some time during it. Values are poisoned on drop; a
+//! reader reads each value it found once more before its read section ends.
 #![forbid(unsafe_code)]
 
 mod history;
@@ -35,7 +35,7 @@ use writer::Writer;
 
 type Raced<C> = Shared<Twin, Arc<Domain>, SpinLock, C>;
 
-/// A space that has the pages; stacks come close to others in it.
+/// A space with these pages, in which stacks grow close to other areas.
 const LAYOUT: Layout = Layout {
     page: page::PAGE,
     last: VirtAddr::new((1 << 32) - 1),
@@ -49,34 +49,34 @@ const LAYOUT: Layout = Layout {
     stack_max: 24,
 };
 
-/// The nodes of the tree under the space.
+/// The node size of the tree that indexes the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nodes {
-    /// As everywhere.
+    /// The default node size.
     Usual,
-    /// Three slots a leaf and three children a node: each path of a write is common.
+    /// Three slots a leaf and three children a node, which makes every path of a write common.
     Tiny,
 }
 
 type Tiny = Custom<Maple<maple::Custom<Fan<3, 3, 32>, Heap>>>;
 
-/// A race.
+/// The parameters of a race.
 #[derive(Clone, Copy, Debug)]
 pub struct Race {
-    /// The nodes.
+    /// The node size.
     pub nodes: Nodes,
-    /// Looks to be judged, by all readers together.
+    /// The number of looks to judge, of all readers together.
     pub looks: u64,
-    /// Threads that look.
+    /// The number of reader threads.
     pub readers: u64,
-    /// What repeats a stream of changes, if not how threads meet.
+    /// The seed. It repeats the stream of changes, though not the interleaving of threads.
     pub seed: u64,
-    /// What a test does to the words of areas that were found, before they are judged.
+    /// A test's modification of the words of areas found, applied before they are judged.
     pub tamper: fn(u64) -> u64,
 }
 
 impl Race {
-    /// A race without meddling.
+    /// A race without such modifications.
     #[must_use]
     pub const fn new(nodes: Nodes, looks: u64, readers: u64, seed: u64) -> Self {
         let tamper = |word| word;
@@ -90,12 +90,12 @@ impl Race {
     }
 }
 
-/// What came of a race in which nothing was wrong.
+/// The counts of a race without an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// By the readers.
+    /// The counts of the readers.
     pub looks: Looks,
-    /// By the writer.
+    /// The counts of the writer.
     pub changes: Changes,
 }
 
@@ -127,10 +127,10 @@ impl fmt::Display for Tally {
 }
 
 impl Race {
-    /// Runs it.
+    /// Runs the race.
     ///
     /// # Errors
-    /// The first wrong look, or the broken invariant, with what repeats the stream of changes.
+    /// The first wrong look or broken invariant, with the seed that repeats the stream of changes.
     pub fn run(&self) -> Result<Tally, String> {
         let tally = match self.nodes {
             Nodes::Usual => self.run_on::<Standard>(),
@@ -161,7 +161,7 @@ impl Race {
                 let share = self.looks.div_ceil(self.readers);
                 scope.spawn(move || {
                     let done = looker.run(share, over);
-                    // A wrong look ends it for all.
+                    // A wrong look ends the race for all threads.
                     over.fetch_or(done.is_err(), Ordering::SeqCst);
                     done
                 })

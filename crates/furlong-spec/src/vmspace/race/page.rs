@@ -1,4 +1,4 @@
-//! What a page is, in a word: its area's extent and all that is the same for the whole area.
+//! The state of a page in one word: its area's extent and the area's other properties.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -6,27 +6,27 @@ use core::fmt;
 use furlong::addr::{Address, VirtAddr};
 use furlong::vmspace::{Area, Config, Hold, Space, Value};
 
-/// Pages that are changed and looked at.
+/// The number of pages that are changed and looked up.
 pub(super) const PAGES: usize = 96;
 
-/// The first of them.
+/// Number of the first page.
 const FIRST: u64 = 0x100;
 
-/// Bytes of a page.
+/// Bytes in a page.
 pub(super) const PAGE: u64 = 4096;
 
-/// What a page is; 0 if nothing is mapped.
+/// The state of a page; 0 if it is not mapped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word(pub(super) u64);
 
-/// The bits of the extent.
+/// Mask of the bits that hold the extent.
 const EXTENT: u64 = 0xffff;
 
 impl Word {
-    /// Nothing is mapped.
+    /// A page that is not mapped.
     pub(super) const NONE: Self = Self(0);
 
-    /// Of an area whose object is `object`.
+    /// The state of a page in `area`, whose object is `object`.
     pub(super) fn of<A>(area: &Area<'_, A>, object: u64) -> Self {
         let first = (area.extent.start().raw() / PAGE).wrapping_sub(FIRST);
         let last = (area.extent.last().raw() / PAGE).wrapping_sub(FIRST);
@@ -43,7 +43,7 @@ impl Word {
         (self != Self::NONE).then_some(pages)
     }
 
-    /// Whether both are alike in all but their extents.
+    /// True if both are equal except for their extents.
     pub(super) fn is_like(self, other: Self) -> bool {
         self.0 & !EXTENT == other.0 & !EXTENT
     }
@@ -58,12 +58,12 @@ impl fmt::Debug for Word {
     }
 }
 
-/// The first byte of a page.
+/// The first address of a page.
 pub(super) fn address(page: usize) -> VirtAddr {
     VirtAddr::new((FIRST + page as u64) * PAGE)
 }
 
-/// What all pages of a space are.
+/// The states of all pages of a space.
 pub(super) fn words<A: Value, C: Config, H: Hold>(
     space: &Space<A, C, H>,
     object: impl Fn(&A) -> u64,

@@ -1,4 +1,4 @@
-//! Who looks without the lock, and has everything judged that was seen.
+//! Threads that look pages up without the lock, and judge every result.
 #![forbid(unsafe_code)]
 
 use core::ops::RangeInclusive;
@@ -15,23 +15,23 @@ use super::page::{PAGES, Word, address};
 use super::twin::Twin;
 use crate::Random;
 
-/// Looks of one stay inside, at most.
+/// The maximum number of looks in one read section.
 const BATCH: u64 = 48;
 
-/// What readers have done.
+/// The counts of the readers' looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looks {
-    /// Looks that were judged right.
+    /// Looks judged right.
     pub right: u64,
-    /// Those of them that found an area.
+    /// Those that found an area.
     pub found: u64,
-    /// Those of them during which something changed.
+    /// Those during which the space changed.
     pub raced: u64,
-    /// Areas that were found and were not what they had been when that was asked.
+    /// Areas found that had changed by the time of the check.
     pub outdated: u64,
     /// Faults that took the lock.
     pub locked: u64,
-    /// Further looks that lasted for more changes than the oracle keeps.
+    /// Looks, not among these, that overlapped more changes than the oracle keeps.
     pub unjudged: u64,
 }
 
@@ -46,7 +46,7 @@ impl core::ops::AddAssign for Looks {
     }
 }
 
-/// A thread that looks.
+/// A thread that looks pages up.
 pub(super) struct Looker<'a, C: SharedConfig> {
     pub(super) space: &'a Raced<C>,
     pub(super) domain: &'a Arc<Domain>,
@@ -55,30 +55,30 @@ pub(super) struct Looker<'a, C: SharedConfig> {
     pub(super) tamper: fn(u64) -> u64,
 }
 
-/// A look that is over.
+/// A completed look.
 struct Look {
     page: usize,
     found: Word,
-    /// The versions of its moments.
+    /// The versions current during the look.
     during: RangeInclusive<u64>,
-    /// What was said when it was asked whether it is still so.
+    /// The result of checking whether the area is still current.
     current: Option<Current>,
 }
 
-/// Whether an area is still what was seen.
+/// The result of a check whether an area is still as it was found.
 #[derive(Clone, Debug)]
 struct Current {
     is_current: bool,
-    /// The versions of the moments while that was asked, and of those since before the look.
+    /// The versions current during the check, and those since before the look.
     asked: RangeInclusive<u64>,
     since: RangeInclusive<u64>,
 }
 
 impl<C: SharedConfig> Looker<'_, C> {
-    /// Looks until `wanted` looks have been judged right, or somebody says stop.
+    /// Looks pages up until `wanted` looks have been judged right, or `stop` is set.
     ///
     /// # Errors
-    /// The first wrong one.
+    /// The first wrong look.
     pub(super) fn run(mut self, wanted: u64, stop: &AtomicBool) -> Result<Looks, String> {
         let reader = self.domain.register().expect("there is a slot");
         let mut done = Looks::default();
@@ -88,7 +88,7 @@ impl<C: SharedConfig> Looker<'_, C> {
             self.look(&guard, &mut looks)?;
             drop(guard);
             if self.random.below(16) == 0 {
-                // The writer may want this core.
+                // Lets the writer run if it needs this core.
                 thread::yield_now();
             }
             for look in looks.drain(..) {
@@ -101,7 +101,7 @@ impl<C: SharedConfig> Looker<'_, C> {
         Ok(done)
     }
 
-    /// A batch of looks; what they found is read again before the guard goes.
+    /// Makes a batch of looks. Reads each area found once more before the guard is dropped.
     fn look(
         &mut self,
         guard: &<Arc<Domain> as Rcu>::Guard<'_>,
@@ -156,7 +156,7 @@ impl<C: SharedConfig> Looker<'_, C> {
         Ok(Word((self.tamper)(Word::of(area, number).0)))
     }
 
-    /// A fault that takes the lock: nothing is between two states then.
+    /// Handles a fault under the lock, where no intermediate state is visible.
     fn fault(&mut self) -> Result<Looks, String> {
         let page = self.random.index(PAGES);
         let before = self.history.span.before();
@@ -191,7 +191,7 @@ impl<C: SharedConfig> Looker<'_, C> {
     }
 }
 
-/// What the history says of a look.
+/// The judgement on a look.
 enum Verdict {
     Right,
     Wrong,
@@ -226,9 +226,9 @@ impl Look {
         })
     }
 
-    /// Right is what was true at a moment of the look. While a change goes on that touches the
-    /// page's area, the page may be in none; and an area may have an extent that it has only
-    /// between two steps of the change, but no page of it that was not like the others.
+    /// True if the look's result was true in a version during it. While a change touches the page's
+    /// area, the page may also appear unmapped. An area may then also have an extent that it has
+    /// only between two steps of the change, if every page in it was like the area in some version.
     fn is_true(&self, history: &History, during: &RangeInclusive<u64>) -> Result<bool, Gone> {
         for version in during.clone() {
             if history.at(version, self.page)? == self.found {
@@ -261,8 +261,8 @@ impl Look {
         Ok(true)
     }
 
-    /// What is still so was true at a moment of the question; and what nobody has touched is still
-    /// so.
+    /// True if the check was right. An area reported as current must have been true during the
+    /// check. An area reported as outdated must have been touched since the look.
     fn is_current_right(&self, history: &History) -> Result<bool, Gone> {
         let Some(current) = &self.current else {
             return Ok(true);
@@ -278,7 +278,7 @@ impl Look {
         Ok(false)
     }
 
-    /// What was found, and what was there at its moments.
+    /// Describes the result and the states during the look.
     fn explain(&self, history: &History) -> String {
         let states = self.during.clone().take(8);
         let states = states.map(|version| {

@@ -1,19 +1,19 @@
-//! The values: a number that is there twice, so that a reader tells what is torn or was dropped.
+//! Values that hold a number twice, so that a reader detects one that is torn or dropped.
 #![forbid(unsafe_code)]
 
 use furlong::vmspace::Value;
 
-/// An object's number, in a box of its own and beside it, inverted.
+/// An object's number, in a box of its own and inverted next to it.
 #[derive(Clone, Debug)]
 pub(super) struct Twin(Box<u64>, u64);
 
 impl Twin {
-    /// A whole one.
+    /// A value with both copies intact.
     pub(super) fn new(number: u64) -> Self {
         Self(Box::new(number), !number)
     }
 
-    /// The number, if it is whole.
+    /// The number, if both copies agree.
     pub(super) fn number(&self) -> Option<u64> {
         let number = *core::hint::black_box(&*self.0);
         (number == !self.1).then_some(number)
@@ -28,7 +28,7 @@ impl Value for Twin {
 
 impl Drop for Twin {
     fn drop(&mut self) {
-        // What a reader sees who still has it.
+        // Visible to a reader that still uses the dropped value.
         *self.0 = 0;
         self.1 = 0;
     }

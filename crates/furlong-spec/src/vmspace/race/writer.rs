@@ -1,4 +1,4 @@
-//! Who changes the space without a pause, and writes down before what will be.
+//! The thread that changes the space without a pause, and records each state in advance.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -18,18 +18,18 @@ use super::twin::Twin;
 use super::{LAYOUT, Raced};
 use crate::Random;
 
-/// What the writer has done.
+/// The counts of the writer's changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Mappings.
+    /// Mappings made.
     pub mapped: u64,
-    /// Ranges that were unmapped.
+    /// Ranges unmapped.
     pub unmapped: u64,
-    /// Protections.
+    /// Protections changed.
     pub protected: u64,
-    /// Areas, or parts of one, that were moved.
+    /// Areas, or parts of one, moved.
     pub moved: u64,
-    /// Stacks that have grown.
+    /// Stacks grown.
     pub grown: u64,
 }
 
@@ -43,7 +43,7 @@ enum Change {
     Grow(usize),
 }
 
-/// The writer; what will be it learns from a space of its own over the other index.
+/// The writer. It learns the next state from a space of its own with the other index.
 pub(super) struct Writer<'a, C: SharedConfig> {
     pub(super) space: &'a Raced<C>,
     pub(super) domain: &'a Arc<Domain>,
@@ -54,10 +54,10 @@ pub(super) struct Writer<'a, C: SharedConfig> {
 type Mirror = Space<u64, Custom<Rbtree>>;
 
 impl<C: SharedConfig> Writer<'_, C> {
-    /// Changes until it is told that it is over.
+    /// Changes the space until it is told to stop.
     ///
     /// # Errors
-    /// The space answers otherwise than the other one.
+    /// The first operation whose outcomes differ between the two spaces.
     pub(super) fn run(mut self, over: &AtomicBool) -> Result<Changes, String> {
         let mut mirror = Mirror::with_config(LAYOUT).expect("the layout makes sense");
         let mut changes = Changes::default();
@@ -83,7 +83,7 @@ impl<C: SharedConfig> Writer<'_, C> {
             before = after;
             self.domain.poll(usize::MAX);
             if self.random.below(64) == 0 {
-                // A reader may want this core.
+                // Lets a reader run if it needs this core.
                 thread::yield_now();
             }
         }
@@ -121,7 +121,7 @@ impl Changes {
 }
 
 impl Change {
-    /// Objects are mapped at the offsets of their addresses.
+    /// Applies the change. Objects are mapped at offsets equal to their addresses.
     fn apply_to<A: Value, C: Config, H: Hold>(
         self,
         space: &mut Space<A, C, H>,
@@ -159,7 +159,8 @@ impl Change {
         }
     }
 
-    /// The pages that it may change, with all of the areas that these are of or beside, before and
+    /// The pages that the change may touch: its own, and those of all areas that contain or adjoin
+    /// them, before and after the change.
     /// after.
     fn touched(self, before: &[Word; PAGES], after: &[Word; PAGES]) -> [Option<Touched>; TOUCHED] {
         let (from, to) = match self {

@@ -1,4 +1,4 @@
-//! What a trace can be replayed on.
+//! The interface of an address space that a trace can be replayed on.
 #![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
@@ -6,22 +6,22 @@ use furlong::vmspace::{
     Access, Area, Config, Errno, FaultError, Layout, Prot, Remap, Request, Space,
 };
 
-/// An address space as a kernel drives it. The value of an area is the number of its object; what
-/// is mapped no more is dropped.
+/// An address space as a kernel uses it. The value of an area is the number of its object. Unmapped
+/// pieces are dropped.
 pub trait AddressSpace: Sized {
-    /// An empty one.
+    /// An empty space.
     fn new(layout: &Layout) -> Self;
 
     /// The child of a fork.
     fn fork(&self) -> Self;
 
-    /// Maps, and returns where it begins.
+    /// Maps, and returns the start of the mapping.
     ///
     /// # Errors
-    /// As Linux.
+    /// As in Linux.
     fn map(&mut self, request: &Request<u32>) -> Result<VirtAddr, Errno>;
 
-    /// Where [`map`](Self::map) would map, if the subject chooses places itself.
+    /// The start that [`map`](Self::map) would choose, if the subject chooses places itself.
     fn choice(&self, _request: &Request<u32>) -> Option<VirtAddr> {
         None
     }
@@ -29,34 +29,34 @@ pub trait AddressSpace: Sized {
     /// Unmaps.
     ///
     /// # Errors
-    /// As Linux.
+    /// As in Linux.
     fn unmap(&mut self, start: VirtAddr, len: u64) -> Result<(), Errno>;
 
     /// Changes a protection.
     ///
     /// # Errors
-    /// As Linux.
+    /// As in Linux.
     fn protect(&mut self, start: VirtAddr, len: u64, prot: Prot) -> Result<(), Errno>;
 
-    /// Moves or resizes, and returns where it begins.
+    /// Moves or resizes a mapping, and returns its start.
     ///
     /// # Errors
-    /// As Linux.
+    /// As in Linux.
     fn remap(&mut self, remap: &Remap) -> Result<VirtAddr, Errno>;
 
-    /// Says where the heap begins.
+    /// Sets the start of the heap.
     fn start_brk(&mut self, start: VirtAddr);
 
-    /// Moves the end of the heap if it can, and returns where it is.
+    /// Moves the end of the heap if possible, and returns it.
     fn brk(&mut self, end: VirtAddr) -> VirtAddr;
 
-    /// Finds the area of a fault, or lets a stack grow to have it.
+    /// Finds the area of a fault, or grows a stack to cover it.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason that there is no usable area.
     fn fault(&mut self, address: VirtAddr, access: Access) -> Result<(), FaultError>;
 
-    /// How many areas there are.
+    /// The number of areas.
     fn areas(&self) -> usize;
 }
 
@@ -96,13 +96,13 @@ impl<C: Config<Index<u32>: Default>> AddressSpace for Space<u32, C> {
     }
 
     fn brk(&mut self, end: VirtAddr) -> VirtAddr {
-        // Linux tells nothing but where the break is.
+        // As in Linux, an error shows only in the unchanged end.
         let _ = self.set_brk(end, 0, drop);
         Self::brk(self)
     }
 
     fn fault(&mut self, address: VirtAddr, access: Access) -> Result<(), FaultError> {
-        // One look is enough where nothing grows.
+        // One look-up suffices unless a stack has to grow.
         match self.find(address) {
             Some(area) if area.prot.allows(access) => Ok(()),
             _ => Self::fault(self, address, access).map(drop),

@@ -3,61 +3,61 @@
 
 use furlong::vmspace::linux::Mmap;
 
-/// What a system call answered: a number, or an errno.
+/// The result of a system call: a number, or an errno.
 pub type Answer = Result<u64, i32>;
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its line in the trace, counted from one.
+    /// Number of its line in the trace, counted from one.
     pub line: u32,
-    /// Microseconds since the first one.
+    /// Microseconds since the first event.
     pub at_us: u64,
-    /// The process.
+    /// The process ID.
     pub pid: u32,
-    /// What happened.
+    /// The event itself.
     pub what: What,
 }
 
-/// What happened to a process.
+/// An event of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Its space was replaced by an empty one.
+    /// An exec replaced the process's space by an empty one.
     Exec,
     /// The kernel mapped an image, a stack or the like.
     Image {
-        /// Where.
+        /// Start address.
         start: u64,
-        /// Bytes.
+        /// Length in bytes.
         len: u64,
         /// Protection.
         prot: u64,
-        /// What the kernel calls it.
+        /// The kernel's name for it.
         name: Box<str>,
     },
     /// `mmap`.
     Map {
-        /// Its arguments.
+        /// Arguments of the call.
         call: Mmap,
-        /// The file, or -1.
+        /// The file descriptor, or -1.
         fd: i32,
-        /// Where it begins.
+        /// Start of the mapping.
         answer: Answer,
     },
     /// `munmap`.
     Unmap {
-        /// From where on.
+        /// Start address.
         start: u64,
-        /// Bytes.
+        /// Length in bytes.
         len: u64,
         /// 0.
         answer: Answer,
     },
     /// `mprotect`.
     Protect {
-        /// From where on.
+        /// Start address.
         start: u64,
-        /// Bytes.
+        /// Length in bytes.
         len: u64,
         /// Protection.
         prot: u64,
@@ -66,43 +66,43 @@ pub enum What {
     },
     /// `brk`.
     Brk {
-        /// Where the heap is to end; 0 asks.
+        /// The requested end of the heap; 0 queries it.
         end: u64,
-        /// Where it ends.
+        /// The end of the heap.
         answer: Answer,
     },
     /// `mremap`.
     Remap {
-        /// Old place.
+        /// Old start address.
         start: u64,
-        /// Old bytes.
+        /// Old length in bytes.
         old_len: u64,
-        /// New bytes.
+        /// New length in bytes.
         new_len: u64,
         /// Flags.
         flags: u64,
-        /// New place, if it is said.
+        /// New start address, if the call has one.
         new_start: u64,
-        /// Where it begins.
+        /// Start of the mapping.
         answer: Answer,
     },
     /// A page fault in user mode.
     Fault {
-        /// There.
+        /// Address of the fault.
         address: u64,
         /// The error code of x86.
         code: u64,
     },
     /// A new task.
     Task {
-        /// Its number.
+        /// ID of the new task.
         child: u32,
         /// Flags of `clone`.
         flags: u64,
     },
     /// A task of the process ended.
     Exit {
-        /// Its number.
+        /// ID of the task.
         task: u32,
     },
 }

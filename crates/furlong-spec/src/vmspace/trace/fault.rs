@@ -1,71 +1,71 @@
-//! What can be wrong with a trace, and how it is said: the file, the line, what to do.
+//! Faults of traces, and their messages: the file, the line and the remedy.
 #![forbid(unsafe_code)]
 
 use std::{fmt, io};
 
-/// Why the rest of a file gives no events.
+/// The reason that the rest of a file has no events.
 #[derive(Debug)]
 pub struct TraceError {
-    /// The file.
+    /// Name of the file.
     pub name: String,
-    /// The line, counted from one, where there is one.
+    /// Number of the line, counted from one, if the fault has a line.
     pub line: Option<u32>,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What is wrong with a file.
+/// A fault of a file.
 #[derive(Debug)]
 pub enum Fault {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     Open(io::Error),
-    /// It is a directory.
+    /// The file is a directory.
     Directory,
-    /// It is packed, and the rest cannot be unpacked.
+    /// The file is compressed, and the rest cannot be decompressed.
     Unpack(io::Error),
-    /// More lines than are read.
+    /// The file has too many lines.
     Large {
-        /// So many are.
+        /// The maximum number of lines.
         lines: u32,
     },
     /// The first line is not that of a trace.
     Heading {
-        /// The first line, shortened.
+        /// Beginning of the first line.
         found: String,
     },
-    /// It has no event.
+    /// The file has no events.
     Empty,
-    /// It is no text.
+    /// The file is not text.
     NotText,
-    /// The last line has no end: the file was cut off.
+    /// The last line has no end, because the file was cut off.
     CutOff,
-    /// An operation that does not exist.
+    /// An operation is unknown.
     Unknown {
-        /// The word, shortened.
+        /// Beginning of the word.
         word: String,
     },
-    /// A field that should be there.
+    /// A field is missing.
     Missing {
-        /// Which one.
+        /// Name of the field.
         field: &'static str,
     },
-    /// Words behind the last field.
+    /// A line continues after its last field.
     More {
-        /// The first one, shortened.
+        /// Beginning of the first extra word.
         word: String,
     },
-    /// A word that is not what the field is.
+    /// A word is not valid in its field.
     Field {
-        /// Which one.
+        /// Name of the field.
         field: &'static str,
-        /// The word, shortened.
+        /// Beginning of the word.
         word: String,
     },
-    /// Earlier than the line before.
+    /// An event is earlier than the one before it.
     Order {
         /// Its time.
         at_us: u64,
-        /// That of the line before.
+        /// Time of the event before it.
         before_us: u64,
     },
 }
@@ -142,7 +142,7 @@ impl std::error::Error for TraceError {
     }
 }
 
-/// The beginning of a word, safe to show on a terminal.
+/// The beginning of a word, with no character that could control a terminal.
 pub(super) fn shown(word: &str) -> String {
     let safe = word.chars().filter(|c| !c.is_control());
     safe.take(40).collect()

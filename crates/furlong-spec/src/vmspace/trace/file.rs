@@ -1,4 +1,4 @@
-//! Trace files, packed with zstd or not.
+//! Trace files, compressed with zstd or not.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -14,28 +14,28 @@ use super::line::event;
 /// The first line of a trace.
 pub const HEADING: &str = "# vmtrace 1";
 
-/// The first four bytes of what is packed with zstd.
+/// The first four bytes of a zstd file.
 const PACKED: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
-/// A line of a trace is much shorter.
+/// Maximum length of a line in bytes; real lines are much shorter.
 const LINE_BYTES_MAX: u64 = 1 << 16;
 
-/// The longest trace: what is packed may be much longer than its file.
+/// Maximum number of lines. It is needed because a compressed file may expand greatly.
 const LINES_MAX: u32 = 1 << 28;
 
-/// What a file holds: the events up to its end, or up to the first line that is wrong.
+/// The contents of a file: the events up to its end, or up to the first faulty line.
 ///
-/// Of a packed file that is cut off, what lies in the packer's window before the cut cannot be had:
-/// up to 8 MiB of text, unless it was packed with a smaller one.
+/// If a compressed file is cut off, the text in the compressor's window before the cut is lost.
+/// That is up to 8 MiB, unless a smaller window was used.
 #[derive(Debug)]
 pub struct Trace {
-    /// In order of time.
+    /// The events, in order of time.
     pub events: Vec<Event>,
-    /// Why there are no more.
+    /// The reason that there are no further events.
     pub error: Option<TraceError>,
 }
 
-/// The trace in a file.
+/// Reads the trace in a file.
 #[must_use]
 pub fn read(path: &Path) -> Trace {
     let name = path.display().to_string();
@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> Trace {
     }
 }
 
-/// The trace in what can be read; `name` is what errors call it.
+/// Reads a trace from `source`. `name` is the file's name in errors.
 pub fn parse(name: &str, source: impl Read) -> Trace {
     let mut source = BufReader::new(source);
     let is_packed = source
@@ -102,7 +102,7 @@ fn lines(mut source: impl BufRead, is_packed: bool) -> Trace {
     Trace { events, error }
 }
 
-/// The next line without its end; `None` behind the last one.
+/// The next line without its end; `None` after the last one.
 fn next_line<'a>(
     source: &mut impl BufRead,
     bytes: &'a mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! An event as a line of text, and back.
+//! Conversion between events and lines of text.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -8,7 +8,7 @@ use furlong::vmspace::linux::Mmap;
 use super::fault::{Fault, shown};
 use super::{Answer, Event, What};
 
-/// The words of a line, taken one after the other.
+/// The words of a line, consumed one by one.
 struct Fields<'a>(std::str::Split<'a, char>);
 
 impl<'a> Fields<'a> {
@@ -30,7 +30,7 @@ impl<'a> Fields<'a> {
         parse(word).ok_or_else(wrong)
     }
 
-    /// A number without a prefix, in hexadecimal.
+    /// A hexadecimal number without a prefix.
     fn hex(&mut self, field: &'static str) -> Result<u64, Fault> {
         self.parsed(field, hex)
     }
@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
         self.parsed(field, |word| word.parse().ok())
     }
 
-    /// What was answered, behind the `=`.
+    /// The result of a call, after the `=`.
     fn answer(&mut self) -> Result<Answer, Fault> {
         self.parsed("`=` before the result", |word| (word == "=").then_some(()))?;
         self.parsed("result", |word| {
@@ -62,7 +62,7 @@ fn hex(word: &str) -> Option<u64> {
     is_number.then(|| u64::from_str_radix(word, 16).ok())?
 }
 
-/// The event in a line.
+/// Parses the event in a line.
 pub(super) fn event(number: u32, line: &str) -> Result<Event, Fault> {
     let mut fields = Fields(line.split(' '));
     let at_us = fields.decimal("time")?;
@@ -115,7 +115,7 @@ pub(super) fn event(number: u32, line: &str) -> Result<Event, Fault> {
         "e" => What::Exit { task: first },
         _ => return Err(unknown),
     };
-    // The task that ends comes first, then its process.
+    // The ID of the ending task comes first, then its process.
     let pid = match what {
         What::Exit { .. } => fields.decimal("process")?,
         _ => first,
@@ -131,7 +131,7 @@ pub(super) fn event(number: u32, line: &str) -> Result<Event, Fault> {
     })
 }
 
-/// The name goes up to the end of the line: it may have blanks.
+/// The name extends to the end of the line, because it may contain blanks.
 fn image(fields: &mut Fields<'_>) -> Result<What, Fault> {
     let (start, len) = (fields.hex("start")?, fields.hex("length")?);
     let prot = fields.decimal("protection")?;
@@ -167,7 +167,7 @@ fn map(fields: &mut Fields<'_>) -> Result<What, Fault> {
     Ok(What::Map { call, fd, answer })
 }
 
-/// A result as it is written.
+/// A result in its written form.
 struct Written(Answer);
 
 impl fmt::Display for Written {
@@ -180,7 +180,7 @@ impl fmt::Display for Written {
 }
 
 impl fmt::Display for Event {
-    /// The line, without its end.
+    /// Writes the line without its end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (at, pid) = (self.at_us, self.pid);
         match &self.what {

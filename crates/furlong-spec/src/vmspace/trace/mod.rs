@@ -1,21 +1,21 @@
-//! Recordings of what real programs ask of their address spaces, and their replay.
+//! Recordings of the address-space calls of real programs, and their replay.
 //!
 //! # Words
-//! A **trace** is a file of the form `vmtrace 1`: a line an **event**, in order of time. A
-//! **script** is a trace whose processes have been told apart, so that each **step** names the
-//! space that it is for; nothing of that is left to do, or to time, in the **replay**.
+//! A **trace** is a file of the form `vmtrace 1`, with an **event** on each line, in order of time.
+//! A **script** is a trace in which the processes have been told apart, so that each **step** names
+//! its space. The **replay** needs no such work, so none of it is timed.
 //!
 //! # What always holds
-//! - Any bytes give the events before the first line that is wrong, that line's number, and why.
-//! - A trace that is written is read as the same trace.
-//! - Where the kernel has chosen a place, the place is asked to be free, and imposed: later events
-//!   agree with it. What is fixed has to come out as the kernel's answer.
-//! - Every answer that differs is listed with its line and kind; none is left out.
+//! - Any bytes give the events before the first faulty line, its number, and the fault.
+//! - A trace that is written reads as the same trace.
+//! - If the kernel chose a place, the replay checks that the place is free and maps there, so that
+//!   later events agree with it. A fixed mapping must have the same result as in the kernel.
+//! - Every result that differs is listed with its line and kind.
 //!
 //! # Files
-//! - `event`: events; `line`: one as text; `file`: files, packed or not; `fault`: what is wrong.
-//! - `script`: processes; `address_space`: what can be replayed on; `replay`: the replay; `report`:
-//!   what it has shown.
+//! - `event`: events; `line`: one as text; `file`: files, compressed or not; `fault`: faults.
+//! - `script`: processes; `address_space`: the subject's interface; `replay`: the replay; `report`:
+//!   its results.
 #![forbid(unsafe_code)]
 
 mod address_space;

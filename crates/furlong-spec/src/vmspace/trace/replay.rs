@@ -9,7 +9,7 @@ use furlong::vmspace::{Access, At, Errno, Remap, RemapFlags, Request};
 use super::script::is_chosen;
 use super::{AddressSpace, Answer, Kind, Mismatch, Report, Script, Step, Stepped};
 
-/// All classes, in their order.
+/// All classes, in order.
 const CLASSES: [Class; 11] = [
     Class::New,
     Class::End,
@@ -24,7 +24,7 @@ const CLASSES: [Class; 11] = [
     Class::Fault,
 ];
 
-/// What an operation is, for whoever tells them apart.
+/// The class of an operation, for measurements by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// A new space.
@@ -33,26 +33,26 @@ pub enum Class {
     End,
     /// A fork.
     Fork,
-    /// Part of an image.
+    /// A part of an image.
     Image,
-    /// A mapping whose place the kernel has chosen.
+    /// A mapping at a place that the kernel chose.
     Map,
     /// A mapping at a fixed place.
     MapFixed,
-    /// Unmapping.
+    /// An unmap.
     Unmap,
-    /// A protection.
+    /// A change of protection.
     Protect,
-    /// Moving or resizing.
+    /// A move or resize.
     Remap,
-    /// The heap.
+    /// A change of the heap's end.
     Brk,
-    /// A fault.
+    /// A page fault.
     Fault,
 }
 
 impl Class {
-    /// Its name.
+    /// Name of the class.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -77,19 +77,19 @@ impl fmt::Display for Class {
     }
 }
 
-/// Sees each operation that the subject carries out, and nothing else of the replay: a place to
-/// time and to count.
+/// An observer that runs each operation of the subject, and nothing else of the replay. It can time
+/// and count them.
 pub trait Watch {
-    /// Carries out an operation.
+    /// Runs an operation.
     fn carry_out<T>(&mut self, class: Class, operation: impl FnOnce() -> T) -> T;
 
-    /// Whether the subject is asked, beside the operations, what place it would choose.
+    /// True if the replay also calls [`AddressSpace::choice`], outside of the observed operations.
     fn asks_choice(&self) -> bool {
         true
     }
 }
 
-/// Watches nothing.
+/// An observer that does nothing more.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 
@@ -99,12 +99,12 @@ impl Watch for Unwatched {
     }
 }
 
-/// Replays a script and compares every answer with the kernel's.
+/// Replays a script and compares every result with the kernel's.
 pub fn replay<S: AddressSpace>(script: &Script, watch: &mut impl Watch) -> Report {
     replay_keeping::<S>(script, watch).0
 }
 
-/// Replays a script, and keeps the spaces that it does not end, by their numbers.
+/// Replays a script. Returns also the spaces that it does not end, by number.
 pub fn replay_keeping<S: AddressSpace>(
     script: &Script,
     watch: &mut impl Watch,
@@ -132,7 +132,7 @@ pub fn replay_keeping<S: AddressSpace>(
 struct Stage<'a, S, W> {
     spaces: Vec<Option<S>>,
     report: Report,
-    /// By class.
+    /// Counts by class.
     carried_out: [u64; CLASSES.len()],
     watch: &'a mut W,
 }
@@ -155,7 +155,7 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
         self.watch.carry_out(class, || operation(space))
     }
 
-    /// Notes an answer, and how it differs from the kernel's, if it does.
+    /// Counts a comparison, and records its difference from the kernel, if there is one.
     fn note(&mut self, at: &Stepped, class: Class, differs: Option<Kind>) {
         let line = at.line;
         self.report.compared += 1;
@@ -243,14 +243,15 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
         self.note(at, Class::Fault, kind);
     }
 
-    /// A mapping whose place the kernel has chosen: it has to be free, and is imposed.
+    /// Maps at the place that the kernel chose. The place has to be free; otherwise the mapping
+    /// replaces its contents.
     fn map_chosen(&mut self, at: &Stepped, request: &Request<u32>, expected: Answer) {
         let Ok(start) = expected.map(VirtAddr::new) else {
             let found = answer(self.on(at, Class::Map, |space| space.map(request)));
             self.compare(at, Class::Map, expected, found);
             if let Ok(start) = found {
                 let undo = |space: &mut S| space.unmap(VirtAddr::new(start), request.len);
-                // It is put back to where the kernel is; that it can be is not what is compared.
+                // Undone to match the kernel. The result of this unmap is not compared.
                 let _ = self.on(at, Class::Unmap, undo);
             }
             return;
@@ -272,7 +273,7 @@ impl<S: AddressSpace, W: Watch> Stage<'_, S, W> {
         }
     }
 
-    /// What the kernel has moved goes to the same place.
+    /// Remaps. A move is directed to the place that the kernel chose.
     fn remap(&mut self, at: &Stepped, remap: &Remap, expected: Answer) {
         let moved = expected.ok().map(VirtAddr::new);
         let moved = moved.filter(|start| *start != remap.start);

@@ -1,4 +1,4 @@
-//! What a replay has shown.
+//! The report of a replay.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -9,37 +9,37 @@ use furlong::vmspace::FaultError;
 
 use super::{Answer, Class};
 
-/// An answer that differs from the kernel's.
+/// A result that differs from the kernel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The line of the trace.
+    /// Number of its line in the trace.
     pub line: u32,
-    /// What was asked for.
+    /// The class of the operation.
     pub class: Class,
-    /// How it differs.
+    /// The kind of difference.
     pub kind: Kind,
 }
 
-/// How an answer differs.
+/// A kind of difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A fault that the kernel has seen finds nothing.
+    /// A fault that succeeded in the kernel finds no usable area.
     Fault(VirtAddr, FaultError),
-    /// The place that the kernel has chosen is not free, or not to be had.
+    /// The place that the kernel chose is not free, or cannot be mapped.
     Place(VirtAddr, i32),
-    /// Another answer.
+    /// Another result.
     Answer {
-        /// The kernel's.
+        /// The kernel's result.
         expected: Answer,
-        /// The subject's.
+        /// The subject's result.
         found: Answer,
     },
-    /// Nobody has said where the heap begins.
+    /// The trace does not tell the start of the heap.
     UnknownHeap,
 }
 
 impl Kind {
-    /// Its name, without addresses.
+    /// Name of the kind, without addresses.
     #[must_use]
     pub fn name(&self) -> String {
         let said =
@@ -85,30 +85,31 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What a replay has shown.
+/// The report of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// How often each class of operation was carried out.
+    /// Counts of the operations carried out, by class.
     pub carried_out: BTreeMap<Class, u64>,
-    /// Answers that were compared with the kernel's.
+    /// The number of results compared with the kernel's.
     pub compared: u64,
-    /// Mappings whose place was chosen, and those of which the subject would have chosen the same.
+    /// Mappings whose place the kernel chose, and those among them with the same choice by the
+    /// subject.
     pub choices: (u64, u64),
-    /// The most areas that one space had.
+    /// The largest number of areas in one space.
     pub areas_max: usize,
-    /// Every answer that differs, in the order of the trace.
+    /// All results that differ, in the order of the trace.
     pub mismatches: Vec<Mismatch>,
 }
 
 impl Report {
-    /// How often the answers of a class differ.
+    /// The number of differing results in a class.
     #[must_use]
     pub fn differing(&self, class: Class) -> usize {
         let of_class = |mismatch: &&Mismatch| mismatch.class == class;
         self.mismatches.iter().filter(of_class).count()
     }
 
-    /// The answers that differ by class and kind, each with its lines.
+    /// The differing results by class and kind, each with its lines.
     #[must_use]
     pub fn by_kind(&self) -> BTreeMap<(Class, String), Vec<u32>> {
         let mut kinds: BTreeMap<_, Vec<u32>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A trace whose processes have been told apart: what the replay of it has to do, step by step.
+//! Scripts: the steps of a replay, with the processes of the trace told apart.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -9,79 +9,79 @@ use furlong::vmspace::{Access, At, Flags, Layout, MapError, Prot, Remap, RemapFl
 
 use super::{Answer, Event, What};
 
-/// `clone`: the child shares the space.
+/// Flag of `clone`: the child shares the space.
 const CLONE_VM: u64 = 0x100;
-/// `clone`: the child is a thread of the process.
+/// Flag of `clone`: the child is a thread of the process.
 const CLONE_THREAD: u64 = 0x1_0000;
 
-/// What is to be done.
+/// An action of the replay.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// The space begins, empty.
+    /// Creates the space, empty.
     New(Layout),
-    /// Another space begins as a copy of this one.
+    /// Creates another space as a copy of this one.
     Fork {
-        /// The other one.
+        /// Number of the other space.
         child: usize,
     },
-    /// The space ends.
+    /// Ends the space.
     End,
-    /// Map this as part of an image.
+    /// Maps a part of an image.
     Image(Request<u32>),
-    /// Map this.
+    /// Maps a request.
     Map {
-        /// What is asked for.
+        /// The request.
         request: Request<u32>,
-        /// Where the kernel has mapped it.
+        /// Start of the mapping in the kernel.
         answer: Answer,
     },
-    /// Unmap.
+    /// Unmaps a length from an address.
     Unmap(VirtAddr, u64, Answer),
-    /// Change a protection.
+    /// Changes the protection of a length from an address.
     Protect(VirtAddr, u64, Prot, Answer),
-    /// Move or resize.
+    /// Moves or resizes a mapping.
     Remap(Remap, Answer),
-    /// The heap begins here.
+    /// Sets the start of the heap.
     StartBrk(VirtAddr),
-    /// Let the heap end there.
+    /// Sets the end of the heap.
     Brk(VirtAddr, Answer),
-    /// Nobody has said where the heap begins that is to end there.
+    /// Reports that the heap's start is unknown at its first change.
     UnknownHeap,
-    /// Fault.
+    /// Faults at an address.
     Fault(VirtAddr, Access),
-    /// The stack has grown down to here.
+    /// Grows the stack down to this address.
     Grown(VirtAddr),
-    /// The stack that an exec began with is not here any more, but where it was moved to.
+    /// Unmaps the temporary stack of an exec, because the kernel has moved it.
     Moved(VirtAddr, u64),
 }
 
-/// A step, the space that it is for, and the line of the trace that it comes from.
+/// A step, its space, and its line of the trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stepped {
-    /// The line.
+    /// Number of the line.
     pub line: u32,
-    /// The space, counted from 0.
+    /// Number of the space, counted from 0.
     pub space: usize,
-    /// What is to be done.
+    /// The step.
     pub step: Step,
 }
 
 /// The steps of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
-    /// In order.
+    /// The steps in order.
     pub steps: Vec<Stepped>,
-    /// How many spaces there are.
+    /// The number of spaces.
     pub spaces: usize,
-    /// How many events the steps come from.
+    /// The number of events that the steps come from.
     pub events: usize,
-    /// Lines that call a process's stack that has grown an exec. Recorders tell an exec by the
-    /// stack that the kernel maps then, and the kernel reports one that grows in the same way; but
-    /// a new stack ends elsewhere.
+    /// Lines with an exec that is really the growth of a process's stack. Recorders detect an exec
+    /// by the stack that the kernel maps then, and the kernel reports stack growth in the same way.
+    /// A new stack differs in its end.
     pub no_execs: Vec<u32>,
-    /// Lines with a new stack, which only an exec makes, where no exec was said.
+    /// Lines with a new stack, which only an exec makes, but without a recorded exec.
     pub unsaid_execs: Vec<u32>,
-    /// Lines with an `mmap` that was refused for its file, so that no space was asked.
+    /// Lines with an `mmap` that failed because of its file, so that the space was not involved.
     pub not_asked: Vec<u32>,
 }
 
@@ -92,21 +92,21 @@ struct Process {
     tasks: usize,
 }
 
-/// What has to be known of a space.
+/// The state of a space.
 #[derive(Clone, Copy)]
 struct Known {
-    /// Processes that have it.
+    /// The number of processes that use it.
     processes: usize,
     has_heap: bool,
-    /// The step with which it began.
+    /// Index of the step that created it.
     began: usize,
-    /// Where its stack ends, if there is one.
+    /// End of its stack, if it has one.
     stack: Option<u64>,
-    /// Where what may become its stack begins, and its bytes.
+    /// Start and length of a mapping that may become its stack.
     nascent: Option<(u64, u64)>,
 }
 
-/// A script in the making.
+/// A script under construction.
 struct Cast {
     script: Script,
     processes: HashMap<u32, Process>,
@@ -114,11 +114,12 @@ struct Cast {
     names: HashMap<Box<str>, u32>,
 }
 
-/// The numbers of images begin here, above those of files.
+/// The first object number of images, above those of files.
 const IMAGES: u32 = 1 << 20;
 
 impl Script {
-    /// The script of these events. Where a process has no beginning, its first event is one.
+    /// Makes the script of these events. A process without a recorded start begins with its first
+    /// event.
     #[must_use]
     pub fn new(events: &[Event]) -> Self {
         let mut cast = Cast {
@@ -135,7 +136,7 @@ impl Script {
     }
 }
 
-/// Of each event the next one of the same process.
+/// For each event, the next event of the same process.
 fn followers(events: &[Event]) -> Vec<Option<usize>> {
     let mut seen = HashMap::new();
     let backwards = events.iter().enumerate().rev();
@@ -151,7 +152,7 @@ impl Cast {
         self.script.steps.push(Stepped { line, space, step });
     }
 
-    /// A new space for a process.
+    /// Creates a space for a process.
     fn begin(&mut self, line: u32, pid: u32) -> usize {
         let space = self.known.len();
         self.known.push(Known {
@@ -175,7 +176,7 @@ impl Cast {
         }
     }
 
-    /// A process leaves its space, which may be the end of that.
+    /// Removes a process from its space, and ends the space if no process is left.
     fn leave(&mut self, line: u32, space: usize) {
         self.known[space].processes -= 1;
         if self.known[space].processes == 0 {
@@ -183,7 +184,7 @@ impl Cast {
         }
     }
 
-    /// `next` is the next event of the same process.
+    /// Adds the steps of an event. `next` is the next event of the same process.
     fn event(&mut self, event: &Event, next: Option<&Event>) {
         let (line, pid) = (event.line, event.pid);
         match &event.what {
@@ -246,7 +247,7 @@ impl Cast {
             space: of_child,
             tasks: 1,
         };
-        // A number that is used again belongs to a process whose end was not seen.
+        // A reused number replaces a process whose end was not recorded.
         if let Some(old) = self.processes.insert(child, process) {
             self.leave(line, old.space);
         }
@@ -264,7 +265,7 @@ impl Cast {
         }
     }
 
-    /// The first one tells where the heap begins.
+    /// Adds a `brk`. The first one of a space tells the start of the heap.
     fn brk(&mut self, line: u32, pid: u32, end: u64, answer: Answer) {
         let space = self.space(line, pid);
         let known = self.known[space].has_heap;
@@ -284,7 +285,7 @@ impl Cast {
         }
     }
 
-    /// Whether an event is the stack of its process, which has grown.
+    /// True if the event is the growth of its process's stack.
     fn is_grown(&self, event: &Event) -> bool {
         let What::Image {
             start, len, name, ..
@@ -312,7 +313,7 @@ impl Cast {
         let request = match name {
             "[stack]" => memory.flags(Flags::GROWS_DOWN),
             "anon" => memory,
-            // Of these pages the kernel is the one who writes.
+            // Only the kernel writes to these pages.
             _ if name.starts_with("[vvar") => {
                 let shown = Request::object(len, prot(bits), 0, object);
                 shown.at(at).may(Prot::READ)
@@ -326,7 +327,7 @@ impl Cast {
                     self.push(line, space, Step::Moved(VirtAddr::new(start), len));
                 }
             }
-            // An exec fills its stack at the end of the space, and then moves it.
+            // An exec fills its stack at the end of the space, and moves it later.
             _ if self.known[space].stack.is_none() => {
                 self.known[space].nascent = Some((start, len));
             }
@@ -335,13 +336,13 @@ impl Cast {
         self.push(line, space, Step::Image(request));
     }
 
-    /// The kernel maps the loader of an image as the first thing below where it searches: so that
-    /// is where the highest image below the stack ends.
+    /// Raises the upper end of searches to the end of the highest image below the stack. The kernel
+    /// maps the loader of an image first, directly below that end.
     fn lift(&mut self, space: usize, start: u64, len: u64) {
         let known = self.known[space];
         let end = start.checked_add(len).filter(|end| *end > 0);
         let end = end.filter(|end| known.stack.is_some_and(|stack| *end < stack));
-        // Nothing that a kernel maps ends within a page, but a trace can say so.
+        // The kernel maps whole pages, though a faulty trace may not.
         let end = end.filter(|end| end.is_multiple_of(Layout::LINUX_X86_64.page));
         let Step::New(layout) = &mut self.script.steps[known.began].step else {
             return;
@@ -356,7 +357,7 @@ impl Cast {
     }
 }
 
-/// A system call or a fault as a step.
+/// The step of a system call or a fault.
 fn call(what: &What) -> Step {
     let at = VirtAddr::new;
     match *what {
@@ -393,11 +394,11 @@ fn call(what: &What) -> Step {
 
 fn map(call: &Mmap, fd: i32, answer: Answer) -> Step {
     let is_file = call.flags & MAP_ANONYMOUS == 0;
-    // The object is the file, as far as a trace knows it.
+    // The file descriptor stands for the object, because a trace has no better identity.
     let file = u32::try_from(fd).ok().filter(|_| is_file);
     let request = call.request(file.map_or(0, |fd| fd + 1));
     let align = if is_huge(call, is_file) { HUGE_PAGE } else { 0 };
-    // What a file does not allow, only the kernel knew; when it is said is up to the subject.
+    // Only the kernel knows that a file forbids a mapping. The subject decides when to report it.
     let refusal = match answer {
         Err(errno) if is_file => OF_OBJECTS
             .iter()
@@ -411,23 +412,23 @@ fn map(call: &Mmap, fd: i32, answer: Answer) -> Step {
     Step::Map { request, answer }
 }
 
-/// What a space is told of an object that cannot be mapped as it is wished.
+/// Refusals that come from the object of a mapping.
 const OF_OBJECTS: [MapError; 3] = [MapError::Access, MapError::NoDevice, MapError::NoExec];
 
-/// Errors that the kernel has with files and with locks, before or after it asks a space: EINTR,
+/// Errors of files and locks, which the kernel reports before or after it uses the space: EINTR,
 /// EBADF, EAGAIN, ENFILE, ETXTBSY.
 const OF_FILES: [i32; 5] = [4, 9, 11, 23, 26];
 
-/// Bytes of a huge page on x86-64.
+/// Bytes in a huge page on x86-64.
 const HUGE_PAGE: u64 = 1 << 21;
 
-/// Whether the kernel looks for a place at a huge page: for a file that has one, since 6.7, and for
-/// anonymous memory that is made of them, since 6.13.
+/// True if the kernel aligns the mapping to a huge page. It does so for files large enough since
+/// 6.7, and for anonymous memory of whole huge pages since 6.13.
 fn is_huge(call: &Mmap, is_file: bool) -> bool {
     call.len >= HUGE_PAGE && (is_file || call.len.is_multiple_of(HUGE_PAGE))
 }
 
-/// The access of a fault, by the error code of x86.
+/// The access of a fault, from the x86 error code.
 fn access(code: u64) -> Access {
     if code & 2 != 0 {
         Access::Write
@@ -438,7 +439,7 @@ fn access(code: u64) -> Access {
     }
 }
 
-/// Whether the place of a mapping was the kernel's choice.
+/// True if the kernel chose the place of the mapping.
 pub(super) fn is_chosen(request: &Request<u32>) -> bool {
     matches!(request.at, At::Anywhere | At::Hint(_))
 }

@@ -1,20 +1,20 @@
-//! The outermost grammar of a tree's source: what opens, what closes, what lies between.
+//! The outer grammar of a tree's source: node starts, node ends and properties.
 #![forbid(unsafe_code)]
 
-/// A piece of source, without blanks around it.
+/// A statement, without the blanks around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Statement<'a> {
-    /// What stands before a `{`.
+    /// The text before a `{`.
     Open(&'a str),
     /// A `}`.
     Close,
-    /// What ends with a `;` and has no braces.
+    /// The text before a `;`, without braces.
     Property(&'a str),
-    /// What is left when the text ends.
+    /// The text left at the end of the file.
     Unfinished(&'a str),
 }
 
-/// The same text with blanks for comments, so that lines keep their numbers.
+/// The text with blanks in place of comments, so that line numbers stay correct.
 pub(super) fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -43,7 +43,7 @@ pub(super) fn without_comments(text: &str) -> String {
     plain
 }
 
-/// Each statement with the line in which it begins.
+/// All statements, each with the line in which it begins.
 pub(super) fn statements(text: &str) -> Vec<(usize, Statement<'_>)> {
     let mut found = Vec::new();
     let mut line = 1;
@@ -59,7 +59,7 @@ pub(super) fn statements(text: &str) -> Vec<(usize, Statement<'_>)> {
         match c {
             '<' => in_cells = true,
             '>' => in_cells = false,
-            // A reference to a node by its path has braces: <&{/soc}>.
+            // A reference to a node by its path contains braces: <&{/soc}>.
             ';' | '{' | '}' if !in_cells || c == ';' => {
                 let (begin, said) = begins(line, &text[from..at]);
                 let statement = match c {
@@ -84,14 +84,15 @@ pub(super) fn statements(text: &str) -> Vec<(usize, Statement<'_>)> {
     found
 }
 
-/// The line in which the words of a piece begin, and the words.
+/// The line in which the words of a statement begin, and the words.
 fn begins(line: usize, piece: &str) -> (usize, &str) {
     let said = piece.trim_start();
     let before = &piece[..piece.len() - said.len()];
     (line + before.matches('\n').count(), said.trim_end())
 }
 
-/// The length of a text in quotes, whose first character is a quote; all where none ends it.
+/// Length of the quoted string at the start of `text`; all of `text` if the closing quote is
+/// missing.
 fn quoted(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {

@@ -1,4 +1,4 @@
-//! Trees with memory in several shapes, and what is wrong with some.
+//! Trees with memory in several shapes, and faulty trees.
 #![forbid(unsafe_code)]
 
 use furlong::addr::Address;
